@@ -1,0 +1,60 @@
+/** A structured log: fields first, then one English sentence without message text or secrets. */
+export interface Logger {
+  trace(fields: object | string, message?: string): void;
+  debug(fields: object | string, message?: string): void;
+  info(fields: object | string, message?: string): void;
+  warn(fields: object | string, message?: string): void;
+  error(fields: object | string, message?: string): void;
+}
+
+/** Who makes a call. Unknown members of a configured principal stay in `claims`. */
+export interface Principal {
+  /** `local` without keys, `default` for the single key, the configured id otherwise, `system` for the platform itself. */
+  readonly id: string;
+  /** The actor (user) this principal is bound to. */
+  readonly actor?: string;
+  /** Globs of spaces a bound principal may use beside its own private one. */
+  readonly spaces?: readonly string[];
+  /** May change plugins, configuration and policy. */
+  readonly admin: boolean;
+  /** The call came in over loopback and was not forwarded by a proxy. */
+  readonly loopback: boolean;
+  /** Authenticated by a key (false: no key is configured, or the platform itself). */
+  readonly authenticated: boolean;
+  readonly claims?: Readonly<Record<string, unknown>>;
+}
+
+/** W3C trace context of a call. */
+export interface TraceContext {
+  /** 32 lower-case hex digits. */
+  readonly traceId: string;
+  /** 16 lower-case hex digits. */
+  readonly spanId: string;
+  readonly sampled: boolean;
+}
+
+/** What every call into a plugin gets as its last argument. */
+export interface CallContext {
+  /** Aborted when the caller is gone, the time limit has passed, or the plugin is stopped. */
+  readonly signal: AbortSignal;
+  readonly log: Logger;
+  readonly principal: Principal;
+  readonly requestId: string;
+  /** `corr-` and 16 hex digits, made by the server, one per request. */
+  readonly correlationId: string;
+  readonly trace: TraceContext;
+}
+
+/**
+ * Adds members to a call context without copying it, so that what the context makes lazily stays lazy.
+ *
+ * @example const toolContext = extendContext(ctx, { progress });
+ */
+export function extendContext<C extends object, E extends object>(ctx: C, extra: E): C & E {
+  return Object.assign(Object.create(ctx), extra) as C & E;
+}
+
+/** Something that can be given back once; a second call does nothing. */
+export interface Disposable {
+  dispose(): void | Promise<void>;
+}

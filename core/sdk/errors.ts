@@ -1,0 +1,49 @@
+export interface MortiseErrorOptions {
+  /** HTTP status an API edge answers with; 500 when absent. */
+  readonly status?: number;
+  /** JSON facts for the caller. Never secrets, SQL, paths of the machine or message text. */
+  readonly details?: Readonly<Record<string, unknown>>;
+  /** What the reader should do next: one sentence. */
+  readonly hint?: string;
+  readonly retryable?: boolean;
+  readonly retryAfterSeconds?: number;
+  readonly cause?: unknown;
+}
+
+/**
+ * The one error type of the platform: a stable code, a sentence, and what an edge needs to answer.
+ * Edges turn it into their own envelope; the cause is only logged.
+ */
+export class MortiseError extends Error {
+  readonly code: string;
+  readonly status: number;
+  readonly details: Readonly<Record<string, unknown>> | undefined;
+  readonly hint: string | undefined;
+  readonly retryable: boolean;
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(code: string, message: string, options: MortiseErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'MortiseError';
+    this.code = code;
+    this.status = options.status ?? 500;
+    this.details = options.details;
+    this.hint = options.hint;
+    this.retryable = options.retryable ?? false;
+    this.retryAfterSeconds = options.retryAfterSeconds;
+  }
+}
+
+/** Plugins may also throw a plain `{code, message, status?, details?}`; this tells either apart from an unexpected fault. */
+export function isCodedError(
+  error: unknown,
+): error is { code: string; message: string; status?: number; details?: Record<string, unknown> } {
+  return (
+    error instanceof MortiseError ||
+    (typeof error === 'object' &&
+      error !== null &&
+      !(error instanceof Error) &&
+      typeof (error as { code?: unknown }).code === 'string' &&
+      typeof (error as { message?: unknown }).message === 'string')
+  );
+}

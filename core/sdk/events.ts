@@ -1,0 +1,51 @@
+import type { AuditEntry } from './services/audit.js';
+
+/** An alert: always logged and counted; an active `conversation` plugin turns each into an observation. */
+export interface Alert {
+  /** `<kind>:<id>`, e.g. `plugin:tool-shell`, `settings:gate`. */
+  readonly source: string;
+  readonly severity: 'low' | 'medium' | 'high' | 'critical';
+  readonly code: string;
+  readonly message: string;
+  readonly data?: Readonly<Record<string, unknown>>;
+}
+
+/** A request that the host refused before any plugin saw it. */
+export interface Refusal {
+  readonly reason: 'auth_failed' | 'host_refused' | 'origin_refused' | 'rate_limited' | 'admin_required' | 'forbidden';
+  /** Principal id, or the class of the address (`loopback`, `private`, `public`). */
+  readonly subject: string;
+  /** Route pattern or tool name, never the raw path. */
+  readonly target: string;
+  readonly correlationId: string;
+}
+
+export interface PluginStateChange {
+  readonly key: string;
+  readonly from: PluginStateName;
+  readonly to: PluginStateName;
+  readonly code: string | null;
+  /** Epoch milliseconds. */
+  readonly at: number;
+}
+
+export type PluginStateName =
+  | 'disabled'
+  | 'checking'
+  | 'blocked'
+  | 'starting'
+  | 'active'
+  | 'draining'
+  | 'failed'
+  | 'quarantined';
+
+/** Events of the host and of plugins; plugins widen it by declaration merging. */
+export interface HostEvents {
+  alert: Alert;
+  refusal: Refusal;
+  'plugin-state': PluginStateChange;
+  /** An audit row was committed. */
+  audit: AuditEntry & { readonly auditId: string };
+  /** The process begins to shut down; `deadline` is epoch milliseconds. */
+  shutdown: { readonly deadline: number };
+}

@@ -1,0 +1,11 @@
+/** What a plugin may know of the HTTP side. Routes are contributions to the point `route`. */
+export interface HttpService {
+  /** `http://127.0.0.1:8088` once listening, else undefined. */
+  readonly origin: string | undefined;
+  /** Bound to a loopback address only. */
+  readonly loopback: boolean;
+  /** At least one API key or principal is configured. */
+  readonly keyed: boolean;
+  /** The process is shutting down and answers new requests with 503. */
+  readonly draining: boolean;
+}

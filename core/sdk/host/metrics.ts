@@ -1,0 +1,33 @@
+/** Counters, gauges and histograms of a plugin; withdrawn with it. Labels never hold user content. */
+export interface MetricsService {
+  counter(name: string, help: string, labels?: readonly string[]): Counter;
+  gauge(name: string, help: string, labels?: readonly string[]): Gauge;
+  /** Buckets in seconds. */
+  histogram(name: string, help: string, labels?: readonly string[], buckets?: readonly number[]): Histogram;
+  /** A gauge whose values are read when metrics are asked for. */
+  observe(
+    name: string,
+    help: string,
+    labels: readonly string[],
+    read: () => Promise<readonly MetricSample[]> | readonly MetricSample[],
+  ): void;
+  /** Prometheus text of the whole process. */
+  render(): Promise<string>;
+}
+
+export interface MetricSample {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+export interface Counter {
+  add(value?: number, labels?: Readonly<Record<string, string>>): void;
+}
+
+export interface Gauge {
+  set(value: number, labels?: Readonly<Record<string, string>>): void;
+}
+
+export interface Histogram {
+  record(seconds: number, labels?: Readonly<Record<string, string>>): void;
+}

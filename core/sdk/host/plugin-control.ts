@@ -1,0 +1,120 @@
+import type { PluginStateName } from '../events.js';
+import type { PluginManifest } from '../manifest.js';
+import type { PluginHealth } from '../plugin.js';
+
+export interface PluginRow {
+  readonly key: string;
+  readonly title: string;
+  readonly version: string;
+  readonly source: 'first-party' | 'local' | 'npm';
+  readonly tier: number;
+  readonly desired: 'enabled' | 'disabled';
+  readonly state: PluginStateName;
+  /** ISO 8601. */
+  readonly since: string;
+  readonly code: string | null;
+  readonly message: string | null;
+  readonly hint: string | null;
+  readonly required: boolean;
+  readonly contributes: Readonly<Record<string, readonly string[]>>;
+  readonly requires: readonly string[];
+  readonly config_valid: boolean;
+  readonly replicas?: readonly { readonly node: string; readonly state: PluginStateName; readonly at: string }[];
+}
+
+export interface ContributionStats {
+  readonly point: string;
+  readonly key: string;
+  readonly calls: number;
+  readonly errors: number;
+  readonly in_flight: number;
+  /** Milliseconds; null before the first call. */
+  readonly p50_ms: number | null;
+  readonly p95_ms: number | null;
+}
+
+export interface PluginDetail extends PluginRow {
+  readonly manifest: PluginManifest | null;
+  readonly config: readonly {
+    readonly name: string;
+    readonly value: unknown;
+    readonly source: string;
+    readonly origin: string | null;
+  }[];
+  readonly contributions: readonly ContributionStats[];
+  readonly dependants: readonly string[];
+  readonly health: PluginHealth | null;
+  readonly last_fault: { readonly at: string; readonly code: string; readonly message: string } | null;
+  readonly load_times_ms: {
+    readonly import: number | null;
+    readonly register: number | null;
+    readonly start: number | null;
+  };
+  readonly history: readonly { readonly state: PluginStateName; readonly at: string; readonly code: string | null }[];
+}
+
+export interface PluginChange {
+  readonly key: string;
+  readonly enabled?: boolean;
+  readonly config?: Readonly<Record<string, unknown>>;
+  /** Binds a contested contribution to this plugin: `tool:echo`. */
+  readonly bind?: string;
+  readonly order?: number;
+}
+
+export interface PluginPlan {
+  readonly starts: readonly string[];
+  readonly stops: readonly string[];
+  readonly drains: readonly { readonly key: string; readonly inFlight: number }[];
+  readonly blocked: readonly { readonly key: string; readonly code: string; readonly message: string }[];
+  /** Permissions that the change opens beyond what runs now, as `<plugin>: <permission>`. */
+  readonly wider: readonly string[];
+}
+
+export interface Finding {
+  readonly severity: 'error' | 'warning' | 'info';
+  readonly key?: string;
+  readonly code: string;
+  readonly message: string;
+  readonly fix?: string;
+}
+
+export interface LoadTreeNode {
+  readonly key: string;
+  readonly state: PluginStateName;
+  readonly ms: { readonly import: number | null; readonly register: number | null; readonly start: number | null };
+  readonly requires: readonly LoadTreeNode[];
+}
+
+export interface ToggleOptions {
+  readonly cascade?: boolean;
+  /** Refused with `revision_conflict` (409) when the desired state has moved on. */
+  readonly revision?: number;
+  readonly by?: string;
+}
+
+/** Serial, idempotent operations on plugins; each returns when the observed state is final. */
+export interface PluginControl {
+  revision(): number;
+  list(): readonly PluginRow[];
+  /** @throws MortiseError `plugin_not_found` (404). */
+  inspect(key: string): Promise<PluginDetail>;
+  plan(changes: readonly PluginChange[]): PluginPlan;
+  /** @throws MortiseError `plugin_not_found` (404), `revision_conflict` (409), `plugin_blocked` (422). */
+  enable(key: string, options?: ToggleOptions): Promise<PluginRow>;
+  /** @throws MortiseError `plugin_has_dependants` (409) with their keys unless `cascade`. */
+  disable(key: string, options?: ToggleOptions): Promise<PluginRow>;
+  restart(key: string, options?: ToggleOptions): Promise<PluginRow>;
+  /** Ends a quarantine and starts the plugin again. */
+  release(key: string, options?: ToggleOptions): Promise<PluginRow>;
+  /** @throws MortiseError `invalid_config` (422) with `details: [{path, message}]`; the old configuration stays. */
+  configure(
+    key: string,
+    config: Readonly<Record<string, unknown>>,
+    options?: ToggleOptions,
+  ): Promise<{ readonly applied: 'live' | 'restarted' }>;
+  doctor(key?: string): Promise<readonly Finding[]>;
+  tree(): readonly LoadTreeNode[];
+  /** Required plugins that are not active; empty when ready. */
+  waiting(): readonly { readonly key: string; readonly state: PluginStateName; readonly code: string | null }[];
+}

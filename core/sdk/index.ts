@@ -1,0 +1,11 @@
+/** All that a plugin may import: types, and a few small pure functions. */
+export * from './context.js';
+export * from './errors.js';
+export * from './events.js';
+export * from './host/index.js';
+export * from './manifest.js';
+export * from './observation.js';
+export * from './plugin.js';
+export * from './points/index.js';
+export * from './points.js';
+export * from './services/index.js';

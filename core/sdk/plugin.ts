@@ -1,0 +1,77 @@
+import type { Disposable, Logger } from './context.js';
+import type { HostEvents } from './events.js';
+import type { HostServices } from './host/index.js';
+import type { ExtensionPointFacts, ExtensionPoints } from './points/index.js';
+import type { Points } from './points.js';
+import type { Services } from './services/index.js';
+
+export type StopReason = 'disabled' | 'restart' | 'reconfigure' | 'dependency' | 'shutdown' | 'failed';
+
+export interface PluginHealth {
+  readonly ok: boolean;
+  /** One short sentence. */
+  readonly detail?: string;
+}
+
+/** A plugin's validated, frozen configuration. Declare its shape once and read it through `host.config`. */
+export type PluginConfig = Readonly<Record<string, unknown>>;
+
+/**
+ * What a plugin may do while it registers: name what it adds. Nothing is visible to anyone before the plugin has
+ * started; then all of it appears at once.
+ */
+export interface RegisterHost<C extends object = PluginConfig> {
+  readonly key: string;
+  /** Validated against the plugin's `config.schema.json`, defaults filled in, frozen. */
+  readonly config: Readonly<C>;
+  readonly log: Logger;
+  /** The facts that the manifest gives for a contribution (`contributes.<point>[].facts`). */
+  facts<P extends keyof ExtensionPointFacts & string>(point: P, key: string): ExtensionPointFacts[P];
+  /**
+   * Adds a value to an extension point. The manifest must list the key (or a pattern that covers it).
+   * While the plugin runs it may add and dispose only what a pattern of its manifest covers.
+   */
+  contribute<P extends keyof ExtensionPoints & string>(point: P, key: string, value: ExtensionPoints[P]): Disposable;
+  /** Offers a service to plugins that name this plugin in `requires` or `optional`. The manifest must list it. */
+  provide<S extends keyof Services & string>(service: S, value: Services[S]): void;
+}
+
+/** What a plugin may do while it starts and runs. All that it adds here is taken back by the host when it stops. */
+export interface StartHost<C extends object = PluginConfig> extends RegisterHost<C> {
+  /** A host service the manifest asks for (`permissions.services`), or a service of a plugin in `requires`. */
+  use<S extends keyof HostServices & string>(service: S): HostServices[S];
+  use<S extends keyof Services & string>(service: S): Services[S];
+  /** A service of a plugin in `optional`: it may come and go while this plugin runs. */
+  watch<S extends keyof Services & string>(service: S): Watched<Services[S]>;
+  readonly points: Points;
+  /** Gives something to the host to dispose when the plugin stops, last in first out. Returns its argument. */
+  own<D extends Disposable>(disposable: D): D;
+  /** Runs every `ms` milliseconds as a leased call; a run still going makes the next one wait for its turn. */
+  every(ms: number, run: (signal: AbortSignal) => unknown): Disposable;
+  /** Five-field cron expression in an IANA zone. */
+  cron(expression: string, zone: string, run: (signal: AbortSignal) => unknown): Disposable;
+  on<E extends keyof HostEvents & string>(event: E, run: (event: HostEvents[E]) => unknown): Disposable;
+  emit<E extends keyof HostEvents & string>(event: E, value: HostEvents[E]): void;
+  /** Aborted when the plugin is told to stop. */
+  readonly signal: AbortSignal;
+}
+
+export interface Watched<T> {
+  /** The service now, or undefined while its plugin is not active. */
+  readonly current: T | undefined;
+  onChange(run: (service: T | undefined) => void): Disposable;
+}
+
+/** The one thing a plugin exports: `export default function echo(): PluginDefinition`. */
+export interface PluginDefinition<C extends object = PluginConfig> {
+  /** Equal to the manifest's key. */
+  readonly key: string;
+  /** Synchronous and without effects; returning a promise is an error. */
+  register(host: RegisterHost<C>): void;
+  /** Connects. What it contributes and provides is published together with what `register` named, once it resolves. */
+  start?(host: StartHost<C>): void | Promise<void>;
+  stop?(reason: StopReason): void | Promise<void>;
+  /** New validated configuration: `applied` when the plugin took it over, `restart` when it must be started anew. */
+  reconfigure?(next: Readonly<C>): 'applied' | 'restart' | Promise<'applied' | 'restart'>;
+  health?(signal: AbortSignal): PluginHealth | Promise<PluginHealth>;
+}

@@ -1,0 +1,70 @@
+import type { CallContext, Disposable, Principal, TraceContext } from './context.js';
+import type { ExtensionPointFacts, ExtensionPoints } from './points/index.js';
+
+/** Where a call comes from and how long it may take. A call context can be handed on as it is. */
+export interface CallOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Milliseconds; 0 = no limit. Absent: the point's own default. */
+  readonly timeoutMs?: number | undefined;
+  readonly principal?: Principal | undefined;
+  readonly requestId?: string | undefined;
+  readonly correlationId?: string | undefined;
+  readonly trace?: TraceContext | undefined;
+}
+
+/** A contribution as anyone may see it: its key and its facts, never the code behind it. */
+export interface Contribution<P extends keyof ExtensionPoints & string = keyof ExtensionPoints & string> {
+  readonly key: string;
+  readonly plugin: string;
+  /** The data part, from the code or (while the plugin is not active) from its manifest. */
+  readonly facts: P extends keyof ExtensionPointFacts ? ExtensionPointFacts[P] : Readonly<Record<string, unknown>>;
+  /** False: an enabled plugin's manifest declares it, but the plugin is not active. */
+  readonly active: boolean;
+}
+
+/**
+ * Calls what other plugins contributed. Every use is a lease: counted, limited in time, aborted when the plugin
+ * stops, and attributed to the plugin in logs, metrics and traces.
+ */
+export interface Points {
+  /** Keys of active contributions, in order of plugin key and then key. */
+  keys(point: keyof ExtensionPoints & string): readonly string[];
+  /** Active contributions, and those that enabled plugins declare but do not serve at the moment. */
+  list<P extends keyof ExtensionPoints & string>(point: P): readonly Contribution<P>[];
+  /**
+   * @throws MortiseError `contribution_unknown` (404) with the known keys, `call_timeout` (504), `call_aborted` (499),
+   * or whatever the contribution threw.
+   */
+  call<P extends keyof ExtensionPoints & string, R>(
+    point: P,
+    key: string,
+    run: (value: ExtensionPoints[P], ctx: CallContext) => R | Promise<R>,
+    options?: CallOptions,
+  ): Promise<R>;
+  /** As `call`; the lease lasts until the iterator ends, is returned, or throws. */
+  stream<P extends keyof ExtensionPoints & string, T>(
+    point: P,
+    key: string,
+    open: (value: ExtensionPoints[P], ctx: CallContext) => AsyncIterable<T>,
+    options?: CallOptions,
+  ): AsyncIterable<T>;
+  /** Only for points declared synchronous. */
+  pipeline<P extends keyof ExtensionPoints & string>(point: P): Pipeline<P>;
+  onChange(point: keyof ExtensionPoints & string, run: () => void): Disposable;
+}
+
+/** A synchronous runner over all contributions of one point; the list is swapped as a whole between two passes. */
+export interface Pipeline<P extends keyof ExtensionPoints & string> {
+  /** The contributions of this moment, in order of plugin key and then key; one pass should read it once. */
+  readonly stages: readonly PipelineStage<P>[];
+  /** Grows with every change of `stages`. */
+  readonly revision: number;
+}
+
+export interface PipelineStage<P extends keyof ExtensionPoints & string> {
+  readonly key: string;
+  readonly plugin: string;
+  readonly facts: Contribution<P>['facts'];
+  /** Leased, counted and attributed; what the stage throws is thrown. */
+  run<R>(use: (value: ExtensionPoints[P]) => R): R;
+}

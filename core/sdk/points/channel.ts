@@ -1,0 +1,41 @@
+import type { CallContext } from '../context.js';
+import type { ExtensionPointDeclaration } from './point.js';
+
+export interface ChannelFacts {
+  readonly title?: string;
+  /** Configuration of a fresh start; `enabled` decides whether a turn may use the channel. */
+  readonly defaults?: Readonly<Record<string, unknown>>;
+  /** JSON Schema of the channel's configuration; `x-secret` members are masked. */
+  readonly configSchema?: Readonly<Record<string, unknown>>;
+}
+
+export interface ChannelMessage {
+  readonly userId: string;
+  readonly sessionId: string;
+  readonly text: string;
+  readonly config: Readonly<Record<string, unknown>>;
+  /** Equal for every repeat of one send. */
+  readonly deliveryId: string;
+}
+
+export interface Channel extends ChannelFacts {
+  /** Resolves when the platform accepted the text. Throws a coded error otherwise. */
+  sendText(message: ChannelMessage, ctx: CallContext): Promise<void>;
+}
+
+export const channelPoint: ExtensionPointDeclaration = {
+  name: 'channel',
+  summary: 'Ways out to people; selected by the dispatch target.',
+  dispatch: 'selected',
+  factsSchema: {
+    type: 'object',
+    properties: {
+      title: { type: 'string', maxLength: 120 },
+      defaults: { type: 'object' },
+      configSchema: { type: 'object' },
+    },
+  },
+  functions: ['sendText'],
+  timeoutMs: 30_000,
+  failure: 'channel_dispatch_failed; other channels are untouched',
+};

@@ -1,0 +1,53 @@
+import type { CallContext } from '../context.js';
+import type { ExtensionPointDeclaration } from './point.js';
+
+export interface CommandFacts {
+  /** Words after `mortise`, e.g. `memory reconcile`. */
+  readonly usage: string;
+  readonly summary: string;
+  readonly examples?: readonly string[];
+  readonly aliases?: readonly string[];
+  readonly options?: readonly { readonly flags: string; readonly summary: string }[];
+  /** Runs without a server: the needed plugins are booted without listening. */
+  readonly offline?: boolean;
+}
+
+export interface CommandInput {
+  readonly args: readonly string[];
+  readonly options: Readonly<Record<string, string | boolean | readonly string[]>>;
+  readonly json: boolean;
+}
+
+export interface CommandResult {
+  /** 0 done, 1 refused or findings, 2 wrong usage. */
+  readonly exitCode: number;
+  /** For `--json`. */
+  readonly data: unknown;
+  /** For people. */
+  readonly text: string;
+}
+
+export interface Command extends CommandFacts {
+  run(input: CommandInput, ctx: CallContext): Promise<CommandResult>;
+}
+
+export const commandPoint: ExtensionPointDeclaration = {
+  name: 'command',
+  summary: 'Commands of the CLI; selected by their words.',
+  dispatch: 'selected',
+  factsSchema: {
+    type: 'object',
+    required: ['usage', 'summary'],
+    properties: {
+      usage: { type: 'string', minLength: 1, maxLength: 200 },
+      summary: { type: 'string', minLength: 1, maxLength: 400 },
+      examples: { type: 'array', items: { type: 'string' } },
+      aliases: { type: 'array', items: { type: 'string' } },
+      options: { type: 'array', items: { type: 'object', required: ['flags', 'summary'] } },
+      offline: { type: 'boolean' },
+    },
+  },
+  functions: ['run'],
+  timeoutMs: 0,
+  failure: 'a message and a non-zero exit',
+};

@@ -1,0 +1,117 @@
+import type { CallContext } from '../context.js';
+import type { Observation, ObservationType } from '../observation.js';
+import { dottedKeyPattern, type ExtensionPointDeclaration } from './point.js';
+
+export interface ObservationHandlerFacts {
+  readonly types: readonly ObservationType[];
+}
+
+/** Where the events of a turn go while someone waits for them. It carries no state. */
+export interface ReplyPort {
+  send(event: unknown): void | Promise<void>;
+}
+
+export interface HandlerContext extends CallContext {
+  readonly sessionKey: string;
+  readonly decision: Readonly<Record<string, unknown>>;
+  /** Present while a caller waits. */
+  readonly port?: ReplyPort;
+  /** What the face gave to `submit`, for its own handler; never stored. */
+  readonly request?: unknown;
+  publish(observation: Observation): void;
+}
+
+/** Runs in the session's worker: one observation of a session at a time. */
+export interface ObservationHandler extends ObservationHandlerFacts {
+  handle(observation: Observation, ctx: HandlerContext): Promise<unknown>;
+}
+
+export const observationHandlerPoint: ExtensionPointDeclaration = {
+  name: 'observation-handler',
+  summary: 'What delivered observations reach; by type.',
+  dispatch: 'ordered',
+  factsSchema: {
+    type: 'object',
+    required: ['types'],
+    properties: {
+      types: {
+        type: 'array',
+        minItems: 1,
+        items: { enum: ['message', 'world_data', 'alert', 'control', 'schedule', 'system'] },
+      },
+    },
+  },
+  functions: ['handle'],
+  timeoutMs: 0,
+  failure: 'that observation is settled as an error; the worker goes on',
+};
+
+export interface EgressFacts {
+  readonly accepts?: readonly ('message' | 'alert')[];
+  /** Milliseconds, 100 to 30,000; 1,000 when absent. */
+  readonly timeoutMs?: number;
+  /** Receives replies of sessions that nothing is bound to. */
+  readonly default?: boolean;
+}
+
+export interface Egress extends EgressFacts {
+  send(observation: Observation, ctx: CallContext): Promise<void>;
+}
+
+export const egressPoint: ExtensionPointDeclaration = {
+  name: 'egress',
+  summary: 'Ways out for replies; each with its own queue.',
+  dispatch: 'selected',
+  factsSchema: {
+    type: 'object',
+    properties: {
+      accepts: { type: 'array', items: { enum: ['message', 'alert'] } },
+      timeoutMs: { type: 'integer', minimum: 100, maximum: 30_000 },
+      default: { type: 'boolean' },
+    },
+  },
+  functions: ['send'],
+  timeoutMs: 1_000,
+  failure: 'one warning and a pain alert; the other adapters are untouched',
+};
+
+export interface InputAdapterFacts {
+  readonly summary?: string;
+}
+
+export interface InputAdapter extends InputAdapterFacts {
+  start(
+    publish: (observation: unknown) => { readonly ok: boolean; readonly reason?: string },
+    ctx: CallContext,
+  ): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export const inputAdapterPoint: ExtensionPointDeclaration = {
+  name: 'input-adapter',
+  summary: 'Ways in for observations.',
+  dispatch: 'ordered',
+  factsSchema: { type: 'object', properties: { summary: { type: 'string' } } },
+  functions: ['start', 'stop'],
+  timeoutMs: 10_000,
+  failure: 'an alert; the other adapters are untouched',
+};
+
+export interface SocketMethodFacts {
+  readonly paramsSchema: Readonly<Record<string, unknown>>;
+}
+
+export interface SocketMethod extends SocketMethodFacts {
+  handle(params: Readonly<Record<string, unknown>>, ctx: CallContext): Promise<Readonly<Record<string, unknown>>>;
+}
+
+export const socketMethodPoint: ExtensionPointDeclaration = {
+  name: 'socket-method',
+  summary: 'Methods of the realtime socket: `<plugin>.<name>`.',
+  dispatch: 'selected',
+  keyPattern: dottedKeyPattern,
+  factsSchema: { type: 'object', required: ['paramsSchema'], properties: { paramsSchema: { type: 'object' } } },
+  functions: ['handle'],
+  timeoutMs: 30_000,
+  failure: 'an error frame; other requests of the socket go on',
+};

@@ -1,0 +1,58 @@
+import type { Observation } from '../observation.js';
+import type { ExtensionPointDeclaration } from './point.js';
+
+export interface GateStageFacts {
+  readonly slot: 'scene' | 'hard-bypass' | 'feature' | 'scoring' | 'dedup' | 'policy' | 'finalize';
+  /** Below 0 before the built-in stage of the slot, above 0 after it. */
+  readonly order: number;
+  readonly onFailure?: 'closed' | 'open';
+  /** Microseconds, 10 to 5,000. */
+  readonly budgetUs?: number;
+}
+
+/** The decision in the making: a stage proposes and cannot remove a proposal of another. */
+export interface GateWork {
+  readonly observation: Observation;
+  propose(action: 'drop' | 'sink' | 'deliver', reason: string): void;
+  tag(key: string, value: string): void;
+  feature(key: string, value: unknown): void;
+  setScene(scene: string): void;
+  addScore(amount: number, why: string): void;
+  emit(observation: Observation): void;
+}
+
+export interface GateStageContext {
+  /** Monotonic milliseconds. */
+  readonly now: number;
+  readonly config: Readonly<Record<string, unknown>>;
+  readonly sessionKey: string;
+  readonly sessionState: Readonly<Record<string, unknown>>;
+  readonly systemHealth: { readonly overload: boolean };
+  readonly dryRun: boolean;
+  /** A bounded map of the stage's own, at most 10,000 entries. */
+  memory(key: string): Map<string, unknown>;
+}
+
+export interface GateStage extends GateStageFacts {
+  /** Synchronous and without effects; a returned promise is a failure. */
+  apply(work: GateWork, ctx: GateStageContext): void;
+}
+
+export const gateStagePoint: ExtensionPointDeclaration = {
+  name: 'gate-stage',
+  summary: 'Steps of the conversation gate; sequential and synchronous.',
+  dispatch: 'synchronous',
+  factsSchema: {
+    type: 'object',
+    required: ['slot', 'order'],
+    properties: {
+      slot: { enum: ['scene', 'hard-bypass', 'feature', 'scoring', 'dedup', 'policy', 'finalize'] },
+      order: { type: 'integer' },
+      onFailure: { enum: ['closed', 'open'] },
+      budgetUs: { type: 'integer', minimum: 10, maximum: 5_000 },
+    },
+  },
+  functions: ['apply'],
+  timeoutMs: 0,
+  failure: 'the fallback that the stage declares, recorded in the reasons',
+};

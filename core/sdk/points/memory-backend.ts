@@ -1,0 +1,152 @@
+import type { CallContext } from '../context.js';
+import type { Transaction } from '../host/database.js';
+import type { ExtensionPointDeclaration } from './point.js';
+
+export interface MemoryBackendFacts {
+  readonly limits?: { readonly maxContentChars?: number };
+  readonly capabilities: {
+    /** `store` writes inside the transaction it is given and is visible and durable with it. */
+    readonly transactional: boolean;
+    readonly readBack: boolean;
+    readonly list: boolean;
+    /** A repeated `store` with the same memory key changes nothing. */
+    readonly idempotent: boolean;
+  };
+}
+
+export interface MemoryItem {
+  readonly memoryKey: string;
+  readonly content: string;
+  readonly space: string;
+  readonly kind: string | null;
+  readonly meta: Readonly<Record<string, unknown>>;
+  readonly evidence: readonly Readonly<Record<string, unknown>>[];
+  readonly actorUserId: string | null;
+  readonly payloadSha: string;
+  readonly correlationId: string;
+}
+
+export interface MemoryFilters {
+  readonly kind?: readonly string[];
+  /** ISO 8601. */
+  readonly createdAfter?: string;
+  readonly createdBefore?: string;
+  /** 0 to 1. */
+  readonly minScore?: number;
+  /** Substring of an evidence URI. */
+  readonly evidence?: string;
+  readonly meta?: Readonly<Record<string, unknown>>;
+  readonly actorUserId?: string;
+  readonly explain?: boolean;
+  /** Filters the platform does not know; the backend says in `unknownFilters` which it does not know either. */
+  readonly other?: Readonly<Record<string, unknown>>;
+}
+
+export interface MemorySearch {
+  readonly query: string;
+  readonly spaces: readonly string[];
+  readonly filters: MemoryFilters;
+  readonly limit: number;
+}
+
+export interface MemoryHit {
+  /** The backend's id of the memory. */
+  readonly id: string;
+  readonly content: string;
+  /** 0 to 1. */
+  readonly score: number;
+  readonly space?: string;
+  readonly metadata?: Readonly<Record<string, unknown>>;
+  readonly explain?: {
+    readonly bm25: number;
+    readonly coverage: number;
+    readonly phrase: number;
+    readonly matched_terms: readonly string[];
+  };
+}
+
+export interface MemoryBackendContext extends CallContext {
+  readonly timeoutMs: number;
+  /** Only for transactional backends. */
+  readonly trx?: Transaction;
+}
+
+export interface StoredMemory {
+  readonly id: string;
+  /** The backend says it merged the content into an existing memory. */
+  readonly deduplicated?: boolean;
+}
+
+export interface BackendMemory {
+  readonly id: string;
+  readonly content: string;
+  readonly space?: string;
+  readonly metadata?: Readonly<Record<string, unknown>>;
+  readonly createdAt?: string;
+}
+
+export interface MemoryBackend extends MemoryBackendFacts {
+  /** @throws BackendFailure */
+  store(item: MemoryItem, ctx: MemoryBackendContext): Promise<StoredMemory>;
+  storeMany?(items: readonly MemoryItem[], ctx: MemoryBackendContext): Promise<readonly StoredMemory[]>;
+  search(
+    search: MemorySearch,
+    ctx: MemoryBackendContext,
+  ): Promise<{ readonly hits: readonly MemoryHit[]; readonly unknownFilters?: readonly string[] }>;
+  get?(id: string, ctx: MemoryBackendContext): Promise<BackendMemory | null>;
+  list?(
+    cursor: string | null,
+    limit: number,
+    ctx: MemoryBackendContext,
+  ): Promise<{ readonly items: readonly BackendMemory[]; readonly next: string | null }>;
+  find?(
+    wanted: {
+      readonly memoryKey: string;
+      readonly space: string;
+      readonly payloadSha: string;
+      readonly content: string;
+    },
+    ctx: MemoryBackendContext,
+  ): Promise<StoredMemory | null>;
+  health(ctx: MemoryBackendContext): Promise<{ readonly ok: boolean; readonly detail: string }>;
+}
+
+/** What a backend throws as plain data or on a `MortiseError`'s `details`: who may retry, and what is known. */
+export interface BackendFailure {
+  readonly code: 'backend_unavailable' | 'backend_failure' | 'backend_permanent';
+  readonly message: string;
+  readonly details: {
+    readonly class: 'unavailable' | 'failure' | 'permanent';
+    readonly status?: number;
+    readonly retryAfterMs?: number;
+    /** `unknown`: the request was sent and its outcome is not known. */
+    readonly applied: 'no' | 'unknown';
+  };
+}
+
+export const memoryBackendPoint: ExtensionPointDeclaration = {
+  name: 'memory-backend',
+  summary: 'Where memories are kept; one bound key.',
+  dispatch: 'selected',
+  factsSchema: {
+    type: 'object',
+    required: ['capabilities'],
+    properties: {
+      limits: { type: 'object', properties: { maxContentChars: { type: 'integer', minimum: 1 } } },
+      capabilities: {
+        type: 'object',
+        required: ['transactional', 'readBack', 'list', 'idempotent'],
+        properties: {
+          transactional: { type: 'boolean' },
+          readBack: { type: 'boolean' },
+          list: { type: 'boolean' },
+          idempotent: { type: 'boolean' },
+        },
+      },
+    },
+  },
+  functions: ['store', 'search', 'health'],
+  optionalFunctions: ['storeMany', 'get', 'list', 'find'],
+  timeoutMs: 0,
+  failure: 'outbox for writes, degraded search for reads',
+};

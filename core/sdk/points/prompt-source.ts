@@ -1,0 +1,52 @@
+import type { CallContext } from '../context.js';
+import type { ExtensionPointDeclaration } from './point.js';
+
+export interface PromptSourceFacts {
+  readonly summary: string;
+  /** Prompt modes it adds to; every mode when absent. */
+  readonly modes?: readonly string[];
+  /** Lower first; equal orders by key. */
+  readonly order: number;
+  /** A required source that fails ends the turn; another is skipped with a warning. */
+  readonly required: boolean;
+}
+
+export interface PromptRequest {
+  readonly promptMode: string;
+  readonly taskCommand?: string;
+  readonly sessionId?: string;
+  readonly userText?: string;
+  readonly collaborationMode?: string;
+  readonly modelSlug?: string;
+}
+
+export interface PromptLayer {
+  readonly name: string;
+  readonly role: 'system';
+  /** Logical origin shown to people: a file below the workspace, or `runtime://…`. */
+  readonly source: string;
+  readonly content: string;
+}
+
+export interface PromptSource extends PromptSourceFacts {
+  build(request: PromptRequest, ctx: CallContext): Promise<readonly PromptLayer[]>;
+}
+
+export const promptSourcePoint: ExtensionPointDeclaration = {
+  name: 'prompt-source',
+  summary: 'Layers of the system prompt; all of the mode, in order.',
+  dispatch: 'ordered',
+  factsSchema: {
+    type: 'object',
+    required: ['summary', 'order', 'required'],
+    properties: {
+      summary: { type: 'string', minLength: 1, maxLength: 400 },
+      modes: { type: 'array', items: { type: 'string' } },
+      order: { type: 'integer' },
+      required: { type: 'boolean' },
+    },
+  },
+  functions: ['build'],
+  timeoutMs: 5_000,
+  failure: '*_prompt_unavailable, or skipped with a warning where the layer is optional',
+};

@@ -1,0 +1,95 @@
+import type { CallContext } from '../context.js';
+import type { ExtensionPointDeclaration } from './point.js';
+
+/** A request as a plugin sees it: checked, bounded and parsed by the host. */
+export interface RouteRequest {
+  readonly method: string;
+  /** Path without query, as sent. */
+  readonly path: string;
+  /** Decoded path parameters. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: URLSearchParams;
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  /** Parsed JSON, or undefined when the body was empty. */
+  readonly body: unknown;
+  /** The body's bytes as received (empty for none). */
+  readonly rawBody: Uint8Array;
+  /** Address of the client, after trusted proxies. */
+  readonly remoteAddress: string;
+}
+
+export interface RouteResponse {
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string | readonly string[]>>;
+  /** An object or array is sent as JSON, a string as text/plain unless a content type is given; absent: no body. */
+  readonly body?: unknown;
+  /**
+   * Streams the body instead: each chunk is written and flushed alone, the writer waits for a slow reader, and the
+   * iterator is returned when the client leaves. With `sse` the headers and keep-alive comments of a server-sent
+   * event stream are added.
+   */
+  readonly stream?: AsyncIterable<string | Uint8Array>;
+  readonly sse?: boolean;
+}
+
+export interface Route {
+  handle(request: RouteRequest, ctx: RouteContext): RouteResponse | Promise<RouteResponse>;
+}
+
+export interface RouteContext extends CallContext {
+  /** Header values the host adds to the response, whatever the handler returns or throws. */
+  setHeader(name: string, value: string): void;
+}
+
+/** An accepted WebSocket. */
+export interface Socket {
+  readonly id: string;
+  readonly remoteAddress: string;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  /** Bytes waiting to be sent. */
+  readonly buffered: number;
+  send(frame: string): void;
+  close(code: number, reason?: string): void;
+  /** Ends the connection without a closing handshake. */
+  terminate(): void;
+  ping(): void;
+}
+
+export interface SocketHandler {
+  /** A whole text frame; binary frames arrive as bytes. */
+  message(frame: string | Uint8Array): void;
+  pong?(): void;
+  close(code: number): void;
+}
+
+export interface UpgradeRoute {
+  /** Largest accepted frame, bytes; larger ones close the socket with 1009. */
+  readonly maxFrameBytes: number;
+  /** Decides before the upgrade: a response refuses it. */
+  before?(request: RouteRequest, ctx: CallContext): RouteResponse | undefined | Promise<RouteResponse | undefined>;
+  /** The lease of the route lasts until the socket closes. */
+  open(socket: Socket, ctx: CallContext): SocketHandler;
+}
+
+export interface StaticRoute {
+  /** Absolute path of the folder to serve. */
+  readonly folder: string;
+  /** Served for paths that name no file and accept HTML. */
+  readonly fallback?: string;
+  /** Seconds. */
+  readonly maxAge?: number;
+}
+
+export type RouteContribution = Route | UpgradeRoute | StaticRoute;
+
+export const routePoint: ExtensionPointDeclaration = {
+  name: 'route',
+  summary: 'HTTP routes, socket upgrades and static folders; selected by the router from the manifest.',
+  dispatch: 'selected',
+  factsSchema: { type: 'object' },
+  functions: [],
+  optionalFunctions: ['handle', 'open', 'before'],
+  timeoutMs: 0,
+  failure: 'the error envelope of its mount',
+};

@@ -1,0 +1,84 @@
+import type { CallContext, Principal } from '../context.js';
+import { dottedKeyPattern, type ExtensionPointDeclaration } from './point.js';
+
+export interface ToolFacts {
+  readonly title?: string;
+  /** One line for a person. */
+  readonly summary: string;
+  /** For the model; the summary when absent. */
+  readonly description?: string;
+  readonly audience: readonly ('agent' | 'mcp')[];
+  /** JSON Schema (draft 2020-12) of the arguments; checked before the tool runs. */
+  readonly inputSchema: Readonly<Record<string, unknown>>;
+  readonly outputSchema?: Readonly<Record<string, unknown>>;
+  /** MCP annotations: `readOnlyHint`, `destructiveHint`, `idempotentHint`, `openWorldHint`. */
+  readonly annotations?: Readonly<Record<string, unknown>>;
+  /** Native capabilities that derived tools look for: `read`, `write`, `execute`, … */
+  readonly capabilities?: readonly string[];
+  readonly sideEffects?: boolean;
+  readonly task?: 'never' | 'allowed' | 'required';
+  /** Seconds; a maximum that the tool enforces itself. Absent: the caller's default. */
+  readonly timeoutSeconds?: number;
+}
+
+/** What a tool may ask of its caller beside the call context. Each is absent where the caller has no way to serve it. */
+export interface ToolContext extends CallContext {
+  readonly caller: 'agent' | 'mcp' | 'rest' | 'direct';
+  /** The session of the turn that calls, with the fence that outside systems can compare. */
+  readonly session?: {
+    readonly key: string;
+    readonly sessionId: string;
+    readonly userId: string;
+    readonly channel: string;
+    readonly turnId: string;
+    readonly epoch: number;
+  };
+  progress?(done: number, total?: number, message?: string): void;
+  /** From here on the call is not ended by its time limit or by a caller that left: its real outcome is awaited. */
+  commit?(): void;
+  requireInput?(request: Readonly<Record<string, unknown>>): Promise<Readonly<Record<string, unknown>>>;
+  requireCapability?(capability: string): void;
+}
+
+/** A JSON object. `text`, when it is a string, is what a model sees instead of the JSON. */
+export type ToolResult = object;
+
+export interface Tool extends ToolFacts {
+  run(args: Readonly<Record<string, unknown>>, ctx: ToolContext): ToolResult | Promise<ToolResult>;
+  /** Rewrites arguments of old or sloppy shapes before the schema sees them. */
+  normalise?(args: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>>;
+  /** Words a schema failure its own way. */
+  explain?(
+    errors: readonly { readonly path: string; readonly keyword: string; readonly message: string }[],
+  ): string | undefined;
+  /** Whether this principal is offered the tool. */
+  visibleTo?(principal: Principal): boolean;
+}
+
+export const toolPoint: ExtensionPointDeclaration = {
+  name: 'tool',
+  summary: 'What agents and MCP clients can call; selected by the caller.',
+  dispatch: 'selected',
+  keyPattern: dottedKeyPattern,
+  factsSchema: {
+    type: 'object',
+    required: ['summary', 'audience', 'inputSchema'],
+    properties: {
+      title: { type: 'string', maxLength: 120 },
+      summary: { type: 'string', minLength: 1, maxLength: 400 },
+      description: { type: 'string', maxLength: 8_000 },
+      audience: { type: 'array', minItems: 1, uniqueItems: true, items: { enum: ['agent', 'mcp'] } },
+      inputSchema: { type: 'object', required: ['type'], properties: { type: { const: 'object' } } },
+      outputSchema: { type: 'object' },
+      annotations: { type: 'object' },
+      capabilities: { type: 'array', items: { type: 'string' } },
+      sideEffects: { type: 'boolean' },
+      task: { enum: ['never', 'allowed', 'required'] },
+      timeoutSeconds: { type: 'number', exclusiveMinimum: 0 },
+    },
+  },
+  functions: ['run'],
+  optionalFunctions: ['normalise', 'explain', 'visibleTo'],
+  timeoutMs: 0,
+  failure: 'an error result to the model; never the end of a turn',
+};
