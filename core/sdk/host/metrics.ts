@@ -22,6 +22,8 @@ export interface MetricSample {
 
 export interface Counter {
   add(value?: number, labels?: Readonly<Record<string, string>>): void;
+  /** The counter of one set of labels: keep it, adding to it costs next to nothing. */
+  bind(labels: Readonly<Record<string, string>>): { add(value?: number): void };
 }
 
 export interface Gauge {
@@ -30,4 +32,6 @@ export interface Gauge {
 
 export interface Histogram {
   record(seconds: number, labels?: Readonly<Record<string, string>>): void;
+  /** As {@link Counter.bind}. */
+  bind(labels: Readonly<Record<string, string>>): { record(seconds: number): void };
 }

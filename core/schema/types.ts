@@ -1,0 +1,43 @@
+/** One way in which a value breaks its schema. */
+export interface SchemaIssue {
+  /** JSON Pointer into the value; the missing member's own pointer for `required`. `''` is the whole value. */
+  readonly path: string;
+  readonly keyword: string;
+  /** Plain English, without the value: `must be a whole number from 1 to 50`. */
+  readonly message: string;
+  /** What the keyword asked for, as ajv reports it: `{missingProperty}`, `{type}`, `{allowedValues}`, … */
+  readonly params: Readonly<Record<string, unknown>>;
+}
+
+export type SchemaResult<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly errors: readonly SchemaIssue[] };
+
+/** A schema compiled once, on first use. */
+export interface CompiledSchema<T = unknown> {
+  readonly name: string;
+  readonly schema: JsonSchema;
+  /** Clones the value, fills in defaults, checks, and freezes the clone deeply. The value given is never changed. */
+  parse(value: unknown): SchemaResult<T>;
+  /** Checks the value as it is: no defaults, no coercion, no clone. Empty when valid. */
+  check(value: unknown): readonly SchemaIssue[];
+}
+
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+export interface CompileOptions {
+  /** For messages about a bad schema: `config.schema.json of plugin kb`. */
+  readonly name: string;
+}
+
+/** Compiles schemas (draft 2020-12) of one owner; two owners may use the same `$id`. */
+export interface SchemaCompiler {
+  /**
+   * @throws MortiseError `invalid_schema` when the schema is not a valid one, is deeper than 32 levels, or refers to
+   * another document.
+   */
+  compile<T = unknown>(schema: JsonSchema, options: CompileOptions): CompiledSchema<T>;
+}
+
+/** Classes of a refused argument: a missing member beats a wrong type, which beats a wrong value. */
+export type IssueClass = 'missing' | 'type' | 'value';

@@ -1,0 +1,240 @@
+import type { JsonSchema, SchemaIssue } from '../schema/types.js';
+import type {
+  Alert,
+  Disposable,
+  EffectiveValue,
+  Finding,
+  MortiseError,
+  SecretsService,
+  SettingsService,
+} from '../sdk/index.js';
+
+/** Where the settings are read from. */
+export interface SettingsSource {
+  /** The project's folder: holds `config/`, `plugins.json`, `plugins/`, `schemas/`. Absolute. */
+  readonly projectDir: string;
+  /** `process.env` when absent. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Base of relative paths in variables, and where `.env` is looked for; `process.cwd()` when absent. */
+  readonly cwd?: string;
+  /** Wall clock, epoch milliseconds. */
+  readonly now?: () => number;
+}
+
+/** Values of `config/mortise.json` and the host's variables, checked and frozen. They hold until the process ends. */
+export interface HostSettings {
+  readonly projectDir: string;
+  readonly configDir: string;
+  /** Absolute; not created here. */
+  readonly dataDir: string;
+  readonly workspaceDir: string;
+  /** Shipped plugins: `<project>/plugins`. */
+  readonly shippedPluginsDir: string;
+  /** Dropped-in plugins. */
+  readonly pluginsDir: string;
+  readonly pluginsFile: string;
+  readonly projectKey: string;
+  readonly version: string;
+  readonly locale: 'en-US' | 'zh-CN';
+  readonly http: HttpSettings;
+  readonly database: DatabaseSettings;
+  readonly log: { readonly level: LogLevel; readonly destination: 'stdout' | 'stderr' };
+  /** Life of the whole shutdown, seconds. */
+  readonly shutdownSeconds: number;
+  /** 32 bytes; undefined when none is set. */
+  readonly secretKey: Uint8Array | undefined;
+  /** Addresses named by a user or a model may be private ones. */
+  readonly allowPrivateUrls: boolean;
+  /** Milliseconds between two looks at the configuration files; 0 = never. */
+  readonly pollMs: number;
+}
+
+export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
+
+export interface HttpSettings {
+  readonly host: string;
+  /** 0 = any free port. */
+  readonly port: number;
+  readonly apiKey: string | undefined;
+  readonly principals: readonly ConfiguredPrincipal[];
+  readonly adminKey: string | undefined;
+  readonly allowedHosts: readonly string[];
+  readonly allowedOrigins: readonly string[];
+  readonly rateLimit: RateLimit | undefined;
+  readonly trustProxy: boolean;
+  /** Seconds; `write` 0 = no limit. */
+  readonly timeouts: {
+    readonly readHeader: number;
+    readonly read: number;
+    readonly write: number;
+    readonly idle: number;
+  };
+}
+
+export interface RateLimit {
+  readonly requests: number;
+  readonly seconds: number;
+}
+
+/** One entry of `MORTISE_API_KEYS`. Members that the host does not know stay in `claims`. */
+export interface ConfiguredPrincipal {
+  readonly key: string;
+  readonly id: string;
+  readonly actor?: string;
+  readonly admin?: boolean;
+  readonly spaces?: readonly string[];
+  readonly claims: Readonly<Record<string, unknown>>;
+}
+
+export type DatabaseSettings =
+  | { readonly dialect: 'sqlite'; readonly file: string; readonly schema: string; readonly poolMax: number }
+  | {
+      readonly dialect: 'postgres';
+      /** A DSN, or the parts. */
+      readonly connection:
+        | string
+        | {
+            readonly host: string;
+            readonly port: number;
+            readonly user: string;
+            readonly password: string;
+            readonly database: string;
+          };
+      readonly schema: string;
+      readonly poolMax: number;
+    };
+
+/** One state of an owner's configuration: frozen, swapped as a whole. */
+export interface Snapshot<C extends object = Readonly<Record<string, unknown>>> {
+  readonly config: Readonly<C>;
+  /** 1 for the first; grows with every new one. */
+  readonly revision: number;
+  readonly source: 'file' | 'defaults';
+  /** Hex SHA-256 of the file's bytes; null without a file. */
+  readonly sha256: string | null;
+  /** Epoch milliseconds. */
+  readonly loadedAt: number;
+}
+
+/** Why an owner has no valid configuration, or why a changed file was not taken over. */
+export interface ConfigProblem {
+  readonly code: 'invalid_config';
+  /** One sentence that names the file or the variable, the place and what is allowed. */
+  readonly message: string;
+  readonly issues: readonly ConfigIssue[];
+  /** Hex SHA-256 of the refused bytes; null when it was not the file. */
+  readonly sha256: string | null;
+  /** Epoch milliseconds. */
+  readonly at: number;
+}
+
+export interface ConfigIssue extends SchemaIssue {
+  /** The file (relative to the project where it can be) or the variable that holds the value. */
+  readonly origin: string;
+}
+
+export interface ReloadResult {
+  /** A new snapshot is in force. */
+  readonly changed: boolean;
+  readonly revision: number;
+  readonly problem: ConfigProblem | null;
+}
+
+/** The configuration of one plugin, watched until disposed. */
+export interface OwnedConfig<C extends object = Readonly<Record<string, unknown>>> extends Disposable {
+  readonly owner: string;
+  /** Absolute path; the file need not exist. */
+  readonly file: string;
+  /** The last good one; undefined only when there has been none since the start: the plugin is blocked. */
+  readonly snapshot: Snapshot<C> | undefined;
+  /** What is wrong now; null when the file and the environment are valid. */
+  readonly problem: ConfigProblem | null;
+  /** Runs after each swap; `previous` is undefined for the first good configuration after a bad start. */
+  subscribe(run: (next: Snapshot<C>, previous: Snapshot<C> | undefined) => void): Disposable;
+  /** Looks at the file at once, by its content. */
+  reload(): Promise<ReloadResult>;
+  /** Checks a whole configuration as `write` would, and changes nothing. */
+  check(config: Readonly<Record<string, unknown>>): readonly ConfigIssue[];
+  /**
+   * Checks and then replaces the file. A secret given as its mask keeps what is stored.
+   * @throws MortiseError `invalid_config` (422) with `details.errors: [{path, message}]`; the file is untouched.
+   */
+  write(config: Readonly<Record<string, unknown>>): Promise<ReloadResult>;
+}
+
+/** All settings of a process. */
+export interface Settings extends Disposable {
+  readonly host: HostSettings;
+  /** Sentences about host settings that were set aside for their defaults. Log them once. */
+  readonly warnings: readonly string[];
+  /**
+   * Loads and from then on watches `config/<owner>.json`. Never rejects for a bad configuration: see `problem`.
+   * @throws MortiseError `invalid_schema` for a schema that is none.
+   */
+  own<C extends object = Readonly<Record<string, unknown>>>(owner: string, schema: JsonSchema): Promise<OwnedConfig<C>>;
+  /** Every effective value of the host and of the owners known now; secrets masked. */
+  effective(owner?: string): readonly EffectiveValue[];
+  /** A value of the environment (file, then process), with the `NEXTAI_` alias; blank is unset. */
+  variable(name: string): string | undefined;
+  /** `host.use('settings')` of one plugin. */
+  serviceFor(owner: string): SettingsService;
+  /** `host.use('secrets')` of one plugin; `names` are its `permissions.secrets` (`*` at either end is a wildcard). */
+  secretsFor(names: readonly string[]): SecretsService;
+  /** Alerts raised so far and not yet taken are delivered to the first listener. */
+  onAlert(run: (alert: Alert) => void): Disposable;
+  findings(): readonly Finding[];
+  /** Clear values of all secrets known now, for the log's filter only. */
+  secrets(): readonly string[];
+  /** Called for each secret value that becomes known later. */
+  onSecret(run: (value: string) => void): Disposable;
+  /** Starts looking at the files every `host.pollMs`. Timers do not keep the process alive. */
+  watch(): void;
+  /** Looks at all files once. */
+  poll(): Promise<void>;
+}
+
+/** A process can start with these settings, or one sentence per fault says why not. */
+export type OpenedSettings =
+  | { readonly ok: true; readonly settings: Settings }
+  | { readonly ok: false; readonly errors: readonly MortiseError[] };
+
+/** What `plugins.json` says. */
+export interface DesiredState {
+  readonly version: 1;
+  /** Grows with each write. */
+  readonly revision: number;
+  readonly plugins: Readonly<Record<string, DesiredPlugin>>;
+  /** `tool:echo` → plugin key. */
+  readonly bindings: Readonly<Record<string, string>>;
+  /** Old plugin key → new plugin key. */
+  readonly renamed: Readonly<Record<string, string>>;
+}
+
+export interface DesiredPlugin {
+  readonly enabled: boolean;
+  readonly required?: boolean;
+  readonly order?: number;
+}
+
+/** `plugins.json`: read, watched, replaced atomically, with a last good copy in the data directory. */
+export interface PluginsFile extends Disposable {
+  readonly file: string;
+  /** The last good state. */
+  readonly current: DesiredState;
+  readonly source: 'file' | 'last-good' | 'empty';
+  /** What is wrong with the file now. */
+  readonly problem: Finding | null;
+  /** Runs after each change, made here or by an editor. */
+  subscribe(run: (next: DesiredState, previous: DesiredState) => void): Disposable;
+  /** Looks at the file at once. */
+  reload(): Promise<boolean>;
+  /**
+   * Reads the file anew, applies `change`, checks, and replaces the file with the next revision. Serial. A state equal to
+   * the old one writes nothing.
+   * @throws MortiseError `revision_conflict` (409) when `revision` is not the current one; `invalid_plugins_file` (422).
+   */
+  write(
+    change: (current: DesiredState) => DesiredState,
+    options?: { readonly revision?: number },
+  ): Promise<DesiredState>;
+}

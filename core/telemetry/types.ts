@@ -1,0 +1,74 @@
+import type { Counter, Histogram, Logger, MetricsService, TraceContext } from '../sdk/index.js';
+import type { LogLevel } from '../settings/types.js';
+
+export type LogFields = Readonly<Record<string, unknown>>;
+
+/** The SDK's logger, and what the kernel needs beside it. */
+export interface HostLogger extends Logger {
+  /** Adds fields to every line. Costs one object; nothing is serialised before a line is written. */
+  child(fields: LogFields): HostLogger;
+  enabled(level: Exclude<LogLevel, 'silent'>): boolean;
+}
+
+export interface LogSink {
+  readonly log: HostLogger;
+  setLevel(level: LogLevel): void;
+  /** A value that never appears in a line from now on, wherever it hides. Values under 6 characters are ignored. */
+  hide(secret: string): void;
+  /** Writes what is buffered. */
+  flush(): void;
+}
+
+/** One registry for the process; a service for each plugin. */
+export interface MetricsRegistry {
+  /** Metrics of the host itself, defined once. */
+  readonly host: HostMetrics;
+  /** `host.use('metrics')` of one plugin. Disposing withdraws its metrics. */
+  forPlugin(plugin: string): MetricsService & { dispose(): void };
+  render(): Promise<string>;
+  readonly contentType: string;
+  dispose(): void;
+}
+
+/** The host's own metrics. Bind labels once per route, contribution, … and keep what `bind` returns. */
+export interface HostMetrics {
+  /** route, method, status */
+  readonly httpRequests: Counter;
+  /** route, method */
+  readonly httpDuration: Histogram;
+  /** point, key, plugin, outcome */
+  readonly pointCalls: Counter;
+  /** point, key, plugin */
+  readonly pointDuration: Histogram;
+  /** Values of a gauge, read when metrics are asked for: labels point, key, plugin. */
+  observePointInflight(read: () => readonly { labels: Readonly<Record<string, string>>; value: number }[]): void;
+  /** Labels key, state: 1 for the present state. */
+  observePluginState(read: () => readonly { labels: Readonly<Record<string, string>>; value: number }[]): void;
+  /** Label state: used, free, waiting. */
+  observeDatabasePool(read: () => readonly { labels: Readonly<Record<string, string>>; value: number }[]): void;
+  /** source, severity, code */
+  readonly alerts: Counter;
+}
+
+/** A span that is being recorded. */
+export interface SpanHandle {
+  readonly trace: TraceContext;
+  set(name: string, value: string | number | boolean): void;
+  /** Runs with this span as the active one, for instrumentation below. */
+  run<T>(work: () => T): T;
+  /** Ends it; with an error its code (never its text) is recorded. */
+  end(error?: unknown): void;
+}
+
+export interface Tracing {
+  /** An OpenTelemetry provider is registered in this process. */
+  readonly enabled: boolean;
+  /** Continues a `traceparent` header, or begins a trace. A bad header begins a new one. */
+  incoming(traceparent: string | undefined): TraceContext;
+  /** A child of `parent`; undefined when nobody records it, which costs nothing. */
+  start(
+    name: string,
+    parent: TraceContext,
+    attributes?: Readonly<Record<string, string | number | boolean>>,
+  ): SpanHandle | undefined;
+}
