@@ -47,3 +47,36 @@ export interface Observation {
   readonly hop: number;
   readonly parent_obs_id: string | null;
 }
+
+/** What a producer says of an event; the platform fills in the rest when it publishes. */
+export interface ObservationInput {
+  /** `message` when absent. */
+  readonly obs_type?: ObservationType | undefined;
+  readonly source_name: string;
+  /** `external` when absent. */
+  readonly source_kind?: Observation['source_kind'] | undefined;
+  /** `internal` when absent. */
+  readonly ingress?: Observation['ingress'] | undefined;
+  /** RFC 3339 with an offset or `Z`; now when absent. */
+  readonly timestamp?: string | undefined;
+  readonly session_key?: string | undefined;
+  readonly actor?: Partial<ObservationActor> | undefined;
+  readonly payload: Readonly<Record<string, unknown>>;
+  readonly evidence?: Readonly<Record<string, unknown>> | undefined;
+  /** Flags that the producer knows of, e.g. `TRUNCATED`. */
+  readonly quality_flags?: readonly QualityFlag[] | undefined;
+  readonly confidence?: number | null | undefined;
+  readonly tags?: readonly string[] | undefined;
+  readonly metadata?: Readonly<Record<string, unknown>> | undefined;
+  readonly trace_id?: string | undefined;
+  readonly correlation_id?: string | undefined;
+  readonly hop?: number | undefined;
+  readonly parent_obs_id?: string | null | undefined;
+}
+
+export interface ObservationError {
+  /** Path below the observation, e.g. `payload.schema_id`. */
+  readonly path: string;
+  readonly code: 'required' | 'naive_datetime' | 'range' | 'payload_mismatch' | 'enum' | 'too_long' | 'reserved';
+  readonly message: string;
+}

@@ -1,5 +1,6 @@
 import type { CallContext } from '../context.js';
-import type { Observation, ObservationType } from '../observation.js';
+import type { Observation, ObservationInput, ObservationType } from '../observation.js';
+import type { GateDecision, PublishResult } from '../services/conversation.js';
 import { dottedKeyPattern, type ExtensionPointDeclaration } from './point.js';
 
 export interface ObservationHandlerFacts {
@@ -13,12 +14,13 @@ export interface ReplyPort {
 
 export interface HandlerContext extends CallContext {
   readonly sessionKey: string;
-  readonly decision: Readonly<Record<string, unknown>>;
+  readonly decision: GateDecision;
   /** Present while a caller waits. */
-  readonly port?: ReplyPort;
+  readonly port?: ReplyPort | undefined;
   /** What the face gave to `submit`, for its own handler; never stored. */
   readonly request?: unknown;
-  publish(observation: Observation): void;
+  /** Publishes an observation that continues the trace of the handled one. */
+  publish(observation: ObservationInput): PublishResult;
 }
 
 /** Runs in the session's worker: one observation of a session at a time. */
