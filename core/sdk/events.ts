@@ -46,6 +46,8 @@ export interface HostEvents {
   'plugin-state': PluginStateChange;
   /** An audit row was committed. */
   audit: AuditEntry & { readonly auditId: string };
+  /** Content behind a subscribable MCP resource has changed. */
+  'mcp-resource-updated': { readonly uri: string };
   /** The process begins to shut down; `deadline` is epoch milliseconds. */
   shutdown: { readonly deadline: number };
 }

@@ -7,6 +7,7 @@ import type { LeasesService } from './leases.js';
 import type { MetricsService } from './metrics.js';
 import type { PluginControl } from './plugin-control.js';
 import type { ScheduleService } from './schedule.js';
+import type { SchemasService } from './schemas.js';
 import type { SecretsService } from './secrets.js';
 import type { SettingsService } from './settings.js';
 
@@ -19,6 +20,7 @@ export * from './leases.js';
 export * from './metrics.js';
 export * from './plugin-control.js';
 export * from './schedule.js';
+export * from './schemas.js';
 export * from './secrets.js';
 export * from './settings.js';
 
@@ -27,6 +29,7 @@ export interface HostServices {
   database: Database;
   http: HttpService;
   schedule: ScheduleService;
+  schemas: SchemasService;
   fetch: GuardedFetch;
   secrets: SecretsService;
   files: FilesService;

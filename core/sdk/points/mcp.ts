@@ -1,6 +1,36 @@
 import type { CallContext } from '../context.js';
 import { dottedKeyPattern, type ExtensionPointDeclaration } from './point.js';
 
+/** What a resource or prompt may ask of the client that reads it. Absent where the client cannot be asked. */
+export interface McpContext extends CallContext {
+  requireInput?(request: Readonly<Record<string, unknown>>): Promise<Readonly<Record<string, unknown>>>;
+  requireCapability?(capability: string): void;
+}
+
+/** A block of the MCP content model: `{type: 'text', text}`, `{type: 'image', data, mimeType}`, … */
+export type McpContentBlock = Readonly<Record<string, unknown>> & { readonly type: string };
+
+export interface McpContent {
+  readonly content: readonly McpContentBlock[];
+  readonly structuredContent?: object;
+  readonly isError?: boolean;
+}
+
+const contentMark = Symbol.for('mortise.mcp-content');
+
+/** A tool result made of MCP content blocks, sent to MCP clients as it is; to everyone else it is plain JSON. */
+export function mcpContent(
+  content: readonly McpContentBlock[],
+  extra: { readonly structuredContent?: object; readonly isError?: boolean } = {},
+): McpContent {
+  return Object.defineProperty({ content, ...extra }, contentMark, { value: true });
+}
+
+/** Whether a tool result was made by {@link mcpContent}. */
+export function isMcpContent(result: object): result is McpContent {
+  return contentMark in result;
+}
+
 export interface McpResourceFacts {
   readonly uri?: string;
   readonly uriTemplate?: string;
@@ -8,10 +38,13 @@ export interface McpResourceFacts {
   readonly title?: string;
   readonly description?: string;
   readonly mimeType?: string;
+  /** Emits the host event `mcp-resource-updated`, so clients may subscribe to it. */
+  readonly subscribe?: boolean;
 }
 
 export interface McpResource extends McpResourceFacts {
-  read(uri: string, ctx: CallContext): Promise<readonly Readonly<Record<string, unknown>>[]>;
+  /** @throws MortiseError `resource_not_found` when a template matches but nothing is there. */
+  read(uri: string, ctx: McpContext): Promise<readonly Readonly<Record<string, unknown>>[]>;
 }
 
 export interface McpPromptFacts {
@@ -21,7 +54,7 @@ export interface McpPromptFacts {
 }
 
 export interface McpPrompt extends McpPromptFacts {
-  get(args: Readonly<Record<string, string>>, ctx: CallContext): Promise<Readonly<Record<string, unknown>>>;
+  get(args: Readonly<Record<string, string>>, ctx: McpContext): Promise<Readonly<Record<string, unknown>>>;
 }
 
 export interface McpCompletionFacts {
@@ -30,7 +63,15 @@ export interface McpCompletionFacts {
 }
 
 export interface McpCompletion extends McpCompletionFacts {
-  complete(argument: { readonly name: string; readonly value: string }, ctx: CallContext): Promise<readonly string[]>;
+  /** `context`: arguments that the client has resolved already. */
+  complete(
+    argument: {
+      readonly name: string;
+      readonly value: string;
+      readonly context?: Readonly<Record<string, string>>;
+    },
+    ctx: CallContext,
+  ): Promise<readonly string[]>;
 }
 
 export const mcpResourcePoint: ExtensionPointDeclaration = {
@@ -48,6 +89,7 @@ export const mcpResourcePoint: ExtensionPointDeclaration = {
       title: { type: 'string' },
       description: { type: 'string' },
       mimeType: { type: 'string' },
+      subscribe: { type: 'boolean' },
     },
   },
   functions: ['read'],
