@@ -1,0 +1,86 @@
+import { createHash } from 'node:crypto';
+import { lstatSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { readJson, writeJson } from './json-file.mjs';
+
+/** @param {string} root */
+const stampFile = (root) => join(root, 'node_modules', '.mortise-installed.json');
+
+/** @param {string} root */
+function wanted(root) {
+  const lockfile = readFileSync(join(root, 'package-lock.json'));
+  return {
+    lockfile: createHash('sha256').update(lockfile).digest('hex'),
+    // Native packages are chosen by platform: a node_modules carried over from another machine does not count.
+    platform: process.platform,
+    arch: process.arch,
+  };
+}
+
+/**
+ * Whether node_modules is what package-lock.json says.
+ * @param {string} root
+ */
+export function dependenciesCurrent(root) {
+  // A linked node_modules belongs to another checkout: it is used as it is and never installed into.
+  if (isLink(join(root, 'node_modules'))) return true;
+  const stamp = readJson(stampFile(root));
+  const now = wanted(root);
+  return stamp?.lockfile === now.lockfile && stamp.platform === now.platform && stamp.arch === now.arch;
+}
+
+/**
+ * Brings node_modules to what package-lock.json says. What npm has installed already by hand is recognised.
+ * @param {string} root
+ * @param {(args: string[], options: { what: string, node: string }) => Promise<void>} npm
+ * @param {{ node: string, step: (work: () => Promise<void>) => Promise<void> }} options
+ */
+export async function installDependencies(root, npm, { node, step }) {
+  const now = wanted(root);
+  if (!installedByHand(root)) {
+    // dev and optional are named because NODE_ENV=production or a user's npm settings would leave out the compiler and
+    // the native parts.
+    const args = ['ci', '--prefix', root, '--ignore-scripts', '--include=dev', '--include=optional'];
+    await step(() => npm(args, { what: 'The dependencies', node }));
+  }
+  writeJson(stampFile(root), now);
+}
+
+/**
+ * Compares the lockfile with the one that npm keeps inside node_modules and writes last.
+ * @param {string} root
+ */
+function installedByHand(root) {
+  const installed = readJson(join(root, 'node_modules', '.package-lock.json'))?.packages;
+  const locked = readJson(join(root, 'package-lock.json'))?.packages;
+  if (!installed || !locked) return false;
+  const foreign = Object.values(installed).some(
+    (entry) => !allows(entry.os, process.platform) || !allows(entry.cpu, process.arch),
+  );
+  if (foreign) return false;
+  return Object.entries(locked).every(([path, entry]) => {
+    if (path === '') return true;
+    const found = installed[path];
+    if (!found)
+      return entry.optional === true && !(allows(entry.os, process.platform) && allows(entry.cpu, process.arch));
+    return found.version === entry.version && found.integrity === entry.integrity;
+  });
+}
+
+/**
+ * @param {string[] | undefined} names as npm writes them: absent for all, `!name` for all but one
+ * @param {string} name
+ */
+function allows(names, name) {
+  if (!names) return true;
+  return names.some((one) => one.startsWith('!')) ? !names.includes(`!${name}`) : names.includes(name);
+}
+
+/** @param {string} path */
+function isLink(path) {
+  try {
+    return lstatSync(path).isSymbolicLink();
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,22 @@
+import { fileURLToPath } from 'node:url';
+import { exitCodeOfSignal } from './exit-code.mjs';
+import { Failure, Interrupted } from './failure.mjs';
+
+/** The folder that holds package.json, wherever the command was called from. */
+export const projectRoot = fileURLToPath(new URL('../../', import.meta.url));
+
+/**
+ * Runs a command of the launcher and ends the process with its exit code.
+ * A Failure is told in its one sentence; anything else is a defect and shows its stack.
+ * @param {() => Promise<number>} command
+ */
+export function runEntry(command) {
+  command().then(
+    (code) => process.exit(code),
+    (error) => {
+      if (error instanceof Interrupted) process.exit(exitCodeOfSignal(error.signal));
+      process.stderr.write(`mortise: ${error instanceof Failure ? error.message : error.stack}\n`);
+      process.exit(1);
+    },
+  );
+}

@@ -1,0 +1,190 @@
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect } from 'chai';
+import { load, type Npm } from './modules.js';
+import { run } from './process.js';
+import { createProject, type Project } from './project.js';
+
+describe('the installation of the dependencies', () => {
+  let project: Project;
+  beforeEach(() => {
+    project = createProject({ linked: false });
+    project.write(
+      'package-lock.json',
+      JSON.stringify({ packages: { '': {}, 'node_modules/a': { version: '1.0.0' } } }),
+    );
+  });
+  afterEach(() => project.remove());
+
+  const calls: string[][] = [];
+  const npm: Npm = async (args) => {
+    calls.push(args);
+    project.write('node_modules/a/index.js', '');
+  };
+
+  async function install(): Promise<readonly string[][]> {
+    const { dependenciesCurrent, installDependencies } = await load('dependencies.mjs');
+    calls.length = 0;
+    if (!dependenciesCurrent(project.root)) {
+      await installDependencies(project.root, npm, { node: process.execPath, step: (work) => work() });
+    }
+    return calls;
+  }
+
+  it('happens once per lockfile, without install scripts, with the compiler whatever the environment says', async () => {
+    const [args] = await install();
+    expect(args).to.include.members(['ci', '--ignore-scripts', '--include=dev']);
+    expect(await install()).to.deep.equal([]);
+    project.write(
+      'package-lock.json',
+      JSON.stringify({ packages: { '': {}, 'node_modules/a': { version: '1.0.1' } } }),
+    );
+    expect(await install()).to.have.length(1);
+  });
+
+  it('happens again when node_modules is gone', async () => {
+    await install();
+    rmSync(join(project.root, 'node_modules'), { recursive: true });
+    expect(await install()).to.have.length(1);
+  });
+
+  it('happens again when node_modules was made for another machine', async () => {
+    await install();
+    const stamp = join(project.root, 'node_modules', '.mortise-installed.json');
+    writeFileSync(stamp, readFileSync(stamp, 'utf8').replace(process.platform, 'plan9'));
+    expect(await install()).to.have.length(1);
+  });
+
+  it('is left out when npm has installed the same by hand, and not when it has installed something else', async () => {
+    const byHand = (version: string) =>
+      project.write('node_modules/.package-lock.json', JSON.stringify({ packages: { 'node_modules/a': { version } } }));
+    byHand('0.9.0');
+    expect(await install()).to.have.length(1);
+    rmSync(join(project.root, 'node_modules'), { recursive: true });
+    byHand('1.0.0');
+    expect(await install()).to.deep.equal([]);
+  });
+});
+
+describe('the Node that the launcher provides', () => {
+  let project: Project;
+  beforeEach(() => {
+    project = createProject({ linked: false });
+  });
+  afterEach(() => project.remove());
+
+  /** Installs a program that says it is the given Node. */
+  function npmThatBrings(version: string, calls: string[][] = []): Npm {
+    return async (args) => {
+      calls.push(args);
+      const { runtimePackage } = await load('runtime.mjs');
+      const { name, program } = runtimePackage(process.platform, process.arch);
+      const path = join(project.root, '.runtime', 'node_modules', name, program);
+      mkdirSync(dirname(path), { recursive: true });
+      writeFileSync(path, `#!/bin/sh\necho ${version}\n`);
+      chmodSync(path, 0o755);
+    };
+  }
+
+  it('is not needed where the Node in use is new enough', async () => {
+    const { findRuntime } = await load('runtime.mjs');
+    expect(findRuntime(project.root, 'v22.14.0')).to.equal(process.execPath);
+    expect(findRuntime(project.root, 'v20.20.2')).to.equal(undefined);
+  });
+
+  it('is installed once, outside node_modules, and found again', async () => {
+    const { findRuntime, installRuntime } = await load('runtime.mjs');
+    const calls: string[][] = [];
+    const path = await installRuntime(project.root, npmThatBrings('v22.20.0', calls));
+    expect(path.startsWith(join(project.root, '.runtime'))).to.equal(true);
+    expect(calls[0]).to.include.members(['--no-save', '--ignore-scripts', '--prefix', join(project.root, '.runtime')]);
+    expect(findRuntime(project.root, 'v20.20.2')).to.equal(path);
+    expect(existsSync(join(project.root, 'node_modules'))).to.equal(false);
+  });
+
+  it('is installed anew when a download was cut short', async () => {
+    const { findRuntime, installRuntime } = await load('runtime.mjs');
+    const path = await installRuntime(project.root, npmThatBrings('v22.20.0'));
+    rmSync(join(project.root, '.runtime'), { recursive: true });
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, 'half a program');
+    expect(findRuntime(project.root, 'v20.20.2')).to.equal(undefined);
+    const calls: string[][] = [];
+    expect(await installRuntime(project.root, npmThatBrings('v22.20.0', calls))).to.equal(path);
+    expect(calls).to.have.length(1);
+  });
+
+  it('is refused with a sentence when it does not run here', async () => {
+    const { installRuntime } = await load('runtime.mjs');
+    const failure = await installRuntime(project.root, async () => undefined).catch((error: Error) => error);
+    expect(failure)
+      .to.be.instanceOf(Error)
+      .with.property('message')
+      .that.matches(/does not run on this machine .* install Node 22/);
+  });
+});
+
+describe('a set-up that fails', () => {
+  const said = async (output: string) => {
+    const { explain } = await load('npm.mjs');
+    const context = { what: 'Node 22', log: 'setup.log', root: 'there' };
+    return explain({ code: 1, signal: null, output }, context).message;
+  };
+
+  it('says in one sentence what happened and what to do', async () => {
+    const offline =
+      'npm error code ENOTFOUND\nnpm error network request to the registry failed, reason: getaddrinfo ENOTFOUND';
+    expect(await said(offline)).to.match(/registry was not reached \(ENOTFOUND\): check the network/);
+    expect(await said('npm ERR! code ECONNREFUSED\n')).to.match(/registry was not reached \(ECONNREFUSED\)/);
+    expect(await said('npm error code SELF_SIGNED_CERT_IN_CHAIN')).to.match(/NODE_EXTRA_CA_CERTS/);
+    expect(await said('npm error code ENOSPC')).to.match(/disk is full: free/);
+    expect(await said('npm error code EACCES')).to.match(/folder there cannot be written by this user/);
+    expect(await said('npm error code EUSAGE\nnpm error `npm ci` can only')).to.match(/run "npm install"/);
+    expect(await said('npm error code EWHAT\nnpm error A thing broke')).to.match(/\(A thing broke\): read setup\.log/);
+    expect(await said('')).to.match(/\(npm ended with 1\)/);
+  });
+
+  it('ends the start with code 1 and that sentence, and frees the lock', async () => {
+    const project = createProject({ linked: false });
+    try {
+      project.write('offline/npm-cli.js', `console.error('npm error code ECONNREFUSED'); process.exitCode = 1;\n`);
+      project.write('offline/package.json', '{ "type": "commonjs" }');
+      const launcher = run(process.execPath, [join(project.root, 'scripts/start.mjs')], {
+        cwd: project.root,
+        env: { ...process.env, npm_execpath: join(project.root, 'offline/npm-cli.js') },
+      });
+      expect((await launcher.ended).code).to.equal(1);
+      expect(launcher.errors().trim().split('\n').at(-1)).to.match(
+        /^mortise: The dependencies could not be downloaded because the npm registry was not reached \(ECONNREFUSED\): .*again\.$/,
+      );
+      expect(existsSync(join(project.root, '.runtime/setup.lock'))).to.equal(false);
+      expect(launcher.lines('up')).to.deep.equal([]);
+    } finally {
+      project.remove();
+    }
+  });
+
+  it('is ended by a signal together with npm, and leaves no lock', async () => {
+    const project = createProject({ linked: false });
+    try {
+      project.write(
+        'slow/npm-cli.js',
+        `require('node:fs').writeFileSync('npm-pid', String(process.pid)); setInterval(() => {}, 1000);\n`,
+      );
+      project.write('slow/package.json', '{ "type": "commonjs" }');
+      const launcher = run(process.execPath, [join(project.root, 'scripts/start.mjs')], {
+        cwd: project.root,
+        env: { ...process.env, npm_execpath: join(project.root, 'slow/npm-cli.js') },
+      });
+      const note = join(project.root, 'npm-pid');
+      while (!existsSync(note) || readFileSync(note, 'utf8') === '')
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      launcher.child.kill('SIGTERM');
+      expect((await launcher.ended).code).to.equal(143);
+      expect(() => process.kill(Number(readFileSync(note, 'utf8')), 0)).to.throw(/ESRCH/);
+      expect(existsSync(join(project.root, '.runtime/setup.lock'))).to.equal(false);
+    } finally {
+      project.remove();
+    }
+  });
+});
