@@ -8,6 +8,8 @@ export interface Clock {
   monotonic(): number;
   /** Runs once after `ms`; does not keep the process alive. */
   after(ms: number, run: () => void): Disposable;
+  /** Runs soon after the beginning of each second; does not keep the process alive. */
+  eachSecond(run: () => void): Disposable;
 }
 
 /** Runs things at times. All of it is disposable and none of it keeps the process alive. */

@@ -13,7 +13,7 @@ export type SchemaResult<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly errors: readonly SchemaIssue[] };
 
-/** A schema compiled once, on first use. */
+/** A schema compiled once. */
 export interface CompiledSchema<T = unknown> {
   readonly name: string;
   readonly schema: JsonSchema;
@@ -28,6 +28,10 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 export interface CompileOptions {
   /** For messages about a bad schema: `config.schema.json of plugin kb`. */
   readonly name: string;
+  /** Which use is compiled at once, so that a faulty schema throws here; the other follows on first use. Default `check`. */
+  readonly use?: 'parse' | 'check';
+  /** The schema comes from another system: unknown keywords and formats are ignored instead of refused. */
+  readonly foreign?: boolean;
 }
 
 /** Compiles schemas (draft 2020-12) of one owner; two owners may use the same `$id`. */

@@ -1,6 +1,5 @@
 import type { Counter, Histogram, Logger, MetricsService, TraceContext } from '../sdk/index.js';
-
-export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
+import type { LogLevel } from '../settings/types.js';
 
 export type LogFields = Readonly<Record<string, unknown>>;
 
@@ -64,8 +63,17 @@ export interface SpanHandle {
 export interface Tracing {
   /** An OpenTelemetry provider is registered in this process. */
   readonly enabled: boolean;
-  /** Continues a `traceparent` header, or begins a trace. A bad header begins a new one. */
+  /** The trace of a `traceparent` header, or a new one for an absent or bad header. */
   incoming(traceparent: string | undefined): TraceContext;
+  /**
+   * The outermost span of a request: continues the header's trace, or lets the provider begin one. Without a provider
+   * only the trace's ids are made.
+   */
+  begin(
+    name: string,
+    traceparent: string | undefined,
+    attributes?: Readonly<Record<string, string | number | boolean>>,
+  ): { readonly trace: TraceContext; readonly span: SpanHandle | undefined };
   /** A child of `parent`; undefined when nobody records it, which costs nothing. */
   start(
     name: string,

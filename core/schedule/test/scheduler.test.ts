@@ -1,0 +1,159 @@
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import { createManualClock } from '../manual-clock.js';
+import { createScheduler } from '../scheduler.js';
+
+function gate(): { promise: Promise<void>; open: () => void } {
+  let open = (): void => {};
+  const promise = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { promise, open };
+}
+
+describe('the scheduler', () => {
+  it('runs on a grid that late ticks do not move', async () => {
+    const clock = createManualClock();
+    const scheduler = createScheduler({ clock });
+    const times: number[] = [];
+    scheduler.every(100, () => times.push(clock.monotonic()));
+    await clock.advance(350);
+    expect(times).to.deep.equal([100, 200, 300]);
+    await clock.advance(60);
+    expect(times.at(-1)).to.equal(400);
+    scheduler.dispose();
+  });
+
+  it('never runs twice at once, and makes the ticks of a long run one run after it', async () => {
+    const clock = createManualClock();
+    const scheduler = createScheduler({ clock });
+    const first = gate();
+    let runs = 0;
+    let running = 0;
+    scheduler.every(100, async () => {
+      runs += 1;
+      running += 1;
+      expect(running).to.equal(1);
+      if (runs === 1) await first.promise;
+      running -= 1;
+    });
+    await clock.advance(100);
+    await clock.advance(450);
+    expect(runs).to.equal(1);
+    first.open();
+    await clock.advance(0);
+    expect(runs).to.equal(2);
+    await clock.advance(50);
+    expect(runs).to.equal(3);
+    scheduler.dispose();
+  });
+
+  it('goes on after a run that throws, and reports it', async () => {
+    const clock = createManualClock();
+    const errors: unknown[] = [];
+    const scheduler = createScheduler({ clock, onError: (error) => errors.push(error) });
+    scheduler.every(10, () => {
+      throw new Error('no');
+    });
+    await clock.advance(30);
+    expect(errors).to.have.length(3);
+    scheduler.dispose();
+  });
+
+  it('runs nothing after it was disposed, not even the run that waited for its turn', async () => {
+    const clock = createManualClock();
+    const scheduler = createScheduler({ clock });
+    const held = gate();
+    let runs = 0;
+    const handle = scheduler.every(10, async () => {
+      runs += 1;
+      await held.promise;
+    });
+    await clock.advance(35);
+    await handle.dispose();
+    held.open();
+    await clock.advance(100);
+    expect(runs).to.equal(1);
+    scheduler.dispose();
+  });
+
+  it('refuses an interval that is none', () => {
+    const scheduler = createScheduler({ clock: createManualClock() });
+    for (const ms of [0, -1, Number.NaN, Number.POSITIVE_INFINITY]) {
+      expect(() => scheduler.every(ms, () => {}))
+        .to.throw()
+        .with.property('code', 'invalid_interval');
+    }
+  });
+
+  it('runs cron expressions in their zone', async () => {
+    const clock = createManualClock(Date.parse('2026-03-01T00:58:30Z'));
+    const scheduler = createScheduler({ clock });
+    const times: string[] = [];
+    scheduler.cron('0 9 * * *', 'Asia/Shanghai', () => times.push(new Date(clock.now()).toISOString()));
+    await clock.advance(180_000);
+    expect(times).to.deep.equal(['2026-03-01T01:00:00.000Z']);
+    scheduler.dispose();
+  });
+
+  it('makes the moments missed during a jump of the clock one run', async () => {
+    const clock = createManualClock(Date.parse('2026-03-01T00:00:30Z'));
+    const scheduler = createScheduler({ clock });
+    let runs = 0;
+    scheduler.cron('* * * * *', 'UTC', () => {
+      runs += 1;
+    });
+    clock.setWall(Date.parse('2026-03-01T05:30:30Z'));
+    await clock.advance(2_000);
+    expect(runs).to.equal(1);
+    await clock.advance(30_000);
+    expect(runs).to.equal(2);
+    scheduler.dispose();
+  });
+
+  it('follows a clock that was set back', async () => {
+    const clock = createManualClock(Date.parse('2026-03-02T00:00:30Z'));
+    const scheduler = createScheduler({ clock });
+    let runs = 0;
+    scheduler.cron('* * * * *', 'UTC', () => {
+      runs += 1;
+    });
+    await clock.advance(5_000);
+    clock.setWall(Date.parse('2026-03-01T00:00:30Z'));
+    await clock.advance(32_000);
+    expect(runs).to.equal(1);
+    scheduler.dispose();
+  });
+
+  it('refuses a bad expression or zone at once', () => {
+    const scheduler = createScheduler({ clock: createManualClock() });
+    expect(() => scheduler.cron('nonsense', 'UTC', () => {}))
+      .to.throw()
+      .with.property('code', 'invalid_cron');
+    expect(() => scheduler.cron('* * * * *', 'Nowhere', () => {}))
+      .to.throw()
+      .with.property('code', 'invalid_zone');
+  });
+
+  it('beats on the machine clock and does not keep the process alive', () => {
+    const module = fileURLToPath(new URL('../index.js', import.meta.url));
+    const script = `
+      const { createScheduler } = await import(${JSON.stringify(module)});
+      const scheduler = createScheduler();
+      const started = performance.now();
+      const keep = setInterval(() => {}, 50);
+      scheduler.every(3600000, () => {});
+      scheduler.cron('0 0 1 1 *', 'UTC', () => {});
+      scheduler.cron('* * * * * *', 'UTC', () => {
+        console.log(performance.now() - started < 2500 ? 'beat' : 'late');
+        clearInterval(keep);
+      });`;
+    const result = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
+      encoding: 'utf8',
+      timeout: 15_000,
+    });
+    expect(result.stdout.trim()).to.equal('beat');
+    expect(result.status).to.equal(0);
+  }).timeout(20_000);
+});

@@ -1,0 +1,119 @@
+import { Ajv2020, type Options, type ValidateFunction } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
+import { MortiseError } from '../sdk/index.js';
+import { deepFreeze } from './freeze.js';
+import { toIssues } from './issues.js';
+import type { CompiledSchema, CompileOptions, JsonSchema, SchemaCompiler, SchemaIssue, SchemaResult } from './types.js';
+import { subSchemas } from './walk.js';
+
+const maxDepth = 32;
+/** Above this many JSON values only the first issue of a refused value is reported: a list of all could be huge. */
+const maxValuesForAllIssues = 10_000;
+
+const checked: Options = { strict: true, strictTypes: false, strictTuples: false, strictRequired: false };
+const foreign: Options = { strict: false, validateFormats: true };
+// Schemas are held against the meta-schema once, by one shared instance: an instance of one's own compiles it anew (40 ms).
+const common: Options = { validateSchema: false, meta: false, addUsedSchema: false, verbose: true, logger: false };
+
+let metaAjv: Ajv2020 | undefined;
+
+function metaErrors(schema: JsonSchema): string | undefined {
+  metaAjv ??= new Ajv2020({ strict: false, logger: false });
+  const { $schema: _, ...plain } = schema;
+  if (metaAjv.validateSchema(plain) === true) return undefined;
+  const first = metaAjv.errors?.[0];
+  return first === undefined ? 'it does not fit the meta-schema' : `at "${first.instancePath}": ${first.message ?? ''}`;
+}
+
+function extensionKeywords(schema: JsonSchema, name: string, found: Set<string>, depth = 1): Set<string> {
+  if (depth > maxDepth) throw invalid(name, `it is deeper than ${maxDepth} levels`);
+  for (const keyword of Object.keys(schema)) if (keyword.startsWith('x-')) found.add(keyword);
+  for (const inner of subSchemas(schema)) extensionKeywords(inner, name, found, depth + 1);
+  return found;
+}
+
+function invalid(name: string, why: string, cause?: unknown): MortiseError {
+  return new MortiseError('invalid_schema', `${name} is not a usable JSON Schema: ${why}.`, {
+    hint: 'Correct the schema; it is read as draft 2020-12, and $ref may only point into the same document.',
+    cause,
+  });
+}
+
+function countValues(value: unknown, limit: number): number {
+  if (typeof value !== 'object' || value === null) return 1;
+  let count = 1;
+  for (const member of Array.isArray(value) ? value : Object.values(value)) {
+    count += countValues(member, limit - count);
+    if (count > limit) return count;
+  }
+  return count;
+}
+
+type Variant = 'first' | 'all' | 'defaults';
+
+const variants: Readonly<Record<Variant, Options>> = {
+  first: {},
+  all: { allErrors: true },
+  defaults: { allErrors: true, useDefaults: true },
+};
+
+/** Makes the compiler of one owner: a plugin, or the host. */
+export function createSchemaCompiler(): SchemaCompiler {
+  const shared = new Map<string, Ajv2020>();
+
+  function instance(variant: Variant, options: CompileOptions, keywords: ReadonlySet<string>, own: boolean): Ajv2020 {
+    const key = `${variant} ${options.foreign === true}`;
+    const known = own ? undefined : shared.get(key);
+    const ajv =
+      known ?? new Ajv2020({ ...common, ...(options.foreign === true ? foreign : checked), ...variants[variant] });
+    if (known === undefined) {
+      formats.default(ajv);
+      if (!own) shared.set(key, ajv);
+    }
+    for (const keyword of keywords) if (ajv.RULES.keywords[keyword] !== true) ajv.addKeyword(keyword);
+    return ajv;
+  }
+
+  return {
+    compile<T>(schema: JsonSchema, options: CompileOptions): CompiledSchema<T> {
+      const keywords = extensionKeywords(schema, options.name, new Set());
+      const fault = metaErrors(schema);
+      if (fault !== undefined) throw invalid(options.name, fault);
+      const { $schema: _, ...plain } = schema;
+      const functions = new Map<Variant, ValidateFunction>();
+
+      function validator(variant: Variant): ValidateFunction {
+        let made = functions.get(variant);
+        if (made === undefined) {
+          try {
+            // A schema with an $id gets an instance of its own: the same $id may come again with the next reload.
+            made = instance(variant, options, keywords, typeof plain.$id === 'string').compile(plain);
+          } catch (error) {
+            throw invalid(options.name, error instanceof Error ? error.message : String(error), error);
+          }
+          functions.set(variant, made);
+        }
+        return made;
+      }
+
+      function check(value: unknown): readonly SchemaIssue[] {
+        const first = validator('first');
+        if (first(value)) return [];
+        if (countValues(value, maxValuesForAllIssues) > maxValuesForAllIssues) return toIssues(first.errors ?? []);
+        const all = validator('all');
+        all(value);
+        return toIssues(all.errors ?? []);
+      }
+
+      function parse(value: unknown): SchemaResult<T> {
+        const clone: unknown = structuredClone(value);
+        const fill = validator('defaults');
+        if (!fill(clone)) return { ok: false, errors: toIssues(fill.errors ?? []) };
+        return { ok: true, value: deepFreeze(clone) as T };
+      }
+
+      validator(options.use === 'parse' ? 'defaults' : 'first');
+      return { name: options.name, schema, parse, check };
+    },
+  };
+}

@@ -1,0 +1,124 @@
+import { expect } from 'chai';
+import { createSchemaCompiler, issueClass, type JsonSchema } from '../index.js';
+
+const schema: JsonSchema = {
+  type: 'object',
+  required: ['name'],
+  additionalProperties: false,
+  properties: {
+    name: { type: 'string', minLength: 1, 'x-env': ['MORTISE_NAME'], 'x-secret': true },
+    count: { type: 'integer', minimum: 1, maximum: 50, default: 5 },
+    mode: { enum: ['file', 'catalog'], default: 'file' },
+    tags: { type: 'array', maxItems: 3, uniqueItems: true, items: { type: 'string' } },
+    target: { anyOf: [{ type: 'string' }, { type: 'object', required: ['id'] }] },
+    home: { type: 'string', format: 'uri' },
+  },
+};
+
+function compiled(of: JsonSchema = schema) {
+  return createSchemaCompiler().compile<Record<string, unknown>>(of, { name: 'the test schema' });
+}
+
+describe('a compiled schema', () => {
+  it('fills in defaults on a frozen copy and leaves the value given alone', () => {
+    const given = Object.freeze({ name: 'a', tags: Object.freeze(['x']) });
+    const result = compiled().parse(given);
+    expect(result).to.deep.equal({ ok: true, value: { name: 'a', tags: ['x'], count: 5, mode: 'file' } });
+    expect(given).to.deep.equal({ name: 'a', tags: ['x'] });
+    expect(result.ok && Object.isFrozen(result.value) && Object.isFrozen(result.value.tags)).to.equal(true);
+  });
+
+  it('checks arguments without coercion, defaults or changes', () => {
+    const args = { name: 'a', count: '5' };
+    expect(
+      compiled()
+        .check(args)
+        .map((issue) => issue.path),
+    ).to.deep.equal(['/count']);
+    const fine = { name: 'a' };
+    expect(compiled().check(fine)).to.deep.equal([]);
+    expect(fine).to.deep.equal({ name: 'a' });
+  });
+
+  it('reports what is missing before wrong types before wrong values', () => {
+    const issues = compiled().check({ count: 99, mode: 7, tags: 'no' });
+    expect(issues.map((issue) => [issue.path, issueClass(issue)])).to.deep.equal([
+      ['/name', 'missing'],
+      ['/tags', 'type'],
+      ['/count', 'value'],
+      ['/mode', 'value'],
+    ]);
+  });
+
+  it('keeps what the keyword asked for', () => {
+    const [missing] = compiled().check({});
+    expect(missing?.params).to.deep.equal({ missingProperty: 'name' });
+  });
+
+  const sentences: readonly (readonly [unknown, string, string])[] = [
+    [{ name: 'a', count: 0 }, '/count', 'must be a whole number from 1 to 50'],
+    [{ name: 'a', count: '1' }, '/count', 'must be a whole number from 1 to 50'],
+    [{ name: 'a', mode: 'x' }, '/mode', 'must be one of file, catalog'],
+    [{ name: '' }, '/name', 'must be text of at least 1 character'],
+    [{ name: 'a', tags: ['x', 'x'] }, '/tags', 'must be a list of at most 3 entries without repetitions'],
+    [{ name: 'a', 'co/unt': 1 }, '/co~1unt', 'is not a known name; known here: name, count, mode, tags, target, home'],
+    [{ name: 'a', target: 7 }, '/target', 'has none of the allowed forms'],
+    [{ name: 'a', home: 'nowhere' }, '/home', 'must be text in the form uri'],
+    [7, '', 'must be an object'],
+  ];
+  for (const [value, path, message] of sentences) {
+    it(`says plainly: ${path} ${message}`, () => {
+      expect(
+        compiled()
+          .check(value)
+          .map((issue) => [issue.path, issue.message]),
+      ).to.deep.equal([[path, message]]);
+    });
+  }
+
+  it('reports only the first issue of a huge value', () => {
+    const numbers = compiled({ type: 'array', items: { type: 'string' } });
+    expect(numbers.check(new Array(200_000).fill(1))).to.have.length(1);
+    expect(numbers.check(new Array(20).fill(1))).to.have.length(20);
+  });
+
+  it('takes members named like parts of a prototype as data', () => {
+    const issues = compiled().check(JSON.parse('{"name":"a","__proto__":{"x":1},"constructor":2}'));
+    expect(issues.map((issue) => issue.path)).to.deep.equal(['/__proto__', '/constructor']);
+  });
+
+  it('lets one owner use an $id again and two owners use the same', () => {
+    const identified = { $id: 'https://example.test/config', type: 'object' };
+    const compiler = createSchemaCompiler();
+    for (let round = 0; round < 2; round += 1) compiler.compile({ ...identified }, { name: 'again' });
+    createSchemaCompiler().compile(identified, { name: 'other' });
+  });
+
+  const unusable: readonly (readonly [string, JsonSchema])[] = [
+    ['a type that does not exist', { type: 'objct' }],
+    ['a keyword that does not exist', { type: 'object', propertis: {} }],
+    ['a format that does not exist', { type: 'string', format: 'telephone' }],
+    ['a reference to another document', { $ref: 'https://example.test/schema.json' }],
+    ['a reference to nothing', { type: 'object', properties: { a: { $ref: '#/$defs/none' } } }],
+    ['more than 32 levels', deep(40)],
+  ];
+  for (const [what, faulty] of unusable) {
+    it(`refuses a schema with ${what} when it is compiled`, () => {
+      expect(() => compiled(faulty))
+        .to.throw('the test schema is not a usable JSON Schema')
+        .with.property('code', 'invalid_schema');
+    });
+  }
+
+  it('takes unknown keywords of another system when asked to', () => {
+    const foreign = createSchemaCompiler().compile(
+      { $schema: 'http://json-schema.org/draft-07/schema#', type: 'object', markdownDescription: 'x', format: 'grid' },
+      { name: 'foreign', foreign: true },
+    );
+    expect(foreign.check({})).to.deep.equal([]);
+  });
+});
+
+function deep(levels: number): JsonSchema {
+  return levels === 0 ? { type: 'string' } : { type: 'object', properties: { inner: deep(levels - 1) } };
+}

@@ -1,0 +1,55 @@
+import type { JsonSchema } from './types.js';
+
+const schemaMaps = ['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'] as const;
+const schemaLists = ['allOf', 'anyOf', 'oneOf', 'prefixItems'] as const;
+const schemaMembers = [
+  'items',
+  'additionalItems',
+  'contains',
+  'additionalProperties',
+  'unevaluatedItems',
+  'unevaluatedProperties',
+  'propertyNames',
+  'not',
+  'if',
+  'then',
+  'else',
+] as const;
+
+export function isSchemaObject(value: unknown): value is JsonSchema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The schemas directly inside a schema. */
+export function* subSchemas(schema: JsonSchema): Generator<JsonSchema> {
+  for (const keyword of schemaMaps) {
+    const map = schema[keyword];
+    if (isSchemaObject(map)) yield* Object.values(map).filter(isSchemaObject);
+  }
+  for (const keyword of schemaLists) {
+    const list = schema[keyword];
+    if (Array.isArray(list)) yield* list.filter(isSchemaObject);
+  }
+  for (const keyword of schemaMembers) {
+    const member = schema[keyword];
+    if (isSchemaObject(member)) yield member;
+  }
+}
+
+/** Follows a `$ref` into the same document (`#/$defs/…`); other references are returned as they are. */
+export function resolveLocal(schema: JsonSchema, root: JsonSchema): JsonSchema {
+  let current = schema;
+  for (let hops = 0; hops < 16; hops += 1) {
+    const ref = current.$ref;
+    if (typeof ref !== 'string' || !ref.startsWith('#/')) return current;
+    let target: unknown = root;
+    for (const part of ref.slice(2).split('/')) {
+      const name = decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~');
+      target = isSchemaObject(target) ? target[name] : undefined;
+    }
+    if (!isSchemaObject(target)) return current;
+    const { $ref: _, ...beside } = current;
+    current = { ...target, ...beside };
+  }
+  return current;
+}

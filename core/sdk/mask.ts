@@ -1,0 +1,80 @@
+const sensitiveNames = new Set([
+  'api_key',
+  'apikey',
+  'client_secret',
+  'secret',
+  'password',
+  'authorization',
+  'cookie',
+  'set-cookie',
+  'x-api-key',
+  'x-admin-key',
+]);
+
+const sensitiveEndings = ['_key', '-key', '_token', '-token', '_secret', '-secret', '_password'];
+
+/** Names that look like these endings but hold no secret. */
+const plainNames = new Set(['project_key', 'session_key', 'memory_key', 'idempotency_key', 'plugin_key', 'public_key']);
+
+/** Whether a member, header or variable of this name holds a secret. Case does not matter. */
+export function isSensitiveName(name: string): boolean {
+  const lower = name.toLowerCase();
+  if (plainNames.has(lower)) return false;
+  return (
+    sensitiveNames.has(lower) ||
+    sensitiveEndings.some((ending) => lower.endsWith(ending)) ||
+    /(?:[a-z]Key|[a-z]Token|[a-z]Secret|[a-z]Password)$/.test(name)
+  );
+}
+
+/** What is shown instead of a secret: `***`, or its first and last three characters when it has more than six. */
+export function maskSecret(value: string): string {
+  const points = [...value];
+  return points.length <= 6 ? '***' : `${points.slice(0, 3).join('')}***${points.slice(-3).join('')}`;
+}
+
+/** A copy of a JSON value in which members with a sensitive name are masked, and secrets inside texts are redacted. */
+export function maskDeep(value: unknown): unknown {
+  if (typeof value === 'string') return redactSecrets(value);
+  if (Array.isArray(value)) return value.map(maskDeep);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [
+      name,
+      isSensitiveName(name) && member !== null && member !== undefined ? maskMember(member) : maskDeep(member),
+    ]),
+  );
+}
+
+function maskMember(member: unknown): unknown {
+  return typeof member === 'string' ? (member === '' ? '' : maskSecret(member)) : '***';
+}
+
+const redacted = '[REDACTED]';
+
+/** Secrets by their look: what comes before the secret is kept (`$1`). Each pattern is linear in the text's length. */
+const secretLooks: readonly (readonly [RegExp, string])[] = [
+  [/-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|$)/g, redacted],
+  [/\b([a-z][a-z0-9+.-]{1,20}:\/\/[^\s:/?#@]{0,128}):[^\s/?#@]{1,256}@/gi, `$1:${redacted}@`],
+  [/\b(Bearer|Basic)\s+[A-Za-z0-9._~+/=-]{6,}/gi, `$1 ${redacted}`],
+  [/\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*/g, redacted],
+  [
+    /\b(?:sk|pk|rk)[-_](?:[A-Za-z0-9]+[-_])*[A-Za-z0-9]{16,}\b|\bgh[pousr]_[A-Za-z0-9]{16,}\b|\bgithub_pat_[A-Za-z0-9_]{16,}\b/g,
+    redacted,
+  ],
+  [
+    /\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\bxox[abprs]-[A-Za-z0-9-]{8,}|\bAIza[A-Za-z0-9_-]{30,}|\btvly-[A-Za-z0-9-]{8,}/g,
+    redacted,
+  ],
+  [
+    /((?:api[-_]?key|client[-_]?secret|access[-_]?token|refresh[-_]?token|auth[-_]?token|token|secret|password|passwd|pwd)["']?\s{0,3}[=:]\s{0,3}["']?)(?!\[REDACTED\])[^\s"'&,;)}\]]{4,}/gi,
+    `$1${redacted}`,
+  ],
+];
+
+/** A text without the secrets that can be told by their look: tokens, keys, credentials in addresses, `password=…`. */
+export function redactSecrets(text: string): string {
+  let clean = text;
+  for (const [look, replacement] of secretLooks) clean = clean.replace(look, replacement);
+  return clean;
+}

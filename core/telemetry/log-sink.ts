@@ -1,0 +1,63 @@
+import { pino } from 'pino';
+import type { LogLevel } from '../settings/types.js';
+import { createSecretFilter, sanitizeFields } from './sanitize.js';
+import type { HostLogger, LogFields, LogSink } from './types.js';
+
+type WritableLevel = Exclude<LogLevel, 'silent'>;
+
+export interface LogSinkOptions {
+  readonly level: LogLevel;
+  /** Where lines go; a stream of the caller's own in tests. */
+  readonly destination: 'stdout' | 'stderr' | { write(line: string): void };
+}
+
+/**
+ * JSON lines `{ts, level, msg, …}`. Fields are cleaned when a line is written, so a line that its level suppresses costs
+ * one comparison.
+ */
+export function createLogSink(options: LogSinkOptions): LogSink {
+  const filter = createSecretFilter();
+  const target =
+    typeof options.destination === 'object'
+      ? options.destination
+      : pino.destination({ dest: options.destination === 'stdout' ? 1 : 2, sync: true });
+  const writer = pino(
+    {
+      level: options.level,
+      base: null,
+      messageKey: 'msg',
+      timestamp: () => `,"ts":"${new Date().toISOString()}"`,
+      formatters: { level: (label) => ({ level: label }) },
+    },
+    target,
+  );
+
+  function emit(level: WritableLevel, bound: LogFields | undefined, fields: object | string, message?: string): void {
+    if (!writer.isLevelEnabled(level)) return;
+    const text = filter.clean(typeof fields === 'string' ? fields : (message ?? ''));
+    const own = typeof fields === 'string' ? undefined : sanitizeFields(fields, filter.clean);
+    const shared = bound === undefined ? undefined : sanitizeFields(bound, filter.clean);
+    writer[level]({ ...shared, ...own }, text);
+  }
+
+  function logger(bound: LogFields | undefined): HostLogger {
+    return {
+      trace: (fields, message) => emit('trace', bound, fields, message),
+      debug: (fields, message) => emit('debug', bound, fields, message),
+      info: (fields, message) => emit('info', bound, fields, message),
+      warn: (fields, message) => emit('warn', bound, fields, message),
+      error: (fields, message) => emit('error', bound, fields, message),
+      child: (fields) => logger(bound === undefined ? fields : { ...bound, ...fields }),
+      enabled: (level) => writer.isLevelEnabled(level),
+    };
+  }
+
+  return {
+    log: logger(undefined),
+    setLevel(level) {
+      writer.level = level;
+    },
+    hide: filter.hide,
+    flush: () => writer.flush(),
+  };
+}

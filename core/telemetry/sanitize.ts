@@ -1,0 +1,142 @@
+import { isSensitiveName, redactSecrets } from '../sdk/index.js';
+
+const maxDepth = 6;
+const maxMembers = 64;
+const maxText = 2_000;
+
+/** Members that hold what people and models wrote. They are never logged, at any level. */
+const contentNames = new Set([
+  'text',
+  'content',
+  'contents',
+  'prompt',
+  'prompts',
+  'body',
+  'raw_body',
+  'payload',
+  'payload_md',
+  'arguments',
+  'args',
+  'input',
+  'output',
+  'messages',
+  'parts',
+  'delta',
+  'reply',
+  'transcript',
+  'question',
+  'answer',
+  'query',
+]);
+
+/** Names that end like a secret but count, measure or identify. */
+function holdsSecret(name: string, value: unknown): boolean {
+  return (
+    isSensitiveName(name) &&
+    value !== null &&
+    value !== undefined &&
+    typeof value !== 'number' &&
+    typeof value !== 'boolean'
+  );
+}
+
+function holdsContent(name: string, value: unknown): boolean {
+  return (
+    contentNames.has(name.toLowerCase()) && (typeof value === 'string' || typeof value === 'object') && value !== null
+  );
+}
+
+function cut(text: string): string {
+  return text.length <= maxText ? text : `${text.slice(0, maxText)}… (${text.length} characters)`;
+}
+
+/** What a log line says of an error: type, code, message, stack and causes, all of it clean. */
+function errorFields(error: Error, clean: (text: string) => string, depth: number): Record<string, unknown> {
+  const fields: Record<string, unknown> = { type: error.name, message: cut(clean(error.message)) };
+  for (const name of ['code', 'status', 'syscall', 'signal'] as const) {
+    const value: unknown = Reflect.get(error, name);
+    if (typeof value === 'string') fields[name] = clean(value);
+    else if (typeof value === 'number') fields[name] = value;
+  }
+  const details: unknown = Reflect.get(error, 'details');
+  if (details !== undefined) fields.details = sanitizeValue(details, clean, depth + 1);
+  // The stack repeats the message in its first lines, so it is cleaned as a whole.
+  if (error.stack !== undefined && depth === 0) fields.stack = cut(clean(error.stack));
+  if (error.cause !== undefined) fields.cause = sanitizeValue(error.cause, clean, depth + 1);
+  return fields;
+}
+
+function sanitizeValue(value: unknown, clean: (text: string) => string, depth: number): unknown {
+  switch (typeof value) {
+    case 'string':
+      return cut(clean(value));
+    case 'bigint':
+      return value.toString();
+    case 'function':
+    case 'symbol':
+      return undefined;
+    case 'object':
+      break;
+    default:
+      return value;
+  }
+  if (value === null) return null;
+  if (depth >= maxDepth) return '[…]';
+  if (value instanceof Error) return errorFields(value, clean, depth);
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : value.toISOString();
+  if (value instanceof URL) return cut(clean(value.href));
+  if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) return `[${value.byteLength} bytes]`;
+  if (Array.isArray(value)) {
+    return value.slice(0, maxMembers).map((member) => sanitizeValue(member, clean, depth + 1));
+  }
+  if (value instanceof Map || value instanceof Set) return `[${value.size} entries]`;
+  return sanitizeMembers(value, clean, depth + 1);
+}
+
+function sanitizeMembers(value: object, clean: (text: string) => string, depth: number): Record<string, unknown> {
+  const result: Record<string, unknown> = {};
+  let count = 0;
+  for (const [name, member] of Object.entries(value)) {
+    count += 1;
+    if (count > maxMembers) break;
+    if (holdsSecret(name, member)) result[clean(name)] = '[REDACTED]';
+    else if (holdsContent(name, member)) result[clean(name)] = '[omitted]';
+    else result[clean(name)] = sanitizeValue(member, clean, depth);
+  }
+  return result;
+}
+
+function literally(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\/-]/g, '\\$&');
+}
+
+/** The values no log line may hold, whatever the member or text they hide in. */
+export interface SecretFilter {
+  hide(secret: string): void;
+  clean(text: string): string;
+}
+
+export function createSecretFilter(): SecretFilter {
+  const known = new Set<string>();
+  let pattern: RegExp | undefined;
+
+  return {
+    hide(secret) {
+      if (secret.length < 6 || known.has(secret)) return;
+      for (const form of [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)]) known.add(form);
+      // Longest first: a secret that contains another one is replaced as a whole.
+      const alternatives = [...known].sort((a, b) => b.length - a.length).map(literally);
+      pattern = new RegExp(alternatives.join('|'), 'g');
+    },
+    clean(text) {
+      const without = pattern === undefined ? text : text.replace(pattern, '[REDACTED]');
+      return redactSecrets(without);
+    },
+  };
+}
+
+/** A copy of a log line's fields that is safe to write: no secrets, no content, no cycles, bounded in size. */
+export function sanitizeFields(fields: object, clean: (text: string) => string): Record<string, unknown> {
+  if (fields instanceof Error) return { err: errorFields(fields, clean, 0) };
+  return sanitizeMembers(fields, clean, 0);
+}
