@@ -51,8 +51,15 @@ export interface CallContext {
  * @example const toolContext = extendContext(ctx, { progress });
  */
 export function extendContext<C extends object, E extends object>(ctx: C, extra: E): C & E {
-  return Object.assign(Object.create(ctx), extra) as C & E;
+  const extended = Object.create(ctx) as C & E;
+  // A context may be an object with private members: its getters must run on itself, not on what is derived from it.
+  for (const member of callMembers) {
+    Object.defineProperty(extended, member, { get: () => (ctx as Partial<CallContext>)[member], configurable: true });
+  }
+  return Object.defineProperties(extended, Object.getOwnPropertyDescriptors(extra));
 }
+
+const callMembers = ['signal', 'log', 'principal', 'requestId', 'correlationId', 'trace'] as const;
 
 /** Something that can be given back once; a second call does nothing. */
 export interface Disposable {

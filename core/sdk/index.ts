@@ -1,4 +1,6 @@
 /** All that a plugin may import: types, and a few small pure functions. */
+export * from './bulk-sql.js';
+export * from './canonical-json.js';
 export * from './context.js';
 export * from './errors.js';
 export * from './events.js';

@@ -8,6 +8,7 @@ import type {
   SecretsService,
   SettingsService,
 } from '../sdk/index.js';
+import type { LogLevel } from '../telemetry/types.js';
 
 /** Where the settings are read from. */
 export interface SettingsSource {
@@ -48,8 +49,6 @@ export interface HostSettings {
   /** Milliseconds between two looks at the configuration files; 0 = never. */
   readonly pollMs: number;
 }
-
-export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
 export interface HttpSettings {
   readonly host: string;

@@ -1,7 +1,6 @@
 import { pino } from 'pino';
-import type { LogLevel } from '../settings/types.js';
 import { createSecretFilter, sanitizeFields } from './sanitize.js';
-import type { HostLogger, LogFields, LogSink } from './types.js';
+import type { HostLogger, LogFields, LogLevel, LogSink } from './types.js';
 
 type WritableLevel = Exclude<LogLevel, 'silent'>;
 

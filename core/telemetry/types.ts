@@ -1,5 +1,6 @@
 import type { Counter, Histogram, Logger, MetricsService, TraceContext } from '../sdk/index.js';
-import type { LogLevel } from '../settings/types.js';
+
+export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
 export type LogFields = Readonly<Record<string, unknown>>;
 

@@ -49,8 +49,7 @@ export function createProject({ linked = true }: { readonly linked?: boolean } =
  *   exit-first CODE    ends at once the first time, serves when restarted
  *   crash SIGNAL       ends by the signal
  */
-const standIn = `
-const [mode = 'serve', value = '0'] = process.argv.slice(2);
+const standIn = `const [mode = 'serve', value = '0'] = process.argv.slice(2);
 const env = (name: string) => process.env[name] ?? '-';
 const restarted = env('MORTISE_RESTARTED') === '1';
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => console.log('signal', signal));

@@ -1,15 +1,24 @@
 import type { AuditService } from './audit.js';
 import type { ConversationService, GateService } from './conversation.js';
+import type { LogbookService } from './logbook.js';
+import type { MemoryService } from './memory.js';
 import type { SessionsService } from './sessions.js';
+import type { TextAnalysis } from './text-analysis.js';
 
 export * from './audit.js';
 export * from './conversation.js';
+export * from './logbook.js';
+export * from './memory.js';
 export * from './sessions.js';
+export * from './text-analysis.js';
 
 /** Services that plugins provide to plugins. The published ones stand here; third parties widen it by declaration merging. */
 export interface Services {
   audit: AuditService;
   conversation: ConversationService;
   gate: GateService;
+  logbook: LogbookService;
+  memory: MemoryService;
   sessions: SessionsService;
+  'text-analysis': TextAnalysis;
 }

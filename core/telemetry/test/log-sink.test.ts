@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { MortiseError } from '../../sdk/index.js';
-import type { LogLevel } from '../../settings/types.js';
 import { createLogSink } from '../log-sink.js';
+import type { LogLevel } from '../types.js';
 
 function recorded(level: LogLevel = 'trace') {
   const lines: string[] = [];

@@ -1,0 +1,45 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+
+/** Whose code runs now, through every await: the plugin that a fault is counted against. */
+export interface PluginMark {
+  readonly plugin: string;
+}
+
+const marks = new AsyncLocalStorage<PluginMark>();
+
+/** The plugin of the running pass of a synchronous pipeline, which is too hot for an async mark. */
+let synchronousPlugin: string | undefined;
+
+export function runMarked<A extends readonly unknown[], R>(mark: PluginMark, run: (...args: A) => R, ...args: A): R {
+  return marks.run(mark, run, ...args);
+}
+
+export function runSynchronously<R>(plugin: string, run: () => R): R {
+  const before = synchronousPlugin;
+  synchronousPlugin = plugin;
+  try {
+    return run();
+  } finally {
+    synchronousPlugin = before;
+  }
+}
+
+/** Runs something as the host itself, whoever asked for it. */
+export function runUnmarked<R>(run: () => R): R {
+  return marks.exit(run);
+}
+
+export function currentPlugin(): string | undefined {
+  return synchronousPlugin ?? marks.getStore()?.plugin;
+}
+
+/** The plugin in whose folder the innermost frame of a stack lies. */
+export function pluginOfStack(stack: string | undefined, folders: ReadonlyMap<string, string>): string | undefined {
+  if (!stack) return undefined;
+  for (const line of stack.split('\n')) {
+    for (const [folder, key] of folders) {
+      if (line.includes(`${folder}/`)) return key;
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,70 @@
+import type { Finding } from '../sdk/host/plugin-control.js';
+import type { Kernel } from './kernel.js';
+import type { PluginRecord } from './plugin-record.js';
+import { rawResources } from './raw-resources.js';
+
+/** What an admin should look at, worst first. */
+export function findings(kernel: Kernel, only: PluginRecord | undefined): readonly Finding[] {
+  const records = only ? [only] : kernel.records();
+  const found = [...records.flatMap((record) => aboutPlugin(record)), ...(only ? [] : kernel.ports.findings())];
+  const rank = { error: 0, warning: 1, info: 2 } as const;
+  return found.sort((a, b) => rank[a.severity] - rank[b.severity]);
+}
+
+function aboutPlugin(record: PluginRecord): readonly Finding[] {
+  const found: Finding[] = [];
+  const { key, problem } = record;
+  if (problem)
+    found.push({
+      severity: 'error',
+      key,
+      code: problem.code,
+      message: `${key}: ${problem.message}`,
+      fix: problem.hint,
+    });
+  else if (record.entry.problem) {
+    const { code, message, hint } = record.entry.problem;
+    found.push({ severity: 'warning', key, code, message: `${key}: ${message}`, fix: hint });
+  }
+  if (record.run && record.config?.problem) {
+    found.push({
+      severity: 'warning',
+      key,
+      code: 'invalid_config',
+      message: `${key} runs on its last good configuration: ${record.config.problem.message}`,
+      fix: `Mend config/${key}.json or the variable named.`,
+    });
+  }
+  const missing = record.run?.staging.missing() ?? [];
+  if (missing.length > 0) {
+    found.push({
+      severity: 'info',
+      key,
+      code: 'contribution_missing',
+      message: `${key} lists ${missing.join(', ')} in its manifest, and its code does not add them.`,
+      fix: 'Add them in register() or start(), or remove them from plugin.json.',
+    });
+  }
+  if (record.lastFault && record.state === 'active') {
+    found.push({
+      severity: 'warning',
+      key,
+      code: record.lastFault.code,
+      message: `${key} had a fault at ${new Date(record.lastFault.at).toISOString()}: ${record.lastFault.message}.`,
+      fix: 'See the log lines of that plugin.',
+    });
+  }
+  if (!record.run) {
+    const left = rawResources(key);
+    if (left.length > 0) {
+      found.push({
+        severity: 'warning',
+        key,
+        code: 'left_behind',
+        message: `${key} is not running and left behind: ${left.join(', ')}.`,
+        fix: 'Use host.every(), host.cron() and host.own() instead of raw timers and servers; a restart of the process ends them.',
+      });
+    }
+  }
+  return found;
+}

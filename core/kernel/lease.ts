@@ -1,0 +1,253 @@
+import { randomBytes } from 'node:crypto';
+import type { CallContext, Logger, Principal, TraceContext } from '../sdk/context.js';
+import { MortiseError } from '../sdk/errors.js';
+import type { CallOptions } from '../sdk/points.js';
+import type { PluginMark } from './attribution.js';
+import type { CallStats } from './call-stats.js';
+
+/** The platform itself, when nobody else asks. */
+export const systemPrincipal: Principal = Object.freeze({
+  id: 'system',
+  admin: true,
+  loopback: true,
+  authenticated: false,
+});
+
+export function newCorrelationId(): string {
+  return `corr-${randomBytes(8).toString('hex')}`;
+}
+
+export function newTrace(): TraceContext {
+  const bytes = randomBytes(24).toString('hex');
+  return { traceId: bytes.slice(0, 32), spanId: bytes.slice(32), sampled: false };
+}
+
+/** How long a plugin may go on after its signal was aborted before that counts as a fault, milliseconds. */
+export const abortGraceMs = 5_000;
+
+/**
+ * One call into a plugin, and the context the plugin gets with it. Signal, log, ids and trace are made when they are
+ * asked for: a call that needs none of them costs none of them.
+ */
+export class Lease implements CallContext, PluginMark {
+  readonly plugin: string;
+  readonly point: string;
+  readonly key: string;
+  readonly startedAt: number;
+  /** Monotonic milliseconds; 0 = none. */
+  readonly deadline: number;
+  readonly #options: CallOptions | undefined;
+  readonly #book: LeaseBook;
+  readonly #stats: CallStats;
+  #controller: AbortController | undefined;
+  #relay: (() => void) | undefined;
+  #log: Logger | undefined;
+  #correlationId: string | undefined;
+  #requestId: string | undefined;
+  #trace: TraceContext | undefined;
+  #onEnd: ((error: MortiseError) => void) | undefined;
+  #abortReason: MortiseError | undefined;
+  #abortedAt = 0;
+  #ended = false;
+
+  constructor(
+    book: LeaseBook,
+    point: string,
+    key: string,
+    stats: CallStats,
+    timeoutMs: number,
+    options: CallOptions | undefined,
+    now: number,
+  ) {
+    this.plugin = book.plugin;
+    this.point = point;
+    this.key = key;
+    this.startedAt = now;
+    this.deadline = timeoutMs > 0 ? now + timeoutMs : 0;
+    this.#options = options;
+    this.#book = book;
+    this.#stats = stats;
+    const caller = options?.signal;
+    if (caller) {
+      this.#relay = () =>
+        this.abort(new MortiseError('call_aborted', 'The caller is gone.', { status: 499, cause: caller.reason }));
+      caller.addEventListener('abort', this.#relay, { once: true });
+    }
+  }
+
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    if (this.#abortedAt > 0 && !this.#controller.signal.aborted) this.#controller.abort(this.#abortReason);
+    return this.#controller.signal;
+  }
+
+  get log(): Logger {
+    this.#log ??= this.#book.logFor(this);
+    return this.#log;
+  }
+
+  get principal(): Principal {
+    return this.#options?.principal ?? systemPrincipal;
+  }
+
+  get correlationId(): string {
+    this.#correlationId ??= this.#options?.correlationId ?? newCorrelationId();
+    return this.#correlationId;
+  }
+
+  get requestId(): string {
+    this.#requestId ??= this.#options?.requestId ?? `req-${this.correlationId.slice(5)}`;
+    return this.#requestId;
+  }
+
+  get trace(): TraceContext {
+    this.#trace ??= this.#options?.trace ?? newTrace();
+    return this.#trace;
+  }
+
+  get aborted(): boolean {
+    return this.#abortedAt > 0;
+  }
+
+  /** Monotonic time of the abort; 0 = not aborted. */
+  get abortedAt(): number {
+    return this.#abortedAt;
+  }
+
+  /** Tells the plugin to stop, and the caller not to wait any longer. The lease itself ends when the plugin settles. */
+  abort(reason: MortiseError): void {
+    if (this.#ended || this.#abortedAt > 0) return;
+    this.#abortedAt = this.#book.monotonic();
+    this.#abortReason = reason;
+    this.#controller?.abort(reason);
+    this.#onEnd?.(reason);
+  }
+
+  /** Waits for what the plugin returned, but not past an abort. */
+  settle<R>(pending: PromiseLike<R>): Promise<R> {
+    return new Promise<R>((resolve, reject) => {
+      if (this.#abortReason) reject(this.#abortReason);
+      this.#onEnd = reject;
+      pending.then(
+        (value) => {
+          this.end(false);
+          resolve(value);
+        },
+        (error: unknown) => {
+          this.end(true);
+          reject(error);
+        },
+      );
+    });
+  }
+
+  /** Waits for one step of a longer call, but not past an abort. */
+  waitFor<R>(pending: Promise<R>): Promise<R> {
+    return new Promise<R>((resolve, reject) => {
+      if (this.#abortReason) reject(this.#abortReason);
+      this.#onEnd = reject;
+      pending.then(resolve, reject);
+    });
+  }
+
+  /** Gives the lease back; the first call counts. */
+  end(failed: boolean): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    if (this.#relay) this.#options?.signal?.removeEventListener('abort', this.#relay);
+    this.#onEnd = undefined;
+    const now = this.#book.monotonic();
+    this.#stats.record(now - this.startedAt, failed || this.#abortedAt > 0);
+    this.#book.close(this);
+  }
+}
+
+export interface LeaseBookPorts {
+  monotonic(): number;
+  logFor(lease: Lease): Logger;
+  /** The plugin went on for {@link abortGraceMs} after it was told to stop. */
+  onIgnoredAbort(lease: Lease): void;
+}
+
+/** The open leases of one plugin run. */
+export class LeaseBook {
+  readonly plugin: string;
+  readonly #ports: LeaseBookPorts;
+  readonly #open = new Set<Lease>();
+  #waiters: (() => void)[] = [];
+  #reported = new WeakSet<Lease>();
+
+  constructor(plugin: string, ports: LeaseBookPorts) {
+    this.plugin = plugin;
+    this.#ports = ports;
+  }
+
+  get inFlight(): number {
+    return this.#open.size;
+  }
+
+  monotonic(): number {
+    return this.#ports.monotonic();
+  }
+
+  logFor(lease: Lease): Logger {
+    return this.#ports.logFor(lease);
+  }
+
+  open(point: string, key: string, stats: CallStats, timeoutMs: number, options: CallOptions | undefined): Lease {
+    if (options?.signal?.aborted) throw new MortiseError('call_aborted', 'The caller is gone.', { status: 499 });
+    const lease = new Lease(this, point, key, stats, timeoutMs, options, this.#ports.monotonic());
+    stats.inFlight += 1;
+    this.#open.add(lease);
+    return lease;
+  }
+
+  close(lease: Lease): void {
+    this.#open.delete(lease);
+    if (this.#open.size > 0) return;
+    const waiters = this.#waiters;
+    this.#waiters = [];
+    for (const wake of waiters) wake();
+  }
+
+  /** Resolves true when no lease is open, false when `ms` have passed. */
+  whenIdle(ms: number): Promise<boolean> {
+    if (this.#open.size === 0) return Promise.resolve(true);
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => {
+        this.#waiters = this.#waiters.filter((wake) => wake !== done);
+        resolve(false);
+      }, ms);
+      const done = (): void => {
+        clearTimeout(timer);
+        resolve(true);
+      };
+      this.#waiters.push(done);
+    });
+  }
+
+  abortAll(reason: MortiseError): void {
+    for (const lease of this.#open) lease.abort(reason);
+  }
+
+  /** One pass over all open leases: ends those past their limit, reports those that ignore an abort. */
+  sweep(now: number): void {
+    for (const lease of this.#open) {
+      if (lease.aborted) {
+        if (now - lease.abortedAt >= abortGraceMs && !this.#reported.has(lease)) {
+          this.#reported.add(lease);
+          this.#ports.onIgnoredAbort(lease);
+        }
+      } else if (lease.deadline > 0 && now >= lease.deadline) {
+        const ms = Math.round(lease.deadline - lease.startedAt);
+        lease.abort(
+          new MortiseError('call_timeout', `${lease.point} "${lease.key}" did not answer within ${ms} ms.`, {
+            status: 504,
+            retryable: true,
+            details: { point: lease.point, key: lease.key, plugin: lease.plugin, timeout_ms: ms },
+          }),
+        );
+      }
+    }
+  }
+}

@@ -1,0 +1,207 @@
+import { type Problem, problem } from '../messages/plugin-problems.js';
+import type { ManifestRoute } from '../sdk/manifest.js';
+import type { ExtensionPointDeclaration } from '../sdk/points/point.js';
+import { type CatalogueEntry, contributionId, declaredContributions } from './catalogue.js';
+
+/** What the plan is made from: facts only. */
+export interface PlanInput {
+  readonly catalogue: readonly CatalogueEntry[];
+  readonly enabled: ReadonlySet<string>;
+  /** `tool:echo` → plugin key. */
+  readonly bindings: ReadonlyMap<string, string>;
+  readonly points: readonly ExtensionPointDeclaration[];
+  readonly hostServices: readonly string[];
+  /** A reason of its own that keeps a plugin out: configuration, quarantine, safe mode. */
+  readonly ownProblem: (entry: CatalogueEntry) => Problem | null;
+  /** The reason why an engine range does not fit, or null. */
+  readonly engineProblem: (entry: CatalogueEntry) => Problem | null;
+}
+
+export interface PlannedPlugin {
+  readonly entry: CatalogueEntry;
+  /** 0 = requires nothing; otherwise one more than the highest tier it requires. */
+  readonly tier: number;
+  /** Null: it can start once what it requires is active. */
+  readonly problem: Problem | null;
+}
+
+/** Decides, before any code runs, which enabled plugins can start, in which order, and why the others cannot. */
+export function makePlan(input: PlanInput): ReadonlyMap<string, PlannedPlugin> {
+  const enabled = input.catalogue.filter((entry) => input.enabled.has(entry.key));
+  const byKey = new Map(input.catalogue.map((entry) => [entry.key, entry]));
+  const problems = new Map<string, Problem>();
+  for (const entry of enabled) {
+    const found =
+      entry.problem ?? input.engineProblem(entry) ?? vocabularyProblem(entry, input) ?? input.ownProblem(entry);
+    if (found) problems.set(entry.key, found);
+  }
+  for (const [key, found] of conflicts(
+    enabled.filter((entry) => !entry.problem),
+    input.bindings,
+  )) {
+    if (!problems.has(key)) problems.set(key, found);
+  }
+  for (const cycle of cycles(enabled)) {
+    for (const key of cycle.slice(1)) if (!problems.has(key)) problems.set(key, problem('dependency_cycle', cycle));
+  }
+  spreadToDependants(enabled, byKey, input.enabled, problems);
+  const tiers = new Map<string, number>();
+  const plan = new Map<string, PlannedPlugin>();
+  for (const entry of enabled) {
+    plan.set(entry.key, {
+      entry,
+      tier: tierOf(entry.key, byKey, tiers, new Set()),
+      problem: problems.get(entry.key) ?? null,
+    });
+  }
+  return new Map([...plan].sort(([a, one], [b, other]) => one.tier - other.tier || (a < b ? -1 : 1)));
+}
+
+/** Words of the manifest that the host does not know. */
+function vocabularyProblem(entry: CatalogueEntry, input: PlanInput): Problem | null {
+  const manifest = entry.manifest;
+  if (!manifest) return null;
+  const points = new Map(input.points.map((point) => [point.name, point]));
+  for (const { point, key } of declaredContributions(manifest)) {
+    const declaration = points.get(point);
+    if (!declaration) return problem('point_unknown', point, [...points.keys()]);
+    if (!isContributionKey(declaration, key.endsWith('*') ? `${key.slice(0, -1)}x` : key))
+      return problem('contribution_key', point, key);
+  }
+  for (const service of manifest.permissions?.services ?? []) {
+    if (!input.hostServices.includes(service)) return problem('host_service_unknown', service, input.hostServices);
+  }
+  return null;
+}
+
+export function isContributionKey(point: ExtensionPointDeclaration, key: string): boolean {
+  return key.length <= 64 && (point.keyPattern ?? /^[a-z][a-z0-9]*([-_][a-z0-9]+)*$/).test(key);
+}
+
+/** Everything one plugin lays claim to: contributions, services, and each method and path of its routes. */
+function claims(entry: CatalogueEntry): readonly string[] {
+  const manifest = entry.manifest;
+  if (!manifest) return [];
+  return [
+    ...declaredContributions(manifest)
+      .filter(({ point }) => point !== 'route')
+      .map(({ point, key }) => contributionId(point, key)),
+    ...(manifest.provides ?? []).map((service) => `service:${service}`),
+    ...(manifest.permissions?.routes ?? []).flatMap(routeClaims),
+  ];
+}
+
+function routeClaims(route: ManifestRoute): readonly string[] {
+  const methods = typeof route.method === 'string' ? [route.method] : (route.method ?? ['GET']);
+  const path = route.path.replace(/:[^/]+/g, ':_').replace(/\*[^/]*/g, '*');
+  return methods.map((method) => `route:${route.kind === 'upgrade' ? 'UPGRADE' : method.toUpperCase()} ${path}`);
+}
+
+function* conflicts(
+  entries: readonly CatalogueEntry[],
+  bindings: ReadonlyMap<string, string>,
+): Generator<[string, Problem]> {
+  const claimants = new Map<string, string[]>();
+  for (const entry of entries) {
+    for (const claim of new Set(claims(entry))) claimants.set(claim, [...(claimants.get(claim) ?? []), entry.key]);
+  }
+  const bound = new Map([...bindings].map(([claim, key]) => [normaliseClaim(claim), key]));
+  for (const [claim, keys] of claimants) {
+    if (keys.length < 2) continue;
+    const owner = bound.get(claim);
+    for (const key of keys) {
+      if (owner === undefined || !keys.includes(owner)) yield [key, problem('key_conflict', claim, keys)];
+      else if (key !== owner) yield [key, problem('key_bound_elsewhere', claim, owner)];
+    }
+  }
+}
+
+function normaliseClaim(claim: string): string {
+  const colon = claim.indexOf(':');
+  return claim.startsWith('route:') ? claim : contributionId(claim.slice(0, colon), claim.slice(colon + 1));
+}
+
+/** Every circle of `requires`, as a closed path: `a, b, a`. */
+function cycles(entries: readonly CatalogueEntry[]): readonly string[][] {
+  const requires = new Map(entries.map((entry) => [entry.key, entry.manifest?.requires ?? []]));
+  const found: string[][] = [];
+  const done = new Set<string>();
+  const walk = (key: string, path: readonly string[]): void => {
+    const at = path.indexOf(key);
+    if (at >= 0) {
+      found.push([...path.slice(at), key]);
+      return;
+    }
+    if (done.has(key) || !requires.has(key)) return;
+    for (const next of requires.get(key) ?? []) walk(next, [...path, key]);
+    done.add(key);
+  };
+  for (const key of requires.keys()) walk(key, []);
+  return found;
+}
+
+/** A plugin whose requirement is missing, disabled or out is out too. */
+function spreadToDependants(
+  entries: readonly CatalogueEntry[],
+  byKey: ReadonlyMap<string, CatalogueEntry>,
+  enabled: ReadonlySet<string>,
+  problems: Map<string, Problem>,
+): void {
+  let changed = true;
+  while (changed) {
+    changed = false;
+    for (const entry of entries) {
+      if (problems.has(entry.key)) continue;
+      for (const wanted of entry.manifest?.requires ?? []) {
+        const found = !byKey.has(wanted)
+          ? problem('dependency_missing', wanted)
+          : !enabled.has(wanted)
+            ? problem('dependency_disabled', wanted)
+            : problems.has(wanted)
+              ? problem('dependency_not_active', wanted, 'blocked')
+              : null;
+        if (!found) continue;
+        problems.set(entry.key, found);
+        changed = true;
+        break;
+      }
+    }
+  }
+}
+
+function tierOf(
+  key: string,
+  byKey: ReadonlyMap<string, CatalogueEntry>,
+  tiers: Map<string, number>,
+  path: Set<string>,
+): number {
+  const known = tiers.get(key);
+  if (known !== undefined) return known;
+  if (path.has(key)) return 0;
+  path.add(key);
+  const requires = byKey.get(key)?.manifest?.requires ?? [];
+  const tier =
+    requires.length === 0 ? 0 : 1 + Math.max(...requires.map((wanted) => tierOf(wanted, byKey, tiers, path)));
+  path.delete(key);
+  tiers.set(key, tier);
+  return tier;
+}
+
+/** Plugins that need `key`, directly or through others, dependants first. */
+export function dependantsOf(
+  key: string,
+  catalogue: readonly CatalogueEntry[],
+  among: ReadonlySet<string>,
+): readonly string[] {
+  const found: string[] = [];
+  const visit = (wanted: string): void => {
+    for (const entry of catalogue) {
+      if (!among.has(entry.key) || found.includes(entry.key) || entry.key === key) continue;
+      if (!(entry.manifest?.requires ?? []).includes(wanted)) continue;
+      visit(entry.key);
+      if (!found.includes(entry.key)) found.push(entry.key);
+    }
+  };
+  visit(key);
+  return found;
+}

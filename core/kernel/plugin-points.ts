@@ -1,0 +1,181 @@
+import type { CallContext, Disposable } from '../sdk/context.js';
+import { MortiseError } from '../sdk/errors.js';
+import type { ExtensionPoints } from '../sdk/points/index.js';
+import type { CallOptions, Contribution, Pipeline, PipelineStage, Points } from '../sdk/points.js';
+import { runMarked, runSynchronously } from './attribution.js';
+import type { Lease } from './lease.js';
+import type { Registered, Registry } from './registry.js';
+
+export type PointName = keyof ExtensionPoints & string;
+
+export interface PointsPorts {
+  readonly registry: Registry;
+  /** Contributions that enabled plugins declare and do not serve now. */
+  declared(point: string): readonly Contribution[];
+  /** Ties a listener to the caller's own life. */
+  own(undo: () => void): Disposable;
+  /** Runs a listener on the caller's account. */
+  guard(run: () => void): void;
+}
+
+/** Calls into other plugins: each a lease of the plugin that is called. */
+export class PluginPoints implements Points {
+  readonly #ports: PointsPorts;
+
+  constructor(ports: PointsPorts) {
+    this.#ports = ports;
+  }
+
+  keys(point: PointName): readonly string[] {
+    return this.#ports.registry.all(point).map((one) => one.key);
+  }
+
+  list<P extends PointName>(point: P): readonly Contribution<P>[] {
+    const active = this.#ports.registry
+      .all(point)
+      .map((one) => ({ key: one.key, plugin: one.plugin, facts: one.facts, active: true }));
+    return [...active, ...this.#ports.declared(point)] as unknown as readonly Contribution<P>[];
+  }
+
+  call<P extends PointName, R>(
+    point: P,
+    key: string,
+    run: (value: ExtensionPoints[P], ctx: CallContext) => R | Promise<R>,
+    options?: CallOptions,
+  ): Promise<R> {
+    let lease: Lease;
+    let entry: Registered;
+    try {
+      entry = this.#find(point, key);
+      lease = entry.leases.open(point, key, entry.stats, options?.timeoutMs ?? entry.timeoutMs, options);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    try {
+      const result = runMarked(lease, run, entry.value as ExtensionPoints[P], lease);
+      if (isThenable(result)) return lease.settle(result);
+      lease.end(false);
+      return Promise.resolve(result);
+    } catch (error) {
+      lease.end(true);
+      return Promise.reject(error);
+    }
+  }
+
+  async *stream<P extends PointName, T>(
+    point: P,
+    key: string,
+    open: (value: ExtensionPoints[P], ctx: CallContext) => AsyncIterable<T>,
+    options?: CallOptions,
+  ): AsyncGenerator<T> {
+    const entry = this.#find(point, key);
+    const lease = entry.leases.open(point, key, entry.stats, options?.timeoutMs ?? entry.timeoutMs, options);
+    let iterator: AsyncIterator<T> | undefined;
+    let failed = true;
+    let finished = false;
+    try {
+      const source = runMarked(lease, open, entry.value as ExtensionPoints[P], lease);
+      iterator = source[Symbol.asyncIterator]();
+      const next = iterator.next.bind(iterator);
+      for (;;) {
+        const step = await lease.waitFor(runMarked(lease, next));
+        if (step.done) break;
+        yield step.value;
+      }
+      failed = false;
+      finished = true;
+    } catch (error) {
+      finished = !lease.aborted;
+      throw error;
+    } finally {
+      const left = finished ? undefined : iterator;
+      if (left) {
+        // The reader left or the call was aborted: the lease lasts until the plugin has let go.
+        failed = lease.aborted;
+        lease.abort(new MortiseError('call_aborted', 'The reader is gone.', { status: 499 }));
+        void closeIterator(lease, left);
+      } else lease.end(failed);
+    }
+  }
+
+  pipeline<P extends PointName>(point: P): Pipeline<P> {
+    const { registry } = this.#ports;
+    if (registry.declaration(point).dispatch !== 'synchronous') {
+      throw new MortiseError('point_not_synchronous', `The point "${point}" is not synchronous; use points.call().`, {
+        status: 500,
+      });
+    }
+    let stages: readonly PipelineStage<P>[] = [];
+    let built = -1;
+    return {
+      get stages() {
+        if (built !== registry.revision(point)) {
+          stages = registry.all(point).map((one) => stageOf<P>(one));
+          built = registry.revision(point);
+        }
+        return stages;
+      },
+      get revision() {
+        return registry.revision(point);
+      },
+    };
+  }
+
+  onChange(point: PointName, run: () => void): Disposable {
+    return this.#ports.own(this.#ports.registry.onChange(point, () => this.#ports.guard(run)));
+  }
+
+  #find(point: PointName, key: string): Registered {
+    const entry = this.#ports.registry.find(point, key);
+    if (entry) return entry;
+    const known = this.keys(point);
+    const declared = this.#ports.declared(point).find((one) => one.key === key);
+    throw new MortiseError('contribution_unknown', `There is no ${point} "${key}".`, {
+      status: 404,
+      details: { point, key, known, ...(declared ? { declared_by: declared.plugin } : {}) },
+      hint: declared
+        ? `mortise plugin inspect ${declared.plugin} tells why it is not running.`
+        : known.length > 0
+          ? `There are: ${known.join(', ')}.`
+          : `No active plugin contributes a ${point}.`,
+    });
+  }
+}
+
+/** Synchronous stages are too hot for a lease object each: counted, timed and attributed in place. */
+function stageOf<P extends PointName>(entry: Registered): PipelineStage<P> {
+  const value = entry.value as ExtensionPoints[P];
+  const { stats, leases } = entry;
+  return {
+    key: entry.key,
+    plugin: entry.plugin,
+    facts: entry.facts as PipelineStage<P>['facts'],
+    run: (use) =>
+      runSynchronously(entry.plugin, () => {
+        const startedAt = leases.monotonic();
+        stats.inFlight += 1;
+        let failed = true;
+        try {
+          const result = use(value);
+          failed = false;
+          return result;
+        } finally {
+          stats.record(leases.monotonic() - startedAt, failed);
+        }
+      }),
+  };
+}
+
+async function closeIterator<T>(lease: Lease, iterator: AsyncIterator<T>): Promise<void> {
+  try {
+    await runMarked(lease, async () => iterator.return?.());
+  } catch {
+    // The reader that could have been told is gone.
+  } finally {
+    lease.end(true);
+  }
+}
+
+function isThenable(value: unknown): value is PromiseLike<never> {
+  return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function';
+}

@@ -1,0 +1,51 @@
+import type { Problem } from '../messages/plugin-problems.js';
+import type { PluginStateName } from '../sdk/events.js';
+import type { CatalogueEntry } from './catalogue.js';
+import type { LoadTimes, PluginRun } from './plugin-run.js';
+import type { PluginConfigSource } from './ports.js';
+
+const historyKept = 50;
+
+/** What the kernel knows of one plugin over all its runs. */
+export class PluginRecord {
+  entry: CatalogueEntry;
+  state: PluginStateName = 'disabled';
+  since: number;
+  problem: Problem | null = null;
+  tier = 0;
+  run: PluginRun | undefined;
+  config: PluginConfigSource | undefined;
+  lastFault: { readonly at: number; readonly code: string; readonly message: string } | null = null;
+  /** Of the last run that got that far. */
+  times: LoadTimes = { import: null, register: null, start: null };
+  /** Times of recent faults, epoch milliseconds. */
+  faults: number[] = [];
+  readonly history: { readonly state: PluginStateName; readonly at: number; readonly code: string | null }[] = [];
+
+  constructor(entry: CatalogueEntry, at: number) {
+    this.entry = entry;
+    this.since = at;
+  }
+
+  get key(): string {
+    return this.entry.key;
+  }
+
+  get required(): readonly string[] {
+    return this.entry.manifest?.requires ?? [];
+  }
+
+  /** @returns the state before, or undefined when nothing changed. */
+  enter(state: PluginStateName, problem: Problem | null, at: number): PluginStateName | undefined {
+    if (state === this.state && problem?.code === this.problem?.code && problem?.message === this.problem?.message)
+      return undefined;
+    const before = this.state;
+    this.state = state;
+    this.problem = problem;
+    if (before === state) return before;
+    this.since = at;
+    this.history.push({ state, at, code: problem?.code ?? null });
+    if (this.history.length > historyKept) this.history.shift();
+    return before;
+  }
+}

@@ -1,0 +1,55 @@
+import { problem } from '../messages/plugin-problems.js';
+import { currentPlugin, pluginOfStack } from './attribution.js';
+import { describeError } from './describe-error.js';
+import { PluginProblem } from './plugin-problem.js';
+import type { KernelLogger } from './ports.js';
+
+export interface ProcessGuardPorts {
+  readonly log: KernelLogger;
+  folders(): ReadonlyMap<string, string>;
+  fault(plugin: string, code: string, error: unknown): void;
+  /** An uncaught error that belongs to no plugin: the process is in an unknown state. */
+  onHostFault(error: unknown): void;
+}
+
+/**
+ * Puts errors that nobody caught on the account of the plugin whose code made them, and keeps plugins from ending the
+ * process.
+ *
+ * @returns the undo step.
+ */
+export function guardProcess(ports: ProcessGuardPorts): () => void {
+  const owner = (error: unknown): string | undefined =>
+    currentPlugin() ?? pluginOfStack(error instanceof Error ? error.stack : undefined, ports.folders());
+
+  const onUncaught = (error: unknown): void => {
+    const plugin = owner(error);
+    if (plugin !== undefined)
+      ports.fault(plugin, error instanceof PluginProblem ? error.code : 'uncaught_error', error);
+    else ports.onHostFault(error);
+  };
+  const onRejection = (reason: unknown): void => {
+    const plugin = owner(reason);
+    if (plugin !== undefined) ports.fault(plugin, 'unhandled_rejection', reason);
+    else
+      ports.log.error(
+        { error: describeError(reason), stack: reason instanceof Error ? reason.stack : undefined },
+        'a promise was rejected and nobody looked',
+      );
+  };
+  const exit = process.exit;
+  const guardedExit = (code?: number | string | null): never => {
+    const plugin = currentPlugin() ?? pluginOfStack(new Error('exit').stack, ports.folders());
+    if (plugin === undefined) return exit.call(process, code);
+    throw new PluginProblem(problem('exit_attempt'));
+  };
+
+  process.on('uncaughtException', onUncaught);
+  process.on('unhandledRejection', onRejection);
+  process.exit = guardedExit as typeof process.exit;
+  return () => {
+    process.off('uncaughtException', onUncaught);
+    process.off('unhandledRejection', onRejection);
+    process.exit = exit;
+  };
+}

@@ -1,0 +1,46 @@
+import type { Disposable } from '../sdk/context.js';
+
+/** What a plugin run holds, given back last in first out; a failing item does not keep the others. */
+export class ResourceStack {
+  #items: Disposable[] = [];
+  #disposed = false;
+
+  /** Adds an item; after the stack is gone, the item is disposed at once. */
+  push<D extends Disposable>(item: D): D {
+    if (this.#disposed) void Promise.resolve(item.dispose()).catch(() => undefined);
+    else this.#items.push(item);
+    return item;
+  }
+
+  /** Adds an undo step; the handle runs it once, now or when the stack goes. */
+  defer(undo: () => void | Promise<void>): Disposable {
+    let done = false;
+    const item: Disposable = {
+      dispose: () => {
+        if (done) return;
+        done = true;
+        this.#items = this.#items.filter((other) => other !== item);
+        return undo();
+      },
+    };
+    return this.push(item);
+  }
+
+  get size(): number {
+    return this.#items.length;
+  }
+
+  /** @returns the errors of items that failed. */
+  async dispose(): Promise<unknown[]> {
+    this.#disposed = true;
+    const errors: unknown[] = [];
+    for (let item = this.#items.pop(); item; item = this.#items.pop()) {
+      try {
+        await item.dispose();
+      } catch (error) {
+        errors.push(error);
+      }
+    }
+    return errors;
+  }
+}

@@ -1,0 +1,179 @@
+/** Why a plugin is not active: what happened, and what to do next. One row per code. */
+export interface Problem {
+  readonly code: string;
+  /** What happened, with the names and places the reader needs. */
+  readonly message: string;
+  /** The next step: a command, a file, a person to ask. */
+  readonly hint: string;
+}
+
+type Render<A extends readonly unknown[]> = (...args: A) => Omit<Problem, 'code'>;
+
+const list = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(', ');
+
+const rows = {
+  manifest_unreadable: (file: string, why: string) => ({
+    message: `${file} cannot be read: ${why}.`,
+    hint: 'Add a plugin.json to the folder, or remove the folder.',
+  }),
+  manifest_not_json: (file: string, why: string) => ({
+    message: `${file} is not valid JSON: ${why}.`,
+    hint: 'Mend the JSON; a trailing comma or a missing quote is the usual cause.',
+  }),
+  manifest_invalid: (file: string, errors: readonly { path: string; message: string }[]) => ({
+    message: `${file} does not fit the manifest schema: ${errors.map((e) => `${e.path || '/'} ${e.message}`).join('; ')}.`,
+    hint: 'Compare it with schemas/plugin.schema.json; `mortise plugin doctor` lists every place.',
+  }),
+  manifest_key_mismatch: (folder: string, key: string) => ({
+    message: `The folder "${folder}" holds a manifest with the key "${key}".`,
+    hint: `Rename the folder to "${key}", or set "key" to the name of the folder.`,
+  }),
+  manifest_facts: (file: string, why: string) => ({
+    message: `The facts file ${file} cannot be used: ${why}.`,
+    hint: 'Give a JSON object that fits the extension point, with a path relative to the plugin folder.',
+  }),
+  duplicate_plugin: (key: string, folders: readonly string[]) => ({
+    message: `Several folders hold a plugin with the key "${key}": ${folders.join(', ')}.`,
+    hint: 'Keep one of them; keys that differ only in - and _ are the same key.',
+  }),
+  plugin_missing: (key: string) => ({
+    message: `plugins.json enables "${key}", and no such plugin is installed.`,
+    hint: 'Put its folder into the plugins directory, or remove the entry from plugins.json.',
+  }),
+  engine_mismatch: (what: string, wanted: string, present: string) => ({
+    message: `It needs ${what} ${wanted}, and this is ${what} ${present}.`,
+    hint: `Install a version of the plugin made for ${what} ${present}, or update ${what}.`,
+  }),
+  point_unknown: (point: string, known: readonly string[]) => ({
+    message: `The manifest contributes to "${point}", which is no extension point.`,
+    hint: `Use one of: ${known.join(', ')}.`,
+  }),
+  contribution_key: (point: string, key: string) => ({
+    message: `"${key}" is not a valid key for the point "${point}".`,
+    hint: 'Use lower-case letters and digits, joined by single - or _.',
+  }),
+  host_service_unknown: (service: string, known: readonly string[]) => ({
+    message: `The manifest asks for the host service "${service}", which does not exist.`,
+    hint: `Use one of: ${known.join(', ')}.`,
+  }),
+  dependency_missing: (key: string) => ({
+    message: `It requires the plugin "${key}", which is not installed.`,
+    hint: `Install "${key}", or remove it from "requires" in plugin.json.`,
+  }),
+  dependency_disabled: (key: string) => ({
+    message: `It requires the plugin "${key}", which is disabled.`,
+    hint: `mortise plugin enable ${key}`,
+  }),
+  dependency_not_active: (key: string, state: string) => ({
+    message: `It requires the plugin "${key}", which is ${state}.`,
+    hint: `mortise plugin inspect ${key} tells why; this plugin starts when that one does.`,
+  }),
+  dependency_cycle: (path: readonly string[]) => ({
+    message: `Plugins require each other in a circle: ${path.join(' -> ')}.`,
+    hint: 'Remove one "requires" of the circle; "optional" with host.watch() is allowed to be circular.',
+  }),
+  key_conflict: (what: string, claimants: readonly string[]) => ({
+    message: `${what} is claimed by ${list(claimants)}. None of them is started.`,
+    hint: `Disable all but one, or bind it in plugins.json: "bindings": {"${what}": "${claimants[0] ?? ''}"}.`,
+  }),
+  key_bound_elsewhere: (what: string, owner: string) => ({
+    message: `${what} is bound to the plugin "${owner}".`,
+    hint: `Disable this plugin, or bind ${what} to it in plugins.json.`,
+  }),
+  invalid_config: (errors: readonly { path: string; message: string }[]) => ({
+    message: `Its configuration is invalid: ${errors.map((e) => `${e.path || '/'} ${e.message}`).join('; ')}.`,
+    hint: 'Mend config/<key>.json or the environment variable named; it starts as soon as the file is valid.',
+  }),
+  config_schema: (file: string, why: string) => ({
+    message: `Its configuration schema ${file} cannot be used: ${why}.`,
+    hint: 'The schema must be JSON Schema draft 2020-12 of type object, without network references.',
+  }),
+  entry_missing: (file: string) => ({
+    message: `Its entry ${file} does not exist.`,
+    hint: 'Build the plugin, or set "entry" in plugin.json to the file that exists.',
+  }),
+  entry_outside: (file: string) => ({
+    message: `Its entry ${file} lies outside the plugin's folder.`,
+    hint: 'Set "entry" to a file below the plugin folder.',
+  }),
+  import_failed: (why: string) => ({
+    message: `Its code could not be loaded: ${why}.`,
+    hint: 'Mend the file named in the log; then `mortise plugin restart` loads it again.',
+  }),
+  import_timeout: (ms: number) => ({
+    message: `Its code did not finish loading within ${ms} ms.`,
+    hint: 'Move waiting work from the top level of the module into start().',
+  }),
+  export_invalid: (found: string) => ({
+    message: `Its entry must export a default function that returns a plugin definition, and ${found}.`,
+    hint: 'export default function plugin() { return { key, register(host) { … } }; }',
+  }),
+  definition_invalid: (why: string) => ({
+    message: `Its plugin definition is wrong: ${why}.`,
+    hint: 'A definition has key and register(host), and optionally start, stop, reconfigure and health, all functions.',
+  }),
+  register_async: () => ({
+    message: 'register() returned a promise; it must be synchronous.',
+    hint: 'Move what waits into start(host).',
+  }),
+  register_failed: (why: string) => ({
+    message: `register() threw: ${why}.`,
+    hint: 'register() only names what the plugin adds; move everything else into start(host).',
+  }),
+  contribution_undeclared: (what: string) => ({
+    message: `It adds ${what}, which its manifest does not list.`,
+    hint: 'Add it to plugin.json: "contributes" for extension points, "provides" for services, "permissions.routes" for routes.',
+  }),
+  contribution_missing: (what: string) => ({
+    message: `Its manifest lists ${what}, and the code did not add it.`,
+    hint: 'Add it in register() or start(), or remove it from plugin.json.',
+  }),
+  contribution_invalid: (what: string, why: string) => ({
+    message: `Its contribution ${what} is wrong: ${why}.`,
+    hint: 'See the type of the extension point in mortise/sdk; the contract suite of the point checks it.',
+  }),
+  contribution_twice: (what: string) => ({
+    message: `It adds ${what} twice.`,
+    hint: 'Add each key once; keys that differ only in - and _ are the same key.',
+  }),
+  service_denied: (service: string) => ({
+    message: `It uses the service "${service}", which its manifest does not ask for.`,
+    hint: `Add "${service}" to "permissions.services", or the plugin that provides it to "requires" or "optional".`,
+  }),
+  start_failed: (why: string) => ({
+    message: `start() failed: ${why}.`,
+    hint: 'Mend the cause and run `mortise plugin restart` for it.',
+  }),
+  start_timeout: (ms: number) => ({
+    message: `start() did not finish within ${ms} ms and was aborted.`,
+    hint: 'start() must not wait for something that may never come; raise "timeouts.start" only for slow, finite work.',
+  }),
+  exit_attempt: () => ({
+    message: 'It tried to end the process.',
+    hint: 'A plugin must throw an error instead of calling process.exit().',
+  }),
+  repeated_faults: (count: number, seconds: number, last: string) => ({
+    message: `${count} faults within ${seconds} s; the last one: ${last}.`,
+    hint: 'Mend the plugin, then `mortise plugin release` starts it again.',
+  }),
+  boot_crash: (step: string) => ({
+    message: `The process ended during its ${step} at the last start, so it was left out this time.`,
+    hint: 'Mend or remove the plugin, then `mortise plugin release` starts it again.',
+  }),
+  blocked_event_loop: (seconds: number) => ({
+    message: `It kept the process busy for more than ${seconds} s without a pause; the process was started again without it.`,
+    hint: 'Look for an endless loop; long work must await in between. `mortise plugin release` starts it again.',
+  }),
+  safe_mode: () => ({
+    message: 'Safe mode: only required plugins are started.',
+    hint: 'Start without --safe once the cause of the crashes is mended.',
+  }),
+} satisfies Record<string, Render<never>>;
+
+export type ProblemCode = keyof typeof rows;
+
+/** Renders the row of a code. */
+export function problem<C extends ProblemCode>(code: C, ...args: Parameters<(typeof rows)[C]>): Problem {
+  const render = rows[code] as unknown as Render<Parameters<(typeof rows)[C]>>;
+  return { code, ...render(...args) };
+}

@@ -1,0 +1,57 @@
+import type { Database, Dialect, SqlValue, TransactionOption } from './host/database.js';
+
+/** Where rows go, and what comes back. Make it once, as a constant: its statements are kept with it. */
+export interface InsertTarget {
+  /** Logical name, e.g. `logbook.memories`. */
+  readonly table: string;
+  readonly columns: readonly string[];
+  /** Text after the values, e.g. `on conflict do nothing returning id`. */
+  readonly suffix?: string;
+}
+
+/** Rows of one statement: few different texts, so that each is prepared once, and far below every limit on bindings. */
+const LARGEST_CHUNK = 64;
+
+const textsOf = new WeakMap<InsertTarget, Map<number, string>>();
+
+function insertText(target: InsertTarget, rows: number): string {
+  const texts = textsOf.get(target) ?? new Map<number, string>();
+  textsOf.set(target, texts);
+  let text = texts.get(rows);
+  if (text === undefined) {
+    const row = `(${target.columns.map(() => '?').join(', ')})`;
+    const values = Array.from({ length: rows }, () => row).join(', ');
+    text = `insert into {${target.table}} (${target.columns.join(', ')}) values ${values} ${target.suffix ?? ''}`;
+    texts.set(rows, text);
+  }
+  return text;
+}
+
+/**
+ * Inserts many rows with few statements. Ids of an auto-increment key rise in the order of the rows; the order of the
+ * returned rows is the database's own.
+ */
+export async function insertRows<Row extends object = Record<string, unknown>>(
+  database: Database,
+  target: InsertTarget,
+  rows: readonly (readonly SqlValue[])[],
+  options: TransactionOption = {},
+): Promise<Row[]> {
+  const returned: Row[] = [];
+  let at = 0;
+  while (at < rows.length) {
+    const size = Math.min(LARGEST_CHUNK, 2 ** Math.floor(Math.log2(rows.length - at)));
+    const chunk = rows.slice(at, at + size);
+    const result = await database.statement<Row>(insertText(target, size), chunk.flat(), options);
+    for (const row of result.rows) returned.push(row);
+    at += size;
+  }
+  return returned;
+}
+
+/** A subquery over a list of texts that is bound as one JSON array: `where id in ${jsonTexts(dialect)}`. */
+export function jsonTexts(dialect: Dialect): string {
+  return dialect === 'sqlite'
+    ? '(select value from json_each(?))'
+    : '(select value from jsonb_array_elements_text(?::jsonb))';
+}

@@ -1,0 +1,32 @@
+import { expect } from 'chai';
+import { type CallContext, extendContext } from '../context.js';
+
+/** As the kernel's lease: what it makes lazily it keeps in private members. */
+class Lazy {
+  #made = 0;
+
+  get signal(): AbortSignal {
+    this.#made += 1;
+    return AbortSignal.abort(new Error('gone'));
+  }
+
+  get made(): number {
+    return this.#made;
+  }
+}
+
+describe('extendContext', () => {
+  it('adds members and reads the others from the context itself, when they are asked for', () => {
+    const lazy = new Lazy();
+    const extended = extendContext(extendContext(lazy as unknown as CallContext, { port: 1 }), { caller: 'agent' });
+    expect(lazy.made).to.equal(0);
+    expect(extended.signal.aborted).to.equal(true);
+    expect(extended.port).to.equal(1);
+    expect(extended.caller).to.equal('agent');
+  });
+
+  it('lets an added member win over one of the context', () => {
+    const own = new AbortController().signal;
+    expect(extendContext(new Lazy() as unknown as CallContext, { signal: own }).signal).to.equal(own);
+  });
+});

@@ -1,0 +1,105 @@
+import { kindAt, MARK, SEGMENTED, widthAt } from './character-kind.js';
+import { cutLong, type TokenSink } from './token-sink.js';
+
+/**
+ * The language decides nothing for these scripts (their dictionaries go by script), but naming one keeps the result
+ * apart from the locale of the machine.
+ */
+const segmenter = new Intl.Segmenter('zh', { granularity: 'word' });
+
+/**
+ * Units given to the segmenter at once. It is as fast on a window as on a run of ten characters, so windows hold many
+ * runs; a run longer than this without a sign between is cut, which bounds memory.
+ */
+const WINDOW = 1024;
+
+/** The end of a window: before a sign if one is in reach, else before a character, else (marks without end) anywhere. */
+function windowBorder(text: string, start: number): number {
+  const limit = start + WINDOW;
+  if (limit >= text.length) return text.length;
+  let beforeCharacter = limit;
+  for (let at = limit; at > start; at -= 1) {
+    const isSecondHalf = widthAt(text, at - 1) === 2;
+    const kind = kindAt(text, at);
+    if (isSecondHalf || kind === MARK) continue;
+    if (kind !== SEGMENTED) return at;
+    if (beforeCharacter === limit) beforeCharacter = at;
+  }
+  return beforeCharacter;
+}
+
+/** Finds the word borders in the segmented runs of one text, window by window; runs must be asked for in order. */
+export type WordBorders = (start: number, end: number) => readonly number[];
+
+export function createWordBorders(text: string): WordBorders {
+  let borders: number[] = [];
+  let next = 0;
+  let windowEnd = 0;
+
+  const fillWindow = (start: number): void => {
+    windowEnd = windowBorder(text, start);
+    borders = [];
+    next = 0;
+    for (const { index } of segmenter.segment(text.slice(start, windowEnd))) borders.push(start + index);
+  };
+
+  return (start, end) => {
+    const found: number[] = [];
+    for (let from = start; from < end; from = Math.min(windowEnd, end)) {
+      if (from >= windowEnd) fillWindow(from);
+      while ((borders[next] ?? end) <= from) next += 1;
+      for (; (borders[next] ?? end) < end; next += 1) found.push(borders[next] ?? end);
+      if (windowEnd < end) found.push(windowEnd);
+    }
+    found.push(end);
+    return found;
+  };
+}
+
+/** More marks than any writing puts on a character; a longer row of them ends the run and is in no token. */
+const MOST_MARKS = 16;
+
+/** The starts of the characters of a run, each with its marks, the end of the run included. */
+function characterStarts(text: string, start: number): number[] {
+  const starts: number[] = [];
+  let at = start;
+  for (let marks = 0; at < text.length; at += widthAt(text, at)) {
+    const kind = kindAt(text, at);
+    if (kind === SEGMENTED) {
+      starts.push(at);
+      marks = 0;
+    } else if (kind !== MARK || marks === MOST_MARKS) break;
+    else marks += 1;
+  }
+  starts.push(at);
+  return starts;
+}
+
+/**
+ * Adds the run of segmented characters that begins at an offset and returns where it ends: its dictionary words, and
+ * every single character and pair of neighbours that is not such a word already.
+ */
+export function addSegmented(sink: TokenSink, start: number, wordBorders: WordBorders): number {
+  const { lower } = sink.folded;
+  const starts = characterStarts(lower, start);
+  const end = starts.at(-1) ?? start;
+  const words = wordBorders(start, end);
+  let word = 0;
+  let wordStart = -1;
+  let wordEnd = start;
+  for (let index = 0; index + 1 < starts.length; index += 1) {
+    const at = starts[index] ?? end;
+    const afterOne = starts[index + 1] ?? end;
+    const afterTwo = starts[index + 2] ?? end;
+    if (at >= wordEnd) {
+      while ((words[word] ?? end) <= at && word < words.length) word += 1;
+      wordStart = at;
+      wordEnd = words[word] ?? end;
+      cutLong(lower, wordStart, wordEnd, (from, to) => sink.add('word', lower.slice(from, to), from, to));
+    }
+    const isWord = (to: number): boolean => at === wordStart && to === wordEnd;
+    if (index + 2 < starts.length && !isWord(afterTwo)) sink.add('bigram', lower.slice(at, afterTwo), at, afterTwo);
+    if (!isWord(afterOne)) sink.add('char', lower.slice(at, afterOne), at, afterOne);
+  }
+  return end;
+}

@@ -1,0 +1,14 @@
+import type { AnalysedToken } from 'mortise/sdk';
+import { createTextAnalysis } from '../create-text-analysis.js';
+
+export const analysis = createTextAnalysis();
+
+/** Tokens as `class:term`, the short form of the tables. */
+export function terms(text: string): string[] {
+  return analysis.analyse(text).map(({ class: termClass, term }) => `${termClass}:${term}`);
+}
+
+/** What the token stands for in the text. */
+export function source(text: string, token: AnalysedToken): string {
+  return text.slice(token.start, token.end);
+}

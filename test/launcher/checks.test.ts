@@ -1,0 +1,67 @@
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { type Running, run } from './process.js';
+import { createProject, type Project } from './project.js';
+
+const test = (name: string, body: string): string => `it('${name}', () => {\n  ${body}\n});\n`;
+
+describe('npm test', function () {
+  this.timeout(60_000);
+  let project: Project;
+  beforeEach(() => {
+    project = createProject();
+    project.write('core/one/test/passes.test.ts', test('passes', `process.stdout.write('');`));
+  });
+  afterEach(() => project.remove());
+
+  const npmTest = (...args: string[]): Running =>
+    run(process.execPath, [join(project.root, 'scripts/test.mjs'), ...args], { cwd: project.root });
+  const headings = (text: string) => text.match(/^== [^\d].*(ok|FAILED)/gm);
+  const totals = (text: string) => text.match(/^\d+ passed, \d+ failed$/gm);
+
+  it('is green when types, lint and tests are, and ends with the totals', async () => {
+    const green = npmTest();
+    expect((await green.ended).code, green.text() + green.errors()).to.equal(0);
+    expect(headings(green.text())).to.deep.equal(['== Types and build: ok', '== Lint: ok', '== Tests: ok']);
+    expect(totals(green.text())).to.deep.equal(['1 passed, 0 failed']);
+    expect(green.text().trimEnd().split('\n').at(-1)).to.equal('1 passed, 0 failed');
+  });
+
+  it('is red for a type error, a lint error and a failing test, and runs all of them', async () => {
+    project.write('core/one/wrong-type.ts', `export const wrong: number = 'text';\n`);
+    project.write('core/one/wrong-lint.ts', 'export const wrong = (value: any): unknown => value;\n');
+    project.write('core/one/test/fails.test.ts', test('fails', `throw new Error('on purpose');`));
+    const red = npmTest();
+    expect((await red.ended).code).to.equal(1);
+    expect(headings(red.text())).to.deep.equal(['== Types and build: FAILED', '== Lint: FAILED', '== Tests: FAILED']);
+    expect(red.text()).to.match(/wrong-type\.ts\(1,14\): error TS2322/);
+    expect(red.errors()).to.match(/noExplicitAny/);
+    expect(totals(red.text())).to.deep.equal(['1 passed, 1 failed']);
+  });
+
+  it('is red when a test file does not load, when a test is skipped, and when there are none', async () => {
+    project.write('core/one/test/breaks.test.ts', `throw new Error('on purpose');\nexport {};\n`);
+    const broken = npmTest();
+    expect((await broken.ended).code).to.equal(1);
+    expect(totals(broken.text())).to.deep.equal(['0 passed, 1 failed']);
+    project.write('core/one/test/breaks.test.ts', `it.skip('rests', () => {});\n`);
+    expect((await npmTest().ended).code).to.equal(1);
+    project.write('core/one/test/breaks.test.ts', 'export {};\n');
+    project.write('core/one/test/passes.test.ts', 'export {};\n');
+    expect((await npmTest().ended).code).to.equal(1);
+  });
+
+  it('hands its arguments to mocha', async () => {
+    project.write('core/one/test/fails.test.ts', test('fails', `throw new Error('on purpose');`));
+    const chosen = npmTest('--grep', 'passes');
+    expect((await chosen.ended).code).to.equal(0);
+    expect(totals(chosen.text())).to.deep.equal(['1 passed, 0 failed']);
+  });
+
+  it('leaves fixtures alone', async () => {
+    project.write('core/one/test/fixtures/fails.test.ts', test('fails', `throw new Error('on purpose');`));
+    const green = npmTest();
+    expect((await green.ended).code).to.equal(0);
+    expect(totals(green.text())).to.deep.equal(['1 passed, 0 failed']);
+  });
+});

@@ -1,0 +1,103 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { builtinModules } from 'node:module';
+import { dirname, join, posix, relative, sep } from 'node:path';
+import { type Import, readImports } from './read-imports.js';
+import { exclusivePackages, ownNames, type Room, rooms } from './rooms.js';
+
+export interface LayerReport {
+  /** How many files were looked at. */
+  readonly files: number;
+  /** One line each: where, what is wrong. */
+  readonly violations: readonly string[];
+}
+
+const folders = ['core', 'plugins', 'test', 'bench', 'scripts'];
+/** The console's pages are a program of their own, for the browser, with its own rules. */
+const skipped = new Set(['node_modules', 'fixtures', 'plugins/console/web']);
+
+/** Holds every TypeScript file of a checkout against the table of rooms. */
+export function checkLayers(root: string): LayerReport {
+  const files = folders.flatMap((folder) => listFiles(root, folder));
+  const violations = files.flatMap((file) => checkFile(root, file));
+  return { files: files.length, violations };
+}
+
+function listFiles(root: string, folder: string): string[] {
+  if (!existsSync(join(root, folder))) return [];
+  return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = `${folder}/${entry.name}`;
+    if (entry.isDirectory()) return skipped.has(entry.name) || skipped.has(path) ? [] : listFiles(root, path);
+    return /\.(ts|tsx|mts|cts)$/.test(entry.name) ? [path] : [];
+  });
+}
+
+function checkFile(root: string, file: string): string[] {
+  const room = roomOf(file);
+  if (!room) return [`${file} belongs to no room: add its folder to test/layers/rooms.ts`];
+  return readImports(file, readFileSync(join(root, file), 'utf8')).flatMap((one) => {
+    const reason = judge(root, file, room, one);
+    return reason ? [`${file}:${one.line} imports ${one.specifier}: ${reason}`] : [];
+  });
+}
+
+/** Why the import is not allowed; undefined when it is. */
+function judge(root: string, file: string, room: Place, { specifier, typeOnly }: Import): string | undefined {
+  if (specifier.startsWith('node:') || builtinModules.includes(specifier)) return undefined;
+  const own = ownNames[specifier];
+  if (!own && !specifier.startsWith('.')) {
+    if (specifier === 'mortise' || specifier.startsWith('mortise/')) return 'the package has no such entry';
+    if (specifier.startsWith('/') || specifier.includes(':'))
+      return 'only relative paths and package names are allowed';
+    return judgePackage(file, room, specifier, typeOnly);
+  }
+  const target = own ?? resolve(root, file, specifier);
+  if (target.startsWith('..')) return 'it lies outside the project';
+  // Facts at the top level, such as package.json.
+  if (!target.includes('/')) return undefined;
+  const other = roomOf(target);
+  if (!other) return `${target} belongs to no room`;
+  if (other.id === room.id) return undefined;
+  if (room.name === 'plugin' && !own) return 'a plugin reaches the rest through mortise/sdk only';
+  const uses = isTest(file) ? [...room.uses, ...(room.testsUse ?? [])] : room.uses;
+  if (uses.includes(other.name)) return undefined;
+  return `${room.name} may not use ${other.id} (it uses ${uses.join(', ') || 'nothing of the project'})`;
+}
+
+function judgePackage(file: string, room: Place, specifier: string, typeOnly: boolean): string | undefined {
+  const name = specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');
+  const rule = exclusivePackages.find(({ packages }) => packages.some((pattern) => fits(pattern, name)));
+  if (!rule || rule.rooms.includes(room.name)) return undefined;
+  if (rule.inTests && isTest(file)) return undefined;
+  if (typeOnly && rule.typesIn?.includes(file)) return undefined;
+  return `${name} belongs to ${rule.rooms.map((one) => (one === 'plugin' ? one : `core/${one}`)).join(' and ')}`;
+}
+
+function fits(pattern: string, name: string): boolean {
+  return pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : pattern === name;
+}
+
+const isTest = (file: string): boolean => /(^|\/)test\//.test(file);
+
+/** A room, and which of them: every plugin is a room of its own. */
+interface Place extends Room {
+  readonly id: string;
+}
+
+function roomOf(file: string): Place | undefined {
+  let best: Place | undefined;
+  for (const room of rooms) {
+    const found = new RegExp(`^${room.path.replace('*', '[^/]+')}${room.path.endsWith('/') ? '' : '$'}`).exec(
+      file,
+    )?.[0];
+    if (found === undefined || room.path.length < (best?.path.length ?? 0)) continue;
+    best = { ...room, id: room.path.includes('*') ? found.slice(0, -1) : room.name };
+  }
+  return best;
+}
+
+/** The source behind a relative name, from the root, with forward slashes. */
+function resolve(root: string, file: string, specifier: string): string {
+  const path = posix.join(dirname(file).split(sep).join('/'), specifier);
+  const source = path.replace(/\.(m|c)?js$/, '.$1ts');
+  return existsSync(join(root, source)) ? source : relative(root, join(root, path)).split(sep).join('/');
+}

@@ -1,0 +1,166 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import { checkLayers } from './check-layers.js';
+import { exclusivePackages, rooms } from './rooms.js';
+
+describe('the layers', () => {
+  it('hold: every file of the project imports only what its room may', () => {
+    const { files, violations } = checkLayers(fileURLToPath(new URL('../../../', import.meta.url)));
+    expect(files).to.be.greaterThan(50);
+    expect(violations.join('\n')).to.equal('');
+  });
+
+  it('name only rooms that exist', () => {
+    const names = new Set(rooms.map(({ name }) => name));
+    const named = [
+      ...rooms.flatMap(({ uses, testsUse = [] }) => [...uses, ...testsUse]),
+      ...exclusivePackages.flatMap((rule) => rule.rooms),
+    ];
+    expect(named.filter((name) => !names.has(name))).to.deep.equal([]);
+  });
+});
+
+describe('the check of the layers', () => {
+  let root: string;
+  beforeEach(() => {
+    root = mkdtempSync(join(tmpdir(), 'mortise-layers-'));
+  });
+  afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+  function write(path: string, text: string): void {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text);
+  }
+
+  /** What is said of a tree with that one file, besides some files to import from. */
+  function verdict(path: string, text: string): string {
+    for (const target of [
+      'core/sdk/index.ts',
+      'core/sdk/testing/index.ts',
+      'core/kernel/plan.ts',
+      'core/http/server.ts',
+      'core/database/pool.ts',
+      'core/di/compose.ts',
+      'plugins/other/index.ts',
+    ]) {
+      write(target, 'export const one = 1;\n');
+    }
+    write(path, text);
+    return checkLayers(root).violations.join('\n');
+  }
+
+  it('looks at nothing in an empty tree, which the first test above would report', () => {
+    expect(checkLayers(root)).to.deep.equal({ files: 0, violations: [] });
+  });
+
+  it('names file, line, import and reason', () => {
+    const text = `import { join } from 'node:path';\nimport { one } from '../http/server.js';\n`;
+    expect(verdict('core/kernel/lease.ts', text)).to.equal(
+      'core/kernel/lease.ts:2 imports ../http/server.js: kernel may not use http (it uses sdk, messages, telemetry, schema)',
+    );
+  });
+
+  const forbidden: Readonly<Record<string, readonly [file: string, text: string, reason: RegExp]>> = {
+    'a value': ['core/sdk/a.ts', `import { one } from '../kernel/plan.js';`, /sdk may not use kernel/],
+    'a type': ['core/sdk/a.ts', `import type { One } from '../kernel/plan.js';`, /sdk may not use kernel/],
+    'an import type': ['core/sdk/a.ts', `type A = import('../kernel/plan.js').One;`, /sdk may not use kernel/],
+    'a re-export': ['core/sdk/a.ts', `export * from '../kernel/plan.js';`, /sdk may not use kernel/],
+    'a named re-export': ['core/sdk/a.ts', `export { one } from '../kernel/plan.js';`, /sdk may not use kernel/],
+    'a dynamic import': ['core/http/a.ts', `await import('../database/pool.js');`, /http may not use database/],
+    'a dynamic import with backticks': [
+      'core/http/a.ts',
+      'await import(`../database/pool.js`);',
+      /http may not use data/,
+    ],
+    'a require': ['core/http/a.ts', `require('../database/pool.js');`, /http may not use database/],
+    'an import by require': [
+      'core/http/a.cts',
+      `import pool = require('../database/pool.js');`,
+      /http may not use data/,
+    ],
+    'a widening': ['core/sdk/a.ts', `declare module '../kernel/plan.js' { interface A { b: 1 } }`, /sdk may not use/],
+    'a side effect': ['core/kernel/a.ts', `import '../di/compose.js';`, /kernel may not use di/],
+    'di from http': ['core/http/a.ts', `import { one } from '../di/compose.js';`, /http may not use di/],
+    'the testing kit from product code': [
+      'core/http/a.ts',
+      `import 'mortise/sdk/testing';`,
+      /may not use sdk\/testing/,
+    ],
+    'a plugin from core': ['core/kernel/a.ts', `import '../../plugins/other/index.js';`, /may not use plugins\/other/],
+    'a plugin from another': ['plugins/a/index.ts', `import '../other/index.js';`, /through mortise\/sdk only/],
+    'core from a plugin by path': [
+      'plugins/a/index.ts',
+      `import '../../core/sdk/index.js';`,
+      /through mortise\/sdk only/,
+    ],
+    'the testing kit from a plugin': [
+      'plugins/a/index.ts',
+      `import 'mortise/sdk/testing';`,
+      /may not use sdk\/testing/,
+    ],
+    'a plugin from a test across plugins': [
+      'test/a/b.test.ts',
+      `import '../../plugins/other/index.js';`,
+      /may not use/,
+    ],
+    'an unknown entry of the package': ['plugins/a/index.ts', `import 'mortise/kernel';`, /no such entry/],
+    'a file outside the project': ['core/http/a.ts', `import '../../../elsewhere.js';`, /outside the project/],
+    'an absolute path': ['core/http/a.ts', `import '/elsewhere.js';`, /only relative paths/],
+    'koa outside http': ['plugins/a/index.ts', `import Koa from 'koa';`, /koa belongs to core\/http/],
+    'a type of koa': ['plugins/a/index.ts', `import type { Context } from 'koa';`, /koa belongs to core\/http/],
+    'a file of koa': ['core/kernel/a.ts', `import 'koa/lib/context.js';`, /koa belongs to core\/http/],
+    'ws outside tests': ['plugins/a/index.ts', `import { WebSocket } from 'ws';`, /ws belongs to core\/http/],
+    'knex in http': ['core/http/a.ts', `import knex from 'knex';`, /knex belongs to core\/database/],
+    'a value of knex in the sdk': [
+      'core/sdk/host/database.ts',
+      `import knex from 'knex';`,
+      /belongs to core\/database/,
+    ],
+    'types of knex elsewhere in the sdk': [
+      'core/sdk/a.ts',
+      `import type { Knex } from 'knex';`,
+      /belongs to core\/data/,
+    ],
+    'tsyringe in the kernel': [
+      'core/kernel/a.ts',
+      `import { container } from 'tsyringe';`,
+      /tsyringe belongs to core\/di/,
+    ],
+    'node-cron in the kernel': [
+      'core/kernel/a.ts',
+      `import cron from 'node-cron';`,
+      /node-cron belongs to core\/schedule/,
+    ],
+    'telemetry in http': [
+      'core/http/a.ts',
+      `import { trace } from '@opentelemetry/api';`,
+      /belongs to core\/telemetry/,
+    ],
+    'a folder without a room': ['core/attic/a.ts', 'export {};', /belongs to no room/],
+  };
+  for (const [what, [file, text, reason]] of Object.entries(forbidden)) {
+    it(`reports ${what}`, () => expect(verdict(file, text)).to.match(reason));
+  }
+
+  const allowed: Readonly<Record<string, readonly [file: string, text: string]>> = {
+    'the sdk, by name and by path': ['core/kernel/a.ts', `import '../sdk/index.js';\nimport 'mortise/sdk';`],
+    'everything for the composition': ['core/app/a.ts', `import '../di/compose.js';\nimport '../http/server.js';`],
+    'the testing kit for tests': ['plugins/a/test/a.test.ts', `import 'mortise/sdk/testing';\nimport '../index.js';`],
+    'files of the same plugin': ['plugins/a/index.ts', `import './deep/b.js';`],
+    'other packages and those of Node': ['plugins/a/index.ts', `import 'semver';\nimport 'node:fs';\nimport 'fs';`],
+    'a socket client in tests': ['plugins/a/test/a.test.ts', `import { WebSocket } from 'ws';`],
+    'types of knex in the database contract': ['core/sdk/host/database.ts', `import type { Knex } from 'knex';`],
+    'the same, type by type': ['core/sdk/host/database.ts', `import { type Knex } from 'knex';`],
+    'PostgreSQL for the testing kit': ['core/sdk/testing/a.ts', `import pg from 'pg';`],
+    'widening the sdk from a plugin': [
+      'plugins/a/a.ts',
+      `declare module 'mortise/sdk' { interface Services { a: 1 } }`,
+    ],
+  };
+  for (const [what, [file, text]] of Object.entries(allowed)) {
+    it(`allows ${what}`, () => expect(verdict(file, text)).to.equal(''));
+  }
+});

