@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { isAbsolute, join, relative, resolve } from 'node:path';
 import { type Problem, problem } from '../messages/plugin-problems.js';
@@ -39,6 +40,8 @@ export async function readCatalogue(folders: readonly PluginFolder[], check: Man
     const names = await readdir(folder.path, { withFileTypes: true }).catch(() => []);
     const found = await Promise.all(
       names
+        // A package without a plugin.json is no plugin.
+        .filter((item) => folder.source !== 'npm' || existsSync(join(folder.path, item.name, 'plugin.json')))
         .filter(
           (item) =>
             (item.isDirectory() || item.isSymbolicLink()) && !item.name.startsWith('.') && item.name !== 'node_modules',

@@ -83,6 +83,20 @@ export class Kernel {
     await this.serial(() => this.reconcile());
   }
 
+  /** Reads the plugins and says what could run, without running any of it. */
+  look(): Promise<void> {
+    return this.serial(async () => {
+      await this.#rescan();
+      this.#plan = this.planFor(this.desired);
+      for (const record of this.#records.values()) {
+        const planned = this.#plan.get(record.key);
+        record.tier = planned?.tier ?? 0;
+        if (planned?.problem) this.#enterProblem(record, planned.problem);
+        else this.#enter(record, 'disabled', null);
+      }
+    });
+  }
+
   /** Stops all plugins, dependants first, within the time left until `deadline` (epoch milliseconds). */
   async shutdown(deadline: number): Promise<void> {
     this.#shutdownDeadline = deadline;
