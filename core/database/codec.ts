@@ -1,0 +1,54 @@
+import type { DatabaseCodec } from '../sdk/host/database.js';
+import { errorKind } from './error-kind.js';
+
+/** `2026-11-20 08:30:00.123+00`, as PostgreSQL writes times; seconds may have up to six decimals. */
+const postgresTime = /^(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2}:\d{2})(\.\d+)?(?:Z|([+-]\d{2})(?::?(\d{2}))?(?::?\d{2})?)?$/;
+
+/** The one encoding of times, JSON, flags and 64-bit integers, the same on both dialects. */
+export const codec: DatabaseCodec = {
+  json: (value) => replaceUnstorable(JSON.stringify(value === undefined ? null : value)),
+  parseJson: <T>(stored: unknown): T => (typeof stored === 'string' ? JSON.parse(stored) : (stored ?? null)) as T,
+  time: (at) => isoTime(at),
+  parseTime: (stored) => (stored === null || stored === undefined ? null : isoTime(stored as Date | number | string)),
+  parseFlag: (stored) => stored === true || stored === 1 || stored === '1' || stored === 't' || stored === 'true',
+  parseInteger,
+  errorKind,
+};
+
+/**
+ * ISO 8601 UTC with milliseconds and `Z`. Numbers are epoch milliseconds; text without a zone is UTC.
+ * @throws RangeError for what is no time.
+ */
+function isoTime(at: Date | number | string): string {
+  if (typeof at !== 'string') return new Date(at).toISOString();
+  const parts = postgresTime.exec(at);
+  if (parts === null) return new Date(at).toISOString();
+  const milliseconds = `${(parts[3] ?? '.').slice(1)}000`.slice(0, 3);
+  const zone = parts[4] === undefined ? 'Z' : `${parts[4]}:${parts[5] ?? '00'}`;
+  return new Date(`${parts[1]}T${parts[2]}.${milliseconds}${zone}`).toISOString();
+}
+
+/** @throws RangeError for what is no integer, or none that a number can hold. */
+function parseInteger(stored: unknown): number {
+  const value = typeof stored === 'number' ? stored : Number(stored);
+  if (stored === null || stored === '' || !Number.isSafeInteger(value)) {
+    throw new RangeError('The stored value is no integer that a number can hold.');
+  }
+  return value;
+}
+
+/**
+ * jsonb takes neither the escape of NUL nor that of half a surrogate pair, SQLite takes both: what one of them would
+ * refuse is replaced by U+FFFD, so that no write fails on one dialect alone.
+ */
+function replaceUnstorable(json: string): string {
+  if (!json.includes('\\u')) return json;
+  return json.replace(/\\(?:u0000|ud[89a-f][0-9a-f]{2}|[\s\S])/g, (found) =>
+    /^\\u(?:0000|d[89a-f])/.test(found) ? '\uFFFD' : found,
+  );
+}
+
+/** Text that both dialects can hold: PostgreSQL refuses NUL in text. */
+export function storableText(text: string): string {
+  return text.includes('\0') ? text.replaceAll('\0', '\uFFFD') : text;
+}

@@ -1,0 +1,87 @@
+import type { Knex } from 'knex';
+import type { Dialect, SqlValue, StatementResult } from '../sdk/host/database.js';
+import { databaseError } from './errors.js';
+
+/** A driver's connection; only the engine that made it looks inside. */
+export type Connection = object;
+
+export interface PoolReading {
+  readonly used: number;
+  readonly free: number;
+  /** Callers that wait for a connection. */
+  readonly pending: number;
+}
+
+/** What differs between the dialects; everything above it is written once. */
+export interface Engine {
+  readonly dialect: Dialect;
+  readonly knex: Knex;
+  /** SQL text for the database's own clock. */
+  readonly now: { readonly millis: string; readonly time: string };
+  /** Names the database for people; never with a password. */
+  readonly target: string;
+  acquire(): Promise<Connection>;
+  release(connection: Connection): void;
+  /** Runs a cached prepared statement with `?` bindings on a connection. */
+  statement<Row extends object>(
+    connection: Connection,
+    sql: string,
+    bindings: readonly SqlValue[],
+  ): Promise<StatementResult<Row>>;
+  /** Claims free rows, in the connection's transaction if it has one open, else in one of its own. */
+  claim<Row extends object>(connection: Connection, plan: ClaimPlan): Promise<Row[]>;
+  pool(): PoolReading;
+  /** Refuses new work, waits for the work that goes on, closes the connections. */
+  close(): Promise<void>;
+}
+
+/** A claim with physical names, ready to be written in a dialect. */
+export interface ClaimPlan {
+  readonly table: string;
+  readonly key: string;
+  readonly where: string;
+  readonly whereBindings: readonly SqlValue[];
+  readonly orderBy: string;
+  readonly limit: number;
+  readonly set: string;
+  readonly setBindings: readonly SqlValue[];
+}
+
+/** Statement text with its question marks counted. */
+export interface CompiledStatement {
+  readonly text: string;
+  readonly marks: number;
+}
+
+/** Turns `?` into what the driver wants and `\?` into a question mark; the result is kept per text. */
+export function statementCompiler(mark: (position: number) => string): (sql: string) => CompiledStatement {
+  const cache = new Map<string, CompiledStatement>();
+  return (sql) => {
+    const known = cache.get(sql);
+    if (known !== undefined) return known;
+    let marks = 0;
+    const text = sql.replace(/\\?\?/g, (found) => {
+      if (found.length === 2) return '?';
+      marks += 1;
+      return mark(marks);
+    });
+    const compiled = { text, marks };
+    if (cache.size >= 2_000) cache.clear();
+    cache.set(sql, compiled);
+    return compiled;
+  };
+}
+
+/** @throws MortiseError `statement_bindings` */
+export function checkBindings(compiled: CompiledStatement, bindings: readonly SqlValue[]): void {
+  if (compiled.marks !== bindings.length) {
+    throw databaseError('statement_bindings', { marks: compiled.marks, bindings: bindings.length });
+  }
+}
+
+/** How the connections of a knex client are in use right now. */
+export function poolReading(client: Knex.Client): PoolReading {
+  const pool = client.pool as { numUsed(): number; numFree(): number; numPendingAcquires(): number } | undefined;
+  if (pool === undefined) return { used: 0, free: 0, pending: 0 };
+  return { used: pool.numUsed(), free: pool.numFree(), pending: pool.numPendingAcquires() };
+}

@@ -1,0 +1,95 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { Disposable, Logger } from '../sdk/context.js';
+import type { Database } from '../sdk/host/database.js';
+import type { InstancesService } from '../sdk/host/instances.js';
+import { shortReason } from './connection-error.js';
+
+export interface InstanceTimes {
+  /** Milliseconds between two heartbeats; 5,000 when absent. */
+  readonly heartbeatMs?: number;
+  /** An instance is dead this long after its last heartbeat; 15,000 ms when absent. */
+  readonly deadAfterMs?: number;
+  /** A dead row is removed this long after its last heartbeat; a day when absent. */
+  readonly forgetAfterMs?: number;
+}
+
+interface InstanceRow {
+  readonly id: string;
+  readonly host: string;
+  readonly pid: number;
+  readonly started_at: string;
+  readonly alive: unknown;
+}
+
+/** Registers this process and keeps it alive in the table until it is disposed. All times are the database's. */
+export async function registerInstance(
+  database: Database,
+  log: Logger,
+  times: InstanceTimes = {},
+): Promise<InstancesService & Disposable> {
+  const { heartbeatMs = 5_000, deadAfterMs = 15_000, forgetAfterMs = 86_400_000 } = times;
+  const id = randomUUID();
+  const startedAt = new Date();
+  const now = database.now.millis;
+  let failing = false;
+  let beating: Promise<void> = Promise.resolve();
+
+  // Inserts as well: another process may have removed the row while this one was suspended for longer than a day.
+  const beat = async (): Promise<void> => {
+    await database.statement(
+      `insert into {mortise.instances} (id, host, pid, started_at, heartbeat_at) values (?, ?, ?, ?, ${now})
+       on conflict (id) do update set heartbeat_at = ${now}`,
+      [id, hostname(), process.pid, database.codec.time(startedAt)],
+    );
+  };
+  const forget = (): Promise<unknown> =>
+    database.statement(`delete from {mortise.instances} where heartbeat_at < ${now} - ?`, [forgetAfterMs]);
+
+  await beat();
+  await forget();
+
+  const timer = setInterval(() => {
+    beating = beating.then(beat).then(
+      () => {
+        failing = false;
+      },
+      (error: unknown) => {
+        if (!failing) log.warn({ reason: shortReason(error) }, 'The heartbeat of this process could not be stored');
+        failing = true;
+      },
+    );
+  }, heartbeatMs);
+  timer.unref();
+
+  return {
+    id,
+    async isAlive(other) {
+      const { rows } = await database.statement(
+        `select id from {mortise.instances} where id = ? and heartbeat_at > ${now} - ?`,
+        [other, deadAfterMs],
+      );
+      return rows.length > 0;
+    },
+    async list() {
+      const { rows } = await database.statement<InstanceRow>(
+        `select id, host, pid, started_at, case when heartbeat_at > ${now} - ? then 1 else 0 end as alive
+         from {mortise.instances} order by started_at, id`,
+        [deadAfterMs],
+      );
+      return rows.map((row) => ({
+        id: row.id,
+        host: row.host,
+        pid: row.pid,
+        startedAt: database.codec.parseTime(row.started_at) ?? '',
+        alive: database.codec.parseFlag(row.alive),
+      }));
+    },
+    async dispose() {
+      clearInterval(timer);
+      await beating;
+      // Without the database the row simply grows old.
+      await database.statement('delete from {mortise.instances} where id = ?', [id]).catch(() => {});
+    },
+  };
+}

@@ -1,0 +1,145 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Knex } from 'knex';
+import { MortiseError } from '../sdk/errors.js';
+import type { Migration, MigrationSchema, Transaction } from '../sdk/host/database.js';
+import { migrationColumns } from './columns.js';
+import { shortReason } from './connection-error.js';
+import type { Engine } from './engine.js';
+import { errorKind } from './error-kind.js';
+import { databaseError } from './errors.js';
+import { hostSchema, type Names, tableNames } from './names.js';
+import type { Session } from './transaction.js';
+
+/** How long one process waits for another that migrates. */
+const lockTimeoutMs = 120_000;
+
+/** Any number that nobody else takes: all migrations of one database exclude each other. */
+const lockNumber = 7_245_891_003;
+
+/**
+ * Applies the migrations of a plugin that the database does not have yet: all of them in one transaction, under a
+ * lock that holds over all processes, so that two that start together apply each once and a failure leaves nothing.
+ *
+ * @throws MortiseError `migration_invalid`, `migration_failed`, `schema_newer`
+ */
+export async function migrate(
+  engine: Engine,
+  session: Session,
+  plugin: string,
+  names: Names,
+  migrations: readonly Migration[],
+): Promise<void> {
+  migrations.forEach((migration, index) => {
+    const previous = migrations[index - 1];
+    if (previous !== undefined && previous.name >= migration.name) {
+      throw databaseError('migration_invalid', { plugin, name: migration.name });
+    }
+  });
+  const records = tableNames(hostSchema, engine.dialect, [hostSchema]).table(`${hostSchema}.migrations`);
+
+  const missing = async (trx?: Transaction): Promise<readonly Migration[]> => {
+    const { rows } = await session.statement<{ name: string }>(
+      `select name from ${records} where plugin = ? order by name`,
+      [plugin],
+      trx,
+    );
+    const applied = new Set(rows.map((row) => row.name));
+    const known = new Set(migrations.map((migration) => migration.name));
+    const newer = rows.find((row) => !known.has(row.name));
+    if (newer !== undefined) throw databaseError('schema_newer', { plugin, name: newer.name });
+    return migrations.filter((migration) => !applied.has(migration.name));
+  };
+
+  if ((await missing()).length === 0) return;
+  await locked(engine, session, async (trx) => {
+    for (const schema of names.schemas) await createSchema(engine, trx, names.physicalSchema(schema));
+    for (const migration of await missing(trx)) {
+      try {
+        await migration.up(migrationSchema(engine, trx, names));
+      } catch (error) {
+        throw databaseError('migration_failed', { plugin, name: migration.name, reason: shortReason(error) }, error);
+      }
+      await session.statement(`insert into ${records} (plugin, name) values (?, ?)`, [plugin, migration.name], trx);
+    }
+  });
+}
+
+/** Makes the table that records migrations: the only one that cannot be made by a migration. */
+export async function prepareMigrations(engine: Engine, session: Session): Promise<void> {
+  const table = tableNames(hostSchema, engine.dialect, [hostSchema]).table(`${hostSchema}.migrations`);
+  const exists = await session.statement(
+    engine.dialect === 'postgres'
+      ? `select 1 as found where to_regclass('${table}') is not null`
+      : `select 1 as found from sqlite_master where type = 'table' and name = '${table}'`,
+    [],
+    undefined,
+  );
+  if (exists.rows.length > 0) return;
+  await locked(engine, session, async (trx) => {
+    await createSchema(engine, trx, hostSchema);
+    const time = engine.dialect === 'postgres' ? 'timestamptz(3)' : 'text';
+    await trx.raw(
+      `create table if not exists ${table} (plugin text not null, name text not null,
+        applied_at ${time} not null default (${engine.now.time}), primary key (plugin, name))`,
+    );
+  });
+}
+
+/** A transaction that only one process at a time can be in. */
+async function locked(engine: Engine, session: Session, run: (trx: Transaction) => Promise<void>): Promise<void> {
+  const deadline = performance.now() + lockTimeoutMs;
+  for (;;) {
+    let began = false;
+    try {
+      await session.transaction(async (trx) => {
+        if (engine.dialect === 'postgres') {
+          await trx.raw(`set local lock_timeout = ${lockTimeoutMs}`);
+          await trx.raw('set local statement_timeout = 0');
+          await trx.raw('set local idle_in_transaction_session_timeout = 0');
+          await trx.raw(`select pg_advisory_xact_lock(${lockNumber})`);
+        }
+        began = true;
+        await run(trx);
+      });
+      return;
+    } catch (error) {
+      // On SQLite the write lock is the lock, and another process may migrate for longer than a write waits.
+      const waiting = !began && !(error instanceof MortiseError) && errorKind(error) === 'busy';
+      if (!waiting || performance.now() > deadline) throw error;
+      await delay(50);
+    }
+  }
+}
+
+/** `create schema if not exists` asks for the right to create even where the schema exists. */
+async function createSchema(engine: Engine, trx: Transaction, schema: string): Promise<void> {
+  if (engine.dialect !== 'postgres') return;
+  const found = await trx.select('nspname').from('pg_namespace').where({ nspname: schema });
+  if (found.length === 0) await trx.raw('create schema ??', [schema]);
+}
+
+function migrationSchema(engine: Engine, trx: Transaction, names: Names): MigrationSchema {
+  // knex makes names of keys and indexes from the table's: with the schema in it they would be no names.
+  const place = (name: string): readonly [Knex.SchemaBuilder, string] => {
+    const [first = '', second] = names.table(name).split('.');
+    return second === undefined ? [trx.schema, first] : [trx.schema.withSchema(first), second];
+  };
+  return {
+    dialect: engine.dialect,
+    knex: trx,
+    table: names.table,
+    async createTable(name, build) {
+      const [builder, bare] = place(name);
+      await builder.createTable(bare, (table) => build(table, migrationColumns(engine, table)));
+    },
+    async alterTable(name, build) {
+      const [builder, bare] = place(name);
+      await builder.alterTable(bare, (table) => build(table, migrationColumns(engine, table)));
+    },
+    async raw(sql) {
+      const text = typeof sql === 'string' ? sql : sql[engine.dialect];
+      // A question mark in DDL is a question mark: nothing is bound.
+      if (text !== undefined) await trx.raw(names.expand(text).replaceAll('?', '\\?'));
+    },
+  };
+}

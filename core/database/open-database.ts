@@ -1,0 +1,133 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from '../sdk/context.js';
+import type { Database, Dialect } from '../sdk/host/database.js';
+import type { InstancesService } from '../sdk/host/instances.js';
+import type { LeasesService } from '../sdk/host/leases.js';
+import { shortReason } from './connection-error.js';
+import type { Engine, PoolReading } from './engine.js';
+import { errorKind } from './error-kind.js';
+import { databaseError } from './errors.js';
+import { hostMigrations } from './host-tables.js';
+import { type InstanceTimes, registerInstance } from './instances.js';
+import { leaseService } from './leases.js';
+import { prepareMigrations } from './migrate.js';
+import { hostSchema } from './names.js';
+import { localBus } from './notify-local.js';
+import { postgresBus } from './notify-postgres.js';
+import { type PluginDatabaseParts, pluginDatabase } from './plugin-database.js';
+import { postgresEngine } from './postgres.js';
+import { type DatabaseSettings, postgresAddress } from './settings.js';
+import { sqliteEngine } from './sqlite.js';
+import { Session } from './transaction.js';
+
+/** The open database of a process. */
+export interface DatabaseHost {
+  readonly dialect: Dialect;
+  /** Names the database for people; never with a password. */
+  readonly target: string;
+  readonly instances: InstancesService;
+  readonly leases: LeasesService;
+  /** @throws MortiseError `schema_reserved` */
+  forPlugin(plugin: string, schemas: readonly string[]): Database;
+  pool(): PoolReading;
+  /** Gives leases back, signs this process off, waits for the work that goes on and closes; a second call does nothing. */
+  close(): Promise<void>;
+}
+
+export interface OpenOptions {
+  /** How long an unreachable database is tried again; 10,000 ms when absent. */
+  readonly retryMs?: number;
+  readonly instances?: InstanceTimes;
+}
+
+/**
+ * Opens the database that the settings name and makes the tables of the platform in it.
+ *
+ * @throws MortiseError `database_unreachable` after ten seconds of trying, `database_refused`, `database_unusable`
+ */
+export async function openDatabase(
+  settings: DatabaseSettings,
+  log: Logger,
+  options: OpenOptions = {},
+): Promise<DatabaseHost> {
+  const { engine, session, bus } = connect(settings, log);
+  const parts: PluginDatabaseParts = {
+    engine,
+    session,
+    bus,
+    renamed: 'file' in settings ? {} : (settings.schemas ?? {}),
+  };
+  try {
+    await reach(engine, session, log, options.retryMs ?? 10_000);
+    await prepareMigrations(engine, session);
+    const own = pluginDatabase(parts, hostSchema, [hostSchema]);
+    await own.migrate(hostMigrations);
+    const leases = leaseService(own, log);
+    const instances = await registerInstance(own, log, options.instances);
+
+    let closing: Promise<void> | undefined;
+    const close = async (): Promise<void> => {
+      await leases.dispose();
+      await instances.dispose();
+      await bus.close();
+      await engine.close();
+    };
+    return {
+      dialect: engine.dialect,
+      target: engine.target,
+      instances,
+      leases,
+      forPlugin: (plugin, schemas) => pluginDatabase(parts, plugin, schemas),
+      pool: () => engine.pool(),
+      close() {
+        closing ??= session.outside(close);
+        return closing;
+      },
+    };
+  } catch (error) {
+    await engine.close();
+    throw error;
+  }
+}
+
+function connect(
+  settings: DatabaseSettings,
+  log: Logger,
+): { readonly engine: Engine; readonly session: Session; readonly bus: PluginDatabaseParts['bus'] } {
+  if ('file' in settings) {
+    const engine = sqliteEngine(settings, log);
+    const session = new Session(engine, log);
+    return { engine, session, bus: localBus(session, log) };
+  }
+  const address = postgresAddress(settings);
+  const engine = postgresEngine(address, log);
+  const session = new Session(engine, log);
+  return { engine, session, bus: postgresBus(address, session, log) };
+}
+
+/** Wrong user, password or database name, and a file that is none: waiting does not mend these. */
+const refusals = new Set(['28000', '28P01', '3D000', 'SQLITE_NOTADB', 'SQLITE_CORRUPT', 'SQLITE_READONLY']);
+
+/** A database that starts together with the server needs a moment. */
+async function reach(engine: Engine, session: Session, log: Logger, retryMs: number): Promise<void> {
+  const deadline = performance.now() + retryMs;
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await session.statement('select 1 as one', [], undefined);
+      return;
+    } catch (error) {
+      const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+      const code = String((cause as { readonly code?: unknown }).code);
+      const facts = { target: engine.target, reason: shortReason(cause) };
+      const kind = errorKind(error);
+      if (refusals.has(code) || (kind !== 'unavailable' && kind !== 'busy')) {
+        throw databaseError(engine.dialect === 'sqlite' ? 'database_unusable' : 'database_refused', facts, error);
+      }
+      if (performance.now() >= deadline) {
+        throw databaseError(engine.dialect === 'sqlite' ? 'database_unusable' : 'database_unreachable', facts, error);
+      }
+      if (attempt === 1) log.warn(facts, 'The database cannot be reached yet; trying again');
+      await delay(250);
+    }
+  }
+}

@@ -1,0 +1,57 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Database } from '../sdk/host/database.js';
+import { claimPlan } from './claim-rows.js';
+import { codec } from './codec.js';
+import type { Engine } from './engine.js';
+import { migrate } from './migrate.js';
+import { tableNames } from './names.js';
+import { type NotificationBus, notificationTopic } from './notify.js';
+import type { Session } from './transaction.js';
+
+export interface PluginDatabaseParts {
+  readonly engine: Engine;
+  readonly session: Session;
+  readonly bus: NotificationBus;
+  /** Physical schema names that differ from the logical ones. */
+  readonly renamed: Readonly<Record<string, string>>;
+}
+
+/** The database as one plugin sees it: its own schemas, its own migrations, its own channels. */
+export function pluginDatabase(parts: PluginDatabaseParts, plugin: string, schemas: readonly string[]): Database {
+  const { engine, session, bus } = parts;
+  const names = tableNames(plugin, engine.dialect, schemas, parts.renamed);
+  return {
+    dialect: engine.dialect,
+    now: engine.now,
+    codec,
+    table: names.table,
+    query: (options) => session.query(options?.trx),
+    // Not async as a whole: the names are checked before anything is waited for.
+    statement: async (sql, bindings = [], options) => session.statement(names.expand(sql), bindings, options?.trx),
+    transaction: (run, options) => session.transaction(run, options),
+    afterCommit: (trx, run) => session.afterCommit(trx, run),
+    migrate: (migrations) => migrate(engine, session, plugin, names, migrations),
+    claim: async (claim, options) => session.claim(claimPlan(claim, names), options?.trx),
+    notify: async (channel, payload, options) =>
+      bus.notify(notificationTopic(plugin, channel, payload), payload, options?.trx),
+    listen: async (channel, run, options) =>
+      bus.listen(notificationTopic(plugin, channel), { run, missed: options?.missed }),
+    ping: (timeoutMs = 2_000) => ping(session, timeoutMs),
+  };
+}
+
+/** Asks for one row on a connection of its own, also from inside a transaction. */
+async function ping(session: Session, timeoutMs: number): Promise<boolean> {
+  const limit = new AbortController();
+  const answered = session
+    .outside(() => session.statement('select 1 as one', [], undefined))
+    .then(
+      () => true,
+      () => false,
+    );
+  try {
+    return await Promise.race([answered, delay(timeoutMs, false, { signal: limit.signal, ref: false })]);
+  } finally {
+    limit.abort();
+  }
+}

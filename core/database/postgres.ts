@@ -1,0 +1,133 @@
+import { randomUUID } from 'node:crypto';
+import knex, { type Knex } from 'knex';
+import type { Logger } from '../sdk/context.js';
+import type { SqlValue, StatementResult } from '../sdk/host/database.js';
+import { codec } from './codec.js';
+import { knexLog } from './connection-error.js';
+import { type ClaimPlan, checkBindings, type Engine, poolReading, statementCompiler } from './engine.js';
+import { PostgresClient, type PostgresConnection, storableBinding, withoutRowData } from './postgres-client.js';
+import type { PostgresAddress } from './settings.js';
+
+/** Types whose text form differs from what SQLite returns: each is read into the same value here. */
+const parsers: readonly (readonly [oid: number, parse: (text: string) => unknown])[] = [
+  [20, Number], // bigint, and count()
+  [1700, Number], // numeric, and sum() of bigint
+  [114, String], // json: text, read by the codec
+  [3802, String], // jsonb
+  [1184, codec.parseTime], // timestamp with time zone
+  [1114, codec.parseTime], // timestamp
+  [1082, String], // date
+];
+
+/** Named statements per process; every connection prepares those it meets. */
+const statementLimit = 500;
+
+/** The team database: a pool of connections that opens them when they are needed and drops the dead ones. */
+export function postgresEngine(address: PostgresAddress, log: Logger): Engine {
+  const builder = knex({
+    client: PostgresClient,
+    connection: connectionSettings(address),
+    compileSqlOnError: false,
+    acquireConnectionTimeout: address.acquireTimeoutMs ?? 10_000,
+    log: knexLog(log),
+    pool: {
+      min: 0,
+      max: address.poolSize ?? 10,
+      idleTimeoutMillis: 30_000,
+      afterCreate(connection: PostgresConnection, done: (error: unknown, connection: PostgresConnection) => void) {
+        for (const [oid, parse] of parsers) connection.setTypeParser(oid, parse);
+        done(null, connection);
+      },
+    },
+  });
+  const client: Knex.Client = builder.client;
+  const compile = statementCompiler((position) => `$${position}`);
+  const names = new Map<string, string>();
+
+  const nameOf = (text: string): string | undefined => {
+    const known = names.get(text);
+    if (known !== undefined || names.size >= statementLimit) return known;
+    const name = `mortise_${names.size + 1}`;
+    names.set(text, name);
+    return name;
+  };
+
+  const statement = async <Row extends object>(
+    connection: PostgresConnection,
+    sql: string,
+    bindings: readonly SqlValue[],
+  ): Promise<StatementResult<Row>> => {
+    const compiled = compile(sql);
+    checkBindings(compiled, bindings);
+    const values = bindings.map(storableBinding);
+    const send = async (): Promise<StatementResult<Row>> => {
+      const name = nameOf(compiled.text);
+      const answer = await connection.query({ ...(name && { name }), text: compiled.text, values });
+      return { rows: answer.rows as Row[], changes: answer.rowCount ?? 0 };
+    };
+    try {
+      return await send();
+    } catch (error) {
+      if (!isStalePlan(error)) throw withoutRowData(error);
+      // A migration of another process changed the table: prepare anew. Inside a transaction this fails too, and the
+      // first error is the one that tells why.
+      names.set(compiled.text, `mortise_${names.size + 1}_${randomUUID()}`);
+      return send().catch(() => {
+        throw error;
+      });
+    }
+  };
+
+  return {
+    dialect: 'postgres',
+    knex: builder,
+    now: {
+      millis: '(extract(epoch from clock_timestamp()) * 1000)::bigint',
+      // Truncated, never rounded up: a time written as "now" is in the past for whoever reads it next.
+      time: `date_trunc('milliseconds', statement_timestamp())`,
+    },
+    target: address.target,
+    acquire: () => client.acquireConnection(),
+    release: (connection) => void client.releaseConnection(connection),
+    statement,
+    claim: async <Row extends object>(connection: PostgresConnection, plan: ClaimPlan): Promise<Row[]> => {
+      const { rows } = await statement<{ 'claimed at': number }>(connection, claimStatement(plan), [
+        ...plan.whereBindings,
+        ...plan.setBindings,
+      ]);
+      rows.sort((a, b) => a['claimed at'] - b['claimed at']);
+      return rows.map(({ 'claimed at': _, ...columns }) => columns as Row);
+    },
+    pool: () => poolReading(client),
+    close: () => builder.destroy(),
+  };
+}
+
+/** Locks free rows that nobody else has locked, numbers them in their order, and changes them: one statement. */
+function claimStatement(plan: ClaimPlan): string {
+  return `with picked as materialized (
+      select ${plan.key} as "claimed key" from ${plan.table} where ${plan.where}
+      order by ${plan.orderBy} limit ${plan.limit} for update skip locked
+    ), placed as (select "claimed key", row_number() over () as "claimed at" from picked)
+    update ${plan.table} as claimed set ${plan.set} from placed where claimed.${plan.key} = placed."claimed key"
+    returning claimed.*, placed."claimed at"`;
+}
+
+function isStalePlan(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === '0A000' && /cached plan/.test(error.message);
+}
+
+/** Limits of one session: nothing that hangs may hold a connection or a row for ever. */
+export function connectionSettings(address: PostgresAddress) {
+  return {
+    ...address.connection,
+    application_name: 'mortise',
+    connectionTimeoutMillis: address.connectTimeoutMs ?? 2_000,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+    statement_timeout: 30_000,
+    lock_timeout: 10_000,
+    idle_in_transaction_session_timeout: 60_000,
+    options: '-c timezone=UTC',
+  };
+}

@@ -1,0 +1,122 @@
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
+import { storableText } from './codec.js';
+import { errorKind } from './error-kind.js';
+import { databaseError } from './errors.js';
+
+/** What is used of a better-sqlite3 connection. */
+export interface SqliteConnection {
+  readonly inTransaction: boolean;
+  prepare(sql: string): SqliteStatement;
+  pragma(text: string): unknown;
+  exec(sql: string): unknown;
+  /** Commits what `run` did when it returns, rolls it back when it throws. */
+  transaction<T>(run: () => T): { immediate(): T };
+}
+
+export interface SqliteStatement {
+  /** The statement returns rows. */
+  readonly reader: boolean;
+  all(bindings: readonly unknown[]): object[];
+  run(bindings: readonly unknown[]): { readonly changes: number; readonly lastInsertRowid: number | bigint };
+}
+
+export interface SqliteOutcome {
+  readonly rows: object[];
+  readonly changes: number;
+  readonly lastInsertRowid: number | bigint;
+}
+
+/** Prepared statements kept per connection; the least recently used goes first. */
+const statementLimit = 500;
+
+/** After this much work without a turn of the event loop one is given away, so that HTTP is served beside bulk work. */
+const sliceMs = 10;
+
+const statements = new WeakMap<SqliteConnection, Map<string, SqliteStatement>>();
+const busyLimits = new WeakMap<SqliteConnection, number>();
+const owned = new WeakSet<SqliteConnection>();
+
+let sliceEnd = 0;
+
+/** How long work on this connection waits for another process that writes. */
+export function setBusyLimit(connection: SqliteConnection, ms: number): void {
+  busyLimits.set(connection, ms);
+}
+
+/** Runs one statement, prepared once per connection: preparing costs six times as much as running. */
+export function execute(connection: SqliteConnection, sql: string, bindings: readonly unknown[]): SqliteOutcome {
+  const statement = prepared(connection, sql);
+  const values = bindings.map(storable);
+  if (statement.reader) {
+    const rows = statement.all(values);
+    return { rows, changes: rows.length, lastInsertRowid: 0 };
+  }
+  return { rows: [], ...statement.run(values) };
+}
+
+function prepared(connection: SqliteConnection, sql: string): SqliteStatement {
+  // The names of savepoints never come again: keeping them would push out the statements that do.
+  if (/^(savepoint|release|rollback to)/i.test(sql)) return connection.prepare(sql);
+  let cache = statements.get(connection);
+  if (cache === undefined) {
+    cache = new Map();
+    statements.set(connection, cache);
+  }
+  let statement = cache.get(sql);
+  if (statement === undefined) {
+    statement = connection.prepare(sql);
+    const oldest = cache.keys().next();
+    if (cache.size >= statementLimit && oldest.value !== undefined) cache.delete(oldest.value);
+  } else {
+    cache.delete(sql);
+  }
+  cache.set(sql, statement);
+  return statement;
+}
+
+/** Flags are stored as 0 and 1 and times as the codec writes them. */
+function storable(value: unknown): unknown {
+  if (typeof value === 'string') return storableText(value);
+  if (typeof value === 'boolean') return value ? 1 : 0;
+  if (value instanceof Date) return value.toISOString();
+  return value === undefined ? null : value;
+}
+
+/**
+ * Does synchronous database work: gives the event loop a turn when it has had none for a while, and waits without
+ * blocking it while another process holds the write lock. Inside a transaction the lock is held already.
+ */
+export async function patiently<T>(connection: SqliteConnection, work: () => T): Promise<T> {
+  if (performance.now() > sliceEnd) {
+    await nextTurn();
+    sliceEnd = performance.now() + sliceMs;
+  }
+  let deadline: number | undefined;
+  for (;;) {
+    try {
+      return work();
+    } catch (error) {
+      if (connection.inTransaction || errorKind(error) !== 'busy') throw error;
+      const now = performance.now();
+      deadline ??= now + (busyLimits.get(connection) ?? 0);
+      if (now >= deadline) throw error;
+      await delay(2 + Math.random() * 10);
+    }
+  }
+}
+
+/** Notes that a transaction owns the connection from now on, or no longer. */
+export function setOwned(connection: SqliteConnection, isOwned: boolean): void {
+  if (isOwned) owned.add(connection);
+  else owned.delete(connection);
+}
+
+/**
+ * SQLite ends a transaction by itself after errors such as a full disk. What its owner runs afterwards would be
+ * committed alone, statement by statement: it is refused.
+ *
+ * @throws MortiseError `transaction_aborted`
+ */
+export function assertAlive(connection: SqliteConnection): void {
+  if (owned.has(connection) && !connection.inTransaction) throw databaseError('transaction_aborted');
+}

@@ -1,0 +1,81 @@
+import { type DatabaseHost, type OpenOptions, openDatabase } from '../../database/open-database.js';
+import type { DatabaseSettings } from '../../database/settings.js';
+import type { Logger } from '../context.js';
+import type { Database, Dialect } from '../host/database.js';
+import { silentLog } from './silent-log.js';
+import { createTestDatabase, type TestDatabase, testDialects } from './test-database.js';
+
+/** One of the databases that a block of tests runs on: fresh for the block, emptied after each test. */
+export interface TestEngine {
+  readonly dialect: Dialect;
+  /** To hand to a child process or a whole test host. Only inside hooks and tests. */
+  readonly settings: DatabaseSettings;
+  /** The database as a plugin sees it. The same host serves the whole block. */
+  open(plugin: string, schemas: readonly string[]): Promise<Database>;
+  /** A further host, as another process would be; closed after the test. */
+  openHost(options?: OpenOptions & { readonly log?: Logger }): Promise<DatabaseHost>;
+  /** Removes all rows now. */
+  empty(): Promise<void>;
+}
+
+const titles: Readonly<Record<Dialect, string>> = { sqlite: 'on SQLite', postgres: 'on PostgreSQL' };
+
+/**
+ * Describes the same promises once per dialect.
+ *
+ * @example
+ * eachDatabase((engine) => {
+ *   it('keeps what it stored', async () => {
+ *     const database = await engine.open('sessions', ['realtime']);
+ *     await database.migrate(migrations);
+ *   });
+ * });
+ */
+export function eachDatabase(run: (engine: TestEngine) => void, options: { readonly keepRows?: boolean } = {}): void {
+  for (const dialect of testDialects()) {
+    describe(titles[dialect], () => {
+      let database: TestDatabase | undefined;
+      let shared: Promise<DatabaseHost> | undefined;
+      const hosts: DatabaseHost[] = [];
+      const made = (): TestDatabase => {
+        if (database === undefined) throw new Error('The test database exists only inside hooks and tests.');
+        return database;
+      };
+
+      before(async function start() {
+        // The first block of a run also starts the server.
+        this.timeout(60_000);
+        database = await createTestDatabase(dialect);
+      });
+
+      afterEach(async function clean() {
+        this.timeout(20_000);
+        await Promise.all(hosts.splice(0).map((host) => host.close()));
+        if (options.keepRows !== true) await database?.empty();
+      });
+
+      after(async function stop() {
+        this.timeout(20_000);
+        await (await shared?.catch(() => undefined))?.close();
+        await database?.drop();
+      });
+
+      run({
+        dialect,
+        get settings() {
+          return made().settings;
+        },
+        async open(plugin, schemas) {
+          shared ??= openDatabase(made().settings, silentLog);
+          return (await shared).forPlugin(plugin, schemas);
+        },
+        async openHost({ log = silentLog, ...rest } = {}) {
+          const host = await openDatabase(made().settings, log, rest);
+          hosts.push(host);
+          return host;
+        },
+        empty: () => made().empty(),
+      });
+    });
+  }
+}

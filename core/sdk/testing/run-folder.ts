@@ -1,0 +1,113 @@
+import { execFileSync } from 'node:child_process';
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { isRunning } from './is-running.js';
+
+const prefix = 'mortise-test-';
+
+/**
+ * Makes the folder of this run, and removes those of dead ones. It goes when the process ends.
+ * It is a temporary folder that other users may pass through when the server has to run as one of them.
+ */
+export function runFolder(): string {
+  const base = [tmpdir(), '/tmp', '/var/tmp'].find(
+    (folder) => existsSync(folder) && (!isRoot() || isOpenToAll(folder)),
+  );
+  if (base === undefined) throw new Error('There is no temporary folder that the database server may read.');
+  removeDeadRuns(base);
+  const folder = mkdtempSync(join(base, prefix));
+  chmodSync(folder, 0o755);
+  writeFileSync(join(folder, 'owner'), String(process.pid));
+  const remove = (): void => rmSync(folder, { recursive: true, force: true });
+  process.once('exit', remove);
+  // mocha answers SIGINT itself, and exits; these two would end the process without a word.
+  for (const signal of ['SIGTERM', 'SIGHUP'] as const) {
+    process.once(signal, () => {
+      remove();
+      process.kill(process.pid, signal);
+    });
+  }
+  return folder;
+}
+
+/** True for what lies in a folder of this harness: names there are safe to destroy. */
+export function isRunFile(path: string): boolean {
+  return dirname(path)
+    .split(/[\\/]/)
+    .some((part) => part.startsWith(prefix));
+}
+
+export function isRoot(): boolean {
+  return process.getuid?.() === 0;
+}
+
+/** Runs that ended by force leave a folder, and perhaps a server: both go when nobody owns them any more. */
+function removeDeadRuns(base: string): void {
+  for (const name of readdirSync(base)) {
+    if (!name.startsWith(prefix)) continue;
+    const folder = join(base, name);
+    const owner = readNumber(join(folder, 'owner'));
+    if (owner === undefined ? !isOld(folder) : isRunning(owner)) continue;
+    try {
+      for (const part of readdirSync(folder)) {
+        const server = readNumber(join(folder, part, 'data', 'postmaster.pid'));
+        if (server !== undefined && isServerOf(server, folder)) process.kill(server, 'SIGKILL');
+      }
+      rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+    } catch {
+      // Another user's, or another run is removing it at this moment.
+    }
+  }
+}
+
+function isOpenToAll(folder: string): boolean {
+  for (let path = folder; ; path = dirname(path)) {
+    if ((statSync(path).mode & 0o001) === 0) return false;
+    if (path === dirname(path)) break;
+  }
+  try {
+    accessSync(folder, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function readNumber(file: string): number | undefined {
+  try {
+    const value = Number.parseInt(readFileSync(file, 'utf8'), 10);
+    return value > 0 ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A folder without an owner may be one that is being made right now. */
+function isOld(folder: string): boolean {
+  try {
+    return Date.now() - statSync(folder).mtimeMs > 60_000;
+  } catch {
+    return false;
+  }
+}
+
+/** Process ids come again: only a program that was started on this folder is ended. */
+function isServerOf(pid: number, folder: string): boolean {
+  try {
+    return execFileSync('ps', ['-o', 'args=', '-p', String(pid)], { encoding: 'utf8' }).includes(folder);
+  } catch {
+    return false;
+  }
+}

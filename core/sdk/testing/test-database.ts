@@ -1,0 +1,122 @@
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { DatabaseSettings, PostgresPartSettings } from '../../database/settings.js';
+import type { Dialect } from '../host/database.js';
+import { type ControlConnection, controlConnection } from './control-connection.js';
+import { startPostgres, type ThrowAwayPostgres } from './postgres.js';
+import { runFolder } from './run-folder.js';
+
+/** A fresh database of a test. */
+export interface TestDatabase {
+  readonly dialect: Dialect;
+  readonly settings: DatabaseSettings;
+  /** Removes all rows of all tables but the platform's own; the tables stay. */
+  empty(): Promise<void>;
+  drop(): Promise<void>;
+}
+
+// Whatever the developer's own shell points at: tests never connect there.
+for (const name of Object.keys(process.env)) {
+  if (name.startsWith('DATABASE_') || name === 'POSTGRES_DSN') delete process.env[name];
+}
+
+let folder: string | undefined;
+let server: Promise<PostgresPartSettings> | undefined;
+let count = 0;
+
+/** A path of this run where nothing is yet; it goes with the run. */
+export function temporaryPath(name: string): string {
+  folder ??= runFolder();
+  count += 1;
+  return join(folder, `${name}-${count}`);
+}
+
+/** The dialects to test on: both, or those in `TEST_DATABASE_ENGINES`. */
+export function testDialects(environment: NodeJS.ProcessEnv = process.env): readonly Dialect[] {
+  const listed = (environment.TEST_DATABASE_ENGINES || 'sqlite,postgres').split(',').map((name) => name.trim());
+  const dialects = (['sqlite', 'postgres'] as const).filter((dialect) => listed.includes(dialect));
+  if (dialects.length !== new Set(listed).size) {
+    throw new Error(`TEST_DATABASE_ENGINES is "${listed.join(',')}": it may list sqlite and postgres.`);
+  }
+  return dialects;
+}
+
+/** Makes an empty database: a SQLite file, or a database on the run's PostgreSQL server. */
+export async function createTestDatabase(dialect: Dialect): Promise<TestDatabase> {
+  return dialect === 'sqlite' ? sqliteDatabase() : postgresDatabase(await postgresServer());
+}
+
+/** A PostgreSQL server for one test that stops and starts it. */
+export function ownPostgres(): Promise<ThrowAwayPostgres> {
+  return startPostgres(temporaryPath('server'));
+}
+
+async function sqliteDatabase(): Promise<TestDatabase> {
+  const path = temporaryPath('sqlite');
+  mkdirSync(path, { mode: 0o700 });
+  const settings = { file: join(path, 'mortise_test.db') };
+  let control: Promise<ControlConnection> | undefined;
+  return {
+    dialect: 'sqlite',
+    settings,
+    async empty() {
+      control ??= controlConnection(settings);
+      await (await control).empty();
+    },
+    async drop() {
+      await (await control)?.close();
+      rmSync(path, { recursive: true, force: true });
+    },
+  };
+}
+
+async function postgresDatabase(base: PostgresPartSettings): Promise<TestDatabase> {
+  const server = await controlConnection(base);
+  const name = await server.createDatabase(base.name).finally(() => server.close());
+  const settings = { ...base, name };
+  let control: Promise<ControlConnection> | undefined;
+  return {
+    dialect: 'postgres',
+    settings,
+    async empty() {
+      control ??= controlConnection(settings);
+      await (await control).empty();
+    },
+    async drop() {
+      await (await control)?.close();
+      const server = await controlConnection(base);
+      await server.dropDatabase(name).finally(() => server.close());
+    },
+  };
+}
+
+/** The server of this run: the one that `TEST_DATABASE_HOST` names, or a throw-away one, started when first needed. */
+function postgresServer(): Promise<PostgresPartSettings> {
+  server ??= externalServer() ?? throwAwayServer();
+  return server;
+}
+
+function externalServer(): Promise<PostgresPartSettings> | undefined {
+  const host = process.env.TEST_DATABASE_HOST?.trim();
+  if (!host) return undefined;
+  return Promise.resolve({
+    host,
+    port: Number(process.env.TEST_DATABASE_PORT || 5432),
+    user: process.env.TEST_DATABASE_USER || 'postgres',
+    password: process.env.TEST_DATABASE_PASSWORD ?? '',
+    name: process.env.TEST_DATABASE_NAME || 'mortise_test',
+  });
+}
+
+async function throwAwayServer(): Promise<PostgresPartSettings> {
+  const { port } = await ownPostgres();
+  return testServerSettings(port);
+}
+
+/** The settings of a throw-away server's test database, which is made when it is not there. */
+export async function testServerSettings(port: number): Promise<PostgresPartSettings> {
+  const settings = { host: '127.0.0.1', port, user: 'postgres', name: 'mortise_test' };
+  const server = await controlConnection({ ...settings, name: 'postgres' }, { guarded: false });
+  await server.createNamedDatabase(settings.name).finally(() => server.close());
+  return settings;
+}
