@@ -90,7 +90,11 @@ describe('toggles', () => {
             requires: needs,
             start: (host) => {
               ticks.live += 1;
-              host.own({ dispose: () => void (ticks.live -= 1) });
+              host.own({
+                dispose: () => {
+                  ticks.live -= 1;
+                },
+              });
               host.every(5, () => undefined);
               host.on('alert', () => undefined);
               host.points.onChange('tool', () => undefined);
