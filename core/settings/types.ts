@@ -61,6 +61,8 @@ export interface HttpSettings {
   readonly allowedOrigins: readonly string[];
   readonly rateLimit: RateLimit | undefined;
   readonly trustProxy: boolean;
+  /** Seconds between two keep-alive comments of an event stream; 0 = none. */
+  readonly sseKeepAliveSeconds: number;
   /** Seconds; `write` 0 = no limit. */
   readonly timeouts: {
     readonly readHeader: number;

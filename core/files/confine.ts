@@ -1,0 +1,43 @@
+import { lstat, realpath } from 'node:fs/promises';
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { MortiseError } from '../sdk/index.js';
+
+function outside(): MortiseError {
+  return new MortiseError('outside_roots', 'The path leads out of the folder it must stay in.', { status: 400 });
+}
+
+function isWithin(root: string, path: string): boolean {
+  const way = relative(root, path);
+  return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way));
+}
+
+/** The real path of the nearest ancestor that exists, with the missing rest appended. */
+async function realOfNearest(path: string): Promise<string> {
+  const missing: string[] = [];
+  let current = path;
+  for (;;) {
+    try {
+      return join(await realpath(current), ...missing);
+    } catch (error) {
+      const code: unknown = error instanceof Error ? Reflect.get(error, 'code') : undefined;
+      // A link that leads nowhere exists itself: what it would create cannot be judged, so it is refused.
+      if (code === 'ELOOP' || (await lstat(current).catch(() => undefined))?.isSymbolicLink() === true) throw outside();
+      if ((code !== 'ENOENT' && code !== 'ENOTDIR') || dirname(current) === current) throw outside();
+    }
+    missing.unshift(basename(current));
+    current = dirname(current);
+  }
+}
+
+/**
+ * The real path of `path` (relative to `root`, or absolute) when it lies in `root` after all links are followed. What does
+ * not exist yet is judged by its nearest existing parent.
+ * @throws MortiseError `outside_roots`.
+ */
+export async function confine(root: string, path: string): Promise<string> {
+  if (path.includes('\0')) throw outside();
+  const realRoot = await realOfNearest(resolve(root));
+  const real = await realOfNearest(resolve(realRoot, path));
+  if (!isWithin(realRoot, real)) throw outside();
+  return real;
+}

@@ -1,0 +1,32 @@
+import { chmod, mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { FilesService } from '../sdk/index.js';
+import { confine } from './confine.js';
+import type { FilesOptions } from './types.js';
+import { writeAtomic } from './write-atomic.js';
+
+/** The file service of one plugin. */
+export function createFiles(options: FilesOptions): FilesService {
+  let own: Promise<string> | undefined;
+
+  async function makeOwnFolder(): Promise<string> {
+    const folder = join(options.dataDir, options.plugin);
+    await mkdir(options.dataDir, { recursive: true, mode: 0o700 });
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await chmod(folder, 0o700);
+    return folder;
+  }
+
+  return {
+    pluginFolder: options.pluginFolder,
+    ownFolder() {
+      own ??= makeOwnFolder().catch((error: unknown) => {
+        own = undefined;
+        throw error;
+      });
+      return own;
+    },
+    confine,
+    writeAtomic: (path, data) => writeAtomic(path, data),
+  };
+}
