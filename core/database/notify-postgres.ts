@@ -3,7 +3,7 @@ import type { Logger } from '../sdk/context.js';
 import { shortReason } from './connection-error.js';
 import { Listeners, type NotificationBus } from './notify.js';
 import { connectionSettings } from './postgres.js';
-import type { PostgresAddress } from './settings.js';
+import type { PostgresSettings } from './settings.js';
 import type { Session } from './transaction.js';
 
 /** All topics share one server channel: a reconnect then has one thing to listen to again. */
@@ -13,7 +13,7 @@ const firstRetryMs = 100;
 const longestRetryMs = 5_000;
 
 /** `LISTEN` on a connection of its own, opened with the first listener and again whenever it is lost. */
-export function postgresBus(address: PostgresAddress, session: Session, log: Logger): NotificationBus {
+export function postgresBus(settings: PostgresSettings, session: Session, log: Logger): NotificationBus {
   const listeners = new Listeners((error) =>
     log.error({ reason: shortReason(error) }, 'A notification listener failed'),
   );
@@ -36,7 +36,7 @@ export function postgresBus(address: PostgresAddress, session: Session, log: Log
   };
 
   const connect = async (): Promise<void> => {
-    const connection = new pg.Client({ ...connectionSettings(address), statement_timeout: 0 });
+    const connection = new pg.Client({ ...connectionSettings(settings), statement_timeout: 0 });
     client = connection;
     connection.on('error', (error) => lost(connection, error));
     connection.on('end', () => lost(connection, new Error('ended')));

@@ -16,7 +16,7 @@ import { localBus } from './notify-local.js';
 import { postgresBus } from './notify-postgres.js';
 import { type PluginDatabaseParts, pluginDatabase } from './plugin-database.js';
 import { postgresEngine } from './postgres.js';
-import { type DatabaseSettings, postgresAddress } from './settings.js';
+import { type DatabaseSettings, renamedSchemas } from './settings.js';
 import { sqliteEngine } from './sqlite.js';
 import { Session } from './transaction.js';
 
@@ -55,7 +55,7 @@ export async function openDatabase(
     engine,
     session,
     bus,
-    renamed: 'file' in settings ? {} : (settings.schemas ?? {}),
+    renamed: renamedSchemas(settings),
   };
   try {
     await reach(engine, session, log, options.retryMs ?? 10_000);
@@ -94,15 +94,14 @@ function connect(
   settings: DatabaseSettings,
   log: Logger,
 ): { readonly engine: Engine; readonly session: Session; readonly bus: PluginDatabaseParts['bus'] } {
-  if ('file' in settings) {
+  if (settings.dialect === 'sqlite') {
     const engine = sqliteEngine(settings, log);
     const session = new Session(engine, log);
     return { engine, session, bus: localBus(session, log) };
   }
-  const address = postgresAddress(settings);
-  const engine = postgresEngine(address, log);
+  const engine = postgresEngine(settings, log);
   const session = new Session(engine, log);
-  return { engine, session, bus: postgresBus(address, session, log) };
+  return { engine, session, bus: postgresBus(settings, session, log) };
 }
 
 /** Wrong user, password or database name, and a file that is none: waiting does not mend these. */

@@ -6,7 +6,7 @@ import { codec } from './codec.js';
 import { knexLog } from './connection-error.js';
 import { type ClaimPlan, checkBindings, type Engine, poolReading, statementCompiler } from './engine.js';
 import { PostgresClient, type PostgresConnection, storableBinding, withoutRowData } from './postgres-client.js';
-import type { PostgresAddress } from './settings.js';
+import { type PostgresSettings, publicTarget } from './settings.js';
 
 /** Types whose text form differs from what SQLite returns: each is read into the same value here. */
 const parsers: readonly (readonly [oid: number, parse: (text: string) => unknown])[] = [
@@ -23,16 +23,16 @@ const parsers: readonly (readonly [oid: number, parse: (text: string) => unknown
 const statementLimit = 500;
 
 /** The team database: a pool of connections that opens them when they are needed and drops the dead ones. */
-export function postgresEngine(address: PostgresAddress, log: Logger): Engine {
+export function postgresEngine(settings: PostgresSettings, log: Logger): Engine {
   const builder = knex({
     client: PostgresClient,
-    connection: connectionSettings(address),
+    connection: connectionSettings(settings),
     compileSqlOnError: false,
-    acquireConnectionTimeout: address.acquireTimeoutMs ?? 10_000,
+    acquireConnectionTimeout: settings.acquireTimeoutMs ?? 10_000,
     log: knexLog(log),
     pool: {
       min: 0,
-      max: address.poolSize ?? 10,
+      max: settings.poolMax ?? 10,
       idleTimeoutMillis: 30_000,
       afterCreate(connection: PostgresConnection, done: (error: unknown, connection: PostgresConnection) => void) {
         for (const [oid, parse] of parsers) connection.setTypeParser(oid, parse);
@@ -86,7 +86,7 @@ export function postgresEngine(address: PostgresAddress, log: Logger): Engine {
       // Truncated, never rounded up: a time written as "now" is in the past for whoever reads it next.
       time: `date_trunc('milliseconds', statement_timestamp())`,
     },
-    target: address.target,
+    target: publicTarget(settings),
     acquire: () => client.acquireConnection(),
     release: (connection) => void client.releaseConnection(connection),
     statement,
@@ -118,11 +118,11 @@ function isStalePlan(error: unknown): boolean {
 }
 
 /** Limits of one session: nothing that hangs may hold a connection or a row for ever. */
-export function connectionSettings(address: PostgresAddress) {
+export function connectionSettings({ connection, connectTimeoutMs }: PostgresSettings) {
   return {
-    ...address.connection,
+    ...(typeof connection === 'string' ? { connectionString: connection } : connection),
     application_name: 'mortise',
-    connectionTimeoutMillis: address.connectTimeoutMs ?? 2_000,
+    connectionTimeoutMillis: connectTimeoutMs ?? 2_000,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     statement_timeout: 30_000,

@@ -1,58 +1,46 @@
-import type { SqliteSettings } from './sqlite.js';
+/** PostgreSQL, or an embedded SQLite file. */
+export type DatabaseSettings = SqliteSettings | PostgresSettings;
 
-/** PostgreSQL by address, by its parts, or an embedded SQLite file. */
-export type DatabaseSettings = PostgresUrlSettings | PostgresPartSettings | SqliteSettings;
+export interface SqliteSettings {
+  readonly dialect: 'sqlite';
+  /** Path of the database file; it and its folder are made when they are missing. */
+  readonly file: string;
+  /** How long a write waits for another process that writes; 5,000 ms when absent. */
+  readonly busyTimeoutMs?: number;
+}
 
-export interface PostgresOptions {
+export interface PostgresSettings {
+  readonly dialect: 'postgres';
+  /** `postgres://user:password@host:5432/name`, or its parts. */
+  readonly connection: string | PostgresParts;
+  /** Physical name of the logical schema `realtime`: the one whose name a deployment may choose (`DATABASE_SCHEMA`). */
+  readonly schema?: string;
   /** Most connections of this process; 10 when absent. */
-  readonly poolSize?: number;
+  readonly poolMax?: number;
   /** How long a caller waits for a free connection; 10,000 ms when absent. */
   readonly acquireTimeoutMs?: number;
   /** How long opening a connection may take; 2,000 ms when absent. */
   readonly connectTimeoutMs?: number;
-  /** Physical schema names that differ from the logical ones, e.g. `{ realtime: 'team_a' }`. */
-  readonly schemas?: Readonly<Record<string, string>>;
 }
 
-export interface PostgresUrlSettings extends PostgresOptions {
-  /** `postgres://user:password@host:5432/name` */
-  readonly url: string;
-}
-
-export interface PostgresPartSettings extends PostgresOptions {
+export interface PostgresParts {
   readonly host: string;
-  readonly port?: number;
-  readonly user?: string;
-  readonly password?: string;
-  readonly name: string;
+  readonly port: number;
+  readonly user: string;
+  readonly password: string;
+  readonly database: string;
 }
 
-export interface PostgresAddress extends PostgresOptions {
-  readonly connection:
-    | { readonly connectionString: string }
-    | {
-        readonly host: string;
-        readonly port: number;
-        readonly user: string;
-        readonly password: string;
-        readonly database: string;
-      };
-  /** Host, port and name, without user or password. */
-  readonly target: string;
+/** Physical schema names that differ from the logical ones. SQLite has one name space and keeps the logical names. */
+export function renamedSchemas(settings: DatabaseSettings): Readonly<Record<string, string>> {
+  return settings.dialect === 'postgres' && settings.schema !== undefined ? { realtime: settings.schema } : {};
 }
 
-/** What to connect to; `target` names it for people. */
-export function postgresAddress(settings: PostgresUrlSettings | PostgresPartSettings): PostgresAddress {
-  if ('url' in settings) {
-    return { ...settings, connection: { connectionString: settings.url }, target: publicTarget(settings.url) };
-  }
-  const { host, port = 5432, user = 'postgres', password = '', name } = settings;
-  return { ...settings, connection: { host, port, user, password, database: name }, target: `${host}:${port}/${name}` };
-}
-
-function publicTarget(url: string): string {
+/** Names the database for people: host, port and name, without user or password. */
+export function publicTarget({ connection }: PostgresSettings): string {
+  if (typeof connection !== 'string') return `${connection.host}:${connection.port}/${connection.database}`;
   try {
-    const { hostname, port, pathname } = new URL(url);
+    const { hostname, port, pathname } = new URL(connection);
     return `${hostname || 'localhost'}:${port || '5432'}${pathname}`;
   } catch {
     return 'of DATABASE_URL';

@@ -6,15 +6,9 @@ import type { SqlValue, StatementResult } from '../sdk/host/database.js';
 import { knexLog, shortReason } from './connection-error.js';
 import { type ClaimPlan, checkBindings, type Engine, poolReading, statementCompiler } from './engine.js';
 import { databaseError } from './errors.js';
+import type { SqliteSettings } from './settings.js';
 import { SqliteClient } from './sqlite-client.js';
 import { assertAlive, execute, patiently, type SqliteConnection, setBusyLimit } from './sqlite-connection.js';
-
-export interface SqliteSettings {
-  /** Path of the database file; it and its folder are made when they are missing. */
-  readonly file: string;
-  /** How long a write waits for another process that writes; 5,000 ms when absent. */
-  readonly busyTimeoutMs?: number;
-}
 
 /** How long the driver itself may wait for a lock: while it does, the whole process stands still. */
 const driverBusyTimeoutMs = 20;

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { hostname } from 'node:os';
 import { postgresEngine } from '../../database/postgres.js';
-import { type DatabaseSettings, postgresAddress } from '../../database/settings.js';
+import type { DatabaseSettings } from '../../database/settings.js';
 import { sqliteEngine } from '../../database/sqlite.js';
 import { Session } from '../../database/transaction.js';
 import type { Dialect, SqlValue, StatementResult } from '../host/database.js';
@@ -24,9 +24,9 @@ export async function controlConnection(
   { guarded = true }: { readonly guarded?: boolean } = {},
 ): Promise<ControlConnection> {
   const engine =
-    'file' in settings
+    settings.dialect === 'sqlite'
       ? sqliteEngine(settings, silentLog)
-      : postgresEngine({ ...postgresAddress({ ...settings, poolSize: 1, connectTimeoutMs: 10_000 }) }, silentLog);
+      : postgresEngine({ ...settings, poolMax: 1, connectTimeoutMs: 10_000 }, silentLog);
   const session = new Session(engine, silentLog);
   const statement = <Row extends object>(
     sql: string,

@@ -10,6 +10,8 @@ export interface TestEngine {
   readonly dialect: Dialect;
   /** To hand to a child process or a whole test host. Only inside hooks and tests. */
   readonly settings: DatabaseSettings;
+  /** For a whole test host: `createTestHost({ database: engine.env })`. Empty for SQLite, whose file is the host's own. */
+  readonly env: Readonly<Record<string, string>>;
   /** The database as a plugin sees it. The same host serves the whole block. */
   open(plugin: string, schemas: readonly string[]): Promise<Database>;
   /** A further host, as another process would be; closed after the test. */
@@ -64,6 +66,9 @@ export function eachDatabase(run: (engine: TestEngine) => void, options: { reado
         dialect,
         get settings() {
           return made().settings;
+        },
+        get env() {
+          return made().env;
         },
         async open(plugin, schemas) {
           shared ??= openDatabase(made().settings, silentLog);

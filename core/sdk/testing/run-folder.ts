@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { isRunning } from './is-running.js';
 
-const prefix = 'mortise-test-';
+const prefix = 'mortise-run-';
 
 /**
  * Makes the folder of this run, and removes those of dead ones. It goes when the process ends.

@@ -1,6 +1,6 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { DatabaseSettings, PostgresPartSettings } from '../../database/settings.js';
+import type { DatabaseSettings, PostgresParts, PostgresSettings } from '../../database/settings.js';
 import type { Dialect } from '../host/database.js';
 import { type ControlConnection, controlConnection } from './control-connection.js';
 import { startPostgres, type ThrowAwayPostgres } from './postgres.js';
@@ -10,6 +10,8 @@ import { runFolder } from './run-folder.js';
 export interface TestDatabase {
   readonly dialect: Dialect;
   readonly settings: DatabaseSettings;
+  /** Environment that makes a whole host use it. Empty for SQLite: a host keeps its file in its data directory. */
+  readonly env: Readonly<Record<string, string>>;
   /** Removes all rows of all tables but the platform's own; the tables stay. */
   empty(): Promise<void>;
   drop(): Promise<void>;
@@ -21,7 +23,7 @@ for (const name of Object.keys(process.env)) {
 }
 
 let folder: string | undefined;
-let server: Promise<PostgresPartSettings> | undefined;
+let server: Promise<PostgresParts> | undefined;
 let count = 0;
 
 /** A path of this run where nothing is yet; it goes with the run. */
@@ -54,11 +56,12 @@ export function ownPostgres(): Promise<ThrowAwayPostgres> {
 async function sqliteDatabase(): Promise<TestDatabase> {
   const path = temporaryPath('sqlite');
   mkdirSync(path, { mode: 0o700 });
-  const settings = { file: join(path, 'mortise_test.db') };
+  const settings = { dialect: 'sqlite' as const, file: join(path, 'mortise_test.db') };
   let control: Promise<ControlConnection> | undefined;
   return {
     dialect: 'sqlite',
     settings,
+    env: {},
     async empty() {
       control ??= controlConnection(settings);
       await (await control).empty();
@@ -70,33 +73,45 @@ async function sqliteDatabase(): Promise<TestDatabase> {
   };
 }
 
-async function postgresDatabase(base: PostgresPartSettings): Promise<TestDatabase> {
-  const server = await controlConnection(base);
-  const name = await server.createDatabase(base.name).finally(() => server.close());
-  const settings = { ...base, name };
+async function postgresDatabase(base: PostgresParts): Promise<TestDatabase> {
+  const server = await controlConnection(settingsOf(base));
+  const name = await server.createDatabase(base.database).finally(() => server.close());
+  const connection = { ...base, database: name };
+  const settings = settingsOf(connection);
   let control: Promise<ControlConnection> | undefined;
   return {
     dialect: 'postgres',
     settings,
+    env: {
+      DATABASE_HOST: connection.host,
+      DATABASE_PORT: String(connection.port),
+      DATABASE_USER: connection.user,
+      DATABASE_PASSWORD: connection.password,
+      DATABASE_NAME: connection.database,
+    },
     async empty() {
       control ??= controlConnection(settings);
       await (await control).empty();
     },
     async drop() {
       await (await control)?.close();
-      const server = await controlConnection(base);
+      const server = await controlConnection(settingsOf(base));
       await server.dropDatabase(name).finally(() => server.close());
     },
   };
 }
 
+function settingsOf(connection: PostgresParts): PostgresSettings {
+  return { dialect: 'postgres', connection };
+}
+
 /** The server of this run: the one that `TEST_DATABASE_HOST` names, or a throw-away one, started when first needed. */
-function postgresServer(): Promise<PostgresPartSettings> {
+function postgresServer(): Promise<PostgresParts> {
   server ??= externalServer() ?? throwAwayServer();
   return server;
 }
 
-function externalServer(): Promise<PostgresPartSettings> | undefined {
+function externalServer(): Promise<PostgresParts> | undefined {
   const host = process.env.TEST_DATABASE_HOST?.trim();
   if (!host) return undefined;
   return Promise.resolve({
@@ -104,19 +119,19 @@ function externalServer(): Promise<PostgresPartSettings> | undefined {
     port: Number(process.env.TEST_DATABASE_PORT || 5432),
     user: process.env.TEST_DATABASE_USER || 'postgres',
     password: process.env.TEST_DATABASE_PASSWORD ?? '',
-    name: process.env.TEST_DATABASE_NAME || 'mortise_test',
+    database: process.env.TEST_DATABASE_NAME || 'mortise_test',
   });
 }
 
-async function throwAwayServer(): Promise<PostgresPartSettings> {
+async function throwAwayServer(): Promise<PostgresParts> {
   const { port } = await ownPostgres();
-  return testServerSettings(port);
+  return testServerParts(port);
 }
 
-/** The settings of a throw-away server's test database, which is made when it is not there. */
-export async function testServerSettings(port: number): Promise<PostgresPartSettings> {
-  const settings = { host: '127.0.0.1', port, user: 'postgres', name: 'mortise_test' };
-  const server = await controlConnection({ ...settings, name: 'postgres' }, { guarded: false });
-  await server.createNamedDatabase(settings.name).finally(() => server.close());
-  return settings;
+/** Where a throw-away server's test database is; it is made when it is not there. */
+export async function testServerParts(port: number): Promise<PostgresParts> {
+  const parts = { host: '127.0.0.1', port, user: 'postgres', password: '', database: 'mortise_test' };
+  const server = await controlConnection(settingsOf({ ...parts, database: 'postgres' }), { guarded: false });
+  await server.createNamedDatabase(parts.database).finally(() => server.close());
+  return parts;
 }
