@@ -6,6 +6,8 @@ export interface HttpService {
   readonly loopback: boolean;
   /** At least one API key or principal is configured. */
   readonly keyed: boolean;
+  /** The admin key is configured. */
+  readonly adminKeyed: boolean;
   /** The process is shutting down and answers new requests with 503. */
   readonly draining: boolean;
 }

@@ -1,4 +1,4 @@
-import type { CallContext } from '../context.js';
+import type { CallContext, Principal } from '../context.js';
 import type { ExtensionPointDeclaration } from './point.js';
 
 /** A request as a plugin sees it: checked, bounded and parsed by the host. */
@@ -11,7 +11,7 @@ export interface RouteRequest {
   readonly query: URLSearchParams;
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string | undefined>>;
-  /** Parsed JSON, or undefined when the body was empty. */
+  /** Parsed JSON, or undefined when the body was empty. The mount `mcp` gives the decoded text, `upload` nothing. */
   readonly body: unknown;
   /** The body's bytes as received (empty for none). */
   readonly rawBody: Uint8Array;
@@ -49,12 +49,19 @@ export interface Socket {
   readonly headers: Readonly<Record<string, string | undefined>>;
   /** Bytes waiting to be sent. */
   readonly buffered: number;
+  /** Who a key belongs to, for a first frame that authenticates. Failures are counted by address, and told to the audit. */
+  authenticate(key: string): SocketAuthentication;
   send(frame: string): void;
   close(code: number, reason?: string): void;
   /** Ends the connection without a closing handshake. */
   terminate(): void;
   ping(): void;
 }
+
+export type SocketAuthentication =
+  | { readonly ok: true; readonly principal: Principal }
+  /** `rate_limited`: too many failures from this address, whatever the key. */
+  | { readonly ok: false; readonly reason: 'auth_failed' | 'rate_limited' };
 
 export interface SocketHandler {
   /** A whole text frame; binary frames arrive as bytes. */
@@ -66,7 +73,7 @@ export interface SocketHandler {
 export interface UpgradeRoute {
   /** Largest accepted frame, bytes; larger ones close the socket with 1009. */
   readonly maxFrameBytes: number;
-  /** Decides before the upgrade: a response refuses it. */
+  /** Decides before the upgrade: a response refuses it. A wrong key in the headers never comes this far. */
   before?(request: RouteRequest, ctx: CallContext): RouteResponse | undefined | Promise<RouteResponse | undefined>;
   /** The lease of the route lasts until the socket closes. */
   open(socket: Socket, ctx: CallContext): SocketHandler;
@@ -77,8 +84,10 @@ export interface StaticRoute {
   readonly folder: string;
   /** Served for paths that name no file and accept HTML. */
   readonly fallback?: string;
-  /** Seconds. */
+  /** How long everything but pages may be kept, seconds. */
   readonly maxAge?: number;
+  /** Added to every file, such as a content security policy. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 export type RouteContribution = Route | UpgradeRoute | StaticRoute;
