@@ -1,0 +1,69 @@
+import type { RouteResponse } from '../sdk/index.js';
+
+export type ResponseHeaders = Record<string, string | string[]>;
+
+/** Headers that belong to the connection or to the host, never to a plugin. */
+const hostHeaders = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'x-correlation-id',
+  'x-request-id',
+]);
+
+/** Names under which the host looks at a header again. */
+const knownNames: Readonly<Record<string, string>> = {
+  'content-type': 'Content-Type',
+  'content-length': 'Content-Length',
+  'cache-control': 'Cache-Control',
+  vary: 'Vary',
+};
+
+/** Adds a plugin's headers to those of the host. */
+export function setResponseHeaders(headers: ResponseHeaders, given: RouteResponse['headers']): void {
+  if (!given) return;
+  for (const [name, value] of Object.entries(given)) {
+    const lower = name.toLowerCase();
+    if (hostHeaders.has(lower)) continue;
+    if (headers['Access-Control-Allow-Origin'] !== undefined && lower.startsWith('access-control-')) continue;
+    const known = knownNames[lower] ?? name;
+    if (known === 'Vary' && headers.Vary !== undefined) headers.Vary = [headers.Vary, value].flat().join(', ');
+    else headers[known] = typeof value === 'string' ? value : [...value];
+  }
+}
+
+/**
+ * The bytes of a body, with its length and type set where the plugin did not say the type: strings are text, bytes are
+ * bytes, everything else is JSON. `undefined` stands for no body.
+ * @throws TypeError for values that JSON cannot hold.
+ */
+export function encodeBody(body: unknown, status: number, headers: ResponseHeaders): string | Uint8Array | undefined {
+  if (status === 204 || status === 304 || status < 200) {
+    delete headers['Content-Length'];
+    return undefined;
+  }
+  if (body === undefined) {
+    headers['Content-Length'] = '0';
+    return undefined;
+  }
+  if (typeof body === 'string') {
+    headers['Content-Type'] ??= 'text/plain; charset=utf-8';
+    headers['Content-Length'] = String(Buffer.byteLength(body));
+    return body;
+  }
+  if (body instanceof Uint8Array) {
+    headers['Content-Type'] ??= 'application/octet-stream';
+    headers['Content-Length'] = String(body.byteLength);
+    return body;
+  }
+  const json = JSON.stringify(body);
+  if (json === undefined) throw new TypeError('a response body must be a string, bytes or a JSON value');
+  headers['Content-Type'] ??= 'application/json';
+  headers['Content-Length'] = String(Buffer.byteLength(json));
+  return json;
+}

@@ -1,0 +1,78 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { CallContext, Logger, Principal, RouteContext, RouteRequest, TraceContext } from '../sdk/index.js';
+import type { Exchange } from './exchange.js';
+import { decodeParams, type RequestTarget } from './request-target.js';
+import { setResponseHeaders } from './response-body.js';
+import type { TableRoute } from './route-table.js';
+
+const noBytes = new Uint8Array(0);
+
+/** The request as its plugin sees it. */
+export function createRouteRequest(
+  exchange: Exchange,
+  route: TableRoute,
+  captures: readonly string[],
+  target: RequestTarget,
+  rawBody: Uint8Array = noBytes,
+  body?: unknown,
+): RouteRequest {
+  let query: URLSearchParams | undefined;
+  return {
+    method: exchange.request.method ?? 'GET',
+    path: target.path,
+    params: decodeParams(route.paramNames, captures),
+    get query() {
+      query ??= new URLSearchParams(target.query);
+      return query;
+    },
+    headers: plainHeaders(exchange.request.headers),
+    body,
+    rawBody,
+    remoteAddress: exchange.client.address,
+  };
+}
+
+/** The context of a route: the lease's own, read when asked for, with a way to the response's headers. */
+export class RouteCall implements RouteContext {
+  readonly #call: CallContext;
+  readonly #exchange: Exchange;
+
+  constructor(call: CallContext, exchange: Exchange) {
+    this.#call = call;
+    this.#exchange = exchange;
+  }
+
+  get signal(): AbortSignal {
+    return this.#call.signal;
+  }
+
+  get log(): Logger {
+    return this.#call.log;
+  }
+
+  get principal(): Principal {
+    return this.#call.principal;
+  }
+
+  get requestId(): string {
+    return this.#call.requestId;
+  }
+
+  get correlationId(): string {
+    return this.#call.correlationId;
+  }
+
+  get trace(): TraceContext {
+    return this.#call.trace;
+  }
+
+  setHeader(name: string, value: string): void {
+    setResponseHeaders(this.#exchange.headers, { [name]: value });
+  }
+}
+
+/** Only `set-cookie` can be a list, and no client sends it. */
+export function plainHeaders(headers: IncomingHttpHeaders): Readonly<Record<string, string | undefined>> {
+  delete headers['set-cookie'];
+  return headers as Readonly<Record<string, string | undefined>>;
+}

@@ -1,0 +1,51 @@
+import type { RawData, WebSocket } from 'ws';
+import type { CallContext, Logger, Socket, SocketHandler, UpgradeRoute } from '../sdk/index.js';
+import { errorFacts } from './error-facts.js';
+
+export interface SocketFacts extends Pick<Socket, 'id' | 'remoteAddress' | 'headers' | 'authenticate'> {
+  readonly log: Logger;
+}
+
+/** RFC 6455: the server met a condition that it did not expect. */
+const internalError = 1011;
+
+/** Connects an accepted WebSocket to the route that serves it. A handler that throws loses its socket, nothing else. */
+export function attachSocket(webSocket: WebSocket, route: UpgradeRoute, call: CallContext, facts: SocketFacts): void {
+  const { log, ...identity } = facts;
+  const socket: Socket = {
+    ...identity,
+    get buffered() {
+      return webSocket.bufferedAmount;
+    },
+    send: (frame) => {
+      if (webSocket.readyState === webSocket.OPEN) webSocket.send(frame);
+    },
+    close: (code, reason) => webSocket.close(code, reason),
+    terminate: () => webSocket.terminate(),
+    ping: () => {
+      if (webSocket.readyState === webSocket.OPEN) webSocket.ping();
+    },
+  };
+  const guard = (run: () => void) => {
+    try {
+      run();
+    } catch (error) {
+      log.error({ correlation_id: facts.id, fault: errorFacts(error) }, 'a socket handler failed');
+      webSocket.close(internalError, 'internal_error');
+    }
+  };
+  // A frame that breaks the protocol or the size limit: ws closes the socket with the right code by itself.
+  webSocket.on('error', () => undefined);
+  let handler: SocketHandler | undefined;
+  guard(() => {
+    handler = route.open(socket, call);
+  });
+  webSocket.on('message', (data, binary) => guard(() => handler?.message(binary ? toBytes(data) : data.toString())));
+  webSocket.on('pong', () => guard(() => handler?.pong?.()));
+  webSocket.on('close', (code) => guard(() => handler?.close(code)));
+}
+
+function toBytes(data: RawData): Uint8Array {
+  if (Array.isArray(data)) return Buffer.concat(data);
+  return data instanceof ArrayBuffer ? new Uint8Array(data) : data;
+}

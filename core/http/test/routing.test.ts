@@ -1,0 +1,110 @@
+import { expect } from 'chai';
+import { ask, askRaw, route, serve, stopAll } from './serve.js';
+
+const echo = (path: string, more = {}) =>
+  route({ path, ...more }, (request) => ({
+    body: { path: request.path, params: request.params, method: request.method },
+  }));
+
+describe('routing', () => {
+  afterEach(stopAll);
+
+  it('finds fixed paths, parameters and rests, the most specific first', async () => {
+    const served = await serve([
+      echo('/files/*rest'),
+      echo('/chats/:chat_id'),
+      echo('/chats/:chat_id/turns/:turn_id'),
+      echo('/chats/latest'),
+    ]);
+    expect((await ask(served, '/chats/latest')).json.params).to.deep.equal({});
+    expect((await ask(served, '/chats/c1')).json.params).to.deep.equal({ chat_id: 'c1' });
+    expect((await ask(served, '/chats/c1/turns/t1')).json.params).to.deep.equal({ chat_id: 'c1', turn_id: 't1' });
+    expect((await ask(served, '/files/a/b.txt')).json.params).to.deep.equal({ rest: 'a/b.txt' });
+    expect((await ask(served, '/files/')).status).to.equal(404);
+    expect((await ask(served, '/chats/')).status).to.equal(404);
+    expect((await ask(served, '/Chats/c1')).status).to.equal(404);
+    expect((await ask(served, '//chats/c1')).status).to.equal(404);
+  });
+
+  it('decodes parameters once', async () => {
+    const served = await serve([echo('/files/*rest'), echo('/chats/:id')]);
+    expect((await ask(served, '/files/a%2Fb%20c')).json.params).to.deep.equal({ rest: 'a/b c' });
+    expect((await ask(served, '/chats/%252e')).json.params).to.deep.equal({ id: '%2e' });
+    expect((await ask(served, '/chats/%E4%BD%A0')).json.params).to.deep.equal({ id: '你' });
+    expect((await ask(served, '/files/%2e%2e/x')).json.params).to.deep.equal({ rest: '../x' });
+  });
+
+  it('refuses malformed percent-escapes in the words of the mount', async () => {
+    const served = await serve([echo('/chats/:id'), echo('/workspace/files/*rest', { mount: 'files' })]);
+    for (const path of ['/chats/%zz', '/chats/%E4%BD', '/nowhere/%', '/chats/%c0%af']) {
+      const answer = await ask(served, path);
+      expect(answer.status, path).to.equal(400);
+      expect(answer.json.error.code, path).to.equal('invalid_request');
+    }
+    const answer = await ask(served, '/workspace/files/%zz');
+    expect(answer.status).to.equal(400);
+    expect(answer.json.error).to.include({ code: 'invalid_path', message: 'invalid workspace file path' });
+  });
+
+  it('answers 405 with Allow where the path is known, 404 where it is not', async () => {
+    const served = await serve([
+      echo('/chats', { method: ['GET', 'POST'] }),
+      echo('/chats/:chat_id', { method: 'DELETE' }),
+      echo('/chats/:id', { method: 'PUT' }),
+    ]);
+    const wrong = await ask(served, '/chats', { method: 'DELETE' });
+    expect(wrong.status).to.equal(405);
+    expect(wrong.headers.allow).to.equal('GET, HEAD, OPTIONS, POST');
+    expect(wrong.json.error).to.deep.equal({ code: 'method_not_allowed', message: 'method not allowed' });
+    expect((await ask(served, '/chats/x')).headers.allow).to.equal('DELETE, OPTIONS, PUT');
+    expect((await ask(served, '/chats/x', { method: 'PUT' })).json.params).to.deep.equal({ id: 'x' });
+    expect((await ask(served, '/chats/x', { method: 'DELETE' })).json.params).to.deep.equal({ chat_id: 'x' });
+    for (const path of ['/nowhere', '/.well-known/oauth-protected-resource', '/%5f%5fproto__', '/']) {
+      const unknown = await ask(served, path, { headers: { accept: 'text/html' } });
+      expect(unknown.status, path).to.equal(404);
+      expect(unknown.headers['content-type'], path).to.equal('application/json');
+      expect(unknown.json, path).to.deep.equal({ error: { code: 'not_found', message: 'route not found' } });
+    }
+  });
+
+  it('lets a less specific path serve the methods that a fixed one does not have', async () => {
+    const served = await serve([echo('/chats/batch', { method: 'POST' }), echo('/chats/:id')]);
+    expect((await ask(served, '/chats/batch')).json.params).to.deep.equal({ id: 'batch' });
+  });
+
+  it('serves HEAD wherever there is GET, with the same headers and no body', async () => {
+    const served = await serve([echo('/chats'), echo('/only-post', { method: 'POST' })]);
+    const get = await ask(served, '/chats');
+    const head = await ask(served, '/chats', { method: 'HEAD' });
+    expect(head.status).to.equal(200);
+    expect(head.text).to.equal('');
+    expect(Number(head.headers['content-length'])).to.equal(get.text.length + 1);
+    expect((await ask(served, '/only-post', { method: 'HEAD' })).status).to.equal(405);
+  });
+
+  it('understands targets in absolute form, and checks their host', async () => {
+    const served = await serve([echo('/chats')]);
+    expect((await ask(served, 'http://localhost/chats?x=1')).json.path).to.equal('/chats');
+    expect((await ask(served, 'http://evil.example/chats')).status).to.equal(403);
+    expect(await askRaw(served, 'GET * HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n')).to.match(/ 400 /);
+  });
+
+  it('replaces the table at once and keeps the routes of a disabled plugin as hints', async () => {
+    const served = await serve([echo('/chats')]);
+    expect((await ask(served, '/chats')).status).to.equal(200);
+    served.server.mount([{ ...echo('/chats'), plugin: 'sessions', enabled: false }]);
+    const disabled = await ask(served, '/chats');
+    expect(disabled.status).to.equal(404);
+    expect(disabled.json.error).to.deep.equal({
+      code: 'not_found',
+      message: 'route not found',
+      hint: 'plugin sessions is disabled',
+    });
+    expect((await ask(served, '/chats', { method: 'POST' })).json.error.hint).to.equal('plugin sessions is disabled');
+    served.server.mount([{ ...echo('/chats'), plugin: 'sessions', enabled: false }, echo('/chats')]);
+    expect((await ask(served, '/chats')).status).to.equal(200);
+    const { invoke: _, ...stopped } = echo('/chats');
+    served.server.mount([stopped]);
+    expect((await ask(served, '/chats')).json.error.code).to.equal('plugin_unavailable');
+  });
+});

@@ -1,0 +1,177 @@
+import { request as httpRequest, type IncomingHttpHeaders, type RequestOptions } from 'node:http';
+import { connect } from 'node:net';
+import type { CallContext, Logger, ManifestRoute, Refusal, RouteContribution } from '../../sdk/index.js';
+import {
+  createHttpServer,
+  type HttpDependencies,
+  type HttpServer,
+  type HttpServerSettings,
+  type MountedRoute,
+  type RouteInvoker,
+} from '../index.js';
+
+/** A server under test, and what it told the outside. */
+export interface Served {
+  readonly server: HttpServer;
+  readonly origin: string;
+  readonly port: number;
+  readonly refusals: Refusal[];
+  /** Each log line with its fields, as JSON. */
+  readonly lines: string[];
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+  /** The body as JSON; a test that reads a member that is not there fails on its own. */
+  readonly json: Record<string, unknown> & { readonly error: Record<string, unknown> };
+}
+
+const running: HttpServer[] = [];
+
+export const settings: HttpServerSettings = {
+  host: '127.0.0.1',
+  port: 0,
+  apiKey: undefined,
+  principals: [],
+  adminKey: undefined,
+  allowedHosts: [],
+  allowedOrigins: [],
+  rateLimit: undefined,
+  trustProxy: false,
+  timeouts: { readHeader: 10, read: 120, write: 0, idle: 120 },
+};
+
+/** Starts a server on a free port. Stopped by {@link stopAll}. */
+export async function serve(
+  routes: readonly MountedRoute[],
+  changes: Partial<HttpServerSettings> = {},
+  dependencies: Partial<HttpDependencies> = {},
+): Promise<Served> {
+  const refusals: Refusal[] = [];
+  const lines: string[] = [];
+  const server = createHttpServer(
+    { ...settings, ...changes },
+    { log: collectingLog(lines), emitRefusal: (refusal) => refusals.push(refusal), ...dependencies },
+  );
+  running.push(server);
+  server.mount(routes);
+  const { origin } = await server.listen();
+  return { server, origin, port: Number(new URL(origin).port), refusals, lines };
+}
+
+export async function stopAll(): Promise<void> {
+  await Promise.all(running.splice(0).map((server) => server.close()));
+}
+
+/** A mounted route of a running plugin. */
+export function route(
+  declaration: Partial<ManifestRoute> & { readonly path: string },
+  contribution: RouteContribution | ((...args: Parameters<HandleFunction>) => ReturnType<HandleFunction>),
+  more: Partial<MountedRoute> = {},
+): MountedRoute {
+  const value = typeof contribution === 'function' ? { handle: contribution } : contribution;
+  return {
+    plugin: 'probe',
+    enabled: true,
+    invoke: invokerOf(value),
+    declaration: { name: 'probe', kind: 'http', auth: 'public', ...declaration },
+    ...more,
+  };
+}
+
+type HandleFunction = Extract<RouteContribution, { handle: unknown }>['handle'];
+
+/** Runs the contribution as the kernel does: an aborted caller is told at once, whatever the contribution does. */
+export function invokerOf(value: RouteContribution): RouteInvoker {
+  return {
+    call: (run, options) =>
+      new Promise((resolve, reject) => {
+        const { signal } = options;
+        const leave = () => reject(signal?.reason);
+        signal?.addEventListener('abort', leave, { once: true });
+        const context = { log: collectingLog([]), ...options } as CallContext;
+        Promise.resolve()
+          .then(() => run(value, context))
+          .then(resolve, reject)
+          .finally(() => signal?.removeEventListener('abort', leave));
+      }),
+  };
+}
+
+/** One request over a connection of its own; path and headers go out as they are given. */
+export function ask(
+  served: Served,
+  path: string,
+  options: RequestOptions & { readonly body?: string | Uint8Array; readonly json?: unknown } = {},
+): Promise<Answer> {
+  const { body = options.json === undefined ? undefined : JSON.stringify(options.json) } = options;
+  const headers: Record<string, unknown> = { ...(options.headers as Record<string, unknown> | undefined) };
+  if (options.json !== undefined) headers['content-type'] ??= 'application/json';
+  if (body !== undefined) headers['content-length'] ??= Buffer.byteLength(body);
+  return new Promise((resolve, reject) => {
+    const request = httpRequest(
+      {
+        host: '127.0.0.1',
+        port: served.port,
+        agent: false,
+        ...options,
+        path,
+        method: options.method ?? (body === undefined ? 'GET' : 'POST'),
+        headers: headers as RequestOptions['headers'],
+      },
+      (response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        response.on('error', reject);
+        response.on('end', () => {
+          const text = Buffer.concat(chunks).toString();
+          resolve({ status: response.statusCode ?? 0, headers: response.headers, text, json: asJson(text) });
+        });
+      },
+    );
+    request.on('error', reject);
+    request.end(body);
+  });
+}
+
+/** Sends bytes as they are and collects all that comes back until the server closes the connection. */
+export function askRaw(served: Served, ...pieces: readonly string[]): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(served.port, '127.0.0.1');
+    let received = '';
+    socket.on('data', (chunk: Buffer) => {
+      received += chunk.toString();
+    });
+    socket.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ECONNRESET' && error.code !== 'EPIPE') reject(error);
+    });
+    socket.on('close', () => resolve(received));
+    for (const piece of pieces) socket.write(piece);
+  });
+}
+
+/** Waits until a condition holds. */
+export async function until(condition: () => boolean, what: string, limitMs = 5_000): Promise<void> {
+  const end = Date.now() + limitMs;
+  while (!condition()) {
+    if (Date.now() > end) throw new Error(`gave up waiting until ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+function asJson(text: string): Answer['json'] {
+  try {
+    return JSON.parse(text) as Answer['json'];
+  } catch {
+    return {} as Answer['json'];
+  }
+}
+
+function collectingLog(lines: string[]): Logger {
+  const write = (fields: object | string, message?: string) => {
+    lines.push(JSON.stringify([fields, message]));
+  };
+  return { trace: write, debug: write, info: write, warn: write, error: write };
+}
