@@ -1,0 +1,13 @@
+/** The plugin's configuration; `config.schema.json` has the defaults. */
+export interface McpConfig {
+  /** Tools listed first, in this order. */
+  readonly order: readonly string[];
+  /** Further tools to list by name, whatever their audience. */
+  readonly tools: readonly string[];
+  /** `<requests>/<seconds>` by tool name, for each principal. */
+  readonly toolRateLimits: Readonly<Record<string, string>>;
+  /** Seconds; for tools that declare no limit of their own. */
+  readonly toolTimeoutSeconds: number;
+  /** What a client's model is told about this server. */
+  readonly instructions: string;
+}

@@ -1,0 +1,49 @@
+import { isCodedError, type Logger } from 'mortise/sdk';
+import { isReason, RpcFailure, reasons, shown } from './wire/failure.js';
+import { isObject, type JsonObject } from './wire/json.js';
+
+/** Reasons that a tool may give itself; the others are the endpoint's. */
+function isToolReason(code: string): boolean {
+  if (!isReason(code)) return false;
+  const { category } = reasons[code];
+  return category !== 'protocol' && code !== 'INTERNAL_ERROR' && code !== 'UNHANDLED_EXCEPTION';
+}
+
+/** Whatever was thrown, as the failure the client is told of. What is unexpected is logged and not repeated. */
+export function failureOf(error: unknown, log: Logger, correlationId: string): RpcFailure {
+  if (error instanceof RpcFailure) return error;
+  if (isCodedError(error)) return codedFailure(error);
+  log.error({ err: error, correlationId }, 'A request of the MCP endpoint failed unexpectedly.');
+  return new RpcFailure('UNHANDLED_EXCEPTION', `Internal error (${correlationId}).`);
+}
+
+interface Coded {
+  readonly code: string;
+  readonly message: string;
+  readonly details?: Readonly<Record<string, unknown>> | undefined;
+  readonly retryable?: boolean;
+  readonly retryAfterSeconds?: number | undefined;
+}
+
+function codedFailure(error: Coded): RpcFailure {
+  const { category: _, ...details }: JsonObject = isObject(error.details) ? error.details : {};
+  if (isReason(error.code) && isToolReason(error.code)) {
+    const told = 'retryable' in error && typeof error.retryable === 'boolean';
+    // Whether a dead backend is worth another try depends on what it said, which only the tool knows.
+    const retryable = told && error.code === 'OPENMEMORY_API_ERROR' ? { retryable: error.retryable as boolean } : {};
+    const wait = error.retryAfterSeconds === undefined ? {} : { retryAfterSeconds: error.retryAfterSeconds };
+    return new RpcFailure(error.code, error.message, { details, ...retryable, ...wait });
+  }
+  switch (error.code) {
+    case 'call_timeout':
+      return new RpcFailure('TOOL_TIMEOUT', 'The call took too long.', { details });
+    case 'database_unavailable':
+      return new RpcFailure('LOGBOOK_DB_UNAVAILABLE', 'The database did not answer.', {
+        details: { service: 'database' },
+      });
+    default:
+      return new RpcFailure('TOOL_EXECUTION_FAILED', error.message, {
+        details: { code: shown(error.code), ...details },
+      });
+  }
+}

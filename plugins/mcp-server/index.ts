@@ -1,0 +1,29 @@
+import type { PluginDefinition } from 'mortise/sdk';
+import type { McpConfig } from './config.js';
+import { handle } from './endpoint.js';
+import type { McpServer } from './server.js';
+import { endStreams, startServer } from './start-server.js';
+
+/** The MCP endpoint `/mcp`: `endpoint.ts` answers requests, `methods/table.ts` lists what it can do. */
+export default function mcpServer(): PluginDefinition<McpConfig> {
+  let server: McpServer | undefined;
+  return {
+    key: 'mcp-server',
+    register(host) {
+      host.contribute('route', 'mcp', {
+        handle(request, ctx) {
+          if (!server) throw new Error('The endpoint answers after it has started.');
+          return handle(server, request, ctx);
+        },
+      });
+    },
+    async start(host) {
+      server = await startServer(host);
+    },
+    async stop() {
+      if (!server) return;
+      endStreams(server);
+      await server.tasks.close();
+    },
+  };
+}

@@ -1,0 +1,55 @@
+import { interactive } from '../interaction.js';
+import type { Method, MethodCall, MethodResult } from '../method.js';
+import { argumentsOf, checkArguments, namedTool, runTool, timeLimit } from '../tools/call.js';
+import type { ListedTool } from '../tools/listing.js';
+import { callResultText } from '../tools/tool-result.js';
+import { declaresTasks, missingCapability } from '../wire/capabilities.js';
+import { offsetOf } from '../wire/cursor.js';
+import { type JsonObject, membersText } from '../wire/json.js';
+import { tasksExtension } from '../wire/names.js';
+import { checkParameterHeaders } from '../wire/parameter-headers.js';
+import { listCaching } from './caching.js';
+
+export const listTools: Method = {
+  eras: ['session', 'stateless'],
+  async run(call) {
+    const { server, version, caller, params } = call;
+    const members = await server.listing.pageText(version, caller.principal, (length) => offsetOf(params, length));
+    return { members: `${members}${listCaching(call, 300_000)}` };
+  },
+};
+
+export const callTool: Method = {
+  eras: ['session', 'stateless'],
+  async run(call) {
+    const { server, params, caller } = call;
+    const tool = await namedTool(server, params, caller);
+    const args = argumentsOf(params, tool.name);
+    if (call.era === 'stateless') checkParameterHeaders(tool.schema().parameterHeaders, args, call.headers);
+    if (runsAsTask(call, tool)) {
+      await checkArguments(server, tool, args);
+      const task = await server.tasks.start(call, tool, args);
+      return { resultType: 'task', members: membersText(task) };
+    }
+    return interactive(call, { name: tool.name, arguments: args }, (client) => answer(call, tool, args, client));
+  },
+};
+
+async function answer(
+  { server, caller, version }: MethodCall,
+  tool: ListedTool,
+  args: JsonObject,
+  client: Parameters<typeof runTool>[1]['client'],
+): Promise<MethodResult> {
+  const result = await runTool(server, { tool, args, caller, client, timeoutMs: timeLimit(server, tool) });
+  return { members: callResultText(result, version), meta: result.meta };
+}
+
+/** @throws RpcFailure when the tool only runs as a task and the client cannot follow one. */
+function runsAsTask(call: MethodCall, tool: ListedTool): boolean {
+  const { task } = tool.facts;
+  if (task !== 'allowed' && task !== 'required') return false;
+  if (call.era === 'stateless' && declaresTasks(call.capabilities ?? {})) return true;
+  if (task === 'required') throw missingCapability(['extensions', tasksExtension]);
+  return false;
+}

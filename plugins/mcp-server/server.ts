@@ -1,0 +1,34 @@
+import type { StartHost } from 'mortise/sdk';
+import type { AnonymousStreams } from './anonymous-streams.js';
+import type { McpConfig } from './config.js';
+import type { Features } from './method.js';
+import type { Replicas } from './replicas.js';
+import type { ClientRequests } from './sessions/client-requests.js';
+import type { InFlight } from './sessions/in-flight.js';
+import type { SessionStore } from './sessions/session-store.js';
+import type { SessionStreams } from './sessions/session-streams.js';
+import type { Storage } from './storage.js';
+import type { Subscriptions } from './subscriptions.js';
+import type { Tasks } from './tasks/tasks.js';
+import type { ToolListing } from './tools/listing.js';
+import type { ToolRateLimits } from './tools/rate-limits.js';
+
+/** The parts of the running endpoint, made once at start. */
+export interface McpServer {
+  readonly host: StartHost<McpConfig>;
+  readonly version: string;
+  readonly storage: Storage;
+  readonly replicas: Replicas;
+  readonly listing: ToolListing;
+  readonly rateLimits: ToolRateLimits;
+  readonly sessions: SessionStore;
+  readonly streams: SessionStreams;
+  readonly anonymous: AnonymousStreams;
+  readonly inFlight: InFlight;
+  readonly clientRequests: ClientRequests;
+  readonly subscriptions: Subscriptions;
+  readonly tasks: Tasks;
+  features(): Features;
+  /** Signs interrupted requests; the same for all replicas. */
+  signingKey(): Promise<Buffer>;
+}

@@ -1,0 +1,124 @@
+import { isCodedError, type Tool } from 'mortise/sdk';
+import { type ClientSide, withClient } from '../client-side.js';
+import { InputRequired } from '../input-rounds.js';
+import type { Caller } from '../method.js';
+import type { McpServer } from '../server.js';
+import { RpcFailure, shown } from '../wire/failure.js';
+import { isObject, type JsonObject, member } from '../wire/json.js';
+import { type Deadline, startDeadline } from './deadline.js';
+import { notRunning } from './executor.js';
+import type { ListedTool } from './listing.js';
+import { type ToolAnswer, toolAnswer } from './tool-result.js';
+
+/** The tool that a call names, within the caller's rate limit. @throws RpcFailure */
+export async function namedTool(server: McpServer, params: JsonObject, caller: Caller): Promise<ListedTool> {
+  const name = member(params, 'name');
+  if (name === undefined) {
+    throw new RpcFailure('MISSING_REQUIRED_PARAM', 'Parameter "name" is missing: it says which tool to call.', {
+      details: { path: '/name' },
+    });
+  }
+  if (typeof name !== 'string') {
+    throw new RpcFailure('INVALID_PARAM_TYPE', 'Parameter "name" must be a string.', { details: { path: '/name' } });
+  }
+  const tool = await server.listing.find(name, caller.principal);
+  if (!tool)
+    throw new RpcFailure('UNKNOWN_TOOL', `There is no tool "${shown(name)}".`, { details: { tool: shown(name) } });
+  try {
+    server.rateLimits.take(caller.principal.id, tool.name);
+  } catch (error) {
+    server.host.emit('refusal', {
+      reason: 'rate_limited',
+      subject: caller.principal.id,
+      target: tool.name,
+      correlationId: caller.correlationId,
+    });
+    throw error;
+  }
+  return tool;
+}
+
+/** The arguments of a call; none is an empty object. @throws RpcFailure */
+export function argumentsOf(params: JsonObject, tool: string): JsonObject {
+  const args = member(params, 'arguments');
+  if (args === undefined) return {};
+  if (isObject(args)) return args;
+  throw new RpcFailure('INVALID_PARAM_TYPE', 'Parameter "arguments" must be an object.', {
+    details: { tool, path: '/arguments', expected: 'object', errors: [] },
+  });
+}
+
+export interface ToolRun {
+  readonly tool: ListedTool;
+  readonly args: JsonObject;
+  readonly caller: Caller;
+  readonly client: ClientSide;
+  /** Milliseconds; 0 = none. */
+  readonly timeoutMs: number;
+}
+
+/** Milliseconds a tool may take. */
+export function timeLimit(server: McpServer, tool: ListedTool): number {
+  return (tool.facts.timeoutSeconds ?? server.host.config.toolTimeoutSeconds) * 1_000;
+}
+
+/** Normalises, checks and runs: one lease of the tool's plugin. @throws RpcFailure, or whatever the tool throws. */
+export async function runTool(server: McpServer, run: ToolRun): Promise<ToolAnswer> {
+  const { tool, caller, client } = run;
+  if (!tool.active) throw notRunning(server.host.use('plugins'), tool.name, tool.plugin);
+  const schema = tool.schema();
+  const deadline = startDeadline(run.timeoutMs, caller.signal);
+  try {
+    let unknown: readonly string[] = [];
+    const returned = await server.host.points.call(
+      'tool',
+      tool.name,
+      (value, ctx) => {
+        const split = schema.split(value.normalise?.(run.args) ?? run.args);
+        unknown = split.unknown;
+        schema.check(split.args, value.explain?.bind(value));
+        const own = withClient(ctx, client, deadline);
+        return value.run(split.args, Object.assign(own, { caller: 'mcp' as const, commit: deadline.commit }));
+      },
+      {
+        signal: deadline.signal,
+        timeoutMs: 0,
+        principal: caller.principal,
+        requestId: caller.requestId,
+        correlationId: caller.correlationId,
+        trace: caller.trace,
+      },
+    );
+    return toolAnswer(returned, tool.facts, caller.correlationId, unknown);
+  } catch (error) {
+    throw toolFailure(server, tool, deadline, caller, error);
+  } finally {
+    deadline.close();
+  }
+}
+
+/** Checks the arguments alone, for calls that run later. @throws RpcFailure */
+export async function checkArguments(server: McpServer, tool: ListedTool, args: JsonObject): Promise<void> {
+  if (!tool.active) throw notRunning(server.host.use('plugins'), tool.name, tool.plugin);
+  const schema = tool.schema();
+  await server.host.points.call('tool', tool.name, (value: Tool) => {
+    schema.check(schema.split(value.normalise?.(args) ?? args).args, value.explain?.bind(value));
+  });
+}
+
+function toolFailure(server: McpServer, tool: ListedTool, deadline: Deadline, caller: Caller, error: unknown): unknown {
+  if (error instanceof RpcFailure || error instanceof InputRequired) return error;
+  if (deadline.expired) {
+    return new RpcFailure('TOOL_TIMEOUT', `Tool "${shown(tool.name)}" did not answer in time.`, {
+      details: { tool: shown(tool.name) },
+    });
+  }
+  if (!isCodedError(error)) return server.storage.explain(error);
+  if (error.code === 'contribution_unknown') return notRunning(server.host.use('plugins'), tool.name, tool.plugin);
+  if (error.code === 'call_aborted') {
+    return caller.signal.aborted
+      ? new RpcFailure('TOOL_EXECUTION_FAILED', 'The request was cancelled.', { details: { cancelled: true } })
+      : notRunning(server.host.use('plugins'), tool.name, tool.plugin);
+  }
+  return error;
+}

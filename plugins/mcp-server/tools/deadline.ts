@@ -1,0 +1,63 @@
+/** How long a call may go on, and who may end it. */
+export interface Deadline {
+  /** Aborted by the time limit or the caller, unless the call was committed before. */
+  readonly signal: AbortSignal;
+  readonly expired: boolean;
+  readonly committed: boolean;
+  /** From here on nothing ends the call from outside. */
+  commit(): void;
+  /** The clock stands still while the call waits for a person; returns what starts it again. */
+  pause(): () => void;
+  /** Ends the call's bookkeeping. */
+  close(): void;
+}
+
+/** @param ms 0 = no limit. */
+export function startDeadline(ms: number, caller: AbortSignal): Deadline {
+  const controller = new AbortController();
+  let expired = false;
+  let committed = false;
+  let timer: NodeJS.Timeout | undefined;
+  let left = ms;
+  let startedAt = 0;
+  const stop = () => {
+    clearTimeout(timer);
+    timer = undefined;
+  };
+  const start = () => {
+    if (ms <= 0 || committed) return;
+    startedAt = performance.now();
+    timer = setTimeout(() => {
+      expired = true;
+      controller.abort(new Error('The time limit has passed.'));
+    }, left);
+  };
+  const leave = () => {
+    if (!committed) controller.abort(caller.reason);
+  };
+  if (caller.aborted) leave();
+  else caller.addEventListener('abort', leave, { once: true });
+  start();
+  return {
+    signal: controller.signal,
+    get expired() {
+      return expired;
+    },
+    get committed() {
+      return committed;
+    },
+    commit() {
+      committed = true;
+      stop();
+    },
+    pause() {
+      stop();
+      left = Math.max(1, left - (performance.now() - startedAt));
+      return start;
+    },
+    close() {
+      stop();
+      caller.removeEventListener('abort', leave);
+    },
+  };
+}
