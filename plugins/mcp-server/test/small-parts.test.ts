@@ -1,0 +1,149 @@
+import { expect } from 'chai';
+import { createToolRateLimits } from '../tools/rate-limits.js';
+import { accepted } from '../wire/accept.js';
+import { offsetOf, page } from '../wire/cursor.js';
+import { RpcFailure } from '../wire/failure.js';
+import { parseRate } from '../wire/rate.js';
+import { openRequestState, sealRequestState } from '../wire/request-state.js';
+import { traceOf } from '../wire/trace.js';
+import { matchesTemplate } from '../wire/uri-template.js';
+
+describe('Accept', () => {
+  const rows: readonly [string | undefined, json: boolean, stream: boolean][] = [
+    [undefined, true, false],
+    ['', true, false],
+    ['*/*', true, false],
+    ['application/json', true, false],
+    ['application/json, text/event-stream', true, true],
+    ['text/event-stream', false, true],
+    ['TEXT/EVENT-STREAM', false, true],
+    ['text/*', false, true],
+    ['text/html', false, false],
+    ['application/json;q=0, text/event-stream', false, true],
+    ['application/json;q=0.5', true, false],
+  ];
+  for (const [value, json, stream] of rows) {
+    it(`${JSON.stringify(value)} reads ${json ? 'JSON' : 'no JSON'} and ${stream ? 'streams' : 'no streams'}`, () => {
+      expect(accepted(value)).to.deep.equal({ json, stream });
+    });
+  }
+});
+
+describe('paging', () => {
+  const items = Array.from({ length: 250 }, (_, index) => index);
+
+  it('walks a list in pages of 100', () => {
+    const seen: number[] = [];
+    let cursor: string | undefined;
+    do {
+      const { items: some, next } = page(items, offsetOf(cursor === undefined ? {} : { cursor }, items.length));
+      seen.push(...some);
+      cursor = next;
+    } while (cursor !== undefined);
+    expect(seen).to.deep.equal(items);
+  });
+
+  for (const cursor of ['', 'x', 5, null, 'cGFnZTo1', 'cGFnZTozMDA', 'cGFnZTowMTAw', {}]) {
+    it(`refuses the cursor ${JSON.stringify(cursor)}`, () => {
+      expect(() => offsetOf({ cursor }, items.length))
+        .to.throw(RpcFailure)
+        .with.property('reason', 'INVALID_PARAM_VALUE');
+    });
+  }
+});
+
+describe('rates', () => {
+  const rows: readonly [string, unknown][] = [
+    ['100/1', { requests: 100, seconds: 1 }],
+    [' 5 / 60 ', { requests: 5, seconds: 60 }],
+    ['0/1', undefined],
+    ['5/0', undefined],
+    ['-1/1', undefined],
+    ['5', undefined],
+    ['a/b', undefined],
+  ];
+  for (const [text, rate] of rows) {
+    it(`reads ${JSON.stringify(text)}`, () => {
+      expect(parseRate(text)).to.deep.equal(rate);
+    });
+  }
+
+  it('gives each principal a bucket of its own that fills again', () => {
+    let now = 0;
+    const limits = createToolRateLimits({ echo: '2/1' }, () => now);
+    const take = (who: string) => {
+      try {
+        limits.take(who, 'echo');
+        return 'served';
+      } catch (error) {
+        return error instanceof RpcFailure ? error.options.details : error;
+      }
+    };
+    expect([take('a'), take('a')]).to.deep.equal(['served', 'served']);
+    expect(take('a')).to.deep.equal({ retry_after_ms: 500 });
+    expect(take('b')).to.equal('served');
+    now = 500;
+    expect(take('a')).to.equal('served');
+    expect(take('a')).not.to.equal('served');
+    limits.take('a', 'another');
+  });
+});
+
+describe('the state of an interrupted request', () => {
+  const key = Buffer.alloc(32, 7);
+  const identity = { principal: 'local', method: 'tools/call', salient: { name: 'x', arguments: { a: 1, b: 2 } } };
+  const token = sealRequestState(key, identity, { name: { action: 'accept' } }, 1_000);
+  const opened = (change: object, sent: unknown = token, now = 2_000) => {
+    try {
+      return openRequestState(key, { ...identity, ...change }, sent, now);
+    } catch (error) {
+      return error instanceof RpcFailure ? error.reason : error;
+    }
+  };
+
+  it('gives back the answers to the same request', () => {
+    expect(opened({})).to.deep.equal({ name: { action: 'accept' } });
+    expect(opened({ salient: { arguments: { b: 2, a: 1 }, name: 'x' } })).to.deep.equal({ name: { action: 'accept' } });
+  });
+
+  it('is good for nobody else, no other request, and ten minutes', () => {
+    for (const change of [
+      { principal: 'eve' },
+      { method: 'prompts/get' },
+      { salient: { name: 'x', arguments: { a: 1, b: 3 } } },
+    ]) {
+      expect(opened(change)).to.equal('INVALID_PARAM_VALUE');
+    }
+    expect(opened({}, token, 601_000)).to.deep.equal({ name: { action: 'accept' } });
+    expect(opened({}, token, 601_001)).to.equal('INVALID_PARAM_VALUE');
+  });
+
+  it('is refused when it was forged', () => {
+    const [payload, signature] = token.split('.');
+    const forged = Buffer.from(JSON.stringify({ p: 'local' })).toString('base64url');
+    for (const sent of [5, null, '', '.', 'x', `${payload}.`, `${forged}.${signature}`, `${payload}x.${signature}`]) {
+      expect(opened({}, sent), String(sent)).to.equal('INVALID_PARAM_VALUE');
+    }
+  });
+});
+
+describe('small readers', () => {
+  it('continues a trace of _meta only where no header did', () => {
+    const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
+    expect(traceOf({}, { traceparent })).to.deep.equal({
+      traceId: 'a'.repeat(32),
+      spanId: 'b'.repeat(16),
+      sampled: true,
+    });
+    expect(traceOf({ traceparent: 'x' }, { traceparent })).to.equal(undefined);
+    expect(traceOf({}, { traceparent: `00-${'0'.repeat(32)}-${'b'.repeat(16)}-01` })).to.equal(undefined);
+    expect(traceOf({}, { traceparent: 5 })).to.equal(undefined);
+  });
+
+  it('matches URI templates', () => {
+    expect(matchesTemplate('test://template/{id}/data', 'test://template/5/data')).to.equal(true);
+    expect(matchesTemplate('test://template/{id}/data', 'test://template/5/6/data')).to.equal(false);
+    expect(matchesTemplate('file:///{+path}', 'file:///a/b.txt')).to.equal(true);
+    expect(matchesTemplate('a.b/{x}', 'aXb/1')).to.equal(false);
+  });
+});

@@ -1,0 +1,2 @@
+export { MortiseError } from 'mortise/sdk';
+export { silentLog } from 'mortise/sdk/testing';
