@@ -40,6 +40,8 @@ export interface HostSettings {
   readonly http: HttpSettings;
   readonly database: DatabaseSettings;
   readonly log: { readonly level: LogLevel; readonly destination: 'stdout' | 'stderr' };
+  /** Seconds between two keep-alive comments of an event stream; 0 = none. */
+  readonly sseKeepAliveSeconds: number;
   /** Life of the whole shutdown, seconds. */
   readonly shutdownSeconds: number;
   /** 32 bytes; undefined when none is set. */
@@ -61,8 +63,6 @@ export interface HttpSettings {
   readonly allowedOrigins: readonly string[];
   readonly rateLimit: RateLimit | undefined;
   readonly trustProxy: boolean;
-  /** Seconds between two keep-alive comments of an event stream; 0 = none. */
-  readonly sseKeepAliveSeconds: number;
   /** Seconds; `write` 0 = no limit. */
   readonly timeouts: {
     readonly readHeader: number;
@@ -132,6 +132,8 @@ export interface ConfigProblem {
 export interface ConfigIssue extends SchemaIssue {
   /** The file (relative to the project where it can be) or the variable that holds the value. */
   readonly origin: string;
+  /** The refused value as text, shortened, and masked when it is a secret; undefined when there is none. */
+  readonly shown: string | undefined;
 }
 
 export interface ReloadResult {
@@ -188,10 +190,19 @@ export interface Settings extends Disposable {
   secrets(): readonly string[];
   /** Called for each secret value that becomes known later. */
   onSecret(run: (value: string) => void): Disposable;
+  /** Has another file looked at in the same rhythm, and its finding listed. */
+  also(watched: AlsoWatched): Disposable;
+  raise(alert: Alert): void;
   /** Starts looking at the files every `host.pollMs`. Timers do not keep the process alive. */
   watch(): void;
   /** Looks at all files once. */
   poll(): Promise<void>;
+}
+
+/** Something that is looked at together with the configuration files. */
+export interface AlsoWatched {
+  poll(): Promise<unknown>;
+  findings(): readonly Finding[];
 }
 
 /** A process can start with these settings, or one sentence per fault says why not. */

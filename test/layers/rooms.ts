@@ -43,7 +43,7 @@ export const rooms: readonly Room[] = [
 
   // The rooms that do the work. They do not know each other.
   { name: 'kernel', path: 'core/kernel/', uses: [...everywhereInCore, 'schema'], testsUse: testing },
-  { name: 'settings', path: 'core/settings/', uses: [...everywhereInCore, 'schema'], testsUse: testing },
+  { name: 'settings', path: 'core/settings/', uses: [...everywhereInCore, 'schema', 'files'], testsUse: testing },
   { name: 'http', path: 'core/http/', uses: [...everywhereInCore, 'schema'], testsUse: testing },
   { name: 'fetch', path: 'core/fetch/', uses: everywhereInCore, testsUse: testing },
   { name: 'database', path: 'core/database/', uses: everywhereInCore, testsUse: testing },
@@ -92,6 +92,6 @@ export const exclusivePackages: readonly ExclusivePackage[] = [
   { packages: ['tsyringe', 'reflect-metadata'], rooms: ['di'] },
   { packages: ['node-cron'], rooms: ['schedule'] },
   { packages: ['pino', 'prom-client', '@opentelemetry/*'], rooms: ['telemetry'] },
-  { packages: ['ajv', 'ajv-formats'], rooms: ['schema', 'settings'] },
+  { packages: ['ajv', 'ajv-formats'], rooms: ['schema'] },
   { packages: ['commander'], rooms: ['cli'] },
 ];

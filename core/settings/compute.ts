@@ -1,0 +1,156 @@
+import { allowedBy, type CompiledSchema, isSchemaObject, type SchemaIssue } from '../schema/index.js';
+import type { EffectiveValue } from '../sdk/index.js';
+import { convertVariable } from './convert.js';
+import type { Environment } from './environment.js';
+import { fillParents } from './fill-parents.js';
+import { allAt, fromPointer, getAt, isAtOrBelow, isObject, removeAt, setAt, toPointer } from './path.js';
+import { isSecretPath, type PropertyFacts, type SchemaFacts } from './schema-facts.js';
+import { issueSentence, shownValue } from './sentence.js';
+import type { ConfigIssue } from './types.js';
+
+export interface ComputeInput {
+  readonly facts: SchemaFacts;
+  readonly compiled: CompiledSchema<Record<string, unknown>>;
+  /** The file's object; undefined without a file. */
+  readonly file: Readonly<Record<string, unknown>> | undefined;
+  /** The file's name for messages and provenance. */
+  readonly fileName: string;
+  readonly environment: Environment;
+  secret(name: string): string | undefined;
+}
+
+/** Where the value at a path, and what is below it, came from. */
+export interface Provenance {
+  readonly path: readonly string[];
+  readonly source: Extract<EffectiveValue['source'], 'environment' | 'secret'>;
+  /** The variable, or the secret's name. */
+  readonly origin: string;
+  /** It is a secret or holds one. */
+  readonly secret: boolean;
+  /** The variable's text. */
+  readonly text: string | undefined;
+}
+
+export interface ComputedConfig {
+  readonly ok: true;
+  readonly config: Readonly<Record<string, unknown>>;
+  readonly provenance: readonly Provenance[];
+  /** Clear values that no log line may hold. */
+  readonly secrets: readonly string[];
+  readonly warnings: readonly string[];
+}
+
+export type Computed =
+  | ComputedConfig
+  | { readonly ok: false; readonly issues: readonly ConfigIssue[]; readonly secrets: readonly string[] };
+
+/** Everything a start or a reload needs to know about one owner's configuration. Nothing is read from disk here. */
+export function compute(input: ComputeInput): Computed {
+  const { facts } = input;
+  const value: Record<string, unknown> = structuredClone({ ...input.file });
+  const provenance: Provenance[] = [];
+  const issues: ConfigIssue[] = [];
+  const warnings: string[] = [];
+
+  /** A value that its property lets pass: removed, so that the default takes its place. */
+  function setAside(property: PropertyFacts, issue: ConfigIssue): void {
+    removeAt(value, property.path);
+    const at = provenance.findIndex((entry) => isAtOrBelow(property.path, entry.path));
+    if (at >= 0) provenance.splice(at, 1);
+    warnings.push(`${issueSentence(issue)} Its default is used.`);
+  }
+
+  /** Puts the secrets in the places of `{"$secret": "NAME"}`. */
+  function resolveReferences(within: unknown, path: readonly string[]): void {
+    if (typeof within !== 'object' || within === null) return;
+    for (const [name, inner] of Object.entries(within)) {
+      const at = [...path, name];
+      const reference = secretReference(inner);
+      if (reference === undefined) {
+        resolveReferences(inner, at);
+        continue;
+      }
+      const secret = input.secret(reference);
+      if (secret !== undefined) {
+        Reflect.set(within, name, secret);
+        provenance.push({ path: at, source: 'secret', origin: reference, secret: true, text: undefined });
+      } else {
+        const message = `names the secret ${reference}, which is neither a variable nor in secrets.json`;
+        const params = { secret: reference };
+        issues.push({
+          path: toPointer(at),
+          keyword: '$secret',
+          message,
+          params,
+          origin: input.fileName,
+          shown: undefined,
+        });
+      }
+    }
+  }
+
+  /** Lays the variables over the file. */
+  function applyVariables(): void {
+    for (const property of facts.properties) {
+      const variable = property.env.map((name) => input.environment.read(name)).find((found) => found !== undefined);
+      if (variable === undefined) continue;
+      const converted = convertVariable(variable.value, property.schema);
+      if (converted.ok) {
+        setAt(value, property.path, converted.value);
+        const { path } = property;
+        const secret = isSecretPath(facts, path, true);
+        provenance.push({ path, source: 'environment', origin: variable.name, secret, text: variable.value });
+        continue;
+      }
+      const issue: ConfigIssue = {
+        path: toPointer(property.path),
+        keyword: 'type',
+        message: `must be ${allowedBy(property.schema)}`,
+        params: {},
+        origin: variable.name,
+        shown: shownValue(variable.value, property.path, isSecretPath(facts, property.path, true)),
+      };
+      if (property.lenient) setAside(property, issue);
+      else issues.push(issue);
+    }
+  }
+
+  function withOrigin(issue: SchemaIssue): ConfigIssue {
+    const path = fromPointer(issue.path);
+    const from = provenance.findLast((entry) => isAtOrBelow(entry.path, path));
+    const secret = from?.secret ?? isSecretPath(facts, path, true);
+    const shown = shownValue(from?.text ?? getAt(value, path), path, secret);
+    const isVariable = from?.source === 'environment';
+    return { ...issue, origin: isVariable ? from.origin : input.fileName, shown };
+  }
+
+  function parse() {
+    const first = input.compiled.parse(value);
+    if (first.ok) return first;
+    const lenient = facts.properties.filter((property) => property.lenient);
+    for (const issue of first.errors) {
+      const property = lenient.find((candidate) => isAtOrBelow(candidate.path, fromPointer(issue.path)));
+      if (property !== undefined) setAside(property, withOrigin(issue));
+    }
+    return warnings.length > 0 ? input.compiled.parse(value) : first;
+  }
+
+  if (!isSchemaObject(facts.schema.properties) || facts.schema.properties.$schema === undefined) delete value.$schema;
+  resolveReferences(value, []);
+  applyVariables();
+  fillParents(facts.schema, facts.schema, value);
+  const result = parse();
+  const secrets = [
+    ...facts.properties.filter((property) => property.secret),
+    ...provenance.filter((entry) => entry.source === 'secret'),
+  ].flatMap(({ path }) => allAt(value, path).filter((text) => typeof text === 'string'));
+  if (!result.ok) issues.push(...result.errors.map(withOrigin));
+  if (!result.ok || issues.length > 0) return { ok: false, issues, secrets };
+  return { ok: true, config: result.value, provenance, secrets, warnings };
+}
+
+/** The name in `{"$secret": "NAME"}`; undefined for anything else. */
+export function secretReference(value: unknown): string | undefined {
+  if (!isObject(value) || Object.keys(value).length !== 1) return undefined;
+  return typeof value.$secret === 'string' ? value.$secret : undefined;
+}

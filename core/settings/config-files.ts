@@ -1,0 +1,193 @@
+import { join, resolve } from 'node:path';
+import { allowedBy, type JsonSchema, type SchemaCompiler } from '../schema/index.js';
+import type { Alert, Disposable, EffectiveValue, Finding } from '../sdk/index.js';
+import { convertVariable } from './convert.js';
+import { type Environment, shownPath } from './environment.js';
+import { OwnedFile } from './owned-file.js';
+import { readSchemaFacts, type SchemaFacts } from './schema-facts.js';
+import type { SecretStore } from './secrets.js';
+import { problemOf, shownValue } from './sentence.js';
+import type { AlsoWatched, ConfigIssue } from './types.js';
+
+export interface ConfigFilesOptions {
+  readonly environment: Environment;
+  readonly secrets: SecretStore;
+  readonly configDir: string;
+  readonly projectDir: string;
+  readonly cwd: string;
+  readonly now: () => number;
+}
+
+interface Watched {
+  readonly file: OwnedFile;
+  /** Milliseconds; undefined = the host's own rhythm. */
+  readonly pollMs: number | undefined;
+}
+
+const pollSchema: JsonSchema = { type: 'integer', minimum: 0, maximum: 86_400_000 };
+
+/** All configuration files of a process, by owner, with what they tell others: alerts, findings, secrets. */
+export class ConfigFiles {
+  readonly options: ConfigFilesOptions;
+  readonly watched = new Map<string, Watched>();
+  readonly others = new Set<AlsoWatched>();
+  private readonly alertListeners = new Set<(alert: Alert) => void>();
+  private readonly secretListeners = new Set<(value: string) => void>();
+  private readonly secretValues = new Set<string>();
+  private waiting: Alert[] = [];
+  private secretsAlerted: string | undefined;
+
+  constructor(options: ConfigFilesOptions) {
+    this.options = options;
+    this.reveal(options.secrets.values());
+    this.reportSecrets();
+  }
+
+  /** Loads a file and keeps it. */
+  async open(owner: string, schema: JsonSchema, compiler: SchemaCompiler, path?: string): Promise<OwnedFile> {
+    this.watched.get(owner)?.file.dispose();
+    const { environment, configDir, projectDir, cwd, now, secrets } = this.options;
+    const facts = readSchemaFacts(schema);
+    const named = facts.fileEnv.map((name) => environment.read(name)).find((variable) => variable !== undefined);
+    const place = path ?? (named === undefined ? join(configDir, `${owner}.json`) : resolve(cwd, named.value));
+    const file = new OwnedFile({
+      owner,
+      path: place,
+      fileName: shownPath(projectDir, place),
+      facts,
+      compiled: compiler.compile<Record<string, unknown>>(schema, {
+        name: `the configuration schema of ${owner}`,
+        use: 'parse',
+      }),
+      environment,
+      now,
+      secret: (name) => secrets.get(name),
+      raise: (alert) => this.raise(alert),
+      reveal: (values) => this.reveal(values),
+    });
+    const poll = this.pollOf(facts);
+    this.watched.set(owner, { file, pollMs: poll.ms });
+    await file.look();
+    if (poll.issue !== undefined) file.block(problemOf([poll.issue], null, now()));
+    return file;
+  }
+
+  private pollOf(facts: SchemaFacts): { readonly ms?: number; readonly issue?: ConfigIssue } {
+    const variable = facts.pollEnv
+      .map((name) => this.options.environment.read(name))
+      .find((found) => found !== undefined);
+    if (variable === undefined) return {};
+    const converted = convertVariable(variable.value, pollSchema);
+    const ms = converted.ok ? converted.value : undefined;
+    if (typeof ms === 'number' && Number.isInteger(ms) && ms >= 0 && ms <= 86_400_000) return { ms };
+    const shown = shownValue(variable.value, [], false);
+    const message = `must be ${allowedBy(pollSchema)}`;
+    return { issue: { path: '', keyword: 'type', message, params: {}, origin: variable.name, shown } };
+  }
+
+  reveal(values: readonly string[]): void {
+    for (const value of values) {
+      if (value === '' || this.secretValues.has(value)) continue;
+      this.secretValues.add(value);
+      for (const listener of this.secretListeners) listener(value);
+    }
+  }
+
+  raise(alert: Alert): void {
+    if (this.alertListeners.size === 0) this.waiting.push(alert);
+    for (const listener of this.alertListeners) listener(alert);
+  }
+
+  onAlert(run: (alert: Alert) => void): Disposable {
+    this.alertListeners.add(run);
+    const early = this.waiting;
+    this.waiting = [];
+    for (const alert of early) run(alert);
+    return { dispose: () => void this.alertListeners.delete(run) };
+  }
+
+  onSecret(run: (value: string) => void): Disposable {
+    this.secretListeners.add(run);
+    return { dispose: () => void this.secretListeners.delete(run) };
+  }
+
+  secrets(): readonly string[] {
+    return [...this.secretValues];
+  }
+
+  /** Lets go of an owner's file, unless another one has taken its place. */
+  forget(file: OwnedFile): void {
+    if (this.watched.get(file.owner)?.file === file) this.watched.delete(file.owner);
+  }
+
+  dispose(): void {
+    for (const { file } of [...this.watched.values()]) file.dispose();
+    this.watched.clear();
+    this.others.clear();
+    this.alertListeners.clear();
+    this.secretListeners.clear();
+  }
+
+  private reportSecrets(): void {
+    const { problem } = this.options.secrets;
+    if (problem !== null && problem.message !== this.secretsAlerted) {
+      this.raise({ source: 'settings:secrets', severity: 'high', code: problem.code, message: problem.message });
+    }
+    this.secretsAlerted = problem?.message;
+  }
+
+  private async pollSecrets(): Promise<void> {
+    if (!(await this.options.secrets.poll(false))) return;
+    this.reveal(this.options.secrets.values());
+    this.reportSecrets();
+    for (const { file } of this.watched.values()) await file.look({ recompute: true });
+  }
+
+  /** Looks at the files of the rhythms that `only` picks; the host's own rhythm is undefined. */
+  async poll(only: (pollMs: number | undefined) => boolean): Promise<void> {
+    const due = [...this.watched.values()].filter(({ pollMs }) => only(pollMs)).map(({ file }) => file.look());
+    await Promise.all(due);
+    if (!only(undefined)) return;
+    await this.pollSecrets();
+    for (const other of this.others) await other.poll();
+  }
+
+  effective(owner?: string): readonly EffectiveValue[] {
+    return [...this.watched]
+      .filter(([key]) => owner === undefined || owner === key)
+      .sort(([a], [b]) => (a === 'host' ? -1 : b === 'host' ? 1 : a < b ? -1 : 1))
+      .flatMap(([, { file }]) => file.effective());
+  }
+
+  findings(): readonly Finding[] {
+    const found: Finding[] = [];
+    for (const [owner, { file }] of this.watched) {
+      if (file.problem !== null) {
+        found.push({
+          severity: 'error',
+          ...(owner === 'host' ? {} : { key: owner }),
+          code: file.problem.code,
+          message: file.problem.message,
+          fix:
+            file.snapshot === undefined
+              ? 'Correct it; it is read again by itself.'
+              : 'Correct it; until then the last good configuration stays in force.',
+        });
+      }
+      for (const warning of file.warnings)
+        found.push({ severity: 'warning', code: 'setting_set_aside', message: warning });
+    }
+    const host = this.watched.get('host')?.file.snapshot;
+    if (host !== undefined && host.revision > 1) {
+      const message = 'config/mortise.json has changed since the start; host settings are read once.';
+      found.push({ severity: 'info', code: 'restart_needed', message, fix: 'Restart to use the new values.' });
+    }
+    const { problem } = this.options.secrets;
+    if (problem !== null) {
+      const fix = problem.hint === undefined ? {} : { fix: problem.hint };
+      found.push({ severity: 'error', code: problem.code, message: problem.message, ...fix });
+    }
+    for (const other of this.others) found.push(...other.findings());
+    return found;
+  }
+}

@@ -1,0 +1,269 @@
+import { mkdir } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { writeAtomic } from '../files/index.js';
+import { type CompiledSchema, deepFreeze } from '../schema/index.js';
+import { type Alert, type ConfigStatus, type Disposable, type EffectiveValue, MortiseError } from '../sdk/index.js';
+import { type Computed, type ComputedConfig, compute } from './compute.js';
+import { effectiveValues } from './effective.js';
+import type { Environment } from './environment.js';
+import { keepSecrets } from './keep-secrets.js';
+import { isObject } from './path.js';
+import type { SchemaFacts } from './schema-facts.js';
+import { problemOf } from './sentence.js';
+import type { ConfigIssue, ConfigProblem, OwnedConfig, ReloadResult, Snapshot } from './types.js';
+import { type FileContent, WatchedFile } from './watched-file.js';
+
+type Config = Readonly<Record<string, unknown>>;
+
+export interface OwnedFileOptions {
+  readonly owner: string;
+  readonly path: string;
+  /** For messages. */
+  readonly fileName: string;
+  readonly facts: SchemaFacts;
+  readonly compiled: CompiledSchema<Record<string, unknown>>;
+  readonly environment: Environment;
+  readonly now: () => number;
+  secret(name: string): string | undefined;
+  raise(alert: Alert): void;
+  /** Clear secret values, as they become known. */
+  reveal(secrets: readonly string[]): void;
+}
+
+const maxRemembered = 200;
+
+/** One owner's configuration: the file, the variables over it, and the last state of both that was valid. */
+export class OwnedFile implements OwnedConfig {
+  readonly owner: string;
+  readonly file: string;
+  readonly watched: WatchedFile;
+  snapshot: Snapshot | undefined;
+  problem: ConfigProblem | null = null;
+  warnings: readonly string[] = [];
+  private readonly options: OwnedFileOptions;
+  private readonly listeners = new Set<(next: Snapshot, previous: Snapshot | undefined) => void>();
+  private readonly alerted = new Set<string>();
+  computed: ComputedConfig | undefined;
+  /** The file's last good object, as written; what a recomputation starts from. */
+  private good: { readonly value: Config; readonly sha256: string } | undefined;
+  /** What the file says now, valid or not; undefined while it cannot be read as an object. */
+  private last: { readonly value: Config | undefined; readonly sha256: string | null } | undefined;
+  private blocked: ConfigProblem | undefined;
+  private forget: () => void = () => {};
+  private queue: Promise<unknown> = Promise.resolve();
+
+  constructor(options: OwnedFileOptions) {
+    this.options = options;
+    this.owner = options.owner;
+    this.file = options.path;
+    this.watched = new WatchedFile(options.path, options.now);
+  }
+
+  /** Looks at the file. `recompute` takes the file's last good content again, because a secret has changed. */
+  async look(how: { readonly force?: boolean; readonly recompute?: boolean } = {}): Promise<ReloadResult> {
+    return this.serially(() => this.lookNow(how));
+  }
+
+  reload(): Promise<ReloadResult> {
+    return this.look({ force: true });
+  }
+
+  subscribe(run: (next: Snapshot, previous: Snapshot | undefined) => void): Disposable {
+    this.listeners.add(run);
+    return {
+      dispose: () => {
+        this.listeners.delete(run);
+      },
+    };
+  }
+
+  check(config: Config): readonly ConfigIssue[] {
+    const result = this.computeFrom(this.restored(config));
+    // What a variable says wrongly is not the file's fault: no other file could mend it.
+    return result.ok ? [] : result.issues.filter((issue) => issue.origin === this.options.fileName);
+  }
+
+  async write(config: Config): Promise<ReloadResult> {
+    return this.serially(async () => {
+      const next = this.restored(config);
+      const issues = this.check(config);
+      if (issues.length > 0) {
+        throw new MortiseError('invalid_config', problemOf(issues, null, this.options.now()).message, {
+          status: 422,
+          details: { errors: issues.map(({ path, message }) => ({ path, message })) },
+          hint: 'Nothing was changed. Correct the named places and send the whole configuration again.',
+        });
+      }
+      await mkdir(dirname(this.file), { recursive: true });
+      const holdsSecret = this.options.facts.properties.some((property) => property.secret);
+      await writeAtomic(this.file, `${JSON.stringify(next, null, 2)}\n`, holdsSecret ? 0o600 : 0o644);
+      return this.lookNow({ force: true });
+    });
+  }
+
+  effective(): readonly EffectiveValue[] {
+    const { computed } = this;
+    if (computed === undefined) return [];
+    const { owner, facts, fileName } = this.options;
+    return effectiveValues({ owner, facts, fileName, computed, file: this.good?.value });
+  }
+
+  status(): ConfigStatus | undefined {
+    const { snapshot, problem } = this;
+    if (snapshot === undefined) return undefined;
+    return {
+      path: this.file,
+      revision: snapshot.revision,
+      source: snapshot.source,
+      sha256: snapshot.sha256,
+      loadedAt: new Date(snapshot.loadedAt).toISOString(),
+      lastError:
+        problem === null
+          ? null
+          : { at: new Date(problem.at).toISOString(), message: problem.message, sha256: problem.sha256 },
+    };
+  }
+
+  /** Refuses the owner's configuration for a reason that no file can mend. */
+  block(problem: ConfigProblem): void {
+    this.blocked = problem;
+    this.snapshot = undefined;
+    this.problem = problem;
+  }
+
+  /** This file in the shape its schema promises; `forget` runs when the owner lets go of it. */
+  as<C extends object>(forget: () => void): OwnedConfig<C> {
+    this.forget = forget;
+    return this as OwnedConfig<object> as OwnedConfig<C>;
+  }
+
+  dispose(): void {
+    this.listeners.clear();
+    this.forget();
+  }
+
+  private serially<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.queue.then(work, work);
+    this.queue = result.catch(() => undefined);
+    return result;
+  }
+
+  private async lookNow(how: { readonly force?: boolean; readonly recompute?: boolean }): Promise<ReloadResult> {
+    if (this.blocked !== undefined) return { changed: false, revision: 0, problem: this.blocked };
+    const content = await this.watched.look(how.force === true);
+    const before = this.snapshot?.revision ?? 0;
+    if (content !== undefined) this.take(content);
+    else if (how.recompute === true && this.last !== undefined) this.takeObject(this.last.value, this.last.sha256);
+    const revision = this.snapshot?.revision ?? 0;
+    return { changed: revision !== before, revision, problem: this.problem };
+  }
+
+  private take(content: FileContent): void {
+    if (content.kind === 'absent') {
+      // A file that goes away later takes nothing with it: the last good state stays until there is another.
+      if (this.good === undefined || this.snapshot === undefined) this.takeObject(undefined, null);
+      return;
+    }
+    const value = content.kind === 'text' ? parseObject(content.text) : undefined;
+    if (value !== undefined) {
+      this.takeObject(value, content.sha256);
+      return;
+    }
+    this.last = undefined;
+    const reason = content.kind === 'text' ? 'is not a JSON object' : content.reason;
+    this.refuse([this.fileIssue(reason)], content.sha256);
+  }
+
+  private takeObject(value: Config | undefined, sha256: string | null): void {
+    this.last = { value, sha256 };
+    const result = this.computeFrom(value);
+    this.options.reveal(result.secrets);
+    if (!result.ok) {
+      this.refuse(result.issues, sha256);
+      return;
+    }
+    this.problem = null;
+    this.good = value === undefined || sha256 === null ? undefined : { value, sha256 };
+    this.adopt(result, value === undefined ? 'defaults' : 'file', sha256);
+  }
+
+  /** The old state stays. Without one, a lenient owner starts from its defaults; any other is blocked. */
+  private refuse(issues: readonly ConfigIssue[], sha256: string | null): void {
+    const { owner, facts, now } = this.options;
+    this.problem = problemOf(issues, sha256, now());
+    if (this.snapshot === undefined && facts.lenientFile) {
+      const defaults = this.computeFrom(undefined);
+      if (defaults.ok) this.adopt(defaults, 'defaults', null);
+    }
+    const identity = sha256 ?? this.problem.message;
+    if (this.alerted.has(identity)) return;
+    if (this.alerted.size >= maxRemembered) this.alerted.clear();
+    this.alerted.add(identity);
+    this.options.raise({
+      source: `settings:${owner}`,
+      severity: 'medium',
+      code: `${owner.replaceAll('-', '_')}_config_invalid`,
+      message: this.problem.message,
+      data: { file: this.options.fileName, sha256 },
+    });
+  }
+
+  private adopt(result: ComputedConfig, source: Snapshot['source'], sha256: string | null): void {
+    const previous = this.snapshot;
+    this.computed = result;
+    this.warnings = result.warnings;
+    if (previous !== undefined && isDeepStrictEqual(previous.config, result.config)) {
+      this.snapshot = Object.freeze({ ...previous, source, sha256 });
+      return;
+    }
+    const next: Snapshot = Object.freeze({
+      config: deepFreeze(result.config),
+      revision: (previous?.revision ?? 0) + 1,
+      source,
+      sha256,
+      loadedAt: this.options.now(),
+    });
+    this.snapshot = next;
+    for (const listener of [...this.listeners]) this.tell(listener, next, previous);
+  }
+
+  private tell(
+    listener: (next: Snapshot, previous: Snapshot | undefined) => void,
+    next: Snapshot,
+    previous: Snapshot | undefined,
+  ): void {
+    try {
+      listener(next, previous);
+    } catch (error) {
+      this.options.raise({
+        source: `settings:${this.owner}`,
+        severity: 'medium',
+        code: 'config_listener_failed',
+        message: `A listener of the configuration of ${this.owner} failed: ${error instanceof Error ? error.message : 'unknown error'}.`,
+      });
+    }
+  }
+
+  private computeFrom(value: Config | undefined): Computed {
+    const { facts, compiled, fileName, environment, secret } = this.options;
+    return compute({ facts, compiled, file: value, fileName, environment, secret });
+  }
+
+  private restored(config: Config): Record<string, unknown> {
+    return keepSecrets(this.options.facts, config, this.good?.value ?? {}, this.options.secret);
+  }
+
+  private fileIssue(message: string): ConfigIssue {
+    return { path: '', keyword: 'file', message, params: {}, origin: this.options.fileName, shown: undefined };
+  }
+}
+
+function parseObject(text: string): Config | undefined {
+  try {
+    const value: unknown = JSON.parse(text.startsWith('\uFEFF') ? text.slice(1) : text);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

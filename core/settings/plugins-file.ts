@@ -1,0 +1,258 @@
+import { mkdir, readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { writeAtomic } from '../files/index.js';
+import { type CompiledSchema, createSchemaCompiler, deepFreeze, loadSchema } from '../schema/index.js';
+import { canonicalKey, type Disposable, type Finding, MortiseError } from '../sdk/index.js';
+import { shownPath } from './environment.js';
+import type { DesiredState, PluginsFile, Settings } from './types.js';
+import { type FileContent, WatchedFile } from './watched-file.js';
+
+export interface PluginsFileOptions {
+  readonly file: string;
+  /** Holds the last good copy. */
+  readonly dataDir: string;
+  readonly settings: Settings;
+  readonly now?: () => number;
+}
+
+/** The file as its schema leaves it. */
+type Written = Pick<DesiredState, 'version' | 'plugins'> &
+  Partial<Omit<DesiredState, 'version' | 'plugins'>> & { readonly $schema?: string };
+
+type Read =
+  | { readonly ok: true; readonly state: DesiredState; readonly $schema: string | undefined }
+  | { readonly ok: false; readonly why: string };
+
+const empty: DesiredState = deepFreeze({ version: 1, revision: 0, plugins: {}, bindings: {}, renamed: {} });
+
+function sameKeyTwice(plugins: Readonly<Record<string, unknown>>): string | undefined {
+  const seen = new Set<string>();
+  for (const key of Object.keys(plugins)) {
+    if (seen.has(canonicalKey(key))) return key;
+    seen.add(canonicalKey(key));
+  }
+  return undefined;
+}
+
+function withoutRevision({ revision: _, ...rest }: DesiredState): object {
+  return rest;
+}
+
+/** Reads the file, or its last good copy, and keeps watching it with the settings' files. */
+export async function openPluginsFile(options: PluginsFileOptions): Promise<PluginsFile> {
+  const schema = await loadSchema(options.settings.host.projectDir, 'plugins');
+  const compiled = createSchemaCompiler().compile<Written>(schema, { name: 'plugins.schema.json', use: 'parse' });
+  const store = new StoredPlugins(options, compiled);
+  await store.open();
+  return store;
+}
+
+class StoredPlugins implements PluginsFile {
+  readonly file: string;
+  current: DesiredState = empty;
+  source: PluginsFile['source'] = 'empty';
+  problem: Finding | null = null;
+  private readonly compiled: CompiledSchema<Written>;
+  private readonly settings: Settings;
+  private readonly shown: string;
+  private readonly dataDir: string;
+  private readonly lastGood: string;
+  private readonly watched: WatchedFile;
+  private readonly listeners = new Set<(next: DesiredState, previous: DesiredState) => void>();
+  private watching: Disposable | undefined;
+  private queue: Promise<unknown> = Promise.resolve();
+  private $schema: string | undefined;
+  private refused: string | undefined;
+
+  constructor(options: PluginsFileOptions, compiled: CompiledSchema<Written>) {
+    this.file = options.file;
+    this.settings = options.settings;
+    this.compiled = compiled;
+    this.dataDir = options.dataDir;
+    this.lastGood = join(options.dataDir, 'plugins.last-good.json');
+    this.shown = shownPath(options.settings.host.projectDir, options.file);
+    this.watched = new WatchedFile(options.file, options.now ?? Date.now);
+  }
+
+  async open(): Promise<void> {
+    const content = await this.watched.look(true);
+    const read = content === undefined || content.kind === 'absent' ? undefined : this.read(content);
+    if (read?.ok) {
+      await this.adopt(read.state, read.$schema);
+    } else {
+      const copy = await this.readCopy();
+      if (copy !== undefined) {
+        this.current = copy;
+        this.source = 'last-good';
+      }
+      if (read !== undefined) this.report(read.why, content);
+      else if (copy !== undefined) this.report('does not exist', content);
+    }
+    this.watching = this.settings.also({
+      poll: () => this.serially(() => this.look(false)),
+      findings: () => (this.problem === null ? [] : [this.problem]),
+    });
+  }
+
+  subscribe(run: (next: DesiredState, previous: DesiredState) => void): Disposable {
+    this.listeners.add(run);
+    return { dispose: () => void this.listeners.delete(run) };
+  }
+
+  reload(): Promise<boolean> {
+    return this.serially(() => this.look(true));
+  }
+
+  write(
+    change: (current: DesiredState) => DesiredState,
+    options: { readonly revision?: number } = {},
+  ): Promise<DesiredState> {
+    return this.serially(async () => {
+      // What an editor has just saved is taken in first: a toggle must not undo it.
+      await this.look(true);
+      const { current } = this;
+      if (options.revision !== undefined && options.revision !== current.revision) {
+        throw new MortiseError(
+          'revision_conflict',
+          `The plugins are at revision ${current.revision}, not ${options.revision}: someone changed them meanwhile.`,
+          { status: 409, details: { revision: current.revision }, hint: 'Read the state again and repeat the change.' },
+        );
+      }
+      const wanted = change(current);
+      if (isDeepStrictEqual(withoutRevision(wanted), withoutRevision(current)) && this.problem === null) return current;
+      const next: DesiredState = { ...wanted, revision: current.revision + 1 };
+      const text = this.textOf(next);
+      const read = this.parse(text);
+      if (!read.ok) {
+        throw new MortiseError('invalid_plugins_file', `The change cannot be stored: ${read.why}.`, { status: 422 });
+      }
+      if (this.refused !== undefined) await this.keepRefused(this.refused);
+      await mkdir(dirname(this.file), { recursive: true });
+      await writeAtomic(this.file, text);
+      await this.watched.look(true);
+      await this.adopt(read.state, read.$schema);
+      return this.current;
+    });
+  }
+
+  dispose(): void {
+    void this.watching?.dispose();
+    this.listeners.clear();
+  }
+
+  private serially<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.queue.then(work, work);
+    this.queue = result.catch(() => undefined);
+    return result;
+  }
+
+  private async look(force: boolean): Promise<boolean> {
+    const content = await this.watched.look(force);
+    if (content === undefined) return false;
+    if (content.kind === 'absent') {
+      this.report('does not exist any more', content);
+      return false;
+    }
+    const read = this.read(content);
+    if (!read.ok) {
+      this.report(read.why, content);
+      return false;
+    }
+    const before = this.current;
+    const changed = !isDeepStrictEqual(withoutRevision(read.state), withoutRevision(before));
+    // An editor seldom counts the revision up; whoever holds the old one must still be told of the conflict.
+    const revision = changed
+      ? Math.max(read.state.revision, before.revision + 1)
+      : Math.max(read.state.revision, before.revision);
+    await this.adopt({ ...read.state, revision }, read.$schema);
+    return changed;
+  }
+
+  private read(content: Exclude<FileContent, { kind: 'absent' }>): Read {
+    return content.kind === 'text' ? this.parse(content.text) : { ok: false, why: content.reason };
+  }
+
+  private parse(text: string): Read {
+    let value: unknown;
+    try {
+      value = JSON.parse(text);
+    } catch {
+      return { ok: false, why: 'is not valid JSON' };
+    }
+    const result = this.compiled.parse(value);
+    if (!result.ok) {
+      const [first] = result.errors;
+      return { ok: false, why: `is not valid: ${first?.path === '' ? 'it' : first?.path} ${first?.message}` };
+    }
+    const twice = sameKeyTwice(result.value.plugins);
+    if (twice !== undefined) return { ok: false, why: `names the plugin ${twice} twice ("-" and "_" are the same)` };
+    const { $schema, revision = 0, bindings = {}, renamed = {}, plugins } = result.value;
+    return { ok: true, state: { version: 1, revision, plugins, bindings, renamed }, $schema };
+  }
+
+  private textOf(state: DesiredState): string {
+    const written = {
+      ...(this.$schema === undefined ? {} : { $schema: this.$schema }),
+      version: state.version,
+      revision: state.revision,
+      plugins: state.plugins,
+      ...(Object.keys(state.bindings).length === 0 ? {} : { bindings: state.bindings }),
+      ...(Object.keys(state.renamed).length === 0 ? {} : { renamed: state.renamed }),
+    };
+    return `${JSON.stringify(written, null, 2)}\n`;
+  }
+
+  private async adopt(state: DesiredState, $schema: string | undefined): Promise<void> {
+    const previous = this.current;
+    this.$schema = $schema;
+    this.current = deepFreeze(state);
+    this.source = 'file';
+    this.problem = null;
+    this.refused = undefined;
+    await this.keepCopy();
+    if (isDeepStrictEqual(state, previous)) return;
+    for (const listener of [...this.listeners]) listener(this.current, previous);
+  }
+
+  private async keepCopy(): Promise<void> {
+    const text = this.textOf(this.current);
+    const kept = await readFile(this.lastGood, 'utf8').catch(() => undefined);
+    if (kept === text) return;
+    await mkdir(this.dataDir, { recursive: true, mode: 0o700 });
+    await writeAtomic(this.lastGood, text, 0o600);
+  }
+
+  private async readCopy(): Promise<DesiredState | undefined> {
+    const text = await readFile(this.lastGood, 'utf8').catch(() => undefined);
+    const read = text === undefined ? undefined : this.parse(text);
+    return read?.ok ? deepFreeze(read.state) : undefined;
+  }
+
+  /** A broken file is somebody's work: it is set aside before a change replaces it. */
+  private async keepRefused(text: string): Promise<void> {
+    await mkdir(this.dataDir, { recursive: true, mode: 0o700 });
+    await writeAtomic(join(this.dataDir, 'plugins.refused.json'), text, 0o600);
+  }
+
+  private report(why: string, content: FileContent | undefined): void {
+    const kept =
+      this.source === 'empty' ? 'No plugin is enabled.' : 'The plugins stay as the last good copy of it says.';
+    const message = `${this.shown} ${why}. ${kept}`;
+    const sha256 = content === undefined || content.kind === 'absent' ? null : content.sha256;
+    this.refused = content?.kind === 'text' ? content.text : undefined;
+    this.problem = {
+      severity: 'error',
+      code: 'plugins_file_invalid',
+      message,
+      fix: `Correct ${this.shown}; it is read again by itself.`,
+    };
+    this.settings.raise({
+      source: 'settings:plugins.json',
+      severity: 'high',
+      code: 'plugins_file_invalid',
+      message,
+      data: { file: this.shown, sha256 },
+    });
+  }
+}

@@ -1,0 +1,78 @@
+import { isSchemaObject, type JsonSchema, resolveLocal } from '../schema/index.js';
+import { anyEntry, isAtOrBelow } from './path.js';
+
+/** A property of a configuration schema, wherever it is nested in objects and lists. */
+export interface PropertyFacts {
+  /** `*` stands for each entry of a list. */
+  readonly path: readonly string[];
+  readonly schema: JsonSchema;
+  /** Variables that set it; the first one that is set wins. */
+  readonly env: readonly string[];
+  readonly secret: boolean;
+  /** A bad value gives way to the default. */
+  readonly lenient: boolean;
+  /** An object whose members are described one by one. */
+  readonly branch: boolean;
+}
+
+/** What the host reads from a configuration schema beside its rules. */
+export interface SchemaFacts {
+  readonly schema: JsonSchema;
+  /** Parents before children. */
+  readonly properties: readonly PropertyFacts[];
+  /** A bad file gives way to the defaults. */
+  readonly lenientFile: boolean;
+  /** Variables that name another file. */
+  readonly fileEnv: readonly string[];
+  /** Variables that set the time between two looks at the file, milliseconds; 0 = never. */
+  readonly pollEnv: readonly string[];
+}
+
+function names(value: unknown): readonly string[] {
+  if (typeof value === 'string') return [value];
+  return Array.isArray(value) ? value.filter((name) => typeof name === 'string') : [];
+}
+
+function collect(schema: JsonSchema, root: JsonSchema, path: readonly string[], secret: boolean): PropertyFacts[] {
+  if (path.length > 16) return [];
+  if (isSchemaObject(schema.items)) {
+    const entry = resolveLocal(schema.items, root);
+    return collect(entry, root, [...path, anyEntry], secret || entry['x-secret'] === true);
+  }
+  if (!isSchemaObject(schema.properties)) return [];
+  const found: PropertyFacts[] = [];
+  for (const [name, raw] of Object.entries(schema.properties)) {
+    if (!isSchemaObject(raw)) continue;
+    const property = resolveLocal(raw, root);
+    const facts = {
+      path: [...path, name],
+      schema: property,
+      // A variable sets one value: it cannot mean each entry of a list.
+      env: path.includes(anyEntry) ? [] : names(property['x-env']),
+      secret: secret || property['x-secret'] === true,
+      lenient: property['x-on-invalid'] === 'default',
+      branch: isSchemaObject(property.properties),
+    };
+    found.push(facts, ...collect(property, root, facts.path, facts.secret));
+  }
+  return found;
+}
+
+export function readSchemaFacts(schema: JsonSchema): SchemaFacts {
+  const file: unknown = schema['x-file'];
+  const fileFacts = isSchemaObject(file) ? file : {};
+  return {
+    schema,
+    properties: collect(schema, schema, [], false).filter(({ path }) => path[0] !== '$schema'),
+    lenientFile: schema['x-on-invalid'] === 'default',
+    fileEnv: names(fileFacts.env),
+    pollEnv: names(fileFacts.pollEnv),
+  };
+}
+
+/** Whether the value at a path is a secret, or with `inside` whether it holds one. */
+export function isSecretPath(facts: SchemaFacts, path: readonly string[], inside = false): boolean {
+  return facts.properties.some(
+    (property) => property.secret && (isAtOrBelow(property.path, path) || (inside && isAtOrBelow(path, property.path))),
+  );
+}

@@ -1,0 +1,37 @@
+import { isSensitiveName, maskSecret } from '../sdk/index.js';
+import type { ConfigIssue, ConfigProblem } from './types.js';
+
+const longest = 60;
+
+/** A value for a message: shortened, and masked when it or its name says that it is a secret. */
+export function shownValue(value: unknown, path: readonly string[], secret: boolean): string | undefined {
+  if (value === undefined) return undefined;
+  const hidden = secret || isSensitiveName(path.at(-1) ?? '');
+  if (hidden) return typeof value === 'string' ? JSON.stringify(maskSecret(value)) : '***';
+  const text = JSON.stringify(value);
+  return text.length > longest ? `${text.slice(0, longest)}…` : text;
+}
+
+function isVariable(origin: string): boolean {
+  return /^[A-Z][A-Z0-9_]*$/.test(origin);
+}
+
+/** One sentence: the variable, or the file and the place in it; the value; what is allowed. */
+export function issueSentence(issue: ConfigIssue): string {
+  const inVariable = isVariable(issue.origin);
+  const place = inVariable ? issue.origin : `${issue.origin}: ${issue.path === '' ? 'the file' : issue.path}`;
+  if (!issue.message.startsWith('must ') || issue.shown === undefined) return `${place} ${issue.message}.`;
+  return `${place} is ${issue.shown}: it ${issue.message}.`;
+}
+
+/** The first issue, and how many more there are. */
+export function problemSentence(issues: readonly ConfigIssue[]): string {
+  const [first] = issues;
+  if (first === undefined) return 'The configuration is not valid.';
+  const more = issues.length - 1;
+  return more === 0 ? issueSentence(first) : `${issueSentence(first)} ${more} more ${more === 1 ? 'fault' : 'faults'}.`;
+}
+
+export function problemOf(issues: readonly ConfigIssue[], sha256: string | null, at: number): ConfigProblem {
+  return { code: 'invalid_config', message: problemSentence(issues), issues, sha256, at };
+}
