@@ -1,5 +1,7 @@
-/** What tests of plugins may import: real databases, and the platform around them. */
+/** What plugin tests import: the real platform and real databases, with fakes only at the outermost edges. */
 export { assertTestDatabase } from './assert-test-database.js';
+export * from './create-test-host.js';
 export { eachDatabase, type TestEngine } from './databases.js';
+export { type ServerProcess, type ServerProcessOptions, startServer } from './server-process.js';
 export { silentLog } from './silent-log.js';
 export { createTestDatabase, ownPostgres, type TestDatabase, temporaryPath, testDialects } from './test-database.js';

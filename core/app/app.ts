@@ -1,0 +1,213 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { openDatabase } from '../database/index.js';
+import { Composition } from '../di/composition.js';
+import { createLazyFetch } from '../di/lazy-fetch.js';
+import { parts } from '../di/parts.js';
+import { openPluginScope } from '../di/plugin-scope.js';
+import { createHttpServer, type HttpServer, mcpMaxBytes } from '../http/index.js';
+import { BootJournal } from '../kernel/boot-journal.js';
+import type { CatalogueEntry } from '../kernel/catalogue.js';
+import { createControl } from '../kernel/control.js';
+import { Kernel } from '../kernel/kernel.js';
+import { guardProcess } from '../kernel/process-guard.js';
+import { watchRawResources } from '../kernel/raw-resources.js';
+import { startWatchdog } from '../kernel/watchdog.js';
+import { createScheduler } from '../schedule/index.js';
+import { loadSchema } from '../schema/index.js';
+import type { Disposable } from '../sdk/context.js';
+import type { PluginControl } from '../sdk/host/plugin-control.js';
+import { openPluginsFile, openSettings } from '../settings/index.js';
+import type { Settings } from '../settings/types.js';
+import { createLogSink, createMetrics, createTracing } from '../telemetry/index.js';
+import type { HostLogger, MetricsRegistry } from '../telemetry/types.js';
+import { kernelPorts } from './kernel-ports.js';
+import { linkDroppedInPlugins } from './link-dropped-in-plugins.js';
+import { mountRoutes } from './mount-routes.js';
+import { watchFolder } from './watch-folder.js';
+
+export interface AppOptions {
+  readonly projectDir: string;
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  readonly cwd?: string;
+  /** Plugins that do not come from folders. */
+  readonly extraEntries?: readonly CatalogueEntry[];
+  /** Only required plugins. */
+  readonly safeMode?: boolean;
+  /** The process belongs to the app: uncaught errors, process.exit and endless loops are guarded. */
+  readonly ownsProcess?: boolean;
+  /** Where log lines go instead. */
+  readonly logTo?: { write(line: string): void };
+  /** Called for an uncaught error that belongs to no plugin. */
+  readonly onHostFault?: (error: unknown) => void;
+}
+
+/** A composed process: opened, not yet booted. */
+export interface App {
+  readonly settings: Settings;
+  readonly log: HostLogger;
+  readonly kernel: Kernel;
+  readonly control: PluginControl;
+  readonly http: HttpServer;
+  readonly metrics: MetricsRegistry;
+  /** Starts the plugins; resolves when all have settled. */
+  boot(): Promise<void>;
+  /** Opens the port. @throws MortiseError */
+  listen(): Promise<{ readonly origin: string }>;
+  /** Answers no new requests, lets what runs finish until `deadline` (epoch milliseconds), and gives everything back. */
+  stop(deadline: number): Promise<'clean' | 'degraded'>;
+}
+
+/** Opens settings, database and port owners in order, and composes them with the kernel. @throws MortiseError */
+export async function openApp(options: AppOptions): Promise<App> {
+  const opened = await openSettings({
+    projectDir: options.projectDir,
+    ...(options.env ? { env: options.env } : {}),
+    ...(options.cwd ? { cwd: options.cwd } : {}),
+  });
+  if (!opened.ok) throw new AggregateError(opened.errors, opened.errors.map((error) => error.message).join('\n'));
+  const { settings } = opened;
+  const { host } = settings;
+  const sink = createLogSink({ level: host.log.level, destination: options.logTo ?? host.log.destination });
+  for (const secret of settings.secrets()) sink.hide(secret);
+  settings.onSecret((secret) => sink.hide(secret));
+  for (const warning of settings.warnings) sink.log.warn(warning);
+  await mkdir(host.dataDir, { recursive: true, mode: 0o700 });
+
+  const metrics = createMetrics();
+  const tracing = createTracing();
+  const scheduler = createScheduler({ onError: (error) => sink.log.error({ error: String(error) }, 'a timer failed') });
+  const database = await openDatabase(host.database, sink.log);
+  const pluginsFile = await openPluginsFile({ file: host.pluginsFile, dataDir: host.dataDir, settings });
+  const journal = BootJournal.open(join(host.dataDir, 'boot.json'));
+  const composition = new Composition();
+  const kernel = new Kernel(
+    kernelPorts({
+      settings,
+      manifestSchema: await loadSchema(options.projectDir, 'plugin'),
+      projectDir: options.projectDir,
+      extraEntries: options.extraEntries ?? [],
+      safeMode: options.safeMode === true || journal.crashLoop,
+      journal,
+      metrics: metrics.host,
+      log: sink.log,
+      scheduler,
+      pluginsFile,
+      openScope: (entry) => openPluginScope(composition, entry),
+    }),
+  );
+  const control = createControl({ kernel, effective: (owner) => settings.effective(owner) });
+  const http = createHttpServer(host.http, {
+    log: sink.log,
+    metrics: metrics.host,
+    tracing,
+    emitRefusal: (refusal) => kernel.events.emit('refusal', refusal),
+    sseKeepAliveSeconds: numberOf(settings.variable('MORTISE_SSE_KEEPALIVE_SECONDS'), 15),
+    mcpMaxBytes: mcpMaxBytes(numberOf(settings.variable('MORTISE_EVIDENCE_MAX_SIZE_BYTES'), 1_048_576)),
+  });
+  const outward = createLazyFetch({ allowPrivate: host.allowPrivateUrls });
+  composition
+    .value(parts.settings, settings)
+    .value(parts.log, sink)
+    .value(parts.metrics, metrics)
+    .value(parts.tracing, tracing)
+    .value(parts.scheduler, scheduler)
+    .value(parts.database, database)
+    .value(parts.http, http)
+    .value(parts.fetch, outward)
+    .value(parts.pluginsFile, pluginsFile)
+    .value(parts.kernel, kernel)
+    .factory(parts.control, () => control)
+    .seal();
+
+  metrics.host.observePluginState(() =>
+    kernel.records().map(({ key, state }) => ({ labels: { key, state }, value: 1 })),
+  );
+  metrics.host.observePointInflight(() =>
+    kernel.registry
+      .everything()
+      .map(({ point, key, plugin, stats }) => ({ labels: { point, key, plugin }, value: stats.inFlight })),
+  );
+  metrics.host.observeDatabasePool(() => {
+    const { used, free, pending } = database.pool();
+    return Object.entries({ used, free, waiting: pending }).map(([state, value]) => ({ labels: { state }, value }));
+  });
+  kernel.events.on('alert', (alert) => {
+    metrics.host.alerts.add(1, {
+      source: alert.source.split(':')[0] ?? alert.source,
+      severity: alert.severity,
+      code: alert.code,
+    });
+    sink.log.warn({ source: alert.source, severity: alert.severity, code: alert.code }, `alert: ${alert.message}`);
+  });
+  settings.onAlert((alert) => kernel.events.emit('alert', alert));
+
+  const held: Disposable[] = [];
+  if (options.ownsProcess) {
+    watchRawResources();
+    held.push({
+      dispose: guardProcess({
+        log: sink.log,
+        folders: () => kernel.folders(),
+        fault: (plugin, code, error) => kernel.fault(plugin, code, error),
+        onHostFault: (error) => options.onHostFault?.(error),
+      }),
+    });
+  }
+
+  return {
+    settings,
+    log: sink.log,
+    kernel,
+    control,
+    http,
+    metrics,
+    boot: async () => {
+      await linkDroppedInPlugins(host.pluginsDir, options.projectDir);
+      held.push(mountRoutes(kernel, http));
+      if (options.ownsProcess) held.push(watchProcess(settings, kernel));
+      await kernel.boot();
+      journal.complete();
+      held.push(
+        watchFolder(host.pluginsDir, () => void kernel.serial(() => kernel.reconcile()).catch(() => undefined)),
+      );
+      settings.watch();
+    },
+    listen: () => http.listen(),
+    stop: async (deadline) => {
+      kernel.events.emit('shutdown', { deadline });
+      const outcome = await http.drain(deadline);
+      await kernel.shutdown(deadline);
+      for (const item of held.reverse()) await item.dispose();
+      await http.close();
+      await outward.close();
+      await scheduler.dispose();
+      await pluginsFile.dispose();
+      await settings.dispose();
+      await database.close();
+      metrics.dispose();
+      sink.flush();
+      return outcome;
+    },
+  };
+}
+
+/** Ends an endless loop in a plugin; 0 seconds turns it off. */
+function watchProcess(settings: Settings, kernel: Kernel): Disposable {
+  const seconds = numberOf(settings.variable('MORTISE_WATCHDOG_SECONDS'), 10);
+  if (seconds <= 0) return { dispose: () => undefined };
+  const watchdog = startWatchdog({
+    seconds,
+    journalFile: join(settings.host.dataDir, 'boot.json'),
+    folders: () => kernel.folders(),
+  });
+  kernel.events.on('plugin-state', ({ to }) => {
+    if (to === 'checking') watchdog.refresh();
+  });
+  return watchdog;
+}
+
+function numberOf(text: string | undefined, otherwise: number): number {
+  const value = Number(text);
+  return text === undefined || !Number.isFinite(value) || value < 0 ? otherwise : value;
+}

@@ -1,0 +1,70 @@
+import { join } from 'node:path';
+import { hostServices } from '../di/plugin-scope.js';
+import type { BootJournal } from '../kernel/boot-journal.js';
+import type { CatalogueEntry } from '../kernel/catalogue.js';
+import type { KernelPorts } from '../kernel/ports.js';
+import { createSchemaCompiler } from '../schema/index.js';
+import type { CompiledSchema, JsonSchema } from '../schema/types.js';
+import type { PluginsFile, Settings } from '../settings/types.js';
+import type { HostLogger, HostMetrics } from '../telemetry/types.js';
+
+export interface KernelPortParts {
+  readonly settings: Settings;
+  /** `schemas/plugin.schema.json`. */
+  readonly manifestSchema: JsonSchema;
+  readonly projectDir: string;
+  readonly extraEntries: readonly CatalogueEntry[];
+  readonly safeMode: boolean;
+  readonly journal: Pick<BootJournal, 'suspect' | 'acquit' | 'note'>;
+  readonly metrics: HostMetrics;
+  readonly log: HostLogger;
+  readonly scheduler: KernelPorts['scheduler'] & KernelPorts['clock'];
+  readonly pluginsFile: PluginsFile;
+  readonly openScope: KernelPorts['openScope'];
+}
+
+/** The rooms beside the kernel, as the kernel wants to see them. */
+export function kernelPorts(from: KernelPortParts): KernelPorts {
+  const { settings, metrics, journal, pluginsFile } = from;
+  const { host } = settings;
+  const compiler = createSchemaCompiler();
+  const compiled = new WeakMap<object, CompiledSchema<unknown>>();
+  return {
+    log: from.log,
+    clock: from.scheduler,
+    scheduler: from.scheduler,
+    compile: <T>(schema: Readonly<Record<string, unknown>>, name: string) => {
+      const known = compiled.get(schema) ?? compiler.compile(schema, { name });
+      compiled.set(schema, known);
+      return known as CompiledSchema<T>;
+    },
+    manifestSchema: from.manifestSchema,
+    folders: [
+      { path: host.shippedPluginsDir, source: 'first-party', codePath: join(from.projectDir, 'dist', 'plugins') },
+      { path: host.pluginsDir, source: 'local' },
+      { path: join(host.pluginsDir, 'node_modules'), source: 'npm' },
+    ],
+    extraEntries: from.extraEntries,
+    desired: pluginsFile,
+    config: (key, schema) => settings.own(key, schema),
+    openScope: from.openScope,
+    hostServices,
+    metrics: {
+      call: (point, key, plugin) => {
+        const done = metrics.pointCalls.bind({ point, key, plugin, outcome: 'ok' });
+        const failed = metrics.pointCalls.bind({ point, key, plugin, outcome: 'error' });
+        const duration = metrics.pointDuration.bind({ point, key, plugin });
+        return (milliseconds, wrong) => {
+          (wrong ? failed : done).add();
+          duration.record(milliseconds / 1_000);
+        };
+      },
+    },
+    versions: { mortise: host.version, node: process.versions.node },
+    safeMode: from.safeMode,
+    suspect: (key) => journal.suspect(key),
+    acquit: (key) => journal.acquit(key),
+    note: (key, step) => journal.note(key, step),
+    findings: () => [...settings.findings(), ...(pluginsFile.problem ? [pluginsFile.problem] : [])],
+  };
+}

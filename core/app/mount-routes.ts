@@ -1,0 +1,45 @@
+import type { HttpServer, MountedRoute } from '../http/index.js';
+import type { Kernel } from '../kernel/kernel.js';
+import type { PluginRecord } from '../kernel/plugin-record.js';
+import type { Disposable } from '../sdk/context.js';
+
+/**
+ * Keeps the route table equal to what the plugins' manifests declare. Routes of disabled plugins stay in it, so that
+ * their answer can say why they are not there.
+ */
+export function mountRoutes(kernel: Kernel, http: HttpServer): Disposable {
+  let planned = false;
+  const mount = (): void => {
+    planned = false;
+    const records = kernel.records();
+    const rank = (record: PluginRecord): number =>
+      record.state === 'active' ? 0 : kernel.isEnabled(record.key) ? 1 : 2;
+    http.mount([...records].sort((a, b) => rank(a) - rank(b)).flatMap((record) => routesOf(kernel, record)));
+  };
+  // Many plugins change state in one turn of the event loop: one new table is enough.
+  const plan = (): void => {
+    if (planned) return;
+    planned = true;
+    queueMicrotask(mount);
+  };
+  const undo = [kernel.events.on('plugin-state', plan), kernel.registry.onChange('route', plan)];
+  plan();
+  return {
+    dispose: () => {
+      for (const step of undo) step();
+    },
+  };
+}
+
+function routesOf(kernel: Kernel, record: PluginRecord): readonly MountedRoute[] {
+  const manifest = (record.run?.entry ?? record.entry).manifest;
+  const active = record.state === 'active';
+  return (manifest?.permissions?.routes ?? []).map((declaration) => ({
+    plugin: record.key,
+    declaration,
+    enabled: kernel.isEnabled(record.key),
+    ...(active && kernel.registry.find('route', declaration.name)
+      ? { invoke: { call: (run, options) => kernel.points.call('route', declaration.name, run, options) } }
+      : {}),
+  }));
+}

@@ -1,0 +1,131 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export interface ServerProcessOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  /** `engine.env` of `eachDatabase`; SQLite in the data directory when absent. */
+  readonly database?: Readonly<Record<string, string>>;
+  /** A `plugins.json`; the shipped one when absent. */
+  readonly plugins?: object;
+  /** `config/<plugin>.json` by plugin key. */
+  readonly config?: Readonly<Record<string, object>>;
+  /** Use this folder and keep it: to start again on what a first process left. */
+  readonly folder?: string;
+  /** Under the supervising launcher, which starts a crashed server once more. Default false. */
+  readonly supervised?: boolean;
+  /** How long it may take until it listens, milliseconds. */
+  readonly limitMs?: number;
+}
+
+/** A server in a process of its own: what crashes, signals and restarts are tested with. */
+export interface ServerProcess {
+  readonly origin: string;
+  readonly folder: string;
+  readonly pluginsDir: string;
+  readonly child: ChildProcess;
+  /** All that it printed so far. */
+  output(): string;
+  fetch(path: string, init?: RequestInit): Promise<Response>;
+  post(path: string, body: unknown, headers?: Readonly<Record<string, string>>): Promise<Response>;
+  /** Sends a signal and waits for the end. @returns the exit code, or the name of the signal that ended it. */
+  end(signal?: NodeJS.Signals): Promise<number | string>;
+  /** Ends it if it still runs, and removes its folder unless it was given. */
+  dispose(): Promise<void>;
+}
+
+const projectDir = resolve(dirname(fileURLToPath(import.meta.url)), '..', '..', '..', '..');
+
+/** Starts the product as its launcher does, with folders of its own and a free port. */
+export async function startServer(options: ServerProcessOptions = {}): Promise<ServerProcess> {
+  const folder = options.folder ?? (await mkdtemp(join(tmpdir(), 'mortise-server-')));
+  const configDir = join(folder, 'config');
+  const pluginsDir = join(folder, 'plugins');
+  await mkdir(configDir, { recursive: true });
+  await mkdir(pluginsDir, { recursive: true });
+  const pluginsFile = options.plugins ? join(folder, 'plugins.json') : join(projectDir, 'plugins.json');
+  if (options.plugins) await writeFile(pluginsFile, JSON.stringify(options.plugins));
+  for (const [key, config] of Object.entries(options.config ?? {}))
+    await writeFile(join(configDir, `${key}.json`), JSON.stringify(config));
+  const entry = options.supervised
+    ? [join(projectDir, 'scripts', 'start.mjs')]
+    : [
+        '--experimental-strip-types',
+        '--disable-warning=ExperimentalWarning',
+        join(projectDir, 'dist', 'core', 'main.js'),
+      ];
+  const child = spawn(process.execPath, entry, {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: {
+      PATH: process.env.PATH,
+      HOME: process.env.HOME,
+      MORTISE_DATA_DIR: join(folder, 'data'),
+      MORTISE_CONFIG_DIR: configDir,
+      MORTISE_PLUGINS_DIR: pluginsDir,
+      MORTISE_PLUGINS_FILE: pluginsFile,
+      MORTISE_WORKSPACE_DIR: folder,
+      MORTISE_PORT: '0',
+      ...options.database,
+      ...options.env,
+    },
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream?.setEncoding('utf8').on('data', (text: string) => (output += text));
+  const ended = new Promise<number | string>((done) =>
+    child.once('exit', (code, signal) => done(code ?? signal ?? 'unknown')),
+  );
+  const origin = await listening(() => output, ended, options.limitMs ?? 20_000).catch(async (error: unknown) => {
+    child.kill('SIGKILL');
+    if (!options.folder) await rm(folder, { recursive: true, force: true });
+    throw error;
+  });
+  const end = async (signal: NodeJS.Signals = 'SIGTERM'): Promise<number | string> => {
+    if (child.exitCode === null && child.signalCode === null) child.kill(signal);
+    return ended;
+  };
+  return {
+    // A restarted server listens somewhere else.
+    get origin() {
+      return lastOrigin(output) ?? origin;
+    },
+    folder,
+    pluginsDir,
+    child,
+    output: () => output,
+    fetch: (path, init) => fetch(`${lastOrigin(output) ?? origin}${path}`, init),
+    post: (path, body, headers) =>
+      fetch(`${lastOrigin(output) ?? origin}${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body: JSON.stringify(body),
+      }),
+    end,
+    dispose: async () => {
+      await end('SIGKILL');
+      if (!options.folder) await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function lastOrigin(output: string): string | undefined {
+  return [...output.matchAll(/listens on (http:\/\/[^\s"]+)/g)].at(-1)?.[1];
+}
+
+async function listening(output: () => string, ended: Promise<number | string>, limitMs: number): Promise<string> {
+  const end = Date.now() + limitMs;
+  let over: number | string | undefined;
+  void ended.then((how) => {
+    over = how;
+  });
+  for (;;) {
+    const origin = lastOrigin(output());
+    if (origin) return origin;
+    if (over !== undefined) throw new Error(`The server ended with ${over} before it listened:\n${output()}`);
+    if (Date.now() > end) throw new Error(`The server did not listen within ${limitMs} ms:\n${output()}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}

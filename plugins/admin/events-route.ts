@@ -1,0 +1,55 @@
+import type { HostEvents, Route, StartHost } from 'mortise/sdk';
+
+const shown = ['plugin-state', 'alert', 'audit'] as const satisfies readonly (keyof HostEvents)[];
+
+/** Events kept for a reader that is slower than they come; then the oldest go. */
+const kept = 1_000;
+
+/** State changes, alerts and audit rows as they happen, as server-sent events. */
+export function eventsRoute(host: StartHost): Route {
+  return {
+    handle: (_request, ctx) => ({ sse: true, stream: follow(host, ctx.signal) }),
+  };
+}
+
+async function* follow(host: StartHost, gone: AbortSignal): AsyncGenerator<string> {
+  const waiting: string[] = [];
+  let lost = 0;
+  let wake: () => void = () => undefined;
+  const push = (type: string, data: unknown): void => {
+    if (waiting.length >= kept) {
+      waiting.shift();
+      lost += 1;
+    }
+    waiting.push(`event: ${type}\ndata: ${JSON.stringify(data)}\n\n`);
+    wake();
+  };
+  const onGone = (): void => wake();
+  const listeners = [
+    ...shown.map((type) => host.on(type, (event) => push(type, event))),
+    host.on('shutdown', () => push('shutdown', {})),
+  ];
+  gone.addEventListener('abort', onGone, { once: true });
+  try {
+    yield ': open\n\n';
+    while (!gone.aborted) {
+      if (lost > 0) {
+        yield `event: lost\ndata: ${JSON.stringify({ count: lost })}\n\n`;
+        lost = 0;
+      }
+      const next = waiting.shift();
+      if (next !== undefined) {
+        yield next;
+        if (next.startsWith('event: shutdown')) return;
+        continue;
+      }
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+        if (waiting.length > 0 || gone.aborted) resolve();
+      });
+    }
+  } finally {
+    gone.removeEventListener('abort', onGone);
+    for (const listener of listeners) await listener.dispose();
+  }
+}

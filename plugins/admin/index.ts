@@ -1,0 +1,40 @@
+import type { PluginDefinition } from 'mortise/sdk';
+import { auditChanges } from './audit-changes.js';
+import { configRoute } from './config-route.js';
+import { eventsRoute } from './events-route.js';
+import { healthzRoute, readyRoute, versionRoute } from './health-routes.js';
+import { metricsRoute } from './metrics-route.js';
+import { configureRoute, toggleRoute } from './plugin-changes.js';
+import { doctorRoute, inspectRoute, listRoute, planRoute, treeRoute } from './plugin-reads.js';
+
+export default function admin(): PluginDefinition {
+  return {
+    key: 'admin',
+    register() {},
+    start(host) {
+      const plugins = host.use('plugins');
+      const settings = host.use('settings');
+      const database = host.use('database');
+      const audit = auditChanges(host.watch('audit'), host.log);
+
+      host.contribute('route', 'version', versionRoute(settings));
+      host.contribute('route', 'healthz', healthzRoute());
+      host.contribute('route', 'ready', readyRoute(plugins, database));
+      host.contribute('route', 'metrics', metricsRoute(host.use('metrics')));
+
+      host.contribute('route', 'plugin-list', listRoute(plugins));
+      host.contribute('route', 'plugin-inspect', inspectRoute(plugins));
+      host.contribute('route', 'plugin-plan', planRoute(plugins));
+      host.contribute('route', 'plugin-doctor', doctorRoute(plugins));
+      host.contribute('route', 'plugin-tree', treeRoute(plugins));
+
+      for (const action of ['enable', 'disable', 'restart', 'release'] as const) {
+        host.contribute('route', `plugin-${action}`, toggleRoute(action, plugins, audit));
+      }
+      host.contribute('route', 'plugin-config', configureRoute(plugins, audit));
+
+      host.contribute('route', 'config', configRoute(settings));
+      host.contribute('route', 'events', eventsRoute(host));
+    },
+  };
+}

@@ -1,0 +1,45 @@
+import { MortiseError, type PluginChange, type PluginControl, type Route } from 'mortise/sdk';
+
+export function listRoute(plugins: PluginControl): Route {
+  return { handle: () => ({ body: { revision: plugins.revision(), plugins: plugins.list() } }) };
+}
+
+export function inspectRoute(plugins: PluginControl): Route {
+  return { handle: async ({ params }) => ({ body: await plugins.inspect(params.key ?? '') }) };
+}
+
+/** What changes would start, stop, drain and open; changes nothing. */
+export function planRoute(plugins: PluginControl): Route {
+  return { handle: ({ body }) => ({ body: plugins.plan(changesOf(body)) }) };
+}
+
+export function doctorRoute(plugins: PluginControl): Route {
+  return { handle: async ({ query }) => ({ body: { findings: await plugins.doctor(query.get('key') ?? undefined) } }) };
+}
+
+export function treeRoute(plugins: PluginControl): Route {
+  return { handle: () => ({ body: { tree: plugins.tree() } }) };
+}
+
+function changesOf(body: unknown): readonly PluginChange[] {
+  const changes = (body as { changes?: unknown } | undefined)?.changes;
+  if (!Array.isArray(changes)) throw invalid('/changes', 'must be a list of {key, enabled?, config?, bind?, order?}');
+  changes.forEach((change: unknown, index) => {
+    const given = (typeof change === 'object' && change !== null ? change : {}) as Record<string, unknown>;
+    const at = `/changes/${index}`;
+    if (typeof given.key !== 'string') throw invalid(`${at}/key`, 'must be the key of a plugin');
+    if (given.enabled !== undefined && typeof given.enabled !== 'boolean')
+      throw invalid(`${at}/enabled`, 'must be true or false');
+    if (given.config !== undefined && (typeof given.config !== 'object' || given.config === null))
+      throw invalid(`${at}/config`, 'must be an object');
+    if (given.bind !== undefined && typeof given.bind !== 'string')
+      throw invalid(`${at}/bind`, 'must be a contested key such as tool:echo');
+    if (given.order !== undefined && !Number.isInteger(given.order))
+      throw invalid(`${at}/order`, 'must be a whole number');
+  });
+  return changes as readonly PluginChange[];
+}
+
+function invalid(path: string, rule: string): MortiseError {
+  return new MortiseError('invalid_request', `${path} ${rule}.`, { status: 400, details: { path } });
+}
