@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync, statSync, utimesSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { load, type Progress } from './modules.js';
@@ -126,20 +126,36 @@ describe('the build of the launcher', () => {
 });
 
 describe('what the launcher remembers of a source', () => {
+  let project: Project;
+  const path = 'core/main.ts';
+  beforeEach(() => {
+    project = createProject({ linked: false });
+  });
+  afterEach(() => project.remove());
+
   it('is not trusted while the file could change within the same tick of the clock', async () => {
     const { compareSources } = await load('sources.mjs');
-    const project = createProject({ linked: false });
-    try {
-      const changed = statSync(join(project.root, 'core/main.ts')).ctimeMs;
-      const fresh = compareSources(project.root, ['core/main.ts'], {}, changed + 1_000);
-      expect(fresh.entries['core/main.ts']?.slice(1, 3)).to.deep.equal([0, 0]);
-      const settled = compareSources(project.root, ['core/main.ts'], fresh.entries, changed + 3_000);
-      expect(settled).to.include({ changed: false, touched: true });
-      expect(settled.entries['core/main.ts']?.[2]).to.equal(changed);
-      const again = compareSources(project.root, ['core/main.ts'], settled.entries, changed + 4_000);
-      expect(again).to.include({ changed: false, touched: false });
-    } finally {
-      project.remove();
-    }
+    const changed = statSync(join(project.root, path)).ctimeMs;
+    const fresh = compareSources(project.root, [path], {}, changed + 1_000);
+    expect(fresh.entries[path]?.slice(1, 3)).to.deep.equal([0, 0]);
+    const settled = compareSources(project.root, [path], fresh.entries, changed + 3_000);
+    expect(settled).to.include({ changed: false, touched: true });
+    expect(settled.entries[path]?.[2]).to.equal(changed);
+    const again = compareSources(project.root, [path], settled.entries, changed + 4_000);
+    expect(again).to.include({ changed: false, touched: false });
+  });
+
+  it('does not hide a change that keeps size and time of an old file', async () => {
+    const { compareSources } = await load('sources.mjs');
+    const file = join(project.root, path);
+    const { entries } = compareSources(project.root, [path], {}, Date.now() + 60_000);
+    const { mtime } = statSync(file);
+    writeFileSync(file, readFileSync(file, 'utf8').replace('supervised', 'SUPERVISED'));
+    utimesSync(file, mtime, mtime);
+    const [size, , changed, hash] = entries[path] ?? [0, 0, 0, ''];
+    expect(statSync(file).size).to.equal(size);
+    // The time as it is now: putting it back rounds it.
+    const withSameTime = { [path]: [size, statSync(file).mtimeMs, changed, hash] as const };
+    expect(compareSources(project.root, [path], withSameTime, Date.now() + 60_000).changed).to.equal(true);
   });
 });

@@ -19,7 +19,8 @@ describe('the lock of the set-up', () => {
   /** Runs a program that holds the lock around some statements. */
   function hold(statements: string, { before = '' }: { readonly before?: string } = {}): Running {
     const program = `
-      import { appendFileSync, writeFileSync } from 'node:fs';
+      import fs, { writeFileSync } from 'node:fs';
+      import { syncBuiltinESMExports } from 'node:module';
       import { hostname } from 'node:os';
       import { acquireLock } from ${JSON.stringify(launcherModule('lock.mjs'))};
       ${before}
@@ -92,20 +93,54 @@ describe('the lock of the set-up', () => {
     expect(next.lines('waiting')).to.deep.equal([]);
   });
 
-  it('never lets two in, also when many find a dead holder at once', async () => {
+  it('is left to a waiter that was quicker to take it over', async () => {
     await leaveDead();
+    // Between finding the holder dead and removing its lock, another waiter has removed it and placed its own.
+    const living = JSON.stringify({ id: 'quicker', pid: process.pid, host: hostname() });
+    const slow = hold('lock.release();', {
+      before: `
+        const { mkdirSync, rmSync } = fs;
+        fs.mkdirSync = (path, ...rest) => {
+          if (path.includes('.remove-')) {
+            fs.mkdirSync = mkdirSync;
+            syncBuiltinESMExports();
+            rmSync(${JSON.stringify(owner())});
+            writeFileSync(${JSON.stringify(owner())}, ${JSON.stringify(living)});
+          }
+          return mkdirSync(path, ...rest);
+        };
+        syncBuiltinESMExports();`,
+    });
+    await slow.line('waiting');
+    expect(readFileSync(owner(), 'utf8')).to.equal(living);
+    rmSync(lock, { recursive: true });
+    await slow.line('holding');
+    await slow.ended;
+  });
+
+  it('never lets two in, though every holder dies and many find it dead at once', async () => {
+    await leaveDead();
+    const dead = JSON.parse(readFileSync(owner(), 'utf8')) as { readonly pid: number };
     const journal = join(folder, 'journal');
-    const crowd = Array.from({ length: 8 }, (_, index) =>
-      hold(`
-        for (const word of ['in', 'out']) {
-          appendFileSync(${JSON.stringify(journal)}, word + ' ${index}\\n');
-          await new Promise((resolve) => setTimeout(resolve, 5));
-        }
-        lock.release();`),
+    const [people, rounds] = [6, 15];
+    // A holder "dies" by leaving its lock with the number of a process that is gone, and comes back as another waiter.
+    const program = (name: number) => `
+      import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
+      import { acquireLock } from ${JSON.stringify(launcherModule('lock.mjs'))};
+      for (let round = 0; round < ${rounds}; round++) {
+        await acquireLock(${JSON.stringify(lock)});
+        appendFileSync(${JSON.stringify(journal)}, 'in ${name}\\n');
+        await new Promise((resolve) => setImmediate(resolve));
+        appendFileSync(${JSON.stringify(journal)}, 'out ${name}\\n');
+        const mine = JSON.parse(readFileSync(${JSON.stringify(owner())}, 'utf8'));
+        writeFileSync(${JSON.stringify(owner())}, JSON.stringify({ ...mine, pid: ${dead.pid} }));
+      }`;
+    const crowd = Array.from({ length: people }, (_, name) =>
+      run(process.execPath, ['--input-type=module', '-e', program(name)], { cwd: folder }),
     );
     for (const one of crowd) expect((await one.ended).code, one.errors()).to.equal(0);
     const words = readFileSync(journal, 'utf8').trim().split('\n');
-    expect(words).to.have.length(16);
+    expect(words).to.have.length(2 * people * rounds);
     for (let index = 0; index < words.length; index += 2) {
       expect(words[index + 1]).to.equal(words[index]?.replace('in', 'out'));
     }

@@ -66,6 +66,8 @@ describe('the launcher while the server runs', () => {
       shell: windows,
     });
     await npm.line('up');
+    // The first tells whether the server is in the group: the launcher does not pass it on.
+    process.kill(-Number(npm.child.pid), 'SIGWINCH');
     process.kill(-Number(npm.child.pid), 'SIGINT');
     await npm.line('signal SIGINT');
     npm.closeInput();
