@@ -13,13 +13,14 @@ describe('the layers', () => {
     expect(violations.join('\n')).to.equal('');
   });
 
-  it('name only rooms that exist', () => {
+  it('name only rooms that exist, each once', () => {
     const names = new Set(rooms.map(({ name }) => name));
     const named = [
       ...rooms.flatMap(({ uses, testsUse = [] }) => [...uses, ...testsUse]),
       ...exclusivePackages.flatMap((rule) => rule.rooms),
     ];
     expect(named.filter((name) => !names.has(name))).to.deep.equal([]);
+    expect(names.size).to.equal(rooms.length);
   });
 });
 

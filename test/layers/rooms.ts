@@ -40,20 +40,26 @@ export const rooms: readonly Room[] = [
   { name: 'messages', path: 'core/messages/', uses: ['sdk'], testsUse: testing },
   { name: 'telemetry', path: 'core/telemetry/', uses: ['sdk', 'messages'], testsUse: testing },
   { name: 'schema', path: 'core/schema/', uses: ['sdk', 'messages'], testsUse: testing },
+  { name: 'files', path: 'core/files/', uses: everywhereInCore, testsUse: testing },
 
   // The rooms that do the work. They do not know each other.
-  { name: 'kernel', path: 'core/kernel/', uses: [...everywhereInCore, 'schema'], testsUse: testing },
+  { name: 'kernel', path: 'core/kernel/', uses: [...everywhereInCore, 'schema'], testsUse: [...testing, 'schedule'] },
   { name: 'settings', path: 'core/settings/', uses: [...everywhereInCore, 'schema', 'files'], testsUse: testing },
   { name: 'http', path: 'core/http/', uses: [...everywhereInCore, 'schema'], testsUse: testing },
   { name: 'fetch', path: 'core/fetch/', uses: everywhereInCore, testsUse: testing },
   { name: 'database', path: 'core/database/', uses: everywhereInCore, testsUse: testing },
   { name: 'schedule', path: 'core/schedule/', uses: everywhereInCore, testsUse: testing },
-  { name: 'files', path: 'core/files/', uses: everywhereInCore, testsUse: testing },
 
   // What puts them together.
   { name: 'di', path: 'core/di/', uses: core.filter((name) => name !== 'app' && name !== 'cli'), testsUse: testing },
   { name: 'app', path: 'core/app/', uses: core.filter((name) => name !== 'cli'), testsUse: testing },
-  { name: 'cli', path: 'core/cli/', uses: [...everywhereInCore, 'schema', 'settings', 'app'], testsUse: testing },
+  // Commands that work without a server plan on a kernel of their own.
+  {
+    name: 'cli',
+    path: 'core/cli/',
+    uses: core.filter((name) => name !== 'http' && name !== 'database' && name !== 'di'),
+    testsUse: testing,
+  },
   { name: 'main', path: 'core/main.ts', uses: core },
 
   // Each plugin stands alone. It says `mortise/sdk`, never the path.
