@@ -52,7 +52,8 @@ export function createProject({ linked = true }: { readonly linked?: boolean } =
 const standIn = `const [mode = 'serve', value = '0'] = process.argv.slice(2);
 const env = (name: string) => process.env[name] ?? '-';
 const restarted = env('MORTISE_RESTARTED') === '1';
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGWINCH'] as const) process.on(signal, () => console.log('signal', signal));
+const signals = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGWINCH'] as const;
+for (const signal of signals) process.on(signal, () => console.log('signal', signal));
 process.on('disconnect', () => {
   console.log('disconnect');
   process.exit(0);
