@@ -24,6 +24,8 @@ import type { HostLogger, MetricsRegistry } from '../telemetry/types.js';
 import { kernelPorts } from './kernel-ports.js';
 import { linkDroppedInPlugins } from './link-dropped-in-plugins.js';
 import { mountRoutes } from './mount-routes.js';
+import { shareStates } from './replica-states.js';
+import { openSharedDesired, pluginsSchema } from './shared-desired.js';
 import { watchFolder } from './watch-folder.js';
 
 export interface AppOptions {
@@ -81,6 +83,8 @@ export async function openApp(options: AppOptions): Promise<App> {
   const pluginsFile = await openPluginsFile({ file: host.pluginsFile, dataDir: host.dataDir, settings });
   const journal = BootJournal.open(join(host.dataDir, 'boot.json'));
   const composition = new Composition();
+  const shared = database.dialect === 'postgres' ? database.forPlugin('host-plugins', [pluginsSchema]) : undefined;
+  const desired = shared ? await openSharedDesired(shared, pluginsFile, sink.log) : pluginsFile;
   const kernel = new Kernel(
     kernelPorts({
       settings,
@@ -93,10 +97,16 @@ export async function openApp(options: AppOptions): Promise<App> {
       log: sink.log,
       scheduler,
       pluginsFile,
+      desired,
       openScope: (entry) => openPluginScope(composition, entry),
     }),
   );
-  const control = createControl({ kernel, effective: (owner) => settings.effective(owner) });
+  const replicas = shared ? shareStates(kernel, shared, database.instances, sink.log) : undefined;
+  const control = createControl({
+    kernel,
+    effective: (owner) => settings.effective(owner),
+    ...(replicas ? { replicas: (key) => replicas.of(key) } : {}),
+  });
   const http = createHttpServer(host.http, {
     log: sink.log,
     metrics: metrics.host,
@@ -182,6 +192,8 @@ export async function openApp(options: AppOptions): Promise<App> {
       await http.close();
       await outward.close();
       await scheduler.dispose();
+      await replicas?.dispose();
+      if (desired !== pluginsFile) await desired.dispose();
       await pluginsFile.dispose();
       await settings.dispose();
       await database.close();

@@ -20,6 +20,8 @@ export interface KernelPortParts {
   readonly log: HostLogger;
   readonly scheduler: KernelPorts['scheduler'] & KernelPorts['clock'];
   readonly pluginsFile: PluginsFile;
+  /** The file, or what replicas share instead. */
+  readonly desired: KernelPorts['desired'];
   readonly openScope: KernelPorts['openScope'];
 }
 
@@ -45,7 +47,7 @@ export function kernelPorts(from: KernelPortParts): KernelPorts {
       { path: join(host.pluginsDir, 'node_modules'), source: 'npm' },
     ],
     extraEntries: from.extraEntries,
-    desired: pluginsFile,
+    desired: from.desired,
     config: (key, schema) => settings.own(key, schema),
     openScope: from.openScope,
     hostServices,

@@ -42,6 +42,7 @@ export async function openOffline(projectDir: string): Promise<OfflineControl> {
       log: sink.log,
       scheduler,
       pluginsFile,
+      desired: pluginsFile,
       openScope: () => {
         throw new Error('No plugin runs offline.');
       },

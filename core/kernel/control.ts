@@ -20,10 +20,17 @@ export interface ControlPorts {
   readonly kernel: Kernel;
   /** Effective configuration of one owner, secrets masked. */
   effective(owner: string): readonly EffectiveValue[];
+  /** States that other processes on the same database report. */
+  replicas?(key: string): NonNullable<PluginRow['replicas']>;
 }
 
 /** The engine behind the admin API and the CLI. Operations are serial and answer when the state is final. */
-export function createControl({ kernel, effective }: ControlPorts): PluginControl {
+export function createControl({ kernel, effective, replicas }: ControlPorts): PluginControl {
+  const row = (record: PluginRecord): PluginRow => ({
+    ...rowOf(kernel, record),
+    ...(replicas ? { replicas: replicas(record.key) } : {}),
+  });
+
   const find = (key: string): PluginRecord => {
     const record = kernel.record(key);
     if (record) return record;
@@ -70,9 +77,12 @@ export function createControl({ kernel, effective }: ControlPorts): PluginContro
   return {
     revision: () => kernel.desired.revision,
 
-    list: () => kernel.records().map((record) => rowOf(kernel, record)),
+    list: () => kernel.records().map(row),
 
-    inspect: async (key) => detailOf(kernel, find(key), effective),
+    inspect: async (key) => {
+      const record = find(key);
+      return { ...(await detailOf(kernel, record, effective)), ...row(record) };
+    },
 
     plan: (changes) => planOf(kernel, changes, find),
 
