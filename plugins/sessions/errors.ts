@@ -1,0 +1,48 @@
+import { isCodedError, MortiseError } from 'mortise/sdk';
+
+const table = {
+  session_fenced: [409, 'The session was taken over by another worker.'],
+  turn_cancelled: [409, 'The turn was cancelled.'],
+  turn_in_progress: [409, 'A turn with this idempotency key is in progress.'],
+  idempotency_conflict: [409, 'The idempotency key was used with other content.'],
+  store_error: [500, 'The transcript store is not available.'],
+  invalid_chat: [400, 'session_id, user_id, channel are required'],
+  chat_id_mismatch: [400, 'chat_id mismatch'],
+  chat_not_found: [404, 'chat not found'],
+  turn_not_found: [404, 'turn not found'],
+  default_chat_protected: [400, 'default chat cannot be deleted'],
+  invalid_json: [400, 'invalid request body'],
+  invalid_request: [400, 'invalid request'],
+} as const satisfies Record<string, readonly [status: number, sentence: string]>;
+
+/** Codes whose row has its own name because their sentence differs. */
+const wireCodes: Partial<Record<SessionErrorCode, string>> = {
+  chat_not_found: 'not_found',
+  turn_not_found: 'not_found',
+};
+
+export type SessionErrorCode = keyof typeof table;
+
+/** An error of this plugin; `message` words a case more closely than its row. */
+export function sessionError(
+  code: SessionErrorCode,
+  options: { details?: Record<string, unknown>; message?: string; cause?: unknown } = {},
+): MortiseError {
+  const [status, sentence] = table[code];
+  return new MortiseError(wireCodes[code] ?? code, options.message ?? sentence, { status, ...options });
+}
+
+/** Whether an error is one of these codes. */
+export function hasCode(error: unknown, code: SessionErrorCode): boolean {
+  return isCodedError(error) && error.code === (wireCodes[code] ?? code);
+}
+
+/** Runs a store operation; what the database throws becomes `store_error`, with the cause for the log only. */
+export async function storing<T>(run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    if (isCodedError(error)) throw error;
+    throw sessionError('store_error', { cause: error });
+  }
+}

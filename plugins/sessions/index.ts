@@ -1,0 +1,49 @@
+import type { PluginDefinition } from 'mortise/sdk';
+import { cancelChannel } from './cancel-turns.js';
+import { ensureDefaultChat } from './chats/default-chat.js';
+import { sessionTables } from './migrations/0001-sessions.js';
+import { chatMessagesRoute } from './routes/chat-messages.js';
+import { deleteChatRoute, deleteChatsRoute, listChatsRoute, replaceChatRoute, saveChatRoute } from './routes/chats.js';
+import { cancelTurnRoute, listTurnsRoute, readTurnRoute } from './routes/turns.js';
+import { RunningTurns } from './running-turns.js';
+import { sessionsService } from './service.js';
+import { sweepSessions } from './sweep.js';
+
+interface Config {
+  readonly claimTtlSeconds: number;
+  readonly sweepSeconds: number;
+}
+
+/** The one store of sessions, chats, turns and messages. */
+export default function sessions(): PluginDefinition<Config> {
+  return {
+    key: 'sessions',
+    register() {},
+    async start(host) {
+      const database = host.use('database');
+      const instances = host.use('instances');
+      await database.migrate([sessionTables]);
+      const store = { database, owner: instances.id };
+      const running = new RunningTurns();
+      const service = sessionsService({ store, running, ttlMs: host.config.claimTtlSeconds * 1_000 });
+      await ensureDefaultChat(store);
+
+      const alive = async () => new Set((await instances.list()).filter((one) => one.alive).map(({ id }) => id));
+      const sweep = () => sweepSessions(store, { alive });
+      await sweep();
+      host.every(host.config.sweepSeconds * 1_000, sweep);
+      host.own(await database.listen(cancelChannel, (turnId) => running.cancel(turnId)));
+
+      host.provide('sessions', service);
+      host.contribute('route', 'list-chats', listChatsRoute(store));
+      host.contribute('route', 'save-chat', saveChatRoute(service));
+      host.contribute('route', 'delete-chats', deleteChatsRoute(service));
+      host.contribute('route', 'read-chat', chatMessagesRoute(store, service));
+      host.contribute('route', 'replace-chat', replaceChatRoute(service));
+      host.contribute('route', 'delete-chat', deleteChatRoute(service));
+      host.contribute('route', 'list-turns', listTurnsRoute(store, service));
+      host.contribute('route', 'read-turn', readTurnRoute(service));
+      host.contribute('route', 'cancel-turn', cancelTurnRoute(service));
+    },
+  };
+}

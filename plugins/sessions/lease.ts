@@ -1,0 +1,40 @@
+import type { SessionLease } from 'mortise/sdk';
+import { sessionError, storing } from './errors.js';
+import { startHeartbeat } from './heartbeat.js';
+import { appendMessages } from './store/append.js';
+import { claimSession } from './store/claim.js';
+import { releaseSession } from './store/release.js';
+import { renewSession } from './store/renew.js';
+import type { Session, Store } from './store/store.js';
+
+/** Claims, keeps alive, runs, and releases in all cases; null when someone else holds the session. */
+export async function withLease<T>(
+  store: Store,
+  session: Session,
+  ttlMs: number,
+  run: (lease: SessionLease) => Promise<T>,
+): Promise<T | null> {
+  const claim = await storing(() => claimSession(store, session, ttlMs));
+  if (!claim) return null;
+  const controller = new AbortController();
+  const heartbeat = startHeartbeat({
+    ttlMs,
+    renew: () => renewSession(store, claim, ttlMs),
+    onLost: () => controller.abort(sessionError('session_fenced')),
+  });
+  try {
+    return await run({
+      sessionKey: claim.key,
+      epoch: claim.epoch,
+      signal: controller.signal,
+      append: (messages, options) =>
+        storing(() =>
+          appendMessages(store, claim, { chatId: claim.currentChatId, turnId: options?.turnId ?? null }, messages),
+        ),
+    });
+  } finally {
+    await heartbeat.stop();
+    // A release that fails is no failure of the work: the lease runs out by itself.
+    await releaseSession(store, claim.key, claim.token).catch(() => false);
+  }
+}

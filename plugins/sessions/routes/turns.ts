@@ -1,0 +1,73 @@
+import type { Route, SessionsService, TurnDetail, TurnStatus } from 'mortise/sdk';
+import { sessionError, storing } from '../errors.js';
+import { readTurns } from '../store/read-turns.js';
+import type { Store } from '../store/store.js';
+import { chatNotFound } from './chats.js';
+import { readCursor, readLimit, writeCursor } from './page.js';
+import { turnRecord } from './wire.js';
+
+const statuses: readonly TurnStatus[] = [
+  'running',
+  'completed',
+  'failed',
+  'cancelled',
+  'interrupted',
+  'step_limit',
+  'timed_out',
+  'fenced',
+];
+
+export function listTurnsRoute(store: Store, sessions: SessionsService): Route {
+  return {
+    async handle({ params, query }, ctx) {
+      const chatId = params.chat_id ?? '';
+      const limit = readLimit(query);
+      const cursor = readCursor(query, 'number', 'string');
+      const status = readStatus(query.get('status'));
+      if (!(await sessions.getChat(chatId))) throw chatNotFound(chatId);
+      const before = cursor && { startedAt: cursor[0], turnId: cursor[1] };
+      const turns = await storing(() => readTurns(store, { chatId, status, limit: limit + 1, before }));
+      const page = turns.slice(0, limit);
+      const last = page.at(-1);
+      if (turns.length > limit && last) ctx.setHeader('X-Next-Cursor', writeCursor([last.startedAt, last.turnId]));
+      return { body: page.map(turnRecord) };
+    },
+  };
+}
+
+export function readTurnRoute(sessions: SessionsService): Route {
+  return {
+    async handle({ params }) {
+      const turn = await turnOf(sessions, params);
+      const truncated = turn.eventsTruncated ? { events_truncated: true } : {};
+      return { body: { ...turnRecord(turn), events: turn.events, ...truncated } };
+    },
+  };
+}
+
+/** Cancelling concerns the running turn and must not queue behind it: no observation is made of it. */
+export function cancelTurnRoute(sessions: SessionsService): Route {
+  return {
+    async handle({ params }) {
+      const turn = await turnOf(sessions, params);
+      return { body: { cancelled: await sessions.cancelTurn(turn.turnId) } };
+    },
+  };
+}
+
+async function turnOf(sessions: SessionsService, params: Readonly<Record<string, string>>): Promise<TurnDetail> {
+  const { chat_id: chatId = '', turn_id: turnId = '' } = params;
+  const turn = await sessions.getTurn(turnId);
+  if (turn?.chatId === chatId) return turn;
+  if (!(await sessions.getChat(chatId))) throw chatNotFound(chatId);
+  throw sessionError('turn_not_found', { details: { chat_id: chatId, turn_id: turnId } });
+}
+
+function readStatus(text: string | null): TurnStatus | undefined {
+  if (text === null) return undefined;
+  const status = statuses.find((known) => known === text);
+  if (status === undefined) {
+    throw sessionError('invalid_request', { message: `status must be one of: ${statuses.join(', ')}` });
+  }
+  return status;
+}

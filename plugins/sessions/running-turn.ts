@@ -1,0 +1,101 @@
+import type { Chat, MortiseError, NewMessage, OpenTurn, StoredMessage, TurnOutcome } from 'mortise/sdk';
+import { hasCode, sessionError, storing } from './errors.js';
+import { type Heartbeat, startHeartbeat } from './heartbeat.js';
+import { appendMessages } from './store/append.js';
+import { readCancelRequest } from './store/cancel-turn.js';
+import { closeTurn, markFenced } from './store/close-turn.js';
+import type { Opened } from './store/open-turn.js';
+import { readHistory } from './store/read-history.js';
+import { renewSession } from './store/renew.js';
+import type { Store } from './store/store.js';
+
+export interface RunningTurnOptions {
+  readonly store: Store;
+  readonly opened: Opened;
+  readonly turnId: string;
+  readonly ttlMs: number;
+  /** Aborts when someone asks for the turn's end or the lease is lost. */
+  readonly controller: AbortController;
+  readonly onClosed: () => void;
+}
+
+/** A claimed session with a turn on it; the claim is kept alive until the turn is closed. */
+export class RunningTurn implements OpenTurn {
+  readonly turnId: string;
+  readonly chat: Chat;
+  readonly #options: RunningTurnOptions;
+  readonly #heartbeat: Heartbeat;
+  #closed = false;
+
+  constructor(options: RunningTurnOptions) {
+    this.#options = options;
+    this.turnId = options.turnId;
+    this.chat = options.opened.chat;
+    this.#heartbeat = startHeartbeat({
+      ttlMs: options.ttlMs,
+      renew: () => this.#renew(),
+      onLost: () => options.controller.abort(sessionError('session_fenced')),
+    });
+  }
+
+  get sessionKey(): string {
+    return this.#options.opened.lease.key;
+  }
+
+  get epoch(): number {
+    return this.#options.opened.lease.epoch;
+  }
+
+  get signal(): AbortSignal {
+    return this.#options.controller.signal;
+  }
+
+  history(): Promise<readonly StoredMessage[]> {
+    const { store } = this.#options;
+    return storing(() => readHistory(store, this.chat.id, this.turnId));
+  }
+
+  append(messages: readonly NewMessage[]): Promise<readonly StoredMessage[]> {
+    const { store, opened } = this.#options;
+    if (this.#fenced) return Promise.reject(sessionError('session_fenced'));
+    return storing(() => appendMessages(store, opened.lease, { chatId: this.chat.id, turnId: this.turnId }, messages));
+  }
+
+  async close(outcome: TurnOutcome): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    const { store, opened, onClosed } = this.#options;
+    try {
+      await this.#heartbeat.stop();
+      if (this.#fenced || outcome.status === 'fenced') throw sessionError('session_fenced');
+      const turn = { lease: opened.lease, turnId: this.turnId, chatId: this.chat.id, chatName: chatName(opened.input) };
+      await storing(() => closeTurn(store, turn, outcome));
+    } catch (error) {
+      if (hasCode(error, 'session_fenced')) await storing(() => markFenced(store, this.turnId, outcome.steps));
+      throw error;
+    } finally {
+      onClosed();
+    }
+  }
+
+  get #fenced(): boolean {
+    const { signal } = this.#options.controller;
+    return signal.aborted && hasCode(signal.reason as MortiseError, 'session_fenced');
+  }
+
+  async #renew(): Promise<boolean> {
+    const { store, opened, ttlMs, controller } = this.#options;
+    if (!(await renewSession(store, opened.lease, ttlMs))) return false;
+    if (await readCancelRequest(store, this.turnId)) controller.abort(sessionError('turn_cancelled'));
+    return true;
+  }
+}
+
+/** The first 20 code points of the first user text that says something. */
+function chatName(input: readonly StoredMessage[]): string | null {
+  for (const { role, content } of input) {
+    const text = content.trim();
+    if (role === 'user' && text !== '') return [...text.slice(0, 40)].slice(0, 20).join('');
+  }
+  return null;
+}

@@ -1,0 +1,59 @@
+import type { SessionsService } from 'mortise/sdk';
+import { cancelTurn } from './cancel-turns.js';
+import { defaultChat } from './chats/default-chat.js';
+import { listChats } from './chats/list-chats.js';
+import { patchChatMeta } from './chats/patch-meta.js';
+import { readChat, readCurrentChat } from './chats/read-chat.js';
+import { removeChats, startAnew } from './chats/remove-chats.js';
+import { saveChat } from './chats/save-chat.js';
+import { sessionError, storing } from './errors.js';
+import { modelMessages } from './history-repair.js';
+import { withLease } from './lease.js';
+import { openTurn, type TurnOpener } from './open-turn.js';
+import { parseSessionKey, sessionKey } from './session-key.js';
+import { findKeyHolder } from './store/idempotency.js';
+import { readDisplay } from './store/read-display.js';
+import { readTurn, readTurnByKey } from './store/read-turns.js';
+import { asSession } from './store/store.js';
+
+/** The service `sessions`: each member is one operation of the store, with its failures worded as `store_error`. */
+export function sessionsService(opener: TurnOpener): SessionsService {
+  const { store, running, ttlMs } = opener;
+  const { database } = store;
+  return {
+    key: sessionKey,
+    parseKey: parseSessionKey,
+    modelMessages,
+    openTurn: (request, options) => storing(() => openTurn(opener, request, options)),
+    findReplay: (session, idempotency) =>
+      storing(async () => {
+        const turnId = await findKeyHolder(store, sessionKey(session), idempotency);
+        return turnId === undefined ? undefined : readTurn(store, turnId);
+      }),
+    withLease: (session, run, options) => withLease(store, asSession(session), options?.ttlMs ?? ttlMs, run),
+    cancelTurn: (turnId) => storing(() => cancelTurn(store, running, turnId)),
+    getTurn: (turnId) => storing(() => readTurn(store, turnId)),
+    turnByKey: (session, key) => storing(() => readTurnByKey(store, sessionKey(session), key)),
+    getChat: (chatId, options) => storing(() => readChat(store, chatId, options?.trx)),
+    currentChat: (session, options) => storing(() => readCurrentChat(store, sessionKey(session), options?.trx)),
+    listChats: (filter) => storing(() => listChats(store, { ...filter, limit: 1_000 })),
+    saveChat: ({ name, meta, ...chat }) =>
+      storing(() => saveChat(store, { ...chat, name: name ?? 'New Chat', meta: meta ?? {} })),
+    patchChatMeta: (chatId, patch, options) =>
+      storing(() => database.transaction((trx) => patchChatMeta(store, chatId, patch, trx), options)),
+    deleteChats(chatIds) {
+      const protectedId = chatIds.find((id) => id === defaultChat.id);
+      if (protectedId !== undefined) {
+        return Promise.reject(sessionError('default_chat_protected', { details: { chat_id: protectedId } }));
+      }
+      return storing(() => removeChats(store, running, chatIds));
+    },
+    startAnew: (session) => storing(() => startAnew(store, running, session)),
+    display: (where, page) =>
+      storing(async () => {
+        const chatId = 'chatId' in where ? where.chatId : (await readCurrentChat(store, sessionKey(where.session)))?.id;
+        if (chatId === undefined) return { messages: [], before: null };
+        return readDisplay(store, { chatId, limit: page?.limit ?? 100, beforeSeq: page?.beforeSeq, all: true });
+      }),
+  };
+}

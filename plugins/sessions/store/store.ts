@@ -1,0 +1,25 @@
+import type { Database, SessionRef } from 'mortise/sdk';
+import { sessionKey } from '../session-key.js';
+
+/** What every statement of the store needs. */
+export interface Store {
+  readonly database: Database;
+  /** Written into leases and turns; the instance id of this process. */
+  readonly owner: string;
+}
+
+/** A session with its key computed once. */
+export interface Session extends SessionRef {
+  readonly key: string;
+}
+
+export function asSession(ref: SessionRef): Session {
+  return { channel: ref.channel, userId: ref.userId, sessionId: ref.sessionId, key: sessionKey(ref) };
+}
+
+/** A held lease: the token is the fence of every write, the epoch is what others may see of it. */
+export interface Lease {
+  readonly key: string;
+  readonly token: string;
+  readonly epoch: number;
+}

@@ -1,0 +1,61 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'chai';
+import { startHeartbeat } from '../heartbeat.js';
+import { until } from './open-store.js';
+
+describe('heartbeat', () => {
+  it('gives up at once when the lease is not ours any more', async () => {
+    let lost = 0;
+    let beats = 0;
+    startHeartbeat({
+      ttlMs: 150,
+      renew: async () => {
+        beats += 1;
+        return beats < 2;
+      },
+      onLost: () => {
+        lost += 1;
+      },
+    });
+    await until('the loss', () => lost > 0);
+    await sleep(120);
+    expect([beats, lost]).to.deep.equal([2, 1]);
+  });
+
+  it('asks a failing database again, and gives up before others may take over', async () => {
+    const startedAt = performance.now();
+    let beats = 0;
+    const lostAt = await new Promise<number>((resolve) => {
+      startHeartbeat({
+        ttlMs: 400,
+        renew: () => {
+          beats += 1;
+          return Promise.reject(new Error('no database'));
+        },
+        onLost: () => resolve(performance.now()),
+      });
+    });
+    expect(beats).to.be.greaterThan(2);
+    expect(lostAt - startedAt).to.be.within(340, 400);
+  });
+
+  it('ends after the renewal under way, and beats no more', async () => {
+    let beats = 0;
+    let renewed = false;
+    const heartbeat = startHeartbeat({
+      ttlMs: 150,
+      renew: async () => {
+        beats += 1;
+        await sleep(40);
+        renewed = true;
+        return true;
+      },
+      onLost: () => undefined,
+    });
+    await until('the first beat', () => beats === 1);
+    await heartbeat.stop();
+    expect(renewed).to.equal(true);
+    await sleep(120);
+    expect(beats).to.equal(1);
+  });
+});

@@ -1,0 +1,163 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'chai';
+import { eachDatabase, type TestEngine } from 'mortise/sdk/testing';
+import { appendMessages, importMessage } from '../store/append.js';
+import { claimSession } from '../store/claim.js';
+import { readDisplay } from '../store/read-display.js';
+import { releaseSession } from '../store/release.js';
+import { renewSession } from '../store/renew.js';
+import { asSession, type Lease, type Store } from '../store/store.js';
+import { codeOf, nextSeq, openSessions, s1, type TestSessions, user } from './open-store.js';
+
+const session = asSession(s1);
+const place = { chatId: null, turnId: null };
+
+function append(store: Store, lease: Lease, text: string) {
+  return appendMessages(store, lease, place, [user(text)]);
+}
+
+async function claimed(store: Store, ttlMs = 30_000): Promise<Lease> {
+  const lease = await claimSession(store, session, ttlMs);
+  if (!lease) throw new Error('the session is taken');
+  return lease;
+}
+
+/** Connections as several processes would have them; SQLite allows one per process, so there they share it. */
+async function processes(engine: TestEngine, count: number): Promise<TestSessions[]> {
+  const opened: TestSessions[] = [];
+  for (let index = 0; index < count; index += 1) {
+    const owner = `process-${index}`;
+    const database =
+      engine.dialect === 'postgres' ? (await engine.openHost()).forPlugin('sessions', ['realtime']) : undefined;
+    opened.push(await openSessions(engine, database ? { owner, database } : { owner }));
+  }
+  return opened;
+}
+
+describe('session lease', () => {
+  eachDatabase((engine) => {
+    it('gives a released session a new token', async () => {
+      const { store } = await openSessions(engine);
+      const first = await claimed(store);
+      expect(await releaseSession(store, session.key, first.token)).to.equal(true);
+      const second = await claimed(store);
+      expect(second.token).to.not.equal(first.token);
+      expect(second.epoch).to.equal(first.epoch + 1);
+    });
+
+    it('numbers parallel appends without gaps or repeats', async function numbers() {
+      this.timeout(20_000);
+      const sessions = await openSessions(engine);
+      const lease = await claimed(sessions.store);
+      const stored = await Promise.all(Array.from({ length: 30 }, (_, n) => append(sessions.store, lease, `${n}`)));
+      const seqs = stored.flat().map(({ seq }) => seq);
+      expect(seqs.toSorted((a, b) => a - b)).to.deep.equal(Array.from({ length: 30 }, (_, n) => n));
+      expect(await nextSeq(sessions, session.key)).to.equal(30);
+    });
+
+    it('shows another process the rows in their order', async () => {
+      const [a, b] = (await processes(engine, 2)) as [TestSessions, TestSessions];
+      for (const text of ['one', 'two', 'three']) await importMessage(a.store, session, user(text));
+      const { rows } = await b.store.database.statement<{ content: string }>(
+        'select content from {realtime.messages} where session_id = ? order by seq',
+        [session.key],
+      );
+      expect(rows.map(({ content }) => content)).to.deep.equal(['one', 'two', 'three']);
+    });
+
+    it('lets exactly one of many simultaneous claims win, 200 times, free or expired', async function races() {
+      this.timeout(60_000);
+      const all = await processes(engine, 4);
+      for (let round = 0; round < 200; round += 1) {
+        const contested = asSession({ ...s1, sessionId: `race-${round >> 1}` });
+        const claims = await Promise.all(
+          Array.from({ length: 8 }, (_, n) => claimSession((all[n % 4] as TestSessions).store, contested, 30_000)),
+        );
+        const won = claims.filter((claim) => claim !== null);
+        expect(won, `round ${round}`).to.have.length(1);
+        // Every second round meets the same session with its lease run out.
+        await (all[0] as TestSessions).store.database.statement(
+          'update {realtime.sessions} set lease_expires_at = 1 where id = ?',
+          [contested.key],
+        );
+      }
+    });
+
+    it('keeps others out until the lease runs out', async () => {
+      const { store } = await openSessions(engine);
+      const first = await claimed(store, 60);
+      expect(await claimSession(store, session, 1_000)).to.equal(null);
+      await sleep(100);
+      const second = await claimed(store);
+      expect([first.epoch, second.epoch]).to.deep.equal([1, 2]);
+    });
+
+    it('refuses what an overtaken owner writes, and leaves nothing of it', async () => {
+      const sessions = await openSessions(engine);
+      const { store } = sessions;
+      const old = await claimed(store, 1);
+      await append(store, old, 'in time');
+      await sleep(20);
+      const owner = await claimed(store);
+      expect(await codeOf(append(store, old, 'too late'))).to.equal('session_fenced');
+      expect(await renewSession(store, old, 1_000)).to.equal(false);
+      expect(await releaseSession(store, session.key, old.token)).to.equal(false);
+      expect(await nextSeq(sessions, session.key)).to.equal(1);
+      const [row] = await append(store, owner, 'mine');
+      expect(row).to.include({ seq: 1, epoch: 2 });
+    });
+
+    it('keeps an old token dead after the next owner has released', async () => {
+      const { store } = await openSessions(engine);
+      const old = await claimed(store, 1);
+      await sleep(20);
+      const owner = await claimed(store);
+      await releaseSession(store, session.key, owner.token);
+      expect(await codeOf(append(store, old, 'too late'))).to.equal('session_fenced');
+    });
+
+    it('fences a token of a session that does not exist, and makes no row', async () => {
+      const sessions = await openSessions(engine);
+      const lease = { key: 'console:u1:nowhere', token: 'made-up', epoch: 1 };
+      expect(await codeOf(append(sessions.store, lease, 'x'))).to.equal('session_fenced');
+      expect(await nextSeq(sessions, lease.key)).to.equal(undefined);
+    });
+
+    it('lets an owner go on whose own lease ran out and was not taken', async () => {
+      const { store } = await openSessions(engine);
+      const lease = await claimed(store, 1);
+      await sleep(20);
+      expect(await append(store, lease, 'late but alone')).to.have.length(1);
+      expect(await renewSession(store, lease, 1_000)).to.equal(true);
+      expect(await claimSession(store, session, 1_000)).to.equal(null);
+    });
+
+    it('judges a lease by its own life, not by that of the claimer', async () => {
+      const { store } = await openSessions(engine);
+      await claimed(store, 60_000);
+      await sleep(20);
+      expect(await claimSession(store, session, 1)).to.equal(null);
+    });
+
+    it('allocates no number for a row that could not be written', async () => {
+      const sessions = await openSessions(engine);
+      const lease = await claimed(sessions.store);
+      await append(sessions.store, lease, 'one');
+      const broken = appendMessages(sessions.store, lease, place, [
+        user('half'),
+        { role: 'user', content: null as unknown as string },
+      ]);
+      expect(await codeOf(broken)).to.not.equal('resolved');
+      expect(await nextSeq(sessions, session.key)).to.equal(1);
+    });
+
+    it('shows rows to a reader while their owner goes on', async () => {
+      const { store } = await openSessions(engine);
+      const lease = await claimed(store);
+      await appendMessages(store, lease, { chatId: 'chat-1', turnId: null }, [user('shown')]);
+      const { messages } = await readDisplay(store, { chatId: 'chat-1', limit: 10, all: true });
+      expect(messages.map(({ content }) => content)).to.deep.equal(['shown']);
+      await append(store, lease, 'still mine');
+    });
+  });
+});

@@ -1,0 +1,91 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Database, NewMessage, OpenTurn, OpenTurnRequest, SessionRef, SessionsService } from 'mortise/sdk';
+import type { TestEngine } from 'mortise/sdk/testing';
+import { sessionTables } from '../migrations/0001-sessions.js';
+import type { TurnOpener } from '../open-turn.js';
+import { RunningTurns } from '../running-turns.js';
+import { sessionsService } from '../service.js';
+
+export interface TestSessions extends TurnOpener {
+  readonly service: SessionsService;
+}
+
+/** The store as one process would have it; `owner` tells processes apart. */
+export async function openSessions(
+  engine: TestEngine,
+  options: { readonly owner?: string; readonly ttlMs?: number; readonly database?: Database } = {},
+): Promise<TestSessions> {
+  const database = options.database ?? (await engine.open('sessions', ['realtime']));
+  await database.migrate([sessionTables]);
+  const opener = {
+    store: { database, owner: options.owner ?? 'process-a' },
+    running: new RunningTurns(),
+    ttlMs: options.ttlMs ?? 30_000,
+  };
+  return { ...opener, service: sessionsService(opener) };
+}
+
+export const s1: SessionRef = { channel: 'console', userId: 'u1', sessionId: 's1' };
+
+export function user(content: string): NewMessage {
+  return { role: 'user', content };
+}
+
+export function assistant(content: string): NewMessage {
+  return { role: 'assistant', content };
+}
+
+export function turnRequest(text: string, extra: Partial<OpenTurnRequest> = {}): OpenTurnRequest {
+  return {
+    session: s1,
+    input: [user(text)],
+    correlationId: 'corr-0000000000000000',
+    traceId: '0'.repeat(32),
+    ...extra,
+  };
+}
+
+/** Opens a turn that must open. */
+export async function opened(
+  service: SessionsService,
+  request: OpenTurnRequest = turnRequest('hello'),
+  waitMs = 0,
+): Promise<OpenTurn> {
+  const result = await service.openTurn(request, { waitMs });
+  if (result.kind !== 'open') throw new Error(`the turn did not open: ${result.kind}`);
+  return result.turn;
+}
+
+/** A whole turn: one question, one answer. */
+export async function ask(service: SessionsService, text: string, answer: string): Promise<OpenTurn> {
+  const turn = await opened(service, turnRequest(text));
+  await turn.close({ status: 'completed', messages: [assistant(answer)], steps: 1 });
+  return turn;
+}
+
+/** Polls until a condition holds. */
+export async function until(what: string, holds: () => boolean | Promise<boolean>, ms = 5_000): Promise<void> {
+  const deadline = performance.now() + ms;
+  while (!(await holds())) {
+    if (performance.now() > deadline) throw new Error(`waited too long for: ${what}`);
+    await sleep(10);
+  }
+}
+
+/** The stable code of what a promise rejects with. */
+export async function codeOf(promise: Promise<unknown>): Promise<string> {
+  try {
+    await promise;
+  } catch (error) {
+    return String((error as { code?: unknown }).code ?? error);
+  }
+  return 'resolved';
+}
+
+export async function nextSeq({ store }: TestSessions, key: string): Promise<number | undefined> {
+  const { rows } = await store.database.statement<{ next_seq: number }>(
+    'select next_seq from {realtime.sessions} where id = ?',
+    [key],
+  );
+  return rows[0]?.next_seq;
+}

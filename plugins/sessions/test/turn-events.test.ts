@@ -1,0 +1,32 @@
+import { expect } from 'chai';
+import { limitEvents } from '../turn-events.js';
+
+const delta = (text: string) => ({ type: 'assistant_delta', step: 1, delta: text });
+
+describe('stored events', () => {
+  it('are kept whole when they are small', () => {
+    const events = [{ type: 'step_started', step: 1 }, delta('hi')];
+    expect(limitEvents(events)).to.deep.equal({ json: JSON.stringify(events), truncated: false });
+  });
+
+  it('lose their oldest deltas first, and stay below 64 KiB', () => {
+    const events = [
+      { type: 'step_started', step: 1 },
+      ...Array.from({ length: 100 }, (_, n) => delta(`${n} ${'é'.repeat(500)}`)),
+    ];
+    const { json, truncated } = limitEvents(events);
+    expect(truncated).to.equal(true);
+    expect(Buffer.byteLength(json)).to.be.within(60_000, 65_536);
+    const kept = JSON.parse(json) as { type: string; delta?: string }[];
+    expect(kept[0]?.type).to.equal('step_started');
+    expect(kept.at(-1)?.delta).to.match(/^99 /);
+    expect(kept[1]?.delta).to.not.match(/^0 /);
+  });
+
+  it('lose other events too when those alone are too large', () => {
+    const result = (n: number) => ({ type: 'tool_call', step: n, tool_call: { input: 'x'.repeat(10_000) } });
+    const { json } = limitEvents(Array.from({ length: 10 }, (_, n) => result(n)));
+    expect(Buffer.byteLength(json)).to.be.at.most(65_536);
+    expect((JSON.parse(json) as { step: number }[]).at(-1)?.step).to.equal(9);
+  });
+});

@@ -1,0 +1,215 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'chai';
+import { eachDatabase } from 'mortise/sdk/testing';
+import { claimSession } from '../store/claim.js';
+import { asSession } from '../store/store.js';
+import { sweepSessions } from '../sweep.js';
+import { ask, assistant, codeOf, nextSeq, opened, openSessions, s1, turnRequest, until, user } from './open-store.js';
+
+const key = { key: 'k-1', bodySha256: 'a'.repeat(64) };
+
+describe('turns', () => {
+  eachDatabase((engine) => {
+    it('stores a whole turn under one chat, which it makes and names', async () => {
+      const sessions = await openSessions(engine);
+      const { service } = sessions;
+      const turn = await ask(service, '你好，做个自我介绍，谢谢你，我们开始吧，今天天气很好', 'hello');
+      const chat = await service.currentChat(s1);
+      expect(chat).to.include({ id: turn.chat.id, name: '你好，做个自我介绍，谢谢你，我们开始吧，' });
+      expect(chat?.meta).to.deep.equal({});
+      const detail = await service.getTurn(turn.turnId);
+      expect(detail).to.include({ status: 'completed', reply: 'hello', steps: 1, sessionKey: turn.sessionKey });
+      expect(detail?.finishedAt).to.be.a('number');
+      expect(await nextSeq(sessions, turn.sessionKey)).to.equal(2);
+      expect(await service.openTurn(turnRequest('again'))).to.include({ kind: 'open' });
+    });
+
+    it('gives the model the rows of answered turns and the input, whatever became of the turns', async () => {
+      const { service } = await openSessions(engine);
+      await ask(service, 'one', 'first');
+      const partial = await opened(service, turnRequest('two'));
+      await partial.close({ status: 'failed', messages: [{ ...assistant('half'), status: 'error' }], steps: 1 });
+      const silent = await opened(service, turnRequest('three'));
+      await silent.close({ status: 'failed', steps: 1 });
+      const turn = await opened(service, turnRequest('four'));
+      const rows = await turn.history();
+      expect(rows.map(({ content }) => content)).to.deep.equal(['one', 'first', 'two', 'half', 'four']);
+    });
+
+    it('keeps a session to one turn at a time, and waits for it when asked to', async () => {
+      const { service } = await openSessions(engine);
+      const first = await opened(service, turnRequest('one'));
+      expect(await service.openTurn(turnRequest('two'))).to.deep.equal({ kind: 'busy' });
+      const waiting = opened(service, turnRequest('two'), 5_000);
+      await first.close({ status: 'completed', messages: [assistant('1')], steps: 1 });
+      const second = await waiting;
+      expect((await second.history()).map(({ content }) => content)).to.deep.equal(['one', '1', 'two']);
+    });
+
+    it('stops waiting when the caller leaves', async () => {
+      const { service } = await openSessions(engine);
+      await opened(service, turnRequest('one'));
+      const controller = new AbortController();
+      const waiting = service.openTurn(turnRequest('two'), { waitMs: 60_000, signal: controller.signal });
+      controller.abort();
+      expect(await codeOf(waiting)).to.equal('turn_cancelled');
+    });
+
+    it('keeps its session beyond the life of one lease', async function heartbeat() {
+      this.timeout(10_000);
+      const { service, store } = await openSessions(engine, { ttlMs: 300 });
+      const turn = await opened(service);
+      const rivals: unknown[] = [];
+      const deadline = performance.now() + 1_500;
+      while (performance.now() < deadline) {
+        rivals.push(await claimSession(store, asSession(s1), 300));
+        await sleep(20);
+      }
+      expect(rivals.every((claim) => claim === null)).to.equal(true);
+      await turn.close({ status: 'completed', messages: [assistant('done')], steps: 1 });
+      expect((await service.getTurn(turn.turnId))?.status).to.equal('completed');
+    });
+
+    it('tells a turn that its session was taken, and lets it write nothing more', async () => {
+      const sessions = await openSessions(engine, { ttlMs: 150 });
+      const { service, store } = sessions;
+      const turn = await opened(service);
+      await store.database.statement('update {realtime.sessions} set lease_expires_at = 1 where id = ?', [
+        turn.sessionKey,
+      ]);
+      const thief = await claimSession(store, asSession(s1), 30_000);
+      expect(thief?.epoch).to.equal(2);
+      await until('the heartbeat to notice', () => turn.signal.aborted);
+      expect(turn.signal.reason).to.include({ code: 'session_fenced' });
+      expect(await codeOf(turn.append([assistant('x')]))).to.equal('session_fenced');
+      expect(await codeOf(turn.close({ status: 'completed', messages: [assistant('x')], steps: 1 }))).to.equal(
+        'session_fenced',
+      );
+      expect((await service.getTurn(turn.turnId))?.status).to.equal('fenced');
+      expect(await nextSeq(sessions, turn.sessionKey)).to.equal(1);
+    });
+
+    it('is fenced at its end even when no heartbeat came in between', async () => {
+      const { service, store } = await openSessions(engine);
+      const turn = await opened(service);
+      await store.database.statement('update {realtime.sessions} set lock_token = ? where id = ?', [
+        'stolen',
+        turn.sessionKey,
+      ]);
+      expect(await codeOf(turn.close({ status: 'completed', messages: [assistant('x')], steps: 1 }))).to.equal(
+        'session_fenced',
+      );
+      expect(turn.chat.id).to.equal((await service.getTurn(turn.turnId))?.chatId);
+      expect((await service.getTurn(turn.turnId))?.reply).to.equal(null);
+    });
+
+    it('answers a repeated key with the stored turn, and refuses other content', async () => {
+      const sessions = await openSessions(engine);
+      const { service } = sessions;
+      const turn = await opened(service, turnRequest('one', { idempotency: key }));
+      expect(await codeOf(service.findReplay(s1, key))).to.equal('turn_in_progress');
+      expect(await codeOf(service.openTurn(turnRequest('one', { idempotency: key })))).to.equal('turn_in_progress');
+      const events = [{ type: 'completed', step: 1, reply: 'first' }];
+      await turn.close({ status: 'completed', messages: [assistant('first')], steps: 1, events });
+      expect(await service.findReplay(s1, key)).to.deep.include({ turnId: turn.turnId, reply: 'first', events });
+      const again = await service.openTurn(turnRequest('one', { idempotency: key }));
+      expect(again).to.include({ kind: 'replay' });
+      expect(await nextSeq(sessions, turn.sessionKey)).to.equal(2);
+      const other = { ...key, bodySha256: 'b'.repeat(64) };
+      expect(await codeOf(service.openTurn(turnRequest('two', { idempotency: other })))).to.equal(
+        'idempotency_conflict',
+      );
+      expect((await service.turnByKey(s1, key.key))?.turnId).to.equal(turn.turnId);
+      // A replay leaves the session free.
+      expect(await service.openTurn(turnRequest('three'))).to.include({ kind: 'open' });
+    });
+
+    it('runs one of many equal requests and replays it to the others', async function equal() {
+      this.timeout(20_000);
+      const { service } = await openSessions(engine);
+      const results = await Promise.all(
+        Array.from({ length: 8 }, async () => {
+          try {
+            const result = await service.openTurn(turnRequest('one', { idempotency: key }), { waitMs: 5_000 });
+            if (result.kind === 'open') {
+              await result.turn.close({ status: 'completed', messages: [assistant('1')], steps: 1 });
+            }
+            return result.kind;
+          } catch (error) {
+            return (error as { code: string }).code;
+          }
+        }),
+      );
+      expect(results.filter((result) => result === 'open')).to.have.length(1);
+      for (const result of results) expect(result).to.be.oneOf(['open', 'replay', 'turn_in_progress']);
+    });
+
+    it('frees the key of a turn that did not succeed, and of one that is a day old', async () => {
+      const { service, store } = await openSessions(engine);
+      const failed = await opened(service, turnRequest('one', { idempotency: key }));
+      await failed.close({ status: 'failed', steps: 1, error: { code: 'provider_request_failed', message: 'no' } });
+      expect(await service.findReplay(s1, key)).to.equal(undefined);
+      const turn = await opened(service, turnRequest('one', { idempotency: key }));
+      await turn.close({ status: 'completed', messages: [assistant('1')], steps: 1 });
+      await store.database.statement('update {realtime.turns} set started_at = 1 where turn_id = ?', [turn.turnId]);
+      expect(await service.openTurn(turnRequest('two', { idempotency: key }))).to.include({ kind: 'open' });
+    });
+
+    it('ends a running turn on request, here and in another process', async () => {
+      const here = await openSessions(engine, { ttlMs: 200 });
+      const there = await openSessions(engine, { ttlMs: 200, owner: 'process-b' });
+      const turn = await opened(here.service);
+      expect(await here.service.cancelTurn(turn.turnId)).to.equal(true);
+      expect(turn.signal.reason).to.include({ code: 'turn_cancelled' });
+      await turn.close({ status: 'cancelled', messages: [{ ...assistant('ha'), status: 'cancelled' }], steps: 1 });
+      expect(await here.service.cancelTurn(turn.turnId)).to.equal(false);
+      const next = await opened(here.service, turnRequest('again'));
+      expect(await there.service.cancelTurn(next.turnId)).to.equal(true);
+      await until('the renewal that sees the request', () => next.signal.aborted);
+      expect(next.signal.reason).to.include({ code: 'turn_cancelled' });
+      await next.close({ status: 'cancelled', steps: 0 });
+    });
+
+    it('marks turns of dead owners and of expired leases interrupted, and frees their sessions', async () => {
+      const dead = await openSessions(engine, { owner: 'dead' });
+      const living = await openSessions(engine, { owner: 'living' });
+      const lost = await opened(dead.service, turnRequest('one', { idempotency: key }));
+      const kept = await opened(living.service, turnRequest('two', { session: { ...s1, sessionId: 's2' } }));
+      const stale = await opened(living.service, turnRequest('three', { session: { ...s1, sessionId: 's3' } }));
+      await living.store.database.statement('update {realtime.sessions} set lease_expires_at = 1 where id = ?', [
+        stale.sessionKey,
+      ]);
+      const alive = async () => new Set(['living']);
+      expect(await sweepSessions(living.store, { alive })).to.equal(2);
+      expect((await living.service.getTurn(lost.turnId))?.status).to.equal('interrupted');
+      expect((await living.service.getTurn(stale.turnId))?.status).to.equal('interrupted');
+      expect((await living.service.getTurn(kept.turnId))?.status).to.equal('running');
+      expect(await living.service.openTurn(turnRequest('one', { idempotency: key }))).to.include({ kind: 'open' });
+      expect(await codeOf(stale.close({ status: 'completed', steps: 1 }))).to.equal('session_fenced');
+      await kept.close({ status: 'completed', steps: 1 });
+    });
+
+    it('interrupts the turn of an expired lease when the next one claims the session', async () => {
+      const { service, store } = await openSessions(engine);
+      const lost = await opened(service);
+      await store.database.statement('update {realtime.sessions} set lease_expires_at = 1 where id = ?', [
+        lost.sessionKey,
+      ]);
+      await opened(service, turnRequest('next'));
+      expect((await service.getTurn(lost.turnId))?.status).to.equal('interrupted');
+    });
+
+    it('lends a session for work that is no turn, and takes it back whatever happens', async () => {
+      const { service } = await openSessions(engine);
+      await ask(service, 'one', '1');
+      const stored = await service.withLease(s1, (lease) => lease.append([user('noted')]));
+      expect(stored?.[0]).to.include({ seq: 2, role: 'user' });
+      const failing = service.withLease(s1, async (lease) => {
+        expect(await service.withLease(s1, async () => 'second')).to.equal(null);
+        throw new Error(lease.sessionKey);
+      });
+      expect(await codeOf(failing)).to.match(/Error/);
+      expect(await service.withLease(s1, async () => 'free again')).to.equal('free again');
+    });
+  });
+});
