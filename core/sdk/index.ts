@@ -12,3 +12,4 @@ export * from './plugin.js';
 export * from './points/index.js';
 export * from './points.js';
 export * from './services/index.js';
+export * from './turn.js';
