@@ -1,0 +1,100 @@
+import type { BusStats, PublishRefusal } from 'mortise/sdk';
+import type { Ticket } from './ticket.js';
+
+export interface InputBusOptions {
+  readonly capacity: number;
+  /** Further places that only the platform's own observations may take, so that news of overload is not lost to it. */
+  readonly reserve: number;
+  readonly consume: (ticket: Ticket) => void;
+  /** Runs the dispatcher soon, in a context of its own. */
+  readonly schedule: (run: () => void) => void;
+}
+
+/** First in, first out; what does not fit is refused, never what was accepted. */
+export class InputBus {
+  readonly #options: InputBusOptions;
+  #queue: Ticket[] = [];
+  readonly #roomWaiters = new Set<() => void>();
+  #scheduled = false;
+  #closed = false;
+  #published = 0;
+  #accepted = 0;
+  #consumed = 0;
+  #highWater = 0;
+  readonly #dropped: Partial<Record<PublishRefusal, number>> = {};
+
+  constructor(options: InputBusOptions) {
+    this.#options = options;
+  }
+
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  /** Counts an attempt; the checks before capacity are the caller's. */
+  attempt(): void {
+    this.#published += 1;
+  }
+
+  refuse(reason: PublishRefusal): void {
+    this.#dropped[reason] = (this.#dropped[reason] ?? 0) + 1;
+  }
+
+  /** False when there is no room for an observation of this kind. */
+  hasRoom(system: boolean): boolean {
+    const { capacity, reserve } = this.#options;
+    return this.#queue.length < (system ? capacity + reserve : capacity);
+  }
+
+  accept(ticket: Ticket): void {
+    this.#accepted += 1;
+    this.#queue.push(ticket);
+    this.#highWater = Math.max(this.#highWater, this.#queue.length);
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    this.#options.schedule(() => this.#dispatch());
+  }
+
+  /** Resolves when a place may have become free, or after `ms`. */
+  room(ms: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const done = (): void => {
+        clearTimeout(timer);
+        signal?.removeEventListener('abort', done);
+        this.#roomWaiters.delete(done);
+        resolve();
+      };
+      const timer = setTimeout(done, ms);
+      signal?.addEventListener('abort', done, { once: true });
+      this.#roomWaiters.add(done);
+    });
+  }
+
+  /** Later publishes are refused; what was accepted is still consumed. */
+  close(): void {
+    this.#closed = true;
+    for (const wake of [...this.#roomWaiters]) wake();
+  }
+
+  stats(): Omit<BusStats, 'inbox_dropped' | 'sessions' | 'running'> {
+    return {
+      published: this.#published,
+      accepted: this.#accepted,
+      consumed: this.#consumed,
+      depth: this.#queue.length,
+      high_water: this.#highWater,
+      dropped: { ...this.#dropped },
+    };
+  }
+
+  #dispatch(): void {
+    this.#scheduled = false;
+    const batch = this.#queue;
+    this.#queue = [];
+    for (const ticket of batch) {
+      this.#consumed += 1;
+      this.#options.consume(ticket);
+    }
+    for (const wake of [...this.#roomWaiters]) wake();
+  }
+}
