@@ -1,0 +1,13 @@
+import type { GenerateRequest, ModelMessage } from 'mortise/sdk';
+
+/** `Echo: ` and all that users said in the context, joined by one space. */
+export function echo({ messages }: Pick<GenerateRequest, 'messages'>): string {
+  const texts = messages.filter(({ role }) => role === 'user').map(textOf);
+  const said = texts.filter((text) => text !== '').join(' ');
+  return `Echo: ${said === '' ? '(empty input)' : said}`;
+}
+
+function textOf({ content }: ModelMessage): string {
+  if (typeof content === 'string') return content;
+  return content.flatMap(({ type, text }) => (type === 'text' && text ? [text] : [])).join(' ');
+}
