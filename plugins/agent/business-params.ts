@@ -1,0 +1,70 @@
+import { agentError } from './errors.js';
+import { isObject, isText, type Json } from './json.js';
+
+export const promptModes = ['default', 'codex', 'claude'] as const;
+export type PromptMode = (typeof promptModes)[number];
+
+/** What `biz_params` says of the turn. */
+export interface BusinessParams {
+  readonly promptMode: PromptMode | undefined;
+  readonly collaboration: boolean;
+  readonly maxSteps: number | undefined;
+  readonly requestId: string | undefined;
+  readonly debug: boolean;
+  /** Members that the chat's meta takes over. */
+  readonly chatMeta: Json;
+  /** Overrides of the channel's configuration for this reply. */
+  readonly channelConfig: Json | undefined;
+}
+
+export function readBusinessParams(business: Json): BusinessParams {
+  const promptMode = readPromptMode(business);
+  refuseDirectTool(business.tool);
+  const { collaboration_mode, collaboration_event, collaboration, channel } = business;
+  return {
+    promptMode,
+    collaboration: [collaboration_mode, collaboration_event, collaboration].some((value) => value !== undefined),
+    maxSteps: readMaxSteps(business.max_steps),
+    requestId: isText(business.request_id) && business.request_id !== '' ? business.request_id : undefined,
+    debug: business.debug === true,
+    chatMeta: { ...(promptMode ? { prompt_mode: promptMode } : {}), ...cronMeta(business.cron) },
+    channelConfig: isObject(channel) ? channel : undefined,
+  };
+}
+
+function readPromptMode(business: Json): PromptMode | undefined {
+  if (!('prompt_mode' in business)) return undefined;
+  const value = business.prompt_mode;
+  const mode = promptModes.find((known) => isText(value) && known === value.toLowerCase());
+  if (!mode) throw agentError('invalid_request', { message: 'invalid prompt_mode' });
+  return mode;
+}
+
+function refuseDirectTool(tool: unknown): void {
+  if (tool === undefined) return;
+  const refuse = (message: string) => agentError('invalid_tool_input', { message });
+  if (!isObject(tool)) throw refuse('biz_params.tool must be an object');
+  const { name } = tool;
+  if (name === undefined) throw refuse('biz_params.tool.name is required');
+  if (!isText(name)) throw refuse('biz_params.tool.name must be a string');
+  if (name.trim() === '') throw refuse('biz_params.tool.name cannot be empty');
+  throw agentError('tool_not_supported', { message: `tool "${name.slice(0, 64)}" is not supported` });
+}
+
+function readMaxSteps(value: unknown): number | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (!Number.isSafeInteger(value) || Number(value) < 1) {
+    throw agentError('invalid_request', { message: 'max_steps must be an integer >= 1' });
+  }
+  return Number(value);
+}
+
+function cronMeta(cron: unknown): Json {
+  if (!isObject(cron)) return {};
+  const { job_id, job_name } = cron;
+  return {
+    source: 'cron',
+    ...(isText(job_id) ? { cron_job_id: job_id } : {}),
+    ...(isText(job_name) ? { cron_job_name: job_name } : {}),
+  };
+}

@@ -1,0 +1,76 @@
+import { isCodedError, MortiseError, type TurnFailure } from 'mortise/sdk';
+
+const table = {
+  invalid_json: [400, 'invalid request body'],
+  invalid_request: [400, 'invalid request'],
+  invalid_channel: [400, 'invalid channel'],
+  channel_not_supported: [400, 'the channel is not supported'],
+  channel_disabled: [400, 'the channel is disabled'],
+  channel_dispatch_failed: [502, 'the channel did not take the reply'],
+  actor_mismatch: [403, 'user_id is not the user this key belongs to'],
+  invalid_tool_input: [400, 'invalid tool input'],
+  tool_not_supported: [400, 'the tool is not supported'],
+  ai_tool_guide_unavailable: [500, 'ai tool guide is unavailable'],
+  codex_prompt_unavailable: [500, 'codex prompt is unavailable'],
+  claude_prompt_unavailable: [500, 'claude prompt is unavailable'],
+  provider_not_found: [404, 'provider not found'],
+  provider_not_supported: [400, 'provider does not support attachments'],
+  provider_invalid_reply: [502, 'provider response contains tool calls but tool support is disabled'],
+  runner_error: [500, 'the model adapter failed'],
+  gate_dropped: [403, 'The message was refused by the gate'],
+  session_busy: [429, 'too many turns wait for this session'],
+  turn_queue_timeout: [503, 'the session was busy for too long'],
+  backpressure: [503, 'the server is overloaded, please try again'],
+  shutting_down: [503, 'the server is shutting down'],
+  server_shutdown: [503, 'the server is shutting down'],
+  client_closed: [499, 'the client has left'],
+  agent_step_limit: [422, 'agent step limit reached'],
+  agent_loop_detected: [422, 'the model repeats the same tool call'],
+  agent_turn_timeout: [504, 'the turn took too long'],
+  internal_error: [500, 'an internal error occurred'],
+} as const satisfies Record<string, readonly [status: number, sentence: string]>;
+
+export type AgentErrorCode = keyof typeof table;
+
+export interface AgentErrorOptions {
+  readonly message?: string | undefined;
+  readonly status?: number | undefined;
+  readonly details?: Readonly<Record<string, unknown>> | undefined;
+  readonly retryAfterSeconds?: number | undefined;
+  readonly cause?: unknown;
+}
+
+/** An error of this plugin; `message` words a case more closely than its row. */
+export function agentError(code: AgentErrorCode, options: AgentErrorOptions = {}): MortiseError {
+  const [status, sentence] = table[code];
+  const { message, details, retryAfterSeconds, cause } = options;
+  return new MortiseError(code, message ?? sentence, {
+    status: options.status ?? status,
+    ...(details === undefined ? {} : { details }),
+    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+    ...(cause === undefined ? {} : { cause }),
+  });
+}
+
+/** A coded error as a value; undefined for what nobody expected. */
+export function failureOf(error: unknown): TurnFailure | undefined {
+  if (!isCodedError(error)) return undefined;
+  const { code, message, status, details } = error;
+  const retryAfterSeconds = error instanceof MortiseError ? error.retryAfterSeconds : undefined;
+  return {
+    code,
+    message,
+    status: status ?? 500,
+    ...(details === undefined ? {} : { details }),
+    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+  };
+}
+
+export function errorOf(failure: TurnFailure): MortiseError {
+  const { code, message, status, details, retryAfterSeconds } = failure;
+  return new MortiseError(code, message, {
+    status,
+    ...(details === undefined ? {} : { details }),
+    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+  });
+}

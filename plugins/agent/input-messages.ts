@@ -1,0 +1,66 @@
+import type { MessageRole, ModelContentPart, NewMessage } from 'mortise/sdk';
+import { agentError } from './errors.js';
+import { isObject, isText } from './json.js';
+
+const roles: readonly MessageRole[] = ['system', 'assistant', 'user', 'tool'];
+
+/** The request's `input` as rows; roles that nobody knows are taken for users. */
+export function readInput(value: unknown): readonly NewMessage[] {
+  if (value === undefined || value === null) return [];
+  if (!Array.isArray(value)) throw agentError('invalid_json');
+  return value.map(readMessage);
+}
+
+function readMessage(value: unknown): NewMessage {
+  if (!isObject(value)) throw agentError('invalid_json');
+  const { role = 'user', type = 'message', content = [] } = value;
+  if (!isText(role) || !isText(type) || !Array.isArray(content)) throw agentError('invalid_json');
+  const parts = content.map(readPart);
+  const plain = parts.length === 1 && isPlainText(parts[0]);
+  return {
+    role: roles.find((known) => known === role) ?? 'user',
+    content: textOf(parts),
+    ...(plain ? {} : { parts }),
+    ...(type === 'message' ? {} : { type: type.slice(0, 32) }),
+  };
+}
+
+function readPart(value: unknown): ModelContentPart {
+  if (!isObject(value)) throw agentError('invalid_json');
+  const { type = 'text', text } = value;
+  if (!isText(type) || (text !== undefined && !isText(text))) throw agentError('invalid_json');
+  return { ...value, type } as ModelContentPart;
+}
+
+function isPlainText(part: ModelContentPart | undefined): boolean {
+  return part?.type === 'text' && Object.keys(part).every((member) => member === 'type' || member === 'text');
+}
+
+function textOf(parts: readonly ModelContentPart[]): string {
+  return parts.flatMap(({ type, text }) => (type === 'text' && text !== undefined ? [text] : [])).join('\n');
+}
+
+/** All that users say in the input, one line per message. */
+export function userText(input: readonly NewMessage[]): string {
+  return input
+    .filter(({ role, content }) => role === 'user' && content !== '')
+    .map(({ content }) => content)
+    .join('\n');
+}
+
+/** What the input holds beside text. */
+export function attachments(input: readonly NewMessage[]): readonly ModelContentPart[] {
+  return input.flatMap(({ parts }) => (parts ?? []).filter(({ type }) => type !== 'text'));
+}
+
+/** Whether the first thing that a user says is the command to begin a new chat. */
+export function isNewCommand(input: readonly NewMessage[]): boolean {
+  const first = input.find(({ role }) => role === 'user');
+  const texts = first?.parts?.map(({ text }) => text ?? '') ?? [first?.content ?? ''];
+  return (
+    texts
+      .find((text) => text.trim() !== '')
+      ?.trim()
+      .toLowerCase() === '/new'
+  );
+}

@@ -1,0 +1,51 @@
+import type { NewMessage, SessionRef } from 'mortise/sdk';
+import { agentError } from './errors.js';
+import { readInput } from './input-messages.js';
+import { isObject, isText, type Json } from './json.js';
+
+export interface ProcessRequest {
+  readonly session: SessionRef;
+  readonly input: readonly NewMessage[];
+  readonly stream: boolean;
+  readonly business: Json;
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
+const controlCharacters = /[\u0000-\u001f\u007f]/;
+const channelName = /^[a-z0-9][a-z0-9_-]{0,63}$/;
+
+/** The body of `POST /agent/process`. Unknown members are ignored; a known one of another type is no valid body. */
+export function readProcessRequest(body: unknown): ProcessRequest {
+  if (!isObject(body)) throw agentError('invalid_json');
+  const { stream = false, biz_params: business } = body;
+  if (typeof stream !== 'boolean') throw agentError('invalid_json');
+  if (business !== undefined && business !== null && !isObject(business)) throw agentError('invalid_json');
+  const input = readInput(body.input);
+  const sessionId = text(body, 'session_id');
+  const userId = text(body, 'user_id');
+  const channel = text(body, 'channel').trim().toLowerCase() || 'console';
+  if (sessionId.trim() === '' || userId.trim() === '') {
+    throw agentError('invalid_request', { message: 'session_id and user_id are required' });
+  }
+  bounded('session_id', sessionId, 256);
+  bounded('user_id', userId, 128);
+  if (!channelName.test(channel)) {
+    throw agentError('invalid_channel', { message: 'channel must be a name of letters, digits, "-" and "_"' });
+  }
+  return { session: { channel, userId, sessionId }, input, stream, business: business ?? {} };
+}
+
+function text(body: Json, member: string): string {
+  const value = body[member];
+  if (value === undefined || value === null) return '';
+  if (!isText(value)) throw agentError('invalid_json');
+  return value;
+}
+
+function bounded(member: string, value: string, limit: number): void {
+  if (controlCharacters.test(value) || (value.length > limit && [...value].length > limit)) {
+    throw agentError('invalid_request', {
+      message: `${member} must have at most ${limit} characters and no control characters`,
+    });
+  }
+}

@@ -1,0 +1,56 @@
+import { isCodedError, type TurnStatus } from 'mortise/sdk';
+import { agentError, errorOf } from './errors.js';
+
+export interface TurnSignal {
+  /** Aborted with the reason that {@link endOf} reads. */
+  readonly signal: AbortSignal;
+  /** Relays and the timer end with the turn. */
+  dispose(): void;
+}
+
+/** One signal for all that ends a turn: the caller, the session and the time limit. Relayed by hand, so that nothing stays. */
+export function turnSignal(sources: readonly AbortSignal[], timeoutMs: number): TurnSignal {
+  const controller = new AbortController();
+  const undo: (() => void)[] = [];
+  for (const source of sources) {
+    const relay = (): void => controller.abort(source.reason);
+    if (source.aborted) relay();
+    source.addEventListener('abort', relay, { once: true });
+    undo.push(() => source.removeEventListener('abort', relay));
+  }
+  if (timeoutMs > 0) {
+    const message = `the turn took longer than ${timeoutMs / 1_000} s`;
+    const timer = setTimeout(() => controller.abort(agentError('agent_turn_timeout', { message })), timeoutMs);
+    undo.push(() => clearTimeout(timer));
+  }
+  return {
+    signal: controller.signal,
+    dispose: () => {
+      for (const run of undo) run();
+    },
+  };
+}
+
+export interface TurnEnd {
+  readonly status: Exclude<TurnStatus, 'running'>;
+  readonly error: ReturnType<typeof agentError>;
+}
+
+/** Codes of the reasons for which the platform, not the caller, ends a turn. */
+const platformCodes = ['server_shutdown', 'plugin_stopping', 'shutting_down'];
+
+/** What an abort means for the turn. Reasons are wrapped on their way; the innermost one that is known decides. */
+export function endOf(reason: unknown): TurnEnd {
+  for (let error = reason; isCodedError(error); error = (error as { cause?: unknown }).cause) {
+    const { code, message, status } = error;
+    if (code === 'session_fenced') return { status: 'fenced', error: agentErrorLike(code, message, status) };
+    if (code === 'turn_cancelled') return { status: 'cancelled', error: agentErrorLike(code, message, status) };
+    if (code === 'agent_turn_timeout') return { status: 'timed_out', error: agentError(code, { message }) };
+    if (platformCodes.includes(code)) return { status: 'interrupted', error: agentError('server_shutdown') };
+  }
+  return { status: 'cancelled', error: agentError('client_closed') };
+}
+
+function agentErrorLike(code: string, message: string, status: number | undefined) {
+  return errorOf({ code, message, status: status ?? 409 });
+}
