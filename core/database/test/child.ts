@@ -1,0 +1,19 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+/** Starts a script of this folder as a process of its own, with JSON facts as its argument. */
+export function startChild(script: string, facts: object): ChildProcess {
+  return fork(fileURLToPath(new URL(script, import.meta.url)), [JSON.stringify(facts)], {
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
+}
+
+/** The facts that {@link startChild} was given. */
+export function childFacts<T>(): T {
+  return JSON.parse(process.argv[2] ?? '{}') as T;
+}
+
+/** The exit code of a process that ends by itself. */
+export function exitCode(child: ChildProcess): Promise<number | null> {
+  return new Promise((resolve) => child.once('exit', (code) => resolve(code)));
+}

@@ -1,0 +1,100 @@
+import { expect } from 'chai';
+import { eachDatabase, type TestEngine } from 'mortise/sdk/testing';
+import type { DatabaseHost } from '../open-database.js';
+import { startChild } from './child.js';
+import { errorOf } from './expect-error.js';
+import { until } from './until.js';
+
+async function two(engine: TestEngine): Promise<readonly [DatabaseHost, DatabaseHost]> {
+  return [await engine.openHost(), await engine.openHost()];
+}
+
+/** What an operator's hand on the table would do. */
+async function steal(host: DatabaseHost, name: string): Promise<void> {
+  const table = host.dialect === 'postgres' ? 'mortise.leases' : 'mortise_leases';
+  await host.forPlugin('thief', []).statement(`update ${table} set holder = 'thief' where name = ?`, [name]);
+}
+
+describe('leases', () => {
+  eachDatabase((engine) => {
+    it('have one holder over all processes, and none within one either', async () => {
+      const [one, other] = await two(engine);
+      const lease = await one.leases.tryAcquire('once');
+      expect(lease).to.include({ name: 'once', epoch: 1 });
+      expect(await one.leases.tryAcquire('once')).to.equal(null);
+      expect(await other.leases.tryAcquire('once')).to.equal(null);
+      expect(await other.leases.tryAcquire('another')).to.not.equal(null);
+    });
+
+    it('go to one of many that ask at the same moment', async () => {
+      const hosts = [...(await two(engine)), ...(await two(engine))];
+      const asked = Array.from({ length: 32 }, (_, index) => hosts[index % 4]?.leases.tryAcquire('rush'));
+      const won = (await Promise.all(asked)).filter((lease) => lease !== null);
+      expect(won).to.have.length(1);
+    });
+
+    it('grow their epoch with every holder', async () => {
+      const [one, other] = await two(engine);
+      for (let epoch = 1; epoch <= 4; epoch += 1) {
+        const lease = await (epoch % 2 === 0 ? one : other).leases.tryAcquire('epochs');
+        expect(lease?.epoch).to.equal(epoch);
+        await lease?.dispose();
+        await lease?.dispose();
+        expect(lease?.signal.aborted).to.equal(false);
+      }
+    });
+
+    it('are renewed for as long as they are held', async () => {
+      const [one, other] = await two(engine);
+      const lease = await one.leases.tryAcquire('long', { ttlMs: 300 });
+      const end = Date.now() + 1_200;
+      await until('four lives have passed', async () => {
+        expect(await other.leases.tryAcquire('long', { ttlMs: 300 })).to.equal(null);
+        return Date.now() > end;
+      });
+      expect(lease?.signal.aborted).to.equal(false);
+      await lease?.dispose();
+      expect(await other.leases.tryAcquire('long')).to.not.equal(null);
+    });
+
+    it('of a killed process go to the next one when their time is up', async function takeover() {
+      this.timeout(20_000);
+      const [one] = await two(engine);
+      const child = startChild('./living-process.js', { settings: engine.settings, lease: 'orphan', ttlMs: 600 });
+      const epoch = await new Promise((resolve) => child.once('message', resolve));
+      expect(epoch).to.equal('1');
+      expect(await one.leases.tryAcquire('orphan')).to.equal(null);
+      child.kill('SIGKILL');
+      let lease = await one.leases.tryAcquire('orphan');
+      await until('the lease ran out', async () => {
+        lease ??= await one.leases.tryAcquire('orphan');
+        return lease !== null;
+      });
+      expect(lease?.epoch).to.equal(2);
+    });
+
+    it('that were taken over abort their signal, and giving them back takes nothing from the new holder', async () => {
+      const [one, other] = await two(engine);
+      const lease = await one.leases.tryAcquire('stolen', { ttlMs: 300 });
+      await steal(other, 'stolen');
+      await until('the loss is noticed', () => lease?.signal.aborted === true);
+      expect(String(lease?.signal.reason)).to.include('took it over');
+      await lease?.dispose();
+      expect(await other.leases.tryAcquire('stolen', { ttlMs: 300 })).to.equal(null);
+    });
+
+    it('are given back when their process stops cleanly', async () => {
+      const [one, other] = await two(engine);
+      await one.leases.tryAcquire('tidy');
+      await one.close();
+      expect((await other.leases.tryAcquire('tidy'))?.epoch).to.equal(2);
+    });
+
+    it('last some time', async () => {
+      const [one] = await two(engine);
+      for (const ttlMs of [0, -1, Number.NaN, Number.POSITIVE_INFINITY]) {
+        expect(await errorOf(one.leases.tryAcquire('never', { ttlMs }))).to.be.instanceOf(RangeError);
+      }
+    });
+  });
+});
