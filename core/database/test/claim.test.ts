@@ -87,8 +87,9 @@ describe('claiming rows', () => {
       expect(await database.claim(claimOf('me', 9))).to.have.length(3);
     });
 
-    it('passes over rows that another transaction holds, where the database locks rows', async function skip() {
-      if (engine.dialect === 'sqlite') return;
+    // SQLite locks the whole database: there is no row that another one holds.
+    const itOnPostgres = engine.dialect === 'postgres' ? it : () => {};
+    itOnPostgres('passes over rows that another transaction holds', async () => {
       const database = await jobs(engine, 5);
       await database.transaction(async (trx) => {
         await database.claim(claimOf('first', 2), { trx });

@@ -72,8 +72,9 @@ describe('notifications', () => {
       await listener.dispose();
     });
 
-    it('reach other processes where the database carries them', async function other() {
-      if (engine.dialect === 'sqlite') return;
+    // SQLite has no server that could carry them to other processes.
+    const itOnPostgres = engine.dialect === 'postgres' ? it : () => {};
+    itOnPostgres('reach other processes', async () => {
       const [near, far] = [await engine.openHost(), await engine.openHost()];
       const heard: string[] = [];
       await far.forPlugin('bell', []).listen('ring', (payload) => heard.push(payload));
@@ -82,8 +83,7 @@ describe('notifications', () => {
       expect(heard).to.deep.equal(['over']);
     });
 
-    it('listen again on a lost connection and say that something may be missing', async function lost() {
-      if (engine.dialect === 'sqlite') return;
+    itOnPostgres('listen again on a lost connection and say that something may be missing', async () => {
       const database = (await engine.openHost()).forPlugin('bell', []);
       const heard: string[] = [];
       await database.listen('ring', (payload) => heard.push(payload), { missed: () => heard.push('missed') });

@@ -109,13 +109,13 @@ async function ready(child: ChildProcess, at: number): Promise<string> {
   return `the server did not answer on port ${at} in 20 s: ${said}`;
 }
 
-/** `SIGQUIT` ends the server at once and its connections with it. */
-async function stop(): Promise<void> {
+/** `SIGINT` ends all connections and writes what was committed; `SIGQUIT` just ends. */
+async function stop(signal: 'SIGINT' | 'SIGQUIT'): Promise<void> {
   const child = server;
   server = undefined;
   if (child === undefined || child.exitCode !== null) return;
   const ended = new Promise((resolve) => child.once('exit', resolve));
-  child.kill('SIGQUIT');
+  child.kill(signal);
   await ended;
 }
 
@@ -127,7 +127,7 @@ let disposed = false;
 
 /** The run is over: what it left goes with the server. A server that was given back alone leaves the run its folder. */
 async function leave(): Promise<void> {
-  await stop();
+  await stop('SIGQUIT');
   rmSync(disposed ? folder : dirname(folder), { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   process.exit(0);
 }
@@ -147,7 +147,7 @@ async function guard(): Promise<void> {
   input.on('line', (line) => {
     if (line === 'dispose') disposed = true;
     if (line === 'start') start(bin, account).catch(fail);
-    if (line === 'stop') stop().then(() => say('stopped'), fail);
+    if (line === 'stop') stop('SIGINT').then(() => say('stopped'), fail);
   });
 }
 

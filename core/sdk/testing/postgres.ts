@@ -7,7 +7,7 @@ import { findPostgres } from './postgres-binaries.js';
 /** A server of this run alone. */
 export interface ThrowAwayPostgres {
   readonly port: number;
-  /** Ends the server as a crash would; the data stays. */
+  /** Ends the server and every connection to it; the data stays. */
   stop(): Promise<void>;
   start(): Promise<void>;
   /** Ends the server and removes its folder. */

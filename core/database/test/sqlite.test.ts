@@ -1,0 +1,151 @@
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { silentLog, temporaryPath } from 'mortise/sdk/testing';
+import type { Database } from '../../sdk/host/database.js';
+import { type DatabaseHost, openDatabase } from '../open-database.js';
+import { exitCode, startChild } from './child.js';
+import { errorOf } from './expect-error.js';
+
+describe('the SQLite file', () => {
+  const hosts: DatabaseHost[] = [];
+  afterEach(() => Promise.all(hosts.splice(0).map((host) => host.close())));
+
+  const file = (): string => join(temporaryPath('folder'), 'deep', 'mortise_test.db');
+
+  async function open(path: string, busyTimeoutMs = 5_000): Promise<DatabaseHost> {
+    const host = await openDatabase({ dialect: 'sqlite', file: path, busyTimeoutMs }, silentLog, { retryMs: 100 });
+    hosts.push(host);
+    return host;
+  }
+
+  async function notes(path: string, busyTimeoutMs?: number): Promise<Database> {
+    const database = (await open(path, busyTimeoutMs)).forPlugin('notes', ['notes']);
+    const up = (schema: {
+      createTable: (name: string, build: (t: { text(name: string): unknown }) => void) => Promise<void>;
+    }) =>
+      schema.createTable('notes.notes', (table) => {
+        table.text('text');
+      });
+    await database.migrate([{ name: '0001', up }]);
+    return database;
+  }
+
+  it('is made with its folder for the eyes of its owner alone', async () => {
+    const path = file();
+    await open(path);
+    expect(statSync(path).mode & 0o777).to.equal(0o600);
+    expect(statSync(join(path, '..')).mode & 0o777).to.equal(0o700);
+    expect(statSync(`${path}-wal`).mode & 0o777).to.equal(0o600);
+  });
+
+  it('commits durably, in WAL, with foreign keys', async () => {
+    const database = (await open(file())).forPlugin('notes', []);
+    const pragma = async (name: string) => Object.values((await database.statement(`pragma ${name}`)).rows[0] ?? {})[0];
+    expect(await pragma('journal_mode')).to.equal('wal');
+    expect(await pragma('synchronous')).to.equal(2);
+    expect(await pragma('foreign_keys')).to.equal(1);
+  });
+
+  it('that is none is refused with its name and is not touched', async () => {
+    const path = file();
+    mkdirSync(join(path, '..'), { recursive: true });
+    writeFileSync(path, 'These are the shopping lists of a whole year.'.repeat(50));
+    const error = await errorOf(open(path));
+    expect(error).to.include({ code: 'database_unusable' });
+    expect(error.message).to.include(path);
+    expect(readFileSync(path, 'utf8')).to.include('shopping lists');
+  });
+
+  it('in a place where none can be is refused', async () => {
+    const path = file();
+    mkdirSync(join(path, '..', '..'), { recursive: true });
+    writeFileSync(join(path, '..'), 'a file, not a folder');
+    expect(await errorOf(open(path))).to.include({ code: 'database_unusable' });
+  });
+
+  it('waits for another process that writes, without standing still', async function waits() {
+    this.timeout(20_000);
+    const path = file();
+    const database = await notes(path);
+    const settings = { dialect: 'sqlite', file: path };
+    const child = startChild('./holding-process.js', { settings, forMs: 700 });
+    const ended = exitCode(child);
+    await new Promise((resolve) => child.once('message', resolve));
+    let turns = 0;
+    const clock = setInterval(() => {
+      turns += 1;
+    }, 10);
+    const began = performance.now();
+    await database.statement(`insert into {notes.notes} (text) values ('waited')`);
+    clearInterval(clock);
+    expect(performance.now() - began).to.be.greaterThan(300);
+    expect(turns).to.be.greaterThan(8);
+    expect(await ended).to.equal(0);
+    const { rows } = await database.statement('select text from {notes.notes} order by rowid');
+    expect(rows).to.deep.equal([{ text: 'held' }, { text: 'waited' }]);
+  });
+
+  it('gives up waiting after its limit, with an error that may be tried again', async function gives() {
+    this.timeout(20_000);
+    const path = file();
+    const database = await notes(path, 150);
+    const child = startChild('./holding-process.js', { settings: { dialect: 'sqlite', file: path }, forMs: 1_500 });
+    const ended = exitCode(child);
+    await new Promise((resolve) => child.once('message', resolve));
+    const write = database.statement(`insert into {notes.notes} (text) values ('impatient')`);
+    expect(database.codec.errorKind(await errorOf(write))).to.equal('busy');
+    const begun = database.transaction(async () => 'never');
+    expect(database.codec.errorKind(await errorOf(begun))).to.equal('busy');
+    expect((await database.statement('select text from {notes.notes}')).rows).to.deep.equal([]);
+    expect(await ended).to.equal(0);
+  });
+
+  it('that is full loses the whole transaction, never a part of it', async () => {
+    const database = await notes(file());
+    const pages = await database.statement<{ page_count: number }>('pragma page_count');
+    await database.statement(`pragma max_page_count = ${(pages.rows[0]?.page_count ?? 0) + 4}`);
+    const insert = (text: string, trx?: Parameters<Parameters<Database['transaction']>[0]>[0]) =>
+      database.statement('insert into {notes.notes} (text) values (?)', [text], { trx });
+    const full = await errorOf(
+      database.transaction(async (trx) => {
+        await insert('small', trx);
+        await insert('x'.repeat(1_000_000), trx);
+      }),
+    );
+    expect(database.codec.errorKind(full)).to.equal('full');
+    const swallowed = await errorOf(
+      database
+        .transaction(async (trx) => {
+          await insert('before', trx);
+          await insert('x'.repeat(1_000_000), trx).catch(() => {});
+          await insert('after', trx);
+        })
+        .then((value) => {
+          throw new Error(`committed ${String(value)}`);
+        }),
+    );
+    const { rows } = await database.statement<{ text: string }>('select text from {notes.notes}');
+    const kept = rows.map((row) => row.text);
+    expect(kept).to.deep.equal(swallowed.message.startsWith('committed') ? ['before', 'after'] : []);
+    await insert('there is room for this');
+  });
+
+  it('leaves the event loop its turns beside a long loop of queries', async () => {
+    const database = await notes(file());
+    let turns = 0;
+    let counting = true;
+    const count = (): void => {
+      turns += 1;
+      if (counting) setImmediate(count);
+    };
+    setImmediate(count);
+    await database.transaction(async (trx) => {
+      for (let n = 0; n < 4_000; n += 1) {
+        await database.statement('insert into {notes.notes} (text) values (?)', ['bulk'], { trx });
+      }
+    });
+    counting = false;
+    expect(turns).to.be.greaterThan(1);
+  });
+});
