@@ -33,12 +33,15 @@ export function currentPlugin(): string | undefined {
   return synchronousPlugin ?? marks.getStore()?.plugin;
 }
 
-/** The plugin in whose folder the innermost frame of a stack lies. */
+/**
+ * The plugin in whose folder the innermost frame of a stack lies. `folders` are written as in a stack, with the slash
+ * after them.
+ */
 export function pluginOfStack(stack: string | undefined, folders: ReadonlyMap<string, string>): string | undefined {
   if (!stack) return undefined;
   for (const line of stack.split('\n')) {
     for (const [folder, key] of folders) {
-      if (line.includes(`${folder}/`)) return key;
+      if (line.includes(folder)) return key;
     }
   }
   return undefined;

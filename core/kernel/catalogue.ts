@@ -1,10 +1,15 @@
 import { existsSync } from 'node:fs';
-import { readdir, readFile } from 'node:fs/promises';
-import { isAbsolute, join, relative, resolve } from 'node:path';
+import { readdir, readFile, realpath } from 'node:fs/promises';
+import { join } from 'node:path';
 import { type Problem, problem } from '../messages/plugin-problems.js';
-import type { ManifestContribution, PluginManifest } from '../sdk/manifest.js';
-import { canonicalKey, pluginKeyPattern } from '../sdk/points/point.js';
+import type { PluginManifest } from '../sdk/manifest.js';
+import { canonicalKey } from '../sdk/points/point.js';
 import { describeError } from './describe-error.js';
+import { type ManifestFacts, readManifestFacts } from './manifest-facts.js';
+import { ownFile } from './own-file.js';
+import { parseJson } from './read-json.js';
+
+export { contributionId } from './contributions.js';
 
 export type PluginSource = 'first-party' | 'local' | 'npm';
 
@@ -14,12 +19,15 @@ export interface CatalogueEntry {
   readonly source: PluginSource;
   /** Holds plugin.json and the plugin's facts. */
   readonly folder: string;
+  /** Real path of the folder that holds its code: what a line of a stack is held against. */
+  readonly codeFolder?: string;
   /** Absolute path of the code, when the manifest could be read. */
   readonly entry: string | null;
   readonly manifest: PluginManifest | null;
-  /** Facts that the manifest gives, by `<point>:<canonical key>`. */
-  readonly facts: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
+  readonly facts: ManifestFacts;
   readonly problem: Problem | null;
+  /** Other folders with the same key, which are left aside because this one is shipped with the platform. */
+  readonly setAside?: readonly string[];
   /** Loads the code another way than from `entry`: plugins that a test makes in memory. */
   readonly load?: () => Promise<unknown>;
 }
@@ -50,7 +58,7 @@ export async function readCatalogue(folders: readonly PluginFolder[], check: Man
     );
     entries.push(...found);
   }
-  return markDuplicates(entries.sort((a, b) => (a.key < b.key ? -1 : 1)));
+  return onePerKey(entries.sort((a, b) => (a.key < b.key ? -1 : 1)));
 }
 
 async function readEntry(parent: PluginFolder, name: string, check: ManifestCheck): Promise<CatalogueEntry> {
@@ -74,7 +82,7 @@ async function readEntry(parent: PluginFolder, name: string, check: ManifestChec
   }
   let value: unknown;
   try {
-    value = JSON.parse(text.replace(/^\uFEFF/, ''));
+    value = parseJson(text);
   } catch (error) {
     return broken(problem('manifest_not_json', shown, describeError(error)));
   }
@@ -83,87 +91,28 @@ async function readEntry(parent: PluginFolder, name: string, check: ManifestChec
   const manifest = value as PluginManifest;
   if (canonicalKey(manifest.key) !== canonicalKey(name))
     return broken(problem('manifest_key_mismatch', name, manifest.key));
-  const facts = await readFacts(folder, manifest);
+  const facts = await readManifestFacts(folder, manifest);
   if ('code' in facts) return broken(facts, manifest);
-  const codeFolder = parent.codePath ? join(parent.codePath, name) : folder;
-  const entry = resolve(codeFolder, manifest.entry ?? 'index.js');
-  const inside = relative(codeFolder, entry);
-  if (inside.startsWith('..') || isAbsolute(inside))
-    return broken(problem('entry_outside', manifest.entry ?? 'index.js'), manifest);
-  return { key: manifest.key, source: parent.source, folder, entry, manifest, facts, problem: null };
+  const ownCode = parent.codePath ? join(parent.codePath, name) : folder;
+  const entry = await ownFile(ownCode, manifest.entry ?? 'index.js');
+  if (entry === undefined) return broken(problem('entry_outside', manifest.entry ?? 'index.js'), manifest);
+  const codeFolder = await realpath(ownCode).catch(() => ownCode);
+  return { key: manifest.key, source: parent.source, folder, codeFolder, entry, manifest, facts, problem: null };
 }
 
-/** Facts given inline or in files, by `<point>:<canonical key>`; routes are their own facts. */
-async function readFacts(
-  folder: string,
-  manifest: PluginManifest,
-): Promise<Map<string, Readonly<Record<string, unknown>>> | Problem> {
-  const facts = new Map<string, Readonly<Record<string, unknown>>>();
-  for (const [point, contributions] of Object.entries(manifest.contributes ?? {})) {
-    for (const contribution of contributions) {
-      if (typeof contribution === 'string') continue;
-      const given = contribution.facts;
-      if (typeof given !== 'string') {
-        facts.set(contributionId(point, contribution.key), given);
-        continue;
-      }
-      const path = resolve(folder, given);
-      if (relative(folder, path).startsWith('..'))
-        return problem('manifest_facts', given, 'it lies outside the plugin folder');
-      try {
-        const value: unknown = JSON.parse(await readFile(path, 'utf8'));
-        if (typeof value !== 'object' || value === null || Array.isArray(value))
-          throw new Error('it is not a JSON object');
-        facts.set(contributionId(point, contribution.key), value as Record<string, unknown>);
-      } catch (error) {
-        return problem('manifest_facts', given, describeError(error));
-      }
-    }
-  }
-  for (const route of manifest.permissions?.routes ?? []) facts.set(contributionId('route', route.name), { ...route });
-  return facts;
-}
-
-function markDuplicates(entries: readonly CatalogueEntry[]): CatalogueEntry[] {
-  const byKey = Map.groupBy(entries, (entry) => canonicalKey(entry.key));
-  return entries.flatMap((entry) => {
-    const same = byKey.get(canonicalKey(entry.key)) ?? [];
-    if (same.length === 1) return [entry];
-    // One row per key: the first one carries the problem.
-    if (same[0] !== entry) return [];
-    return [
-      {
-        ...entry,
-        problem: problem(
-          'duplicate_plugin',
-          entry.key,
-          same.map((one) => `${one.source}/${one.key}`),
-        ),
-      },
-    ];
+/**
+ * One row per key. A shipped plugin stays when a folder with its key is dropped in beside it, so that nobody puts it out
+ * by accident; else nobody can say which of them is meant, and none is started.
+ */
+function onePerKey(entries: readonly CatalogueEntry[]): CatalogueEntry[] {
+  return [...Map.groupBy(entries, (entry) => canonicalKey(entry.key)).values()].flatMap((same) => {
+    const [first] = same;
+    if (!first || same.length === 1) return same;
+    const shipped = same.filter((entry) => entry.source === 'first-party');
+    const [only] = shipped;
+    const named = (list: readonly CatalogueEntry[]): string[] => list.map((one) => `${one.source}/${one.key}`);
+    return only && shipped.length === 1
+      ? [{ ...only, setAside: named(same.filter((entry) => entry !== only)) }]
+      : [{ ...first, problem: problem('duplicate_plugin', first.key, named(same)) }];
   });
-}
-
-/** What identifies a contribution: `tool:web-search` for both `web-search` and `web_search`. */
-export function contributionId(point: string, key: string): string {
-  return `${point}:${canonicalKey(key)}`;
-}
-
-export function contributionKey(contribution: ManifestContribution): string {
-  return typeof contribution === 'string' ? contribution : contribution.key;
-}
-
-/** All that a manifest says it adds: contributions of every point, its routes among them. */
-export function declaredContributions(
-  manifest: PluginManifest,
-): readonly { readonly point: string; readonly key: string }[] {
-  const declared = Object.entries(manifest.contributes ?? {}).flatMap(([point, keys]) =>
-    keys.map((contribution) => ({ point, key: contributionKey(contribution) })),
-  );
-  const routes = (manifest.permissions?.routes ?? []).map((route) => ({ point: 'route', key: route.name }));
-  return [...declared, ...routes];
-}
-
-export function isPluginKey(key: string): boolean {
-  return key.length <= 64 && pluginKeyPattern.test(key);
 }

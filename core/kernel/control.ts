@@ -10,7 +10,7 @@ import type {
   ToggleOptions,
 } from '../sdk/host/plugin-control.js';
 import type { EffectiveValue } from '../sdk/host/settings.js';
-import { contributionKey } from './catalogue.js';
+import { contributionKey } from './contributions.js';
 import { findings } from './doctor.js';
 import type { Kernel } from './kernel.js';
 import type { PluginRecord } from './plugin-record.js';
@@ -62,13 +62,7 @@ export function createControl({ kernel, effective, replicas }: ControlPorts): Pl
 
   const want = (keys: readonly string[], enabled: boolean, options: ToggleOptions | undefined): Promise<Desired> =>
     kernel.ports.desired.write(
-      (current) => ({
-        ...current,
-        plugins: {
-          ...current.plugins,
-          ...Object.fromEntries(keys.map((key) => [key, { ...current.plugins[key], enabled }])),
-        },
-      }),
+      (current) => ({ ...current, plugins: withToggled(kernel, current.plugins, keys, enabled) }),
       options?.revision === undefined ? {} : { revision: options.revision },
     );
 
@@ -167,6 +161,22 @@ function checkRevision(kernel: Kernel, options: ToggleOptions | undefined): void
     details: { revision: kernel.desired.revision, given: options.revision },
     hint: 'Read the list again and repeat with its revision.',
   });
+}
+
+/** A plugin that the file names otherwise (an old key, another spelling) gets one row, under its present key. */
+function withToggled(
+  kernel: Kernel,
+  plugins: Desired['plugins'],
+  keys: readonly string[],
+  enabled: boolean,
+): Desired['plugins'] {
+  const next = { ...plugins };
+  for (const key of keys) {
+    const before = Object.entries(plugins).filter(([name]) => kernel.resolve(name) === key);
+    for (const [name] of before) if (name !== key) delete next[name];
+    next[key] = { ...Object.assign({}, ...before.map(([, wanted]) => wanted)), ...plugins[key], enabled };
+  }
+  return next;
 }
 
 export function rowOf(kernel: Kernel, record: PluginRecord): PluginRow {

@@ -1,22 +1,64 @@
-import { MortiseError } from '../sdk/errors.js';
+import { pathToFileURL } from 'node:url';
 
-/** One line about an error for a person: its message without stack, at most 300 characters. */
+/**
+ * One line about an error for a person: its message without stack, at most 300 characters. Whatever was thrown: an error
+ * may have members that throw in their turn.
+ */
 export function describeError(error: unknown): string {
-  const text = error instanceof Error ? error.message : typeof error === 'string' ? error : safeJson(error);
-  const line = text.replace(/\s+/g, ' ').trim() || 'an error without a message';
+  const line = messageOf(error).replace(/\s+/g, ' ').trim() || 'an error without a message';
   return line.length > 300 ? `${line.slice(0, 299)}…` : line.replace(/\.$/, '');
 }
 
 export function errorCode(error: unknown): string {
-  if (error instanceof MortiseError) return error.code;
-  const code = (error as { code?: unknown } | null)?.code;
+  const code = safely(() => (error as { code?: unknown } | null)?.code);
   return typeof code === 'string' ? code : 'unexpected_error';
 }
 
-function safeJson(value: unknown): string {
+/** The stack of an error, where it has one. */
+export function stackOf(error: unknown): string | undefined {
+  const stack = safely(() => (error instanceof Error ? error.stack : undefined));
+  return typeof stack === 'string' ? stack : undefined;
+}
+
+/**
+ * How a folder is written in the lines of a stack, with the slash after it: as a path, and as an address where that
+ * escapes some of its letters.
+ */
+export function writtenInStacks(folder: string): readonly string[] {
+  const address = pathToFileURL(folder).pathname;
+  return address === folder ? [`${folder}/`] : [`${folder}/`, `${address}/`];
+}
+
+/** Where in a plugin's own code an error was made: `index.js:12`, or nothing. */
+function placeOf(error: unknown, codeFolder: string | undefined): string | undefined {
+  const stack = codeFolder && stackOf(error);
+  if (!stack) return undefined;
+  for (const folder of writtenInStacks(codeFolder)) {
+    const at = stack.indexOf(folder);
+    const place = at < 0 ? null : /^([^\s?:()]+)(?:\?[^\s:()]*)?:(\d+)/.exec(stack.slice(at + folder.length));
+    if (place) return `${place[1]}:${place[2]}`;
+  }
+  return undefined;
+}
+
+/** As {@link describeError}, with the place in the plugin's own code where it was made. */
+export function explainError(error: unknown, codeFolder: string | undefined): string {
+  const place = placeOf(error, codeFolder);
+  return place ? `${describeError(error)} (${place})` : describeError(error);
+}
+
+function messageOf(error: unknown): string {
+  const text = safely(() => {
+    if (error instanceof Error) return error.message;
+    return typeof error === 'string' ? error : JSON.stringify(error);
+  });
+  return typeof text === 'string' ? text : (safely(() => String(error)) ?? 'an error that cannot be shown');
+}
+
+function safely<T>(read: () => T): T | undefined {
   try {
-    return JSON.stringify(value) ?? String(value);
+    return read();
   } catch {
-    return 'an error that cannot be shown';
+    return undefined;
   }
 }

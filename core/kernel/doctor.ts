@@ -35,6 +35,24 @@ function aboutPlugin(record: PluginRecord): readonly Finding[] {
       fix: `Mend config/${key}.json or the variable named.`,
     });
   }
+  for (const { what, count, limit } of record.run?.output.dropped() ?? []) {
+    found.push({
+      severity: 'warning',
+      key,
+      code: 'output_dropped',
+      message: `${key} sent more than ${limit} ${what}; ${count} were dropped.`,
+      fix: 'Look for a loop that logs or raises alerts; tell about repeated events once, with their number.',
+    });
+  }
+  if (record.entry.setAside) {
+    found.push({
+      severity: 'warning',
+      key,
+      code: 'duplicate_plugin',
+      message: `${key} is shipped with the platform, and ${record.entry.setAside.join(', ')} has the same key and is not used.`,
+      fix: 'Give the other one a key of its own, or remove its folder.',
+    });
+  }
   const missing = record.run?.staging.missing() ?? [];
   if (missing.length > 0) {
     found.push({
@@ -45,7 +63,7 @@ function aboutPlugin(record: PluginRecord): readonly Finding[] {
       fix: 'Add them in register() or start(), or remove them from plugin.json.',
     });
   }
-  if (record.lastFault && record.state === 'active') {
+  if (record.lastFault && !problem) {
     found.push({
       severity: 'warning',
       key,

@@ -1,30 +1,34 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import semver from 'semver';
 import { type Problem, problem } from '../messages/plugin-problems.js';
-import { MortiseError } from '../sdk/errors.js';
+import { isCodedError } from '../sdk/errors.js';
 import type { PluginStateName } from '../sdk/events.js';
 import type { StopReason } from '../sdk/plugin.js';
 import { extensionPoints } from '../sdk/points/index.js';
 import type { Contribution, Points } from '../sdk/points.js';
 import { runUnmarked } from './attribution.js';
-import { type CatalogueEntry, contributionId, declaredContributions, readCatalogue } from './catalogue.js';
-import { describeError, errorCode } from './describe-error.js';
+import type { CatalogueEntry } from './catalogue.js';
+import { contributionId, declaredContributions } from './contributions.js';
+import { describeError, errorCode, stackOf, writtenInStacks } from './describe-error.js';
 import { EventBus } from './event-bus.js';
+import { inOrder } from './in-order.js';
+import { Inventory } from './inventory.js';
 import { dependantsOf, makePlan, type PlannedPlugin } from './plan.js';
 import { PluginPoints } from './plugin-points.js';
 import { PluginProblem } from './plugin-problem.js';
-import { PluginRecord } from './plugin-record.js';
-import { defaultTimeouts, PluginRun } from './plugin-run.js';
-import type { Desired, KernelPorts } from './ports.js';
+import { faultLimit, faultWindowSeconds, type PluginRecord } from './plugin-record.js';
+import { PluginRun } from './plugin-run.js';
+import type { Desired, KernelPorts, Suspect } from './ports.js';
 import { Registry } from './registry.js';
 import { ServiceRegistry } from './service-registry.js';
+import { ShutdownDeadline } from './shutdown-deadline.js';
 import { Turn } from './turn.js';
 
 /** How often open leases are checked against their limits, milliseconds. */
 const sweepEveryMs = 20;
-const faultWindowMs = 60_000;
-const faultLimit = 5;
+/** Of one plugin within a minute: a timer that it made past the host may fail for ever. */
+const faultsLogged = 20;
+
+type Configs = ReadonlyMap<string, Readonly<Record<string, unknown>>>;
 
 /**
  * Loads, starts, stops and watches plugins. All changes are serial: each one compares what should run with what runs
@@ -37,17 +41,18 @@ export class Kernel {
   /** The host's own calls into plugins (routes, commands). */
   readonly points: Points;
   readonly #ports: KernelPorts;
-  readonly #records = new Map<string, PluginRecord>();
-  #catalogue: readonly CatalogueEntry[] = [];
+  readonly #inventory: Inventory;
+  readonly #deadline: ShutdownDeadline;
   readonly #imports = new Turn();
   #queue: Promise<unknown> = Promise.resolve();
   #plan: ReadonlyMap<string, PlannedPlugin> = new Map();
   #sweeper: NodeJS.Timeout | undefined;
   #desiredWatch: { dispose(): void | Promise<void> } | undefined;
-  #shutdownDeadline = 0;
 
   constructor(ports: KernelPorts) {
     this.#ports = ports;
+    this.#inventory = new Inventory(ports, (record) => this.#later(() => this.applyConfig(record)));
+    this.#deadline = new ShutdownDeadline(() => ports.clock.now());
     this.events = new EventBus((error) => ports.log.error({ error: describeError(error) }, 'an event listener failed'));
     this.points = new PluginPoints({
       registry: this.registry,
@@ -62,52 +67,63 @@ export class Kernel {
   }
 
   get desired(): Desired {
-    return this.#ports.desired.current;
+    return this.#inventory.desired;
   }
 
   records(): readonly PluginRecord[] {
-    return [...this.#records.values()].sort((a, b) => a.tier - b.tier || (a.key < b.key ? -1 : 1));
+    return this.#inventory.records();
   }
 
+  /** By its key, in any spelling, or by a key it once had. */
   record(key: string): PluginRecord | undefined {
-    return this.#records.get(this.#resolve(key));
+    return this.#inventory.record(key);
+  }
+
+  /** The present key of a plugin that was renamed, or is spelt with the other joint. */
+  resolve(key: string): string {
+    return this.#inventory.resolve(key);
+  }
+
+  isEnabled(key: string): boolean {
+    return this.#inventory.enabled().has(key);
+  }
+
+  isRequired(key: string): boolean {
+    return this.#inventory.isRequired(key);
+  }
+
+  /** Enabled plugins whose manifests require `key`, directly or through others, dependants first. */
+  dependants(key: string): readonly string[] {
+    return dependantsOf(key, this.#inventory.entries(), this.#inventory.enabled());
   }
 
   /** Reads the plugins and starts what should run. Resolves when every plugin has settled. */
   async boot(): Promise<void> {
     this.#sweeper = setInterval(() => this.#sweep(), sweepEveryMs);
     this.#sweeper.unref();
-    this.#desiredWatch = this.#ports.desired.subscribe(
-      () => void this.serial(() => this.reconcile()).catch(() => undefined),
-    );
+    this.#desiredWatch = this.#ports.desired.subscribe(() => this.#later(() => this.reconcile()));
     await this.serial(() => this.reconcile());
   }
 
   /** Reads the plugins and says what could run, without running any of it. */
   look(): Promise<void> {
     return this.serial(async () => {
-      await this.#rescan();
-      this.#plan = this.planFor(this.desired);
-      for (const record of this.#records.values()) {
-        const planned = this.#plan.get(record.key);
-        record.tier = planned?.tier ?? 0;
-        if (planned?.problem) this.#enterProblem(record, planned.problem);
-        else this.#enter(record, 'disabled', null);
-      }
+      await this.#readPlan();
+      for (const record of this.records()) this.#enterPlanned(record, 'disabled');
     });
   }
 
   /** Stops all plugins, dependants first, within the time left until `deadline` (epoch milliseconds). */
   async shutdown(deadline: number): Promise<void> {
-    this.#shutdownDeadline = deadline;
+    this.#deadline.begin(deadline);
+    for (const record of this.records()) if (record.state !== 'active') record.run?.cancelStart();
     await this.#desiredWatch?.dispose();
     await this.serial(async () => {
       await this.#stopAll(
         this.records().filter((record) => record.run),
         'shutdown',
-        'disabled',
       );
-      for (const record of this.#records.values()) await record.config?.dispose();
+      await this.#inventory.dispose();
     });
     clearInterval(this.#sweeper);
   }
@@ -119,71 +135,49 @@ export class Kernel {
     return result;
   }
 
-  isEnabled(key: string): boolean {
-    return this.#enabledKeys().has(key);
-  }
-
-  isRequired(key: string): boolean {
-    return Object.entries(this.desired.plugins).some(
-      ([name, wanted]) => this.#resolve(name) === key && wanted.required === true,
-    );
-  }
-
-  /** Enabled plugins whose manifests require `key`, directly or through others, dependants first. */
-  dependants(key: string): readonly string[] {
-    return dependantsOf(key, this.#catalogue, this.#enabledKeys());
-  }
-
-  /** The plan as it would be with another desired state. */
-  planFor(
-    desired: Desired,
-    configs: ReadonlyMap<string, Readonly<Record<string, unknown>>> = new Map(),
-  ): ReadonlyMap<string, PlannedPlugin> {
+  /** The plan as it would be with another desired state or other configurations. */
+  planFor(desired: Desired, configs: Configs = new Map()): ReadonlyMap<string, PlannedPlugin> {
     return makePlan({
-      catalogue: this.#withMissing(desired),
-      enabled: this.#enabledKeys(desired),
-      bindings: new Map(Object.entries(desired.bindings)),
+      catalogue: this.#inventory.entries(desired),
+      enabled: this.#inventory.enabled(desired),
+      bindings: new Map(Object.entries(desired.bindings).map(([claim, key]) => [claim, this.resolve(key)])),
       points: extensionPoints,
       hostServices: this.#ports.hostServices,
       ownProblem: (entry) => this.#ownProblem(entry, configs.get(entry.key)),
       engineProblem: (entry) => this.#engineProblem(entry),
+      stuck: (key) => {
+        const state = this.record(key)?.state;
+        return state === 'failed' || state === 'quarantined' ? state : undefined;
+      },
     });
   }
 
   /** Makes what runs equal to what should run. Call it inside {@link serial}. */
   async reconcile(): Promise<void> {
-    await this.#rescan();
-    const plan = this.planFor(this.desired);
-    this.#plan = plan;
-    for (const record of this.#records.values()) record.tier = plan.get(record.key)?.tier ?? 0;
+    if (this.#deadline.begun) return;
+    await this.#readPlan();
     await this.#stopAll(
-      this.records().filter((record) => record.run && plan.get(record.key)?.problem !== null),
+      this.records().filter((record) => record.run && this.#plan.get(record.key)?.problem !== null),
       'disabled',
     );
-    const starting: PluginRecord[] = [];
-    for (const record of this.#records.values()) {
-      const planned = plan.get(record.key);
-      if (!planned) this.#enter(record, 'disabled', null);
-      else if (planned.problem && !(record.state === 'failed' || record.state === 'quarantined'))
-        this.#enterProblem(record, planned.problem);
-      else if (!planned.problem && !record.run) starting.push(record);
-    }
+    const starting = this.records().filter((record) => !record.run && this.#plan.get(record.key)?.problem === null);
+    for (const record of this.records())
+      if (!record.run && !starting.includes(record)) this.#enterPlanned(record, 'disabled');
     await this.#startAll(starting);
   }
 
   /** Stops a plugin and those that need it, and starts again what should run. */
   async restart(record: PluginRecord, reason: StopReason): Promise<void> {
-    await this.#stopAll([record, ...this.#runningDependants(record.key)], reason);
+    await this.#stopAll([record], reason);
     this.clear(record);
     await this.reconcile();
   }
 
   /** Forgets that a plugin failed, so that the next pass starts it again. */
   clear(record: PluginRecord): void {
-    if (record.state !== 'failed' && record.state !== 'quarantined') return;
     this.#ports.acquit(record.key);
-    record.faults = [];
-    this.#enter(record, 'disabled', null);
+    record.forgetFaults();
+    if (record.stuck) this.#enter(record, 'disabled', null);
   }
 
   /** Takes over a changed configuration. Call it inside {@link serial}. */
@@ -209,7 +203,7 @@ export class Kernel {
   declared(point: string): readonly Contribution[] {
     const found: Contribution[] = [];
     for (const { entry } of this.#plan.values()) {
-      if (!entry.manifest || !this.isEnabled(entry.key)) continue;
+      if (!entry.manifest) continue;
       for (const declared of declaredContributions(entry.manifest)) {
         if (declared.point !== point || declared.key.endsWith('*')) continue;
         if (this.registry.find(point, declared.key)?.plugin === entry.key) continue;
@@ -222,243 +216,145 @@ export class Kernel {
 
   /** An uncaught error, unhandled rejection, ignored abort or failed start of a plugin. Coded errors are none. */
   fault(key: string, code: string, error: unknown): void {
-    const record = this.#records.get(key);
+    const record = this.record(key);
     const message = describeError(error);
-    if (error instanceof MortiseError && !(error instanceof PluginProblem) && code === 'callback_failed') {
+    if (code === 'callback_failed' && isCodedError(error) && !(error instanceof PluginProblem)) {
       this.#ports.log.warn({ plugin: key, code: error.code, error: message }, 'a plugin callback failed');
       return;
     }
-    this.#ports.log.error(
-      { plugin: key, code, error: message, stack: error instanceof Error ? error.stack : undefined },
-      'a plugin failed',
-    );
+    const count = record?.countFault(this.#ports.clock.now(), code, message) ?? 0;
+    if (count <= faultsLogged)
+      this.#ports.log.error({ plugin: key, code, error: message, stack: stackOf(error) }, 'a plugin failed');
     if (!record) return;
-    const now = this.#ports.clock.now();
-    record.lastFault = { at: now, code, message };
-    record.faults = [...record.faults.filter((at) => now - at < faultWindowMs), now];
+    // A listener of alerts may be what fails: past the limit nobody is told again.
+    if (count > faultLimit || record.state === 'quarantined') return;
     this.events.emit('alert', {
       source: `plugin:${key}`,
       severity: 'medium',
       code,
       message: `The plugin ${key} failed: ${message}.`,
     });
-    if (record.faults.length >= faultLimit && record.state !== 'quarantined') {
-      const shown = problem('repeated_faults', record.faults.length, faultWindowMs / 1_000, message);
-      void this.serial(() => this.#quarantine(record, shown)).catch(() => undefined);
-    }
+    if (count < faultLimit) return;
+    const shown = problem('repeated_faults', count, faultWindowSeconds, message);
+    this.#later(() => this.#quarantine(record, shown));
   }
 
-  /** Plugin code folders, for attributing a stack. */
+  /** Folders of the plugins' code as they are written in a stack, for finding out whose it is. */
   folders(): ReadonlyMap<string, string> {
     return new Map(
-      this.#catalogue.flatMap((entry) =>
-        entry.entry ? [[entry.entry.slice(0, entry.entry.lastIndexOf('/')), entry.key] as const] : [],
-      ),
+      this.#inventory
+        .entries()
+        .flatMap(({ key, codeFolder }) =>
+          codeFolder ? writtenInStacks(codeFolder).map((folder) => [folder, key] as const) : [],
+        ),
     );
   }
 
+  #later(operation: () => Promise<unknown>): void {
+    void this.serial(operation).catch((error: unknown) =>
+      this.#ports.log.error({ error: describeError(error), stack: stackOf(error) }, 'a change of plugins failed'),
+    );
+  }
+
+  async #readPlan(): Promise<void> {
+    await this.#inventory.rescan();
+    this.#plan = this.planFor(this.desired);
+    for (const record of this.records()) record.tier = this.#plan.get(record.key)?.tier ?? 0;
+  }
+
   async #quarantine(record: PluginRecord, shown: Problem): Promise<void> {
-    if (record.state === 'quarantined') return;
-    await this.#stopAll([record, ...this.#runningDependants(record.key)], 'failed');
+    if (record.state === 'quarantined' || !this.isEnabled(record.key)) return;
+    await this.#stopAll([record], 'failed');
     this.#enter(record, 'quarantined', shown);
     await this.reconcile();
   }
 
   async #startAll(records: readonly PluginRecord[]): Promise<void> {
-    const begun = new Map<string, Promise<void>>();
-    const wanted = new Map(records.map((record) => [record.key, record]));
-    const start = (record: PluginRecord): Promise<void> => {
-      const known = begun.get(record.key);
-      if (known) return known;
-      const task = (async () => {
-        const needs = record.required.flatMap((key) => wanted.get(key) ?? []);
-        if (needs.length > 0) await Promise.all(needs.map(start));
-        await this.#start(record);
-      })();
-      begun.set(record.key, task);
-      return task;
-    };
-    await Promise.all(records.map(start));
+    const needs = (record: PluginRecord): PluginRecord[] =>
+      records.filter((other) => record.required.includes(other.key));
+    await inOrder(records, needs, (record) => this.#start(record));
   }
 
   async #start(record: PluginRecord): Promise<void> {
+    if (this.#deadline.begun) return;
     for (const key of record.required) {
-      const needed = this.#records.get(key);
+      const needed = this.record(key);
       if (needed?.state === 'active') continue;
-      this.#enterProblem(record, problem('dependency_not_active', key, needed?.state ?? 'missing'));
+      this.#enter(record, 'blocked', problem('dependency_not_active', key, needed?.state ?? 'missing'));
       return;
     }
     this.#enter(record, 'checking', null);
-    const snapshot = record.config?.snapshot;
-    const run = new PluginRun(
-      record.entry,
-      { value: snapshot?.config ?? Object.freeze({}), revision: snapshot?.revision ?? 0 },
-      {
-        kernel: this.#ports,
-        registry: this.registry,
-        services: this.services,
-        events: this.events,
-        imports: this.#imports,
-        declared: (point) => this.declared(point),
-        onFault: (plugin, code, error) => this.fault(plugin, code, error),
-      },
-    );
+    const run = this.#newRun(record);
     record.run = run;
     this.#enter(record, 'starting', null);
     try {
       await run.start();
-      record.times = run.times;
       this.#enter(record, 'active', null);
     } catch (error) {
       record.run = undefined;
+      if (this.#deadline.begun) this.#enter(record, 'disabled', null);
+      else this.#startFailed(record, error);
+    } finally {
       record.times = run.times;
-      const shown = error instanceof PluginProblem ? error.problem : problem('start_failed', describeError(error));
-      this.#enter(record, 'failed', shown);
-      this.fault(record.key, errorCode(error), error instanceof PluginProblem && error.cause ? error.cause : error);
     }
+  }
+
+  #newRun(record: PluginRecord): PluginRun {
+    const { snapshot } = record.config ?? {};
+    const config = { value: snapshot?.config ?? Object.freeze({}), revision: snapshot?.revision ?? 0 };
+    return new PluginRun(record.entry, config, {
+      kernel: this.#ports,
+      registry: this.registry,
+      services: this.services,
+      events: this.events,
+      imports: this.#imports,
+      deadline: this.#deadline,
+      declared: (point) => this.declared(point),
+      onFault: (plugin, code, error) => this.fault(plugin, code, error),
+    });
+  }
+
+  #startFailed(record: PluginRecord, error: unknown): void {
+    const known = error instanceof PluginProblem;
+    this.#enter(record, 'failed', known ? error.problem : problem('start_failed', describeError(error)));
+    this.fault(record.key, errorCode(error), known && error.cause ? error.cause : error);
   }
 
   /** Dependants first; plugins that do not need each other stop side by side. */
-  async #stopAll(
-    records: readonly PluginRecord[],
-    reason: StopReason,
-    to: PluginStateName = 'disabled',
-  ): Promise<void> {
-    const all = new Set(records);
-    for (const record of records) {
-      for (const key of this.#runningDependants(record.key)) all.add(key);
-    }
-    const ended = new Map<PluginRecord, Promise<void>>();
-    const end = (record: PluginRecord): Promise<void> => {
-      const known = ended.get(record);
-      if (known) return known;
-      const task = (async () => {
-        const first = [...all].filter((other) => other !== record && other.required.includes(record.key));
-        await Promise.all(first.map(end));
-        await this.#stop(record, records.includes(record) ? reason : 'dependency', to);
-      })();
-      ended.set(record, task);
-      return task;
-    };
-    await Promise.all([...all].map(end));
+  async #stopAll(records: readonly PluginRecord[], reason: StopReason): Promise<void> {
+    const all = [...new Set([...records, ...records.flatMap((record) => this.#runningDependants(record.key))])];
+    const dependants = (record: PluginRecord): PluginRecord[] =>
+      all.filter((other) => other !== record && other.required.includes(record.key));
+    await inOrder(all, dependants, (record) => this.#stop(record, records.includes(record) ? reason : 'dependency'));
   }
 
-  async #stop(record: PluginRecord, reason: StopReason, to: PluginStateName): Promise<void> {
+  async #stop(record: PluginRecord, reason: StopReason): Promise<void> {
     const run = record.run;
     if (!run) return;
     this.#enter(record, 'draining', null);
-    const own = record.entry.manifest?.timeouts?.drain ?? defaultTimeouts.drain;
-    const left = this.#shutdownDeadline > 0 ? Math.max(0, this.#shutdownDeadline - this.#ports.clock.now()) : own;
-    await run.end(reason, Math.min(own, left));
+    await run.end(reason);
     record.run = undefined;
-    this.#enter(record, to, null);
+    this.#enter(record, 'disabled', null);
   }
 
   #runningDependants(key: string): PluginRecord[] {
-    const running = new Set([...this.#records.values()].filter((record) => record.run).map((record) => record.key));
-    return dependantsOf(
-      key,
-      [...this.#records.values()].map((record) => record.run?.entry ?? record.entry),
-      running,
-    ).flatMap((dependant) => this.#records.get(dependant) ?? []);
-  }
-
-  async #rescan(): Promise<void> {
-    const check = this.#ports.compile(this.#ports.manifestSchema, 'plugin.json');
-    const read = await readCatalogue(this.#ports.folders, (value) => check.check(value));
-    const extra = this.#ports.extraEntries ?? [];
-    this.#catalogue = [...read.filter((entry) => !extra.some((other) => other.key === entry.key)), ...extra];
-    const present = this.#withMissing(this.desired);
-    for (const entry of present) {
-      const record = this.#records.get(entry.key);
-      if (!record) this.#records.set(entry.key, new PluginRecord(entry, this.#ports.clock.now()));
-      // A running plugin keeps the facts it was started with.
-      else if (!record.run) record.entry = entry;
-    }
-    for (const record of [...this.#records.values()]) {
-      if (record.run || present.some((entry) => entry.key === record.key)) continue;
-      await record.config?.dispose();
-      this.#records.delete(record.key);
-    }
-    await Promise.all([...this.#records.values()].map((record) => this.#loadConfig(record)));
-  }
-
-  async #loadConfig(record: PluginRecord): Promise<void> {
-    const file = record.entry.manifest?.config;
-    if (record.config || !file || record.entry.problem) return;
-    const schema = await this.#readSchema(record.entry, file);
-    if ('code' in schema) {
-      record.entry = { ...record.entry, problem: schema as Problem };
-      return;
-    }
-    try {
-      const config = await this.#ports.config(record.key, schema);
-      config.subscribe(() => void this.serial(() => this.applyConfig(record)).catch(() => undefined));
-      record.config = config;
-    } catch (error) {
-      record.entry = { ...record.entry, problem: problem('config_schema', file, describeError(error)) };
-    }
-  }
-
-  async #readSchema(entry: CatalogueEntry, file: string): Promise<Record<string, unknown> | Problem> {
-    const inline = entry.facts.get('config:schema');
-    if (inline) return { ...inline };
-    try {
-      return JSON.parse(await readFile(join(entry.folder, file), 'utf8')) as Record<string, unknown>;
-    } catch (error) {
-      return problem('config_schema', file, describeError(error));
-    }
-  }
-
-  /** A running plugin keeps the facts it was started with; one that should run and is not there gets a row too. */
-  #withMissing(desired: Desired): readonly CatalogueEntry[] {
-    const running = new Map(
-      [...this.#records.values()].flatMap((record) => (record.run ? [[record.key, record.run.entry] as const] : [])),
-    );
-    const present = this.#catalogue.map((entry) => running.get(entry.key) ?? entry);
-    const known = new Set(present.map((entry) => entry.key));
-    present.push(...[...running.values()].filter((entry) => !known.has(entry.key)));
-    const missing = [...this.#enabledKeys(desired)].filter((key) => !known.has(key) && !running.has(key));
-    return [
-      ...present,
-      ...missing.map((key) => ({
-        key,
-        source: 'local' as const,
-        folder: '',
-        entry: null,
-        manifest: null,
-        facts: new Map(),
-        problem: problem('plugin_missing', key),
-      })),
-    ];
+    const running = this.records().filter((record) => record.run);
+    const entries = running.map((record) => record.run?.entry ?? record.entry);
+    const keys = new Set(running.map((record) => record.key));
+    return dependantsOf(key, entries, keys).flatMap((dependant) => this.record(dependant) ?? []);
   }
 
   #ownProblem(entry: CatalogueEntry, config?: Readonly<Record<string, unknown>>): Problem | null {
-    const record = this.#records.get(entry.key);
+    const record = this.record(entry.key);
+    if (record?.stuck && record.problem) return record.problem;
     const suspect = this.#ports.suspect(entry.key);
-    if (suspect && record?.state !== 'quarantined') {
-      if (record) this.#enter(record, 'quarantined', suspectProblem(suspect));
-      return suspectProblem(suspect);
-    }
-    if (record && (record.state === 'failed' || record.state === 'quarantined') && record.problem)
-      return record.problem;
+    if (suspect && (suspect.sure || !this.isRequired(entry.key))) return suspectProblem(suspect);
     if (this.#ports.safeMode && !this.isRequired(entry.key)) return problem('safe_mode');
-    if (config) {
-      const issues = record?.config?.check(config) ?? [];
-      return issues.length > 0 ? problem('invalid_config', issues) : null;
-    }
-    const source = record?.config;
-    if (!source || source.snapshot) return null;
-    const issues = source.problem?.issues ?? [];
-    return problem(
-      'invalid_config',
-      issues.length > 0 ? issues : [{ path: '', message: source.problem?.message ?? 'cannot be read' }],
-    );
+    return configProblem(record, config);
   }
 
   #engineProblem(entry: CatalogueEntry): Problem | null {
-    const engines = entry.manifest?.engines ?? {};
-    for (const [what, range] of Object.entries(engines)) {
+    for (const [what, range] of Object.entries(entry.manifest?.engines ?? {})) {
       const present = what === 'node' ? this.#ports.versions.node : this.#ports.versions.mortise;
       if (range && !semver.satisfies(present, range, { includePrerelease: true }))
         return problem('engine_mismatch', what, range, present);
@@ -466,25 +362,12 @@ export class Kernel {
     return null;
   }
 
-  #enabledKeys(desired: Desired = this.desired): ReadonlySet<string> {
-    return new Set(
-      Object.entries(desired.plugins)
-        .filter(([, wanted]) => wanted.enabled)
-        .map(([key]) => this.#resolve(key, desired)),
-    );
-  }
-
-  /** The present key of a plugin that was renamed, or is spelt with the other joint. */
-  #resolve(key: string, desired: Desired = this.desired): string {
-    const renamed = desired.renamed[key] ?? key;
-    const same = this.#catalogue.find(
-      (entry) => contributionId('plugin', entry.key) === contributionId('plugin', renamed),
-    );
-    return same?.key ?? renamed;
-  }
-
-  #enterProblem(record: PluginRecord, shown: Problem): void {
-    this.#enter(record, 'blocked', shown);
+  /** Enters what the plan says of a plugin that does not run. */
+  #enterPlanned(record: PluginRecord, otherwise: PluginStateName): void {
+    const shown = this.#plan.get(record.key)?.problem;
+    if (!shown) this.#enter(record, otherwise, null);
+    else if (this.#ports.suspect(record.key) && isSuspicion(shown)) this.#enter(record, 'quarantined', shown);
+    else if (!record.stuck) this.#enter(record, 'blocked', shown);
   }
 
   #enter(record: PluginRecord, state: PluginStateName, shown: Problem | null): void {
@@ -493,26 +376,38 @@ export class Kernel {
     const fields = { plugin: record.key, from: before, to: state, code: shown?.code, problem: shown?.message };
     if (shown) this.#ports.log.warn(fields, 'plugin state');
     else this.#ports.log.debug(fields, 'plugin state');
-    this.events.emit('plugin-state', {
-      key: record.key,
-      from: before,
-      to: state,
-      code: shown?.code ?? null,
-      at: record.since,
-    });
+    const { key, since } = record;
+    this.events.emit('plugin-state', { key, from: before, to: state, code: shown?.code ?? null, at: since });
   }
 
   #sweep(): void {
     const now = this.#ports.clock.monotonic();
-    for (const record of this.#records.values()) record.run?.leases.sweep(now);
+    for (const record of this.#inventory.all()) record.run?.leases.sweep(now);
   }
 }
 
-function suspectProblem(suspect: {
-  readonly code: 'boot_crash' | 'blocked_event_loop';
-  readonly detail: string;
-}): Problem {
+function suspectProblem(suspect: Suspect): Problem {
   return suspect.code === 'boot_crash'
     ? problem('boot_crash', suspect.detail)
     : problem('blocked_event_loop', Number(suspect.detail));
+}
+
+function isSuspicion(shown: Problem): boolean {
+  return shown.code === 'boot_crash' || shown.code === 'blocked_event_loop';
+}
+
+/** What is wrong with a plugin's configuration, or with one that it is to get. */
+function configProblem(
+  record: PluginRecord | undefined,
+  config: Readonly<Record<string, unknown>> | undefined,
+): Problem | null {
+  const source = record?.config;
+  if (config) {
+    const issues = source?.check(config) ?? [];
+    return issues.length > 0 ? problem('invalid_config', issues) : null;
+  }
+  if (!source || source.snapshot) return null;
+  const issues = source.problem?.issues ?? [];
+  const unread = { path: '', message: source.problem?.message ?? 'cannot be read' };
+  return problem('invalid_config', issues.length > 0 ? issues : [unread]);
 }

@@ -4,6 +4,7 @@ import { MortiseError } from '../sdk/errors.js';
 import type { CallOptions } from '../sdk/points.js';
 import type { PluginMark } from './attribution.js';
 import type { CallStats } from './call-stats.js';
+import type { Limit } from './time-limit.js';
 
 /** The platform itself, when nobody else asks. */
 export const systemPrincipal: Principal = Object.freeze({
@@ -21,6 +22,9 @@ export function newTrace(): TraceContext {
   const bytes = randomBytes(24).toString('hex');
   return { traceId: bytes.slice(0, 32), spanId: bytes.slice(32), sampled: false };
 }
+
+/** The code of a call that ended because nobody waits for it any longer. */
+export const callerGone = 'call_aborted';
 
 /** How long a plugin may go on after its signal was aborted before that counts as a fault, milliseconds. */
 export const abortGraceMs = 5_000;
@@ -45,7 +49,9 @@ export class Lease implements CallContext, PluginMark {
   #correlationId: string | undefined;
   #requestId: string | undefined;
   #trace: TraceContext | undefined;
-  #onEnd: ((error: MortiseError) => void) | undefined;
+  /** Told of an abort: whoever waits for the next step of this call, and whoever closes what it left open. */
+  #onAbort: ((error: MortiseError) => void) | undefined;
+  #letGo: (() => void) | undefined;
   #abortReason: MortiseError | undefined;
   #abortedAt = 0;
   #ended = false;
@@ -70,7 +76,7 @@ export class Lease implements CallContext, PluginMark {
     const caller = options?.signal;
     if (caller) {
       this.#relay = () =>
-        this.abort(new MortiseError('call_aborted', 'The caller is gone.', { status: 499, cause: caller.reason }));
+        this.abort(new MortiseError(callerGone, 'The caller is gone.', { status: 499, cause: caller.reason }));
       caller.addEventListener('abort', this.#relay, { once: true });
     }
   }
@@ -120,14 +126,25 @@ export class Lease implements CallContext, PluginMark {
     this.#abortedAt = this.#book.monotonic();
     this.#abortReason = reason;
     this.#controller?.abort(reason);
-    this.#onEnd?.(reason);
+    this.#onAbort?.(reason);
+    this.#letGo?.();
+  }
+
+  throwIfAborted(): void {
+    if (this.#abortReason) throw this.#abortReason;
+  }
+
+  /** Calls `run` at the abort: it makes the plugin give up what the call still holds, and ends the lease. */
+  onAbort(run: () => void): void {
+    if (this.#abortedAt > 0) run();
+    else this.#letGo = run;
   }
 
   /** Waits for what the plugin returned, but not past an abort. */
   settle<R>(pending: PromiseLike<R>): Promise<R> {
     return new Promise<R>((resolve, reject) => {
       if (this.#abortReason) reject(this.#abortReason);
-      this.#onEnd = reject;
+      this.#onAbort = reject;
       pending.then(
         (value) => {
           this.end(false);
@@ -145,7 +162,7 @@ export class Lease implements CallContext, PluginMark {
   waitFor<R>(pending: Promise<R>): Promise<R> {
     return new Promise<R>((resolve, reject) => {
       if (this.#abortReason) reject(this.#abortReason);
-      this.#onEnd = reject;
+      this.#onAbort = reject;
       pending.then(resolve, reject);
     });
   }
@@ -155,12 +172,18 @@ export class Lease implements CallContext, PluginMark {
     if (this.#ended) return;
     this.#ended = true;
     if (this.#relay) this.#options?.signal?.removeEventListener('abort', this.#relay);
-    this.#onEnd = undefined;
+    this.#onAbort = undefined;
+    this.#letGo = undefined;
     const now = this.#book.monotonic();
-    this.#stats.record(now - this.startedAt, failed || this.#abortedAt > 0);
+    // A caller that left is no failure of the plugin; a time limit is.
+    const wrong = this.#abortReason ? this.#abortReason.code !== callerGone : failed;
+    this.#stats.record(now - this.startedAt, wrong);
     this.#book.close(this);
   }
 }
+
+// Every call context is one: a plugin must not change the contexts of others.
+Object.freeze(Lease.prototype);
 
 export interface LeaseBookPorts {
   monotonic(): number;
@@ -175,7 +198,7 @@ export class LeaseBook {
   readonly #ports: LeaseBookPorts;
   readonly #open = new Set<Lease>();
   #waiters: (() => void)[] = [];
-  #reported = new WeakSet<Lease>();
+  readonly #reported = new WeakSet<Lease>();
 
   constructor(plugin: string, ports: LeaseBookPorts) {
     this.plugin = plugin;
@@ -195,7 +218,7 @@ export class LeaseBook {
   }
 
   open(point: string, key: string, stats: CallStats, timeoutMs: number, options: CallOptions | undefined): Lease {
-    if (options?.signal?.aborted) throw new MortiseError('call_aborted', 'The caller is gone.', { status: 499 });
+    if (options?.signal?.aborted) throw new MortiseError(callerGone, 'The caller is gone.', { status: 499 });
     const lease = new Lease(this, point, key, stats, timeoutMs, options, this.#ports.monotonic());
     stats.inFlight += 1;
     this.#open.add(lease);
@@ -210,16 +233,16 @@ export class LeaseBook {
     for (const wake of waiters) wake();
   }
 
-  /** Resolves true when no lease is open, false when `ms` have passed. */
-  whenIdle(ms: number): Promise<boolean> {
+  /** Resolves true when no lease is open, false when the limit has passed. */
+  whenIdle(limit: Limit): Promise<boolean> {
     if (this.#open.size === 0) return Promise.resolve(true);
     return new Promise((resolve) => {
-      const timer = setTimeout(() => {
+      const cancel = limit(() => {
         this.#waiters = this.#waiters.filter((wake) => wake !== done);
         resolve(false);
-      }, ms);
+      });
       const done = (): void => {
-        clearTimeout(timer);
+        cancel();
         resolve(true);
       };
       this.#waiters.push(done);
@@ -234,10 +257,7 @@ export class LeaseBook {
   sweep(now: number): void {
     for (const lease of this.#open) {
       if (lease.aborted) {
-        if (now - lease.abortedAt >= abortGraceMs && !this.#reported.has(lease)) {
-          this.#reported.add(lease);
-          this.#ports.onIgnoredAbort(lease);
-        }
+        if (now - lease.abortedAt >= abortGraceMs) this.#report(lease);
       } else if (lease.deadline > 0 && now >= lease.deadline) {
         const ms = Math.round(lease.deadline - lease.startedAt);
         lease.abort(
@@ -249,5 +269,16 @@ export class LeaseBook {
         );
       }
     }
+  }
+
+  /** Reports every lease that is open although it was aborted, without waiting any longer. */
+  reportIgnored(): void {
+    for (const lease of this.#open) if (lease.aborted) this.#report(lease);
+  }
+
+  #report(lease: Lease): void {
+    if (this.#reported.has(lease)) return;
+    this.#reported.add(lease);
+    this.#ports.onIgnoredAbort(lease);
   }
 }

@@ -1,7 +1,8 @@
 import { type Problem, problem } from '../messages/plugin-problems.js';
 import type { ManifestRoute } from '../sdk/manifest.js';
 import type { ExtensionPointDeclaration } from '../sdk/points/point.js';
-import { type CatalogueEntry, contributionId, declaredContributions } from './catalogue.js';
+import type { CatalogueEntry } from './catalogue.js';
+import { contributionId, declaredContributions } from './contributions.js';
 
 /** What the plan is made from: facts only. */
 export interface PlanInput {
@@ -15,6 +16,8 @@ export interface PlanInput {
   readonly ownProblem: (entry: CatalogueEntry) => Problem | null;
   /** The reason why an engine range does not fit, or null. */
   readonly engineProblem: (entry: CatalogueEntry) => Problem | null;
+  /** The state of a plugin that stays out until someone has it started again. */
+  readonly stuck: (key: string) => 'failed' | 'quarantined' | undefined;
 }
 
 export interface PlannedPlugin {
@@ -41,10 +44,12 @@ export function makePlan(input: PlanInput): ReadonlyMap<string, PlannedPlugin> {
   )) {
     if (!problems.has(key)) problems.set(key, found);
   }
-  for (const cycle of cycles(enabled)) {
-    for (const key of cycle.slice(1)) if (!problems.has(key)) problems.set(key, problem('dependency_cycle', cycle));
+  const requires = new Map(enabled.map((entry) => [entry.key, entry.manifest?.requires ?? []]));
+  for (const { key } of enabled) {
+    const circle = problems.has(key) ? undefined : circleOf(key, requires);
+    if (circle) problems.set(key, problem('dependency_cycle', circle));
   }
-  spreadToDependants(enabled, byKey, input.enabled, problems);
+  spreadToDependants(enabled, byKey, input, problems);
   const tiers = new Map<string, number>();
   const plan = new Map<string, PlannedPlugin>();
   for (const entry of enabled) {
@@ -121,30 +126,30 @@ function normaliseClaim(claim: string): string {
   return claim.startsWith('route:') ? claim : contributionId(claim.slice(0, colon), claim.slice(colon + 1));
 }
 
-/** Every circle of `requires`, as a closed path: `a, b, a`. */
-function cycles(entries: readonly CatalogueEntry[]): readonly string[][] {
-  const requires = new Map(entries.map((entry) => [entry.key, entry.manifest?.requires ?? []]));
-  const found: string[][] = [];
-  const done = new Set<string>();
-  const walk = (key: string, path: readonly string[]): void => {
-    const at = path.indexOf(key);
-    if (at >= 0) {
-      found.push([...path.slice(at), key]);
-      return;
+/** The shortest circle of `requires` that leads from a plugin back to itself, as a closed path: `a, b, a`. */
+function circleOf(key: string, requires: ReadonlyMap<string, readonly string[]>): readonly string[] | undefined {
+  const cameFrom = new Map<string, string>();
+  const next = [key];
+  for (const at of next) {
+    for (const wanted of requires.get(at) ?? []) {
+      if (wanted === key) {
+        const path = [key];
+        for (let step = at; step !== key; step = cameFrom.get(step) ?? key) path.unshift(step);
+        return [key, ...path];
+      }
+      if (cameFrom.has(wanted) || !requires.has(wanted)) continue;
+      cameFrom.set(wanted, at);
+      next.push(wanted);
     }
-    if (done.has(key) || !requires.has(key)) return;
-    for (const next of requires.get(key) ?? []) walk(next, [...path, key]);
-    done.add(key);
-  };
-  for (const key of requires.keys()) walk(key, []);
-  return found;
+  }
+  return undefined;
 }
 
 /** A plugin whose requirement is missing, disabled or out is out too. */
 function spreadToDependants(
   entries: readonly CatalogueEntry[],
   byKey: ReadonlyMap<string, CatalogueEntry>,
-  enabled: ReadonlySet<string>,
+  input: PlanInput,
   problems: Map<string, Problem>,
 ): void {
   let changed = true;
@@ -155,10 +160,10 @@ function spreadToDependants(
       for (const wanted of entry.manifest?.requires ?? []) {
         const found = !byKey.has(wanted)
           ? problem('dependency_missing', wanted)
-          : !enabled.has(wanted)
+          : !input.enabled.has(wanted)
             ? problem('dependency_disabled', wanted)
             : problems.has(wanted)
-              ? problem('dependency_not_active', wanted, 'blocked')
+              ? problem('dependency_not_active', wanted, input.stuck(wanted) ?? 'blocked')
               : null;
         if (!found) continue;
         problems.set(entry.key, found);

@@ -1,5 +1,5 @@
 import { problem } from '../messages/plugin-problems.js';
-import type { Disposable, Logger } from '../sdk/context.js';
+import type { CallContext, Disposable, Logger } from '../sdk/context.js';
 import type { HostEvents } from '../sdk/events.js';
 import type { HostServices } from '../sdk/host/index.js';
 import type { PluginConfig, StartHost, Watched } from '../sdk/plugin.js';
@@ -7,8 +7,10 @@ import type { ExtensionPointFacts, ExtensionPoints } from '../sdk/points/index.j
 import { pluginKeyPattern } from '../sdk/points/point.js';
 import type { Points } from '../sdk/points.js';
 import type { Services } from '../sdk/services/index.js';
-import { type CatalogueEntry, contributionId } from './catalogue.js';
+import type { CatalogueEntry } from './catalogue.js';
+import { contributionId } from './contributions.js';
 import type { EventBus } from './event-bus.js';
+import type { PluginOutput } from './plugin-output.js';
 import { PluginProblem } from './plugin-problem.js';
 import type { PluginScope } from './ports.js';
 import type { ResourceStack } from './resource-stack.js';
@@ -28,8 +30,9 @@ export interface PluginHostParts {
   readonly scope: PluginScope;
   readonly events: EventBus;
   readonly signal: AbortSignal;
+  readonly output: PluginOutput;
   /** Runs a callback of the plugin as a leased call; what it throws is a fault of the plugin. */
-  callback(kind: string, run: (signal: AbortSignal) => unknown): () => unknown;
+  callback(kind: string, run: (ctx: CallContext) => unknown): () => unknown;
   every(ms: number, run: () => unknown): Disposable;
   cron(expression: string, zone: string, run: () => unknown): Disposable;
 }
@@ -48,6 +51,7 @@ export class PluginHost implements StartHost {
     this.config = parts.config;
     this.log = parts.log;
     this.#parts = parts;
+    Object.freeze(this);
   }
 
   get signal(): AbortSignal {
@@ -55,12 +59,16 @@ export class PluginHost implements StartHost {
   }
 
   get points(): Points {
-    this.#needs('starting', 'points');
+    this.#needs('points');
     return this.#parts.points;
   }
 
   get provided(): ReadonlyMap<string, unknown> {
     return this.#provided;
+  }
+
+  get phase(): HostPhase {
+    return this.#phase;
   }
 
   enter(phase: HostPhase): void {
@@ -98,7 +106,7 @@ export class PluginHost implements StartHost {
   use<S extends keyof HostServices & string>(service: S): HostServices[S];
   use<S extends keyof Services & string>(service: S): Services[S];
   use(service: string): unknown {
-    this.#needs('starting', `use("${service}")`);
+    this.#needs(`use("${service}")`);
     const manifest = this.#parts.entry.manifest;
     if ((manifest?.permissions?.services ?? []).includes(service))
       return this.#parts.scope.use(service as keyof HostServices);
@@ -109,7 +117,7 @@ export class PluginHost implements StartHost {
   }
 
   watch<S extends keyof Services & string>(service: S): Watched<Services[S]> {
-    this.#needs('starting', `watch("${service}")`);
+    this.#needs(`watch("${service}")`);
     const { services, entry, resources } = this.#parts;
     const current = (): Services[S] | undefined => {
       const found = services.get(service);
@@ -130,38 +138,50 @@ export class PluginHost implements StartHost {
   }
 
   own<D extends Disposable>(disposable: D): D {
+    if (typeof disposable?.dispose !== 'function')
+      throw new PluginProblem(problem('contribution_invalid', 'host.own()', 'what it is given has no dispose()'));
     return this.#parts.resources.push(disposable);
   }
 
   every(ms: number, run: (signal: AbortSignal) => unknown): Disposable {
-    this.#needs('starting', 'every()');
-    return this.#parts.resources.push(this.#parts.every(ms, this.#parts.callback(`every ${ms} ms`, run)));
+    this.#needs('every()');
+    return this.#parts.resources.push(
+      this.#parts.every(
+        ms,
+        this.#parts.callback(`every ${ms} ms`, (ctx) => run(ctx.signal)),
+      ),
+    );
   }
 
   cron(expression: string, zone: string, run: (signal: AbortSignal) => unknown): Disposable {
-    this.#needs('starting', 'cron()');
+    this.#needs('cron()');
     return this.#parts.resources.push(
-      this.#parts.cron(expression, zone, this.#parts.callback(`cron ${expression}`, run)),
+      this.#parts.cron(
+        expression,
+        zone,
+        this.#parts.callback(`cron ${expression}`, (ctx) => run(ctx.signal)),
+      ),
     );
   }
 
   on<E extends keyof HostEvents & string>(event: E, run: (value: HostEvents[E]) => unknown): Disposable {
-    this.#needs('starting', `on("${event}")`);
+    this.#needs(`on("${event}")`);
     const tell = (value: HostEvents[E]): unknown => this.#parts.callback(`on ${event}`, () => run(value))();
     return this.#parts.resources.defer(this.#parts.events.on(event, tell) as () => void);
   }
 
   emit<E extends keyof HostEvents & string>(event: E, value: HostEvents[E]): void {
+    if (event === 'alert' && !this.#parts.output.mayAlert()) return;
     this.#parts.events.emit(event, value);
   }
 
-  #needs(phase: 'starting', what: string): void {
-    if (this.#phase === 'registering') {
-      throw new PluginProblem(
-        problem('register_failed', `host.${what} is there only from start() on; ${phase} has not begun`),
-      );
-    }
+  #needs(what: string): void {
+    if (this.#phase === 'registering')
+      throw new PluginProblem(problem('register_failed', `host.${what} is there only from start(host) on`));
     if (this.#phase === 'stopped')
       throw new PluginProblem(problem('contribution_invalid', `host.${what}`, 'the plugin has stopped'));
   }
 }
+
+// All plugins share it: none of them may change what the others get.
+Object.freeze(PluginHost.prototype);

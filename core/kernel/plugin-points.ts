@@ -3,7 +3,9 @@ import { MortiseError } from '../sdk/errors.js';
 import type { ExtensionPoints } from '../sdk/points/index.js';
 import type { CallOptions, Contribution, Pipeline, PipelineStage, Points } from '../sdk/points.js';
 import { runMarked, runSynchronously } from './attribution.js';
+import { isThenable } from './is-thenable.js';
 import type { Lease } from './lease.js';
+import { leasedStream } from './leased-stream.js';
 import type { Registered, Registry } from './registry.js';
 
 export type PointName = keyof ExtensionPoints & string;
@@ -24,6 +26,7 @@ export class PluginPoints implements Points {
 
   constructor(ports: PointsPorts) {
     this.#ports = ports;
+    Object.freeze(this);
   }
 
   keys(point: PointName): readonly string[] {
@@ -53,7 +56,7 @@ export class PluginPoints implements Points {
     }
     try {
       const result = runMarked(lease, run, entry.value as ExtensionPoints[P], lease);
-      if (isThenable(result)) return lease.settle(result);
+      if (isThenable(result)) return lease.settle(result as PromiseLike<R>);
       lease.end(false);
       return Promise.resolve(result);
     } catch (error) {
@@ -70,32 +73,7 @@ export class PluginPoints implements Points {
   ): AsyncGenerator<T> {
     const entry = this.#find(point, key);
     const lease = entry.leases.open(point, key, entry.stats, options?.timeoutMs ?? entry.timeoutMs, options);
-    let iterator: AsyncIterator<T> | undefined;
-    let failed = true;
-    let finished = false;
-    try {
-      const source = runMarked(lease, open, entry.value as ExtensionPoints[P], lease);
-      iterator = source[Symbol.asyncIterator]();
-      const next = iterator.next.bind(iterator);
-      for (;;) {
-        const step = await lease.waitFor(runMarked(lease, next));
-        if (step.done) break;
-        yield step.value;
-      }
-      failed = false;
-      finished = true;
-    } catch (error) {
-      finished = !lease.aborted;
-      throw error;
-    } finally {
-      const left = finished ? undefined : iterator;
-      if (left) {
-        // The reader left or the call was aborted: the lease lasts until the plugin has let go.
-        failed = lease.aborted;
-        lease.abort(new MortiseError('call_aborted', 'The reader is gone.', { status: 499 }));
-        void closeIterator(lease, left);
-      } else lease.end(failed);
-    }
+    yield* leasedStream(lease, () => open(entry.value as ExtensionPoints[P], lease));
   }
 
   pipeline<P extends PointName>(point: P): Pipeline<P> {
@@ -142,6 +120,9 @@ export class PluginPoints implements Points {
   }
 }
 
+// Plugins hold it: none of them may change what the others call.
+Object.freeze(PluginPoints.prototype);
+
 /** Synchronous stages are too hot for a lease object each: counted, timed and attributed in place. */
 function stageOf<P extends PointName>(entry: Registered): PipelineStage<P> {
   const value = entry.value as ExtensionPoints[P];
@@ -164,18 +145,4 @@ function stageOf<P extends PointName>(entry: Registered): PipelineStage<P> {
         }
       }),
   };
-}
-
-async function closeIterator<T>(lease: Lease, iterator: AsyncIterator<T>): Promise<void> {
-  try {
-    await runMarked(lease, async () => iterator.return?.());
-  } catch {
-    // The reader that could have been told is gone.
-  } finally {
-    lease.end(true);
-  }
-}
-
-function isThenable(value: unknown): value is PromiseLike<never> {
-  return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function';
 }

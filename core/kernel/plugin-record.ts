@@ -5,6 +5,12 @@ import type { LoadTimes, PluginRun } from './plugin-run.js';
 import type { PluginConfigSource } from './ports.js';
 
 const historyKept = 50;
+const faultWindowMs = 60_000;
+const faultsKept = 50;
+
+/** Faults within {@link faultWindowSeconds} that put a plugin into quarantine. */
+export const faultLimit = 5;
+export const faultWindowSeconds = faultWindowMs / 1_000;
 
 /** What the kernel knows of one plugin over all its runs. */
 export class PluginRecord {
@@ -15,12 +21,14 @@ export class PluginRecord {
   tier = 0;
   run: PluginRun | undefined;
   config: PluginConfigSource | undefined;
+  /** The schema that `config` was opened with, as text. */
+  configSchema: string | undefined;
   lastFault: { readonly at: number; readonly code: string; readonly message: string } | null = null;
   /** Of the last run that got that far. */
   times: LoadTimes = { import: null, register: null, start: null };
-  /** Times of recent faults, epoch milliseconds. */
-  faults: number[] = [];
   readonly history: { readonly state: PluginStateName; readonly at: number; readonly code: string | null }[] = [];
+  /** Times of recent faults, epoch milliseconds. */
+  #faults: readonly number[] = [];
 
   constructor(entry: CatalogueEntry, at: number) {
     this.entry = entry;
@@ -33,6 +41,22 @@ export class PluginRecord {
 
   get required(): readonly string[] {
     return this.entry.manifest?.requires ?? [];
+  }
+
+  /** Failed or in quarantine: it stays out until someone has it started again. */
+  get stuck(): boolean {
+    return this.state === 'failed' || this.state === 'quarantined';
+  }
+
+  /** @returns how many there were within the last minute, up to {@link faultsKept}. */
+  countFault(at: number, code: string, message: string): number {
+    this.lastFault = { at, code, message };
+    this.#faults = [...this.#faults.filter((before) => at - before < faultWindowMs).slice(1 - faultsKept), at];
+    return this.#faults.length;
+  }
+
+  forgetFaults(): void {
+    this.#faults = [];
   }
 
   /** @returns the state before, or undefined when nothing changed. */

@@ -1,26 +1,30 @@
 import { type Problem, problem } from '../messages/plugin-problems.js';
-import { MortiseError } from '../sdk/errors.js';
+import { isCodedError, MortiseError } from '../sdk/errors.js';
 import type { PluginConfig, PluginDefinition, PluginHealth, StopReason } from '../sdk/plugin.js';
 import type { Contribution } from '../sdk/points.js';
 import { runMarked } from './attribution.js';
-import { CallStats } from './call-stats.js';
 import type { CatalogueEntry } from './catalogue.js';
-import { describeError } from './describe-error.js';
+import { describeError, explainError } from './describe-error.js';
 import type { EventBus } from './event-bus.js';
-import { abortGraceMs, type Lease, LeaseBook } from './lease.js';
+import { isThenable } from './is-thenable.js';
+import { abortGraceMs, LeaseBook } from './lease.js';
+import { PluginCallbacks } from './plugin-callbacks.js';
 import { loadDefinition } from './plugin-code.js';
 import { PluginHost } from './plugin-host.js';
+import { PluginOutput } from './plugin-output.js';
 import { PluginPoints } from './plugin-points.js';
 import { PluginProblem } from './plugin-problem.js';
 import type { KernelPorts, PluginScope } from './ports.js';
 import type { Registry } from './registry.js';
 import { ResourceStack } from './resource-stack.js';
 import type { ServiceRegistry } from './service-registry.js';
+import type { ShutdownDeadline, StopStep } from './shutdown-deadline.js';
 import { Staging } from './staging.js';
-import { withTimeLimit } from './time-limit.js';
+import { type Limit, milliseconds, withTimeLimit } from './time-limit.js';
 import type { Turn } from './turn.js';
 
-export const defaultTimeouts = { start: 10_000, stop: 5_000, drain: 30_000 } as const;
+const defaultTimeouts = { start: 10_000, stop: 5_000, drain: 30_000 } as const;
+const healthLimitMs = 5_000;
 
 export interface LoadTimes {
   import: number | null;
@@ -35,6 +39,7 @@ export interface PluginRunPorts {
   readonly events: EventBus;
   /** One import at a time. */
   readonly imports: Turn;
+  readonly deadline: ShutdownDeadline;
   declared(point: string): readonly Contribution[];
   onFault(plugin: string, code: string, error: unknown): void;
 }
@@ -46,12 +51,12 @@ export class PluginRun {
   configRevision: number;
   readonly leases: LeaseBook;
   readonly staging: Staging;
+  readonly output: PluginOutput;
   readonly times: LoadTimes = { import: null, register: null, start: null };
   readonly #ports: PluginRunPorts;
   readonly #config: PluginConfig;
   readonly #resources = new ResourceStack();
   readonly #stop = new AbortController();
-  readonly #callbacks = new CallStats();
   #host: PluginHost | undefined;
   #scope: PluginScope | undefined;
   #definition: PluginDefinition | undefined;
@@ -62,82 +67,78 @@ export class PluginRun {
     config: { readonly value: PluginConfig; readonly revision: number },
     ports: PluginRunPorts,
   ) {
+    const { log, clock } = ports.kernel;
     this.entry = entry;
     this.configRevision = config.revision;
     this.#config = config.value;
     this.#ports = ports;
+    this.output = new PluginOutput(entry.key, log, () => clock.monotonic());
     this.leases = new LeaseBook(entry.key, {
-      monotonic: () => ports.kernel.clock.monotonic(),
+      monotonic: () => clock.monotonic(),
       logFor: (lease) =>
-        ports.kernel.log.child({ plugin: entry.key, request_id: lease.requestId, correlation_id: lease.correlationId }),
-      onIgnoredAbort: (lease) =>
-        ports.onFault(
-          entry.key,
-          'ignored_abort',
-          new Error(`${lease.point} "${lease.key}" went on after it was told to stop`),
+        this.output.bounded(
+          log.child({ plugin: entry.key, request_id: lease.requestId, correlation_id: lease.correlationId }),
         ),
+      onIgnoredAbort: (lease) =>
+        this.#fault('ignored_abort', new Error(`${lease.point} "${lease.key}" went on after it was told to stop`)),
     });
     this.staging = new Staging(entry, ports.registry, this.leases, ports.kernel);
   }
 
   /** Loads, registers, starts and publishes. @throws PluginProblem; what was begun is undone. */
   async start(): Promise<void> {
-    const { kernel } = this.#ports;
     const limit = this.entry.manifest?.timeouts?.start ?? defaultTimeouts.start;
     try {
-      const done = await this.#ports.imports.take();
-      this.#definition = await this.#timed('import', () => loadDefinition(this.entry, limit)).finally(done);
+      this.#definition = await this.#timed('import', () => this.#import(limit));
       await this.#timed('register', () => this.#register());
       await this.#timed('start', () => this.#start(limit));
+      this.#host?.enter('running');
+      this.staging.publish();
     } catch (error) {
       this.#stop.abort(error);
       await this.#release();
       throw error;
     }
-    this.#host?.enter('running');
-    this.staging.publish();
     this.#ports.services.publish(this.entry.key, this.#host?.provided ?? new Map());
     const missing = this.staging.missing();
     if (missing.length > 0)
-      kernel.log.debug(
+      this.#ports.kernel.log.debug(
         { plugin: this.entry.key, missing },
         'the manifest lists contributions that the code does not add',
       );
   }
 
+  /** Ends a start that has not come to its end: the process is shutting down. */
+  cancelStart(): void {
+    if (this.#host?.phase !== 'running') this.#stop.abort(this.#stopping());
+  }
+
   /** Withdraws, waits for calls in flight, aborts what is left, stops, and gives everything back. */
-  async end(reason: StopReason, drainMs: number): Promise<void> {
+  async end(reason: StopReason): Promise<void> {
     if (this.#ended) return;
     this.#ended = true;
     this.staging.withdraw();
     this.#ports.services.withdraw(this.entry.key);
-    if (!(await this.leases.whenIdle(drainMs))) {
-      this.leases.abortAll(
-        new MortiseError('plugin_stopping', `The plugin ${this.entry.key} is being stopped.`, {
-          status: 503,
-          retryable: true,
-        }),
-      );
-      if (!(await this.leases.whenIdle(Math.min(abortGraceMs, Math.max(drainMs, 250))))) {
-        this.#ports.onFault(
-          this.entry.key,
-          'ignored_abort',
-          new Error('calls went on after the plugin was told to stop'),
-        );
-      }
+    const timeouts = { ...defaultTimeouts, ...this.entry.manifest?.timeouts };
+    if (!(await this.leases.whenIdle(this.#limit('drain', timeouts.drain)))) {
+      this.leases.abortAll(this.#stopping());
+      if (!(await this.leases.whenIdle(this.#limit('abort', abortGraceMs)))) this.leases.reportIgnored();
     }
-    this.#stop.abort(new MortiseError('plugin_stopping', `The plugin ${this.entry.key} is being stopped.`));
-    await this.#stopDefinition(reason, drainMs);
+    this.#stop.abort(this.#stopping());
+    await this.#stopDefinition(reason, timeouts.stop);
     await this.#release();
   }
 
   async reconfigure(next: PluginConfig): Promise<'applied' | 'restart'> {
     const definition = this.#definition;
     if (this.entry.manifest?.reload !== 'live' || !definition?.reconfigure) return 'restart';
+    const limit = this.entry.manifest.timeouts?.start ?? defaultTimeouts.start;
     try {
-      return (await runMarked({ plugin: this.entry.key }, async () => definition.reconfigure?.(next))) ?? 'restart';
+      const taken = this.#marked(async () => definition.reconfigure?.(next));
+      const late = (): Error => new Error(`reconfigure() did not finish within ${limit} ms`);
+      return (await withTimeLimit(taken, milliseconds(limit), late)) === 'applied' ? 'applied' : 'restart';
     } catch (error) {
-      this.#ports.onFault(this.entry.key, 'reconfigure_failed', error);
+      this.#fault('reconfigure_failed', error);
       return 'restart';
     }
   }
@@ -147,13 +148,23 @@ export class PluginRun {
     if (!definition?.health) return null;
     const controller = new AbortController();
     try {
-      const asked = runMarked({ plugin: this.entry.key }, async () => definition.health?.(controller.signal));
-      return (await withTimeLimit(asked, 5_000, () => new Error('no answer within 5 s'))) ?? null;
+      const asked = this.#marked(async () => definition.health?.(controller.signal));
+      const late = (): Error => new Error(`health() did not answer within ${healthLimitMs} ms`);
+      return (await withTimeLimit(asked, milliseconds(healthLimitMs), late, this.#stop.signal)) ?? null;
     } catch (error) {
       return { ok: false, detail: describeError(error) };
     } finally {
       controller.abort();
     }
+  }
+
+  async #import(limit: number): Promise<PluginDefinition> {
+    const done = await this.#ports.imports.take();
+    const noted = this.#ports.kernel.note(this.entry.key, 'import');
+    return loadDefinition(this.entry, limit, this.#stop.signal).finally(() => {
+      noted();
+      done();
+    });
   }
 
   #register(): void {
@@ -164,15 +175,15 @@ export class PluginRun {
     const done = this.#ports.kernel.note(this.entry.key, 'register');
     let returned: unknown;
     try {
-      returned = runMarked({ plugin: this.entry.key }, () => definition.register(host));
+      returned = this.#marked(() => definition.register(host));
     } catch (error) {
       throw error instanceof PluginProblem
         ? error
-        : new PluginProblem(problem('register_failed', describeError(error)), error);
+        : new PluginProblem(problem('register_failed', explainError(error, this.entry.codeFolder)), error);
     } finally {
       done();
     }
-    if (returned !== undefined && typeof (returned as { then?: unknown } | null)?.then === 'function') {
+    if (isThenable(returned)) {
       void Promise.resolve(returned).catch(() => undefined);
       throw new PluginProblem(problem('register_async'));
     }
@@ -182,30 +193,38 @@ export class PluginRun {
     const host = this.#host;
     const definition = this.#definition;
     if (!host || !definition) return;
+    this.#stop.signal.throwIfAborted();
     host.enter('starting');
     if (!definition.start) return;
-    const done = this.#ports.kernel.note(this.entry.key, 'start');
-    let pending: Promise<void>;
+    const { key, codeFolder } = this.entry;
+    const called = this.#ports.kernel.note(key, 'start');
+    const pending = this.#marked(async () => definition.start?.(host));
+    called();
+    const waited = this.#ports.kernel.note(key, 'waiting');
     try {
-      pending = runMarked({ plugin: this.entry.key }, async () => definition.start?.(host));
-    } finally {
-      done();
-    }
-    try {
-      await withTimeLimit(pending, limit, () => new PluginProblem(problem('start_timeout', limit)));
+      const late = (): Error => new PluginProblem(problem('start_timeout', limit));
+      await withTimeLimit(pending, milliseconds(limit), late, this.#stop.signal);
     } catch (error) {
-      throw error instanceof PluginProblem ? error : new PluginProblem(startProblem(error), error);
+      throw error instanceof PluginProblem || error === this.#stop.signal.reason
+        ? error
+        : new PluginProblem(startProblem(error, codeFolder), error);
+    } finally {
+      waited();
     }
   }
 
   #makeHost(): PluginHost {
     const { kernel, registry, services, events, declared } = this.#ports;
-    this.#scope = kernel.openScope(this.entry);
-    const guard = (kind: string, run: (signal: AbortSignal) => unknown) => () => this.#callback(kind, run);
+    const scope = kernel.openScope(this.entry);
+    this.#scope = scope;
+    const callbacks = new PluginCallbacks(this.leases, this.#stop.signal, (error) =>
+      this.#fault('callback_failed', error),
+    );
     return new PluginHost({
       entry: this.entry,
       config: this.#config,
-      log: kernel.log.child({ plugin: this.entry.key }),
+      log: this.output.bounded(kernel.log.child({ plugin: this.entry.key })),
+      output: this.output,
       staging: this.staging,
       services,
       resources: this.#resources,
@@ -213,82 +232,77 @@ export class PluginRun {
         registry,
         declared,
         own: (undo) => this.#resources.defer(undo),
-        guard: (run) => void this.#callback('change', run),
+        guard: (run) => void callbacks.run('change', run),
       }),
-      scope: this.#scope,
+      scope,
       events,
       signal: this.#stop.signal,
-      callback: guard,
+      callback: (kind, run) => () => callbacks.run(kind, run),
       every: (ms, run) => kernel.scheduler.every(ms, run),
       cron: (expression, zone, run) => kernel.scheduler.cron(expression, zone, run),
     });
   }
 
-  /** A timer, event or change that reaches the plugin: leased, and its failure is the plugin's own. */
-  #callback(kind: string, run: (signal: AbortSignal) => unknown): unknown {
-    if (this.#stop.signal.aborted) return undefined;
-    let lease: Lease;
-    try {
-      lease = this.leases.open('callback', kind, this.#callbacks, 0, undefined);
-    } catch {
-      return undefined;
-    }
-    const failed = (error: unknown): void => {
-      if (!lease.aborted) this.#ports.onFault(this.entry.key, 'callback_failed', error);
-    };
-    try {
-      const result = runMarked(lease, run, this.#stop.signal);
-      if (typeof (result as { then?: unknown } | null | undefined)?.then !== 'function') {
-        lease.end(false);
-        return undefined;
-      }
-      return lease.settle(result as PromiseLike<unknown>).catch(failed);
-    } catch (error) {
-      lease.end(true);
-      failed(error);
-      return undefined;
-    }
-  }
-
-  async #stopDefinition(reason: StopReason, limitMs: number): Promise<void> {
+  async #stopDefinition(reason: StopReason, limit: number): Promise<void> {
     const definition = this.#definition;
     if (!definition?.stop) return;
-    const limit = Math.min(this.entry.manifest?.timeouts?.stop ?? defaultTimeouts.stop, Math.max(limitMs, 1_000));
     try {
-      await withTimeLimit(
-        runMarked({ plugin: this.entry.key }, async () => definition.stop?.(reason)),
-        limit,
-        () => new Error(`stop() did not finish within ${limit} ms`),
-      );
+      const stopped = this.#marked(async () => definition.stop?.(reason));
+      const late = (): Error => new Error(`stop() did not finish within ${limit} ms`);
+      await withTimeLimit(stopped, this.#limit('stop', limit), late);
     } catch (error) {
-      this.#ports.onFault(this.entry.key, 'stop_failed', error);
+      this.#fault('stop_failed', error);
     }
   }
 
   async #release(): Promise<void> {
+    const limit = this.entry.manifest?.timeouts?.stop ?? defaultTimeouts.stop;
     this.#host?.enter('stopped');
-    const errors = await this.#resources.dispose();
+    const late = (): Error => new Error(`something it held was not given back within ${limit} ms`);
+    const errors = await this.#resources.dispose((item) =>
+      withTimeLimit(
+        this.#marked(async () => item.dispose()),
+        this.#limit('release', limit),
+        late,
+      ),
+    );
     this.staging.withdraw();
     await this.#scope?.dispose();
-    for (const error of errors) this.#ports.onFault(this.entry.key, 'release_failed', error);
+    for (const error of errors) this.#fault('release_failed', error);
   }
 
   async #timed<T>(step: keyof LoadTimes, run: () => T | Promise<T>): Promise<T> {
-    const from = this.#ports.kernel.clock.monotonic();
-    const done = step === 'import' ? this.#ports.kernel.note(this.entry.key, 'import') : undefined;
+    const { clock } = this.#ports.kernel;
+    const from = clock.monotonic();
     try {
       return await run();
     } finally {
-      done?.();
-      this.times[step] = Math.round((this.#ports.kernel.clock.monotonic() - from) * 100) / 100;
+      this.times[step] = Math.round((clock.monotonic() - from) * 100) / 100;
     }
+  }
+
+  #marked<R>(run: () => R): R {
+    return runMarked({ plugin: this.entry.key }, run);
+  }
+
+  #fault(code: string, error: unknown): void {
+    this.#ports.onFault(this.entry.key, code, error);
+  }
+
+  #limit(step: StopStep, ms: number): Limit {
+    return (run) => this.#ports.deadline.after(step, ms, run);
+  }
+
+  #stopping(): MortiseError {
+    const { key } = this.entry;
+    return new MortiseError('plugin_stopping', `The plugin ${key} is being stopped.`, { status: 503, retryable: true });
   }
 }
 
 /** A coded error keeps its code, so that others can tell a dead database from a mistake in the plugin. */
-function startProblem(error: unknown): Problem {
-  const shown = problem('start_failed', describeError(error));
-  return error instanceof MortiseError
-    ? { code: error.code, message: shown.message, hint: error.hint ?? shown.hint }
-    : shown;
+function startProblem(error: unknown, codeFolder: string | undefined): Problem {
+  if (!isCodedError(error)) return problem('start_failed', explainError(error, codeFolder));
+  const shown = problem('start_failed', describeError(error.message));
+  const hint = error instanceof MortiseError ? error.hint : undefined;
+  return { code: error.code, message: shown.message, hint: hint ?? shown.hint };
 }

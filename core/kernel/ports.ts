@@ -4,6 +4,15 @@ import type { HostServices } from '../sdk/host/index.js';
 import type { Finding } from '../sdk/host/plugin-control.js';
 import type { CatalogueEntry, PluginFolder } from './catalogue.js';
 
+/** A plugin that was in the middle of something when the process ended badly. */
+export interface Suspect {
+  readonly code: 'boot_crash' | 'blocked_event_loop';
+  /** The step it was in, or the seconds it blocked. */
+  readonly detail: string;
+  /** False: several plugins were starting at that moment, and this is one of them. */
+  readonly sure: boolean;
+}
+
 /** What the kernel needs of the rooms beside it; the composition root fills it in. */
 export interface KernelPorts {
   readonly log: KernelLogger;
@@ -29,10 +38,13 @@ export interface KernelPorts {
   /** Required plugins only. */
   readonly safeMode: boolean;
   /** A plugin that the last boot journal names, with the reason to leave it out. */
-  suspect(key: string): { readonly code: 'boot_crash' | 'blocked_event_loop'; readonly detail: string } | undefined;
+  suspect(key: string): Suspect | undefined;
   /** The admin released the plugin: forget what the journal says. */
   acquit(key: string): void;
-  /** Notes in the boot journal that code of the plugin runs now, until the function it returns is called. */
+  /**
+   * Notes in the boot journal that the plugin is in a step (`import`, `register`, `start`; `waiting` for what it started)
+   * until the function it returns is called.
+   */
   note(key: string, step: string): () => void;
   /** Findings of the rooms beside the kernel. */
   findings(): readonly Finding[];

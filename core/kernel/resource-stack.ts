@@ -7,7 +7,7 @@ export class ResourceStack {
 
   /** Adds an item; after the stack is gone, the item is disposed at once. */
   push<D extends Disposable>(item: D): D {
-    if (this.#disposed) void Promise.resolve(item.dispose()).catch(() => undefined);
+    if (this.#disposed) void (async () => item.dispose())().catch(() => undefined);
     else this.#items.push(item);
     return item;
   }
@@ -30,13 +30,13 @@ export class ResourceStack {
     return this.#items.length;
   }
 
-  /** @returns the errors of items that failed. */
-  async dispose(): Promise<unknown[]> {
+  /** Disposes each item through `dispose`, which may limit its time. @returns the errors of items that failed. */
+  async dispose(dispose: (item: Disposable) => Promise<void>): Promise<unknown[]> {
     this.#disposed = true;
     const errors: unknown[] = [];
     for (let item = this.#items.pop(); item; item = this.#items.pop()) {
       try {
-        await item.dispose();
+        await dispose(item);
       } catch (error) {
         errors.push(error);
       }

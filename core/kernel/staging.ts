@@ -1,7 +1,8 @@
 import { problem } from '../messages/plugin-problems.js';
 import { canonicalKey } from '../sdk/points/point.js';
 import { CallStats } from './call-stats.js';
-import { type CatalogueEntry, contributionId, declaredContributions } from './catalogue.js';
+import type { CatalogueEntry } from './catalogue.js';
+import { contributionId, declaredContributions } from './contributions.js';
 import { describeError } from './describe-error.js';
 import type { LeaseBook } from './lease.js';
 import { isContributionKey } from './plan.js';

@@ -10,6 +10,7 @@ interface WatchdogData {
 }
 
 const { beat, limitMs, journalFile, pid } = workerData as WatchdogData;
+/** Written as in a stack, with the slash after them. */
 let folders: readonly (readonly [folder: string, key: string])[] = [];
 let lastBeat = -1;
 let since = performance.now();
@@ -33,39 +34,49 @@ setInterval(
   Math.max(20, limitMs / 10),
 );
 
-/** Looks at the main thread's stack and ends the process if the loop is still standing still. */
+/** Finds out whose code runs on the main thread, and ends the process if its loop still stands still after that. */
 async function endProcess(): Promise<void> {
-  const plugin = await guiltyPlugin();
+  const frames = await within(2_000, framesOfMainThread()).catch(() => []);
+  await new Promise((resolve) => setTimeout(resolve, Math.min(250, limitMs / 4)));
   if (Atomics.load(beat, 0) !== lastBeat) return;
-  if (plugin !== undefined)
-    accuse(journalFile, plugin, { code: 'blocked_event_loop', detail: String(limitMs / 1_000) });
+  const plugin = ownerOf(frames);
+  if (plugin !== undefined) accuse(journalFile, plugin, limitMs / 1_000);
   process.kill(pid, 'SIGABRT');
 }
 
-async function guiltyPlugin(): Promise<string | undefined> {
+/** Addresses of the code on the stack, innermost first. Native code cannot be paused: then this never ends. */
+async function framesOfMainThread(): Promise<readonly string[]> {
   const session = new Session();
+  session.connectToMainThread();
   try {
-    session.connectToMainThread();
-    const paused = new Promise<readonly { readonly url: string; readonly location: { readonly scriptId: string } }[]>(
-      (resolve) => {
-        session.on('Debugger.paused', ({ params }) => resolve(params.callFrames));
-      },
-    );
     const urls = new Map<string, string>();
     session.on('Debugger.scriptParsed', ({ params }) => urls.set(params.scriptId, params.url));
+    const paused = new Promise<readonly string[]>((resolve) => {
+      session.on('Debugger.paused', ({ params }) =>
+        resolve(params.callFrames.map((frame) => frame.url || urls.get(frame.location.scriptId) || '')),
+      );
+    });
     await session.post('Debugger.enable');
     await session.post('Debugger.pause');
-    const frames = await Promise.race([
-      paused,
-      new Promise<never>((_, reject) => setTimeout(() => reject(new Error('no stack')), 2_000)),
-    ]);
-    for (const frame of frames) {
-      const url = frame.url || urls.get(frame.location.scriptId) || '';
-      const owner = folders.find(([folder]) => decodeURIComponent(url).includes(`${folder}/`));
-      if (owner) return owner[1];
-    }
-  } catch {
-    // Native code cannot be paused; the process is ended all the same.
+    const frames = await paused;
+    await session.post('Debugger.resume');
+    return frames;
+  } finally {
+    session.disconnect();
+  }
+}
+
+function ownerOf(frames: readonly string[]): string | undefined {
+  for (const url of frames) {
+    const owner = folders.find(([folder]) => url.includes(folder));
+    if (owner) return owner[1];
   }
   return undefined;
+}
+
+function within<T>(ms: number, work: Promise<T>): Promise<T> {
+  return Promise.race([
+    work,
+    new Promise<never>((_, reject) => setTimeout(() => reject(new Error(`nothing within ${ms} ms`)), ms)),
+  ]);
 }

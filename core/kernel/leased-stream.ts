@@ -1,0 +1,50 @@
+import { MortiseError } from '../sdk/errors.js';
+import { runMarked } from './attribution.js';
+import { callerGone, type Lease } from './lease.js';
+
+/**
+ * Reads what a plugin produces, step by step, under one lease. The lease lasts until the plugin has let go: because it is
+ * at its end, because it failed, because the reader left, or because it was told to stop while the reader was busy
+ * elsewhere.
+ */
+export async function* leasedStream<T>(lease: Lease, open: () => AsyncIterable<T>): AsyncGenerator<T> {
+  let iterator: AsyncIterator<T>;
+  try {
+    iterator = runMarked(lease, open)[Symbol.asyncIterator]();
+  } catch (error) {
+    lease.end(true);
+    throw error;
+  }
+  const next = (): Promise<IteratorResult<T>> => iterator.next();
+  let step: Promise<IteratorResult<T>> | undefined;
+  lease.onAbort(() => void letGo(lease, iterator, step));
+  let ended = false;
+  try {
+    for (;;) {
+      lease.throwIfAborted();
+      step = runMarked(lease, next);
+      const result = await lease.waitFor(step);
+      if (result.done) {
+        ended = true;
+        lease.end(false);
+        return;
+      }
+      yield result.value;
+    }
+  } catch (error) {
+    if (!lease.aborted) {
+      ended = true;
+      lease.end(true);
+    }
+    throw error;
+  } finally {
+    if (!ended) lease.abort(new MortiseError(callerGone, 'The reader is gone.', { status: 499 }));
+  }
+}
+
+async function letGo<T>(lease: Lease, iterator: AsyncIterator<T>, step: Promise<unknown> | undefined): Promise<void> {
+  const closed = runMarked(lease, async () => iterator.return?.());
+  // How they end is of no interest: the reader that could have been told is gone.
+  await Promise.allSettled([closed, step]);
+  lease.end(true);
+}

@@ -1,0 +1,70 @@
+/**
+ * The steps of stopping a plugin, and how far into a shutdown each may last at most: whatever the first steps use up, the
+ * later ones get a part of the time.
+ */
+const latest = { drain: 0.6, abort: 0.75, stop: 0.9, release: 1 } as const;
+
+/** What a step gets even when the deadline has passed, milliseconds: a plugin that behaves is done by then. */
+const least = { drain: 0, abort: 50, stop: 150, release: 150 } as const;
+
+export type StopStep = keyof typeof latest;
+
+interface Waiting {
+  readonly step: StopStep;
+  readonly run: () => void;
+  readonly due: number;
+  timer: NodeJS.Timeout;
+}
+
+/** The one deadline that all stopping shares once the process ends. Before that every step has its own limit only. */
+export class ShutdownDeadline {
+  readonly #now: () => number;
+  readonly #waiting = new Set<Waiting>();
+  #begunAt: number | undefined;
+  #deadline = Number.POSITIVE_INFINITY;
+
+  /** `now` is epoch milliseconds. */
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  get begun(): boolean {
+    return this.#begunAt !== undefined;
+  }
+
+  /** From now on nothing waits past its part of the time until `deadline` (epoch milliseconds), what waits already too. */
+  begin(deadline: number): void {
+    this.#begunAt ??= this.#now();
+    this.#deadline = Math.min(this.#deadline, deadline);
+    for (const item of this.#waiting) {
+      clearTimeout(item.timer);
+      item.timer = setTimeout(() => this.#fire(item), this.#left(item.step, item.due - this.#now()));
+    }
+  }
+
+  /** Calls `run` after `ms`, or at the shutdown's limit for this step if that is sooner. @returns the undo step. */
+  after(step: StopStep, ms: number, run: () => void): () => void {
+    const item: Waiting = {
+      step,
+      run,
+      due: this.#now() + ms,
+      timer: setTimeout(() => this.#fire(item), this.#left(step, ms)),
+    };
+    this.#waiting.add(item);
+    return () => {
+      clearTimeout(item.timer);
+      this.#waiting.delete(item);
+    };
+  }
+
+  #left(step: StopStep, ms: number): number {
+    if (this.#begunAt === undefined) return ms;
+    const limit = this.#begunAt + (this.#deadline - this.#begunAt) * latest[step];
+    return Math.max(0, Math.min(ms, Math.max(limit - this.#now(), least[step])));
+  }
+
+  #fire(item: Waiting): void {
+    this.#waiting.delete(item);
+    item.run();
+  }
+}
