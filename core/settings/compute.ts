@@ -25,8 +25,6 @@ export interface Provenance {
   readonly source: Extract<EffectiveValue['source'], 'environment' | 'secret'>;
   /** The variable, or the secret's name. */
   readonly origin: string;
-  /** It is a secret or holds one. */
-  readonly secret: boolean;
   /** The variable's text. */
   readonly text: string | undefined;
 }
@@ -73,12 +71,14 @@ export function compute(input: ComputeInput): Computed {
       const secret = input.secret(reference);
       if (secret !== undefined) {
         Reflect.set(within, name, secret);
-        provenance.push({ path: at, source: 'secret', origin: reference, secret: true, text: undefined });
+        provenance.push({ path: at, source: 'secret', origin: reference, text: undefined });
       } else {
         const message = `names the secret ${reference}, which is neither a variable nor in secrets.json`;
         const params = { secret: reference };
+        const path = toPointer(at);
         issues.push({
-          path: toPointer(at),
+          path,
+          place: path,
           keyword: '$secret',
           message,
           params,
@@ -98,8 +98,7 @@ export function compute(input: ComputeInput): Computed {
       if (converted.ok) {
         setAt(value, property.path, converted.value);
         const { path } = property;
-        const secret = isSecretPath(facts, path, true);
-        provenance.push({ path, source: 'environment', origin: variable.name, secret, text: variable.value });
+        provenance.push({ path, source: 'environment', origin: variable.name, text: variable.value });
         continue;
       }
       const issue: ConfigIssue = {
@@ -107,6 +106,7 @@ export function compute(input: ComputeInput): Computed {
         keyword: 'type',
         message: `must be ${allowedBy(property.schema)}`,
         params: {},
+        place: '',
         origin: variable.name,
         shown: shownValue(variable.value, property.path, isSecretPath(facts, property.path, true)),
       };
@@ -118,10 +118,18 @@ export function compute(input: ComputeInput): Computed {
   function withOrigin(issue: SchemaIssue): ConfigIssue {
     const path = fromPointer(issue.path);
     const from = provenance.findLast((entry) => isAtOrBelow(entry.path, path));
-    const secret = from?.secret ?? isSecretPath(facts, path, true);
-    const shown = shownValue(from?.text ?? getAt(value, path), path, secret);
-    const isVariable = from?.source === 'environment';
-    return { ...issue, origin: isVariable ? from.origin : input.fileName, shown };
+    const secret = from?.source === 'secret' || isSecretPath(facts, path, true);
+    if (from?.source !== 'environment') {
+      return {
+        ...issue,
+        origin: input.fileName,
+        place: issue.path,
+        shown: shownValue(getAt(value, path), path, secret),
+      };
+    }
+    const place = toPointer(path.slice(from.path.length));
+    const shown = shownValue(place === '' ? from.text : getAt(value, path), path, secret);
+    return { ...issue, origin: from.origin, place, shown };
   }
 
   function parse() {
@@ -143,8 +151,13 @@ export function compute(input: ComputeInput): Computed {
   const secrets = [
     ...facts.properties.filter((property) => property.secret),
     ...provenance.filter((entry) => entry.source === 'secret'),
-  ].flatMap(({ path }) => allAt(value, path).filter((text) => typeof text === 'string'));
-  if (!result.ok) issues.push(...result.errors.map(withOrigin));
+  ].flatMap(({ path }) => allAt(value, path).flatMap(textsIn));
+  if (!result.ok) {
+    // A value that could not even be read is not reported a second time for its shape.
+    const told = issues.map((issue) => fromPointer(issue.path));
+    const others = result.errors.filter((issue) => !told.some((path) => isAtOrBelow(path, fromPointer(issue.path))));
+    issues.push(...others.map(withOrigin));
+  }
   if (!result.ok || issues.length > 0) return { ok: false, issues, secrets };
   return { ok: true, config: result.value, provenance, secrets, warnings };
 }
@@ -153,4 +166,10 @@ export function compute(input: ComputeInput): Computed {
 export function secretReference(value: unknown): string | undefined {
   if (!isObject(value) || Object.keys(value).length !== 1) return undefined;
   return typeof value.$secret === 'string' ? value.$secret : undefined;
+}
+
+function textsIn(value: unknown): readonly string[] {
+  if (typeof value === 'string') return [value];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.values(value).flatMap(textsIn);
 }

@@ -82,7 +82,7 @@ export class ConfigFiles {
     if (typeof ms === 'number' && Number.isInteger(ms) && ms >= 0 && ms <= 86_400_000) return { ms };
     const shown = shownValue(variable.value, [], false);
     const message = `must be ${allowedBy(pollSchema)}`;
-    return { issue: { path: '', keyword: 'type', message, params: {}, origin: variable.name, shown } };
+    return { issue: { path: '', place: '', keyword: 'type', message, params: {}, origin: variable.name, shown } };
   }
 
   reveal(values: readonly string[]): void {

@@ -255,7 +255,15 @@ export class OwnedFile implements OwnedConfig {
   }
 
   private fileIssue(message: string): ConfigIssue {
-    return { path: '', keyword: 'file', message, params: {}, origin: this.options.fileName, shown: undefined };
+    return {
+      path: '',
+      place: '',
+      keyword: 'file',
+      message,
+      params: {},
+      origin: this.options.fileName,
+      shown: undefined,
+    };
   }
 }
 

@@ -18,8 +18,8 @@ function isVariable(origin: string): boolean {
 
 /** One sentence: the variable, or the file and the place in it; the value; what is allowed. */
 export function issueSentence(issue: ConfigIssue): string {
-  const inVariable = isVariable(issue.origin);
-  const place = inVariable ? issue.origin : `${issue.origin}: ${issue.path === '' ? 'the file' : issue.path}`;
+  const whole = isVariable(issue.origin) ? issue.origin : `${issue.origin}: the file`;
+  const place = issue.place === '' ? whole : `${issue.origin}: ${issue.place}`;
   if (!issue.message.startsWith('must ') || issue.shown === undefined) return `${place} ${issue.message}.`;
   return `${place} is ${issue.shown}: it ${issue.message}.`;
 }

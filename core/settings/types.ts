@@ -132,6 +132,8 @@ export interface ConfigProblem {
 export interface ConfigIssue extends SchemaIssue {
   /** The file (relative to the project where it can be) or the variable that holds the value. */
   readonly origin: string;
+  /** JSON Pointer of the place inside the variable or the file; `''` is the whole. */
+  readonly place: string;
   /** The refused value as text, shortened, and masked when it is a secret; undefined when there is none. */
   readonly shown: string | undefined;
 }

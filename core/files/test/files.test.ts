@@ -63,10 +63,10 @@ describe('files', () => {
   it('replaces a file as a whole, keeps its mode and leaves nothing beside it', async () => {
     const path = join(root, 'a.json');
     await writeFile(path, 'old');
-    await chmod(path, 0o640);
+    await chmod(path, 0o664);
     await writeAtomic(path, 'new');
     expect(await readFile(path, 'utf8')).to.equal('new');
-    expect((await stat(path)).mode & 0o777).to.equal(0o640);
+    expect((await stat(path)).mode & 0o777).to.equal(0o664);
     expect((await readdir(root)).sort()).to.deep.equal(['a.json', 'inner', 'inside.txt']);
   });
 

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { createManualClock } from '../manual-clock.js';
 import { createScheduler } from '../scheduler.js';
+import type { Clock } from '../types.js';
 
 function gate(): { promise: Promise<void>; open: () => void } {
   let open = (): void => {};
@@ -23,6 +24,33 @@ describe('the scheduler', () => {
     await clock.advance(60);
     expect(times.at(-1)).to.equal(400);
     scheduler.dispose();
+  });
+
+  it('makes late ticks one, and comes back to the grid', async () => {
+    let elapsed = 0;
+    const waits: number[] = [];
+    let fire = (): void => {};
+    const late: Clock = {
+      now: () => elapsed,
+      monotonic: () => elapsed,
+      after(ms, run) {
+        waits.push(ms);
+        fire = run;
+        return { dispose() {} };
+      },
+      eachSecond: () => ({ dispose() {} }),
+    };
+    let runs = 0;
+    createScheduler({ clock: late }).every(100, () => {
+      runs += 1;
+    });
+    elapsed = 530;
+    fire();
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    elapsed = 599.7;
+    fire();
+    expect(waits.map(Math.round)).to.deep.equal([100, 70, 100]);
+    expect(runs).to.equal(2);
   });
 
   it('never runs twice at once, and makes the ticks of a long run one run after it', async () => {

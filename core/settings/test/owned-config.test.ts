@@ -1,0 +1,391 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { chmod, mkdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import type { JsonSchema } from '../../schema/index.js';
+import { createLogSink } from '../../telemetry/index.js';
+import type { Snapshot } from '../index.js';
+import { Project, repository } from './project.js';
+
+const schema: JsonSchema = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    version: { const: 1 },
+    limit: { type: 'number', minimum: 0, maximum: 1, default: 0.5, 'x-env': 'MORTISE_KB_LIMIT' },
+    names: { type: 'array', items: { type: 'string' }, default: [], 'x-env': 'MORTISE_KB_NAMES' },
+    counts: { type: 'array', items: { type: 'integer' }, 'x-env': 'MORTISE_KB_COUNTS' },
+    extra: { type: 'object', 'x-env': 'MORTISE_KB_EXTRA' },
+    roots: { type: 'array', items: { type: 'string' }, 'x-env': 'MORTISE_KB_ROOTS', 'x-env-separator': 'path' },
+    either: { type: ['integer', 'string'], 'x-env': 'MORTISE_KB_EITHER' },
+    api_key: { type: 'string', 'x-env': 'MORTISE_KB_API_KEY', 'x-secret': true },
+    search: {
+      type: 'object',
+      additionalProperties: false,
+      properties: { rerank: { type: 'object', properties: { enabled: { type: 'boolean', default: false } } } },
+    },
+    servers: {
+      type: 'object',
+      additionalProperties: { type: 'object', properties: { headers: { type: 'object' } } },
+    },
+  },
+};
+
+interface Config {
+  readonly limit: number;
+  readonly names: readonly string[];
+  readonly api_key?: string;
+}
+
+const file = 'config/kb.json';
+const shown = join('config', 'kb.json');
+
+describe('the configuration of a plugin', () => {
+  let project: Project;
+  beforeEach(async () => {
+    project = await Project.make();
+  });
+  afterEach(() => project.remove());
+
+  async function owned(env: Readonly<Record<string, string>> = {}, content?: unknown, of: JsonSchema = schema) {
+    if (content !== undefined) await project.write(file, content);
+    const settings = await project.settings(env);
+    return { settings, config: await settings.own<Config>('kb', of) };
+  }
+
+  it('is its defaults without a file, nested ones too, frozen', async () => {
+    const { config } = await owned();
+    expect(config.snapshot).to.deep.include({ revision: 1, source: 'defaults', sha256: null });
+    expect(config.snapshot?.config).to.deep.equal({ limit: 0.5, names: [], search: { rerank: { enabled: false } } });
+    expect(Object.isFrozen(config.snapshot?.config.names)).to.equal(true);
+    expect(config.problem).to.equal(null);
+  });
+
+  it('reads variables as the types of their properties', async () => {
+    const { config } = await owned({
+      NEXTAI_KB_LIMIT: ' .25 ',
+      MORTISE_KB_NAMES: 'a, b,,c',
+      MORTISE_KB_COUNTS: '1,2',
+      MORTISE_KB_EXTRA: '{"a":[1]}',
+      MORTISE_KB_ROOTS: process.platform === 'win32' ? 'C:\\a;D:\\b' : '/a:/b',
+      MORTISE_KB_EITHER: '7',
+    });
+    expect(config.snapshot?.config).to.deep.include({
+      limit: 0.25,
+      names: ['a', 'b', 'c'],
+      counts: [1, 2],
+      extra: { a: [1] },
+      either: 7,
+    });
+    expect(config.snapshot?.config).to.have.property('roots').with.length(2);
+  });
+
+  it('blocks only its own plugin when a variable is wrong, naming it, its value and what is allowed', async () => {
+    const { settings, config } = await owned({ MORTISE_KB_LIMIT: '7' });
+    expect(config.snapshot).to.equal(undefined);
+    expect(config.problem?.message).to.equal('MORTISE_KB_LIMIT is "7": it must be a number from 0 to 1.');
+    expect((await settings.own('other', { type: 'object' })).snapshot).to.not.equal(undefined);
+    expect(settings.findings()).to.have.length(1);
+    expect(settings.findings()[0]).to.deep.include({ severity: 'error', key: 'kb', code: 'invalid_config' });
+  });
+
+  it('becomes valid by itself once the file is mended, and tells that there was nothing before', async () => {
+    const { settings, config } = await owned({}, '{"limit": 7}');
+    expect(config.problem?.message).to.equal(`${shown}: /limit is 7: it must be a number from 0 to 1.`);
+    expect(project.alerts.map((alert) => [alert.source, alert.severity, alert.code])).to.deep.equal([
+      ['settings:kb', 'medium', 'kb_config_invalid'],
+    ]);
+    const told: [number, number | undefined][] = [];
+    config.subscribe((next, previous) => told.push([next.config.limit, previous?.config.limit]));
+    await project.write(file, { limit: 1 });
+    await settings.poll();
+    expect(told).to.deep.equal([[1, undefined]]);
+    expect(settings.findings()).to.deep.equal([]);
+  });
+
+  for (const [when, age] of [
+    ['just now', 0],
+    ['an hour ago', 3_600_000],
+  ] as const) {
+    it(`sees a change that keeps size and modification time, of a file written ${when}`, async () => {
+      const path = await project.write(file, '{"limit": 0.80}');
+      const time = new Date(Date.now() - age);
+      await utimes(path, time, time);
+      const { settings, config } = await owned();
+      await writeFile(path, '{"limit": 0.95}');
+      await utimes(path, time, time);
+      await settings.poll();
+      expect(config.snapshot).to.deep.include({ revision: 2 });
+      expect(config.snapshot?.config.limit).to.equal(0.95);
+    });
+  }
+
+  it('sees a file that is renamed over it', async () => {
+    const { settings, config } = await owned({}, { limit: 0.1 });
+    await rename(await project.write('config/new.json', { limit: 0.2 }), project.path(file));
+    await settings.poll();
+    expect(config.snapshot?.config.limit).to.equal(0.2);
+  });
+
+  it('makes no new state of a file that was only touched or laid out anew', async () => {
+    const { settings, config } = await owned({}, { limit: 0.1 });
+    await utimes(project.path(file), new Date(), new Date(Date.now() + 5_000));
+    await settings.poll();
+    await project.write(file, '{\n  "limit": 0.1\n}');
+    await settings.poll();
+    expect(config.snapshot?.revision).to.equal(1);
+  });
+
+  it('keeps the last good state through every kind of bad file, with one alert for each content', async () => {
+    const { settings, config } = await owned({}, { limit: 0.1 });
+    const told: Snapshot<Config>[] = [];
+    config.subscribe((next) => told.push(next));
+    const bad = [
+      '{"limit": 0.1',
+      '{"version": 2}',
+      '{"limit": 9}',
+      '[]',
+      '{"nonsense": 1}',
+      `{"names": ["${'x'.repeat(1_048_576)}"]}`,
+    ];
+    for (const content of bad) {
+      await project.write(file, content);
+      await settings.poll();
+      await settings.poll();
+      expect(config.problem, content.slice(0, 20)).to.not.equal(null);
+      expect(config.snapshot?.config.limit).to.equal(0.1);
+    }
+    expect(project.alerts).to.have.length(bad.length);
+    await project.write(file, bad[0]);
+    await settings.poll();
+    expect(project.alerts).to.have.length(bad.length);
+    expect(told).to.deep.equal([]);
+    await project.write(file, { limit: 0.2 });
+    await settings.poll();
+    expect(config.problem).to.equal(null);
+    expect(told.map((snapshot) => snapshot.config.limit)).to.deep.equal([0.2]);
+  });
+
+  it('says what is wrong with a file that is none', async () => {
+    await mkdir(project.path(file), { recursive: true });
+    const { config } = await owned();
+    expect(config.problem?.message).to.equal(`${shown}: the file is not a file.`);
+  });
+
+  it('does not wait for a named pipe in the place of the file', async function () {
+    if (process.platform === 'win32' || spawnSync('mkfifo', [project.path(file)]).status !== 0) return this.skip();
+    const { config } = await owned();
+    expect(config.problem?.message).to.contain('is not a file');
+  });
+
+  it('keeps the last good state when the file goes away', async () => {
+    const { settings, config } = await owned({}, { limit: 0.1 });
+    await rm(project.path(file));
+    await settings.poll();
+    expect(config.snapshot).to.deep.include({ revision: 1 });
+    expect(config.snapshot?.config.limit).to.equal(0.1);
+    await project.write(file, { limit: 0.3 });
+    await settings.poll();
+    expect(config.snapshot?.config.limit).to.equal(0.3);
+  });
+
+  it('starts from its defaults with a bad file when its schema says so, and stays watched', async () => {
+    const lenient = { ...schema, 'x-on-invalid': 'default' };
+    const { settings, config } = await owned({}, '{', lenient);
+    expect(config.snapshot).to.deep.include({ revision: 1, source: 'defaults' });
+    expect(config.problem).to.not.equal(null);
+    const status = settings.serviceFor('kb').configStatus();
+    expect(status).to.deep.include({ path: project.path(file), revision: 1, source: 'defaults', sha256: null });
+    expect(status?.lastError?.message).to.contain('is not a JSON object');
+    await project.write(file, { limit: 0.9 });
+    expect(await settings.serviceFor('kb').reload()).to.deep.equal({ changed: true, revision: 2, error: null });
+  });
+
+  it('lets a variable name another file and another rhythm', async () => {
+    const placed = { ...schema, 'x-file': { env: ['MORTISE_KB_CONFIG'], pollEnv: ['MORTISE_KB_RELOAD_MS'] } };
+    await project.write('other/kb.json', { limit: 0.7 });
+    const { config } = await owned(
+      { NEXTAI_KB_CONFIG: 'other/kb.json', MORTISE_KB_RELOAD_MS: '0' },
+      { limit: 0.1 },
+      placed,
+    );
+    expect(config.snapshot?.config.limit).to.equal(0.7);
+    const refused = await (await project.settings({ MORTISE_KB_RELOAD_MS: 'often' })).own('kb', placed);
+    expect(refused.problem?.message).to.equal(
+      'MORTISE_KB_RELOAD_MS is "often": it must be a whole number from 0 to 86400000.',
+    );
+    expect(refused.snapshot).to.equal(undefined);
+  });
+
+  it('goes on when a listener throws', async () => {
+    const { settings, config } = await owned({}, { limit: 0.1 });
+    let told = 0;
+    config.subscribe(() => {
+      throw new Error('no');
+    });
+    config.subscribe(() => {
+      told += 1;
+    });
+    await project.write(file, { limit: 0.2 });
+    await settings.poll();
+    expect(told).to.equal(1);
+    expect(project.alerts.map((alert) => alert.code)).to.deep.equal(['config_listener_failed']);
+  });
+
+  it('is not told of anything after it was let go', async () => {
+    const { settings, config } = await owned({}, { limit: 0.1 });
+    let told = 0;
+    config.subscribe(() => {
+      told += 1;
+    });
+    await config.dispose();
+    await project.write(file, { limit: 0.2 });
+    await settings.poll();
+    expect(told).to.equal(0);
+    expect(settings.effective('kb')).to.deep.equal([]);
+  });
+
+  describe('with secrets', () => {
+    const canary = 'kanarienvogel4711';
+
+    it('takes a secret by reference from the environment or secrets.json', async () => {
+      await chmod(await project.write('config/secrets.json', { FROM_FILE: `${canary}-file` }), 0o600);
+      const { settings, config } = await owned({ FROM_ENV: canary }, { api_key: { $secret: 'FROM_ENV' } });
+      expect(config.snapshot?.config.api_key).to.equal(canary);
+      expect(settings.effective('kb').find((row) => row.name === 'kb.api_key')).to.deep.equal({
+        name: 'kb.api_key',
+        owner: 'kb',
+        value: 'kan***711',
+        source: 'secret',
+        origin: 'FROM_ENV',
+        secret: true,
+      });
+      await project.write(file, { api_key: { $secret: 'FROM_FILE' } });
+      await settings.poll();
+      expect(config.snapshot?.config.api_key).to.equal(`${canary}-file`);
+      expect(settings.secrets()).to.include.members([canary, `${canary}-file`]);
+    });
+
+    it('says which secret is missing, and takes it once it is there', async () => {
+      const { settings, config } = await owned({}, { api_key: { $secret: 'ABSENT' } });
+      expect(config.problem?.message).to.equal(
+        `${shown}: /api_key names the secret ABSENT, which is neither a variable nor in secrets.json.`,
+      );
+      await chmod(await project.write('config/secrets.json', { ABSENT: canary }), 0o600);
+      await settings.poll();
+      expect(config.snapshot?.config.api_key).to.equal(canary);
+    });
+
+    it('does not use a secrets.json that others may read, and says how to close it', async function () {
+      if (process.platform === 'win32') return this.skip();
+      const path = await project.write('config/secrets.json', { NAME: canary });
+      await chmod(path, 0o644);
+      const { settings, config } = await owned({}, { api_key: { $secret: 'NAME' } });
+      expect(config.snapshot).to.equal(undefined);
+      const finding = settings.findings().find((found) => found.code === 'invalid_secrets_file');
+      expect(finding?.fix).to.equal(`Run: chmod 600 ${path}`);
+      expect(project.alerts.map((alert) => alert.code)).to.include('invalid_secrets_file');
+      await chmod(path, 0o600);
+      await settings.poll();
+      expect(config.snapshot?.config.api_key).to.equal(canary);
+    });
+
+    it('masks them wherever they are shown, also in maps the schema does not describe', async () => {
+      const content = { api_key: canary, servers: { one: { headers: { Authorization: canary, accept: 'x' } } } };
+      const { settings } = await owned({}, content);
+      const text = JSON.stringify(settings.effective('kb'));
+      expect(text).to.not.contain(canary);
+      expect(text).to.contain('"accept":"x"');
+    });
+
+    it('keeps them out of every message, alert, finding and log line', async () => {
+      const lines: string[] = [];
+      const sink = createLogSink({ level: 'trace', destination: { write: (line) => lines.push(line) } });
+      const faulty = {
+        ...schema,
+        properties: { ...(schema.properties as object), api_key: { type: 'integer', 'x-secret': true } },
+      };
+      const { settings, config } = await owned({}, { api_key: canary, limit: 'x' }, faulty);
+      for (const value of settings.secrets()) sink.hide(value);
+      sink.log.trace({ problem: config.problem, alerts: project.alerts, raw: { note: canary } }, `Saw ${canary}.`);
+      expect(JSON.stringify([config.problem, project.alerts, settings.findings()])).to.not.contain(canary);
+      expect(lines).to.have.length(1);
+      expect(lines[0]).to.not.contain(canary);
+    });
+  });
+
+  describe('when it is written', () => {
+    it('is checked, replaced as a whole and in force at once', async () => {
+      const { config } = await owned({}, { $schema: '../x.json', limit: 0.1 });
+      const told: number[] = [];
+      config.subscribe((next) => told.push(next.config.limit));
+      expect(await config.write({ limit: 0.4 })).to.deep.equal({ changed: true, revision: 2, problem: null });
+      expect(told).to.deep.equal([0.4]);
+      expect(JSON.parse(await readFile(project.path(file), 'utf8'))).to.deep.equal({
+        $schema: '../x.json',
+        limit: 0.4,
+      });
+    });
+
+    it('is refused with every fault, and the file and the state stay', async () => {
+      const { config } = await owned({}, { limit: 0.1 });
+      const before = await readFile(project.path(file), 'utf8');
+      const error: unknown = await config.write({ limit: 3, nonsense: 1 }).catch((thrown: unknown) => thrown);
+      expect(error).to.include({ code: 'invalid_config', status: 422 });
+      expect(error).to.have.nested.property('details.errors').that.has.length(2);
+      expect(await readFile(project.path(file), 'utf8')).to.equal(before);
+      expect(config.snapshot?.revision).to.equal(1);
+      expect(config.check({ limit: 3 })).to.have.length(1);
+      expect(config.check({ limit: 0.3 })).to.deep.equal([]);
+    });
+
+    it('keeps a secret that comes back as its mask, and a reference as a reference', async () => {
+      const { config } = await owned(
+        { NAME: 'from-the-environment' },
+        { api_key: 'kanarienvogel', extra: { token_key: { $secret: 'NAME' } } },
+      );
+      await config.write({ api_key: 'kan***gel', limit: 0.2, extra: { token_key: 'fro***ent' } });
+      const stored: unknown = JSON.parse(await readFile(project.path(file), 'utf8'));
+      expect(stored).to.deep.equal({ api_key: 'kanarienvogel', limit: 0.2, extra: { token_key: { $secret: 'NAME' } } });
+      await config.write({ api_key: 'another-key' });
+      expect(config.snapshot?.config.api_key).to.equal('another-key');
+    });
+
+    it('makes a new file with a secret readable to its owner only', async function () {
+      if (process.platform === 'win32') return this.skip();
+      const { config } = await owned();
+      await config.write({ api_key: 'kanarienvogel' });
+      expect((await stat(project.path(file))).mode & 0o777).to.equal(0o600);
+    });
+
+    it('is one write after the other', async () => {
+      const { config } = await owned({}, { limit: 0 });
+      await Promise.all(Array.from({ length: 20 }, (_, index) => config.write({ limit: index / 20 })));
+      expect(config.snapshot?.config.limit).to.equal(0.95);
+      expect(JSON.parse(await readFile(project.path(file), 'utf8'))).to.deep.equal({ limit: 0.95 });
+    });
+  });
+
+  it('is watched by a real process until that ends by itself', async () => {
+    await project.write(file, { limit: 0.1 });
+    const module = fileURLToPath(new URL('../index.js', import.meta.url));
+    const script = `
+      const { openSettings } = await import(${JSON.stringify(module)});
+      const opened = await openSettings({ projectDir: ${JSON.stringify(project.folder)}, env: { MORTISE_SETTINGS_POLL_MS: '25' } });
+      const config = await opened.settings.own('kb', ${JSON.stringify(schema)});
+      const keep = setInterval(() => {}, 1000);
+      config.subscribe((next) => { console.log(next.config.limit); clearInterval(keep); });
+      opened.settings.watch();
+      console.log('ready');`;
+    const child = spawn(process.execPath, ['--input-type=module', '-e', script], { cwd: repository });
+    let output = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+      if (text.includes('ready'))
+        void project.write('config/kb.tmp', { limit: 0.6 }).then((path) => rename(path, project.path(file)));
+    });
+    const code = await new Promise((resolve) => child.on('exit', resolve));
+    expect([code, output]).to.deep.equal([0, 'ready\n0.6\n']);
+  }).timeout(15_000);
+});
