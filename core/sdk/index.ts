@@ -4,6 +4,7 @@ export * from './canonical-json.js';
 export * from './context.js';
 export * from './errors.js';
 export * from './events.js';
+export * from './evidence-uri.js';
 export * from './host/index.js';
 export * from './manifest.js';
 export * from './mask.js';

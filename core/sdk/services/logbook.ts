@@ -154,6 +154,8 @@ export interface MemoryLedger {
    * @returns the memory keys that were inserted; the others lost to a memory that came first.
    */
   insert(rows: readonly NewMemory[], options?: TransactionOption): Promise<ReadonlySet<string>>;
+  /** Whether a memory meets all of the filters. */
+  matches(memory: LedgerMemory, filters: LedgerFilters): boolean;
   /** Rows by the backend's ids; unknown ids are left out. */
   byBackendIds(backend: string, ids: readonly string[], options?: TransactionOption): Promise<readonly LedgerMemory[]>;
   /** The newest rows of the spaces that are not void. */
@@ -228,6 +230,8 @@ export interface ReliabilityFigures {
 }
 
 export interface Reliability {
+  /** Rows that wait for a backend, that reached it, and that never will. */
+  outbox(): Promise<{ readonly pending: number; readonly sent: number; readonly dead: number }>;
   /** Counted in one snapshot of the database. */
   figures(): Promise<ReliabilityFigures>;
 }
