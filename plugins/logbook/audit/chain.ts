@@ -1,0 +1,108 @@
+import { type Database, insertRows, MortiseError, type Transaction } from 'mortise/sdk';
+import { sha256 } from '../sha256.js';
+import type { StoredEntry } from './stored-entry.js';
+
+/** The end of one writer's chain, held by a transaction until it ends. */
+export interface ChainHead {
+  readonly writerId: string;
+  readonly seq: number;
+  readonly chainSha: string;
+}
+
+/** `insert`: the row as it was first written; `final`: as it is after a pending row was settled. */
+export type ChainPhase = 'insert' | 'final';
+
+export interface ChainedRow {
+  readonly auditId: string;
+  readonly phase: ChainPhase;
+  readonly entry: StoredEntry;
+}
+
+/** More than a pool has connections, so that one is always free. */
+const LANES = 64;
+
+/** What the first link of a chain follows. */
+export const CHAIN_START = '0'.repeat(64);
+
+const chainLinks = {
+  table: 'governance.audit_chain',
+  columns: ['writer_id', 'seq', 'audit_id', 'phase', 'row_sha', 'chain_sha', 'created_at'],
+};
+
+/** The hash that a link keeps of an audit row: every column of meaning, its id included. */
+export function rowSha(auditId: string, entry: StoredEntry): string {
+  const facts = [
+    auditId,
+    entry.createdAt,
+    entry.actorUserId,
+    entry.targetSpace,
+    entry.action,
+    entry.reason,
+    entry.payloadSha,
+    entry.correlationId,
+    entry.status,
+    entry.operation,
+    entry.memoryKey,
+    entry.principal,
+    entry.writerId,
+  ];
+  return sha256(`${JSON.stringify(facts)}\n${entry.evidence}`);
+}
+
+/** The hash of a link: of the link before it and of the row. */
+export function nextChainSha(previous: string, row: string): string {
+  return sha256(previous + row);
+}
+
+/**
+ * Which chain a transaction may grow. On SQLite there is one writer at a time. On PostgreSQL a process has many
+ * transactions open at once, and a chain must not branch: each takes the first of the process's chains that no other
+ * holds, by a lock that ends with the transaction. Waiting for one chain instead would tie unrelated transactions
+ * together and could deadlock them.
+ */
+async function claimWriterId(database: Database, instanceId: string, trx: Transaction): Promise<string> {
+  if (database.dialect === 'sqlite') return instanceId;
+  for (let lane = 0; lane < LANES; lane += 1) {
+    const writerId = lane === 0 ? instanceId : `${instanceId}/${lane}`;
+    const { rows } = await database.statement<{ locked: boolean }>(
+      'select pg_try_advisory_xact_lock(hashtextextended(?, 0)) as locked',
+      [`audit-chain ${writerId}`],
+      { trx },
+    );
+    if (database.codec.parseFlag(rows[0]?.locked)) return writerId;
+  }
+  throw new MortiseError('audit_chain_busy', 'Too many transactions write audit rows at once.', {
+    status: 503,
+    retryable: true,
+  });
+}
+
+/** Takes hold of a chain until the outermost transaction ends. Asked again in the same transaction it is the same one. */
+export async function holdChain(database: Database, instanceId: string, trx: Transaction): Promise<ChainHead> {
+  const writerId = await claimWriterId(database, instanceId, trx);
+  // Read each time: a savepoint that rolled back took its links along.
+  const { rows } = await database.statement<{ seq: number; chain_sha: string }>(
+    'select seq, chain_sha from {governance.audit_chain} where writer_id = ? order by seq desc limit 1',
+    [writerId],
+    { trx },
+  );
+  return { writerId, seq: rows[0]?.seq ?? 0, chainSha: rows[0]?.chain_sha ?? CHAIN_START };
+}
+
+/** Adds one link for each row, in the same transaction as the rows. */
+export async function appendLinks(
+  database: Database,
+  head: ChainHead,
+  rows: readonly ChainedRow[],
+  trx: Transaction,
+): Promise<void> {
+  let { seq, chainSha } = head;
+  const now = database.codec.time(Date.now());
+  const links = rows.map(({ auditId, phase, entry }) => {
+    const row = rowSha(auditId, entry);
+    seq += 1;
+    chainSha = nextChainSha(chainSha, row);
+    return [head.writerId, seq, auditId, phase, row, chainSha, now];
+  });
+  await insertRows(database, chainLinks, links, { trx });
+}

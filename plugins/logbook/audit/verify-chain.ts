@@ -1,0 +1,93 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import type { AuditVerification, Database } from 'mortise/sdk';
+import { CHAIN_START, nextChainSha, rowSha } from './chain.js';
+import { type AuditColumns, auditColumnNames, storedEntryOf } from './read-row.js';
+
+type Break = NonNullable<AuditVerification['broken']>;
+
+interface Link {
+  readonly writer_id: string;
+  readonly seq: number;
+  readonly link_audit_id: number;
+  readonly row_sha: string;
+  readonly chain_sha: string;
+  /** Whether a later link tells of the row's present state. */
+  readonly settled_later: unknown;
+  /** Null where the row is gone. */
+  readonly row_audit_id: number | null;
+  readonly row_writer_id: string | null;
+}
+
+const PAGE = 1_000;
+
+const rowColumns = auditColumnNames.map((name) =>
+  name === 'audit_id' || name === 'writer_id' ? `a.${name} as row_${name}` : `a.${name}`,
+);
+
+const pageText = `
+  select c.writer_id, c.seq, c.audit_id as link_audit_id, c.row_sha, c.chain_sha,
+    case when c.phase = 'insert' and exists (
+      select 1 from {governance.audit_chain} f where f.audit_id = c.audit_id and f.phase = 'final'
+    ) then 1 else 0 end as settled_later,
+    ${rowColumns.join(', ')}
+  from {governance.audit_chain} c left join {governance.write_audit} a on a.audit_id = c.audit_id
+  where c.writer_id = ? and c.seq > ? order by c.seq limit ${PAGE}`;
+
+type LinkAndRow = Link & Omit<AuditColumns, 'audit_id' | 'writer_id'>;
+
+function problemOf(database: Database, link: LinkAndRow, seq: number, chainSha: string): string | null {
+  if (link.seq !== seq) return 'link_missing';
+  if (nextChainSha(chainSha, link.row_sha) !== link.chain_sha) return 'link_altered';
+  if (link.row_audit_id === null) return 'row_missing';
+  if (database.codec.parseFlag(link.settled_later)) return null;
+  const row = { ...link, audit_id: link.row_audit_id, writer_id: link.row_writer_id };
+  return rowSha(String(row.audit_id), storedEntryOf(database, row)) === link.row_sha ? null : 'row_altered';
+}
+
+async function verifyWriter(
+  database: Database,
+  writerId: string,
+): Promise<{ readonly links: number; readonly broken: Break | null }> {
+  let seq = 0;
+  let chainSha = CHAIN_START;
+  for (;;) {
+    const { rows } = await database.statement<LinkAndRow>(pageText, [writerId, seq]);
+    for (const link of rows) {
+      const problem = problemOf(database, link, seq + 1, chainSha);
+      if (problem !== null) {
+        return { links: seq, broken: { writerId, seq: link.seq, auditId: String(link.link_audit_id), problem } };
+      }
+      seq = link.seq;
+      chainSha = link.chain_sha;
+    }
+    if (rows.length < PAGE) return { links: seq, broken: null };
+    await turn();
+  }
+}
+
+/** A row that no chain knows was not written by the product. */
+async function firstUnchained(database: Database): Promise<Break | null> {
+  const { rows } = await database.statement<{ audit_id: number; writer_id: string | null }>(
+    `select a.audit_id, a.writer_id from {governance.write_audit} a
+     where not exists (select 1 from {governance.audit_chain} c where c.audit_id = a.audit_id)
+     order by a.audit_id limit 1`,
+  );
+  const row = rows[0];
+  if (row === undefined) return null;
+  return { writerId: row.writer_id ?? '', seq: 0, auditId: String(row.audit_id), problem: 'not_chained' };
+}
+
+/** Recomputes every chain from its start and compares each row with its last link. */
+export async function verifyChain(database: Database): Promise<AuditVerification> {
+  const writers = await database.statement<{ writer_id: string }>(
+    'select distinct writer_id from {governance.audit_chain} order by writer_id',
+  );
+  let links = 0;
+  for (const { writer_id } of writers.rows) {
+    const checked = await verifyWriter(database, writer_id);
+    links += checked.links;
+    if (checked.broken !== null) return { ok: false, writers: writers.rows.length, links, broken: checked.broken };
+  }
+  const broken = await firstUnchained(database);
+  return { ok: broken === null, writers: writers.rows.length, links, broken };
+}

@@ -1,0 +1,40 @@
+import type { PluginDefinition } from 'mortise/sdk';
+import { createRefusalAudit, type RefusalAudit } from './audit/audit-refusals.js';
+import { createAudit } from './audit/create-audit.js';
+import { createLogbook } from './create-logbook.js';
+import { migrations } from './migrations/index.js';
+
+const REFUSALS_EVERY_MS = 1_000;
+
+/** Keeps people, policy, the memory ledger and the audit trail; offers them as `logbook` and `audit`. */
+export default function logbook(): PluginDefinition {
+  let refusals: RefusalAudit | undefined;
+  return {
+    key: 'logbook',
+    register() {},
+    async start(host) {
+      const database = host.use('database');
+      await database.migrate(migrations);
+
+      const rows = host.use('metrics').counter('mortise_audit_rows_total', 'Audit rows by action.', ['action']);
+      const audit = createAudit({
+        database,
+        instanceId: host.use('instances').id,
+        committed: (event) => {
+          rows.add(1, { action: event.action });
+          host.emit('audit', event);
+        },
+      });
+      host.provide('audit', audit);
+      host.provide('logbook', createLogbook(database));
+
+      const refused = createRefusalAudit(audit, host.log);
+      refusals = refused;
+      host.on('refusal', (refusal) => refused.add(refusal));
+      host.every(REFUSALS_EVERY_MS, () => refused.flush());
+    },
+    async stop() {
+      await refusals?.flush(true);
+    },
+  };
+}

@@ -1,0 +1,75 @@
+import {
+  type Database,
+  jsonTexts,
+  type LedgerMemory,
+  type LedgerState,
+  type LedgerTextHit,
+  type MemoryLedger,
+} from 'mortise/sdk';
+import { questionCondition, questionScore } from '../text-question.js';
+import { matchesFilters } from './filters.js';
+import { findDuplicates } from './find-duplicates.js';
+import { insertMemories } from './insert-memories.js';
+import { type MemoryColumns, memoryColumns, memoryOf } from './memory-columns.js';
+import { readPages } from './read-pages.js';
+
+/** Rows looked at for one plain text search: the newest that may match. */
+const MOST_SCANNED = 2_000;
+
+function bestFirst(a: LedgerTextHit, b: LedgerTextHit): number {
+  return b.score - a.score || b.memory.seq - a.memory.seq;
+}
+
+const allStates: readonly LedgerState[] = ['writing', 'active', 'queued', 'dead', 'merged', 'void'];
+
+/** Spelled out and in one order, so that the partial index of undelivered memories serves the query for them. */
+function stateSql(states: readonly LedgerState[]): string {
+  const wanted = allStates.filter((state) => states.includes(state)).map((state) => `'${state}'`);
+  return `state in (${wanted.join(', ')})`;
+}
+
+/** The ledger of memories in `logbook.memories`. */
+export function createLedger(database: Database): MemoryLedger {
+  return {
+    findDuplicates: (keys, options) => findDuplicates(database, keys, options),
+    insert: (rows, options) => insertMemories(database, rows, options),
+    matches: matchesFilters,
+    async byBackendIds(backend, ids, options) {
+      if (ids.length === 0) return [];
+      const { rows } = await database.statement<MemoryColumns>(
+        `select ${memoryColumns} from {logbook.memories}
+         where backend = ? and backend_memory_id in ${jsonTexts(database.dialect)}`,
+        [backend, JSON.stringify(ids)],
+        options,
+      );
+      return rows.map((row) => memoryOf(database, row));
+    },
+    async newest({ spaces, filters, limit }, options) {
+      const found: LedgerMemory[] = [];
+      if (limit < 1) return found;
+      const request = { spaces, filters, where: `state <> 'void' and payload_md is not null`, bindings: [] };
+      for await (const memory of readPages(database, request, options)) {
+        found.push(memory);
+        if (found.length === limit) break;
+      }
+      return found;
+    },
+    async searchText({ question, spaces, states, filters, limit }, options) {
+      const condition = questionCondition(database, question, ['payload_md']);
+      if (condition === undefined) return [];
+      const request = {
+        spaces,
+        filters,
+        where: `${stateSql(states)} and ${condition.sql}`,
+        bindings: condition.bindings,
+      };
+      const hits: LedgerTextHit[] = [];
+      for await (const memory of readPages(database, request, options)) {
+        const score = questionScore(question, [memory.payload ?? '']);
+        if (score > 0) hits.push({ memory, score });
+        if (hits.length === MOST_SCANNED) break;
+      }
+      return hits.sort(bestFirst).slice(0, limit);
+    },
+  };
+}

@@ -1,0 +1,52 @@
+import type { Database, Dialect, Invariant, TransactionOption } from 'mortise/sdk';
+import { type AuditGroup, countRows } from './audit-groups.js';
+import type { OutboxStats } from './outbox-stats.js';
+
+const actions: readonly (string | null)[] = ['allow', 'redirect', 'reject'];
+
+/** Outbox rows of a status that have an audit row of this action whose reason begins so. */
+function auditedText(dialect: Dialect, status: string, action: string, reasons: readonly string[]): string {
+  // Written as in the expression index, so that it serves the look-up.
+  const outboxId =
+    dialect === 'sqlite' ? `cast(a.evidence_refs_json->>'outbox_id' as text)` : `a.evidence_refs_json->>'outbox_id'`;
+  const begins = reasons.map((reason) => `substr(a.reason, 1, ${reason.length}) = '${reason}'`);
+  return `select count(*) as rows from {logbook.outbox_memory} o where o.status = '${status}' and exists (
+    select 1 from {governance.write_audit} a where ${outboxId} = cast(o.outbox_id as text)
+    and a.action = '${action}' and (${begins.join(' or ')}))`;
+}
+
+function equal(id: string, left: number, right: number): Invariant {
+  return { id, ok: left === right, left, right };
+}
+
+/**
+ * Rules that hold in every snapshot, each as two counts that are equal:
+ *
+ * - `1`: every memory that a backend did not take has its outbox row, and the other way round.
+ * - `1-sent`, `1-dead`: every delivered and every dead outbox row has the audit row that says so.
+ * - `2`: allow, redirect and reject are all there is.
+ */
+export async function checkInvariants(
+  database: Database,
+  groups: readonly AuditGroup[],
+  outbox: OutboxStats,
+  options: TransactionOption,
+): Promise<readonly Invariant[]> {
+  const audited = async (status: string, action: string, reasons: readonly string[]): Promise<number> => {
+    const text = auditedText(database.dialect, status, action, reasons);
+    return (await database.statement<{ rows: number }>(text, [], options)).rows[0]?.rows ?? 0;
+  };
+  const outages = countRows(groups, ({ action, reason }) => {
+    return action === 'redirect' && (reason?.startsWith('OPENMEMORY_') ?? false);
+  });
+  return [
+    equal('1', outages, outbox.pending + outbox.sent + outbox.dead),
+    equal('1-sent', outbox.sent, await audited('sent', 'allow', ['outbox_flush_success', 'outbox_flush_dedup_hit'])),
+    equal('1-dead', outbox.dead, await audited('dead', 'reject', ['outbox_flush_dead'])),
+    equal(
+      '2',
+      countRows(groups, () => true),
+      countRows(groups, ({ action }) => actions.includes(action)),
+    ),
+  ];
+}
