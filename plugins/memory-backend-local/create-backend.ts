@@ -1,0 +1,38 @@
+import type { BackendMemory, LedgerMemory, MemoryBackend, MemoryBackendFacts } from 'mortise/sdk';
+import { type SearchParts, searchMemories } from './search/search-memories.js';
+import { storeMemories } from './store/store-memories.js';
+
+function toBackendMemory(memory: LedgerMemory): BackendMemory {
+  return {
+    id: memory.backendMemoryId ?? '',
+    content: memory.payload ?? '',
+    space: memory.space,
+    metadata: memory.meta,
+    createdAt: memory.createdAt,
+  };
+}
+
+/** The backend `local`: memories in the ledger, found by an index in the same database. */
+export function createBackend(facts: MemoryBackendFacts, parts: SearchParts): MemoryBackend {
+  const { database, logbook, engine, analysis } = parts;
+  return {
+    ...facts,
+    async store(item, { trx }) {
+      const [stored] = await storeMemories(database, engine, analysis, [item], { trx });
+      return stored ?? { id: '' };
+    },
+    storeMany: (items, { trx }) => storeMemories(database, engine, analysis, items, { trx }),
+    async search(search) {
+      const hits = await searchMemories(parts, search);
+      return { hits, unknownFilters: Object.keys(search.filters.other ?? {}) };
+    },
+    async get(id) {
+      const [memory] = await logbook.ledger.byBackendIds('local', [id]);
+      return memory === undefined ? null : toBackendMemory(memory);
+    },
+    async health() {
+      const isThere = await database.ping();
+      return { ok: isThere, detail: isThere ? 'ready' : 'the database does not answer' };
+    },
+  };
+}

@@ -1,0 +1,74 @@
+import { type Database, insertRows, jsonTexts } from 'mortise/sdk';
+import type { EngineQuery, EngineRow, SearchEngine } from './search-engine.js';
+
+const rowsTarget = { table: 'logbook.memory_fts', columns: ['seq', 'part', 'terms'] };
+
+/** A tsvector holds at most 1 MiB of terms, and some bytes more for each. */
+const LARGEST_PART_BYTES = 500_000;
+const BYTES_PER_TERM = 8;
+
+/** Terms hold letters, digits and `_` only: quoting them is all the escaping there is. */
+function quoted(terms: readonly string[], separator: string): string {
+  return terms.map((term) => `'${term}'`).join(separator);
+}
+
+/** The rows of one memory: each part has the term of the space. */
+function partsOf({ seq, spaceTerm, terms }: EngineRow): [number, number, string][] {
+  const parts: string[][] = [[spaceTerm]];
+  let bytes = 0;
+  for (const term of terms) {
+    const size = Buffer.byteLength(term) + BYTES_PER_TERM;
+    if (bytes + size > LARGEST_PART_BYTES) {
+      parts.push([spaceTerm]);
+      bytes = 0;
+    }
+    parts.at(-1)?.push(term);
+    bytes += size;
+  }
+  return parts.map((part, index) => [seq, index, quoted(part, ' ')]);
+}
+
+function queryText({ spaceTerms, all }: EngineQuery): string {
+  return [spaceTerms, ...all].map((terms) => `(${quoted(terms, ' | ')})`).join(' & ');
+}
+
+/** Full-text search of PostgreSQL, without its own parser: the terms are made already. */
+export function postgresEngine(database: Database): SearchEngine {
+  const seqs = async (text: string, bindings: readonly (string | number)[]): Promise<readonly number[]> => {
+    const { rows } = await database.statement<{ seq: number }>(text, bindings);
+    return rows.map(({ seq }) => seq);
+  };
+
+  return {
+    async add(rows, options) {
+      await insertRows(database, rowsTarget, rows.flatMap(partsOf), options);
+    },
+    async replace(row, options) {
+      await database.statement('delete from {logbook.memory_fts} where seq = ?', [row.seq], options);
+      await insertRows(database, rowsTarget, partsOf(row), options);
+    },
+    async frequencies(terms) {
+      const { rows } = await database.statement<{ term: string; doc: number }>(
+        `select value as term, (
+           select count(distinct seq) from {logbook.memory_fts} where terms @@ quote_literal(value)::tsquery
+         ) as doc from ${jsonTexts('postgres')} wanted`,
+        [JSON.stringify(terms)],
+      );
+      return new Map(rows.map(({ term, doc }) => [term, doc]));
+    },
+    ranked: (query, limit) => {
+      const text = queryText(query);
+      return seqs(
+        `select seq from {logbook.memory_fts} where terms @@ ?::tsquery
+         group by seq order by max(ts_rank(terms, ?::tsquery)) desc, seq desc limit ?`,
+        [text, text, limit],
+      );
+    },
+    newest: (query, before, limit) =>
+      seqs(
+        `select distinct seq from {logbook.memory_fts} where terms @@ ?::tsquery and seq < ?
+         order by seq desc limit ?`,
+        [queryText(query), before, limit],
+      ),
+  };
+}

@@ -1,0 +1,28 @@
+import type { TransactionOption } from 'mortise/sdk';
+
+/** A memory as the engine indexes it. */
+export interface EngineRow {
+  readonly seq: number;
+  readonly spaceTerm: string;
+  /** Distinct engine terms. */
+  readonly terms: readonly string[];
+}
+
+/** All of `all`, each a choice of terms, in one of the spaces. */
+export interface EngineQuery {
+  readonly spaceTerms: readonly string[];
+  readonly all: readonly (readonly string[])[];
+}
+
+/** The full-text index of one database: it finds candidates, and says how many memories have a term. */
+export interface SearchEngine {
+  add(rows: readonly EngineRow[], options: TransactionOption): Promise<void>;
+  /** Puts new terms in the place of a memory's old ones. */
+  replace(row: EngineRow, options: TransactionOption): Promise<void>;
+  /** Number of memories with each term; terms that no memory has may be left out. */
+  frequencies(terms: readonly string[]): Promise<ReadonlyMap<string, number>>;
+  /** Best first by the engine's own rank. Its cost grows with the number of matches. */
+  ranked(query: EngineQuery, limit: number): Promise<readonly number[]>;
+  /** Newest first, below `before`. Its cost grows with the number of rows returned. */
+  newest(query: EngineQuery, before: number, limit: number): Promise<readonly number[]>;
+}

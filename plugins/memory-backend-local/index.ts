@@ -1,0 +1,34 @@
+import type { MemoryBackendFacts, PluginDefinition } from 'mortise/sdk';
+import { createBackend } from './create-backend.js';
+import { createEngine } from './engine/create-engine.js';
+import { migrations } from './migrations/index.js';
+import { createCorpus } from './search/corpus.js';
+import { reindex } from './store/reindex.js';
+
+/** Offers the memory backend `local`. */
+export default function memoryBackendLocal(): PluginDefinition {
+  return {
+    key: 'memory-backend-local',
+    register() {},
+    async start(host) {
+      const database = host.use('database');
+      await database.migrate(migrations);
+      const engine = createEngine(database);
+      const parts = {
+        database,
+        engine,
+        logbook: host.use('logbook'),
+        analysis: host.use('text-analysis'),
+        corpus: createCorpus(database, engine),
+        log: host.log,
+      };
+      // The first count walks over the whole index; no search should wait for it.
+      await parts.corpus.totals();
+      const facts: MemoryBackendFacts = host.facts('memory-backend', 'local');
+      host.contribute('memory-backend', 'local', createBackend(facts, parts));
+      reindex(parts, host.signal).catch((error: unknown) => {
+        host.log.error({ err: error }, 'Memories could not be indexed anew; they keep their old terms.');
+      });
+    },
+  };
+}

@@ -1,0 +1,118 @@
+import { placesText } from '../index/postings.js';
+
+/** A term of a query. */
+export interface QueryTerm {
+  readonly term: string;
+  /** The place of its word or character in the query; variants of one word share it. */
+  readonly place: number;
+  readonly idf: number;
+}
+
+export interface ScoredQuery {
+  readonly terms: readonly QueryTerm[];
+  /** Number of different places of the terms. */
+  readonly words: number;
+  /** Mean length of all memories, in terms. */
+  readonly averageLength: number;
+}
+
+export interface ScoredText {
+  readonly length: number;
+  readonly postings: string;
+}
+
+/** The parts of a score; `0.65·bm25 + 0.25·coverage + 0.10·phrase` is the score. */
+export interface ScoreParts {
+  readonly bm25: number;
+  readonly coverage: number;
+  readonly phrase: number;
+  readonly matched_terms: readonly string[];
+}
+
+const WEIGHTS = { bm25: 0.65, coverage: 0.25, phrase: 0.1 };
+
+/** BM25 (Robertson and Zaragoza 2009) with k1 = 1.2 and b = 0.75. */
+const K1 = 1.2;
+const B = 0.75;
+
+/** Inverse document frequency of a term that `df` of `documents` memories have; never negative. */
+export function inverseFrequency(documents: number, df: number): number {
+  return Math.log(1 + (Math.max(documents, df) - df + 0.5) / (df + 0.5));
+}
+
+/** The places of the words of a query in a text: `of` is the word's place in the query, `at` its place in the text. */
+interface Mark {
+  readonly at: number;
+  readonly of: number;
+}
+
+function marksOf(found: ReadonlyMap<number, readonly string[]>): Mark[] {
+  const marks: Mark[] = [];
+  for (const [of, texts] of found) {
+    for (const text of texts) for (const at of text.split(',')) marks.push({ at: Number(at), of });
+  }
+  return marks.sort((a, b) => a.at - b.at);
+}
+
+/** Whether some window of `width` places holds a mark of each of `wanted` words. */
+function isWithinWindow(marks: readonly Mark[], wanted: number, width: number): boolean {
+  const inWindow = new Map<number, number>();
+  let first = 0;
+  for (const mark of marks) {
+    inWindow.set(mark.of, (inWindow.get(mark.of) ?? 0) + 1);
+    for (let oldest = marks[first]; oldest !== undefined && mark.at - oldest.at >= width; oldest = marks[first]) {
+      const left = (inWindow.get(oldest.of) ?? 1) - 1;
+      if (left === 0) inWindow.delete(oldest.of);
+      else inWindow.set(oldest.of, left);
+      first += 1;
+    }
+    if (inWindow.size === wanted) return true;
+  }
+  return false;
+}
+
+/** 1 when all words of the query (two or more) stand within a window of twice their number, else 0. */
+function phraseScore(found: ReadonlyMap<number, readonly string[]>, wanted: number): number {
+  if (wanted < 2 || found.size < wanted) return 0;
+  return isWithinWindow(marksOf(found), wanted, 2 * wanted) ? 1 : 0;
+}
+
+function occurrences(places: string): number {
+  let count = 1;
+  for (let at = places.indexOf(','); at >= 0; at = places.indexOf(',', at + 1)) count += 1;
+  return count;
+}
+
+/** Scores one text; the same on every database. All parts lie between 0 and 1. */
+export function scoreText(query: ScoredQuery, text: ScoredText): ScoreParts {
+  const norm = K1 * (1 - B + (B * text.length) / Math.max(query.averageLength, 1));
+  const matched: string[] = [];
+  const found = new Map<number, string[]>();
+  let total = 0;
+  let covered = 0;
+  let weight = 0;
+  for (const { term, place, idf } of query.terms) {
+    total += idf;
+    const places = placesText(text.postings, term);
+    if (places === undefined) continue;
+    matched.push(term);
+    covered += idf;
+    const tf = occurrences(places);
+    weight += (idf * tf * (K1 + 1)) / (tf + norm);
+    const known = found.get(place);
+    if (known === undefined) found.set(place, [places]);
+    else known.push(places);
+  }
+  if (total === 0) return { bm25: 0, coverage: 0, phrase: 0, matched_terms: matched };
+  return {
+    bm25: weight / (total * (K1 + 1)),
+    coverage: covered / total,
+    phrase: phraseScore(found, query.words),
+    matched_terms: matched,
+  };
+}
+
+/** The score of its parts, 0 to 1. */
+export function totalScore({ bm25, coverage, phrase }: ScoreParts): number {
+  return WEIGHTS.bm25 * bm25 + WEIGHTS.coverage * coverage + WEIGHTS.phrase * phrase;
+}

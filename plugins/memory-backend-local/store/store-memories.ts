@@ -1,0 +1,46 @@
+import {
+  type Database,
+  insertRows,
+  type MemoryItem,
+  type StoredMemory,
+  type TextAnalysis,
+  type TransactionOption,
+} from 'mortise/sdk';
+import { ulid } from 'ulid';
+import type { SearchEngine } from '../engine/search-engine.js';
+import { indexText } from '../index/postings.js';
+import { spaceTerm } from '../index/space-term.js';
+
+const documentsTarget = {
+  table: 'logbook.memory_documents',
+  columns: ['memory_id', 'length', 'postings', 'analysis'],
+  suffix: 'returning seq',
+};
+
+/** Indexes memories in the transaction of their ledger rows, which hold the texts. */
+export async function storeMemories(
+  database: Database,
+  engine: SearchEngine,
+  analysis: TextAnalysis,
+  items: readonly MemoryItem[],
+  options: TransactionOption,
+): Promise<readonly StoredMemory[]> {
+  const indexed = items.map((item) => ({
+    id: `mem_${ulid().toLowerCase()}`,
+    spaceTerm: spaceTerm(item.space),
+    ...indexText(analysis, item.content),
+  }));
+  const rows = await insertRows<{ seq: number }>(
+    database,
+    documentsTarget,
+    indexed.map(({ id, length, postings }) => [id, length, postings, analysis.version]),
+    options,
+  );
+  // Numbers are given out in the order of the rows, but may be returned in another.
+  const seqs = rows.map(({ seq }) => seq).sort((a, b) => a - b);
+  await engine.add(
+    indexed.map(({ spaceTerm, terms }, index) => ({ seq: seqs[index] ?? 0, spaceTerm, terms })),
+    options,
+  );
+  return indexed.map(({ id }) => ({ id }));
+}

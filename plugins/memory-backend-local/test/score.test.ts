@@ -1,0 +1,72 @@
+import { expect } from 'chai';
+import * as fc from 'fast-check';
+import { placesText } from '../index/postings.js';
+import { inverseFrequency, type ScoredQuery, scoreText, totalScore } from '../search/score.js';
+
+function query(...words: string[]): ScoredQuery {
+  const terms = words.map((term, place) => ({ term, place, idf: 1 }));
+  return { terms, words: words.length, averageLength: 10 };
+}
+
+/** The postings of words in a row. */
+function text(words: readonly string[], length = words.length) {
+  const places = new Map<string, number[]>();
+  for (const [place, word] of words.entries()) places.set(word, [...(places.get(word) ?? []), place]);
+  const postings = `\n${[...places].map(([word, at]) => `${word} ${at.join(',')}\n`).join('')}`;
+  return { length, postings };
+}
+
+describe('the score of a memory', () => {
+  it('follows the formula of BM25 with k1 1.2 and b 0.75', () => {
+    const { bm25 } = scoreText(query('a', 'b'), text(['a', 'x', 'a', 'y'], 20));
+    const tf = 2;
+    expect(bm25).to.be.closeTo((tf * 2.2) / (tf + 1.2 * (0.25 + (0.75 * 20) / 10)) / (2 * 2.2), 1e-12);
+  });
+
+  it('weighs terms by how rare they are', () => {
+    expect(inverseFrequency(100, 1)).to.be.closeTo(Math.log(1 + 99.5 / 1.5), 1e-12);
+    expect(inverseFrequency(100, 100)).to.be.greaterThan(0);
+    expect(inverseFrequency(3, 5)).to.be.greaterThan(0);
+  });
+
+  it('covers by weight, and names what matched', () => {
+    const parts = scoreText(query('a', 'b', 'c', 'd'), text(['d', 'a']));
+    expect(parts.coverage).to.equal(0.5);
+    expect(parts.matched_terms).to.deep.equal(['a', 'd']);
+  });
+
+  it('sees a phrase only where all words stand close together', () => {
+    const far = Array.from({ length: 10 }, () => 'x');
+    expect(scoreText(query('a', 'b'), text(['a', 'x', 'x', 'b'])).phrase).to.equal(1);
+    expect(scoreText(query('a', 'b'), text(['a', ...far, 'b'])).phrase).to.equal(0);
+    expect(scoreText(query('a', 'b'), text(['a', ...far, 'b', 'a'])).phrase).to.equal(1);
+    expect(scoreText(query('a', 'b', 'c'), text(['a', 'b'])).phrase).to.equal(0);
+    expect(scoreText(query('a'), text(['a'])).phrase).to.equal(0);
+  });
+
+  it('takes any variant of a word for the word in a phrase', () => {
+    const terms = [
+      { term: 'run', place: 0, idf: 1 },
+      { term: 'running', place: 0, idf: 1 },
+      { term: 'fast', place: 1, idf: 1 },
+    ];
+    expect(scoreText({ terms, words: 2, averageLength: 5 }, text(['run', 'fast'])).phrase).to.equal(1);
+  });
+
+  it('has a reason for every point, and stays between 0 and 1', () => {
+    const word = fc.constantFrom('a', 'b', 'c', 'd', 'e');
+    fc.assert(
+      fc.property(fc.uniqueArray(word, { minLength: 1 }), fc.array(word), (words, body) => {
+        const parts = scoreText(query(...words), text(body));
+        expect(totalScore(parts)).to.be.within(0, 1);
+        expect(totalScore(parts) > 0).to.equal(words.some((one) => body.includes(one)));
+      }),
+    );
+  });
+
+  it('reads the places of a whole term only', () => {
+    expect(placesText('\nab 1,2\nb 3\n', 'b')).to.equal('3');
+    expect(placesText('\nab 1,2\n', 'b')).to.equal(undefined);
+    expect(placesText('\nab 1,2\n', 'a')).to.equal(undefined);
+  });
+});
