@@ -1,0 +1,47 @@
+import type { PluginDefinition } from 'mortise/sdk';
+import type { GatewayConfig } from './config.js';
+import { createGateway } from './create-gateway.js';
+import type { GatewayParts } from './parts.js';
+import { queryMemories } from './query/query-memories.js';
+import { reliabilityReport } from './report.js';
+import { auditRoute } from './rest/audit-route.js';
+import { healthRoute } from './rest/health-route.js';
+import { queryRoute } from './rest/query-route.js';
+import { checkedTool } from './rest/read-body.js';
+import { reportRoute } from './rest/report-route.js';
+import { storeRoute } from './rest/store-route.js';
+import { storeMemory } from './store/store-memory.js';
+
+/** The tools `memory_store`, `memory_query` and `reliability_report`, and the same over REST. */
+export default function memoryGateway(): PluginDefinition<GatewayConfig> {
+  let gateway: GatewayParts | undefined;
+  return {
+    key: 'memory-gateway',
+    register() {},
+    start(host) {
+      const parts = createGateway(host);
+      gateway = parts;
+      host.provide('memory', parts.backend);
+
+      const store = host.facts('tool', 'memory_store');
+      const query = host.facts('tool', 'memory_query');
+      const report = host.facts('tool', 'reliability_report');
+      host.contribute('tool', 'memory_store', { ...store, run: (args, ctx) => storeMemory(args, ctx, parts) });
+      host.contribute('tool', 'memory_query', { ...query, run: (args, ctx) => queryMemories(args, ctx, parts) });
+      host.contribute('tool', 'reliability_report', {
+        ...report,
+        run: (_args, ctx) => reliabilityReport(ctx.correlationId, parts),
+      });
+
+      const schemas = host.use('schemas');
+      host.contribute('route', 'memory-health', healthRoute(parts));
+      host.contribute('route', 'memory-store', storeRoute(parts, checkedTool('memory_store', store, schemas)));
+      host.contribute('route', 'memory-query', queryRoute(parts, checkedTool('memory_query', query, schemas)));
+      host.contribute('route', 'reliability-report', reportRoute(parts));
+      host.contribute('route', 'memory-audit', auditRoute(parts));
+    },
+    async stop() {
+      await gateway?.writer.idle();
+    },
+  };
+}

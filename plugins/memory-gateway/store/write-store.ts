@@ -1,0 +1,101 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { DedupHit, MemoryItem } from 'mortise/sdk';
+import { ulid } from 'ulid';
+import type { GatewayParts } from '../parts.js';
+import type { MemoryJob, WriteOutcome } from '../write/write-job.js';
+import { auditNewUser, auditStore } from './audit-store.js';
+import type { StoreDecision } from './decision.js';
+import { metaSha } from './hashes.js';
+import { actionOf } from './store-result.js';
+
+/** How long a store waits for another process that writes the same memory. */
+const POLL_MS = 20;
+const MOST_POLLS = 100;
+
+function auditStored(decision: StoreDecision, space: string, memoryKey: string, backend: string) {
+  return (memoryId: string) =>
+    auditStore(decision.request, decision, {
+      action: actionOf(decision),
+      reason: decision.reason,
+      status: 'success',
+      space,
+      memoryKey,
+      memoryId,
+      backend,
+    });
+}
+
+function auditDuplicate(decision: StoreDecision, space: string) {
+  return (hit: DedupHit) => {
+    const isQueued = hit.state === 'queued';
+    return auditStore(decision.request, decision, {
+      action: isQueued ? 'redirect' : actionOf(decision),
+      reason: isQueued ? 'dedup_pending' : 'dedup_hit',
+      status: isQueued ? 'redirected' : 'success',
+      space,
+      memoryKey: null,
+      memoryId: hit.backendMemoryId,
+      backend: null,
+      more: {
+        original_memory_key: hit.memoryKey,
+        ...(hit.outboxId === null ? {} : { original_outbox_id: hit.outboxId }),
+      },
+    });
+  };
+}
+
+/** The job that writes a memory the policy lets into a space. */
+function memoryJob(decision: StoreDecision, space: string, backend: string): MemoryJob {
+  const { request, newUser } = decision;
+  const memoryKey = `mk_${ulid().toLowerCase()}`;
+  const evidence = request.evidence.items.map(({ stored }) => stored);
+  const identity = { kind: request.kind, meta: request.meta, evidence, itemId: request.itemId };
+  const item: MemoryItem = {
+    memoryKey,
+    content: request.payload,
+    space,
+    kind: request.kind,
+    meta: request.meta,
+    evidence,
+    actorUserId: request.actorUserId,
+    payloadSha: request.payloadSha,
+    correlationId: request.correlationId,
+  };
+  return {
+    kind: 'memory',
+    item,
+    row: {
+      memoryKey,
+      space,
+      payload: request.payload,
+      payloadSha: request.payloadSha,
+      payloadLength: request.payloadLength,
+      metaSha: metaSha(decision.keepsDuplicates ? { ...identity, salt: memoryKey } : identity),
+      kind: request.kind,
+      meta: request.meta,
+      evidence,
+      actorUserId: request.actorUserId,
+      itemId: request.itemId,
+      correlationId: request.correlationId,
+    },
+    newUser: newUser === null ? null : { userId: newUser, audit: auditNewUser(request, newUser) },
+    auditStored: auditStored(decision, space, memoryKey, backend),
+    auditDuplicate: auditDuplicate(decision, space),
+  };
+}
+
+/**
+ * Writes the memory, or finds the same one. Identical stores of this process go one after the other, so that all but
+ * the first find it; one that another process is writing is waited for.
+ */
+export async function writeStore(decision: StoreDecision, space: string, parts: GatewayParts): Promise<WriteOutcome> {
+  const job = memoryJob(decision, space, parts.backend.backend);
+  const { payloadSha, metaSha: meta } = job.row;
+  return parts.flights(`${space}\n${payloadSha}\n${meta}`, async () => {
+    for (let polls = 0; ; polls += 1) {
+      const outcome = await parts.writer.submit(job);
+      if (outcome.kind !== 'busy' || polls === MOST_POLLS) return outcome;
+      await delay(POLL_MS);
+    }
+  });
+}

@@ -1,0 +1,105 @@
+import type { AuditService, Database, LogbookService, MemoryService, Transaction, Users } from 'mortise/sdk';
+import {
+  BackendFailed,
+  LostRace,
+  type MemoryJob,
+  NewUserFailed,
+  type WriteJob,
+  type WriteOutcome,
+} from './write-job.js';
+
+export interface WriteParts {
+  readonly database: Database;
+  readonly logbook: LogbookService;
+  readonly audit: AuditService;
+  readonly backend: MemoryService;
+}
+
+async function addUsers(users: Users, jobs: readonly MemoryJob[], trx: Transaction): Promise<void> {
+  for (const { newUser } of jobs) {
+    if (newUser === null) continue;
+    try {
+      await users.add(newUser.userId, {}, { trx });
+    } catch (error) {
+      throw new NewUserFailed(error);
+    }
+  }
+}
+
+async function storeItems(jobs: readonly MemoryJob[], parts: WriteParts, trx: Transaction): Promise<readonly string[]> {
+  if (jobs.length === 0) return [];
+  try {
+    const items = jobs.map(({ item }) => item);
+    return (await parts.backend.storeMany(items, { trx })).map(({ id }) => id);
+  } catch (error) {
+    if (parts.database.codec.errorKind(error) !== 'other') throw error;
+    throw new BackendFailed(error);
+  }
+}
+
+/** A job of the group, and what is known of its fate so far. */
+interface Planned {
+  readonly job: WriteJob;
+  readonly outcome: WriteOutcome;
+}
+
+async function plan(jobs: readonly WriteJob[], parts: WriteParts, trx: Transaction): Promise<readonly Planned[]> {
+  const memories = jobs.filter((job) => job.kind === 'memory');
+  const hits = await parts.logbook.ledger.findDuplicates(
+    memories.map(({ row }) => row),
+    { trx },
+  );
+  const hitOf = new Map(memories.map((job, index) => [job, hits[index] ?? null]));
+  const fresh = memories.filter((job) => hitOf.get(job) === null);
+  await addUsers(parts.logbook.users, fresh, trx);
+  const ids = await storeItems(fresh, parts, trx);
+  const idOf = new Map(fresh.map((job, index) => [job, ids[index] ?? '']));
+  return jobs.map((job) => {
+    if (job.kind === 'audit') return { job, outcome: { kind: 'audited' } };
+    const hit = hitOf.get(job);
+    if (hit?.state === 'writing') return { job, outcome: { kind: 'busy' } };
+    if (hit !== null && hit !== undefined) return { job, outcome: { kind: 'duplicate', hit } };
+    return { job, outcome: { kind: 'stored', memoryId: idOf.get(job) ?? '' } };
+  });
+}
+
+function auditsOf({ job, outcome }: Planned) {
+  if (job.kind === 'audit') return [job.audit];
+  if (outcome.kind === 'duplicate') return [job.auditDuplicate(outcome.hit)];
+  if (outcome.kind !== 'stored') return [];
+  const stored = job.auditStored(outcome.memoryId);
+  return job.newUser === null ? [stored] : [job.newUser.audit, stored];
+}
+
+/**
+ * Writes a group in one transaction: search rows, audit rows with their chain, ledger rows. So few statements that a
+ * commit is shared by all of them.
+ *
+ * @throws LostRace when a memory of the group turns out to be there already; nothing of the group is kept then.
+ */
+export async function writeGroup(
+  jobs: readonly WriteJob[],
+  parts: WriteParts,
+  trx: Transaction,
+): Promise<readonly WriteOutcome[]> {
+  const planned = await plan(jobs, parts, trx);
+  const entries = planned.map(auditsOf);
+  const auditIds = await parts.audit.writeMany(entries.flat(), { trx });
+  let next = 0;
+  const rows = planned.flatMap(({ job, outcome }, index) => {
+    next += entries[index]?.length ?? 0;
+    if (job.kind !== 'memory' || outcome.kind !== 'stored') return [];
+    return {
+      ...job.row,
+      backend: parts.backend.backend,
+      backendMemoryId: outcome.memoryId,
+      state: 'active' as const,
+      // The last of the job's audit rows is the one about the memory.
+      auditId: auditIds[next - 1] ?? null,
+      outboxId: null,
+    };
+  });
+  const inserted = await parts.logbook.ledger.insert(rows, { trx });
+  if (inserted.size < rows.length) throw new LostRace();
+  return planned.map(({ outcome }) => outcome);
+}
