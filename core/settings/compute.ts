@@ -108,7 +108,7 @@ export function compute(input: ComputeInput): Computed {
         params: {},
         place: '',
         origin: variable.name,
-        shown: shownValue(variable.value, property.path, isSecretPath(facts, property.path, true)),
+        shown: shownValue(variable.value, isSecretPath(facts, property.path, true)),
       };
       if (property.lenient) setAside(property, issue);
       else issues.push(issue);
@@ -124,11 +124,11 @@ export function compute(input: ComputeInput): Computed {
         ...issue,
         origin: input.fileName,
         place: issue.path,
-        shown: shownValue(getAt(value, path), path, secret),
+        shown: shownValue(getAt(value, path), secret),
       };
     }
     const place = toPointer(path.slice(from.path.length));
-    const shown = shownValue(place === '' ? from.text : getAt(value, path), path, secret);
+    const shown = shownValue(place === '' ? from.text : getAt(value, path), secret);
     return { ...issue, origin: from.origin, place, shown };
   }
 

@@ -80,7 +80,7 @@ export class ConfigFiles {
     const converted = convertVariable(variable.value, pollSchema);
     const ms = converted.ok ? converted.value : undefined;
     if (typeof ms === 'number' && Number.isInteger(ms) && ms >= 0 && ms <= 86_400_000) return { ms };
-    const shown = shownValue(variable.value, [], false);
+    const shown = shownValue(variable.value, false);
     const message = `must be ${allowedBy(pollSchema)}`;
     return { issue: { path: '', place: '', keyword: 'type', message, params: {}, origin: variable.name, shown } };
   }

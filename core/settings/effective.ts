@@ -1,4 +1,4 @@
-import { type EffectiveValue, isSensitiveName, maskSecret, redactSecrets } from '../sdk/index.js';
+import { type EffectiveValue, maskSecret, redactSecrets } from '../sdk/index.js';
 import type { ComputedConfig } from './compute.js';
 import { getAt, isAtOrBelow, isObject } from './path.js';
 import { isSecretPath, type SchemaFacts } from './schema-facts.js';
@@ -36,7 +36,6 @@ export function effectiveValues(input: EffectiveInput): readonly EffectiveValue[
 
   function isSecret(path: readonly string[]): boolean {
     return (
-      isSensitiveName(path.at(-1) ?? '') ||
       isSecretPath(facts, path) ||
       computed.provenance.some((entry) => entry.source === 'secret' && isAtOrBelow(entry.path, path))
     );

@@ -1,4 +1,4 @@
-import { isSensitiveName, maskSecret } from '../sdk/index.js';
+import { maskSecret } from '../sdk/index.js';
 import { secretReference } from './compute.js';
 import { isObject, member } from './path.js';
 import { isSecretPath, type SchemaFacts } from './schema-facts.js';
@@ -13,14 +13,10 @@ export function keepSecrets(
   stored: Readonly<Record<string, unknown>>,
   clear: (name: string) => string | undefined,
 ): Record<string, unknown> {
-  function isSecret(path: readonly string[]): boolean {
-    return isSensitiveName(path.at(-1) ?? '') || isSecretPath(facts, path);
-  }
-
   function keep(value: unknown, old: unknown, path: readonly string[]): unknown {
     const reference = secretReference(old);
     if (typeof value === 'string') {
-      const text = reference === undefined ? (isSecret(path) ? old : undefined) : clear(reference);
+      const text = reference === undefined ? (isSecretPath(facts, path) ? old : undefined) : clear(reference);
       return typeof text === 'string' && maskSecret(text) === value ? old : value;
     }
     if (Array.isArray(value))

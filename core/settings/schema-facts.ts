@@ -1,4 +1,5 @@
 import { isSchemaObject, type JsonSchema, resolveLocal } from '../schema/index.js';
+import { isSensitiveName } from '../sdk/index.js';
 import { anyEntry, isAtOrBelow } from './path.js';
 
 /** A property of a configuration schema, wherever it is nested in objects and lists. */
@@ -9,6 +10,8 @@ export interface PropertyFacts {
   /** Variables that set it; the first one that is set wins. */
   readonly env: readonly string[];
   readonly secret: boolean;
+  /** `x-secret: false`: no secret, whatever its name looks like. */
+  readonly plain: boolean;
   /** A bad value gives way to the default. */
   readonly lenient: boolean;
   /** An object whose members are described one by one. */
@@ -50,6 +53,7 @@ function collect(schema: JsonSchema, root: JsonSchema, path: readonly string[], 
       // A variable sets one value: it cannot mean each entry of a list.
       env: path.includes(anyEntry) ? [] : names(property['x-env']),
       secret: secret || property['x-secret'] === true,
+      plain: property['x-secret'] === false,
       lenient: property['x-on-invalid'] === 'default',
       branch: isSchemaObject(property.properties),
     };
@@ -70,9 +74,17 @@ export function readSchemaFacts(schema: JsonSchema): SchemaFacts {
   };
 }
 
-/** Whether the value at a path is a secret, or with `inside` whether it holds one. */
+/**
+ * Whether the value at a path is a secret, by its schema or by its name; with `inside` also whether it holds one. Its
+ * schema can say that a name is only a name: `x-secret: false`.
+ */
 export function isSecretPath(facts: SchemaFacts, path: readonly string[], inside = false): boolean {
-  return facts.properties.some(
-    (property) => property.secret && (isAtOrBelow(property.path, path) || (inside && isAtOrBelow(path, property.path))),
-  );
+  const { properties } = facts;
+  if (
+    properties.some(({ secret, path: at }) => secret && (isAtOrBelow(at, path) || (inside && isAtOrBelow(path, at))))
+  ) {
+    return true;
+  }
+  const plain = properties.some((property) => property.plain && isAtOrBelow(property.path, path));
+  return !plain && isSensitiveName(path.at(-1) ?? '');
 }

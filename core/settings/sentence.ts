@@ -1,13 +1,12 @@
-import { isSensitiveName, maskSecret } from '../sdk/index.js';
+import { maskSecret } from '../sdk/index.js';
 import type { ConfigIssue, ConfigProblem } from './types.js';
 
 const longest = 60;
 
-/** A value for a message: shortened, and masked when it or its name says that it is a secret. */
-export function shownValue(value: unknown, path: readonly string[], secret: boolean): string | undefined {
+/** A value for a message: shortened, and masked when it is a secret or holds one. */
+export function shownValue(value: unknown, secret: boolean): string | undefined {
   if (value === undefined) return undefined;
-  const hidden = secret || isSensitiveName(path.at(-1) ?? '');
-  if (hidden) return typeof value === 'string' ? JSON.stringify(maskSecret(value)) : '***';
+  if (secret) return typeof value === 'string' ? JSON.stringify(maskSecret(value)) : '***';
   const text = JSON.stringify(value);
   return text.length > longest ? `${text.slice(0, longest)}…` : text;
 }

@@ -1,5 +1,6 @@
 import { pino } from 'pino';
-import { createSecretFilter, sanitizeFields } from './sanitize.js';
+import { sanitizeFields } from './sanitize.js';
+import { createSecretFilter } from './secret-filter.js';
 import type { HostLogger, LogFields, LogLevel, LogSink } from './types.js';
 
 type WritableLevel = Exclude<LogLevel, 'silent'>;
@@ -31,22 +32,40 @@ export function createLogSink(options: LogSinkOptions): LogSink {
     target,
   );
 
-  function emit(level: WritableLevel, bound: LogFields | undefined, fields: object | string, message?: string): void {
+  function emit(
+    level: WritableLevel,
+    bound: () => LogFields | undefined,
+    fields: object | string,
+    message?: string,
+  ): void {
     if (!writer.isLevelEnabled(level)) return;
     const text = filter.clean(typeof fields === 'string' ? fields : (message ?? ''));
     const own = typeof fields === 'string' ? undefined : sanitizeFields(fields, filter.clean);
-    const shared = bound === undefined ? undefined : sanitizeFields(bound, filter.clean);
-    writer[level]({ ...shared, ...own }, text);
+    writer[level]({ ...bound(), ...own }, text);
   }
 
-  function logger(bound: LogFields | undefined): HostLogger {
+  /** Bound fields are cleaned with the first line they are written in, and again when more is to be hidden. */
+  function cleanedOnce(bound: LogFields | undefined): () => LogFields | undefined {
+    let cleaned: LogFields | undefined;
+    let revision = -1;
+    return () => {
+      if (bound !== undefined && revision !== filter.revision) {
+        revision = filter.revision;
+        cleaned = sanitizeFields(bound, filter.clean);
+      }
+      return cleaned;
+    };
+  }
+
+  function logger(given: LogFields | undefined): HostLogger {
+    const bound = cleanedOnce(given);
     return {
       trace: (fields, message) => emit('trace', bound, fields, message),
       debug: (fields, message) => emit('debug', bound, fields, message),
       info: (fields, message) => emit('info', bound, fields, message),
       warn: (fields, message) => emit('warn', bound, fields, message),
       error: (fields, message) => emit('error', bound, fields, message),
-      child: (fields) => logger(bound === undefined ? fields : { ...bound, ...fields }),
+      child: (fields) => logger(given === undefined ? fields : { ...given, ...fields }),
       enabled: (level) => writer.isLevelEnabled(level),
     };
   }

@@ -1,4 +1,6 @@
-import { isSensitiveName, redactSecrets } from '../sdk/index.js';
+import { isSensitiveName } from '../sdk/index.js';
+
+export type Clean = (text: string) => string;
 
 const maxDepth = 6;
 const maxMembers = 64;
@@ -29,15 +31,12 @@ const contentNames = new Set([
   'query',
 ]);
 
-/** Names that end like a secret but count, measure or identify. */
+/** Names that end like those of secrets and hold identifiers that logs are searched by. */
+const identifierNames = /^(?:session|project|plugin|memory|idempotency|point|contribution|routing)[_-]?key$/i;
+
 function holdsSecret(name: string, value: unknown): boolean {
-  return (
-    isSensitiveName(name) &&
-    value !== null &&
-    value !== undefined &&
-    typeof value !== 'number' &&
-    typeof value !== 'boolean'
-  );
+  if (value === null || value === undefined || typeof value === 'number' || typeof value === 'boolean') return false;
+  return isSensitiveName(name) && !identifierNames.test(name);
 }
 
 function holdsContent(name: string, value: unknown): boolean {
@@ -51,7 +50,7 @@ function cut(text: string): string {
 }
 
 /** What a log line says of an error: type, code, message, stack and causes, all of it clean. */
-function errorFields(error: Error, clean: (text: string) => string, depth: number): Record<string, unknown> {
+function errorFields(error: Error, clean: Clean, depth: number): Record<string, unknown> {
   const fields: Record<string, unknown> = { type: error.name, message: cut(clean(error.message)) };
   for (const name of ['code', 'status', 'syscall', 'signal'] as const) {
     const value: unknown = Reflect.get(error, name);
@@ -66,7 +65,7 @@ function errorFields(error: Error, clean: (text: string) => string, depth: numbe
   return fields;
 }
 
-function sanitizeValue(value: unknown, clean: (text: string) => string, depth: number): unknown {
+function sanitizeValue(value: unknown, clean: Clean, depth: number): unknown {
   switch (typeof value) {
     case 'string':
       return cut(clean(value));
@@ -93,50 +92,22 @@ function sanitizeValue(value: unknown, clean: (text: string) => string, depth: n
   return sanitizeMembers(value, clean, depth + 1);
 }
 
-function sanitizeMembers(value: object, clean: (text: string) => string, depth: number): Record<string, unknown> {
+function sanitizeMembers(value: object, clean: Clean, depth: number): Record<string, unknown> {
   const result: Record<string, unknown> = {};
   let count = 0;
   for (const [name, member] of Object.entries(value)) {
     count += 1;
     if (count > maxMembers) break;
-    if (holdsSecret(name, member)) result[clean(name)] = '[REDACTED]';
-    else if (holdsContent(name, member)) result[clean(name)] = '[omitted]';
-    else result[clean(name)] = sanitizeValue(member, clean, depth);
+    const shown = clean(name);
+    if (holdsSecret(name, member)) result[shown] = '[REDACTED]';
+    else if (holdsContent(name, member)) result[shown] = '[omitted]';
+    else result[shown] = sanitizeValue(member, clean, depth);
   }
   return result;
 }
 
-function literally(text: string): string {
-  return text.replace(/[.*+?^${}()|[\]\\/-]/g, '\\$&');
-}
-
-/** The values no log line may hold, whatever the member or text they hide in. */
-export interface SecretFilter {
-  hide(secret: string): void;
-  clean(text: string): string;
-}
-
-export function createSecretFilter(): SecretFilter {
-  const known = new Set<string>();
-  let pattern: RegExp | undefined;
-
-  return {
-    hide(secret) {
-      if (secret.length < 6 || known.has(secret)) return;
-      for (const form of [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)]) known.add(form);
-      // Longest first: a secret that contains another one is replaced as a whole.
-      const alternatives = [...known].sort((a, b) => b.length - a.length).map(literally);
-      pattern = new RegExp(alternatives.join('|'), 'g');
-    },
-    clean(text) {
-      const without = pattern === undefined ? text : text.replace(pattern, '[REDACTED]');
-      return redactSecrets(without);
-    },
-  };
-}
-
 /** A copy of a log line's fields that is safe to write: no secrets, no content, no cycles, bounded in size. */
-export function sanitizeFields(fields: object, clean: (text: string) => string): Record<string, unknown> {
+export function sanitizeFields(fields: object, clean: Clean): Record<string, unknown> {
   if (fields instanceof Error) return { err: errorFields(fields, clean, 0) };
   return sanitizeMembers(fields, clean, 0);
 }

@@ -210,6 +210,7 @@ describe('host settings', () => {
       .and.to.contain('"zau***g-1"')
       .and.to.contain('alice-the-admin')
       .and.to.contain('"***"');
+    expect(shown).to.contain('"host.project_key","owner":"host","value":"default"');
     expect(settings.secrets()).to.include.members(['kanarienvogel', 'zaunkoenig-1', 'rotkehlchen']);
     expect(settings.secrets()).to.not.include('alice-the-admin');
   });

@@ -48,6 +48,16 @@ describe('the log', () => {
     });
   });
 
+  it('keeps a secret out of bound fields that were written before it was known', () => {
+    const { sink, lines } = recorded();
+    const log = sink.log.child({ note: canary });
+    log.info('before');
+    sink.hide(canary);
+    log.info('after');
+    expect(lines[0]).to.contain(canary);
+    expect(lines[1]).to.not.contain(canary);
+  });
+
   const hiding: readonly (readonly [string, () => object])[] = [
     ['a field', () => ({ note: canary })],
     ['a nested field', () => ({ a: { b: [{ c: `x ${canary} y` }] } })],
@@ -99,12 +109,14 @@ describe('the log', () => {
       apiKey: 'z',
       client_secret: ['a'],
       max_token: 5,
+      session_key: 'user:1',
     });
     expect(last()).to.deep.include({
       headers: { authorization: '[REDACTED]', 'X-Api-Key': '[REDACTED]' },
       apiKey: '[REDACTED]',
       client_secret: '[REDACTED]',
       max_token: 5,
+      session_key: 'user:1',
     });
   });
 

@@ -1,0 +1,69 @@
+import { expect } from 'chai';
+import { isSensitiveName, maskDeep, maskSecret, redactSecrets } from '../mask.js';
+
+describe('masking', () => {
+  for (const name of [
+    'api_key',
+    'client_secret',
+    'SECRET',
+    'Password',
+    'Authorization',
+    'cookie',
+    'X-Api-Key',
+    'OPENAI_API_KEY',
+    'my-token',
+    'db_password',
+    'apiKey',
+    'accessToken',
+  ]) {
+    it(`takes ${name} for the name of a secret`, () => {
+      expect(isSensitiveName(name)).to.equal(true);
+    });
+  }
+
+  for (const name of ['key', 'monkey', 'tokens', 'max_tokens', 'keyboard', 'content-type', 'secretary', '']) {
+    it(`takes "${name}" for an ordinary name`, () => {
+      expect(isSensitiveName(name)).to.equal(false);
+    });
+  }
+
+  it('shows six characters at most, and nothing of a short secret', () => {
+    expect(['', 'abcdef', 'abcdefg', '🔑🔑🔑🔑🔑🔑🔑'].map(maskSecret)).to.deep.equal([
+      '***',
+      '***',
+      'abc***efg',
+      '🔑🔑🔑***🔑🔑🔑',
+    ]);
+  });
+
+  it('masks members by name at any depth and leaves the value given alone', () => {
+    const given = { a: [{ api_key: 'abcdefgh', n: 1 }], token_secret: { x: 1 }, empty_key: '', none_key: null };
+    expect(maskDeep(given)).to.deep.equal({
+      a: [{ api_key: 'abc***fgh', n: 1 }],
+      token_secret: '***',
+      empty_key: '',
+      none_key: null,
+    });
+    expect(given.a[0]?.api_key).to.equal('abcdefgh');
+  });
+
+  it('keeps the text around a secret', () => {
+    expect(redactSecrets('connect postgres://me:pw12345@db:5432/x failed')).to.equal(
+      'connect postgres://me:[REDACTED]@db:5432/x failed',
+    );
+    expect(redactSecrets('password=abcdefgh; retry')).to.equal('password=[REDACTED]; retry');
+  });
+
+  it('leaves ordinary words alone', () => {
+    const text = 'The token limit is 4096 tokens; see https://example.test/a?b=c and session_key user:1.';
+    expect(redactSecrets(text)).to.equal(text);
+  });
+
+  it('takes time in proportion to the text, whatever the text', () => {
+    for (const part of ['a', 'a:', '-----BEGIN ', 'sk-a', 'eyJ.', 'password', 'Bearer ', 'http://', '://:@']) {
+      const started = performance.now();
+      redactSecrets(part.repeat(100_000 / part.length));
+      expect(performance.now() - started, part).to.be.below(2_000);
+    }
+  });
+});
