@@ -22,7 +22,8 @@ describe('two replicas on one PostgreSQL', function () {
       hosts.push(host);
       return host;
     };
-    const stateOf = (host: TestHost): string | undefined => host.control.list().find((row) => row.key === 'quiet')?.state;
+    const stateOf = (host: TestHost): string | undefined =>
+      host.control.list().find((row) => row.key === 'quiet')?.state;
     afterEach(async () => {
       await Promise.all(hosts.splice(0).map((host) => host.stop()));
     });

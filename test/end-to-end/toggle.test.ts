@@ -1,0 +1,89 @@
+import { expect } from 'chai';
+import { createTestHost, type TestHost, type TestPlugin } from 'mortise/sdk/testing';
+
+/** A tool that waits until the test lets it go. */
+function waitingTool(): { plugin: TestPlugin; began: Promise<void>; finish: () => void } {
+  let finish: () => void = () => undefined;
+  let begin: () => void = () => undefined;
+  const held = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  const began = new Promise<void>((resolve) => {
+    begin = resolve;
+  });
+  const plugin: TestPlugin = {
+    manifest: { key: 'tool-wait', contributes: { tool: ['wait'] } },
+    definition: {
+      key: 'tool-wait',
+      register(host) {
+        host.contribute('tool', 'wait', {
+          summary: 'Waits.',
+          audience: ['mcp'],
+          inputSchema: { type: 'object' },
+          run: async () => {
+            begin();
+            await held;
+            return { waited: true };
+          },
+        });
+      },
+    },
+  };
+  return { plugin, began, finish };
+}
+
+const call = (name: string): object => ({
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'tools/call',
+  params: { name, arguments: {} },
+});
+
+describe('toggling a plugin over HTTP', function () {
+  this.timeout(30_000);
+  let host: TestHost;
+  afterEach(() => host.stop());
+
+  it('lets the call in flight end, makes later ones unknown, and touches no other plugin', async () => {
+    const { plugin, began, finish } = waitingTool();
+    host = await createTestHost({ plugins: ['admin', 'logbook', 'mcp-server'], extra: [plugin] });
+    const others = (): unknown =>
+      host.control
+        .list()
+        .filter((row) => row.key !== 'tool-wait')
+        .map(({ key, state, since }) => ({ key, state, since }));
+    const before = others();
+    const running = host.post('/mcp', call('wait'));
+    await began;
+    const disabling = host.post('/admin/plugins/tool-wait/disable', {});
+    while (host.control.list().find((row) => row.key === 'tool-wait')?.state !== 'draining')
+      await new Promise((resolve) => setImmediate(resolve));
+    const later = (await (await host.post('/mcp', call('wait'))).json()) as { error: { data: { reason: string } } };
+    expect(later.error.data.reason).to.equal('UNKNOWN_TOOL');
+    finish();
+    const { result } = (await (await running).json()) as { result: { content: { text: string }[] } };
+    expect(JSON.parse(result.content[0]?.text ?? '')).to.include({ waited: true });
+    expect((await disabling).status).to.equal(200);
+    expect(others()).to.deep.equal(before);
+  });
+
+  it('says which plugin is disabled where its route was', async () => {
+    host = await createTestHost({ plugins: ['admin', 'logbook', 'mcp-server'] });
+    await host.post('/admin/plugins/mcp-server/disable', {});
+    const gone = await host.fetch('/mcp', { method: 'POST', body: '{}' });
+    expect(gone.status).to.equal(404);
+    expect(await gone.text()).to.contain('plugin mcp-server is disabled');
+  });
+
+  it('audits a change and a refusal', async () => {
+    host = await createTestHost({ plugins: ['admin', 'logbook', 'provider-demo'] });
+    await host.post('/admin/plugins/provider-demo/disable', {});
+    const missing = await host.post('/admin/plugins/no-such-plugin/enable', {});
+    expect(missing.status).to.equal(404);
+    const { rows } = await host.service('audit').query({ limit: 10 });
+    expect(rows.map(({ operation, action, reason }) => [operation, action, reason])).to.deep.include.members([
+      ['admin:disable', 'allow', 'admin:done'],
+      ['admin:enable', 'reject', 'admin:plugin_not_found'],
+    ]);
+  });
+});
