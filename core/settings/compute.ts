@@ -144,6 +144,13 @@ export function compute(input: ComputeInput): Computed {
   }
 
   if (!isSchemaObject(facts.schema.properties) || facts.schema.properties.$schema === undefined) delete value.$schema;
+  for (const name of input.file === undefined ? [] : facts.fileRequired) {
+    if (getAt(value, [name]) !== undefined) continue;
+    const path = toPointer([name]);
+    const params = { missingProperty: name };
+    const message = 'is required';
+    issues.push({ path, place: path, keyword: 'required', message, params, origin: input.fileName, shown: undefined });
+  }
   resolveReferences(value, []);
   applyVariables();
   fillParents(facts.schema, facts.schema, value);

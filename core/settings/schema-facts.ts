@@ -25,6 +25,8 @@ export interface SchemaFacts {
   readonly properties: readonly PropertyFacts[];
   /** A bad file gives way to the defaults. */
   readonly lenientFile: boolean;
+  /** Members that a file must have, though no configuration at all is fine without them. */
+  readonly fileRequired: readonly string[];
   /** Variables that name another file. */
   readonly fileEnv: readonly string[];
   /** Variables that set the time between two looks at the file, milliseconds; 0 = never. */
@@ -69,6 +71,7 @@ export function readSchemaFacts(schema: JsonSchema): SchemaFacts {
     schema,
     properties: collect(schema, schema, [], false).filter(({ path }) => path[0] !== '$schema'),
     lenientFile: schema['x-on-invalid'] === 'default',
+    fileRequired: names(fileFacts.required),
     fileEnv: names(fileFacts.env),
     pollEnv: names(fileFacts.pollEnv),
   };

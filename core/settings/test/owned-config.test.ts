@@ -218,6 +218,18 @@ describe('the configuration of a plugin', () => {
     expect(refused.snapshot).to.equal(undefined);
   });
 
+  it('can require of a file what no file at all need not say', async () => {
+    const versioned = { ...schema, 'x-file': { required: ['version'] } };
+    const { settings, config } = await owned({}, undefined, versioned);
+    expect(config.problem).to.equal(null);
+    await project.write(file, { limit: 0.2 });
+    await settings.poll();
+    expect(config.problem?.message).to.equal(`${shown}: /version is required.`);
+    await project.write(file, { version: 1, limit: 0.2 });
+    await settings.poll();
+    expect(config.snapshot?.config.limit).to.equal(0.2);
+  });
+
   it('goes on when a listener throws', async () => {
     const { settings, config } = await owned({}, { limit: 0.1 });
     let told = 0;
