@@ -30,7 +30,7 @@ export function writtenInStacks(folder: string): readonly string[] {
 }
 
 /** Where in a plugin's own code an error was made: `index.js:12`, or nothing. */
-function placeOf(error: unknown, codeFolder: string | undefined): string | undefined {
+export function placeOf(error: unknown, codeFolder: string | undefined): string | undefined {
   const stack = codeFolder && stackOf(error);
   if (!stack) return undefined;
   for (const folder of writtenInStacks(codeFolder)) {
@@ -43,16 +43,30 @@ function placeOf(error: unknown, codeFolder: string | undefined): string | undef
 
 /** As {@link describeError}, with the place in the plugin's own code where it was made. */
 export function explainError(error: unknown, codeFolder: string | undefined): string {
-  const place = placeOf(error, codeFolder);
-  return place ? `${describeError(error)} (${place})` : describeError(error);
+  return withPlace(describeError(error), placeOf(error, codeFolder));
+}
+
+export function withPlace(text: string, place: string | undefined): string {
+  return place ? `${text} (${place})` : text;
+}
+
+/** The error itself, or a plain one in place of one that throws when it is looked at. */
+export function harmless(error: unknown): unknown {
+  try {
+    if (error instanceof Error) String(`${error.stack}${error.message}${error.cause}`);
+    else JSON.stringify(error);
+    return error;
+  } catch {
+    return new Error('an error that cannot be shown');
+  }
 }
 
 function messageOf(error: unknown): string {
   const text = safely(() => {
     if (error instanceof Error) return error.message;
-    return typeof error === 'string' ? error : JSON.stringify(error);
+    return typeof error === 'string' ? error : (JSON.stringify(error) ?? String(error));
   });
-  return typeof text === 'string' ? text : (safely(() => String(error)) ?? 'an error that cannot be shown');
+  return typeof text === 'string' ? text : 'an error that cannot be shown';
 }
 
 function safely<T>(read: () => T): T | undefined {

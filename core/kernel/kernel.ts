@@ -8,7 +8,7 @@ import type { Contribution, Points } from '../sdk/points.js';
 import { runUnmarked } from './attribution.js';
 import type { CatalogueEntry } from './catalogue.js';
 import { contributionId, declaredContributions } from './contributions.js';
-import { describeError, errorCode, stackOf, writtenInStacks } from './describe-error.js';
+import { describeError, errorCode, harmless, stackOf, writtenInStacks } from './describe-error.js';
 import { EventBus } from './event-bus.js';
 import { inOrder } from './in-order.js';
 import { Inventory } from './inventory.js';
@@ -215,7 +215,8 @@ export class Kernel {
   }
 
   /** An uncaught error, unhandled rejection, ignored abort or failed start of a plugin. Coded errors are none. */
-  fault(key: string, code: string, error: unknown): void {
+  fault(key: string, code: string, thrown: unknown): void {
+    const error = harmless(thrown);
     const record = this.record(key);
     const message = describeError(error);
     if (code === 'callback_failed' && isCodedError(error) && !(error instanceof PluginProblem)) {

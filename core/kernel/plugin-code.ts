@@ -3,10 +3,11 @@ import type { PluginDefinition } from '../sdk/plugin.js';
 import { canonicalKey } from '../sdk/points/point.js';
 import { runMarked } from './attribution.js';
 import type { CatalogueEntry } from './catalogue.js';
-import { explainError } from './describe-error.js';
+import { describeError, explainError, placeOf, withPlace } from './describe-error.js';
 import { importEntry } from './import-entry.js';
 import { isThenable } from './is-thenable.js';
 import { PluginProblem } from './plugin-problem.js';
+import { syntaxPlace } from './syntax-place.js';
 import { milliseconds, withTimeLimit } from './time-limit.js';
 
 /** Loads the module of a plugin and makes its definition. @throws PluginProblem; the reason of an abort. */
@@ -26,7 +27,7 @@ export async function loadDefinition(
     );
   } catch (error) {
     if (error instanceof PluginProblem || error === signal.reason) throw error;
-    throw new PluginProblem(problem('import_failed', explainError(error, entry.codeFolder)), error);
+    throw new PluginProblem(problem('import_failed', await explainImport(error, entry)), error);
   }
   const factory = (loaded as { default?: unknown } | null)?.default;
   if (typeof factory !== 'function') {
@@ -41,6 +42,14 @@ export async function loadDefinition(
     throw new PluginProblem(problem('export_invalid', `it threw: ${explainError(error, entry.codeFolder)}`), error);
   }
   return checkDefinition(entry, definition);
+}
+
+async function explainImport(error: unknown, entry: CatalogueEntry): Promise<string> {
+  const { entry: file, codeFolder } = entry;
+  const known = placeOf(error, codeFolder);
+  const place =
+    !known && error instanceof SyntaxError && file && codeFolder ? await syntaxPlace(file, codeFolder) : known;
+  return withPlace(describeError(error), place);
 }
 
 function checkDefinition(entry: CatalogueEntry, value: unknown): PluginDefinition {

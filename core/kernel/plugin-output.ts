@@ -24,11 +24,12 @@ export class PluginOutput {
   }
 
   /** The log as the plugin gets it. */
-  bounded(log: Logger): Logger {
+  bounded(log: KernelLogger): Logger {
     const at =
       (level: keyof Logger) =>
       (fields: object | string, message?: string): void => {
-        if (this.#lines.take()) log[level](fields, message);
+        if (log.enabled?.(level) === false || !this.#lines.take()) return;
+        log[level](fields, message);
       };
     return Object.freeze({
       trace: at('trace'),

@@ -51,6 +51,8 @@ export interface KernelPorts {
 }
 
 export interface KernelLogger extends Logger {
+  /** Whether lines of this level are written at all; absent: all are. */
+  enabled?(level: keyof Logger): boolean;
   child(fields: Readonly<Record<string, unknown>>): KernelLogger;
 }
 

@@ -1,6 +1,6 @@
 import { problem } from '../messages/plugin-problems.js';
 import { currentPlugin, pluginOfStack } from './attribution.js';
-import { describeError } from './describe-error.js';
+import { describeError, harmless, stackOf } from './describe-error.js';
 import { PluginProblem } from './plugin-problem.js';
 import type { KernelLogger } from './ports.js';
 
@@ -20,20 +20,22 @@ export interface ProcessGuardPorts {
  */
 export function guardProcess(ports: ProcessGuardPorts): () => void {
   const owner = (error: unknown): string | undefined =>
-    currentPlugin() ?? pluginOfStack(error instanceof Error ? error.stack : undefined, ports.folders());
+    currentPlugin() ?? pluginOfStack(stackOf(error), ports.folders());
 
-  const onUncaught = (error: unknown): void => {
+  const onUncaught = (thrown: unknown): void => {
+    const error = harmless(thrown);
     const plugin = owner(error);
     if (plugin !== undefined)
       ports.fault(plugin, error instanceof PluginProblem ? error.code : 'uncaught_error', error);
     else ports.onHostFault(error);
   };
-  const onRejection = (reason: unknown): void => {
+  const onRejection = (thrown: unknown): void => {
+    const reason = harmless(thrown);
     const plugin = owner(reason);
     if (plugin !== undefined) ports.fault(plugin, 'unhandled_rejection', reason);
     else
       ports.log.error(
-        { error: describeError(reason), stack: reason instanceof Error ? reason.stack : undefined },
+        { error: describeError(reason), stack: stackOf(reason) },
         'a promise was rejected and nobody looked',
       );
   };

@@ -1,0 +1,111 @@
+import { expect } from 'chai';
+import type { Finding, PluginDetail, PluginRow } from '../../core/sdk/index.js';
+import { Heartbeat } from './heartbeat.js';
+import { type Expected, table } from './table.js';
+import { until } from './until.js';
+import { ready, startZoo, type ZooServer } from './zoo-server.js';
+
+describe('a server full of broken plugins', function () {
+  this.timeout(60_000);
+  let server: ZooServer;
+  let heart: Heartbeat;
+  let rows: ReadonlyMap<string, PluginRow>;
+  let findings: readonly Finding[];
+
+  before(async () => {
+    const plugins = ['healthy', ...table.flatMap((one) => one.with ?? [one.plugin])];
+    server = await startZoo({
+      plugins,
+      enabled: ['healthy', ...table.map((one) => one.plugin)],
+      config: { 'config-invalid': { limit: 'many' } },
+    });
+    await ready(server);
+    heart = new Heartbeat(server);
+    await until(
+      async () => {
+        rows = await list();
+        return table.every((one) => settledAs(one, rows.get(one.plugin)));
+      },
+      20_000,
+      // The tests below say which of them is not as it should be.
+      () => 'some did not settle',
+    ).catch(() => undefined);
+    findings = ((await server.ask('GET', '/admin/plugins/doctor')).body as { findings: Finding[] }).findings;
+  });
+
+  after(async () => {
+    await heart?.stop();
+    await server?.stop();
+  });
+
+  for (const one of table) {
+    const end = one.code ?? one.lastFault ?? one.finding;
+    it(`leaves ${one.plugin} ${one.state}${end ? `: ${end}` : ''}`, async () => {
+      const row = rows.get(one.plugin);
+      expect(row, 'its row').to.include({ state: one.state, code: one.code });
+      if (one.message) expect(row?.message).to.match(one.message);
+      if (one.hint) expect(row?.hint).to.match(one.hint);
+      if (one.code) {
+        expect(row?.message, 'a sentence').to.match(/\.$/);
+        expect(`${row?.message} ${row?.hint}`, 'no path of the machine').not.to.include(server.pluginsDir);
+      }
+      if (one.lastFault) expect((await inspect(one.plugin)).last_fault?.code).to.equal(one.lastFault);
+      if (one.finding)
+        expect(findings.filter((found) => found.key === one.plugin).map((found) => found.code)).to.include(one.finding);
+    });
+  }
+
+  it('reports a health that hangs or throws as bad, and goes on', async () => {
+    const [hangs, throws] = await Promise.all([inspect('health-hangs'), inspect('health-throws')]);
+    expect(hangs.health).to.deep.equal({ ok: false, detail: 'health() did not answer within 5000 ms' });
+    expect(throws.health).to.deep.equal({ ok: false, detail: 'do not ask' });
+  });
+
+  for (const [plugin, fault] of [
+    ['stop-hangs', 'stop_failed'],
+    ['stop-throws', 'stop_failed'],
+    ['dispose-hangs', 'release_failed'],
+  ] as const) {
+    it(`disables ${plugin} all the same, and remembers ${fault}`, async () => {
+      const { status, body } = await server.ask('POST', `/admin/plugins/${plugin}/disable`, {});
+      expect([status, body.state]).to.deep.equal([200, 'disabled']);
+      expect((await inspect(plugin)).last_fault?.code).to.equal(fault);
+    });
+  }
+
+  it('finds the timer that a disabled plugin left behind', async () => {
+    await server.ask('POST', '/admin/plugins/leaves-timer/disable', {});
+    const { body } = await server.ask('GET', '/admin/plugins/doctor?key=leaves-timer');
+    expect((body as { findings: Finding[] }).findings.map((found) => found.code)).to.include('left_behind');
+  });
+
+  it('does not wait for a call that ignores its abort, and puts it on the account of its plugin', async () => {
+    const call = fetch(`${server.origin}/ignores-abort`).then((response) => response.status);
+    await until(async () => (await inspect('ignores-abort')).contributions.some((one) => one.in_flight === 1));
+    const { body } = await server.ask('POST', '/admin/plugins/ignores-abort/disable', {});
+    expect(body.state).to.equal('disabled');
+    expect(await call).to.equal(503);
+    expect((await inspect('ignores-abort')).last_fault?.code).to.equal('ignored_abort');
+  });
+
+  it('released the healthy plugin from none of it: every request was answered', async () => {
+    await heart.stop();
+    expect(heart.wrong).to.deep.equal([]);
+    expect(heart.beats).to.be.greaterThan(50);
+    expect(rows.get('healthy')).to.include({ state: 'active' });
+    expect(server.listened(), 'starts of the process').to.equal(1);
+  });
+
+  async function list(): Promise<ReadonlyMap<string, PluginRow>> {
+    const { body } = await server.ask('GET', '/admin/plugins');
+    return new Map((body as { plugins: PluginRow[] }).plugins.map((row) => [row.key, row]));
+  }
+
+  async function inspect(plugin: string): Promise<PluginDetail> {
+    return (await server.ask('GET', `/admin/plugins/${plugin}`)).body as unknown as PluginDetail;
+  }
+});
+
+function settledAs(one: Expected, row: PluginRow | undefined): boolean {
+  return row?.state === one.state && row.code === one.code;
+}
