@@ -81,7 +81,10 @@ export async function openApp(options: AppOptions): Promise<App> {
   const scheduler = createScheduler({ onError: (error) => sink.log.error({ error: String(error) }, 'a timer failed') });
   const database = await openDatabase(host.database, sink.log);
   const pluginsFile = await openPluginsFile({ file: host.pluginsFile, dataDir: host.dataDir, settings });
-  const journal = BootJournal.open(join(host.dataDir, 'boot.json'));
+  const journal = BootJournal.open(join(host.dataDir, 'boot.json'), {
+    // The supervisor starts the process again only when it saw a crash.
+    crashed: (options.env ?? process.env).MORTISE_RESTARTED === '1',
+  });
   const composition = new Composition();
   const shared = database.dialect === 'postgres' ? database.forPlugin('host-plugins', [pluginsSchema]) : undefined;
   const desired = shared ? await openSharedDesired(shared, pluginsFile, sink.log) : pluginsFile;

@@ -41,12 +41,18 @@ export function placeOf(error: unknown, codeFolder: string | undefined): string 
   return undefined;
 }
 
-/** As {@link describeError}, with the place in the plugin's own code where it was made. */
-export function explainError(error: unknown, codeFolder: string | undefined): string {
-  return withPlace(describeError(error), placeOf(error, codeFolder));
-}
-
-export function withPlace(text: string, place: string | undefined): string {
+/**
+ * As {@link describeError}, with the place in the plugin's own code where it was made, and without the path of that code:
+ * it says nothing to the reader and is nobody's business.
+ */
+export function explainError(
+  error: unknown,
+  codeFolder: string | undefined,
+  place = placeOf(error, codeFolder),
+): string {
+  let text = describeError(error);
+  for (const folder of codeFolder ? writtenInStacks(codeFolder) : [])
+    text = text.replaceAll(`file://${folder}`, '').replaceAll(folder, '');
   return place ? `${text} (${place})` : text;
 }
 

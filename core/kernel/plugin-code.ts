@@ -3,7 +3,7 @@ import type { PluginDefinition } from '../sdk/plugin.js';
 import { canonicalKey } from '../sdk/points/point.js';
 import { runMarked } from './attribution.js';
 import type { CatalogueEntry } from './catalogue.js';
-import { describeError, explainError, placeOf, withPlace } from './describe-error.js';
+import { explainError, placeOf } from './describe-error.js';
 import { importEntry } from './import-entry.js';
 import { isThenable } from './is-thenable.js';
 import { PluginProblem } from './plugin-problem.js';
@@ -49,7 +49,7 @@ async function explainImport(error: unknown, entry: CatalogueEntry): Promise<str
   const known = placeOf(error, codeFolder);
   const place =
     !known && error instanceof SyntaxError && file && codeFolder ? await syntaxPlace(file, codeFolder) : known;
-  return withPlace(describeError(error), place);
+  return explainError(error, codeFolder, place);
 }
 
 function checkDefinition(entry: CatalogueEntry, value: unknown): PluginDefinition {
@@ -74,5 +74,5 @@ function checkDefinition(entry: CatalogueEntry, value: unknown): PluginDefinitio
 function kindOf(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'a list';
-  return typeof value === 'undefined' ? 'undefined' : `a ${typeof value}`;
+  return typeof value === 'undefined' ? 'undefined' : `${typeof value === 'object' ? 'an' : 'a'} ${typeof value}`;
 }

@@ -302,7 +302,7 @@ export class PluginRun {
 /** A coded error keeps its code, so that others can tell a dead database from a mistake in the plugin. */
 function startProblem(error: unknown, codeFolder: string | undefined): Problem {
   if (!isCodedError(error)) return problem('start_failed', explainError(error, codeFolder));
-  const shown = problem('start_failed', describeError(error.message));
+  const shown = problem('start_failed', explainError(error.message, codeFolder));
   const hint = error instanceof MortiseError ? error.hint : undefined;
   return { code: error.code, message: shown.message, hint: hint ?? shown.hint };
 }

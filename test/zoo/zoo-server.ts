@@ -139,4 +139,3 @@ export async function ready(server: ZooServer, times = 1): Promise<void> {
     () => `the server does not listen\n${server.text().slice(-4_000)}`,
   );
 }
-

@@ -1,0 +1,89 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import type { PluginRow } from '../../core/sdk/index.js';
+import { until } from './until.js';
+import { ready, startZoo, type ZooServer } from './zoo-server.js';
+
+const restartSaid = 'starting it again, once';
+
+interface Crash {
+  readonly plugin: string;
+  readonly does: string;
+  readonly code: string;
+  readonly message: RegExp;
+}
+
+const inBoot: readonly Crash[] = [
+  { plugin: 'aborts', does: 'ends it in start()', code: 'boot_crash', message: /during its start / },
+  { plugin: 'segfaults-later', does: 'ends it after an await', code: 'boot_crash', message: /during its start / },
+  { plugin: 'aborts-on-import', does: 'ends it while it loads', code: 'boot_crash', message: /during its import / },
+  { plugin: 'endless-loop', does: 'loops for ever in start()', code: 'blocked_event_loop', message: /more than 1 s / },
+];
+
+describe('a server that a plugin brings down', function () {
+  this.timeout(60_000);
+  let server: ZooServer;
+  afterEach(() => server?.stop());
+
+  for (const { plugin, does, code, message } of inBoot) {
+    it(`is started once more, without the plugin that ${does}, and takes it back once it is mended`, async () => {
+      server = await startZoo({ plugins: ['healthy', plugin], env: { MORTISE_WATCHDOG_SECONDS: '1' } });
+      await isLeftOut(plugin, code, message);
+      await writeFile(
+        join(server.pluginsDir, plugin, 'index.js'),
+        `export default () => ({ key: '${plugin}', register() {} });\n`,
+      );
+      const released = await server.ask('POST', `/admin/plugins/${plugin}/release`, {});
+      expect([released.status, released.body.state]).to.deep.equal([200, 'active']);
+      expect(restarts()).to.equal(1);
+    });
+  }
+
+  it('is started once more without a plugin that ends it when an admin enables it', async () => {
+    server = await startZoo({ plugins: ['healthy', 'aborts'], enabled: ['healthy'] });
+    await ready(server);
+    const asked = await server.ask('POST', '/admin/plugins/aborts/enable', {}).catch(() => 'no answer');
+    expect(asked).to.equal('no answer');
+    await ready(server, 2);
+    await isLeftOut('aborts', 'boot_crash', /during its start /);
+    expect((await row('aborts')).desired).to.equal('enabled');
+  });
+
+  it('is started once more without a plugin that loops for ever in a call', async () => {
+    const env = { MORTISE_WATCHDOG_SECONDS: '1' };
+    server = await startZoo({ plugins: ['healthy', 'loops-in-call'], env });
+    await ready(server);
+    await until(async () => (await row('loops-in-call')).state === 'active');
+    await server.ask('GET', '/loops-in-call').catch(() => undefined);
+    await ready(server, 2);
+    await isLeftOut('loops-in-call', 'blocked_event_loop', /more than 1 s /);
+  });
+
+  async function isLeftOut(plugin: string, code: string, message: RegExp): Promise<void> {
+    await ready(server);
+    await until(
+      async () => (await row(plugin)).state === 'quarantined' && (await row('healthy')).state === 'active',
+      15_000,
+      () => server.text().slice(-3_000),
+    );
+    const found = await row(plugin);
+    expect(found.code).to.equal(code);
+    expect(found.message).to.match(message);
+    expect(found.hint).to.include('mortise plugin release');
+    const { status, body } = await server.ask('GET', '/healthy/echo?text=well');
+    expect([status, body.text]).to.deep.equal([200, 'well']);
+    expect(restarts()).to.equal(1);
+  }
+
+  function restarts(): number {
+    return server.text().split(restartSaid).length - 1;
+  }
+
+  async function row(plugin: string): Promise<PluginRow> {
+    const { body } = await server.ask('GET', '/admin/plugins');
+    const found = (body as { plugins: PluginRow[] }).plugins.find((one) => one.key === plugin);
+    if (!found) throw new Error(`There is no row of ${plugin}.`);
+    return found;
+  }
+});
