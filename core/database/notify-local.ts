@@ -14,8 +14,9 @@ export function localBus(session: Session, log: Logger): NotificationBus {
   };
   return {
     async notify(topic, payload, trx) {
-      if (trx === undefined) deliver(topic, payload);
-      else session.afterCommit(trx, () => deliver(topic, payload));
+      if (trx !== undefined) return session.afterCommit(trx, () => deliver(topic, payload));
+      session.assertOutside();
+      deliver(topic, payload);
     },
     listen: async (topic, listener) => listeners.add(topic, listener),
     close: async () => {},

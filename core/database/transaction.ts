@@ -38,7 +38,7 @@ export class Session {
 
   query(trx: Transaction | undefined): Knex {
     if (trx !== undefined) return trx;
-    this.#assertOutside();
+    this.assertOutside();
     return this.#engine.knex;
   }
 
@@ -57,7 +57,7 @@ export class Session {
   async transaction<T>(run: (trx: Transaction) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
     const { trx, readOnlySnapshot = false } = options;
     if (trx !== undefined) return this.#savepoint(run, trx);
-    this.#assertOutside();
+    this.assertOutside();
     const scope: Scope = { engine: this.#engine, outer: scopes.getStore(), open: true };
     const hooks: (() => void)[] = [];
     const config = readOnlySnapshot ? ({ isolationLevel: 'repeatable read', readOnly: true } as const) : {};
@@ -78,6 +78,18 @@ export class Session {
     const frame = this.#frames.get(trx);
     if (frame === undefined || trx.isCompleted()) throw databaseError('transaction_over');
     frame.hooks.push(run);
+  }
+
+  /**
+   * With one connection, or with a pool that is used up, a call without the open transaction of its own chain would
+   * wait for that transaction for ever.
+   *
+   * @throws MortiseError `nested_query`
+   */
+  assertOutside(): void {
+    for (let scope = scopes.getStore(); scope !== undefined; scope = scope.outer) {
+      if (scope.open && scope.engine === this.#engine) throw databaseError('nested_query');
+    }
   }
 
   /** Runs `run` as if no transaction were open: for work on its own connection or of its own time. */
@@ -116,19 +128,12 @@ export class Session {
       if (trx.isCompleted()) throw databaseError('transaction_over');
       return run(this.#frames.get(trx)?.connection ?? (await trx.client.acquireConnection()));
     }
-    this.#assertOutside();
+    this.assertOutside();
     const connection = await this.#engine.acquire();
     try {
       return await run(connection);
     } finally {
       this.#engine.release(connection);
-    }
-  }
-
-  /** With one connection, or with a pool that is used up, such a call would wait for its own transaction for ever. */
-  #assertOutside(): void {
-    for (let scope = scopes.getStore(); scope !== undefined; scope = scope.outer) {
-      if (scope.open && scope.engine === this.#engine) throw databaseError('nested_query');
     }
   }
 }

@@ -8,8 +8,9 @@ export function startChild(script: string, facts: object): ChildProcess {
   });
 }
 
-/** The facts that {@link startChild} was given. */
+/** In the child: the facts that {@link startChild} was given. A child does not outlive its test run. */
 export function childFacts<T>(): T {
+  process.once('disconnect', () => process.exit());
   return JSON.parse(process.argv[2] ?? '{}') as T;
 }
 

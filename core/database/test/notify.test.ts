@@ -83,6 +83,23 @@ describe('notifications', () => {
       expect(heard).to.deep.equal(['over']);
     });
 
+    itOnPostgres('that arrive during the transaction in which their listener began are no part of it', async () => {
+      const near = (await engine.openHost()).forPlugin('bell', []);
+      const far = (await engine.openHost()).forPlugin('bell', []);
+      const outcomes: unknown[] = [];
+      await near.transaction(async () => {
+        await near.listen('ring', () => {
+          near.statement('select 1 as one').then(
+            () => outcomes.push('asked'),
+            (error: unknown) => outcomes.push(error),
+          );
+        });
+        await far.notify('ring', 'x');
+        await until('the listener asked', () => outcomes.length > 0);
+      });
+      expect(outcomes).to.deep.equal(['asked']);
+    });
+
     itOnPostgres('listen again on a lost connection and say that something may be missing', async () => {
       const database = (await engine.openHost()).forPlugin('bell', []);
       const heard: string[] = [];

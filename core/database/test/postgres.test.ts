@@ -102,6 +102,18 @@ describeOnPostgres('the PostgreSQL server', () => {
     expect(database.codec.errorKind(slow)).to.equal('timeout');
   });
 
+  it('keeps times with the precision of the codec: what was read finds its row again', async () => {
+    const database = (await open(settings)).forPlugin('clock', ['clock']);
+    await database.migrate([
+      { name: '0001', up: (schema) => schema.createTable('clock.times', (_, columns) => void columns.time('at')) },
+    ]);
+    const { rows } = await database.statement<{ at: string }>(
+      `insert into {clock.times} (at) values ('2026-01-01 10:00:00.123456+00') returning at`,
+    );
+    const found = await database.statement('select at from {clock.times} where at = ?', [rows[0]?.at ?? '']);
+    expect(found.rows).to.deep.equal([{ at: '2026-01-01T10:00:00.123Z' }]);
+  });
+
   it('keeps the tables of the schema whose name was chosen under that name', async () => {
     const host = await open({ ...settings, schema: 'team_a' });
     const database = host.forPlugin('sessions', ['realtime', 'other']);

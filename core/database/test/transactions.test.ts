@@ -99,6 +99,7 @@ describe('transactions', () => {
             set: { text: 'x' },
           }),
         () => database.migrate(migrations),
+        () => database.notify('written', 'x'),
       ];
       await database.transaction(async (trx) => {
         for (const call of calls) {
@@ -157,6 +158,27 @@ describe('transactions', () => {
         );
       expect(await texts(database)).to.deep.equal(outcome === 'committed' ? ['a'] : []);
       expect(outcome).to.equal(engine.dialect === 'postgres' ? 'transaction_aborted' : 'committed');
+    });
+
+    it('that fail at their commit leave nothing, and free their connection', async () => {
+      const database = await engine.open('pairs', ['pairs']);
+      await database.migrate([
+        {
+          name: '0001',
+          async up(schema) {
+            await schema.createTable('pairs.left', (table) => table.integer('id').primary());
+            const references = `references ${schema.table('pairs.left')} (id) deferrable initially deferred`;
+            await schema.raw(`create table {pairs.right} (id integer ${references})`);
+          },
+        },
+      ]);
+      for (let round = 0; round < 3; round += 1) {
+        const error = await errorOf(
+          database.transaction((trx) => database.statement('insert into {pairs.right} (id) values (1)', [], { trx })),
+        );
+        expect(database.codec.errorKind(error)).to.equal('foreign-key');
+        expect((await database.statement('select id from {pairs.right}')).rows).to.deep.equal([]);
+      }
     });
 
     it('run hooks after the outermost commit, and none of a part that was rolled back', async () => {
