@@ -156,6 +156,13 @@ export async function openApp(options: AppOptions): Promise<App> {
   settings.onAlert((alert) => kernel.events.emit('alert', alert));
 
   const held: Disposable[] = [];
+  let mounted = false;
+  // A table for each plugin that starts would be thrown away at once: routes are mounted when someone can ask for them.
+  const mount = (): void => {
+    if (mounted) return;
+    mounted = true;
+    held.push(mountRoutes(kernel, http));
+  };
   if (options.ownsProcess) {
     watchRawResources();
     held.push({
@@ -177,16 +184,19 @@ export async function openApp(options: AppOptions): Promise<App> {
     metrics,
     boot: async () => {
       await linkDroppedInPlugins(host.pluginsDir, options.projectDir);
-      held.push(mountRoutes(kernel, http));
       if (options.ownsProcess) held.push(watchProcess(settings, kernel));
       await kernel.boot();
+      mount();
       journal.complete();
       held.push(
         watchFolder(host.pluginsDir, () => void kernel.serial(() => kernel.reconcile()).catch(() => undefined)),
       );
       settings.watch();
     },
-    listen: () => http.listen(),
+    listen: () => {
+      mount();
+      return http.listen();
+    },
     stop: async (deadline) => {
       kernel.events.emit('shutdown', { deadline });
       const outcome = await http.drain(deadline);

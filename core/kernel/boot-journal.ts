@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, openSync, readFileSync, renameSync, writeFileSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Suspect } from './ports.js';
 
@@ -30,11 +30,13 @@ const boundOfNamed = 3;
  * a crash loop: the next boot leaves that plugin out until an admin releases it.
  */
 export class BootJournal {
-  readonly #file: string;
+  readonly #path: string;
+  #file: number | undefined;
+  #length = 0;
   #state: JournalState;
 
   private constructor(file: string, state: JournalState) {
-    this.#file = file;
+    this.#path = file;
     this.#state = state;
   }
 
@@ -102,13 +104,15 @@ export class BootJournal {
     this.#write();
   }
 
+  /** One write in place: a process that crashes cannot tear it, and a start makes dozens of them. */
   #write(): void {
+    const text = JSON.stringify(this.#state).padEnd(this.#length);
+    this.#length = text.length;
     try {
-      writeFileSync(`${this.#file}.next`, JSON.stringify(this.#state), { mode: 0o600 });
-      renameSync(`${this.#file}.next`, this.#file);
+      this.#file ??= openSync(this.#path, 'w', 0o600);
+      writeSync(this.#file, text, 0);
     } catch {
       // A full or read-only disk must not keep the platform from starting; the journal then tells nothing.
-      rmSync(`${this.#file}.next`, { force: true });
     }
   }
 }
