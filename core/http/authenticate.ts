@@ -15,6 +15,7 @@ export interface Authenticator {
   readonly keyed: boolean;
   /** The admin key is configured. */
   readonly adminKeyed: boolean;
+  isAdminKey(key: string): boolean;
   identify(headers: IncomingHttpHeaders, loopback: boolean): Caller;
   /** The principal of a key that did not come in a header. */
   principalOf(key: string, loopback: boolean): Principal | undefined;
@@ -45,14 +46,16 @@ export function createAuthenticator(settings: HttpServerSettings): Authenticator
 
   /** Without an admin key the right belongs to whoever sits at the machine, and only while no key guards the server. */
   const adminByPlace = (loopback: boolean) => adminDigest === undefined && !keyed && loopback;
+  const isAdminKey = (key: string) => adminDigest !== undefined && timingSafeEqual(adminDigest, digestOf(key));
   const adminByKey = (headers: IncomingHttpHeaders) => {
     const sent = headers['x-admin-key'];
-    return adminDigest !== undefined && typeof sent === 'string' && timingSafeEqual(adminDigest, digestOf(sent));
+    return typeof sent === 'string' && isAdminKey(sent);
   };
 
   return {
     keyed,
     adminKeyed: adminDigest !== undefined,
+    isAdminKey,
     identify(headers, loopback) {
       const sent = keyed ? sentKeys(headers) : [];
       for (const key of sent) {

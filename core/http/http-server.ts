@@ -97,6 +97,7 @@ export function createHttpServer(settings: HttpServerSettings, dependencies: Htt
       loopback: isLoopbackHost(settings.host),
       keyed: authenticator.keyed,
       adminKeyed: authenticator.adminKeyed,
+      isAdminKey: authenticator.isAdminKey,
       get draining() {
         return draining;
       },

@@ -1,6 +1,10 @@
 import type { Database, LogbookService } from 'mortise/sdk';
 import { createCandidates } from './candidates.js';
 import { createGovernanceSettings } from './governance-settings.js';
+import { createAttachments } from './items/attachments.js';
+import { createEvents } from './items/events.js';
+import { createItems } from './items/items.js';
+import { createPatchBlobs } from './items/patch-blobs.js';
 import { createKeyValues } from './key-values.js';
 import { createLedger } from './ledger/create-ledger.js';
 import { createReliability } from './reliability/create-reliability.js';
@@ -16,6 +20,10 @@ export function createLogbook(database: Database): LogbookService {
     ledger: createLedger(database),
     candidates: createCandidates(database),
     evidence: createStoredEvidence(database),
+    items: createItems(database),
+    events: createEvents(database),
+    attachments: createAttachments(database),
+    patches: createPatchBlobs(database),
     reliability: createReliability(database),
   };
 }

@@ -8,6 +8,8 @@ export interface HttpService {
   readonly keyed: boolean;
   /** The admin key is configured. */
   readonly adminKeyed: boolean;
+  /** Compares in constant time; false while no admin key is configured. */
+  isAdminKey(key: string): boolean;
   /** The process is shutting down and answers new requests with 503. */
   readonly draining: boolean;
 }

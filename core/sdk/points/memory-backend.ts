@@ -94,6 +94,10 @@ export interface MemoryBackend extends MemoryBackendFacts {
     ctx: MemoryBackendContext,
   ): Promise<{ readonly hits: readonly MemoryHit[]; readonly unknownFilters?: readonly string[] }>;
   get?(id: string, ctx: MemoryBackendContext): Promise<BackendMemory | null>;
+  /**
+   * One page, newest first or in any order that lasts. A memory stored meanwhile may be missed or seen twice.
+   * @throws MortiseError `backend_list_unsupported` where only the server at the other end decides; read ids one by one then.
+   */
   list?(
     cursor: string | null,
     limit: number,
@@ -121,6 +125,8 @@ export interface BackendFailure {
     readonly retryAfterMs?: number;
     /** `unknown`: the request was sent and its outcome is not known. */
     readonly applied: 'no' | 'unknown';
+    /** What went wrong, as an audit reason names it. `invalid_response` when absent without a status. */
+    readonly problem?: 'connection_error' | 'timeout' | 'invalid_response' | 'content_too_long' | `api_error_${number}`;
   };
 }
 

@@ -1,3 +1,4 @@
+import type { ArtifactStore } from './artifacts.js';
 import type { AuditService } from './audit.js';
 import type { ConversationService, GateService } from './conversation.js';
 import type { LogbookService } from './logbook.js';
@@ -5,15 +6,18 @@ import type { MemoryService } from './memory.js';
 import type { SessionsService } from './sessions.js';
 import type { TextAnalysis } from './text-analysis.js';
 
+export * from './artifacts.js';
 export * from './audit.js';
 export * from './conversation.js';
 export * from './logbook.js';
+export * from './logbook-items.js';
 export * from './memory.js';
 export * from './sessions.js';
 export * from './text-analysis.js';
 
 /** Services that plugins provide to plugins. The published ones stand here; third parties widen it by declaration merging. */
 export interface Services {
+  artifacts: ArtifactStore;
   audit: AuditService;
   conversation: ConversationService;
   gate: GateService;

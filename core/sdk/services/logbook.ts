@@ -1,4 +1,5 @@
 import type { TransactionOption } from '../host/database.js';
+import type { Attachments, Events, Items, PatchBlobs } from './logbook-items.js';
 
 /** The service `logbook`: the tables of people, policy, memories and knowledge that every memory feature shares. */
 export interface LogbookService {
@@ -8,6 +9,10 @@ export interface LogbookService {
   readonly ledger: MemoryLedger;
   readonly candidates: KnowledgeCandidates;
   readonly evidence: StoredEvidence;
+  readonly items: Items;
+  readonly events: Events;
+  readonly attachments: Attachments;
+  readonly patches: PatchBlobs;
   readonly reliability: Reliability;
 }
 

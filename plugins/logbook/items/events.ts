@@ -1,0 +1,71 @@
+import type { Database, Events, LogbookEvent, NewEvent, Transaction } from 'mortise/sdk';
+import { type PagedTable, readPage } from './read-page.js';
+
+interface EventColumns {
+  readonly event_id: number;
+  readonly item_id: number;
+  readonly event_type: string;
+  readonly status_from: string | null;
+  readonly status_to: string | null;
+  readonly payload_json: string;
+  readonly actor_user_id: string | null;
+  readonly source: string;
+  readonly created_at: string;
+}
+
+const columns =
+  'event_id, item_id, event_type, status_from, status_to, payload_json, actor_user_id, source, created_at' as const;
+
+/** What happened to items: `logbook.events`. */
+export function createEvents(database: Database): Events {
+  const { codec } = database;
+  const rowOf = (row: EventColumns): LogbookEvent => ({
+    eventId: row.event_id,
+    itemId: row.item_id,
+    eventType: row.event_type,
+    statusFrom: row.status_from,
+    statusTo: row.status_to,
+    payload: codec.parseJson<Record<string, unknown> | null>(row.payload_json) ?? {},
+    actorUserId: row.actor_user_id,
+    source: row.source,
+    createdAt: codec.parseTime(row.created_at) ?? '',
+  });
+  const table: PagedTable<EventColumns, LogbookEvent> = { table: 'logbook.events', columns, key: 'event_id', rowOf };
+
+  /** Touches the item, which tells whether it exists and keeps it until the event is committed. */
+  const touch = async (itemId: number, status: string | null, trx: Transaction): Promise<boolean> => {
+    const { changes } = await database.statement(
+      'update {logbook.items} set status = coalesce(?, status), updated_at = ? where item_id = ?',
+      [status, codec.time(Date.now()), itemId],
+      { trx },
+    );
+    return changes > 0;
+  };
+
+  const insert = async (event: NewEvent, trx: Transaction): Promise<LogbookEvent | null> => {
+    if (!(await touch(event.itemId, event.statusTo ?? null, trx))) return null;
+    const { rows } = await database.statement<EventColumns>(
+      `insert into {logbook.events} (item_id, event_type, status_from, status_to, payload_json, actor_user_id, source)
+       values (?, ?, ?, ?, ?, ?, ?) returning ${columns}`,
+      [
+        event.itemId,
+        event.eventType,
+        event.statusFrom ?? null,
+        event.statusTo ?? null,
+        codec.json(event.payload ?? {}),
+        event.actorUserId ?? null,
+        event.source ?? 'tool',
+      ],
+      { trx },
+    );
+    return rowOf(rows[0] as EventColumns);
+  };
+
+  return {
+    add: (event, options) => database.transaction((trx) => insert(event, trx), options),
+    query({ itemId, eventType, actorUserId, ...page }, options) {
+      const wanted = { item_id: itemId, event_type: eventType, actor_user_id: actorUserId };
+      return readPage(database, table, wanted, page, options);
+    },
+  };
+}
