@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { openDatabase } from '../database/index.js';
+import { type DatabaseHost, openDatabase } from '../database/index.js';
 import { Composition } from '../di/composition.js';
 import { createLazyFetch } from '../di/lazy-fetch.js';
 import { parts } from '../di/parts.js';
@@ -51,6 +51,7 @@ export interface App {
   readonly kernel: Kernel;
   readonly control: PluginControl;
   readonly http: HttpServer;
+  readonly database: DatabaseHost;
   readonly metrics: MetricsRegistry;
   /** Starts the plugins; resolves when all have settled. */
   boot(): Promise<void>;
@@ -181,6 +182,7 @@ export async function openApp(options: AppOptions): Promise<App> {
     kernel,
     control,
     http,
+    database,
     metrics,
     boot: async () => {
       await linkDroppedInPlugins(host.pluginsDir, options.projectDir);

@@ -1,6 +1,7 @@
 /** What plugin tests import: the real platform and real databases, with fakes only at the outermost edges. */
 export { openDatabase } from '../../database/open-database.js';
 export { assertTestDatabase } from './assert-test-database.js';
+export * from './contracts/index.js';
 export * from './create-test-host.js';
 export { eachDatabase, type TestEngine } from './databases.js';
 export { type ServerProcess, type ServerProcessOptions, startServer } from './server-process.js';

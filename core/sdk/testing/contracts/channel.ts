@@ -1,0 +1,117 @@
+import type { ChannelMessage } from '../../points/channel.js';
+import type { CallOptions } from '../../points.js';
+import type { TestHost } from '../create-test-host.js';
+import {
+  abortCheck,
+  callLimitMs,
+  concurrencyCheck,
+  factsCheck,
+  failureCheck,
+  quietCheck,
+  withdrawalCheck,
+} from './common-checks.js';
+import { type Check, type Contract, describeContract, type Subject } from './contract.js';
+import { frozenCopy, hostileTexts } from './hostile.js';
+import { errorIssues, outcomeOf } from './outcome.js';
+
+export interface ChannelSubject extends Subject {
+  /** A configuration with which sending works. */
+  readonly config?: Readonly<Record<string, unknown>>;
+  /** Configurations with which sending fails. */
+  readonly failing?: readonly Readonly<Record<string, unknown>>[];
+  /** A configuration with which sending takes a second or longer. */
+  readonly slow?: Readonly<Record<string, unknown>>;
+  /** Who is written to, where the platform is particular about it. */
+  readonly to?: Pick<ChannelMessage, 'userId' | 'sessionId'>;
+}
+
+const textMark = 'zanzibar-7732';
+
+async function send(
+  host: TestHost,
+  subject: ChannelSubject,
+  message: Partial<ChannelMessage> = {},
+  options?: CallOptions,
+): Promise<unknown> {
+  const whole = frozenCopy<ChannelMessage>({
+    userId: 'contract-user',
+    sessionId: 'contract-session',
+    ...subject.to,
+    text: `A text that nobody logs: ${textMark}.`,
+    config: subject.config ?? {},
+    deliveryId: 'contract-1',
+    ...message,
+  });
+  return host.points.call('channel', subject.key, (channel, ctx): Promise<unknown> => channel.sendText(whole, ctx), {
+    timeoutMs: callLimitMs,
+    ...options,
+  });
+}
+
+const sends: Check<ChannelSubject> = {
+  promise: 'resolves once a text was accepted, and again for a repeat of the same delivery',
+  violations: async (host, subject) => {
+    const issues: string[] = [];
+    for (const deliveryId of ['contract-1', 'contract-1', 'contract-2']) {
+      const outcome = await outcomeOf(() => send(host, subject, { deliveryId }));
+      if (!outcome.ok) issues.push(...errorIssues(outcome.error), 'a text was not accepted');
+      else if (outcome.value !== undefined) issues.push('sendText gives something back');
+    }
+    return issues;
+  },
+};
+
+const hostile: Check<ChannelSubject> = {
+  promise: 'sends hostile texts, or refuses them with a code',
+  violations: async (host, subject) => {
+    const issues: string[] = [];
+    for (const message of [
+      ...hostileTexts.map((text) => ({ text })),
+      ...hostileTexts.map((sessionId) => ({ sessionId })),
+      { config: {} },
+      { config: { unheard_of: [null], enabled: 'perhaps' } },
+    ]) {
+      const outcome = await outcomeOf(() => send(host, subject, message));
+      if (!outcome.ok) issues.push(...errorIssues(outcome.error));
+    }
+    return [...new Set(issues)];
+  },
+};
+
+export const channelSuite: Contract<ChannelSubject> = {
+  point: 'channel',
+  checks: (subject) => {
+    const plain = (host: TestHost, own: ChannelSubject, options?: CallOptions) => send(host, own, {}, options);
+    return [
+      factsCheck('channel'),
+      sends,
+      concurrencyCheck(plain, false),
+      abortCheck('channel', (host, own, options) =>
+        send(host, own, subject.slow ? { config: subject.slow } : {}, options),
+      ),
+      ...(subject.failing?.length
+        ? [
+            failureCheck<ChannelSubject>('rejects with a code when the text was not accepted', (own) =>
+              (own.failing ?? []).map((config) => (host) => send(host, own, { config })),
+            ),
+          ]
+        : []),
+      hostile,
+      quietCheck(textMark, plain),
+      withdrawalCheck('channel', plain),
+    ];
+  },
+};
+
+/**
+ * What every channel promises.
+ *
+ * @example
+ * channelContract('the console channel', {
+ *   host: () => createTestHost({ plugins: ['channel-console'] }),
+ *   key: 'console',
+ * });
+ */
+export function channelContract(name: string, subject: ChannelSubject): void {
+  describeContract(`${name} keeps the contract of channels`, channelSuite, subject);
+}

@@ -1,0 +1,138 @@
+import { createSchemaCompiler } from '../../../schema/index.js';
+import { extendContext } from '../../context.js';
+import type { CallOptions } from '../../points.js';
+import type { TestHost } from '../create-test-host.js';
+import {
+  abortCheck,
+  absence,
+  callLimitMs,
+  concurrencyCheck,
+  factsCheck,
+  failureCheck,
+  independenceCheck,
+  withdrawalCheck,
+} from './common-checks.js';
+import { type Check, type Contract, describeContract, type Subject } from './contract.js';
+import { frozenCopy, hostileCopies } from './hostile.js';
+import { jsonObjectIssues } from './json-issues.js';
+import { errorIssues, outcomeOf } from './outcome.js';
+
+type Params = Readonly<Record<string, unknown>>;
+
+export interface CronNodeSubject extends Subject {
+  /** Parameters that the node takes. */
+  readonly valid: readonly [Params, ...Params[]];
+  /** Parameters that its schema refuses. */
+  readonly invalid?: readonly Params[];
+  /** Parameters that fit the schema and fail. */
+  readonly failing?: readonly Params[];
+  /** Parameters with which it works for a second or longer. */
+  readonly slow?: Params;
+  /** Results of the nodes before it, by node id. */
+  readonly results?: Readonly<Record<string, unknown>>;
+  /** The same parameters give the same result (default). */
+  readonly repeatable?: boolean;
+  /** Members that keep their value when hostile ones are tried. */
+  readonly keep?: readonly string[];
+}
+
+function schemaOf(host: TestHost, key: string) {
+  const facts = host.points.list('cron-node').find((one) => one.key === key && one.active)?.facts;
+  return facts && createSchemaCompiler().compile(facts.paramsSchema, { name: key });
+}
+
+function run(host: TestHost, subject: CronNodeSubject, params: Params, options?: CallOptions) {
+  const given = frozenCopy(params);
+  const before = {
+    runId: 'contract-run',
+    jobId: 'contract-job',
+    nodeId: 'contract-node',
+    results: frozenCopy(subject.results ?? {}),
+  };
+  return host.points.call('cron-node', subject.key, (node, ctx) => node.run(given, extendContext(ctx, before)), {
+    timeoutMs: callLimitMs,
+    ...options,
+  });
+}
+
+const results: Check<CronNodeSubject> = {
+  promise: 'takes the parameters of its schema and gives a JSON object',
+  violations: async (host, subject) => {
+    const schema = schemaOf(host, subject.key);
+    if (!schema) return absence(host, 'cron-node', subject.key);
+    const issues: string[] = [];
+    for (const [index, params] of subject.valid.entries()) {
+      if (schema.check(params).length > 0) issues.push(`the schema refuses the valid parameters ${index + 1}`);
+      const outcome = await outcomeOf(() => run(host, subject, params));
+      if (outcome.ok) issues.push(...jsonObjectIssues(outcome.value));
+      else issues.push(...errorIssues(outcome.error), `it fails with the valid parameters ${index + 1}`);
+    }
+    return issues;
+  },
+};
+
+const refusals: Check<CronNodeSubject> = {
+  promise: 'has a schema that refuses wrong parameters',
+  violations: async (host, subject) =>
+    (subject.invalid ?? []).flatMap((params, index) =>
+      schemaOf(host, subject.key)?.check(params).length === 0
+        ? [`the schema accepts the wrong parameters ${index + 1}`]
+        : [],
+    ),
+};
+
+const hostile: Check<CronNodeSubject> = {
+  promise: 'answers hostile parameters that fit its schema with a JSON object or a code',
+  violations: async (host, subject) => {
+    const schema = schemaOf(host, subject.key);
+    const issues: string[] = [];
+    for (const params of subject.valid.flatMap((one) => hostileCopies(one, subject.keep))) {
+      if (schema?.check(params).length !== 0) continue;
+      const outcome = await outcomeOf(() => run(host, subject, params));
+      issues.push(...(outcome.ok ? jsonObjectIssues(outcome.value) : errorIssues(outcome.error)));
+    }
+    return [...new Set(issues)];
+  },
+};
+
+export const cronNodeSuite: Contract<CronNodeSubject> = {
+  point: 'cron-node',
+  checks: (subject) => {
+    const [first] = subject.valid;
+    const call = (host: TestHost, own: CronNodeSubject, options?: CallOptions) => run(host, own, first, options);
+    const other = (host: TestHost, own: CronNodeSubject) => run(host, own, own.valid.at(-1) ?? first);
+    const repeatable = subject.repeatable ?? true;
+    return [
+      factsCheck('cron-node'),
+      results,
+      ...(subject.invalid?.length ? [refusals] : []),
+      ...(subject.failing?.length
+        ? [
+            failureCheck<CronNodeSubject>('fails with a code', (own) =>
+              (own.failing ?? []).map((params) => (host) => run(host, own, params)),
+            ),
+          ]
+        : []),
+      ...(repeatable ? [independenceCheck(call, other)] : []),
+      concurrencyCheck(call, repeatable),
+      abortCheck('cron-node', (host, own, options) => run(host, own, own.slow ?? first, options)),
+      hostile,
+      withdrawalCheck('cron-node', call),
+    ];
+  },
+};
+
+/**
+ * What every node type of workflows promises.
+ *
+ * @example
+ * cronNodeContract('the node delay', {
+ *   host: () => createTestHost({ plugins: ['cron-nodes'] }),
+ *   key: 'delay',
+ *   valid: [{ seconds: 0 }],
+ *   slow: { seconds: 5 },
+ * });
+ */
+export function cronNodeContract(name: string, subject: CronNodeSubject): void {
+  describeContract(`${name} keeps the contract of cron nodes`, cronNodeSuite, subject);
+}

@@ -1,0 +1,16 @@
+/**
+ * One contract per extension point: what every plugin there promises, as mocha tests that its author runs. Each is also
+ * a suite of checks (`toolSuite`) that `checkContract` runs without mocha.
+ */
+export * from './channel.js';
+export * from './command.js';
+export { type Check, type Contract, checkContract, describeContract, type Subject } from './contract.js';
+export * from './cron-node.js';
+export * from './embedder.js';
+export * from './gate-stage.js';
+export * from './memory-backend.js';
+export * from './memory-policy.js';
+export * from './prompt-source.js';
+export * from './provider.js';
+export * from './route.js';
+export * from './tool.js';

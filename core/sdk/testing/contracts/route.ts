@@ -1,0 +1,249 @@
+import { request as send } from 'node:http';
+import { isDeepStrictEqual } from 'node:util';
+import type { ManifestRoute } from '../../manifest.js';
+import type { TestHost } from '../create-test-host.js';
+import { absence, ownerOf } from './common-checks.js';
+import { type Check, type Contract, describeContract, type Subject } from './contract.js';
+import { hostileTexts } from './hostile.js';
+import { outcomeOf } from './outcome.js';
+
+export interface RouteSample {
+  /** Of the manifest when absent. */
+  readonly method?: string;
+  /** With query, e.g. `/chats?limit=1`. */
+  readonly path: string;
+  /** Sent as JSON, unless it is a string. */
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** The status it is answered with. */
+  readonly status: number;
+}
+
+export interface RouteSubject extends Subject {
+  /** Requests and their statuses; the first must succeed. */
+  readonly samples: readonly [RouteSample, ...RouteSample[]];
+  /** Who may call it. With `key` or `admin` the host needs a key, and `headers` must hold it. */
+  readonly auth?: ManifestRoute['auth'];
+  /** Headers of every request, such as a key. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** The same request gives the same answer (default). */
+  readonly repeatable?: boolean;
+  /** Members of an answer that differ from one to the next. */
+  readonly changing?: readonly string[];
+  /** Bodies that nobody means; the obvious ones when absent. */
+  readonly hostileBodies?: readonly unknown[];
+}
+
+interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly text: string;
+}
+
+const requestId = 'contract-request-1';
+
+/** Sends what `fetch` would not: any method, any path. */
+function ask(host: TestHost, subject: RouteSubject, sample: Omit<RouteSample, 'status'>, signal?: AbortSignal) {
+  const { method = methodOf(host, subject.key), path, body } = sample;
+  const text = body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body);
+  const headers: Record<string, string> = {
+    'x-request-id': requestId,
+    ...(text === '' ? {} : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(text)) }),
+    ...subject.headers,
+    ...sample.headers,
+  };
+  return new Promise<Answer>((resolve, reject) => {
+    const url = new URL(host.origin);
+    const outgoing = send(
+      { host: url.hostname, port: url.port, method, path, headers, ...(signal ? { signal } : {}) },
+      (incoming) => {
+        let received = '';
+        incoming.setEncoding('utf8').on('data', (chunk: string) => (received += chunk));
+        incoming.on('end', () =>
+          resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, text: received }),
+        );
+        incoming.on('error', reject);
+      },
+    );
+    outgoing.on('error', reject);
+    outgoing.end(text);
+  });
+}
+
+function declarationOf(host: TestHost, key: string): ManifestRoute | undefined {
+  const facts: unknown = host.points.list('route').find((one) => one.key === key)?.facts;
+  return facts as ManifestRoute | undefined;
+}
+
+function methodOf(host: TestHost, key: string): string {
+  return [declarationOf(host, key)?.method ?? 'GET'].flat()[0] ?? 'GET';
+}
+
+const json = (text: string): unknown => {
+  try {
+    return text === '' ? undefined : JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};
+
+/** What is wrong with the head and the form of any answer. */
+function formIssues(answer: Answer): readonly string[] {
+  const issues: string[] = [];
+  if (!/^corr-[0-9a-f]{16}$/.test(String(answer.headers['x-correlation-id']))) issues.push('it has no correlation id');
+  if (answer.headers['x-request-id'] !== requestId) issues.push('it does not echo the request id');
+  const isJson = String(answer.headers['content-type']).includes('json');
+  if (isJson && answer.text !== '' && json(answer.text) === undefined) issues.push('its body is no JSON');
+  if (answer.status >= 400 && answer.text !== '') issues.push(...envelopeIssues(answer));
+  return issues;
+}
+
+/** An error names its code and says a sentence, in the words of its API; never a stack. */
+function envelopeIssues({ status, text }: Answer): readonly string[] {
+  const body = json(text) as { error?: unknown; reason?: unknown; detail?: unknown; ready?: unknown } | undefined;
+  const error = body?.error as { code?: unknown; message?: unknown } | string | undefined;
+  const coded = typeof error === 'object' ? error?.code !== undefined : typeof body?.reason === 'string';
+  const worded = typeof error === 'object' ? typeof error?.message === 'string' : typeof error === 'string';
+  return [
+    ...(coded && worded ? [] : [`a ${status} has no code or no sentence`]),
+    ...(/\n\s+at |node:internal/.test(JSON.stringify(json(text) ?? text)) ? [`a ${status} shows a stack`] : []),
+  ];
+}
+
+const present: Check<RouteSubject> = {
+  promise: 'is there under its name',
+  violations: async (host, { key }) => absence(host, 'route', key),
+};
+
+const answers: Check<RouteSubject> = {
+  promise: 'answers each request with its status, its ids and a body of its kind',
+  violations: async (host, subject) => {
+    const issues: string[] = [];
+    for (const sample of subject.samples) {
+      const answer = await ask(host, subject, sample);
+      const what = `${sample.method ?? methodOf(host, subject.key)} ${sample.path.slice(0, 80)}`;
+      if (answer.status !== sample.status) issues.push(`${what} is ${answer.status} instead of ${sample.status}`);
+      issues.push(...formIssues(answer).map((issue) => `${what}: ${issue}`));
+    }
+    return issues;
+  },
+};
+
+/** The answer without what differs from one to the next. */
+function stable({ status, text }: Answer, changing: readonly string[]): unknown {
+  const strip = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(strip);
+    if (typeof value !== 'object' || value === null) return value;
+    const members = Object.entries(value).filter(([name]) => !changing.includes(name));
+    return Object.fromEntries(members.map(([name, member]) => [name, strip(member)]));
+  };
+  return [status, strip(json(text) ?? text)];
+}
+
+const alike: Check<RouteSubject> = {
+  promise: 'answers the same request alike, one after the other and side by side',
+  violations: async (host, subject) => {
+    const [first] = subject.samples;
+    const changing = ['correlation_id', 'request_id', ...(subject.changing ?? [])];
+    const alone = stable(await ask(host, subject, first), changing);
+    const others = await Promise.all(Array.from({ length: 10 }, () => ask(host, subject, first)));
+    return others.every((one) => isDeepStrictEqual(stable(one, changing), alone)) ? [] : ['an answer is another one'];
+  },
+};
+
+const hostile: Check<RouteSubject> = {
+  promise: 'answers hostile paths, queries and bodies without an internal error',
+  violations: async (host, subject) => {
+    const [first] = subject.samples;
+    const short = hostileTexts.filter((text) => text.length < 1_000);
+    const queries = short.map((text) => `${first.path.split('?')[0]}?limit=${encodeURIComponent(text.toWellFormed())}`);
+    const samples: Omit<RouteSample, 'status'>[] = queries.map((path) => ({ ...first, path }));
+    for (const text of short) {
+      const declared = declarationOf(host, subject.key)?.path ?? '';
+      if (!declared.includes(':')) break;
+      samples.push({ ...first, path: declared.replace(/:[a-z_]+/gi, encodeURIComponent(text.toWellFormed())) });
+    }
+    const bodies = subject.hostileBodies ?? ['{"a":', null, [], 7, '""', {}, { constructor: 1 }];
+    if (first.body !== undefined) for (const body of bodies) samples.push({ ...first, body });
+    const issues: string[] = [];
+    for (const sample of samples) {
+      const answer = await ask(host, subject, sample);
+      if (answer.status === 500) issues.push(`${sample.path.slice(0, 80)} is an internal error`);
+      issues.push(...formIssues(answer));
+    }
+    return [...new Set(issues)];
+  },
+};
+
+const rights: Check<RouteSubject> = {
+  promise: 'is closed to callers without a key',
+  violations: async (host, subject) => {
+    if (!host.app.http.service.keyed) return ['the host of the suite has no key: give it MORTISE_API_KEY'];
+    const [first] = subject.samples;
+    const answer = await ask(host, { ...subject, headers: {} }, { ...first, headers: {} });
+    return [...(answer.status === 401 ? [] : [`without a key it is ${answer.status}`]), ...formIssues(answer)];
+  },
+};
+
+const departure: Check<RouteSubject> = {
+  promise: 'lets go when the client leaves',
+  violations: async (host, subject) => {
+    const controller = new AbortController();
+    const [first] = subject.samples;
+    const asked = ask(host, subject, first, controller.signal).catch(() => undefined);
+    await new Promise((resolve) => setImmediate(resolve));
+    controller.abort();
+    await asked;
+    const end = Date.now() + (subject.graceMs ?? 2_000);
+    const open = (): number => host.app.kernel.registry.find('route', subject.key)?.stats.inFlight ?? 0;
+    while (open() > 0 && Date.now() < end) await new Promise((resolve) => setTimeout(resolve, 5));
+    return open() === 0 ? [] : ['it goes on for a client that has left'];
+  },
+};
+
+const withdrawal: Check<RouteSubject> = {
+  promise: 'is 404 with a hint when its plugin is disabled, and answers again when it is enabled',
+  violations: async (host, subject) => {
+    const plugin = ownerOf(host, 'route', subject.key);
+    if (plugin === undefined) return absence(host, 'route', subject.key);
+    const [first] = subject.samples;
+    await host.control.disable(plugin, { cascade: true });
+    const gone = await ask(host, subject, first);
+    const enabled = await outcomeOf(() => host.control.enable(plugin));
+    if (!enabled.ok) return [`its plugin does not start a second time (${String(enabled.error)})`];
+    const back = await ask(host, subject, first);
+    return [
+      ...(gone.status === 404 && gone.text.includes(`plugin ${plugin} is disabled`)
+        ? []
+        : [`while its plugin is disabled it is ${gone.status}: ${gone.text.slice(0, 120)}`]),
+      ...(back.status === first.status ? [] : [`afterwards it is ${back.status}`]),
+    ];
+  },
+};
+
+export const routeSuite: Contract<RouteSubject> = {
+  point: 'route',
+  checks: (subject) => [
+    present,
+    answers,
+    ...((subject.repeatable ?? true) ? [alike] : []),
+    hostile,
+    ...(subject.auth && subject.auth !== 'public' ? [rights] : []),
+    departure,
+    withdrawal,
+  ],
+};
+
+/**
+ * What every HTTP route promises, through the port.
+ *
+ * @example
+ * routeContract('the list of plugins', {
+ *   host: () => createTestHost({ plugins: ['admin'] }),
+ *   key: 'plugin-list',
+ *   samples: [{ path: '/admin/plugins', status: 200 }],
+ * });
+ */
+export function routeContract(name: string, subject: RouteSubject): void {
+  describeContract(`${name} keeps the contract of routes`, routeSuite, subject);
+}

@@ -1,0 +1,126 @@
+import { MortiseError } from '../../../errors.js';
+import type { GenerateEvent, GenerateRequest, Provider } from '../../../points/provider.js';
+import { type ProviderSubject, providerSuite } from '../provider.js';
+import { type Sample, testSuite, wait, waitFor } from './suite-samples.js';
+
+const textOf = ({ messages }: GenerateRequest): string => messages.map(({ content }) => String(content)).join(' ');
+
+const provider = (generate: Provider['generate'] = good, more: Partial<Provider> = {}): Provider => ({
+  capabilities: { stream: true, toolCall: true, attachments: false, reasoning: false },
+  generate,
+  countTokens: async (request) => textOf(request).length,
+  ...more,
+});
+
+async function* good(
+  request: GenerateRequest,
+  { signal }: { readonly signal: AbortSignal },
+): AsyncGenerator<GenerateEvent> {
+  const text = `You said ${textOf(request)}`;
+  if (request.model === 'broken') throw new MortiseError('provider_request_failed', 'The upstream is down.');
+  for (const piece of request.stream ? [text.slice(0, 5), text.slice(5)] : [text]) {
+    yield { type: 'content_delta', text: piece };
+    if (request.model === 'slow') await waitFor(3_000, signal);
+  }
+  if (request.model === 'tool') yield toolCalls;
+  yield { type: 'usage', inputTokens: 1, outputTokens: 2 };
+  yield { type: 'done' };
+}
+
+const toolCalls: GenerateEvent = {
+  type: 'tool_calls_complete',
+  toolCalls: [{ id: 'call-1', name: 'contract_tool', arguments: '{}' }],
+};
+
+const request = (model: string): GenerateRequest => ({
+  model,
+  messages: [{ role: 'user', content: 'hello' }],
+  stream: true,
+  settings: {},
+});
+
+/** An adapter that sends these events, whatever it is asked. */
+const sending = (
+  events: (asked: GenerateRequest) => Iterable<GenerateEvent> | AsyncIterable<GenerateEvent>,
+  more: Partial<Provider> = {},
+): Sample<'provider', ProviderSubject> => ({
+  make: () =>
+    provider(async function* (asked) {
+      yield* events(asked);
+    }, more),
+});
+
+const delta = (text: string): GenerateEvent => ({ type: 'content_delta', text });
+const done: GenerateEvent = { type: 'done' };
+let calls = 0;
+let busy = 0;
+let started = 0;
+
+testSuite(
+  { ...providerSuite, point: 'provider' },
+  {
+    good: { make: () => provider() },
+    subject: { toolRequest: request('tool'), slow: request('slow'), failing: [request('broken')] },
+    bad: {
+      'is there under its key, with facts that fit its extension point': {
+        make: () => provider(good, { capabilities: {} as Provider['capabilities'] }),
+      },
+      'sends deltas, then at most one tool_calls_complete, and done last': sending(() => [
+        toolCalls,
+        delta('late'),
+        done,
+        toolCalls,
+      ]),
+      'does what its capabilities say: no pieces without stream, no tool calls without toolCall': sending(
+        () => [delta('a'), delta('b'), toolCalls, done],
+        { capabilities: { stream: false, toolCall: false, attachments: false, reasoning: false } },
+      ),
+      'says the same streamed and at once': sending(({ stream }) => [delta(stream ? 'streamed' : 'whole'), done]),
+      'answers the same call alike, whatever was called in between': sending(() => [delta(`${calls++}`), done]),
+      'serves 20 calls side by side': sending(async function* () {
+        busy += 1;
+        await wait(1);
+        const together = busy;
+        busy -= 1;
+        yield delta(together > 1 ? 'busy' : 'free');
+        yield done;
+      }),
+      'ends its work when it is told to': sending(async function* () {
+        await wait(700);
+        yield done;
+      }),
+      'ends its work when the reader leaves': sending(async function* () {
+        try {
+          yield delta('first');
+        } finally {
+          await wait(700);
+        }
+      }),
+      'counts tokens in whole numbers, if it counts them': {
+        make: () => provider(good, { countTokens: async () => 1.5 }),
+      },
+      'fails with a provider_* code': sending(() => {
+        throw new MortiseError('upstream_down', 'It is down.');
+      }),
+      'answers hostile messages, or refuses them with a provider_* code': sending(({ messages }) => [
+        delta(String((messages[0] as { content: string }).content.length)),
+        done,
+      ]),
+      'writes no text of people into the log': {
+        make: (host) =>
+          provider(async function* (asked) {
+            host.log.debug({ asked: textOf(asked) }, 'asked');
+            yield delta('x');
+            yield done;
+          }),
+      },
+      'is gone when its plugin is disabled, and works again when it is enabled': {
+        make: () => provider(),
+        start: () => {
+          started += 1;
+          if (started > 1) throw new Error('already connected');
+        },
+      },
+    },
+  },
+);
