@@ -1,3 +1,4 @@
+import { problem, problemOf } from '../messages/plugin-problems.js';
 import type { Finding } from '../sdk/host/plugin-control.js';
 import type { Kernel } from './kernel.js';
 import type { PluginRecord } from './plugin-record.js';
@@ -13,18 +14,11 @@ export function findings(kernel: Kernel, only: PluginRecord | undefined): readon
 
 function aboutPlugin(record: PluginRecord): readonly Finding[] {
   const found: Finding[] = [];
-  const { key, problem } = record;
-  if (problem)
-    found.push({
-      severity: 'error',
-      key,
-      code: problem.code,
-      message: `${key}: ${problem.message}`,
-      fix: problem.hint,
-    });
-  else if (record.entry.problem) {
-    const { code, message, hint } = record.entry.problem;
-    found.push({ severity: 'warning', key, code, message: `${key}: ${message}`, fix: hint });
+  const { key } = record;
+  const shown = record.problem ?? (record.entry.problem && problemOf(key, record.entry.problem));
+  if (shown) {
+    const severity = record.problem ? 'error' : 'warning';
+    found.push({ severity, key, code: shown.code, message: `${key}: ${shown.message}`, fix: shown.hint });
   }
   if (record.run && record.config?.problem) {
     found.push({
@@ -55,15 +49,10 @@ function aboutPlugin(record: PluginRecord): readonly Finding[] {
   }
   const missing = record.run?.staging.missing() ?? [];
   if (missing.length > 0) {
-    found.push({
-      severity: 'info',
-      key,
-      code: 'contribution_missing',
-      message: `${key} lists ${missing.join(', ')} in its manifest, and its code does not add them.`,
-      fix: 'Add them in register() or start(), or remove them from plugin.json.',
-    });
+    const { code, message, hint } = problem('contribution_missing', missing.join(', '));
+    found.push({ severity: 'info', key, code, message: `${key}: ${message}`, fix: hint });
   }
-  if (record.lastFault && !problem) {
+  if (record.lastFault && !record.problem) {
     found.push({
       severity: 'warning',
       key,

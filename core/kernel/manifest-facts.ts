@@ -1,4 +1,5 @@
 import { type Problem, problem } from '../messages/plugin-problems.js';
+import { deepFreeze } from '../schema/index.js';
 import type { PluginManifest } from '../sdk/manifest.js';
 import { contributionId } from './contributions.js';
 import { describeError } from './describe-error.js';
@@ -20,10 +21,11 @@ export async function readManifestFacts(folder: string, manifest: PluginManifest
       const given = contribution.facts;
       const found = typeof given === 'string' ? await readObject(folder, given) : { value: given };
       if ('why' in found) return problem('manifest_facts', String(given), found.why);
-      facts.set(contributionId(point, contribution.key), found.value);
+      facts.set(contributionId(point, contribution.key), deepFreeze(found.value));
     }
   }
-  for (const route of manifest.permissions?.routes ?? []) facts.set(contributionId('route', route.name), { ...route });
+  for (const route of manifest.permissions?.routes ?? [])
+    facts.set(contributionId('route', route.name), deepFreeze({ ...route }));
   if (manifest.config !== undefined) {
     const schema = await readObject(folder, manifest.config);
     if ('why' in schema) return problem('config_schema', manifest.config, schema.why);

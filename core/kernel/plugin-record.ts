@@ -1,4 +1,4 @@
-import type { Problem } from '../messages/plugin-problems.js';
+import { type Problem, problemOf } from '../messages/plugin-problems.js';
 import type { PluginStateName } from '../sdk/events.js';
 import type { CatalogueEntry } from './catalogue.js';
 import type { LoadTimes, PluginRun } from './plugin-run.js';
@@ -60,7 +60,8 @@ export class PluginRecord {
   }
 
   /** @returns the state before, or undefined when nothing changed. */
-  enter(state: PluginStateName, problem: Problem | null, at: number): PluginStateName | undefined {
+  enter(state: PluginStateName, found: Problem | null, at: number): PluginStateName | undefined {
+    const problem = found && problemOf(this.key, found);
     if (state === this.state && problem?.code === this.problem?.code && problem?.message === this.problem?.message)
       return undefined;
     const before = this.state;

@@ -1,4 +1,5 @@
 import { problem } from '../messages/plugin-problems.js';
+import { deepFreeze } from '../schema/index.js';
 import { canonicalKey } from '../sdk/points/point.js';
 import { CallStats } from './call-stats.js';
 import type { CatalogueEntry } from './catalogue.js';
@@ -50,8 +51,7 @@ export class Staging {
       );
     if ([...this.#held].some((held) => contributionId(held.point, held.key) === id))
       throw new PluginProblem(problem('contribution_twice', what));
-    const other = this.#registry.find(point, key);
-    if (other) throw new PluginProblem(problem('key_conflict', id, [other.plugin, this.#entry.key]));
+    this.#refuseTaken(point, key);
     const registered = this.#check(point, key, value);
     this.#held.add(registered);
     if (this.#published) this.#registry.swap([registered], new Set());
@@ -61,7 +61,9 @@ export class Staging {
     };
   }
 
+  /** @throws PluginProblem when another plugin took a key that its pattern covers as well. */
   publish(): void {
+    for (const { point, key } of this.#held) this.#refuseTaken(point, key);
     this.#published = true;
     this.#registry.swap([...this.#held], new Set());
   }
@@ -82,6 +84,12 @@ export class Staging {
     return [...this.#declared].filter((id) => !present.has(id));
   }
 
+  #refuseTaken(point: string, key: string): void {
+    const other = this.#registry.find(point, key);
+    if (other)
+      throw new PluginProblem(problem('key_conflict', contributionId(point, key), [other.plugin, this.#entry.key]));
+  }
+
   #check(point: string, key: string, value: unknown): Registered {
     const what = `${point} "${key}"`;
     const wrong = (why: string): PluginProblem => new PluginProblem(problem('contribution_invalid', what, why));
@@ -95,7 +103,13 @@ export class Staging {
     for (const name of declaration.optionalFunctions ?? []) {
       if (members[name] !== undefined && typeof members[name] !== 'function') throw wrong(`${name} is not a function`);
     }
-    const facts = this.#facts(point, key, members);
+    let facts: Record<string, unknown>;
+    try {
+      // A copy: whoever reads it later must find what was checked here.
+      facts = structuredClone(this.#facts(point, key, members));
+    } catch {
+      throw wrong('its data part holds something that is no data');
+    }
     const issues = this.#ports.compile(declaration.factsSchema, `facts of ${point}`).check(facts);
     if (issues.length > 0) throw wrong(issues.map((issue) => `${issue.path || '/'} ${issue.message}`).join('; '));
     for (const name of ['inputSchema', 'paramsSchema', 'configSchema']) {
@@ -112,7 +126,7 @@ export class Staging {
       key,
       plugin: this.#entry.key,
       value,
-      facts: Object.freeze(facts),
+      facts: deepFreeze(facts),
       leases: this.#leases,
       stats: new CallStats(this.#ports.metrics.call(point, key, this.#entry.key)),
       timeoutMs: this.#entry.manifest?.timeouts?.call ?? declaration.timeoutMs,

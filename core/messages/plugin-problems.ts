@@ -3,8 +3,13 @@ export interface Problem {
   readonly code: string;
   /** What happened, with the names and places the reader needs. */
   readonly message: string;
-  /** The next step: a command, a file, a person to ask. */
+  /** The next step: a command, a file, a person to ask. `<key>` stands for the plugin's own key. */
   readonly hint: string;
+}
+
+/** The problem as it is shown for one plugin: its hint can be copied as it is. */
+export function problemOf(plugin: string, shown: Problem): Problem {
+  return { ...shown, hint: shown.hint.replaceAll('<key>', plugin) };
 }
 
 type Render<A extends readonly unknown[]> = (...args: A) => Omit<Problem, 'code'>;
@@ -22,7 +27,7 @@ const rows = {
   }),
   manifest_invalid: (file: string, errors: readonly { path: string; message: string }[]) => ({
     message: `${file} does not fit the manifest schema: ${errors.map((e) => `${e.path || '/'} ${e.message}`).join('; ')}.`,
-    hint: 'Compare it with schemas/plugin.schema.json; `mortise plugin doctor` lists every place.',
+    hint: 'Compare it with schemas/plugin.schema.json; mortise plugin doctor <key> lists every place.',
   }),
   manifest_key_mismatch: (folder: string, key: string) => ({
     message: `The folder "${folder}" holds a manifest with the key "${key}".`,
@@ -98,7 +103,7 @@ const rows = {
   }),
   import_failed: (why: string) => ({
     message: `Its code could not be loaded: ${why}.`,
-    hint: 'Mend the file named in the log; then `mortise plugin restart` loads it again.',
+    hint: 'Mend the file, then load it again: mortise plugin restart <key>',
   }),
   import_timeout: (ms: number) => ({
     message: `Its code did not finish loading within ${ms} ms.`,
@@ -142,7 +147,7 @@ const rows = {
   }),
   start_failed: (why: string) => ({
     message: `start() failed: ${why}.`,
-    hint: 'Mend the cause and run `mortise plugin restart` for it.',
+    hint: 'Mend the cause, then start it again: mortise plugin restart <key>',
   }),
   start_timeout: (ms: number) => ({
     message: `start() did not finish within ${ms} ms and was aborted.`,
@@ -153,16 +158,16 @@ const rows = {
     hint: 'A plugin must throw an error instead of calling process.exit().',
   }),
   repeated_faults: (count: number, seconds: number, last: string) => ({
-    message: `${count} faults within ${seconds} s; the last one: ${last}.`,
-    hint: 'Mend the plugin, then `mortise plugin release` starts it again.',
+    message: `It failed ${count} times within ${seconds} s; the last time: ${last}.`,
+    hint: 'Mend the plugin, then start it again: mortise plugin release <key>',
   }),
   boot_crash: (step: string) => ({
     message: `The process ended during its ${step} at the last start, so it was left out this time.`,
-    hint: 'Mend or remove the plugin, then `mortise plugin release` starts it again.',
+    hint: 'Mend or remove the plugin, then start it again: mortise plugin release <key>',
   }),
   blocked_event_loop: (seconds: number) => ({
     message: `It kept the process busy for more than ${seconds} s without a pause; the process was started again without it.`,
-    hint: 'Look for an endless loop; long work must await in between. `mortise plugin release` starts it again.',
+    hint: 'Look for an endless loop; long work must await in between. Then start it again: mortise plugin release <key>',
   }),
   safe_mode: () => ({
     message: 'Safe mode: only required plugins are started.',

@@ -70,7 +70,7 @@ describe('a server that a plugin brings down', function () {
     const found = await row(plugin);
     expect(found.code).to.equal(code);
     expect(found.message).to.match(message);
-    expect(found.hint).to.include('mortise plugin release');
+    expect(found.hint).to.include(`mortise plugin release ${plugin}`);
     const { status, body } = await server.ask('GET', '/healthy/echo?text=well');
     expect([status, body.text]).to.deep.equal([200, 'well']);
     expect(restarts()).to.equal(1);

@@ -36,7 +36,7 @@ const quarantined = (plugin: string, message: RegExp): Expected => ({
   state: 'quarantined',
   code: 'repeated_faults',
   message,
-  hint: /mortise plugin release/,
+  hint: new RegExp(`mortise plugin release ${plugin}$`),
 });
 
 const mendManifest = /plugin\.schema\.json/;
@@ -68,7 +68,7 @@ export const table: readonly Expected[] = [
   // Its configuration.
   blocked('config-schema-missing', 'config_schema', /config\.schema\.json .*does not exist/, /JSON Schema/),
   blocked('config-schema-invalid', 'config_schema', /config\.schema\.json/, /JSON Schema/),
-  blocked('config-invalid', 'invalid_config', /\/limit /, /config\/<key>\.json/),
+  blocked('config-invalid', 'invalid_config', /\/limit /, /config\/config-invalid\.json/),
 
   // What it needs, and what others claim as well.
   blocked('needs-missing', 'dependency_missing', /"nowhere"/, /Install "nowhere"/),
@@ -129,11 +129,11 @@ export const table: readonly Expected[] = [
 
   // While it runs.
   { plugin: 'exits-later', state: 'active', code: null, lastFault: 'exit_attempt', finding: 'exit_attempt' },
-  quarantined('rejects-later', /5 faults within 60 s; the last one: nobody looks/),
+  quarantined('rejects-later', /failed 5 times within 60 s; the last time: nobody looks\.$/),
   quarantined('timer-throws', /the clock is wrong/),
   quarantined('raw-timer-throws', /the raw clock is wrong/),
   quarantined('emitter-throws', /the listener is deaf/),
-  quarantined('odd-errors', /5 faults within 60 s/),
+  quarantined('odd-errors', /failed 5 times within 60 s/),
   quarantined('alert-listener-throws', /I cannot hear it any more/),
   { plugin: 'floods-log', state: 'active', code: null, finding: 'output_dropped' },
   { plugin: 'floods-alerts', state: 'active', code: null, finding: 'output_dropped' },

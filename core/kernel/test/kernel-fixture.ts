@@ -5,9 +5,10 @@ import type { HostServices } from '../../sdk/host/index.js';
 import type { PluginManifest } from '../../sdk/manifest.js';
 import type { PluginDefinition, StartHost } from '../../sdk/plugin.js';
 import type { CatalogueEntry } from '../catalogue.js';
-import { contributionId } from '../catalogue.js';
+import { contributionId } from '../contributions.js';
 import { createControl } from '../control.js';
 import { Kernel } from '../kernel.js';
+import { configSchemaId } from '../manifest-facts.js';
 import type { Desired, KernelLogger, KernelPorts, PluginConfigSource } from '../ports.js';
 
 export interface MadePlugin {
@@ -66,6 +67,16 @@ export function makeKernel(
     desired,
     lines,
     open,
+    /** State and code of a plugin: `active`, `blocked key_conflict`. */
+    state: (key: string): string => {
+      const record = kernel.record(key);
+      return [record?.state, record?.problem?.code].filter(Boolean).join(' ');
+    },
+    /** Changes what should run, as an edit of the file does, and waits until it does. */
+    want: async (change: (current: Desired) => Partial<Desired>): Promise<void> => {
+      await desired.write((current) => ({ ...current, ...change(current) }));
+      await kernel.serial(async () => undefined);
+    },
     stop: async () => {
       await kernel.shutdown(Date.now() + 2_000);
       await scheduler.dispose();
@@ -104,6 +115,23 @@ export function echoPlugin(
   };
 }
 
+/** Looks again and again until a condition holds. */
+export async function until(condition: () => boolean, ms = 5_000): Promise<void> {
+  const end = performance.now() + ms;
+  while (!condition()) {
+    if (performance.now() > end) throw new Error(`It did not happen within ${ms} ms.`);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+/** A plugin from its two functions; its manifest lists what the test says. */
+export function plugin(
+  manifest: MadePlugin['manifest'],
+  parts: Partial<Omit<PluginDefinition, 'key'>> = {},
+): MadePlugin {
+  return { manifest, definition: () => ({ key: manifest.key, register: () => undefined, ...parts }) };
+}
+
 export function entryOf({ manifest, definition }: MadePlugin): CatalogueEntry {
   const whole: PluginManifest = {
     manifestVersion: 1,
@@ -113,6 +141,7 @@ export function entryOf({ manifest, definition }: MadePlugin): CatalogueEntry {
     ...manifest,
   };
   const facts = new Map<string, Readonly<Record<string, unknown>>>();
+  if (whole.config) facts.set(configSchemaId, { type: 'object' });
   for (const [point, contributions] of Object.entries(whole.contributes ?? {})) {
     for (const one of contributions)
       if (typeof one !== 'string' && typeof one.facts !== 'string')
@@ -138,18 +167,65 @@ function memoryDesired(enabled: readonly string[]): KernelPorts['desired'] {
     bindings: {},
     renamed: {},
   };
+  const listeners = new Set<() => void>();
   return {
     get current() {
       return current;
     },
-    subscribe: () => ({ dispose: () => undefined }),
+    subscribe: (run) => {
+      listeners.add(run);
+      return { dispose: () => void listeners.delete(run) };
+    },
     write: async (change, options) => {
       if (options?.revision !== undefined && options.revision !== current.revision)
         throw new MortiseError('revision_conflict', 'Moved on.', { status: 409 });
       current = { ...change(current), revision: current.revision + 1 };
+      for (const listener of listeners) listener();
       return current;
     },
   };
+}
+
+/** A plugin's configuration that a test sets. */
+export class TestConfig implements PluginConfigSource {
+  snapshot: PluginConfigSource['snapshot'];
+  problem: PluginConfigSource['problem'] = null;
+  readonly #listeners = new Set<() => void>();
+
+  constructor(config?: Readonly<Record<string, unknown>>) {
+    if (config) this.set(config);
+    else this.refuse('/limit', 'must be a number');
+  }
+
+  set(config: Readonly<Record<string, unknown>>): void {
+    this.snapshot = { config: Object.freeze(config), revision: (this.snapshot?.revision ?? 0) + 1 };
+    this.problem = null;
+    for (const listener of this.#listeners) listener();
+  }
+
+  refuse(path: string, message: string): void {
+    this.problem = { message: `${path} ${message}`, issues: [{ path, message }] };
+  }
+
+  subscribe(run: () => void) {
+    this.#listeners.add(run);
+    return { dispose: () => void this.#listeners.delete(run) };
+  }
+
+  check(config: Readonly<Record<string, unknown>>) {
+    return typeof config.limit === 'number' ? [] : [{ path: '/limit', message: 'must be a number' }];
+  }
+
+  async write(config: Readonly<Record<string, unknown>>): Promise<void> {
+    const errors = this.check(config);
+    if (errors.length > 0)
+      throw new MortiseError('invalid_config', 'It is invalid.', { status: 422, details: { errors } });
+    this.set(config);
+  }
+
+  dispose(): void {
+    this.#listeners.clear();
+  }
 }
 
 const noConfig: PluginConfigSource = {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { echoPlugin, type MadeKernel, makeKernel } from './kernel-fixture.js';
+import { echoPlugin, type MadeKernel, makeKernel, until } from './kernel-fixture.js';
 
 describe('toggles', () => {
   let made: MadeKernel;
@@ -151,12 +151,4 @@ function slowPlugin(onRun: (resolve: (value: object) => void) => void) {
       },
     }),
   };
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  const end = Date.now() + 5_000;
-  while (!condition()) {
-    if (Date.now() > end) throw new Error('It did not happen within 5 s.');
-    await new Promise((resolve) => setImmediate(resolve));
-  }
 }

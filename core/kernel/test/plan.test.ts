@@ -1,0 +1,174 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { problem } from '../../messages/plugin-problems.js';
+import type { PluginManifest } from '../../sdk/manifest.js';
+import { extensionPoints } from '../../sdk/points/index.js';
+import { makePlan, type PlanInput } from '../plan.js';
+import { entryOf } from './kernel-fixture.js';
+
+type Facts = Partial<PluginManifest> & { readonly key: string };
+
+function plan(plugins: readonly Facts[], more: Partial<PlanInput> = {}) {
+  const planned = makePlan({
+    catalogue: plugins.map((manifest) => entryOf({ manifest, definition: () => undefined })),
+    enabled: new Set(plugins.map(({ key }) => key)),
+    bindings: new Map(),
+    points: extensionPoints,
+    hostServices: ['database'],
+    ownProblem: () => null,
+    engineProblem: () => null,
+    stuck: () => undefined,
+    ...more,
+  });
+  return {
+    order: [...planned.keys()],
+    tiers: Object.fromEntries([...planned].map(([key, { tier }]) => [key, tier])),
+    codes: Object.fromEntries([...planned].map(([key, { problem }]) => [key, problem?.code ?? null])),
+    message: (key: string) => planned.get(key)?.problem?.message,
+  };
+}
+
+const route = (path: string, method: string | readonly string[] = 'GET') => ({
+  routes: [{ name: 'it', kind: 'http', method, path, auth: 'public' }] as const,
+});
+
+describe('the plan', () => {
+  it('puts every plugin above all that it requires', () => {
+    const { tiers, order } = plan([
+      { key: 'top', requires: ['middle', 'base'] },
+      { key: 'middle', requires: ['base'] },
+      { key: 'base' },
+    ]);
+    expect(tiers).to.deep.equal({ base: 0, middle: 1, top: 2 });
+    expect(order).to.deep.equal(['base', 'middle', 'top']);
+  });
+
+  it('leaves disabled plugins out, and those that need them', () => {
+    const { codes } = plan([{ key: 'a', requires: ['b'] }, { key: 'b' }, { key: 'c', requires: ['a'] }], {
+      enabled: new Set(['a', 'c']),
+    });
+    expect(codes).to.deep.equal({ a: 'dependency_disabled', c: 'dependency_not_active' });
+  });
+
+  it('says which plugin is missing', () => {
+    expect(plan([{ key: 'a', requires: ['gone'] }]).message('a')).to.include('"gone"');
+  });
+
+  it('spreads a problem to all that depend on it, and to nothing else', () => {
+    const { codes } = plan(
+      [{ key: 'bad' }, { key: 'near', requires: ['bad'] }, { key: 'far', requires: ['near'] }, { key: 'other' }],
+      { ownProblem: ({ key }) => (key === 'bad' ? problem('safe_mode') : null) },
+    );
+    expect(codes).to.deep.equal({
+      bad: 'safe_mode',
+      near: 'dependency_not_active',
+      far: 'dependency_not_active',
+      other: null,
+    });
+  });
+
+  it('says that what is needed has failed', () => {
+    const planned = plan([{ key: 'bad' }, { key: 'near', requires: ['bad'] }], {
+      ownProblem: ({ key }) => (key === 'bad' ? problem('start_failed', 'no') : null),
+      stuck: (key) => (key === 'bad' ? 'failed' : undefined),
+    });
+    expect(planned.message('near')).to.equal('It requires the plugin "bad", which is failed.');
+  });
+
+  it('shows each plugin of a circle its own way around, and blocks what hangs on it', () => {
+    const planned = plan([
+      { key: 'a', requires: ['b'] },
+      { key: 'b', requires: ['c'] },
+      { key: 'c', requires: ['a'] },
+      { key: 'd', requires: ['a'] },
+    ]);
+    expect(planned.codes).to.deep.equal({
+      a: 'dependency_cycle',
+      b: 'dependency_cycle',
+      c: 'dependency_cycle',
+      d: 'dependency_not_active',
+    });
+    expect(planned.message('b')).to.include('b -> c -> a -> b.');
+  });
+
+  it('calls exactly those plugins a circle that can be reached from themselves', () => {
+    const graph = fc.array(fc.tuple(fc.nat(6), fc.nat(6)), { maxLength: 16 });
+    fc.assert(
+      fc.property(graph, (edges) => {
+        const keys = Array.from({ length: 7 }, (_, index) => `p${index}`);
+        const needs = (key: string) => [
+          ...new Set(edges.filter(([from]) => `p${from}` === key).map(([, to]) => `p${to}`)),
+        ];
+        const reaches = (from: string, to: string, seen = new Set<string>()): boolean =>
+          needs(from).some((next) => {
+            if (next === to) return true;
+            if (seen.has(next)) return false;
+            seen.add(next);
+            return reaches(next, to, seen);
+          });
+        const { codes } = plan(keys.map((key) => ({ key, requires: needs(key) })));
+        for (const key of keys) expect(codes[key] === 'dependency_cycle', key).to.equal(reaches(key, key));
+      }),
+    );
+  });
+
+  describe('of a key that two plugins claim', () => {
+    const both: readonly Facts[] = [
+      { key: 'one', contributes: { tool: ['web-search'] } },
+      { key: 'two', contributes: { tool: ['web_search'] } },
+    ];
+
+    it('starts neither', () => {
+      const { codes, message } = plan(both);
+      expect(codes).to.deep.equal({ one: 'key_conflict', two: 'key_conflict' });
+      expect(message('one')).to.include('tool:web-search').and.to.include('"one", "two"');
+    });
+
+    it('starts the one it is bound to, in any spelling', () => {
+      for (const claim of ['tool:web-search', 'tool:web_search']) {
+        const { codes } = plan(both, { bindings: new Map([[claim, 'two']]) });
+        expect(codes).to.deep.equal({ one: 'key_bound_elsewhere', two: null });
+      }
+    });
+
+    it('starts neither when it is bound to a third', () => {
+      const { codes } = plan(both, { bindings: new Map([['tool:web-search', 'three']]) });
+      expect(codes).to.deep.equal({ one: 'key_conflict', two: 'key_conflict' });
+    });
+
+    it('minds nobody who is disabled', () => {
+      expect(plan(both, { enabled: new Set(['one']) }).codes).to.deep.equal({ one: null });
+    });
+
+    it('tells routes apart by method and path, not by the names of their parameters', () => {
+      const with2 = (path: string, method?: string | readonly string[]) =>
+        plan([
+          { key: 'one', permissions: route('/chats/:id') },
+          { key: 'two', permissions: route(path, method) },
+        ]).codes;
+      expect(with2('/chats/:chat_id')).to.deep.equal({ one: 'key_conflict', two: 'key_conflict' });
+      expect(with2('/chats/:chat_id', ['POST', 'GET'])).to.deep.equal({ one: 'key_conflict', two: 'key_conflict' });
+      expect(with2('/chats/:chat_id', 'POST')).to.deep.equal({ one: null, two: null });
+      expect(with2('/chats/:chat_id/history')).to.deep.equal({ one: null, two: null });
+    });
+
+    it('counts services, and patterns that are equal', () => {
+      expect(
+        plan([
+          { key: 'one', provides: ['audit'] },
+          { key: 'two', provides: ['audit'] },
+        ]).codes,
+      ).to.deep.equal({
+        one: 'key_conflict',
+        two: 'key_conflict',
+      });
+      const pattern = { contributes: { tool: ['mcp__*'] } };
+      expect(
+        plan([
+          { key: 'one', ...pattern },
+          { key: 'two', ...pattern },
+        ]).codes,
+      ).to.deep.equal({ one: 'key_conflict', two: 'key_conflict' });
+    });
+  });
+});

@@ -1,0 +1,194 @@
+import { expect } from 'chai';
+import { MortiseError } from '../../sdk/errors.js';
+import type { StartHost } from '../../sdk/plugin.js';
+import type { Suspect } from '../ports.js';
+import { echoPlugin, type MadeKernel, makeKernel, plugin, until } from './kernel-fixture.js';
+
+describe('a plugin that fails again and again', () => {
+  let made: MadeKernel;
+  let now = 0;
+  afterEach(() => made.stop());
+
+  async function boot(...plugins: Parameters<typeof makeKernel>[0]): Promise<void> {
+    now = 1_000_000;
+    made = makeKernel(
+      plugins,
+      plugins.map((one) => one.manifest.key),
+      { clock: { now: () => now, monotonic: () => performance.now() } },
+    );
+    await made.kernel.boot();
+  }
+
+  const fail = (times: number, key = 'bad') => {
+    for (let count = 0; count < times; count += 1)
+      made.kernel.fault(key, 'uncaught_error', new Error(`failure ${count}`));
+  };
+  const settled = () => made.kernel.serial(async () => undefined);
+
+  it('is put into quarantine at the fifth fault within a minute, with those that need it', async () => {
+    await boot(echoPlugin('bad'), echoPlugin('needs-it', { requires: ['bad'] }), echoPlugin('other'));
+    const { since } = made.kernel.record('other') ?? {};
+    fail(4);
+    await settled();
+    expect(made.state('bad')).to.equal('active');
+    fail(1);
+    await until(() => made.state('needs-it') === 'blocked dependency_not_active');
+    expect(made.state('bad')).to.equal('quarantined repeated_faults');
+    expect(made.control.list().find((row) => row.key === 'bad')?.message).to.include('the last time: failure 0.');
+    expect(made.kernel.points.keys('tool')).to.deep.equal(['other']);
+    expect(made.kernel.record('other')?.since).to.equal(since);
+  });
+
+  it('is left alone when the faults are far apart', async () => {
+    await boot(echoPlugin('bad'));
+    for (let count = 0; count < 12; count += 1) {
+      fail(1);
+      now += 15_001;
+    }
+    await settled();
+    expect(made.state('bad')).to.equal('active');
+  });
+
+  it('starts again when it is released, with a clean record', async () => {
+    await boot(echoPlugin('bad'), echoPlugin('needs-it', { requires: ['bad'] }));
+    fail(5);
+    await until(() => made.state('bad').startsWith('quarantined'));
+    expect((await made.control.release('bad')).state).to.equal('active');
+    expect(made.state('needs-it')).to.equal('active');
+    fail(4);
+    await settled();
+    expect(made.state('bad')).to.equal('active');
+  });
+
+  it('stays out while others are toggled', async () => {
+    await boot(echoPlugin('bad'), echoPlugin('other'));
+    fail(5);
+    await until(() => made.state('bad').startsWith('quarantined'));
+    await made.control.disable('other');
+    await made.control.enable('other');
+    expect(made.state('bad')).to.equal('quarantined repeated_faults');
+  });
+
+  it('leaves quarantine when it is disabled', async () => {
+    await boot(echoPlugin('bad'));
+    fail(5);
+    await until(() => made.state('bad').startsWith('quarantined'));
+    expect((await made.control.disable('bad')).state).to.equal('disabled');
+    expect((await made.control.enable('bad')).state).to.equal('active');
+  });
+
+  it('is not blamed for coded errors of its callbacks: those are answers', async () => {
+    let tick: () => void = () => undefined;
+    await boot(
+      plugin(
+        { key: 'bad' },
+        {
+          start: (host: StartHost) => {
+            tick = () => host.emit('shutdown', { deadline: 0 });
+            host.on('shutdown', () => {
+              throw new MortiseError('upstream_dead', 'The upstream is dead.');
+            });
+          },
+        },
+      ),
+    );
+    for (let count = 0; count < 8; count += 1) tick();
+    await settled();
+    expect(made.state('bad')).to.equal('active');
+    expect(made.kernel.record('bad')?.lastFault).to.equal(null);
+  });
+
+  it('does not drown the log and the alerts, however often it fails', async () => {
+    await boot(echoPlugin('bad'));
+    let alerts = 0;
+    made.kernel.events.on('alert', () => {
+      alerts += 1;
+    });
+    fail(5_000);
+    await until(() => made.state('bad').startsWith('quarantined'));
+    expect(made.lines.filter((line) => line.startsWith('a plugin failed')).length).to.be.at.most(20);
+    expect(alerts).to.equal(5);
+  });
+
+  it('ends even when what fails is its listener of alerts', async () => {
+    await boot(
+      plugin(
+        { key: 'bad' },
+        {
+          start: (host: StartHost) => {
+            host.on('alert', () => {
+              throw new Error('not again');
+            });
+          },
+        },
+      ),
+    );
+    made.kernel.events.emit('alert', { source: 'test:it', severity: 'low', code: 'x', message: 'X.' });
+    await until(() => made.state('bad') === 'quarantined repeated_faults');
+  });
+
+  it('fails alone at its start, and only a restart tries again', async () => {
+    let starts = 0;
+    await boot(
+      echoPlugin('bad', {
+        start: () => {
+          starts += 1;
+          if (starts === 1) throw new Error('cold');
+        },
+      }),
+      echoPlugin('other'),
+    );
+    expect([made.state('bad'), made.state('other')]).to.deep.equal(['failed start_failed', 'active']);
+    await made.control.disable('other');
+    expect(starts).to.equal(1);
+    expect((await made.control.restart('bad')).state).to.equal('active');
+  });
+});
+
+describe('a plugin that the boot journal names', () => {
+  let made: MadeKernel;
+  afterEach(() => made.stop());
+
+  const suspected = (suspect: Suspect, required: boolean) => {
+    const suspects = new Map([['bad', suspect]]);
+    made = makeKernel([echoPlugin('bad'), echoPlugin('other')], ['bad', 'other'], {
+      suspect: (key) => suspects.get(key),
+      acquit: (key) => void suspects.delete(key),
+    });
+    if (required)
+      return made.want(({ plugins }) => ({ plugins: { ...plugins, bad: { enabled: true, required: true } } }));
+    return undefined;
+  };
+
+  it('is left out until it is released', async () => {
+    await suspected({ code: 'boot_crash', detail: 'start', sure: true }, false);
+    await made.kernel.boot();
+    expect([made.state('bad'), made.state('other')]).to.deep.equal(['quarantined boot_crash', 'active']);
+    expect((await made.control.release('bad')).state).to.equal('active');
+    await made.control.restart('bad');
+    expect(made.state('bad')).to.equal('active');
+  });
+
+  it('is started all the same when it is required and others may as well have done it', async () => {
+    await suspected({ code: 'boot_crash', detail: 'start', sure: false }, true);
+    await made.kernel.boot();
+    expect(made.state('bad')).to.equal('active');
+  });
+
+  it('is left out, required or not, when nobody else can have done it', async () => {
+    await suspected({ code: 'boot_crash', detail: 'start', sure: true }, true);
+    await made.kernel.boot();
+    expect(made.state('bad')).to.equal('quarantined boot_crash');
+    expect(made.control.waiting()).to.deep.equal([{ key: 'bad', state: 'quarantined', code: 'boot_crash' }]);
+  });
+});
+
+describe('safe mode', () => {
+  it('starts required plugins only', async () => {
+    const made = makeKernel([echoPlugin('needed'), echoPlugin('extra')], ['extra'], { safeMode: true });
+    await made.want(({ plugins }) => ({ plugins: { ...plugins, needed: { enabled: true, required: true } } }));
+    await made.kernel.boot();
+    expect([made.state('needed'), made.state('extra')]).to.deep.equal(['active', 'blocked safe_mode']);
+    await made.stop();
+  });
+});

@@ -1,0 +1,132 @@
+import { expect } from 'chai';
+import { ShutdownDeadline } from '../shutdown-deadline.js';
+import { echoPlugin, makeKernel, plugin, until } from './kernel-fixture.js';
+
+const never = () => new Promise<never>(() => undefined);
+
+describe('a shutdown', () => {
+  it('stops dependants first, and tells each that the process ends', async () => {
+    const notes: string[] = [];
+    const made = makeKernel(
+      [
+        echoPlugin('a', { notes }),
+        echoPlugin('b', { requires: ['a'], notes }),
+        echoPlugin('c', { requires: ['b'], notes }),
+      ],
+      ['a', 'b', 'c'],
+    );
+    await made.kernel.boot();
+    notes.length = 0;
+    await made.stop();
+    expect(notes).to.deep.equal(['stop c', 'stop b', 'stop a']);
+    expect(made.control.list().map((row) => row.state)).to.deep.equal(['disabled', 'disabled', 'disabled']);
+  });
+
+  it('lets a call finish that can before the deadline', async () => {
+    let finish: (value: object) => void = () => undefined;
+    const made = makeKernel([slow('slow', (resolve) => (finish = resolve))], ['slow']);
+    await made.kernel.boot();
+    const call = made.kernel.points.call('tool', 'slow', (tool) => tool.run({}, {} as never));
+    const ended = made.kernel.shutdown(Date.now() + 5_000);
+    await until(() => made.state('slow') === 'draining');
+    finish({ done: true });
+    expect(await call).to.deep.equal({ done: true });
+    await ended;
+    await made.stop();
+  });
+
+  it('ends by its deadline, whatever calls, stops and things to give back hang', async () => {
+    const hanging = (key: string, requires: readonly string[]) =>
+      plugin(
+        { key, requires, contributes: { tool: [key] } },
+        {
+          register: (host) =>
+            void host.contribute('tool', key, {
+              summary: 'It.',
+              audience: ['mcp'],
+              inputSchema: { type: 'object' },
+              run: never,
+            }),
+          start: (host) => void host.own({ dispose: never }),
+          stop: never,
+        },
+      );
+    const made = makeKernel([hanging('a', []), hanging('b', ['a']), hanging('c', ['b'])], ['a', 'b', 'c']);
+    await made.kernel.boot();
+    for (const key of ['a', 'b', 'c'])
+      made.kernel.points.call('tool', key, (tool) => tool.run({}, {} as never)).catch(() => undefined);
+    const from = performance.now();
+    await made.kernel.shutdown(Date.now() + 600);
+    // Each of the three, one after the other, gets a little even past the deadline.
+    expect(performance.now() - from).to.be.lessThan(600 + 3 * 350 + 400);
+    expect(made.control.list().map((row) => row.state)).to.deep.equal(['disabled', 'disabled', 'disabled']);
+    await made.stop();
+  });
+
+  it('does not wait for a start that is going on, nor for a drain that had all the time', async () => {
+    const drained = slow('drains', () => undefined);
+    const made = makeKernel([drained, plugin({ key: 'starts' }, { start: never })], ['drains']);
+    await made.kernel.boot();
+    made.kernel.points.call('tool', 'drains', (tool) => tool.run({}, {} as never)).catch(() => undefined);
+    const disabled = made.control.disable('drains');
+    const enabled = made.control.enable('starts').catch((error: unknown) => (error as { code: string }).code);
+    await until(() => made.state('drains') === 'draining');
+    const from = performance.now();
+    await made.kernel.shutdown(Date.now() + 300);
+    await disabled;
+    expect(await enabled).to.equal('plugin_blocked');
+    expect(performance.now() - from).to.be.lessThan(2_000);
+
+    const other = makeKernel([plugin({ key: 'starts' }, { start: never })], ['starts']);
+    const booted = other.kernel.boot();
+    await until(() => other.state('starts') === 'starting');
+    const begun = performance.now();
+    await other.kernel.shutdown(Date.now() + 3_000);
+    await booted;
+    expect(performance.now() - begun).to.be.lessThan(1_000);
+    expect(other.kernel.record('starts')).to.include({ state: 'disabled', lastFault: null });
+    await made.stop();
+    await other.stop();
+  });
+});
+
+describe('the deadline of a shutdown', () => {
+  it('cuts short what waits already, and leaves the later steps their part', async () => {
+    const deadline = new ShutdownDeadline(() => Date.now());
+    const order: string[] = [];
+    for (const step of ['release', 'stop', 'abort', 'drain'] as const)
+      deadline.after(step, 60_000, () => order.push(step));
+    const cancelled = deadline.after('drain', 60_000, () => order.push('cancelled'));
+    cancelled();
+    const from = Date.now();
+    deadline.begin(from + 400);
+    await until(() => order.length === 4);
+    expect(order).to.deep.equal(['drain', 'abort', 'stop', 'release']);
+    expect(Date.now() - from).to.be.within(380, 1_500);
+  });
+
+  it('leaves a shorter limit as it is', async () => {
+    const deadline = new ShutdownDeadline(() => Date.now());
+    deadline.begin(Date.now() + 60_000);
+    let done = false;
+    deadline.after('drain', 5, () => {
+      done = true;
+    });
+    await until(() => done);
+  });
+});
+
+function slow(key: string, onRun: (resolve: (value: object) => void) => void) {
+  return plugin(
+    { key, contributes: { tool: [key] } },
+    {
+      register: (host) =>
+        void host.contribute('tool', key, {
+          summary: 'Waits.',
+          audience: ['mcp'],
+          inputSchema: { type: 'object' },
+          run: () => new Promise<object>((resolve) => onRun(resolve)),
+        }),
+    },
+  );
+}
