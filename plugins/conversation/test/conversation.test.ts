@@ -1,0 +1,347 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'chai';
+import type { GateOutcome, GateService, Observation } from 'mortise/sdk';
+import { message, patient, testConversation, until } from './fixture.js';
+
+const textOf = (observation: Observation): string => String(observation.payload.text);
+
+describe('conversation', () => {
+  it('handles the observations of a session in order, each to its end', async () => {
+    const seen: string[] = [];
+    const { conversation } = testConversation({
+      handle: async (observation) => {
+        seen.push(`begin ${textOf(observation)}`);
+        await sleep(5);
+        seen.push(`end ${textOf(observation)}`);
+      },
+    });
+    await Promise.all(['a', 'b', 'c'].map((text) => conversation.submit(message(text), { wait: patient })));
+    expect(seen).to.deep.equal(['begin a', 'end a', 'begin b', 'end b', 'begin c', 'end c']);
+  });
+
+  it('lets a slow session hold up no other', async () => {
+    const { conversation } = testConversation({
+      handle: async (observation) => sleep(textOf(observation) === 'slow' ? 500 : 0, textOf(observation)),
+    });
+    const slow = conversation.submit(message('slow', 's1'), { wait: patient });
+    const startedAt = performance.now();
+    expect(await conversation.submit(message('quick', 's2'), { wait: patient })).to.include({ value: 'quick' });
+    expect(performance.now() - startedAt).to.be.below(100);
+    expect(await slow).to.include({ outcome: 'handled' });
+  });
+
+  it('goes on with the next observation when one fails, and says so', async () => {
+    const { conversation, alerts } = testConversation({
+      handle: async (observation) => {
+        if (textOf(observation) === 'm0') throw new Error('secret words');
+        return textOf(observation);
+      },
+    });
+    const settled = await Promise.all(
+      ['m0', 'm1', 'm2'].map((text) => conversation.submit(message(text), { wait: patient })),
+    );
+    expect(settled.map(({ outcome }) => outcome)).to.deep.equal(['error', 'handled', 'handled']);
+    const state = conversation.session('console:u1:s1');
+    expect(state).to.include({ processed_total: 3, error_total: 1 });
+    expect(state?.recent_obs[0]).to.include({ action: 'deliver', reason: 'gate_off', error: 'handler: Error' });
+    expect(alerts).to.deep.equal([{ code: 'worker_error', session: 'console:u1:s1' }]);
+    expect(JSON.stringify(state)).to.not.contain('secret words');
+  });
+
+  it('refuses the newest when the bus is full, and keeps places for the platform itself', async () => {
+    const { conversation, dispatch } = testConversation({ limits: { busCapacity: 1 }, held: true });
+    expect(conversation.publish(message('one'))).to.include({ ok: true });
+    expect(conversation.publish(message('two'))).to.deep.equal({ ok: false, dropped: true, reason: 'queue_full' });
+    const alert = { obs_type: 'alert', source_name: 'plugin:x', payload: { alert_type: 'pain' } } as const;
+    expect(conversation.publish(alert)).to.include({ ok: true });
+    expect(conversation.stats()).to.deep.include({ published: 3, accepted: 2, depth: 2, dropped: { queue_full: 1 } });
+    dispatch();
+    const { accepted, consumed, depth } = conversation.stats();
+    expect(accepted).to.equal(consumed + depth);
+  });
+
+  it('lets a caller wait a moment for room, and tells it when there was none', async () => {
+    const { conversation, dispatch } = testConversation({ limits: { busCapacity: 1 }, held: true });
+    conversation.publish(message('one'));
+    const waiting = conversation.publishOrWait(message('two'));
+    dispatch();
+    expect(await waiting).to.include({ ok: true });
+    const startedAt = performance.now();
+    expect(await conversation.submit(message('three'), { wait: patient })).to.include({ outcome: 'backpressure' });
+    expect(performance.now() - startedAt).to.be.within(950, 2_000);
+  });
+
+  it('refuses a turn beyond the queue of its session, but not of another', async () => {
+    let finish: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    const { conversation } = testConversation({ handle: () => held });
+    const wait = { limit: 2, timeoutMs: 5_000 };
+    const first = [1, 2, 3].map((n) => conversation.submit(message(`${n}`), { wait }));
+    await until('the queue', () => conversation.busy('console:u1:s1'));
+    expect(await conversation.submit(message('4'), { wait })).to.include({ outcome: 'queue_full' });
+    const other = conversation.submit(message('5', 's2'), { wait });
+    finish();
+    const outcomes = (await Promise.all([...first, other])).map(({ outcome }) => outcome);
+    expect(outcomes).to.deep.equal(Array(4).fill('handled'));
+  });
+
+  it('keeps the limit of a queue also for a burst in one go', async () => {
+    const { conversation } = testConversation({ handle: () => sleep(20) });
+    const wait = { limit: 2, timeoutMs: 5_000 };
+    const settled = await Promise.all(
+      Array.from({ length: 6 }, (_, n) => conversation.submit(message(`${n}`), { wait })),
+    );
+    expect(settled.filter(({ outcome }) => outcome === 'handled')).to.have.length(3);
+    expect(settled.filter(({ outcome }) => outcome === 'queue_full')).to.have.length(3);
+  });
+
+  it('refuses what does not fit into the inbox of a session, with an alert', async () => {
+    const { conversation, alerts } = testConversation({ limits: { inboxCapacity: 1 }, handle: () => sleep(20) });
+    const settled = await Promise.all(
+      Array.from({ length: 4 }, (_, n) => conversation.submit(message(`${n}`), { wait: patient })),
+    );
+    expect(settled.filter(({ outcome }) => outcome === 'queue_full')).to.have.length(2);
+    expect(conversation.stats().inbox_dropped).to.equal(2);
+    expect(alerts[0]).to.deep.equal({ code: 'inbox_overflow', session: 'console:u1:s1' });
+  });
+
+  it('answers at once when the caller does not wait for a busy session', async () => {
+    const { conversation } = testConversation({ handle: () => sleep(50) });
+    const wait = { limit: 0, timeoutMs: 0 };
+    const first = conversation.submit(message('one'), { wait });
+    await until('the turn', () => conversation.busy('console:u1:s1'));
+    expect(await conversation.submit(message('two'), { wait })).to.include({ outcome: 'busy' });
+    expect(await first).to.include({ outcome: 'handled' });
+    expect(await conversation.submit(message('three'), { wait })).to.include({ outcome: 'handled' });
+  });
+
+  it('removes a request that waited too long, and never handles it', async () => {
+    const handled: string[] = [];
+    const { conversation } = testConversation({
+      handle: async (observation) => {
+        handled.push(textOf(observation));
+        await sleep(120);
+      },
+    });
+    const first = conversation.submit(message('one'), { wait: patient });
+    const second = conversation.submit(message('two'), { wait: { limit: 16, timeoutMs: 30 } });
+    expect(await second).to.include({ outcome: 'queue_timeout' });
+    await first;
+    await conversation.submit(message('three'), { wait: patient });
+    expect(handled).to.deep.equal(['one', 'three']);
+  });
+
+  it('removes a caller that leaves while it is queued, and tells the handler of one that leaves later', async () => {
+    const handled: string[] = [];
+    let reason: unknown;
+    const { conversation } = testConversation({
+      handle: async (observation, { signal }) => {
+        handled.push(textOf(observation));
+        await new Promise<void>((resolve) => {
+          signal.addEventListener('abort', () => {
+            reason = signal.reason;
+            setTimeout(resolve, 20);
+          });
+        });
+        handled.push('let go');
+        return 'partial';
+      },
+    });
+    const [running, queued] = [new AbortController(), new AbortController()];
+    const first = conversation.submit(message('one'), { wait: patient, signal: running.signal });
+    const second = conversation.submit(message('two'), { wait: patient, signal: queued.signal });
+    await until('the first', () => handled.length === 1);
+    queued.abort();
+    expect(await second).to.include({ outcome: 'cancelled' });
+    running.abort();
+    // The worker waits for the real end of the handler: what it stores belongs to this turn.
+    expect(await first).to.include({ outcome: 'handled', value: 'partial' });
+    expect(handled).to.deep.equal(['one', 'let go']);
+    expect(reason).to.include({ code: 'call_aborted' });
+  });
+
+  it('refuses at once what could only wait for itself', async () => {
+    const outcomes: string[] = [];
+    const { conversation } = testConversation({
+      handle: async (observation) => {
+        const next: Record<string, [text: string, session: string] | undefined> = {
+          self: ['x', 's1'],
+          down: ['up', 's2'],
+          up: ['x', 's1'],
+        };
+        const target = next[textOf(observation)];
+        if (!target) return;
+        const settled = await conversation.submit(message(...target), { wait: patient });
+        outcomes.push(`${textOf(observation)}: ${settled.outcome}`);
+      },
+    });
+    await conversation.submit(message('self'), { wait: patient });
+    await conversation.submit(message('down'), { wait: patient });
+    expect(outcomes).to.deep.equal(['self: busy', 'up: busy', 'down: handled']);
+  });
+
+  it('sees a circle of sessions that wait for each other', async () => {
+    const outcomes: string[] = [];
+    const { conversation } = testConversation({
+      handle: async (observation) => {
+        const target = textOf(observation);
+        if (target === 'leaf') return;
+        await sleep(20);
+        outcomes.push((await conversation.submit(message('leaf', target), { wait: patient })).outcome);
+      },
+    });
+    await Promise.all([
+      conversation.submit(message('s2', 's1'), { wait: patient }),
+      conversation.submit(message('s1', 's2'), { wait: patient }),
+    ]);
+    expect(outcomes.toSorted()).to.deep.equal(['busy', 'handled']);
+  });
+
+  it('limits turns over all sessions, but not turns inside of turns', async () => {
+    let running = 0;
+    let most = 0;
+    const { conversation } = testConversation({
+      limits: { concurrentTurns: 1 },
+      handle: async (observation) => {
+        if (textOf(observation) === 'inner') return;
+        running += 1;
+        most = Math.max(most, running);
+        await conversation.submit(message('inner', `${textOf(observation)}-inner`), { wait: patient });
+        await sleep(5);
+        running -= 1;
+      },
+    });
+    const settled = await Promise.all(
+      ['a', 'b', 'c'].map((text) => conversation.submit(message(text, text), { wait: patient })),
+    );
+    expect(settled.map(({ outcome }) => outcome)).to.deep.equal(['handled', 'handled', 'handled']);
+    expect(most).to.equal(1);
+  });
+
+  it('lets a turn that waits for a place give up without holding up its session', async () => {
+    const { conversation } = testConversation({
+      limits: { concurrentTurns: 1 },
+      handle: (observation) => sleep(textOf(observation) === 'slow' ? 150 : 0),
+    });
+    const slow = conversation.submit(message('slow', 's1'), { wait: patient });
+    const late = conversation.submit(message('late', 's2'), { wait: { limit: 16, timeoutMs: 30 } });
+    expect(await late).to.include({ outcome: 'queue_timeout' });
+    await slow;
+    expect(await conversation.submit(message('again', 's2'), { wait: patient })).to.include({ outcome: 'handled' });
+  });
+
+  it('starts no turn for what the agent itself said', async () => {
+    let turns = 0;
+    const { conversation } = testConversation({
+      handle: async (observation, ctx) => {
+        turns += 1;
+        const reply = { source_name: 'agent:speaker', actor: { actor_id: 'agent' }, payload: { text: 'reply' } };
+        const published = ctx.publish(reply);
+        expect(published.ok && published.observation).to.include({ hop: 1, parent_obs_id: observation.obs_id });
+      },
+    });
+    const settled = await conversation.submit(message('hi'), { wait: patient });
+    expect(settled).to.include({ outcome: 'handled' });
+    await until('the reply', () => conversation.session('console:u1:s1')?.processed_total === 2);
+    expect(turns).to.equal(1);
+    expect(conversation.busy('console:u1:s1')).to.equal(false);
+  });
+
+  it('asks the gate first, and handles nothing that it drops or sinks', async () => {
+    let handled = 0;
+    const ingested: string[] = [];
+    const gate: GateService = {
+      handle: (observation, { sessionKey }): GateOutcome => {
+        if (textOf(observation) === 'fault') throw new Error('gate');
+        const action = textOf(observation) as 'drop' | 'sink' | 'deliver';
+        const decision = {
+          action,
+          reason: 'test',
+          reasons: ['test'],
+          scene: 'dialogue',
+          session_key: sessionKey,
+          trace_id: observation.trace_id,
+        };
+        return { decision, emit: [], ingest: action === 'deliver' ? [] : [{ pool: action, observation }] };
+      },
+      ingest: (items) => ingested.push(...items.map(({ pool }) => pool)),
+    };
+    const { conversation, alerts } = testConversation({
+      gate: () => gate,
+      handle: async () => {
+        handled += 1;
+      },
+    });
+    const submit = (text: string) => conversation.submit(message(text), { wait: patient });
+    expect(await submit('drop')).to.include({ outcome: 'refused' });
+    expect((await submit('sink')).decision).to.include({ action: 'sink', reason: 'test' });
+    expect((await submit('fault')).decision).to.include({ action: 'drop', reason: 'gate_error' });
+    expect(await submit('deliver')).to.include({ outcome: 'handled' });
+    expect([handled, ingested]).to.deep.equal([1, ['drop', 'sink']]);
+    expect(alerts.map(({ code }) => code)).to.deep.equal(['worker_error']);
+  });
+
+  it('handles what it accepted before it closes, and takes nothing new', async () => {
+    const handled: string[] = [];
+    const { conversation } = testConversation({
+      handle: async (observation) => {
+        await sleep(10);
+        handled.push(textOf(observation));
+      },
+    });
+    for (const text of ['a', 'b', 'c']) conversation.publish(message(text));
+    const closing = conversation.close(5_000);
+    expect(conversation.publish(message('d'))).to.include({ ok: false, reason: 'closed' });
+    expect(await conversation.submit(message('e'), { wait: patient })).to.include({ outcome: 'closed' });
+    await closing;
+    expect(handled).to.deep.equal(['a', 'b', 'c']);
+  });
+
+  it('ends what runs when the time to close is up', async () => {
+    let reason: unknown;
+    const { conversation } = testConversation({
+      handle: (_, { signal }) =>
+        new Promise<void>((resolve) => {
+          signal.addEventListener('abort', () => {
+            reason = signal.reason;
+            resolve();
+          });
+        }),
+    });
+    const running = conversation.submit(message('a'), { wait: patient });
+    const queued = conversation.submit(message('b'), { wait: patient });
+    await until('the turn', () => conversation.busy('console:u1:s1'));
+    await conversation.close(30);
+    expect(await running).to.include({ outcome: 'handled' });
+    expect(await queued).to.include({ outcome: 'cancelled' });
+    expect((reason as { cause?: unknown }).cause).to.include({ code: 'server_shutdown' });
+  });
+
+  it('forgets idle sessions, never the system and never one with work', async () => {
+    let now = 1_000_000;
+    let finish: () => void = () => undefined;
+    const { conversation } = testConversation({
+      now: () => now,
+      handle: (observation) =>
+        textOf(observation) === 'stay'
+          ? new Promise<void>((resolve) => {
+              finish = resolve;
+            })
+          : Promise.resolve(),
+    });
+    await conversation.submit(message('go', 's1'), { wait: patient });
+    const staying = conversation.submit(message('stay', 's2'), { wait: patient });
+    await until('the work', () => conversation.busy('console:u1:s2'));
+    now += 600_000;
+    expect(conversation.sessions.collect(600_000, 1)).to.equal(1);
+    expect(conversation.session('console:u1:s1')).to.equal(undefined);
+    expect(conversation.session('system')).to.not.equal(undefined);
+    expect(conversation.session('console:u1:s2')).to.include({ processed_total: 1 });
+    finish();
+    await staying;
+    await conversation.submit(message('again', 's1'), { wait: patient });
+    expect(conversation.session('console:u1:s1')).to.include({ processed_total: 1 });
+  });
+});
