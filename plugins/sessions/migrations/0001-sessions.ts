@@ -50,7 +50,8 @@ export const sessionTables: Migration = {
       columns.millis('output_tokens').nullable();
       table.string('error_code', 64).nullable();
       table.text('error_message').nullable();
-      columns.json('events').nullable();
+      // Text, not jsonb: a repeated request gets the events as they were, members in the same order.
+      table.text('events').nullable();
       columns.flag('events_truncated', false).notNullable();
       table.string('trace_id', 32).nullable();
       table.string('correlation_id', 64).nullable();

@@ -24,6 +24,30 @@ describe('turns', () => {
       expect(await service.openTurn(turnRequest('again'))).to.include({ kind: 'open' });
     });
 
+    it('writes a turn in two transactions, and one for each round in between', async () => {
+      const { store } = await openSessions(engine);
+      let writes = 0;
+      const counting = new Proxy(store.database, {
+        get: (target, name) => {
+          const member: unknown = Reflect.get(target, name);
+          if (typeof member !== 'function') return member;
+          return (...args: unknown[]) => {
+            const options = args.at(-1) as { trx?: unknown } | undefined;
+            if (name === 'transaction') writes += 1;
+            if (name === 'statement' && !options?.trx && !/^\s*select/i.test(String(args[0]))) writes += 1;
+            return (member as (...all: unknown[]) => unknown).apply(target, args);
+          };
+        },
+      });
+      const { service } = await openSessions(engine, { database: counting });
+      writes = 0;
+      const turn = await opened(service, turnRequest('hi', { idempotency: key, chatMeta: { a: 1 } }));
+      await turn.history();
+      await turn.append([assistant('round')]);
+      await turn.close({ status: 'completed', messages: [assistant('done')], steps: 2 });
+      expect(writes).to.equal(3);
+    });
+
     it('gives the model the rows of answered turns and the input, whatever became of the turns', async () => {
       const { service } = await openSessions(engine);
       await ask(service, 'one', 'first');
