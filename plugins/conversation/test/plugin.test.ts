@@ -1,0 +1,170 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'chai';
+import type { GateService, Observation, ObservationType } from 'mortise/sdk';
+import { createTestHost, type TestHost, type TestPlugin } from 'mortise/sdk/testing';
+import { message, patient, until } from './fixture.js';
+
+type Handle = (observation: Observation) => Promise<unknown>;
+
+/** A plugin that handles observations of some types. */
+function handler(types: readonly ObservationType[], handle: Handle): TestPlugin {
+  return {
+    manifest: { key: 'test-handler', contributes: { 'observation-handler': [{ key: 'test', facts: { types } }] } },
+    definition: {
+      key: 'test-handler',
+      register(host) {
+        host.contribute('observation-handler', 'test', { types, handle });
+      },
+    },
+  };
+}
+
+const gate: GateService = {
+  handle: (observation, { sessionKey }) => ({
+    decision: {
+      action: 'sink',
+      reason: 'threshold_sink',
+      reasons: ['threshold_sink'],
+      scene: 'dialogue',
+      session_key: sessionKey,
+      trace_id: observation.trace_id,
+    },
+    emit: [],
+    ingest: [],
+  }),
+  ingest: () => undefined,
+};
+
+const gatePlugin: TestPlugin = {
+  manifest: { key: 'gate', provides: ['gate'] },
+  definition: {
+    key: 'gate',
+    register: (host) => host.provide('gate', gate),
+  },
+};
+
+describe('the plugin conversation', () => {
+  let host: TestHost | undefined;
+
+  afterEach(async function stop() {
+    this.timeout(20_000);
+    await host?.stop();
+    host = undefined;
+  });
+
+  async function start(...extra: TestPlugin[]): Promise<TestHost> {
+    host = await createTestHost({ plugins: ['conversation'], extra, listen: false });
+    return host;
+  }
+
+  it('turns alerts of the host into observations', async () => {
+    const seen: Observation[] = [];
+    const { app } = await start(
+      handler(['alert'], async (observation) => {
+        seen.push(observation);
+      }),
+    );
+    app.kernel.events.emit('alert', { source: 'plugin:x', severity: 'high', code: 'oops', message: 'It broke.' });
+    await until('the alert', () => seen.length === 1);
+    expect(seen[0]).to.deep.include({
+      obs_type: 'alert',
+      source_name: 'plugin:x',
+      session_key: 'system',
+      payload: { alert_type: 'oops', severity: 'high', message: 'It broke.', data: {} },
+    });
+  });
+
+  it('raises one alert for many faults of a session, and never one about its own alerts for ever', async () => {
+    let handled = 0;
+    const opened = await start(
+      handler(['message', 'alert'], async () => {
+        handled += 1;
+        throw new Error('canary');
+      }),
+    );
+    const conversation = opened.service('conversation');
+    for (const text of ['a', 'b', 'c']) await conversation.submit(message(text), { wait: patient });
+    await until('the alert', () => handled >= 4);
+    await sleep(30);
+    // Three messages, the alert about them, and the alert about that alert.
+    expect(handled).to.equal(5);
+    expect(opened.logs.join('\n')).to.not.contain('canary');
+  });
+
+  it('delivers everything while there is no gate, says so, and obeys a gate from its start on', async () => {
+    const opened = await start(
+      handler(['message'], async () => 'handled'),
+      gatePlugin,
+    );
+    const conversation = opened.service('conversation');
+    const submit = () => conversation.submit(message('hi'), { wait: patient });
+    expect((await submit()).decision).to.include({ action: 'sink', reason: 'threshold_sink' });
+    await opened.control.disable('gate');
+    expect(await submit()).to.include({ outcome: 'handled', value: 'handled' });
+    expect((await opened.control.inspect('conversation')).health).to.deep.equal({
+      ok: true,
+      detail: 'The gate is off: every message is delivered (gate_off).',
+    });
+    await opened.control.enable('gate');
+    expect(await submit()).to.include({ outcome: 'refused' });
+  });
+
+  it('lets a plugin that is being disabled handle what was accepted before', async () => {
+    const handled: unknown[] = [];
+    const opened = await start(
+      handler(['message'], async (observation) => {
+        await sleep(40);
+        handled.push(observation.payload.text);
+      }),
+    );
+    const conversation = opened.service('conversation');
+    const accepted = ['a', 'b', 'c'].map((text) => conversation.submit(message(text), { wait: patient }));
+    await until('the first', () => conversation.busy('console:u1:s1') || conversation.stats().running > 0);
+    await opened.control.disable('test-handler');
+    expect(handled).to.deep.equal(['a', 'b', 'c']);
+    expect((await Promise.all(accepted)).map(({ outcome }) => outcome)).to.deep.equal(Array(3).fill('handled'));
+    expect(await conversation.submit(message('d'), { wait: patient })).to.include({ outcome: 'closed' });
+  });
+
+  it('handles in a context of its own what was published inside of a transaction', async () => {
+    let read: unknown;
+    const opened = await start({
+      manifest: {
+        key: 'test-writer',
+        requires: ['conversation'],
+        permissions: { services: ['database'], schemas: ['writer'] },
+        contributes: { 'observation-handler': [{ key: 'reader', facts: { types: ['message'] } }] },
+      },
+      definition: {
+        key: 'test-writer',
+        register: () => undefined,
+        async start(own) {
+          const database = own.use('database');
+          own.contribute('observation-handler', 'reader', {
+            types: ['message'],
+            handle: async () => {
+              read = (await database.statement<{ one: number }>('select 1 as one')).rows[0]?.one;
+            },
+          });
+          own.on('plugin-state', async ({ key, to }) => {
+            if (key !== 'test-writer' || to !== 'active') return;
+            await database.transaction(async (trx) => {
+              own.use('conversation').publish(message('inside'));
+              await database.statement('select 1 as one', [], { trx });
+            });
+          });
+        },
+      },
+    });
+    await until('the query', () => read === 1);
+    expect(opened.logs.join('\n')).to.not.contain('nested_query');
+  });
+
+  it('counts what it does', async () => {
+    const opened = await start(handler(['message'], async () => 'x'));
+    await opened.service('conversation').submit(message('hi'), { wait: patient });
+    const text = await opened.app.metrics.render();
+    expect(text).to.match(/mortise_observations_total\{[^}]*outcome="handled"[^}]*\} 1/);
+    expect(text).to.match(/mortise_sessions_active(\{[^}]*\})? 2/);
+  });
+});
