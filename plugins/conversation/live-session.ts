@@ -47,12 +47,8 @@ export class LiveSession {
     });
   }
 
-  /** The next one that is still wanted. */
   shift(): Accepted | undefined {
-    for (;;) {
-      const next = this.#inbox.shift();
-      if (next?.ticket.state !== 'settled') return next;
-    }
+    return this.#inbox.shift();
   }
 
   /** Takes a ticket that gave up out of the inbox. */
@@ -61,10 +57,6 @@ export class LiveSession {
     if (index < 0) return;
     for (const handler of this.#inbox[index]?.handlers ?? []) handler.release();
     this.#inbox.splice(index, 1);
-  }
-
-  tickets(): readonly Ticket[] {
-    return this.#inbox.map(({ ticket }) => ticket);
   }
 
   /** Notes an observation when its handling begins. */

@@ -133,6 +133,12 @@ describe('conversation', () => {
     expect(handled).to.deep.equal(['one', 'three']);
   });
 
+  it('counts only the wait, not the handling', async () => {
+    const { conversation } = testConversation({ handle: () => sleep(80, 'slow but sure') });
+    const settled = await conversation.submit(message('one'), { wait: { limit: 16, timeoutMs: 20 } });
+    expect(settled).to.include({ outcome: 'handled', value: 'slow but sure' });
+  });
+
   it('removes a caller that leaves while it is queued, and tells the handler of one that leaves later', async () => {
     const handled: string[] = [];
     let reason: unknown;
