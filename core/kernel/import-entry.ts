@@ -1,14 +1,14 @@
-import { createHash } from 'node:crypto';
-import { access, readFile } from 'node:fs/promises';
+import { access } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { problem } from '../messages/plugin-problems.js';
 import type { CatalogueEntry } from './catalogue.js';
+import { codeVersion, passVersionsOn } from './code-version.js';
 import { PluginProblem } from './plugin-problem.js';
 
 /**
  * Loads the module of a plugin. A file that failed to parse would fail again at the same address after it was mended, so
- * dropped-in code is loaded under an address that carries its content.
+ * dropped-in code is loaded under an address that carries the hash of all of it.
  *
  * @throws PluginProblem `entry_missing`, or whatever the module throws.
  */
@@ -18,9 +18,9 @@ export async function importEntry(entry: CatalogueEntry): Promise<unknown> {
     throw new PluginProblem(problem('entry_missing', basename(file)));
   });
   const url = pathToFileURL(file);
-  if (entry.source === 'local') {
-    const hash = createHash('sha256').update(await readFile(file));
-    url.searchParams.set('v', hash.digest('hex').slice(0, 16));
+  if (entry.source === 'local' && entry.codeFolder) {
+    passVersionsOn(entry.codeFolder);
+    url.searchParams.set('v', await codeVersion(entry.codeFolder));
   }
   return import(url.href);
 }
