@@ -78,10 +78,9 @@ async function main(): Promise<void> {
     const booted = app.boot();
     await Promise.race([booted, requiredSettled(app)]);
     const { origin } = await app.listen();
-    app.log.info(
-      { origin, ms: Math.round(process.uptime() * 1_000), ...(safeMode ? { safe_mode: true } : {}) },
-      `Mortise listens on ${origin}`,
-    );
+    const facts = { ms: Math.round(process.uptime() * 1_000), ...(safeMode ? { safe_mode: true } : {}) };
+    if (app.readable) app.log.info(facts, `Mortise listens on ${origin} (Ctrl-C stops it)`);
+    else app.log.info({ origin, ...facts }, `Mortise listens on ${origin}`);
     await booted;
   } catch (error) {
     if (!stopping) fail(explain(error), 1);

@@ -48,6 +48,8 @@ export interface AppOptions {
 export interface App {
   readonly settings: Settings;
   readonly log: HostLogger;
+  /** Log lines are written for people: the process runs at a terminal. */
+  readonly readable: boolean;
   readonly kernel: Kernel;
   readonly control: PluginControl;
   readonly http: HttpServer;
@@ -71,7 +73,7 @@ export async function openApp(options: AppOptions): Promise<App> {
   if (!opened.ok) throw new AggregateError(opened.errors, opened.errors.map((error) => error.message).join('\n'));
   const { settings } = opened;
   const { host } = settings;
-  const sink = createLogSink({ level: host.log.level, destination: options.logTo ?? host.log.destination });
+  const sink = createLogSink({ ...host.log, destination: options.logTo ?? host.log.destination });
   for (const secret of settings.secrets()) sink.hide(secret);
   settings.onSecret((secret) => sink.hide(secret));
   for (const warning of settings.warnings) sink.log.warn(warning);
@@ -179,6 +181,7 @@ export async function openApp(options: AppOptions): Promise<App> {
   return {
     settings,
     log: sink.log,
+    readable: sink.readable,
     kernel,
     control,
     http,

@@ -39,7 +39,12 @@ export interface HostSettings {
   readonly locale: 'en-US' | 'zh-CN';
   readonly http: HttpSettings;
   readonly database: DatabaseSettings;
-  readonly log: { readonly level: LogLevel; readonly destination: 'stdout' | 'stderr' };
+  readonly log: {
+    readonly level: LogLevel;
+    readonly destination: 'stdout' | 'stderr';
+    /** `auto`: for people on a terminal, JSON everywhere else. */
+    readonly format: 'auto' | 'json' | 'text';
+  };
   /** Seconds between two keep-alive comments of an event stream; 0 = none. */
   readonly sseKeepAliveSeconds: number;
   /** Life of the whole shutdown, seconds. */

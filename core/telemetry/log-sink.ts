@@ -1,4 +1,5 @@
 import { pino } from 'pino';
+import { isReadable, type LogFormat, readableLine } from './readable-line.js';
 import { sanitizeFields } from './sanitize.js';
 import { createSecretFilter } from './secret-filter.js';
 import type { HostLogger, LogFields, LogLevel, LogSink } from './types.js';
@@ -9,18 +10,17 @@ export interface LogSinkOptions {
   readonly level: LogLevel;
   /** Where lines go; a stream of the caller's own in tests. */
   readonly destination: 'stdout' | 'stderr' | { write(line: string): void };
+  /** `auto` (default): for people on a terminal, JSON everywhere else. */
+  readonly format?: LogFormat;
 }
 
 /**
- * JSON lines `{ts, level, msg, …}`. Fields are cleaned when a line is written, so a line that its level suppresses costs
+ * JSON lines `{ts, level, msg, …}`, or the same for people. Fields are cleaned when a line is written, so a line that its level suppresses costs
  * one comparison.
  */
 export function createLogSink(options: LogSinkOptions): LogSink {
   const filter = createSecretFilter();
-  const target =
-    typeof options.destination === 'object'
-      ? options.destination
-      : pino.destination({ dest: options.destination === 'stdout' ? 1 : 2, sync: true });
+  const { target, readable } = openTarget(options);
   const writer = pino(
     {
       level: options.level,
@@ -72,10 +72,27 @@ export function createLogSink(options: LogSinkOptions): LogSink {
 
   return {
     log: logger(undefined),
+    readable,
     setLevel(level) {
       writer.level = level;
     },
     hide: filter.hide,
     flush: () => writer.flush(),
   };
+}
+
+function openTarget({ destination, format = 'auto' }: LogSinkOptions): {
+  readonly target: { write(line: string): void };
+  readonly readable: boolean;
+} {
+  if (typeof destination === 'object') {
+    const readable = format === 'text';
+    return { target: readable ? { write: (line) => destination.write(readableLine(line)) } : destination, readable };
+  }
+  const descriptor = destination === 'stdout' ? 1 : 2;
+  const file = pino.destination({ dest: descriptor, sync: true });
+  if (!isReadable(format, descriptor)) return { target: file, readable: false };
+  const stream = destination === 'stdout' ? process.stdout : process.stderr;
+  const coloured = stream.isTTY === true && stream.hasColors();
+  return { target: { write: (line) => void file.write(readableLine(line, coloured)) }, readable: true };
 }

@@ -13,6 +13,8 @@ export interface HostLogger extends Logger {
 
 export interface LogSink {
   readonly log: HostLogger;
+  /** Lines are written for people, not for programs. */
+  readonly readable: boolean;
   setLevel(level: LogLevel): void;
   /** A value that never appears in a line from now on, wherever it hides. Values under 6 characters are ignored. */
   hide(secret: string): void;
