@@ -26,8 +26,10 @@ export function answerConnectionError(
     return;
   }
   const refusal = new RefusedRequest(answers[error.code ?? ''] ?? 'malformed_request');
-  if (exchange) exchange.fail(refusal);
-  else socket.end(rawAnswer(refusal), () => socket.destroy());
+  if (exchange) {
+    exchange.headers.Connection = 'close';
+    exchange.fail(refusal);
+  } else socket.end(rawAnswer(refusal), () => socket.destroy());
 }
 
 function rawAnswer(refusal: RefusedRequest): string {

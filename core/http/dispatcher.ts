@@ -12,7 +12,7 @@ import type { Mount } from './mounts.js';
 import { RefusedRequest } from './refusal-rows.js';
 import type { RecordRequest } from './request-record.js';
 import { isWellFormed, type RequestTarget, readRequestTarget } from './request-target.js';
-import { createRouteRequest, RouteCall } from './route-request.js';
+import { PluginRequest, RouteCall } from './route-request.js';
 import type { Match, RouteTable, TableRoute } from './route-table.js';
 import { acceptsHtml, serveStatic } from './serve-static.js';
 import { takeBody } from './take-body.js';
@@ -76,7 +76,7 @@ export class Dispatcher {
     response.once('close', () => {
       inFlight.remove(ongoing);
       if (this.#open.get(request.socket) === exchange) this.#open.delete(request.socket);
-      if (!response.writableFinished && !exchange.upgraded) exchange.abort(clientClosed());
+      if (!response.writableFinished && !exchange.upgraded) exchange.leave();
       record(exchange, admission.now() - exchange.startedAt);
     });
     return exchange;
@@ -184,12 +184,13 @@ export class Dispatcher {
 
   async #serveRoute(exchange: Exchange, { route, captures }: Served<'route'>, target: RequestTarget): Promise<void> {
     const invoke = this.admitTo(route, exchange);
-    const body = await takeBody(exchange);
-    const request = createRouteRequest(exchange, route, captures, target, body.bytes, body.value);
+    const taken = takeBody(exchange);
+    const body = taken instanceof Promise ? await taken : taken;
+    const request = new PluginRequest(exchange, route, captures, target, body.bytes, body.value);
     await invoke.call((contribution, call: CallContext) => {
       if (!('handle' in contribution)) throw notServed(route);
       const answer = contribution.handle(request, new RouteCall(call, exchange));
-      return answer instanceof Promise ? answer.then((given) => exchange.send(given)) : exchange.send(answer);
+      return 'then' in answer ? answer.then((given) => exchange.send(given)) : exchange.send(answer);
     }, this.callOptions(exchange));
   }
 
@@ -217,10 +218,6 @@ export class Dispatcher {
 function upgradeRequired(exchange: Exchange): RefusedRequest {
   exchange.headers.Upgrade = 'websocket';
   return new RefusedRequest('upgrade_required');
-}
-
-function clientClosed(): MortiseError {
-  return new MortiseError('client_closed', 'the client left', { status: 499 });
 }
 
 function notServed({ mounted, pattern }: TableRoute): MortiseError {

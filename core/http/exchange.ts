@@ -9,13 +9,16 @@ import type { Mount } from './mounts.js';
 import { announcesBody } from './read-body.js';
 import { encodeBody, type ResponseHeaders, setResponseHeaders } from './response-body.js';
 import { sendStream } from './send-stream.js';
-import { cutSlowReader, sendAndLinger } from './unread-body.js';
+import { cutSlowReader, type SlowReaderRule } from './slow-reader.js';
+import { sendAndLinger } from './unread-body.js';
 
 /** What an exchange needs to know of its server. */
 export interface ExchangeSettings {
   readonly listedOrigins: ReadonlySet<string>;
   /** Milliseconds; 0 = never. */
   readonly keepAliveMs: number;
+  /** Milliseconds after which a client that takes nothing of its answer is cut off. */
+  readonly slowReaderMs: number;
   /** Milliseconds for sending a response that is no event stream; 0 = no limit. */
   readonly writeMs: number;
   /** The server is shutting down: connections end with this response. */
@@ -88,6 +91,12 @@ export class Exchange {
     if (!this.#controller.signal.aborted) this.#controller.abort(reason);
   }
 
+  /** The connection is gone before the answer was complete. */
+  leave(): void {
+    this.failedWith ??= 'client_closed';
+    this.abort(new MortiseError('client_closed', 'the client left', { status: 499 }));
+  }
+
   /** Sends the answer. For a stream the promise resolves when it has ended; anything else is sent at once. */
   send(answer: RouteResponse): Promise<void> | undefined {
     if (this.#begun || this.response.destroyed) return answer.stream && discard(answer.stream);
@@ -128,18 +137,17 @@ export class Exchange {
     // Throws for a body that cannot be written: nothing is sent yet, so that can still become an error.
     const body = encodeBody(answer.body, status, headers);
     const { request, response } = this;
-    const unread = this.#unread();
+    const leavesBody = this.#leavesBody();
     this.#begun = true;
     this.#limitWriting();
-    if (unread === 'long') {
+    if (leavesBody) {
       sendAndLinger(request, response, status, headers, request.method === 'HEAD' ? undefined : body);
       return;
     }
-    if (unread === 'short') request.resume();
     response.writeHead(status, headers);
     if (request.method === 'HEAD' || body === undefined) response.end();
     else response.end(body);
-    if (!response.writableFinished) cutSlowReader(response, () => this.abort(slowReader()));
+    if (!response.writableFinished) cutSlowReader(response, this.#slowReader());
   }
 
   async #sendStream(answer: RouteResponse, stream: AsyncIterable<string | Uint8Array>): Promise<void> {
@@ -154,7 +162,7 @@ export class Exchange {
       headers['Content-Type'] ??= 'application/octet-stream';
     }
     const { request, response } = this;
-    if (this.#unread() !== 'none') headers.Connection = 'close';
+    if (this.#leavesBody()) headers.Connection = 'close';
     this.#begun = true;
     if (!sse) this.#limitWriting();
     response.writeHead(answer.status ?? 200, headers);
@@ -167,19 +175,29 @@ export class Exchange {
     try {
       await sendStream(response, stream, {
         keepAliveMs: sse ? this.#settings.keepAliveMs : 0,
-        onSlowReader: () => this.abort(slowReader()),
+        slowReader: this.#slowReader(),
       });
     } finally {
       this.#streaming = false;
     }
   }
 
-  /** How much of the request nobody has read, and nobody will. */
-  #unread(): 'none' | 'short' | 'long' {
+  #slowReader(): SlowReaderRule {
+    return {
+      afterMs: this.#settings.slowReaderMs,
+      onCut: () => {
+        this.failedWith ??= 'slow_reader';
+        this.abort(new MortiseError('slow_reader', 'the client stopped reading', { status: 499 }));
+      },
+    };
+  }
+
+  /** A body on its way that nobody reads. A short one is taken off the connection by Node, which then stays open. */
+  #leavesBody(): boolean {
     const announced = announcesBody(this.request);
-    if (announced === 'none' || (this.bodyTaken && this.request.readableEnded)) return 'none';
-    if (this.request.headers.expect !== undefined || announced === 'chunked') return 'long';
-    return Number(this.request.headers['content-length']) <= cheapToDiscard ? 'short' : 'long';
+    if (announced === 'none' || (this.bodyTaken && this.request.readableEnded)) return false;
+    if (this.request.headers.expect !== undefined || announced === 'chunked') return true;
+    return Number(this.request.headers['content-length']) > cheapToDiscard;
   }
 
   /** A stream whose call was aborted may still say why; an answer that broke off by itself must not look complete. */
@@ -195,15 +213,14 @@ export class Exchange {
 
   #limitWriting(): void {
     if (this.#settings.writeMs === 0) return;
-    const timer = setTimeout(() => this.response.destroy(), this.#settings.writeMs);
+    const timer = setTimeout(() => {
+      this.failedWith = 'write_timeout';
+      this.response.destroy();
+    }, this.#settings.writeMs);
     this.response.once('close', () => clearTimeout(timer));
   }
 }
 
 async function discard(stream: AsyncIterable<unknown>): Promise<void> {
   await stream[Symbol.asyncIterator]().return?.();
-}
-
-function slowReader(): MortiseError {
-  return new MortiseError('slow_reader', 'the client stopped reading', { status: 499 });
 }

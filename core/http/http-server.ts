@@ -28,6 +28,8 @@ export interface HttpDependencies {
   readonly emitRefusal: (refusal: Refusal) => void;
   /** Silence on an event stream after which a comment is sent, seconds; 15 when absent, 0 = never. */
   readonly sseKeepAliveSeconds?: number | undefined;
+  /** Time after which a client that takes nothing of its answer is cut off, seconds; 120 when absent. */
+  readonly slowReaderSeconds?: number | undefined;
   /** Largest body of the mount `mcp`, bytes; see `mcpMaxBytes`. */
   readonly mcpMaxBytes?: number | undefined;
   /** Monotonic clock, milliseconds. */
@@ -76,6 +78,7 @@ export function createHttpServer(settings: HttpServerSettings, dependencies: Htt
     exchanges: {
       listedOrigins: hosts.listedOrigins,
       keepAliveMs: (dependencies.sseKeepAliveSeconds ?? 15) * 1000,
+      slowReaderMs: (dependencies.slowReaderSeconds ?? 120) * 1000,
       writeMs: settings.timeouts.write * 1000,
       draining: () => draining,
     },
@@ -156,6 +159,8 @@ function createNodeServer(settings: HttpServerSettings, dispatcher: Dispatcher, 
     requestTimeout: read * 1000,
     keepAliveTimeout: idle * 1000,
     connectionsCheckingInterval: slowRequestCheckMs,
+    // A request without Host gets the answer of the host check, not Node's.
+    requireHostHeader: false,
     // Where Node knows the option, an offer of another protocol (h2c) is served as an ordinary request.
     shouldUpgradeCallback: ({ headers }: IncomingMessage) => headers.upgrade?.toLowerCase() === 'websocket',
   };

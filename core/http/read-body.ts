@@ -24,29 +24,32 @@ export function announcesBody(request: IncomingMessage): 'none' | 'sized' | 'chu
  */
 export function readBody(request: IncomingMessage, limits: BodyLimits): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    let first: Buffer | undefined;
-    let chunks: Buffer[] | undefined;
+    let chunks: Buffer | Buffer[] = empty;
     let size = 0;
-    const finish = (error: Error | undefined) => {
-      request.off('data', take).off('end', end).off('close', gone).off('error', gone);
-      if (error) {
-        request.pause();
-        reject(error);
-        return;
-      }
-      resolve(chunks ? Buffer.concat(chunks, size) : (first ?? empty));
+    let settled = false;
+    const refuse = (error: Error) => {
+      settled = true;
+      request.pause();
+      reject(error);
     };
-    const take = (chunk: Buffer) => {
+    // The listeners stay: taking them off again costs more than the flag.
+    request.on('data', (chunk: Buffer) => {
+      if (settled) return;
       size += chunk.length;
-      if (limits.refuseContent) finish(limits.refuseContent());
-      else if (size > limits.maxBytes) finish(limits.tooLarge());
-      else if (!first) first = chunk;
-      else if (chunks) chunks.push(chunk);
-      else chunks = [first, chunk];
-    };
-    const end = () => finish(undefined);
-    const gone = () =>
-      finish(new MortiseError('client_closed', 'the client left before its body arrived', { status: 499 }));
-    request.on('data', take).on('end', end).on('close', gone).on('error', gone);
+      if (limits.refuseContent) refuse(limits.refuseContent());
+      else if (size > limits.maxBytes) refuse(limits.tooLarge());
+      else if (Array.isArray(chunks)) chunks.push(chunk);
+      else chunks = chunks.length === 0 ? chunk : [chunks, chunk];
+    });
+    request.on('end', () => {
+      if (settled) return;
+      settled = true;
+      resolve(Array.isArray(chunks) ? Buffer.concat(chunks, size) : chunks);
+    });
+    request.on('close', () => {
+      if (settled) return;
+      settled = true;
+      reject(new MortiseError('client_closed', 'the client left before its body arrived', { status: 499 }));
+    });
   });
 }

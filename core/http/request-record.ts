@@ -9,28 +9,37 @@ export type RecordRequest = (exchange: Exchange, durationMs: number) => void;
 const clientClosed = 499;
 const sourcePattern = /^[a-z][a-z0-9-]{0,31}$/;
 
+/** Metrics of one method of a route, bound once: building their labels anew would cost more than the counting. */
+interface RouteMeasures {
+  readonly duration: ReturnType<Histogram['bind']>;
+  readonly statuses: Map<number, ReturnType<Counter['bind']>>;
+}
+
 export function createRequestRecord(
   log: Logger,
   metrics: Pick<HostMetrics, 'httpRequests' | 'httpDuration'> | undefined,
 ): RecordRequest {
-  const counters = new Map<string, ReturnType<Counter['bind']>>();
-  const durations = new Map<string, ReturnType<Histogram['bind']>>();
+  const byRoute = new Map<string, Map<string, RouteMeasures>>();
 
   const measure = (route: string, method: string, status: number, durationMs: number) => {
     if (!metrics) return;
-    const of = `${method} ${route}`;
-    let counter = counters.get(`${status} ${of}`);
-    if (!counter) {
-      counter = metrics.httpRequests.bind({ route, method, status: String(status) });
-      counters.set(`${status} ${of}`, counter);
+    let methods = byRoute.get(route);
+    if (!methods) {
+      methods = new Map();
+      byRoute.set(route, methods);
     }
-    counter.add();
-    let duration = durations.get(of);
-    if (!duration) {
-      duration = metrics.httpDuration.bind({ route, method });
-      durations.set(of, duration);
+    let measures = methods.get(method);
+    if (!measures) {
+      measures = { duration: metrics.httpDuration.bind({ route, method }), statuses: new Map() };
+      methods.set(method, measures);
     }
-    duration.record(durationMs / 1000);
+    let requests = measures.statuses.get(status);
+    if (!requests) {
+      requests = metrics.httpRequests.bind({ route, method, status: String(status) });
+      measures.statuses.set(status, requests);
+    }
+    requests.add();
+    measures.duration.record(durationMs / 1000);
   };
 
   return (exchange, durationMs) => {

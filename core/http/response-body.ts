@@ -1,3 +1,4 @@
+import { validateHeaderName, validateHeaderValue } from 'node:http';
 import type { RouteResponse } from '../sdk/index.js';
 
 export type ResponseHeaders = Record<string, string | string[]>;
@@ -24,13 +25,18 @@ const knownNames: Readonly<Record<string, string>> = {
   vary: 'Vary',
 };
 
-/** Adds a plugin's headers to those of the host. */
+/**
+ * Adds a plugin's headers to those of the host.
+ * @throws TypeError for names and values that would break out of their line.
+ */
 export function setResponseHeaders(headers: ResponseHeaders, given: RouteResponse['headers']): void {
   if (!given) return;
   for (const [name, value] of Object.entries(given)) {
     const lower = name.toLowerCase();
     if (hostHeaders.has(lower)) continue;
     if (headers['Access-Control-Allow-Origin'] !== undefined && lower.startsWith('access-control-')) continue;
+    validateHeaderName(name);
+    for (const one of typeof value === 'string' ? [value] : value) validateHeaderValue(name, one);
     const known = knownNames[lower] ?? name;
     if (known === 'Vary' && headers.Vary !== undefined) headers.Vary = [headers.Vary, value].flat().join(', ');
     else headers[known] = typeof value === 'string' ? value : [...value];

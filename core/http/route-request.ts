@@ -8,28 +8,41 @@ import type { TableRoute } from './route-table.js';
 const noBytes = new Uint8Array(0);
 
 /** The request as its plugin sees it. */
-export function createRouteRequest(
-  exchange: Exchange,
-  route: TableRoute,
-  captures: readonly string[],
-  target: RequestTarget,
-  rawBody: Uint8Array = noBytes,
-  body?: unknown,
-): RouteRequest {
-  let query: URLSearchParams | undefined;
-  return {
-    method: exchange.request.method ?? 'GET',
-    path: target.path,
-    params: decodeParams(route.paramNames, captures),
-    get query() {
-      query ??= new URLSearchParams(target.query);
-      return query;
-    },
-    headers: plainHeaders(exchange.request.headers),
-    body,
-    rawBody,
-    remoteAddress: exchange.client.address,
-  };
+export class PluginRequest implements RouteRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly params: Readonly<Record<string, string>>;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly body: unknown;
+  readonly rawBody: Uint8Array;
+  readonly remoteAddress: string;
+  readonly #rawQuery: string;
+  #query: URLSearchParams | undefined;
+
+  constructor(
+    exchange: Exchange,
+    route: TableRoute,
+    captures: readonly string[],
+    target: RequestTarget,
+    rawBody: Uint8Array = noBytes,
+    body?: unknown,
+  ) {
+    const { method = 'GET' } = exchange.request;
+    // HEAD is a GET whose body the host leaves out: a handler need not know it.
+    this.method = method === 'HEAD' ? 'GET' : method;
+    this.path = target.path;
+    this.params = decodeParams(route.paramNames, captures);
+    this.headers = plainHeaders(exchange.request.headers);
+    this.body = body;
+    this.rawBody = rawBody;
+    this.remoteAddress = exchange.client.address;
+    this.#rawQuery = target.query;
+  }
+
+  get query(): URLSearchParams {
+    this.#query ??= new URLSearchParams(this.#rawQuery);
+    return this.#query;
+  }
 }
 
 /** The context of a route: the lease's own, read when asked for, with a way to the response's headers. */

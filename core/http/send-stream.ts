@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http';
-import { cutSlowReader } from './unread-body.js';
+import { cutSlowReader, type SlowReaderRule } from './slow-reader.js';
 
 export interface StreamOptions {
   /** Silence after which a comment is sent, milliseconds; 0 = never. */
   readonly keepAliveMs: number;
-  readonly onSlowReader: () => void;
+  readonly slowReader: SlowReaderRule;
 }
 
 /**
@@ -14,17 +14,20 @@ export interface StreamOptions {
 export async function sendStream(
   response: ServerResponse,
   stream: AsyncIterable<string | Uint8Array>,
-  { keepAliveMs, onSlowReader }: StreamOptions,
+  { keepAliveMs, slowReader }: StreamOptions,
 ): Promise<void> {
   const iterator = stream[Symbol.asyncIterator]();
-  let closing: Promise<unknown> | undefined;
+  let closing: Promise<void> | undefined;
+  let keepAlive: NodeJS.Timeout | undefined;
   const leave = () => {
-    closing ??= Promise.resolve(iterator.return?.()).catch(() => undefined);
+    // Not only at the end of the loop: an iterator that ignores its end would keep the timer for ever.
+    clearInterval(keepAlive);
+    closing ??= letGo(iterator);
   };
   response.once('close', leave);
   if (response.destroyed) leave();
   else response.flushHeaders();
-  const keepAlive = keepAliveMs > 0 ? setInterval(() => sayAlive(response), keepAliveMs) : undefined;
+  if (keepAliveMs > 0 && !closing) keepAlive = setInterval(() => sayAlive(response), keepAliveMs);
   try {
     while (!closing) {
       const step = await iterator.next();
@@ -35,7 +38,7 @@ export async function sendStream(
         return;
       }
       keepAlive?.refresh();
-      if (!response.write(step.value)) await drained(response, onSlowReader);
+      if (!response.write(step.value)) await drained(response, slowReader);
     }
   } catch (error) {
     response.off('close', leave);
@@ -46,16 +49,25 @@ export async function sendStream(
   await closing;
 }
 
+/** Whatever an iterator does when it is left, nobody waits for its words any more. */
+async function letGo(iterator: AsyncIterator<unknown>): Promise<void> {
+  try {
+    await iterator.return?.();
+  } catch {
+    // The client that could have been told is gone.
+  }
+}
+
 function sayAlive(response: ServerResponse): void {
   // Whoever does not take the events needs no comment.
   if (!response.writableNeedDrain && !response.destroyed) response.write(': keep-alive\n\n');
 }
 
 /** Resolves when the reader has caught up, or is gone. */
-function drained(response: ServerResponse, onSlowReader: () => void): Promise<void> {
+function drained(response: ServerResponse, slowReader: SlowReaderRule): Promise<void> {
   if (response.destroyed) return Promise.resolve();
   return new Promise((resolve) => {
-    const stopWatching = cutSlowReader(response, onSlowReader);
+    const stopWatching = cutSlowReader(response, slowReader);
     const proceed = () => {
       stopWatching();
       response.off('drain', proceed).off('close', proceed);

@@ -11,6 +11,7 @@ export interface TakenBody {
 }
 
 const nothing: TakenBody = { bytes: undefined, value: undefined };
+const noText: TakenBody = { bytes: undefined, value: '' };
 const bodyMethods = new Set(['POST', 'PUT', 'PATCH']);
 
 /** Requests that wait for `100 Continue` before they send their body. */
@@ -21,16 +22,22 @@ export function expectContinue(response: ServerResponse): void {
   waiting.add(response);
 }
 
-/** Reads the body in the order size, type, bytes, content; nothing is read that an earlier check refuses. */
-export async function takeBody(exchange: Exchange): Promise<TakenBody> {
-  const { request, response, mount } = exchange;
+/**
+ * Reads the body in the order size, type, bytes, content; nothing is read that an earlier check refuses. A request
+ * without a body is answered for at once.
+ */
+export function takeBody(exchange: Exchange): TakenBody | Promise<TakenBody> {
+  const { request, mount } = exchange;
   const announced = announcesBody(request);
   const needed = mount.needsBody && bodyMethods.has(request.method ?? '');
-  if (announced === 'none') {
-    if (!needed) return mount.body === 'text' ? { bytes: undefined, value: '' } : nothing;
-    if (!acceptsContentType(mount.contentTypes, request.headers)) throw wrongType();
-    throw emptyBody();
-  }
+  if (announced !== 'none') return readAnnounced(exchange, announced, needed);
+  if (!needed) return mount.body === 'text' ? noText : nothing;
+  if (!acceptsContentType(mount.contentTypes, request.headers)) throw wrongType();
+  throw emptyBody();
+}
+
+async function readAnnounced(exchange: Exchange, announced: 'sized' | 'chunked', needed: boolean): Promise<TakenBody> {
+  const { request, response, mount } = exchange;
   const maxBytes = mount.maxBytes + mount.framingBytes;
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw tooLarge(mount.maxBytes);
   const typed = acceptsContentType(mount.contentTypes, request.headers);

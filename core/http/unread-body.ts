@@ -5,9 +5,6 @@ import type { ResponseHeaders } from './response-body.js';
 const lingerBytes = 8 * 1024 * 1024;
 const lingerMs = 2_000;
 
-/** A reader that takes nothing for this long is cut off, milliseconds. */
-export const slowReaderMs = 120_000;
-
 /**
  * Answers a request whose body nobody wants, and then reads on for a moment: closing with unread bytes resets the
  * connection, and the client would lose the answer that it has not looked at while it was still sending.
@@ -36,23 +33,4 @@ export function sendAndLinger(
   const timer = setTimeout(finish, lingerMs);
   request.on('data', discard).on('end', finish).on('close', finish);
   request.resume();
-}
-
-/**
- * Ends a connection whose client takes nothing of what was written, until the function it returns is called. The socket's
- * own time-out looks at the bytes that the system still holds, so slow progress counts as progress.
- */
-export function cutSlowReader(response: ServerResponse, onCut: () => void): () => void {
-  const { socket } = response;
-  if (!socket || socket.writableLength === 0) return () => undefined;
-  const cut = () => {
-    onCut();
-    response.destroy();
-  };
-  response.once('timeout', cut);
-  socket.setTimeout(slowReaderMs);
-  return () => {
-    response.off('timeout', cut);
-    if (!socket.destroyed) socket.setTimeout(0);
-  };
 }

@@ -11,7 +11,7 @@ import type { Exchange } from './exchange.js';
 import { announcesBody } from './read-body.js';
 import { RefusedRequest } from './refusal-rows.js';
 import type { RequestTarget } from './request-target.js';
-import { createRouteRequest, plainHeaders } from './route-request.js';
+import { PluginRequest, plainHeaders } from './route-request.js';
 import { attachSocket } from './socket.js';
 
 export interface UpgradeParts extends Pick<DispatcherParts, 'inFlight' | 'log' | 'emitRefusal'> {
@@ -75,7 +75,7 @@ export class Upgrades {
     if (retryAfterSeconds > 0) throw new RefusedRequest('auth_rate_limited', { retryAfterSeconds, retryable: true });
     const invoke = this.#admitTo(dispatcher, exchange, route);
     dispatcher.startTrace(exchange)?.end();
-    const request = createRouteRequest(exchange, route, captures, target);
+    const request = new PluginRequest(exchange, route, captures, target);
     await invoke.call(async (contribution, call: CallContext) => {
       if (!('open' in contribution)) throw new MortiseError('route_mismatch', `${route.pattern} opens no socket`);
       const refusal: RouteResponse | undefined = await contribution.before?.(request, call);

@@ -1,0 +1,158 @@
+import { Agent, get, type IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
+import { expect } from 'chai';
+import type { CallContext } from '../../sdk/index.js';
+import { ask, askRaw, route, type Served, serve, settings, stopAll, until } from './serve.js';
+
+describe('shutdown', () => {
+  afterEach(stopAll);
+
+  const open = (served: Served, path: string, agent: Agent | false = false): Promise<IncomingMessage> =>
+    new Promise((resolve, reject) => {
+      get({ host: '127.0.0.1', port: served.port, path, agent }, resolve).on('error', reject);
+    });
+
+  it('waits for requests in flight and answers new ones on open connections with 503', async () => {
+    let finish: () => void = () => undefined;
+    const gate = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    let running = false;
+    const served = await serve([
+      route({ path: '/slow' }, async () => {
+        running = true;
+        await gate;
+        return { body: 'done' };
+      }),
+      route({ path: '/chats' }, () => ({ body: [] })),
+      route({ path: '/mcp', method: 'POST', mount: 'mcp' }, () => ({ body: {} })),
+    ]);
+    const idle = connect(served.port, '127.0.0.1');
+    let received = '';
+    idle.on('data', (chunk) => {
+      received += chunk;
+    });
+    idle.write('GET /chats HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    await until(() => received.includes('[]'), 'the connection is open and idle');
+    const slow = ask(served, '/slow');
+    await until(() => running, 'the slow request runs');
+    const drained = served.server.drain(Date.now() + 5_000);
+    expect(served.server.service.draining).to.equal(true);
+    received = '';
+    idle.write('POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}');
+    await until(() => received.includes('\r\n\r\n') && received.endsWith('}'), 'the refusal arrived');
+    expect(received).to.match(/^HTTP\/1.1 503 /);
+    expect(received.toLowerCase())
+      .to.include('\r\nconnection: close\r\n')
+      .and.to.include('access-control-allow-origin: *');
+    expect(JSON.parse(received.slice(received.indexOf('\r\n\r\n') + 4))).to.include({
+      ok: false,
+      reason: 'SHUTTING_DOWN',
+    });
+    let refused = false;
+    get({ port: served.port, agent: false }).on('error', () => {
+      refused = true;
+    });
+    await until(() => refused, 'new connections are refused');
+    finish();
+    expect(await slow).to.include({ status: 200, text: 'done' });
+    expect(await drained).to.equal('clean');
+  });
+
+  it('ends at once when nothing is in flight, idle connections or not', async () => {
+    const served = await serve([route({ path: '/chats' }, () => ({ body: [] }))]);
+    const agent = new Agent({ keepAlive: true });
+    (await open(served, '/chats', agent)).resume();
+    const started = Date.now();
+    expect(await served.server.drain(Date.now() + 5_000)).to.equal('clean');
+    await served.server.close();
+    expect(Date.now() - started).to.be.lessThan(1_000);
+    agent.destroy();
+  });
+
+  it('aborts what is left at the deadline, lets it say so, and cuts what says nothing', async () => {
+    const signals: AbortSignal[] = [];
+    const listening = (ctx: CallContext) => {
+      signals.push(ctx.signal);
+      return new Promise<void>((resolve) => ctx.signal.addEventListener('abort', () => resolve(), { once: true }));
+    };
+    const served = await serve([
+      route({ path: '/polite' }, (_, ctx) => ({
+        sse: true,
+        stream: (async function* () {
+          yield 'data: 1\n\n';
+          await listening(ctx);
+          yield `data: ${(ctx.signal.reason as { code: string }).code}\n\n`;
+          yield 'data: [DONE]\n\n';
+        })(),
+      })),
+      route({ path: '/deaf' }, (_, ctx) => {
+        void listening(ctx);
+        return new Promise(() => undefined);
+      }),
+      route({ path: '/stuck' }, (_, ctx) => ({
+        sse: true,
+        stream: (async function* () {
+          yield 'data: 1\n\n';
+          void listening(ctx);
+          await new Promise(() => undefined);
+        })(),
+      })),
+    ]);
+    const polite = ask(served, '/polite');
+    const deaf = ask(served, '/deaf');
+    const stuck = await open(served, '/stuck');
+    let cut = false;
+    stuck.on('error', () => {
+      cut = true;
+    });
+    stuck.resume();
+    await until(() => signals.length === 3, 'all three run');
+    const started = Date.now();
+    expect(await served.server.drain(Date.now() + 100)).to.equal('degraded');
+    expect(Date.now() - started).to.be.within(1_000, 2_000);
+    expect((await polite).text).to.equal('data: 1\n\ndata: server_shutdown\n\ndata: [DONE]\n\n');
+    expect(await deaf).to.include({ status: 503 });
+    expect((await deaf).json.error.code).to.equal('server_shutdown');
+    await until(() => cut, 'the stuck one is cut');
+  });
+
+  it('gives up on clients that send too slowly', async () => {
+    const timeouts = { ...settings.timeouts, readHeader: 0.2, read: 0.6 };
+    const served = await serve([route({ path: '/x', method: 'POST' }, () => ({ body: {} }))], { timeouts });
+    const late = await askRaw(served, 'POST /x HTTP/1.1\r\nHost: loc');
+    expect(late)
+      .to.match(/^HTTP\/1.1 408 /)
+      .and.to.include('request_timeout');
+    const head = 'POST /x HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{';
+    const slow = await askRaw(served, head);
+    expect(slow)
+      .to.match(/^HTTP\/1.1 408 /)
+      .and.to.include('request_timeout');
+  });
+
+  it('closes idle connections, and answers that take too long to send', async () => {
+    const timeouts = { ...settings.timeouts, idle: 0.1, write: 0.2 };
+    const served = await serve(
+      [
+        route({ path: '/x' }, () => ({ body: {} })),
+        route({ path: '/huge' }, () => ({ body: Buffer.alloc(64 * 1024 * 1024) })),
+      ],
+      { timeouts },
+    );
+    expect(await askRaw(served, 'GET /x HTTP/1.1\r\nHost: localhost\r\n\r\n')).to.match(/^HTTP\/1.1 200 /);
+    const socket = connect(served.port, '127.0.0.1');
+    socket.pause();
+    socket.on('error', () => undefined);
+    socket.write('GET /huge HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    await until(() => served.lines.length === 2, 'the slow answer is given up');
+    expect(served.lines[1]).to.include('write_timeout');
+    socket.destroy();
+  });
+
+  it('closes twice without complaint', async () => {
+    const served = await serve([]);
+    await served.server.close();
+    await served.server.close();
+  });
+});

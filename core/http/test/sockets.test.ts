@@ -1,0 +1,245 @@
+import { get, request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import { expect } from 'chai';
+import { WebSocket } from 'ws';
+import type { Principal, Socket, SocketAuthentication, UpgradeRoute } from '../../sdk/index.js';
+import { ask, askRaw, invokerOf, route, type Served, serve, stopAll, until } from './serve.js';
+
+interface Seen {
+  sockets: Socket[];
+  principals: Principal[];
+  frames: (string | Uint8Array)[];
+  closed: number[];
+  pongs: number;
+}
+
+describe('WebSockets', () => {
+  let seen: Seen;
+  const clients: WebSocket[] = [];
+
+  const echo = (changes: Partial<UpgradeRoute> = {}): UpgradeRoute => ({
+    maxFrameBytes: 1024,
+    open(socket, ctx) {
+      seen.sockets.push(socket);
+      seen.principals.push(ctx.principal);
+      return {
+        message(frame) {
+          if (frame === 'throw') throw new Error('canary');
+          seen.frames.push(frame);
+          if (typeof frame === 'string') socket.send(frame.toUpperCase());
+        },
+        pong() {
+          seen.pongs += 1;
+        },
+        close(code) {
+          seen.closed.push(code);
+        },
+      };
+    },
+    ...changes,
+  });
+
+  const upgradeRoute = (changes: Partial<UpgradeRoute> = {}, auth: 'public' | 'key' = 'public') =>
+    route({ path: '/ws', kind: 'upgrade', auth }, echo(changes));
+
+  const connect = (served: Served, headers: Record<string, string> = {}, path = '/ws'): WebSocket => {
+    const client = new WebSocket(`ws://127.0.0.1:${served.port}${path}`, { headers });
+    client.on('error', () => undefined);
+    clients.push(client);
+    return client;
+  };
+
+  /** The HTTP answer to a refused upgrade. */
+  const refused = (
+    served: Served,
+    headers: Record<string, string> = {},
+    path = '/ws',
+  ): Promise<{ status: number; headers: IncomingHttpHeaders; error: Record<string, unknown> }> =>
+    new Promise((resolve, reject) => {
+      const client = connect(served, headers, path);
+      client.on('open', () => reject(new Error('the socket was accepted')));
+      client.on('unexpected-response', (_, response) => {
+        let text = '';
+        response.on('data', (chunk) => {
+          text += chunk;
+        });
+        response.on('end', () => {
+          resolve({ status: response.statusCode ?? 0, headers: response.headers, error: JSON.parse(text).error });
+        });
+      });
+    });
+
+  beforeEach(() => {
+    seen = { sockets: [], principals: [], frames: [], closed: [], pongs: 0 };
+  });
+  afterEach(async () => {
+    for (const client of clients.splice(0)) client.terminate();
+    await stopAll();
+  });
+
+  it('carries frames both ways and leases the route until the socket closes', async () => {
+    let leased = 0;
+    const invoker = invokerOf(echo());
+    const served = await serve([
+      route({ path: '/ws', kind: 'upgrade' }, echo(), {
+        invoke: {
+          async call(run, options) {
+            leased += 1;
+            try {
+              return await invoker.call(run, options);
+            } finally {
+              leased -= 1;
+            }
+          },
+        },
+      }),
+    ]);
+    const client = connect(served);
+    const received: string[] = [];
+    client.on('message', (data) => received.push(String(data)));
+    await until(() => client.readyState === WebSocket.OPEN, 'the socket is open');
+    client.send('hello');
+    client.send(Uint8Array.of(1, 2));
+    await until(() => seen.frames.length === 2, 'both frames arrived');
+    expect(seen.frames[0]).to.equal('hello');
+    expect(Buffer.from(seen.frames[1] ?? '')).to.deep.equal(Buffer.from([1, 2]));
+    await until(() => received.length === 1, 'the answer arrived');
+    expect(received).to.deep.equal(['HELLO']);
+    seen.sockets[0]?.ping();
+    await until(() => seen.pongs === 1, 'the pong arrived');
+    expect(leased).to.equal(1);
+    expect(seen.sockets[0]).to.include({ remoteAddress: '127.0.0.1', buffered: 0 });
+    client.close(1000);
+    await until(() => leased === 0, 'the lease is given back');
+    expect(seen.closed).to.deep.equal([1000]);
+    expect(JSON.parse(served.lines[0] ?? '')[0]).to.include({ status: 101, path: '/ws', method: 'GET' });
+  });
+
+  it('closes a socket whose frame is too large, and one whose handler throws', async () => {
+    const served = await serve([upgradeRoute()]);
+    const codes: number[] = [];
+    for (const frame of ['x'.repeat(2000), 'throw']) {
+      const client = connect(served);
+      client.on('open', () => client.send(frame));
+      client.on('close', (code) => codes.push(code));
+    }
+    const bystander = connect(served);
+    await until(() => codes.length === 2, 'both are closed');
+    expect(codes.sort()).to.deep.equal([1009, 1011]);
+    await until(() => bystander.readyState === WebSocket.OPEN, 'the other one is open');
+    expect(served.lines.join()).to.not.include('canary');
+  });
+
+  it('refuses foreign hosts, foreign origins and wrong keys before the upgrade', async () => {
+    const served = await serve([upgradeRoute()], { apiKey: 'k' });
+    const host = await refused(served, { host: 'evil.example' });
+    expect(host).to.deep.include({ status: 403 });
+    expect(host.error.code).to.equal('host_not_allowed');
+    expect(host.headers['x-correlation-id']).to.match(/^corr-/);
+    const origin = await refused(served, { origin: 'http://evil.example' });
+    expect([origin.status, origin.error.code]).to.deep.equal([403, 'origin_not_allowed']);
+    const key = await refused(served, { 'x-api-key': 'wrong' });
+    expect([key.status, key.error.code]).to.deep.equal([401, 'unauthorized']);
+    expect(key.headers['www-authenticate']).to.equal('Bearer realm="mortise"');
+    expect(served.refusals.map((refusal) => refusal.reason)).to.deep.equal([
+      'host_refused',
+      'origin_refused',
+      'auth_failed',
+    ]);
+    expect(seen.sockets).to.have.length(0);
+  });
+
+  it('asks for the key before the upgrade where the manifest says so', async () => {
+    const served = await serve([upgradeRoute({}, 'key')], { apiKey: 'k' });
+    expect((await refused(served)).status).to.equal(401);
+    const client = connect(served, { authorization: 'Bearer k' });
+    await until(() => client.readyState === WebSocket.OPEN, 'the socket is open');
+    expect(seen.principals[0]).to.include({ id: 'default', authenticated: true });
+  });
+
+  it('lets a first frame authenticate, and shuts out an address that guesses', async () => {
+    let now = 0;
+    const served = await serve([upgradeRoute()], { apiKey: 'k' }, { now: () => now });
+    const client = connect(served);
+    await until(() => seen.sockets.length === 1, 'the socket is open');
+    expect(seen.principals[0]).to.include({ id: 'anonymous', authenticated: false });
+    const socket = seen.sockets[0];
+    const tries: (SocketAuthentication | undefined)[] = [socket?.authenticate('k')];
+    for (let index = 0; index < 6; index += 1) tries.push(socket?.authenticate('guess'));
+    expect(tries[0]).to.deep.include({ ok: true });
+    expect(tries.slice(1, 6).every((one) => one?.ok === false && one.reason === 'auth_failed')).to.equal(true);
+    expect(tries[6]).to.deep.equal({ ok: false, reason: 'rate_limited' });
+    expect(socket?.authenticate('k')).to.deep.equal({ ok: false, reason: 'rate_limited' });
+    const shutOut = await refused(served, { 'x-api-key': 'k' });
+    expect([shutOut.status, shutOut.error.code]).to.deep.equal([429, 'auth_rate_limited']);
+    expect(shutOut.headers['retry-after']).to.equal('300');
+    now += 300_001;
+    expect(socket?.authenticate('k')).to.deep.include({ ok: true });
+    expect(served.refusals.filter((refusal) => refusal.reason === 'auth_failed')).to.have.length(5);
+    client.close();
+  });
+
+  it('lets the route itself refuse an upgrade', async () => {
+    const served = await serve([
+      upgradeRoute({ before: () => ({ status: 409, body: { error: { code: 'full' } } }) }),
+      route(
+        { path: '/throws', kind: 'upgrade' },
+        echo({ before: () => Promise.reject({ code: 'nope', message: 'no', status: 418 }) }),
+      ),
+    ]);
+    expect(await refused(served)).to.deep.include({ status: 409, error: { code: 'full' } });
+    expect(await refused(served, {}, '/throws')).to.deep.include({
+      status: 418,
+      error: { code: 'nope', message: 'no' },
+    });
+  });
+
+  it('answers an ordinary request to a socket with 426, and an upgrade of anything else with 400', async () => {
+    const served = await serve([upgradeRoute(), route({ path: '/chats' }, () => ({ body: [] }))]);
+    const plain = await ask(served, '/ws');
+    expect(plain.status).to.equal(426);
+    expect(plain.headers.upgrade).to.equal('websocket');
+    expect(plain.json.error.code).to.equal('upgrade_required');
+    expect((await ask(served, '/ws', { method: 'POST' })).status).to.equal(405);
+    expect((await refused(served, {}, '/chats')).status).to.equal(400);
+    expect((await refused(served, {}, '/nowhere')).status).to.equal(404);
+    const bad = 'GET /ws HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n';
+    expect(await askRaw(served, bad))
+      .to.match(/^HTTP\/1.1 400 /)
+      .and.to.include('handshake');
+  });
+
+  it('serves a request that only offers another protocol', async () => {
+    const served = await serve([route({ path: '/chats' }, () => ({ body: [] }))]);
+    const status = await new Promise((resolve, reject) => {
+      const headers = { connection: 'Upgrade, HTTP2-Settings', upgrade: 'h2c', 'http2-settings': '' };
+      const request = httpRequest({ port: served.port, path: '/chats', headers, agent: false }, (response) => {
+        response.resume();
+        resolve(response.statusCode);
+      });
+      request.on('error', reject).end();
+    });
+    expect(status).to.equal(200);
+  });
+
+  it('says 404 with a hint when the plugin is disabled', async () => {
+    const served = await serve([{ ...upgradeRoute(), plugin: 'realtime', enabled: false }]);
+    const answer = await refused(served);
+    expect([answer.status, answer.error.hint]).to.deep.equal([404, 'plugin realtime is disabled']);
+  });
+
+  it('closes sockets with 1001 at the end of a drain', async () => {
+    const served = await serve([upgradeRoute()]);
+    const client = connect(served);
+    const codes: number[] = [];
+    client.on('close', (code) => codes.push(code));
+    await until(() => client.readyState === WebSocket.OPEN, 'the socket is open');
+    expect(await served.server.drain(Date.now() + 50)).to.equal('degraded');
+    await until(() => codes.length === 1, 'the client is told');
+    expect(codes).to.deep.equal([1001]);
+    let failed = false;
+    get({ port: served.port, agent: false }).on('error', () => {
+      failed = true;
+    });
+    await until(() => failed, 'nobody listens any more');
+  });
+});

@@ -1,0 +1,216 @@
+import { get, type IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
+import { expect } from 'chai';
+import { MortiseError } from '../../sdk/index.js';
+import { ask, route, type Served, serve, stopAll, until } from './serve.js';
+
+const sse = (stream: AsyncIterable<string>) => ({ stream, sse: true });
+
+async function* forever(chunk: string, seen: { sent: number; ended: boolean }) {
+  try {
+    for (;;) {
+      seen.sent += 1;
+      yield chunk;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  } finally {
+    seen.ended = true;
+  }
+}
+
+const open = (served: Served, path: string): Promise<IncomingMessage> =>
+  new Promise((resolve, reject) => {
+    get({ port: served.port, path, agent: false }, resolve).on('error', reject);
+  });
+
+describe('event streams', () => {
+  afterEach(stopAll);
+
+  it('sends the head at once and each event alone', async () => {
+    let proceed: () => void = () => undefined;
+    const gate = new Promise<void>((resolve) => {
+      proceed = resolve;
+    });
+    async function* events() {
+      await gate;
+      yield 'data: 1\n\n';
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      yield 'data: [DONE]\n\n';
+    }
+    const served = await serve([route({ path: '/s' }, () => sse(events()))]);
+    const response = await open(served, '/s');
+    expect(response.statusCode).to.equal(200);
+    expect(response.headers).to.include({
+      'content-type': 'text/event-stream',
+      'cache-control': 'no-cache',
+      connection: 'keep-alive',
+      'x-accel-buffering': 'no',
+    });
+    const chunks: string[] = [];
+    response.on('data', (chunk: Buffer) => chunks.push(chunk.toString()));
+    proceed();
+    await until(() => response.complete, 'the stream has ended');
+    expect(chunks).to.deep.equal(['data: 1\n\n', 'data: [DONE]\n\n']);
+  });
+
+  it('answers an error before the stream like any other', async () => {
+    const served = await serve([
+      route({ path: '/s' }, () => {
+        throw new MortiseError('provider_request_failed', 'provider returned status 500', { status: 502 });
+      }),
+    ]);
+    const answer = await ask(served, '/s');
+    expect(answer.status).to.equal(502);
+    expect(answer.json.error.code).to.equal('provider_request_failed');
+  });
+
+  it('cuts a stream that breaks, so that it does not look complete', async () => {
+    async function* breaks() {
+      yield 'data: 1\n\n';
+      throw new Error('canary');
+    }
+    const served = await serve([route({ path: '/s' }, () => sse(breaks()))]);
+    const response = await open(served, '/s');
+    let failed = false;
+    response.on('error', () => {
+      failed = true;
+    });
+    response.resume();
+    await until(() => failed, 'the client sees the break');
+    expect(response.complete).to.equal(false);
+    await until(() => served.lines.length === 2, 'the log knows of it');
+    expect(served.lines.join()).to.include('internal_error').and.not.to.include('canary');
+  });
+
+  it('says that it is alive while nothing happens', async () => {
+    async function* slow() {
+      await new Promise((resolve) => setTimeout(resolve, 130));
+      yield 'data: 1\n\n';
+    }
+    const served = await serve([route({ path: '/s' }, () => sse(slow()))], {}, { sseKeepAliveSeconds: 0.05 });
+    expect((await ask(served, '/s')).text).to.match(/^(: keep-alive\n\n){1,3}data: 1\n\n$/);
+    async function* steady() {
+      for (let index = 0; index < 12; index += 1) {
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        yield '.';
+      }
+    }
+    const busy = await serve([route({ path: '/s' }, () => sse(steady()))], {}, { sseKeepAliveSeconds: 0.15 });
+    expect((await ask(busy, '/s')).text).to.equal('.'.repeat(12));
+    const quiet = await serve([route({ path: '/s' }, () => sse(slow()))], {}, { sseKeepAliveSeconds: 0 });
+    expect((await ask(quiet, '/s')).text).to.equal('data: 1\n\n');
+  });
+
+  it('returns the iterator and aborts the signal when the client leaves', async () => {
+    const seen = { sent: 0, ended: false };
+    let signal: AbortSignal | undefined;
+    const served = await serve([
+      route({ path: '/s' }, (_, ctx) => {
+        signal = ctx.signal;
+        return sse(forever('data: x\n\n', seen));
+      }),
+    ]);
+    const response = await open(served, '/s');
+    response.once('data', () => response.destroy());
+    response.on('error', () => undefined);
+    await until(() => seen.ended, 'the iterator was returned');
+    expect(signal?.aborted).to.equal(true);
+    expect(signal?.reason).to.include({ code: 'client_closed' });
+  });
+
+  it('waits for a reader that is slow', async () => {
+    const seen = { sent: 0, ended: false };
+    const chunk = `data: ${'x'.repeat(64 * 1024)}\n\n`;
+    const served = await serve([route({ path: '/s' }, () => sse(forever(chunk, seen)))]);
+    const socket = connect(served.port, '127.0.0.1');
+    socket.on('error', () => undefined);
+    socket.pause();
+    socket.write('GET /s HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    let before = -1;
+    await until(() => {
+      const stuck = seen.sent > 0 && seen.sent === before;
+      before = seen.sent;
+      return stuck;
+    }, 'the writer waits');
+    const stuckAt = seen.sent;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(seen.sent).to.equal(stuckAt);
+    socket.resume();
+    await until(() => seen.sent > stuckAt + 20, 'the writer goes on');
+    socket.destroy();
+    await until(() => seen.ended, 'the iterator was returned');
+  });
+
+  it('cuts a reader that takes nothing at all, of a stream or of a large answer', async () => {
+    const seen = { sent: 0, ended: false };
+    const signals: AbortSignal[] = [];
+    const served = await serve(
+      [
+        route({ path: '/s' }, (_, ctx) => {
+          signals.push(ctx.signal);
+          return sse(forever(`data: ${'x'.repeat(64 * 1024)}\n\n`, seen));
+        }),
+        route({ path: '/large' }, () => ({ body: Buffer.alloc(64 * 1024 * 1024) })),
+      ],
+      {},
+      { slowReaderSeconds: 0.2 },
+    );
+    const sockets = ['/s', '/large'].map((path) => {
+      const socket = connect(served.port, '127.0.0.1');
+      socket.on('error', () => undefined);
+      socket.pause();
+      return socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`) && socket;
+    });
+    await until(() => served.lines.length === 2, 'both are given up');
+    expect(served.lines.join()).to.match(/slow_reader.*slow_reader/);
+    expect(seen.ended).to.equal(true);
+    expect(signals[0]?.reason).to.include({ code: 'slow_reader' });
+    for (const socket of sockets) if (socket) socket.destroy();
+  });
+
+  it('loses and reorders nothing under pressure', async () => {
+    async function* numbers() {
+      for (let index = 0; index < 20_000; index += 1) yield `data: ${index}\n\n`;
+    }
+    const served = await serve([route({ path: '/s' }, () => sse(numbers()))]);
+    const expected = Array.from({ length: 20_000 }, (_, index) => `data: ${index}\n\n`).join('');
+    const answers = await Promise.all([ask(served, '/s'), ask(served, '/s'), ask(served, '/s')]);
+    for (const answer of answers) expect(answer.text === expected).to.equal(true);
+  });
+
+  it('does not run a stream for HEAD, and streams bytes that are no events', async () => {
+    const seen = { sent: 0, ended: false };
+    const served = await serve([
+      route({ path: '/s' }, () => sse(forever('x', seen))),
+      route({ path: '/b' }, () => ({
+        headers: { 'content-type': 'image/png', 'content-length': '4' },
+        stream: (async function* () {
+          yield Uint8Array.of(1, 2);
+          yield Uint8Array.of(3, 4);
+        })(),
+      })),
+    ]);
+    expect((await ask(served, '/s', { method: 'HEAD' })).headers['content-type']).to.equal('text/event-stream');
+    expect(seen.sent).to.equal(0);
+    const bytes = await ask(served, '/b');
+    expect(bytes.headers).to.include({ 'content-type': 'image/png', 'content-length': '4' });
+    expect(bytes.text).to.equal('\u0001\u0002\u0003\u0004');
+  });
+
+  it('tells a handler that its client has gone before the answer', async () => {
+    let signal: AbortSignal | undefined;
+    const served = await serve([
+      route({ path: '/wait' }, (_, ctx) => {
+        signal = ctx.signal;
+        return new Promise(() => undefined);
+      }),
+    ]);
+    const request = get({ port: served.port, path: '/wait', agent: false });
+    request.on('error', () => undefined);
+    await until(() => signal !== undefined, 'the handler runs');
+    request.destroy();
+    await until(() => signal?.aborted === true, 'the handler is told');
+    await until(() => served.lines.length > 0, 'the request is written down');
+    expect(JSON.parse(served.lines[0] ?? '')[0]).to.include({ status: 499, code: 'client_closed' });
+  });
+});
