@@ -7,6 +7,7 @@ import { deleteChatRoute, deleteChatsRoute, listChatsRoute, replaceChatRoute, sa
 import { cancelTurnRoute, listTurnsRoute, readTurnRoute } from './routes/turns.js';
 import { RunningTurns } from './running-turns.js';
 import { sessionsService } from './service.js';
+import { openStore } from './store/store.js';
 import { sweepSessions } from './sweep.js';
 
 interface Config {
@@ -23,7 +24,7 @@ export default function sessions(): PluginDefinition<Config> {
       const database = host.use('database');
       const instances = host.use('instances');
       await database.migrate([sessionTables]);
-      const store = { database, owner: instances.id };
+      const store = openStore(database, instances.id);
       const running = new RunningTurns();
       const service = sessionsService({ store, running, ttlMs: host.config.claimTtlSeconds * 1_000 });
       await ensureDefaultChat(store);

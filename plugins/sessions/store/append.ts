@@ -10,7 +10,7 @@ export function appendMessages(
   place: { readonly chatId: string | null; readonly turnId: string | null },
   messages: readonly NewMessage[],
 ): Promise<readonly StoredMessage[]> {
-  return store.database.transaction(async (trx) => {
+  return store.writes.run(async (trx) => {
     const firstSeq = await allocateFenced(store, lease.key, lease.token, messages.length, trx);
     return insertMessages(store, { sessionKey: lease.key, epoch: lease.epoch, firstSeq, ...place }, messages, trx);
   });

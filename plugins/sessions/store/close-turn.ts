@@ -22,7 +22,7 @@ export interface ClosingTurn {
 export async function closeTurn(store: Store, turn: ClosingTurn, outcome: TurnOutcome): Promise<void> {
   const { database } = store;
   const messages = outcome.messages ?? [];
-  await database.transaction(async (trx) => {
+  await store.writes.run(async (trx) => {
     const firstSeq = await allocateAndRelease(store, turn.lease.key, turn.lease.token, messages.length, trx);
     if (firstSeq === null) throw sessionError('session_fenced');
     const place = {

@@ -40,7 +40,7 @@ export async function openTurnOnce(
   ttlMs: number,
 ): Promise<OpenAttempt> {
   try {
-    return await store.database.transaction((trx) => openInside(store, session, request, turnId, ttlMs, trx));
+    return await store.writes.run((trx) => openInside(store, session, request, turnId, ttlMs, trx));
   } catch (error) {
     if (error instanceof RollBack) return error.answer;
     throw error;

@@ -1,11 +1,18 @@
 import type { Database, SessionRef } from 'mortise/sdk';
 import { sessionKey } from '../session-key.js';
+import { GroupedWrites } from './grouped-writes.js';
 
 /** What every statement of the store needs. */
 export interface Store {
   readonly database: Database;
   /** Written into leases and turns; the instance id of this process. */
   readonly owner: string;
+  /** Transactions on the path of every turn. */
+  readonly writes: GroupedWrites;
+}
+
+export function openStore(database: Database, owner: string): Store {
+  return { database, owner, writes: new GroupedWrites(database) };
 }
 
 /** A session with its key computed once. */

@@ -3,11 +3,12 @@ import { openDatabase, silentLog } from 'mortise/sdk/testing';
 import { sessionTables } from '../migrations/0001-sessions.js';
 import { RunningTurns } from '../running-turns.js';
 import { sessionsService } from '../service.js';
+import { openStore } from '../store/store.js';
 
 const host = await openDatabase(JSON.parse(process.argv[2] ?? '{}'), silentLog);
 const database = host.forPlugin('sessions', ['realtime']);
 await database.migrate([sessionTables]);
-const store = { database, owner: `child-${process.pid}` };
+const store = openStore(database, `child-${process.pid}`);
 const service = sessionsService({ store, running: new RunningTurns(), ttlMs: 60_000 });
 
 async function writeTurns(sessionId: string): Promise<never> {

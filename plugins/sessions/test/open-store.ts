@@ -5,6 +5,7 @@ import { sessionTables } from '../migrations/0001-sessions.js';
 import type { TurnOpener } from '../open-turn.js';
 import { RunningTurns } from '../running-turns.js';
 import { sessionsService } from '../service.js';
+import { openStore } from '../store/store.js';
 
 export interface TestSessions extends TurnOpener {
   readonly service: SessionsService;
@@ -18,7 +19,7 @@ export async function openSessions(
   const database = options.database ?? (await engine.open('sessions', ['realtime']));
   await database.migrate([sessionTables]);
   const opener = {
-    store: { database, owner: options.owner ?? 'process-a' },
+    store: openStore(database, options.owner ?? 'process-a'),
     running: new RunningTurns(),
     ttlMs: options.ttlMs ?? 30_000,
   };

@@ -1,0 +1,41 @@
+import { expect } from 'chai';
+import { eachDatabase } from 'mortise/sdk/testing';
+import { claimSession } from '../store/claim.js';
+import { releaseSession } from '../store/release.js';
+import { asSession } from '../store/store.js';
+import { codeOf, openSessions, s1 } from './open-store.js';
+
+describe('grouped writes', () => {
+  eachDatabase((engine) => {
+    it('commit together, and a member that fails undoes only its own', async () => {
+      const { store } = await openSessions(engine);
+      const write = (n: number) =>
+        store.writes.run(async (trx) => {
+          await claimSession(store, asSession({ ...s1, sessionId: `g${n}` }), 1_000, trx);
+          if (n % 3 === 0) throw new Error(`no ${n}`);
+          return n;
+        });
+      const settled = await Promise.allSettled(Array.from({ length: 40 }, (_, n) => write(n)));
+      const kept = settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+      expect(kept).to.deep.equal(Array.from({ length: 40 }, (_, n) => n).filter((n) => n % 3 !== 0));
+      const { rows } = await store.database.statement('select id from {realtime.sessions}');
+      expect(rows).to.have.length(kept.length);
+    });
+
+    it('see what the members before them wrote', async () => {
+      const { store } = await openSessions(engine);
+      const claims = await Promise.all(
+        Array.from({ length: 10 }, () => store.writes.run((trx) => claimSession(store, asSession(s1), 1_000, trx))),
+      );
+      const won = claims.filter((claim) => claim !== null);
+      expect(won).to.have.length(1);
+      expect(await releaseSession(store, asSession(s1).key, won[0]?.token ?? '')).to.equal(true);
+    });
+
+    it('are refused inside of an open transaction, which they would wait for', async () => {
+      const { store } = await openSessions(engine);
+      const inside = store.database.transaction(() => store.writes.run(async () => 'never'));
+      expect(await codeOf(inside)).to.equal('nested_query');
+    });
+  });
+});
