@@ -8,6 +8,7 @@ export * from './evidence-uri.js';
 export * from './host/index.js';
 export * from './manifest.js';
 export * from './mask.js';
+export * from './new-ulid.js';
 export * from './observation.js';
 export * from './plugin.js';
 export * from './points/index.js';

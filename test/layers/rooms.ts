@@ -100,4 +100,5 @@ export const exclusivePackages: readonly ExclusivePackage[] = [
   { packages: ['pino', 'prom-client', '@opentelemetry/*'], rooms: ['telemetry'] },
   { packages: ['ajv', 'ajv-formats'], rooms: ['schema'] },
   { packages: ['commander'], rooms: ['cli'] },
+  { packages: ['ulid'], rooms: ['sdk'] },
 ];
