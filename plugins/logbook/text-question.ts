@@ -7,9 +7,8 @@ function likeLiteral(text: string): string {
   return text.replaceAll(/[\\%_]/g, '\\$&');
 }
 
-/** SQLite folds only the case of ASCII letters: other words are asked for in the forms they usually take. */
-function spellings(database: Database, text: string): readonly string[] {
-  if (database.dialect === 'postgres') return [text];
+/** SQLite, and PostgreSQL in the locale C, fold only ASCII letters: other words are asked for as they are usually written. */
+function spellings(text: string): readonly string[] {
   const lower = text.toLowerCase();
   const [first = '', ...rest] = lower;
   return [...new Set([text, lower, text.toUpperCase(), first.toUpperCase() + rest.join('')])];
@@ -26,7 +25,7 @@ export function questionCondition(
   question: TextQuestion,
   columns: readonly string[],
 ): { readonly sql: string; readonly bindings: readonly SqlValue[] } | undefined {
-  const patterns = askedTexts(question).flatMap((text) => spellings(database, text).map((s) => `%${likeLiteral(s)}%`));
+  const patterns = askedTexts(question).flatMap((text) => spellings(text).map((s) => `%${likeLiteral(s)}%`));
   if (patterns.length === 0) return undefined;
   const operator = database.dialect === 'sqlite' ? 'like' : 'ilike';
   const one = columns.map((column) => `${column} ${operator} ? escape '\\'`).join(' or ');
