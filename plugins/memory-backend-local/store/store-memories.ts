@@ -2,11 +2,11 @@ import {
   type Database,
   insertRows,
   type MemoryItem,
+  newUlid,
   type StoredMemory,
   type TextAnalysis,
   type TransactionOption,
 } from 'mortise/sdk';
-import { ulid } from 'ulid';
 import type { SearchEngine } from '../engine/search-engine.js';
 import { indexText } from '../index/postings.js';
 import { spaceTerm } from '../index/space-term.js';
@@ -26,7 +26,7 @@ export async function storeMemories(
   options: TransactionOption,
 ): Promise<readonly StoredMemory[]> {
   const indexed = items.map((item) => ({
-    id: `mem_${ulid().toLowerCase()}`,
+    id: `mem_${newUlid()}`,
     spaceTerm: spaceTerm(item.space),
     ...indexText(analysis, item.content),
   }));

@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { DedupHit, MemoryItem } from 'mortise/sdk';
-import { ulid } from 'ulid';
+import { type DedupHit, type MemoryItem, newUlid } from 'mortise/sdk';
 import type { GatewayParts } from '../parts.js';
 import type { MemoryJob, WriteOutcome } from '../write/write-job.js';
 import { auditNewUser, auditStore } from './audit-store.js';
@@ -10,7 +9,7 @@ import { actionOf } from './store-result.js';
 
 /** How long a store waits for another process that writes the same memory. */
 const POLL_MS = 20;
-const MOST_POLLS = 100;
+const POLL_FOR_MS = 2_000;
 
 function auditStored(decision: StoreDecision, space: string, memoryKey: string, backend: string) {
   return (memoryId: string) =>
@@ -47,7 +46,7 @@ function auditDuplicate(decision: StoreDecision, space: string) {
 /** The job that writes a memory the policy lets into a space. */
 function memoryJob(decision: StoreDecision, space: string, backend: string): MemoryJob {
   const { request, newUser } = decision;
-  const memoryKey = `mk_${ulid().toLowerCase()}`;
+  const memoryKey = `mk_${newUlid()}`;
   const evidence = request.evidence.items.map(({ stored }) => stored);
   const identity = { kind: request.kind, meta: request.meta, evidence, itemId: request.itemId };
   const item: MemoryItem = {
@@ -85,16 +84,17 @@ function memoryJob(decision: StoreDecision, space: string, backend: string): Mem
 }
 
 /**
- * Writes the memory, or finds the same one. Identical stores of this process go one after the other, so that all but
- * the first find it; one that another process is writing is waited for.
+ * Writes the memory, or finds the same one. Identical stores of this process wait for the first of them, so that they
+ * find it; one that another process is writing is waited for.
  */
 export async function writeStore(decision: StoreDecision, space: string, parts: GatewayParts): Promise<WriteOutcome> {
   const job = memoryJob(decision, space, parts.backend.backend);
   const { payloadSha, metaSha: meta } = job.row;
   return parts.flights(`${space}\n${payloadSha}\n${meta}`, async () => {
-    for (let polls = 0; ; polls += 1) {
+    const deadline = performance.now() + POLL_FOR_MS;
+    for (;;) {
       const outcome = await parts.writer.submit(job);
-      if (outcome.kind !== 'busy' || polls === MOST_POLLS) return outcome;
+      if (outcome.kind !== 'busy' || performance.now() >= deadline) return outcome;
       await delay(POLL_MS);
     }
   });

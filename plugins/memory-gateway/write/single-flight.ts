@@ -1,16 +1,21 @@
-/** Runs work for the same key one after the other; other keys are not held up. */
+/** Runs the first work of a key alone; what comes for the same key meanwhile waits for it to end, and then runs. */
 export type SingleFlight = <T>(key: string, work: () => Promise<T>) => Promise<T>;
 
 export function createSingleFlight(): SingleFlight {
-  const last = new Map<string, Promise<unknown>>();
+  const flights = new Map<string, Promise<unknown>>();
   return async (key, work) => {
-    const before = last.get(key);
-    const mine = before === undefined ? work() : before.then(work, work);
-    last.set(key, mine);
+    const first = flights.get(key);
+    if (first !== undefined) {
+      // Whatever became of the first: the others find what it left.
+      await first.catch(() => {});
+      return work();
+    }
+    const mine = work();
+    flights.set(key, mine);
     try {
       return await mine;
     } finally {
-      if (last.get(key) === mine) last.delete(key);
+      flights.delete(key);
     }
   };
 }

@@ -1,0 +1,149 @@
+import { expect } from 'chai';
+import { eachDatabase } from 'mortise/sdk/testing';
+import { type GatewayHost, startGateway } from './gateway-host.js';
+
+const keys = JSON.stringify([
+  { key: 'alice-key-0123456789', id: 'alice-key', actor: 'alice' },
+  { key: 'ci-key-0123456789abc', id: 'ci', spaces: ['private:ci', 'team:ci*'] },
+  { key: 'root-key-0123456789a', id: 'root', actor: 'root', admin: true },
+]);
+
+function bearer(key: string) {
+  return { authorization: `Bearer ${key}` };
+}
+const alice = bearer('alice-key-0123456789');
+const ci = bearer('ci-key-0123456789abc');
+
+describe('actors', () => {
+  eachDatabase(
+    (engine) => {
+      for (const policy of ['degrade', 'reject', 'auto_create'] as const) {
+        describe(`unknown, with ${policy}`, () => {
+          let gateway: GatewayHost;
+          before(async function start() {
+            this.timeout(20_000);
+            gateway = await startGateway(engine, { config: { 'memory-gateway': { unknown_actor_policy: policy } } });
+          });
+          after(() => gateway.stop());
+
+          it('are treated so every time, not only the first', async () => {
+            const actor = `eve-${policy}`;
+            const store = (text: string) =>
+              gateway.store({ payload_md: text, target_space: 'private:x', actor_user_id: actor });
+            const answers = [await store(`One ${policy}`), await store(`Two ${policy}`)];
+            const rows = await Promise.all(answers.map((answer) => gateway.audits(answer)));
+            const users = await gateway.count('identity.users', `user_id = '${actor}'`);
+            if (policy === 'degrade') {
+              for (const { body } of answers) {
+                expect(body).to.deep.include({ ok: true, action: 'redirect', reason: 'actor_unknown:degrade' });
+                expect(body.space_written).to.equal('private:unknown');
+                expect(body.message).to.contain(`the actor ${actor} is unknown (actor_unknown:degrade)`);
+              }
+              expect(rows.flat().map(({ reason }) => reason)).to.deep.equal([
+                'actor_unknown:degrade',
+                'actor_unknown:degrade',
+              ]);
+              expect(users).to.equal(0);
+            }
+            if (policy === 'reject') {
+              for (const { body } of answers) {
+                expect(body).to.deep.include({ ok: false, action: 'reject', reason: 'actor_unknown:reject' });
+                expect(body.message).to.contain(actor);
+              }
+              expect(users).to.equal(0);
+            }
+            if (policy === 'auto_create') {
+              expect(answers.map(({ body }) => body.action)).to.deep.equal(['allow', 'allow']);
+              expect(rows.map((some) => some.map(({ reason }) => reason))).to.deep.equal([
+                ['policy:private_space', 'actor_autocreated'],
+                ['policy:private_space'],
+              ]);
+              expect(rows[0]?.[1]).to.deep.include({
+                operation: 'actor_autocreate',
+                actorUserId: actor,
+                action: 'allow',
+              });
+              expect(users).to.equal(1);
+            }
+          });
+        });
+      }
+
+      describe('with keys', () => {
+        let gateway: GatewayHost;
+        before(async function start() {
+          this.timeout(20_000);
+          gateway = await startGateway(engine, { env: { MORTISE_API_KEYS: keys } });
+        });
+        after(() => gateway.stop());
+
+        it('need one on REST, but not for health', async () => {
+          const refused = await gateway.store({ payload_md: 'No key' });
+          expect(refused.status).to.equal(401);
+          expect(refused.body).to.include({ ok: false, reason: 'AUTH_FAILED' }).and.have.property('detail');
+          expect((await gateway.get('/health')).status).to.equal(200);
+        });
+
+        it('are those of the key, which vouches for them', async () => {
+          const { body } = await gateway.store({ payload_md: 'By key', target_space: 'private:alice' }, alice);
+          expect(body).to.deep.include({ ok: true, action: 'allow', space_written: 'private:alice' });
+          const redirected = await gateway.store({ payload_md: 'To the team' }, alice);
+          expect(redirected.body.space_written).to.equal('private:alice');
+          expect((await gateway.audits(redirected))[0]).to.deep.include({
+            actorUserId: 'alice',
+            principal: 'alice-key',
+          });
+        });
+
+        it('cannot be others', async () => {
+          const answer = await gateway.store(
+            { payload_md: 'As bob', target_space: 'private:alice', actor_user_id: 'bob' },
+            alice,
+          );
+          expect(answer.status).to.equal(200);
+          expect(answer.body).to.deep.include({ ok: false, action: 'reject', reason: 'actor_mismatch' });
+          expect((await gateway.audits(answer)).map(({ reason, operation }) => [operation, reason])).to.deep.equal([
+            ['memory_store', 'actor_mismatch'],
+          ]);
+        });
+
+        it('stay out of the spaces of others, writing and reading', async () => {
+          const store = await gateway.store({ payload_md: 'To bob', target_space: 'private:bob' }, alice);
+          expect(store.body).to.deep.include({ ok: false, action: 'reject', reason: 'space_forbidden' });
+          const query = await gateway.query({ query: 'key', spaces: ['team:default', 'private:bob'] }, alice);
+          expect(query.status).to.equal(200);
+          expect(query.body).to.deep.include({ ok: false, action: 'reject', reason: 'space_forbidden', results: [] });
+          expect((await gateway.audits(query)).map(({ targetSpace }) => targetSpace)).to.deep.equal(['private:bob']);
+          expect((await gateway.query({ query: 'key', spaces: ['private:alice'] }, ci)).body.ok).to.equal(false);
+        });
+
+        it('use the spaces that their key names', async () => {
+          const { body } = await gateway.store({ payload_md: 'By ci', target_space: 'private:ci' }, ci);
+          expect(body).to.deep.include({ ok: true, space_written: 'private:ci' });
+          expect((await gateway.store({ payload_md: 'By ci' }, ci)).body.reason).to.equal('space_forbidden');
+        });
+
+        it('who were switched off stay so, key or not', async () => {
+          await gateway.host.service('logbook').users.setActive('alice', false);
+          const { body } = await gateway.store({ payload_md: 'After the end', target_space: 'private:alice' }, alice);
+          expect(body.reason).to.equal('actor_unknown:degrade');
+          await gateway.host.service('logbook').users.setActive('alice', true);
+        });
+
+        it('see the trail only with the admin right', async () => {
+          expect((await gateway.get('/memory/audit', alice)).status).to.equal(403);
+          const { status, body } = await gateway.get(
+            '/memory/audit?action=reject&limit=2',
+            bearer('root-key-0123456789a'),
+          );
+          expect(status).to.equal(200);
+          expect(body.count).to.equal(2);
+          const rows = body.rows as readonly Record<string, unknown>[];
+          expect(rows.every(({ action }) => action === 'reject')).to.equal(true);
+          expect((await gateway.get('/memory/audit?limit=x', bearer('root-key-0123456789a'))).status).to.equal(400);
+        });
+      });
+    },
+    { keepRows: true },
+  );
+});

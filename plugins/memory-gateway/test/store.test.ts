@@ -1,0 +1,198 @@
+import { expect } from 'chai';
+import { eachDatabase } from 'mortise/sdk/testing';
+import { type GatewayHost, startGateway } from './gateway-host.js';
+
+const sha = 'c'.repeat(64);
+const evidence = [{ uri: 'https://example.org/1', sha256: sha }];
+
+describe('storing a memory', () => {
+  eachDatabase(
+    (engine) => {
+      let gateway: GatewayHost;
+      before(async function start() {
+        this.timeout(20_000);
+        gateway = await startGateway(engine);
+      });
+      beforeEach(() => gateway.govern(false));
+      after(() => gateway.stop());
+
+      it('redirects to the private space while team writing is off, and says why', async () => {
+        const answer = await gateway.store({ payload_md: 'Redirected' });
+        expect(answer.status).to.equal(200);
+        expect(answer.body).to.deep.include({
+          ok: true,
+          action: 'redirect',
+          space_written: 'private:unknown',
+          requested_space: 'team:default',
+          final_space: 'private:unknown',
+          reason: 'policy:team_write_disabled',
+          message:
+            'Stored in private:unknown instead of team:default: team writing is switched off (team_write_disabled).',
+        });
+        const [row, ...others] = await gateway.audits(answer);
+        expect(others).to.deep.equal([]);
+        expect(row).to.deep.include({
+          action: 'redirect',
+          reason: 'policy:team_write_disabled',
+          status: 'success',
+          operation: 'memory_store',
+          targetSpace: 'private:unknown',
+          principal: 'local',
+        });
+      });
+
+      it('answers every member in the order of the contract', async () => {
+        const { body, headers } = await gateway.store({ payload_md: 'Members', target_space: 'private:alice' });
+        expect(Object.keys(body)).to.deep.equal([
+          'ok',
+          'action',
+          'space_written',
+          'memory_id',
+          'evidence_refs',
+          'message',
+          'outbox_id',
+          'outbox_status',
+          'correlation_id',
+          'reason',
+          'requested_space',
+          'final_space',
+          'dedup',
+        ]);
+        expect(headers.get('x-correlation-id')).to.equal(body.correlation_id);
+        expect(body.memory_id).to.match(/^fake_mk_[0-9a-hjkmnp-tv-z]{26}$/);
+        expect(body).to.deep.include({ action: 'allow', message: null, outbox_id: null, dedup: false });
+      });
+
+      it('keeps private spaces apart', async () => {
+        await gateway.store({ payload_md: 'The zebra sleeps', target_space: 'private:alice' });
+        const found = async (space: string) => (await gateway.query({ query: 'zebra', spaces: [space] })).body.total;
+        expect(await found('private:alice')).to.equal(1);
+        expect(await found('private:bob')).to.equal(0);
+      });
+
+      it('refuses a space of no known type', async () => {
+        const answer = await gateway.store({ payload_md: 'Nowhere', target_space: 'foo:bar' });
+        expect(answer.body).to.deep.include({ ok: false, action: 'reject', final_space: null });
+        expect(answer.body.message).to.equal(
+          'Rejected by policy: a space must start with private:, team: or org: (unknown_space_type).',
+        );
+        expect((await gateway.audits(answer)).map(({ action, status }) => [action, status])).to.deep.equal([
+          ['reject', 'failed'],
+        ]);
+        expect(await gateway.count('logbook.memories', `space = 'foo:bar'`)).to.equal(0);
+      });
+
+      it('lets into a team space what its policy allows', async () => {
+        await gateway.govern(true);
+        const fact = await gateway.store({ payload_md: 'A fact', kind: 'FACT', evidence });
+        expect(fact.body.reason).to.equal('policy:kind_not_allowed:FACT');
+        const long = { kind: 'PROCEDURE', evidence };
+        const fits = await gateway.store({ ...long, payload_md: '🙂'.repeat(1_200) });
+        expect(fits.body).to.deep.include({
+          action: 'allow',
+          reason: 'policy:policy_passed',
+          space_written: 'team:default',
+        });
+        const tooLong = await gateway.store({ ...long, payload_md: '🙂'.repeat(1_201) });
+        expect(tooLong.body.reason).to.equal('policy:exceeds_max_chars:1201>1200');
+        expect(tooLong.body.message).to.contain('1201 characters, limit 1200 (exceeds_max_chars:1201>1200)');
+      });
+
+      it('asks the allowlist before anything else of a known actor', async () => {
+        await gateway.host.service('logbook').users.add('alice');
+        await gateway.govern(true, { allowlist_users: ['bob'] });
+        const { body } = await gateway.store({ payload_md: 'By alice', kind: 'FACT', actor_user_id: 'alice' });
+        expect(body).to.deep.include({ reason: 'policy:user_not_in_allowlist', space_written: 'private:alice' });
+      });
+
+      it('takes a policy as soon as it is changed, and a removed key back to its default', async () => {
+        await gateway.govern(true, { max_chars: 5 });
+        const store = async () =>
+          (await gateway.store({ payload_md: `123456 ${Math.random()}`, evidence })).body.reason;
+        expect(await store()).to.contain('exceeds_max_chars');
+        await gateway.govern(true, { max_chars: null });
+        expect(await store()).to.equal('policy:policy_passed');
+      });
+
+      it('keeps what was given, and tells the audit trail all but the text', async () => {
+        const { memory_id: id, ...given } = (
+          await gateway.store({
+            payload_md: '# Kept\nwith all members',
+            target_space: 'private:kept',
+            kind: 'DECISION',
+            meta_json: { b: 1, a: { deep: ['x', null] } },
+            evidence: [{ uri: `memory://attachments/1/${sha}`, sha256: sha, note: 'n' }],
+            evidence_refs: ['https://example.org/2'],
+            item_id: 7,
+          })
+        ).body;
+        expect(given.evidence_refs).to.deep.equal([`memory://attachments/1/${sha}`, 'https://example.org/2']);
+        const [memory] = await gateway.host.service('logbook').ledger.byBackendIds('fake', [String(id)]);
+        expect(memory).to.deep.include({
+          payload: '# Kept\nwith all members',
+          payloadLength: 23,
+          kind: 'DECISION',
+          meta: { a: { deep: ['x', null] }, b: 1 },
+          evidence: [
+            { uri: `memory://attachments/1/${sha}`, sha256: sha, note: 'n' },
+            { uri: 'https://example.org/2', sha256: '' },
+          ],
+          itemId: 7,
+          state: 'active',
+          backend: 'fake',
+        });
+        const { rows } = await gateway.host.service('audit').query({ correlationId: String(given.correlation_id) });
+        expect(memory?.auditId).to.equal(rows[0]?.auditId);
+        const json = rows[0]?.evidence ?? {};
+        expect(json).to.deep.include({
+          source: 'gateway',
+          memory_id: id,
+          memory_key: memory?.memoryKey,
+          attachments: [{ uri: `memory://attachments/1/${sha}`, sha256: sha }],
+          external: [{ uri: 'https://example.org/2', sha256: '' }],
+        });
+        expect(json).not.to.have.property('patches');
+        expect(json.gateway_event).to.deep.include({
+          schema_version: '2.0',
+          source: 'gateway',
+          operation: 'memory_store',
+          requested_space: 'private:kept',
+          final_space: 'private:kept',
+          payload_len: 23,
+          evidence_source: 'mixed',
+          backend: 'fake',
+          validation: { effective: false, reason: 'compat_default', findings: [] },
+        });
+        expect(JSON.stringify(rows)).not.to.contain('with all members');
+      });
+
+      it('warns of a secret without repeating it, and takes it out where the policy says so', async () => {
+        const secret = 'x9'.repeat(12);
+        const space = { target_space: 'private:secrets' };
+        const warned = await gateway.store({ ...space, payload_md: `password=${secret}` });
+        expect(warned.body.warnings).to.deep.equal(['the content holds what looks like a secret']);
+        expect(JSON.stringify((await gateway.audits(warned))[0]?.evidence))
+          .to.contain('"secrets":1')
+          .and.not.contain(secret);
+        await gateway.govern(false, { content_guard: { secret: 'redact' } });
+        const redacted = await gateway.store({ ...space, payload_md: `api_key=${secret}` });
+        expect(redacted.body.message).to.equal('One secret was taken out of the text.');
+        const [kept] = await gateway.host
+          .service('logbook')
+          .ledger.byBackendIds('fake', [String(redacted.body.memory_id)]);
+        expect(kept?.payload).to.equal('api_key=[REDACTED]');
+        await gateway.govern(false, { content_guard: { secret: 'reject' } });
+        const rejected = await gateway.store({ ...space, payload_md: `token=${secret}` });
+        expect(rejected.body.reason).to.equal('content_intercepted:secret');
+        expect(gateway.host.logs.join('')).not.to.contain(secret);
+      });
+
+      it('writes no text of a memory to the log, at any level', async () => {
+        await gateway.store({ payload_md: 'Unmistakable walrus', target_space: 'private:log' });
+        await gateway.query({ query: 'unmistakable', spaces: ['private:log'] });
+        expect(gateway.host.logs.join('')).not.to.match(/walrus|unmistakable/i);
+      });
+    },
+    { keepRows: true },
+  );
+});
