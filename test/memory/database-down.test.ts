@@ -1,0 +1,97 @@
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { expect } from 'chai';
+import { eachDatabase } from 'mortise/sdk/testing';
+import { type MemoryHost, startMemory } from './memory-host.js';
+
+/** A way to the database that can be cut. */
+interface Cable {
+  readonly port: number;
+  cut(): Promise<void>;
+  mend(): Promise<void>;
+}
+
+async function lay(host: string, port: number): Promise<Cable> {
+  const open = new Set<Socket>();
+  const server: Server = createServer((near) => {
+    const far = connect(port, host);
+    for (const socket of [near, far]) {
+      open.add(socket);
+      socket.on('error', () => {}).on('close', () => open.delete(socket));
+    }
+    near.pipe(far).pipe(near);
+  });
+  const listen = (at: number) => new Promise<void>((done) => server.listen(at, '127.0.0.1', done));
+  await listen(0);
+  const address = server.address();
+  const own = typeof address === 'object' && address !== null ? address.port : 0;
+  return {
+    port: own,
+    async cut() {
+      const closed = new Promise((done) => server.close(done));
+      for (const socket of open) socket.destroy();
+      await closed;
+    },
+    mend: () => listen(own),
+  };
+}
+
+describe('memories without a database', () => {
+  eachDatabase(
+    (engine) => {
+      if (engine.dialect === 'sqlite') return; // A file cannot be unreachable.
+      let memory: MemoryHost;
+      let cable: Cable;
+      before(async function start() {
+        this.timeout(30_000);
+        const { DATABASE_HOST = '', DATABASE_PORT } = engine.env;
+        cable = await lay(DATABASE_HOST, Number(DATABASE_PORT));
+        const env = { ...engine.env, DATABASE_HOST: '127.0.0.1', DATABASE_PORT: String(cable.port) };
+        memory = await startMemory(engine, { database: env });
+      });
+      after(async () => {
+        await memory.stop();
+        await cable.cut().catch(() => {});
+      });
+
+      it('are refused on every door, and work again when it is back', async function refused() {
+        this.timeout(40_000);
+        const body = { payload_md: 'While it was down', target_space: 'private:down' };
+        await cable.cut();
+
+        const stored = await memory.store(body);
+        expect(stored.status).to.equal(503);
+        expect(stored.headers.get('retry-after')).to.equal('2');
+        expect(stored.body).to.deep.include({ ok: false, action: 'error', memory_id: null, reason: 'LOGBOOK_DB_UNAVAILABLE' });
+
+        const { error } = await memory.call('memory_store', body);
+        expect(error).to.include({ code: -32001 });
+        expect(error).to.have.property('data').that.deep.includes({
+          category: 'dependency',
+          reason: 'LOGBOOK_DB_UNAVAILABLE',
+          retryable: true,
+          details: { service: 'database' },
+        });
+
+        const queried = await memory.query({ query: 'down', spaces: ['private:down'] });
+        expect(queried.status).to.equal(503);
+        expect(queried.body).to.deep.include({ ok: false, results: [], total: 0, degraded: true });
+
+        const report = await memory.get('/reliability/report');
+        expect(report.status).to.equal(503);
+        expect(report.body).to.deep.include({ ok: false, outbox_stats: {}, audit_stats: {}, generated_at: '' });
+
+        expect((await memory.get('/health')).status).to.equal(200);
+        const deep = await memory.get('/health?deep=1');
+        expect(deep.status).to.equal(503);
+        expect(deep.body).to.deep.include({ ok: false, status: 'error' });
+
+        await cable.mend();
+        const until = Date.now() + 15_000;
+        let again = await memory.store(body);
+        while (again.status !== 200 && Date.now() < until) again = await memory.store(body);
+        expect(again.body).to.deep.include({ ok: true, action: 'allow', dedup: false });
+      });
+    },
+    { keepRows: true },
+  );
+});

@@ -1,0 +1,73 @@
+import type { Database, PluginDefinition, SchemasService } from 'mortise/sdk';
+import { createTestHost, type TestEngine, type TestHost, type TestHostOptions } from 'mortise/sdk/testing';
+
+/** Every plugin that a memory passes through. */
+export const memoryPlugins = ['memory-gateway', 'memory-backend-local', 'mcp-server'];
+
+export type Json = Readonly<Record<string, unknown>>;
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: Json;
+}
+
+export async function answerOf(response: Response): Promise<Answer> {
+  return { status: response.status, headers: response.headers, body: (await response.json()) as Json };
+}
+
+export const results = ({ body }: Answer): readonly Json[] => body.results as readonly Json[];
+export const contents = (answer: Answer): readonly unknown[] => results(answer).map(({ content }) => content);
+
+/** The platform with all that memories need, as it is shipped. */
+export interface MemoryHost {
+  readonly host: TestHost;
+  /** The database past every API. */
+  readonly database: Database;
+  readonly schemas: SchemasService;
+  store(body: unknown): Promise<Answer>;
+  query(body: unknown): Promise<Answer>;
+  get(path: string): Promise<Answer>;
+  /** `tools/call` over JSON-RPC: the result object, or the error. */
+  call(name: string, args: Json): Promise<{ readonly result?: Json; readonly error?: Json }>;
+  stop(): Promise<void>;
+}
+
+export async function startMemory(engine: TestEngine, options: TestHostOptions = {}): Promise<MemoryHost> {
+  let database: Database | undefined;
+  let compiler: SchemasService | undefined;
+  const probe: PluginDefinition = {
+    key: 'database-probe',
+    register() {},
+    start(started) {
+      database = started.use('database');
+      compiler = started.use('schemas');
+    },
+  };
+  const schemas = ['identity', 'logbook', 'scm', 'analysis', 'governance'];
+  const host = await createTestHost({
+    plugins: memoryPlugins,
+    database: engine.env,
+    ...options,
+    extra: [{ manifest: { key: 'database-probe', permissions: { services: ['database', 'schemas'], schemas } }, definition: probe }],
+  });
+  if (database === undefined || compiler === undefined) throw new Error('The probe did not start.');
+  return {
+    host,
+    database,
+    schemas: compiler,
+    store: async (body) => answerOf(await host.post('/memory/store', body)),
+    query: async (body) => answerOf(await host.post('/memory/query', body)),
+    get: async (path) => answerOf(await host.fetch(path)),
+    async call(name, args) {
+      const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } };
+      const response = (await (await host.post('/mcp', body)).json()) as {
+        readonly result?: { readonly content: readonly { readonly text: string }[] };
+        readonly error?: Json;
+      };
+      if (response.result === undefined) return { error: response.error ?? {} };
+      return { result: JSON.parse(response.result.content[0]?.text ?? '') as Json };
+    },
+    stop: () => host.stop(),
+  };
+}

@@ -1,0 +1,48 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { eachDatabase } from 'mortise/sdk/testing';
+import { contents, startMemory } from './memory-host.js';
+
+describe('an index that another text analysis made', () => {
+  eachDatabase(
+    (engine) => {
+      it('is made anew after a start, and finds everything again', async function anew() {
+        this.timeout(40_000);
+        const dataDir = await mkdtemp(join(tmpdir(), 'mortise-reindex-'));
+        try {
+          const first = await startMemory(engine, { dataDir });
+          for (let n = 0; n < 250; n += 1) {
+            await first.store({ payload_md: `walrus number ${n}`, target_space: `private:${n % 2}` });
+          }
+          await first.database.statement(`update {logbook.memory_documents} set analysis = 'old', postings = ?`, ['\n']);
+          const lost = await first.query({ query: 'walrus 249', spaces: ['private:1'] });
+          expect(contents(lost)).to.deep.equal([]);
+          await first.stop();
+
+          const second = await startMemory(engine, { dataDir });
+          try {
+            const old = async () => {
+              const { rows } = await second.database.statement<{ n: number }>(
+                `select count(*) as n from {logbook.memory_documents} where analysis = 'old'`,
+              );
+              return rows[0]?.n;
+            };
+            const until = Date.now() + 15_000;
+            while ((await old()) !== 0 && Date.now() < until) await new Promise((resolve) => setTimeout(resolve, 20));
+            const found = await second.query({ query: 'walrus 249', spaces: ['private:1'], top_k: 100 });
+            expect(contents(found)[0]).to.equal('walrus number 249');
+            expect(contents(found)).to.have.length(100);
+            expect(contents(found)).not.to.include('walrus number 248');
+          } finally {
+            await second.stop();
+          }
+        } finally {
+          await rm(dataDir, { recursive: true, force: true });
+        }
+      });
+    },
+    { keepRows: true },
+  );
+});

@@ -1,0 +1,164 @@
+import { expect } from 'chai';
+import { eachDatabase } from 'mortise/sdk/testing';
+import { contents, type Json, type MemoryHost, results, startMemory } from './memory-host.js';
+
+const corpus = [
+  'The gateway deploys on Tuesdays, after the tests have passed.',
+  'Rollbacks: run `deploy --rollback v1.2.3` and tell the team.',
+  '# Deploying the gateway\n\nNever deploy on a Friday.',
+  'file_hash and fileHash name the same thing; see docs/a_b.md.',
+  '上海是一座港口城市。',
+  '部署流程：先运行测试，再发布到生产环境。',
+  'Der Fluß heißt Donau, and café is spelled with an accent.',
+  'Kubernetes pods restart when the memory limit is exceeded.',
+  'The cat sat on the mat. The cat was not amused.',
+  'サーバーを再起動する手順',
+  '서버 배포 절차',
+];
+
+const queries = [
+  'deploy the gateway',
+  'rollback',
+  'file_hash',
+  'a_b.md',
+  '港口',
+  '海港城',
+  '部署',
+  'CAFE',
+  'cats',
+  '再起動',
+  '배포',
+  'the gateway tests',
+  'v1.2.3',
+  'memory limit restart',
+];
+
+describe('searching memories in the local backend', () => {
+  /** What each engine answered, to be compared: ranking must not depend on the database. */
+  const answers = new Map<string, readonly (readonly unknown[])[]>();
+
+  eachDatabase(
+    (engine) => {
+      let memory: MemoryHost;
+      before(async function start() {
+        this.timeout(30_000);
+        memory = await startMemory(engine);
+        for (const payload_md of corpus) await memory.store({ payload_md, target_space: 'private:corpus' });
+      });
+      after(() => memory.stop());
+
+      const ask = (query: string, more: Json = {}) => memory.query({ query, spaces: ['private:corpus'], ...more });
+      const first = async (query: string) => contents(await ask(query))[0];
+
+      it('finds words in any script, whole or in part', async () => {
+        expect(await first('港口')).to.equal(corpus[4]);
+        expect(await first('海港城')).to.equal(corpus[4]);
+        expect(await first('部署')).to.equal(corpus[5]);
+        expect(await first('再起動')).to.equal(corpus[9]);
+        expect(await first('배포')).to.equal(corpus[10]);
+      });
+
+      it('finds words by their stem, in any case, with or without accents', async () => {
+        expect(await first('ROLLBACK')).to.equal(corpus[1]);
+        expect(await first('cafe')).to.equal(corpus[6]);
+        expect(contents(await ask('deployment deploying'))).to.include.members([corpus[0], corpus[1], corpus[2]]);
+      });
+
+      it('finds names whole and in parts', async () => {
+        for (const query of ['file_hash', 'fileHash', 'hash', 'docs/a_b.md']) expect(await first(query)).to.equal(corpus[3]);
+        expect(await first('v1.2.3')).to.equal(corpus[1]);
+      });
+
+      it('takes every character of a query literally', async () => {
+        for (const query of ['%', '_', '"', "'", '*', '(', 'AND', 'NOT cat', 'a:b', '^cat', 'cat*', '\\', '\0', '\ud800']) {
+          expect((await ask(query)).status, query).to.equal(200);
+        }
+        expect(contents(await ask('%'))).to.deep.equal([]);
+        expect(await first('NOT cat')).to.equal(corpus[8]);
+      });
+
+      it('demands a quoted phrase verbatim', async () => {
+        expect(contents(await ask('"memory limit"'))).to.deep.equal([corpus[7]]);
+        expect(contents(await ask('"limit memory"'))).to.deep.equal([]);
+        expect(contents(await ask('gateway "on a friday"'))).to.deep.equal([corpus[2]]);
+        expect(contents(await ask('"港口城市"'))).to.deep.equal([corpus[4]]);
+      });
+
+      it('answers a query of stop words alone, and leaves them out otherwise', async () => {
+        expect(contents(await ask('the'))).to.include(corpus[8]);
+        expect(contents(await ask('the cat'))).to.deep.equal([corpus[8]]);
+      });
+
+      it('counts headings twice', async () => {
+        const [best] = results(await ask('deploying gateway'));
+        expect(best?.content).to.equal(corpus[2]);
+      });
+
+      it('explains every score so that it can be computed again', async () => {
+        for (const query of queries) {
+          for (const { score, explain } of results(await ask(query, { filters: { explain: true } }))) {
+            const { bm25, coverage, phrase } = explain as { bm25: number; coverage: number; phrase: number };
+            expect(0.65 * bm25 + 0.25 * coverage + 0.1 * phrase, query).to.be.closeTo(Number(score), 1e-6);
+            expect(score).to.be.within(0, 1);
+          }
+        }
+      });
+
+      it('gives the same scores and order on every database', async () => {
+        const found: (readonly unknown[])[] = [];
+        for (const query of queries) {
+          found.push(results(await ask(query)).map(({ content, score }) => [content, Number(score).toFixed(9)]));
+        }
+        answers.set(engine.dialect, found);
+        const [one, ...others] = [...answers.values()];
+        for (const other of others) expect(other).to.deep.equal(one);
+        expect(found.every((hits) => hits.length > 0)).to.equal(true);
+      });
+
+      it('finds a memory in the very next query, however many there are', async () => {
+        for (let n = 0; n < 20; n += 1) {
+          const word = `zq${String.fromCodePoint(97 + n)}qz`;
+          await memory.store({ payload_md: word, target_space: 'private:next' });
+          const answer = await memory.query({ query: word, spaces: ['private:next'] });
+          expect(contents(answer)).to.deep.equal([word]);
+        }
+      });
+
+      it('finds what is rare in one space though it is common in all others', async function rare() {
+        this.timeout(60_000);
+        const many = Array.from({ length: 500 }, (_, n) => ({
+          payload_md: `common word number ${n}`,
+          target_space: `private:many${n % 5}`,
+        }));
+        for (let at = 0; at < many.length; at += 50) {
+          await Promise.all(many.slice(at, at + 50).map((body) => memory.store(body)));
+        }
+        await memory.store({ payload_md: 'a common guest', target_space: 'private:few' });
+        expect(contents(await memory.query({ query: 'common', spaces: ['private:few'] }))).to.deep.equal(['a common guest']);
+        const filtered = await memory.query({
+          query: 'common word',
+          spaces: ['private:many0', 'private:many1'],
+          top_k: 100,
+          filters: { created_before: '2999-01-01' },
+        });
+        expect(results(filtered)).to.have.length(100);
+        const one = await memory.query({ query: 'common number 499', spaces: ['private:many4'] });
+        expect(contents(one)[0]).to.equal('common word number 499');
+      });
+
+      it('takes a long query, and a long memory', async function long() {
+        this.timeout(60_000);
+        const words = Array.from({ length: 60_000 }, (_, n) => `w${n.toString(36)}`);
+        const stored = await memory.store({ payload_md: words.join(' '), target_space: 'private:long' });
+        expect(stored.body.ok).to.equal(true);
+        for (const word of [words[0], words[30_000], words.at(-1)]) {
+          const answer = await memory.query({ query: word, spaces: ['private:long'] });
+          expect(results(answer), word).to.have.length(1);
+        }
+        const question = words.slice(0, 1_500).join(' ').slice(0, 8_192);
+        expect(results(await memory.query({ query: question, spaces: ['private:long'] }))).to.have.length(1);
+      });
+    },
+    { keepRows: true },
+  );
+});
