@@ -1,9 +1,9 @@
-import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { acceptRequestId, newCorrelationId } from '../telemetry/index.js';
 import { envelopes } from './envelopes.js';
 import type { Exchange } from './exchange.js';
 import { toFailure } from './failure.js';
+import { STATUS_CODES } from './node-http.js';
 import { type RefusalName, RefusedRequest } from './refusal-rows.js';
 
 /** Parser errors that have an answer of their own; every other one is `malformed_request`. */

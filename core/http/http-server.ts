@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { isIP, Server as NetServer } from 'node:net';
 import type { Duplex } from 'node:stream';
 import Koa from 'koa';
@@ -14,6 +14,7 @@ import { InFlight } from './in-flight.js';
 import { listenOn } from './listen.js';
 import type { MountedRoute } from './mounted-route.js';
 import { createMounts } from './mounts.js';
+import { createServer } from './node-http.js';
 import { RateLimiter } from './rate-limit.js';
 import { createRequestRecord } from './request-record.js';
 import { createRouteTable } from './route-table.js';

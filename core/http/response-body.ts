@@ -1,5 +1,5 @@
-import { validateHeaderName, validateHeaderValue } from 'node:http';
 import type { RouteResponse } from '../sdk/index.js';
+import { validateHeaderName, validateHeaderValue } from './node-http.js';
 
 export type ResponseHeaders = Record<string, string | string[]>;
 

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { type IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse as Response } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { type CallContext, MortiseError, type RouteResponse, type UpgradeRoute } from '../sdk/index.js';
@@ -8,6 +8,7 @@ import type { Authenticator } from './authenticate.js';
 import { addressClass } from './client-address.js';
 import type { Dispatcher, DispatcherParts, Served } from './dispatcher.js';
 import type { Exchange } from './exchange.js';
+import { ServerResponse } from './node-http.js';
 import { announcesBody } from './read-body.js';
 import { RefusedRequest } from './refusal-rows.js';
 import type { RequestTarget } from './request-target.js';
@@ -21,7 +22,7 @@ export interface UpgradeParts extends Pick<DispatcherParts, 'inFlight' | 'log' |
 }
 
 /** The socket of an upgrade request: Node hands out a plain stream, the server's connections are TCP sockets. */
-type UpgradeSocket = Parameters<ServerResponse['assignSocket']>[0];
+type UpgradeSocket = Parameters<Response['assignSocket']>[0];
 
 /**
  * Accepts WebSockets. Until a socket is accepted the request is an ordinary one, with an ordinary answer to a refusal.
@@ -62,7 +63,7 @@ export class Upgrades {
   }
 
   /** An offer of another protocol may be ignored. The body of such a request is out of reach here. */
-  async #serveUnupgraded(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #serveUnupgraded(request: IncomingMessage, response: Response): Promise<void> {
     const { dispatcher } = this.#parts;
     if (announcesBody(request) === 'none') return dispatcher.handle(request, response);
     dispatcher.fail(dispatcher.begin(request, response), new RefusedRequest('upgrade_unsupported'));
