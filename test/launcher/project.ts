@@ -23,7 +23,8 @@ export function createProject({ linked = true }: { readonly linked?: boolean } =
     'tsconfig.json',
     'tsconfig.scripts.json',
   ]) {
-    cpSync(join(checkout, name), join(root, name), { recursive: true });
+    // What people run beside the launcher (benchmarks) needs the product and is left out.
+    cpSync(join(checkout, name), join(root, name), { recursive: true, filter: (source) => !source.endsWith('.ts') });
   }
   for (const name of ['biome.json', '.mocharc.json', '.gitignore']) cpSync(join(checkout, name), join(root, name));
   if (linked) symlinkSync(realpathSync(join(checkout, 'node_modules')), join(root, 'node_modules'), 'junction');

@@ -4,9 +4,7 @@ import { memoryPlugins } from './memory-host.js';
 
 const plugins = {
   version: 1,
-  plugins: Object.fromEntries(
-    ['logbook', 'text-analysis', ...memoryPlugins].map((key) => [key, { enabled: true }]),
-  ),
+  plugins: Object.fromEntries(['logbook', 'text-analysis', ...memoryPlugins].map((key) => [key, { enabled: true }])),
 };
 
 interface Stored {
@@ -19,9 +17,13 @@ async function store(server: ServerProcess, text: string): Promise<Stored> {
   return (await response.json()) as Stored;
 }
 
-async function find(server: ServerProcess, text: string): Promise<readonly { readonly id: string; readonly content: string }[]> {
+async function find(
+  server: ServerProcess,
+  text: string,
+): Promise<readonly { readonly id: string; readonly content: string }[]> {
   const response = await server.post('/memory/query', { query: `"${text}"`, spaces: ['private:crash'], top_k: 5 });
-  return ((await response.json()) as { readonly results: readonly { readonly id: string; readonly content: string }[] }).results;
+  return ((await response.json()) as { readonly results: readonly { readonly id: string; readonly content: string }[] })
+    .results;
 }
 
 describe('a server that is killed while it stores', () => {
@@ -55,7 +57,10 @@ describe('a server that is killed while it stores', () => {
           expect(acknowledged.size).to.be.at.least(200);
           for (const [text, id] of acknowledged) {
             const found = (await find(server, text)).filter(({ content }) => content === text);
-            expect(found.map((item) => item.id), text).to.deep.equal([id]);
+            expect(
+              found.map((item) => item.id),
+              text,
+            ).to.deep.equal([id]);
           }
           const report = (await (await server.fetch('/reliability/report')).json()) as {
             readonly message: string | null;

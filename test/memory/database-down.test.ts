@@ -61,16 +61,23 @@ describe('memories without a database', () => {
         const stored = await memory.store(body);
         expect(stored.status).to.equal(503);
         expect(stored.headers.get('retry-after')).to.equal('2');
-        expect(stored.body).to.deep.include({ ok: false, action: 'error', memory_id: null, reason: 'LOGBOOK_DB_UNAVAILABLE' });
+        expect(stored.body).to.deep.include({
+          ok: false,
+          action: 'error',
+          memory_id: null,
+          reason: 'LOGBOOK_DB_UNAVAILABLE',
+        });
 
         const { error } = await memory.call('memory_store', body);
         expect(error).to.include({ code: -32001 });
-        expect(error).to.have.property('data').that.deep.includes({
-          category: 'dependency',
-          reason: 'LOGBOOK_DB_UNAVAILABLE',
-          retryable: true,
-          details: { service: 'database' },
-        });
+        expect(error)
+          .to.have.property('data')
+          .that.deep.includes({
+            category: 'dependency',
+            reason: 'LOGBOOK_DB_UNAVAILABLE',
+            retryable: true,
+            details: { service: 'database' },
+          });
 
         const queried = await memory.query({ query: 'down', spaces: ['private:down'] });
         expect(queried.status).to.equal(503);

@@ -23,7 +23,10 @@ describe('the doors to memories', () => {
       });
 
       it('store and find alike over REST and JSON-RPC', async () => {
-        const { result } = await memory.call('memory_store', { payload_md: 'By JSON-RPC', target_space: 'private:doors' });
+        const { result } = await memory.call('memory_store', {
+          payload_md: 'By JSON-RPC',
+          target_space: 'private:doors',
+        });
         expect(result).to.deep.include({ ok: true, action: 'allow' });
         const { body } = await memory.query({ query: 'json-rpc', spaces: ['private:doors'] });
         expect(body.results).to.have.nested.property('[0].id', result?.memory_id);
@@ -36,9 +39,19 @@ describe('the doors to memories', () => {
         ['a missing member', {}, 'MISSING_REQUIRED_PARAM', ['body', 'payload_md']],
         ['null for a needed member', { payload_md: null }, 'MISSING_REQUIRED_PARAM', ['body', 'payload_md']],
         ['a wrong type', { payload_md: 5 }, 'INVALID_PARAM_TYPE', ['body', 'payload_md']],
-        ['a wrong type inside', { payload_md: 'x', evidence_refs: ['a', 5] }, 'INVALID_PARAM_TYPE', ['body', 'evidence_refs', 1]],
+        [
+          'a wrong type inside',
+          { payload_md: 'x', evidence_refs: ['a', 5] },
+          'INVALID_PARAM_TYPE',
+          ['body', 'evidence_refs', 1],
+        ],
         ['a bad value', { payload_md: 'x', kind: 'no spaces' }, 'INVALID_PARAM_VALUE', ['body', 'kind']],
-        ['a text that spells no integer', { payload_md: 'x', item_id: '5.0' }, 'INVALID_PARAM_TYPE', ['body', 'item_id']],
+        [
+          'a text that spells no integer',
+          { payload_md: 'x', item_id: '5.0' },
+          'INVALID_PARAM_TYPE',
+          ['body', 'item_id'],
+        ],
         ['what only the tool can tell', { payload_md: ' ' }, 'INVALID_PARAM_VALUE', ['body', 'payload_md']],
         ['a list', [], 'INVALID_PARAM_TYPE', ['body']],
       ];
@@ -47,7 +60,11 @@ describe('the doors to memories', () => {
           const answer = await memory.store(body);
           expect(answer.status).to.equal(422);
           expect(answer.body).to.deep.include({ ok: false, action: 'error', reason });
-          const [detail] = answer.body.detail as readonly { readonly loc: unknown; readonly msg: string; readonly type: string }[];
+          const [detail] = answer.body.detail as readonly {
+            readonly loc: unknown;
+            readonly msg: string;
+            readonly type: string;
+          }[];
           expect(detail?.loc).to.deep.equal(location);
           expect(detail?.msg).to.be.a('string');
           expect(detail?.type).to.be.a('string');
@@ -97,7 +114,9 @@ describe('the doors to memories', () => {
         ]);
         const issues = await schemaIssues(memory, body);
         expect(issues).to.deep.equal([]);
-        const { rows } = await memory.database.statement<{ n: number }>('select count(*) as n from {governance.write_audit}');
+        const { rows } = await memory.database.statement<{ n: number }>(
+          'select count(*) as n from {governance.write_audit}',
+        );
         const stats = body.audit_stats as Record<string, number>;
         expect(stats.total).to.equal(rows[0]?.n);
         expect((stats.allow ?? 0) + (stats.redirect ?? 0) + (stats.reject ?? 0)).to.equal(stats.total);
@@ -115,7 +134,9 @@ describe('the doors to memories', () => {
       });
 
       it('count refusals in the trail, one row a second', async () => {
-        const refused = Array.from({ length: 5 }, () => memory.host.post('/memory/store', {}, { origin: 'http://evil.example' }));
+        const refused = Array.from({ length: 5 }, () =>
+          memory.host.post('/memory/store', {}, { origin: 'http://evil.example' }),
+        );
         for (const response of await Promise.all(refused)) expect(response.status).to.equal(403);
         const audit = memory.host.service('audit');
         const counts = async () => {
@@ -127,7 +148,11 @@ describe('the doors to memories', () => {
         const { rows } = await audit.query({ reasonPrefix: 'origin_refused:' });
         expect(await counts()).to.equal(5);
         expect(rows.length).to.be.at.most(2);
-        expect(rows[0]).to.deep.include({ action: 'reject', operation: 'gate', reason: 'origin_refused:/memory/store' });
+        expect(rows[0]).to.deep.include({
+          action: 'reject',
+          operation: 'gate',
+          reason: 'origin_refused:/memory/store',
+        });
       }).timeout(10_000);
     },
     { keepRows: true },

@@ -6,10 +6,15 @@ import { type Answer, type MemoryHost, results, startMemory } from './memory-hos
 const space = fc.constantFrom('private:a', 'private:b', 'team:default', 'org:x', 'team:', 'nope:x', undefined);
 const request = fc.record(
   {
-    payload_md: fc.oneof(fc.constantFrom('same', 'other', ' ', 'long '.repeat(400)), fc.string({ unit: 'binary', maxLength: 40 })),
+    payload_md: fc.oneof(
+      fc.constantFrom('same', 'other', ' ', 'long '.repeat(400)),
+      fc.string({ unit: 'binary', maxLength: 40 }),
+    ),
     target_space: space,
     kind: fc.constantFrom('FACT', 'PROCEDURE', undefined),
-    meta_json: fc.option(fc.dictionary(fc.string({ maxLength: 5 }), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 3 }), { nil: undefined }),
+    meta_json: fc.option(fc.dictionary(fc.string({ maxLength: 5 }), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 3 }), {
+      nil: undefined,
+    }),
     evidence: fc.constantFrom([], [{ uri: 'https://a', sha256: 'a'.repeat(64) }], [{ note: 1 }], undefined),
     evidence_refs: fc.constantFrom(['https://b'], [''], undefined),
     is_bulk: fc.boolean(),
@@ -27,7 +32,11 @@ describe('whatever is stored', () => {
         memory = await startMemory(engine);
         await memory.host.service('logbook').users.add('alice');
         const { settings } = memory.host.service('logbook');
-        await settings.update('default', { teamWriteEnabled: true, policy: { evidence_mode: 'strict' } }, { updatedBy: null });
+        await settings.update(
+          'default',
+          { teamWriteEnabled: true, policy: { evidence_mode: 'strict' } },
+          { updatedBy: null },
+        );
       });
       after(() => memory.stop());
 

@@ -49,7 +49,12 @@ export async function startMemory(engine: TestEngine, options: TestHostOptions =
     plugins: memoryPlugins,
     database: engine.env,
     ...options,
-    extra: [{ manifest: { key: 'database-probe', permissions: { services: ['database', 'schemas'], schemas } }, definition: probe }],
+    extra: [
+      {
+        manifest: { key: 'database-probe', permissions: { services: ['database', 'schemas'], schemas } },
+        definition: probe,
+      },
+    ],
   });
   if (database === undefined || compiler === undefined) throw new Error('The probe did not start.');
   return {

@@ -129,8 +129,7 @@ describe('querying memories', () => {
           content: 'A patient heron 100%_sure',
         });
         const literal = async (query: string) =>
-          results(await memory.query({ query, spaces: ['private:pending'] })).filter(({ score }) => score === 1)
-            .length;
+          results(await memory.query({ query, spaces: ['private:pending'] })).filter(({ score }) => score === 1).length;
         expect(await literal('100%_sure')).to.equal(1);
         expect(await literal('100__sure')).to.equal(0);
         expect(await literal('%')).to.equal(1);

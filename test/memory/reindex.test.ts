@@ -16,7 +16,9 @@ describe('an index that another text analysis made', () => {
           for (let n = 0; n < 250; n += 1) {
             await first.store({ payload_md: `walrus number ${n}`, target_space: `private:${n % 2}` });
           }
-          await first.database.statement(`update {logbook.memory_documents} set analysis = 'old', postings = ?`, ['\n']);
+          await first.database.statement(`update {logbook.memory_documents} set analysis = 'old', postings = ?`, [
+            '\n',
+          ]);
           const lost = await first.query({ query: 'walrus 249', spaces: ['private:1'] });
           expect(contents(lost)).to.deep.equal([]);
           await first.stop();

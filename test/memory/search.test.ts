@@ -65,12 +65,28 @@ describe('searching memories in the local backend', () => {
       });
 
       it('finds names whole and in parts', async () => {
-        for (const query of ['file_hash', 'fileHash', 'hash', 'docs/a_b.md']) expect(await first(query)).to.equal(corpus[3]);
+        for (const query of ['file_hash', 'fileHash', 'hash', 'docs/a_b.md'])
+          expect(await first(query)).to.equal(corpus[3]);
         expect(await first('v1.2.3')).to.equal(corpus[1]);
       });
 
       it('takes every character of a query literally', async () => {
-        for (const query of ['%', '_', '"', "'", '*', '(', 'AND', 'NOT cat', 'a:b', '^cat', 'cat*', '\\', '\0', '\ud800']) {
+        for (const query of [
+          '%',
+          '_',
+          '"',
+          "'",
+          '*',
+          '(',
+          'AND',
+          'NOT cat',
+          'a:b',
+          '^cat',
+          'cat*',
+          '\\',
+          '\0',
+          '\ud800',
+        ]) {
           expect((await ask(query)).status, query).to.equal(200);
         }
         expect(contents(await ask('%'))).to.deep.equal([]);
@@ -134,7 +150,9 @@ describe('searching memories in the local backend', () => {
           await Promise.all(many.slice(at, at + 50).map((body) => memory.store(body)));
         }
         await memory.store({ payload_md: 'a common guest', target_space: 'private:few' });
-        expect(contents(await memory.query({ query: 'common', spaces: ['private:few'] }))).to.deep.equal(['a common guest']);
+        expect(contents(await memory.query({ query: 'common', spaces: ['private:few'] }))).to.deep.equal([
+          'a common guest',
+        ]);
         const filtered = await memory.query({
           query: 'common word',
           spaces: ['private:many0', 'private:many1'],
