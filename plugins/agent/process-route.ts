@@ -126,7 +126,11 @@ async function submitTurn(
       request,
     })
     .finally(() => pipe.close());
-  const answered = submitted.then((settled: Settled) => answerOf(settled, parts.queueLimit));
+  const answered = submitted.then((settled: Settled) => {
+    // A refusal comes before any event, so that its header is in time.
+    if (settled.outcome === 'refused' && settled.decision) ctx.setHeader('X-Gate-Action', settled.decision.action);
+    return answerOf(settled, parts.queueLimit);
+  });
   return stream ? streamed(pipe, answered, ctx) : collected(pipe, answered, ctx);
 }
 
@@ -171,7 +175,7 @@ async function* frames(
 
 /** Answers that show no events of a running turn; a failure is thrown. */
 function withoutTurn(answer: Answer, stream: boolean, ctx: RouteContext): RouteResponse | undefined {
-  if (answer.kind === 'sunk') return sunk(answer.gate, stream, ctx);
+  if (answer.kind === 'sunk') return sunk(answer.gate, stream);
   if (answer.kind === 'failed') throw errorOf(answer.error);
   const { result } = answer;
   if (result.kind === 'replayed') return replay(result, stream, ctx);
@@ -180,8 +184,7 @@ function withoutTurn(answer: Answer, stream: boolean, ctx: RouteContext): RouteR
 }
 
 /** Put aside by the gate: neither an error nor an answer. */
-function sunk(gate: Readonly<Record<string, unknown>>, stream: boolean, ctx: RouteContext): RouteResponse {
-  ctx.setHeader('X-Gate-Action', 'sink');
+function sunk(gate: Readonly<Record<string, unknown>>, stream: boolean): RouteResponse {
   if (!stream) return { status: 202, body: { accepted: true, reply: '', events: [], gate } };
   return streamOf([{ type: 'completed', step: 0, reply: '', meta: { gate } }]);
 }

@@ -11,7 +11,7 @@ import {
 import type { ActiveContributions } from './active-contributions.js';
 import { fitForModel, shorten } from './text.js';
 import { readArguments } from './tool-arguments.js';
-import { invalidArguments, type ToolError, toolFailure, unknownTool } from './tool-errors.js';
+import { invalidArguments, invalidResult, type ToolError, toolFailure, unknownTool } from './tool-errors.js';
 
 export interface ToolOutcome {
   readonly ok: boolean;
@@ -70,7 +70,7 @@ export class ToolRunner {
             return failed(invalidArguments(own ?? `${first.path || 'arguments'} ${first.message}`));
           }
           const additions = { caller: 'agent' as const, ...(session ? { session } : {}) };
-          return succeeded(await tool.run(normalised, extendContext(toolCtx, additions)));
+          return succeeded(known.name, await tool.run(normalised, extendContext(toolCtx, additions)));
         },
         {
           signal: ctx.signal,
@@ -97,10 +97,23 @@ export class ToolRunner {
   }
 }
 
-function succeeded(result: object): ToolOutcome {
-  const { text } = result as { text?: unknown };
-  const shown = fitForModel(typeof text === 'string' ? text : JSON.stringify(result));
+function succeeded(name: string, result: unknown): ToolOutcome {
+  const text = textOf(result);
+  if (text === undefined) return failed(invalidResult(name));
+  const shown = fitForModel(text);
   return { ok: true, text: shown, summary: shorten(shown.trim(), summaryLimit) };
+}
+
+/** What the model sees of a result: its own text, or its JSON; undefined when it has neither. */
+function textOf(result: unknown): string | undefined {
+  if (typeof result !== 'object' || result === null) return undefined;
+  const { text } = result as { text?: unknown };
+  if (typeof text === 'string') return text;
+  try {
+    return JSON.stringify(result);
+  } catch {
+    return undefined;
+  }
 }
 
 function failed(error: ToolError): ToolOutcome {

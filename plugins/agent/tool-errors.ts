@@ -23,6 +23,11 @@ export function invalidArguments(message: string, detail?: string): ToolError {
   };
 }
 
+/** A tool that gave back what is no JSON object. */
+export function invalidResult(name: string): ToolError {
+  return { error_code: 'EXECUTION_ERROR', code: 'tool_invalid_result', message: `Tool ${name} failed` };
+}
+
 /** What a tool threw. Only the words of a coded error are for the model; any other text may hold anything. */
 export function toolFailure(name: string, error: unknown): ToolError {
   if (!isCodedError(error)) {

@@ -77,7 +77,7 @@ export class Conversation implements ConversationService {
       monotonic: ports.monotonic,
       fault: (session, observation, step, error) => {
         session.recordFault(observation, `${step}: ${error instanceof Error ? error.name : 'error'}`);
-        ports.raise('worker_error', session, { step, obs_id: observation.obs_id, error: describe(error) });
+        ports.raise('worker_error', session, { step, obs_id: observation.obs_id, ...describe(error) });
       },
       count: ports.count,
     };
@@ -252,8 +252,12 @@ function isSystem(observation: Observation): boolean {
   return observation.obs_type !== 'message' && observation.obs_type !== 'world_data';
 }
 
-/** The class and code of an error, never its text: it may quote what a person wrote. */
-function describe(error: unknown): string {
-  const { name, code } = (error ?? {}) as { name?: unknown; code?: unknown };
-  return typeof code === 'string' ? code : typeof name === 'string' ? name : 'error';
+/** Class, code and place of an error, never its text: it may quote what a person wrote. */
+function describe(error: unknown): { readonly error: string; readonly stack?: readonly string[] } {
+  const { name, code, stack } = (error ?? {}) as { name?: unknown; code?: unknown; stack?: unknown };
+  const frames = typeof stack === 'string' ? stack.split('\n').filter((line) => /^\s+at /.test(line)) : [];
+  return {
+    error: typeof code === 'string' ? code : typeof name === 'string' ? name : 'error',
+    ...(frames.length > 0 ? { stack: frames.map((line) => line.trim()) } : {}),
+  };
 }

@@ -64,7 +64,8 @@ function startConversation(
     schedule: (run) => detached(queueMicrotask, run),
     raise: (code, session, detail) => {
       host.log.warn({ code, ...detail }, 'an observation was not handled as it should be');
-      alerts.raise(code, session?.key ?? String(detail.source_name), detail);
+      const { stack, ...data } = detail;
+      alerts.raise(code, session?.key ?? String(data.source_name), data);
     },
     count: metrics.count,
   });

@@ -10,6 +10,7 @@ const table = {
   chat_id_mismatch: [400, 'chat_id mismatch'],
   chat_not_found: [404, 'chat not found'],
   turn_not_found: [404, 'turn not found'],
+  actor_mismatch: [403, 'user_id is not the user this key belongs to'],
   default_chat_protected: [400, 'default chat cannot be deleted'],
   invalid_json: [400, 'invalid request body'],
   invalid_request: [400, 'invalid request'],

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { GenerateEvent, GenerateRequest, PluginDefinition } from 'mortise/sdk';
+import type { GateAction, GenerateEvent, GenerateRequest, PluginDefinition } from 'mortise/sdk';
 import {
   createTestHost,
   type TestEngine,
@@ -94,6 +94,33 @@ export function promptSource(key: string, order: number, required: boolean, cont
             if (content === undefined) throw new Error('gone');
             return [{ name: key, role: 'system' as const, source: `runtime://${key}`, content }];
           },
+        });
+      },
+    },
+  };
+}
+
+/** A gate that decides as it is told. */
+export function gatePlugin(decide: () => { readonly action: string; readonly reason: string }): TestPlugin {
+  return {
+    manifest: { key: 'gate', provides: ['gate'] },
+    definition: {
+      key: 'gate',
+      register(host) {
+        host.provide('gate', {
+          handle(observation, { sessionKey }) {
+            const { action, reason } = decide();
+            const decision = {
+              action: action as GateAction,
+              reason,
+              reasons: [reason],
+              scene: 'dialogue',
+              session_key: sessionKey,
+              trace_id: observation.trace_id,
+            };
+            return { decision, emit: [], ingest: [] };
+          },
+          ingest: () => undefined,
         });
       },
     },

@@ -9,6 +9,7 @@ import {
   eventsOf,
   fakeModel,
   type Gateway,
+  gatePlugin,
   openGateway,
   promptSource,
   type Script,
@@ -132,6 +133,21 @@ describe('agent turns', () => {
       expect(JSON.stringify(answers)).to.not.contain('a path of the machine');
       const inputs = events.flatMap(({ tool_call }) => (tool_call ? [tool_call.input] : []));
       expect(inputs[2]).to.have.keys('raw_arguments', 'parse_error');
+    });
+
+    it('tells the model that a tool gave back nothing it could show', async () => {
+      const circle: Record<string, unknown> = {};
+      circle.self = circle;
+      const script: Script = (_, call) =>
+        call === 1 ? asksFor(['c1', 'circle', '{}'], ['c2', 'nothing', '{}']) : says('ok');
+      const gateway = await start(script, {
+        extra: [tool('circle', () => circle), tool('nothing', () => undefined as unknown as object)],
+      });
+      await gateway.process('go');
+      const answers = (await rowsOf(gateway)).filter(({ role }) => role === 'tool');
+      expect(answers.map(({ content }) => JSON.parse(content).code)).to.deep.equal(
+        Array(2).fill('tool_invalid_result'),
+      );
     });
 
     it('ends a tool at its time limit, and goes on', async () => {
@@ -420,6 +436,69 @@ describe('agent turns', () => {
       }[];
       expect(events.slice(-3).map((event) => event.type ?? event)).to.deep.equal(['completed', 'error', '[DONE]']);
       expect((await turnsOf(gateway.host)).map(({ status }) => status)).to.deep.equal(['completed', 'completed']);
+    });
+
+    it('answers what the gate refuses or puts aside, and writes nothing of it', async () => {
+      let decision = { action: 'drop', reason: 'override=drop_actor' };
+      const gateway = await start(() => says('never'), { extra: [gatePlugin(() => decision)] });
+      const dropped = await gateway.process('hi', { stream: true }, { 'idempotency-key': 'k' });
+      expect(dropped.headers.get('x-gate-action')).to.equal('drop');
+      const { status, code, message, details } = await errorOf(dropped);
+      expect([status, code, message]).to.deep.equal([
+        403,
+        'gate_dropped',
+        'The message was refused by the gate: override=drop_actor',
+      ]);
+      expect(details).to.include.keys('action', 'reason', 'reasons', 'scene', 'obs_id', 'trace_id');
+      for (const [reason, expected, retry] of [
+        ['loop_hops', 422, null],
+        ['system_overload', 503, '1'],
+        ['stage_failed:x', 503, '5'],
+      ] as const) {
+        decision = { action: 'drop', reason };
+        const response = await gateway.process('hi');
+        expect([response.status, response.headers.get('retry-after')]).to.deep.equal([expected, retry]);
+      }
+      decision = { action: 'sink', reason: 'override=emergency' };
+      const sunk = await gateway.process('hi');
+      const body = (await sunk.json()) as { gate: object };
+      expect(sunk.status).to.equal(202);
+      expect(body).to.deep.include({ accepted: true, reply: '', events: [] });
+      expect(body.gate).to.include({ action: 'sink', reason: 'override=emergency' });
+      const [event, end] = await eventsOf(await gateway.process('hi', { stream: true }));
+      expect(event).to.deep.include({ type: 'completed', step: 0, reply: '' });
+      expect(end).to.equal('[DONE]');
+      expect(await turnsOf(gateway.host)).to.deep.equal([]);
+      // A refused request leaves its key free.
+      decision = { action: 'deliver', reason: 'message_default' };
+      expect((await gateway.process('hi', { stream: true }, { 'idempotency-key': 'k' })).status).to.equal(200);
+    });
+
+    it('makes a turn of a message that nobody waits for', async () => {
+      const gateway = await start(() => says('answered'));
+      const published = gateway.host.service('conversation').publish({
+        source_name: 'test:adapter',
+        ingress: 'adapter',
+        session_key: 'console:u1:s1',
+        actor: { actor_type: 'user', actor_id: 'u1' },
+        payload: { text: 'from elsewhere' },
+      });
+      expect(published.ok).to.equal(true);
+      await until('the turn', async () => (await turnsOf(gateway.host))[0]?.status === 'completed');
+      expect((await rowsOf(gateway)).map(({ content }) => content)).to.deep.equal(['from elsewhere', 'answered']);
+      expect(gateway.host.logs.join('\n')).to.not.contain('a reply was shown on the console');
+    });
+
+    it('keeps a key that is bound to a user to that user', async () => {
+      const keys = JSON.stringify([{ key: 'key-of-anna', id: 'anna', actor: 'anna' }]);
+      const gateway = await start(() => says('ok'), { env: { MORTISE_API_KEYS: keys } });
+      const headers = { 'x-api-key': 'key-of-anna' };
+      expect(await errorOf(await gateway.process('hi', {}, headers))).to.include({
+        status: 403,
+        code: 'actor_mismatch',
+      });
+      expect((await gateway.process('hi', { user_id: 'anna' }, headers)).status).to.equal(200);
+      expect((await gateway.process('hi', { user_id: 'anna' })).status).to.equal(401);
     });
 
     it('puts the layers of prompt sources first, and does without one that fails', async () => {

@@ -3,7 +3,7 @@ import { type Bubble, chatBubbles } from '../chat-bubbles.js';
 import { storing } from '../errors.js';
 import { readDisplay } from '../store/read-display.js';
 import type { Store } from '../store/store.js';
-import { chatNotFound } from './chats.js';
+import { boundChat } from './bound-chats.js';
 import { readCursor, readLimit, writeCursor } from './page.js';
 
 /** The messages of a chat, oldest first; with `limit` the newest of them, and a cursor to the older ones. */
@@ -14,7 +14,7 @@ export function chatMessagesRoute(store: Store, sessions: SessionsService): Rout
       const limit = readLimit(query);
       const cursor = readCursor(query, 'number');
       const all = query.get('include_failed') === 'true';
-      if (!(await sessions.getChat(chatId))) throw chatNotFound(chatId);
+      await boundChat(sessions, ctx.principal, chatId);
       const { bubbles, more } = await storing(() => readBubbles(store, { chatId, limit, before: cursor?.[0], all }));
       const first = bubbles[0];
       if (more && first) ctx.setHeader('X-Next-Cursor', writeCursor([first.firstSeq]));

@@ -1,7 +1,8 @@
-import type { Route, SessionsService } from 'mortise/sdk';
+import type { Principal, Route, SessionsService } from 'mortise/sdk';
 import { listChats } from '../chats/list-chats.js';
 import { sessionError, storing } from '../errors.js';
 import type { Store } from '../store/store.js';
+import { boundChat, chatNotFound, checkActor } from './bound-chats.js';
 import { readChatBody, readIds } from './chat-body.js';
 import { readCursor, readLimit, writeCursor } from './page.js';
 import { chatSpec } from './wire.js';
@@ -11,9 +12,12 @@ export function listChatsRoute(store: Store): Route {
     async handle({ query }, ctx) {
       const limit = readLimit(query);
       const cursor = readCursor(query, 'number', 'string');
+      const { actor } = ctx.principal;
+      const userId = query.get('user_id') ?? actor;
+      if (userId !== undefined) checkActor(ctx.principal, { userId });
       const chats = await storing(() =>
         listChats(store, {
-          userId: query.get('user_id') ?? undefined,
+          userId,
           channel: query.get('channel') ?? undefined,
           limit: limit + 1,
           after: cursor && { updatedAt: cursor[0], id: cursor[1] },
@@ -28,17 +32,27 @@ export function listChatsRoute(store: Store): Route {
 }
 
 export function saveChatRoute(sessions: SessionsService): Route {
-  return { handle: async ({ body }) => ({ body: chatSpec(await sessions.saveChat(readChatBody(body))) }) };
+  return {
+    async handle({ body }, { principal }) {
+      const chat = readChatBody(body);
+      checkActor(principal, chat.session);
+      if (principal.actor !== undefined && chat.id !== undefined && (await sessions.getChat(chat.id))) {
+        await boundChat(sessions, principal, chat.id);
+      }
+      return { body: chatSpec(await sessions.saveChat(chat)) };
+    },
+  };
 }
 
 /** Replaces every member by the body's, even by empty ones. */
 export function replaceChatRoute(sessions: SessionsService): Route {
   return {
-    async handle({ params, body }) {
+    async handle({ params, body }, { principal }) {
       const chatId = params.chat_id ?? '';
       const chat = readChatBody(body);
       if (chat.id !== chatId) throw sessionError('chat_id_mismatch');
-      if (!(await sessions.getChat(chatId))) throw chatNotFound(chatId);
+      checkActor(principal, chat.session);
+      await boundChat(sessions, principal, chatId);
       return { body: chatSpec(await sessions.saveChat({ ...chat, name: chat.name ?? '' })) };
     },
   };
@@ -46,8 +60,9 @@ export function replaceChatRoute(sessions: SessionsService): Route {
 
 export function deleteChatRoute(sessions: SessionsService): Route {
   return {
-    async handle({ params }) {
+    async handle({ params }, { principal }) {
       const chatId = params.chat_id ?? '';
+      if (principal.actor !== undefined) await boundChat(sessions, principal, chatId);
       if ((await sessions.deleteChats([chatId])) === 0) throw chatNotFound(chatId);
       return { body: { deleted: true } };
     },
@@ -56,13 +71,20 @@ export function deleteChatRoute(sessions: SessionsService): Route {
 
 export function deleteChatsRoute(sessions: SessionsService): Route {
   return {
-    async handle({ body }) {
-      await sessions.deleteChats(readIds(body));
+    async handle({ body }, { principal }) {
+      const ids = readIds(body);
+      await sessions.deleteChats(principal.actor === undefined ? ids : await ownIds(sessions, principal, ids));
       return { body: { deleted: true } };
     },
   };
 }
 
-export function chatNotFound(chatId: string) {
-  return sessionError('chat_not_found', { details: { chat_id: chatId } });
+/** Ids of other users' chats are as unknown as those that never were. */
+async function ownIds(
+  sessions: SessionsService,
+  principal: Principal,
+  ids: readonly string[],
+): Promise<readonly string[]> {
+  const chats = await Promise.all(ids.map((id) => sessions.getChat(id)));
+  return ids.filter((_, index) => chats[index]?.session.userId === principal.actor);
 }

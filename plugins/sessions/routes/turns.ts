@@ -1,8 +1,8 @@
-import type { Route, SessionsService, TurnDetail, TurnStatus } from 'mortise/sdk';
+import type { Principal, Route, SessionsService, TurnDetail, TurnStatus } from 'mortise/sdk';
 import { sessionError, storing } from '../errors.js';
 import { readTurns } from '../store/read-turns.js';
 import type { Store } from '../store/store.js';
-import { chatNotFound } from './chats.js';
+import { boundChat } from './bound-chats.js';
 import { readCursor, readLimit, writeCursor } from './page.js';
 import { turnRecord } from './wire.js';
 
@@ -24,7 +24,7 @@ export function listTurnsRoute(store: Store, sessions: SessionsService): Route {
       const limit = readLimit(query);
       const cursor = readCursor(query, 'number', 'string');
       const status = readStatus(query.get('status'));
-      if (!(await sessions.getChat(chatId))) throw chatNotFound(chatId);
+      await boundChat(sessions, ctx.principal, chatId);
       const before = cursor && { startedAt: cursor[0], turnId: cursor[1] };
       const turns = await storing(() => readTurns(store, { chatId, status, limit: limit + 1, before }));
       const page = turns.slice(0, limit);
@@ -37,8 +37,8 @@ export function listTurnsRoute(store: Store, sessions: SessionsService): Route {
 
 export function readTurnRoute(sessions: SessionsService): Route {
   return {
-    async handle({ params }) {
-      const turn = await turnOf(sessions, params);
+    async handle({ params }, { principal }) {
+      const turn = await turnOf(sessions, principal, params);
       const truncated = turn.eventsTruncated ? { events_truncated: true } : {};
       return { body: { ...turnRecord(turn), events: turn.events, ...truncated } };
     },
@@ -48,18 +48,22 @@ export function readTurnRoute(sessions: SessionsService): Route {
 /** Cancelling concerns the running turn and must not queue behind it: no observation is made of it. */
 export function cancelTurnRoute(sessions: SessionsService): Route {
   return {
-    async handle({ params }) {
-      const turn = await turnOf(sessions, params);
+    async handle({ params }, { principal }) {
+      const turn = await turnOf(sessions, principal, params);
       return { body: { cancelled: await sessions.cancelTurn(turn.turnId) } };
     },
   };
 }
 
-async function turnOf(sessions: SessionsService, params: Readonly<Record<string, string>>): Promise<TurnDetail> {
+async function turnOf(
+  sessions: SessionsService,
+  principal: Principal,
+  params: Readonly<Record<string, string>>,
+): Promise<TurnDetail> {
   const { chat_id: chatId = '', turn_id: turnId = '' } = params;
+  await boundChat(sessions, principal, chatId);
   const turn = await sessions.getTurn(turnId);
   if (turn?.chatId === chatId) return turn;
-  if (!(await sessions.getChat(chatId))) throw chatNotFound(chatId);
   throw sessionError('turn_not_found', { details: { chat_id: chatId, turn_id: turnId } });
 }
 

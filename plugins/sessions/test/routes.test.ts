@@ -9,6 +9,51 @@ interface ChatSpec {
   readonly meta: object;
 }
 
+describe('the chats of a key that is bound to a user', () => {
+  let host: TestHost;
+
+  before(async function start() {
+    this.timeout(30_000);
+    const keys = [
+      { key: 'key-of-anna', id: 'anna', actor: 'anna' },
+      { key: 'key-of-all', id: 'all' },
+    ];
+    host = await createTestHost({ plugins: ['sessions'], env: { MORTISE_API_KEYS: JSON.stringify(keys) } });
+  });
+
+  after(() => host.stop());
+
+  it('are those of that user alone', async () => {
+    const call = (key: string, method: string, path: string, body?: object) =>
+      host.fetch(path, {
+        method,
+        headers: { 'x-api-key': key, 'content-type': 'application/json' },
+        ...(body ? { body: JSON.stringify(body) } : {}),
+      });
+    const chat = (user_id: string) => ({ session_id: 's', user_id, channel: 'console' });
+    const saved = async (response: Promise<Response>) => ((await (await response).json()) as ChatSpec).id;
+    const annas = await saved(call('key-of-anna', 'POST', '/chats', chat('anna')));
+    const bens = await saved(call('key-of-all', 'POST', '/chats', chat('ben')));
+    const anna = async (method: string, path: string, body?: object) =>
+      (await call('key-of-anna', method, path, body)).status;
+
+    const listed = (await (await call('key-of-anna', 'GET', '/chats')).json()) as ChatSpec[];
+    expect(listed.map(({ id }) => id)).to.deep.equal([annas]);
+    expect(await anna('GET', '/chats?user_id=ben')).to.equal(403);
+    expect(await anna('POST', '/chats', chat('ben'))).to.equal(403);
+    expect(await anna('POST', '/chats', { ...chat('anna'), id: bens })).to.equal(404);
+    expect(await anna('PUT', `/chats/${bens}`, { ...chat('anna'), id: bens })).to.equal(404);
+    for (const path of ['', '/turns', '/turns/turn-1']) {
+      expect(await anna('GET', `/chats/${bens}${path}`), path).to.equal(404);
+    }
+    expect(await anna('POST', `/chats/${bens}/turns/turn-1/cancel`, {})).to.equal(404);
+    expect(await anna('DELETE', `/chats/${bens}`)).to.equal(404);
+    expect(await anna('POST', '/chats/batch-delete', [bens])).to.equal(200);
+    expect((await call('key-of-all', 'GET', `/chats/${bens}`)).status).to.equal(200);
+    expect(await anna('DELETE', `/chats/${annas}`)).to.equal(200);
+  });
+});
+
 describe('the routes of chats', () => {
   eachDatabase((engine) => {
     let host: TestHost;
