@@ -94,8 +94,8 @@ function answerRequest(frame: RequestFrame): Promise<RouteResponse> {
   });
 }
 
-/** A subscription is nothing but its stream. */
+/** A subscription is a stream whatever the client accepts; a refused one is plain JSON. */
 function acceptedBy(request: RpcRequest, { headers }: RouteRequest): Accepted {
-  if (request.method === 'subscriptions/listen') return { json: false, stream: true };
+  if (request.method === 'subscriptions/listen') return { json: true, stream: true };
   return accepted(headers.accept);
 }

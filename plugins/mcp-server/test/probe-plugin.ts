@@ -4,6 +4,7 @@ import {
   type McpResource,
   MortiseError,
   mcpContent,
+  type PluginDefinition,
   type Tool,
   type ToolContext,
 } from 'mortise/sdk';
@@ -243,7 +244,7 @@ export function createProbe(): Probe {
           'mcp-completion': ['hello-name'],
         },
       },
-      definition: () => ({
+      definition: (): PluginDefinition => ({
         key: 'probe',
         register(host) {
           for (const [key, value] of Object.entries(tools)) host.contribute('tool', key, value);
@@ -279,7 +280,7 @@ export function fakeMemory(): TestPlugin {
   const names = ['evidence_upload', 'governance_update', 'reliability_report', 'memory_query', 'memory_store'];
   return {
     manifest: { key: 'zz-memory', contributes: { tool: names } },
-    definition: () => ({
+    definition: (): PluginDefinition => ({
       key: 'zz-memory',
       register(host) {
         for (const name of names) {

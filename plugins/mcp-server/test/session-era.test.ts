@@ -127,8 +127,11 @@ eachDatabase((engine) => {
       const running = fetch(`${host.origin}/mcp`, call('wait', headers, {}, undefined, 'mine'));
       await begun;
       const count = probe.aborted.length;
-      const cancel = (requestId: unknown) =>
-        rpc(host, 'notifications/cancelled', { requestId }, headers, undefined).then(({ status }) => status);
+      const cancel = async (requestId: unknown) => {
+        const params = { requestId };
+        const body = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/cancelled', params });
+        return (await postText(host, body, headers)).status;
+      };
       expect(await cancel('another')).to.equal(202);
       expect(await cancel('mine')).to.equal(202);
       const answer: unknown = await (await running).json();
