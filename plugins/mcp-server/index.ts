@@ -23,6 +23,7 @@ export default function mcpServer(): PluginDefinition<McpConfig> {
     async stop() {
       if (!server) return;
       endStreams(server);
+      server.clientRequests.close();
       await server.tasks.close();
     },
   };

@@ -13,6 +13,8 @@ export interface ClientRequests {
   /** False when nobody here waits for it. */
   settle(session: string, id: string, body: JsonObject): boolean;
   drop(session: string): void;
+  /** Gives up all of them. */
+  close(): void;
 }
 
 /** Milliseconds a person may take. */
@@ -68,6 +70,9 @@ export function createClientRequests(): ClientRequests {
       for (const one of waiting.values()) {
         if (one.session === session) one.reject(new MortiseError('TOOL_EXECUTION_FAILED', 'The session is over.'));
       }
+    },
+    close() {
+      for (const one of waiting.values()) one.reject(new MortiseError('TOOL_EXECUTION_FAILED', 'The server stops.'));
     },
   };
 }

@@ -39,8 +39,12 @@ export interface Probe {
   readonly plugin: TestPlugin;
   /** Calls whose signal was aborted. */
   readonly aborted: string[];
+  /** How calls that were committed came to their end. */
+  readonly finished: string[];
   /** Lets the tool `wait` go on. */
   release(): void;
+  /** What lets the call that waits now go on, also after another one has begun to wait. */
+  hold(): () => void;
   /** Resolves when the tool `wait` has begun. */
   waiting(): Promise<void>;
   emitUpdate(uri: string): void;
@@ -51,6 +55,7 @@ export interface Probe {
 /** A plugin with one tool for each thing a tool can do. */
 export function createProbe(): Probe {
   const aborted: string[] = [];
+  const finished: string[] = [];
   let release: () => void = () => {};
   let begun: (() => void)[] = [];
   let emitUpdate: (uri: string) => void = () => {};
@@ -127,6 +132,17 @@ export function createProbe(): Probe {
       },
       { timeoutSeconds: 0.05 },
     ),
+    commits_and_waits: tool(async (_, ctx) => {
+      ctx.commit?.();
+      ctx.signal.addEventListener('abort', () => aborted.push('commits_and_waits'), { once: true });
+      const free = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      started();
+      await free;
+      finished.push(ctx.signal.aborted ? 'aborted' : 'whole');
+      return { ok: true };
+    }),
     progresses: tool(async (_, ctx) => {
       for (const done of [1, 2, 3]) ctx.progress?.(done, 3, `step ${done}`);
       return { ok: true };
@@ -230,7 +246,9 @@ export function createProbe(): Probe {
 
   return {
     aborted,
+    finished,
     release: () => release(),
+    hold: () => release,
     waiting: () => new Promise((resolve) => begun.push(resolve)),
     emitUpdate: (uri) => emitUpdate(uri),
     toggleExtra: () => toggleExtra(),

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { createTestHost, eachDatabase, type TestHost } from 'mortise/sdk/testing';
 import { createProbe, type Probe } from './probe-plugin.js';
-import { at, beginSession, openEvents, postText, rpc } from './support.js';
+import { at, beginSession, departuresNoticed, openEvents, postText, rpc, stateless } from './support.js';
 
 const elicitation = { elicitation: { form: {} } };
 
@@ -111,8 +111,10 @@ eachDatabase((engine) => {
       expect(priming?.id).to.be.a('string');
       expect(at(await first.next(), 'method')).to.equal('notifications/progress');
       await begun;
+      const finish = probe.hold();
       first.leave();
-      probe.release();
+      await departuresNoticed(host, probe);
+      finish();
       const again = await openEvents(host, { headers: { ...headers, 'last-event-id': String(priming?.id) } });
       expect(at(await again.next(), 'method')).to.equal('notifications/progress');
       const answer = await again.next();
@@ -244,6 +246,29 @@ describe('sessions with keys', () => {
     const session = { 'mcp-session-id': String(sent.get('mcp-session-id')) };
     expect((await rpc(host, 'tools/list', {}, { ...ann, ...session })).status).to.equal(200);
     expect((await rpc(host, 'tools/list', {}, { ...boss, ...session })).status).to.equal(404);
+  });
+
+  it('keep the tasks of one principal from another', async () => {
+    const capabilities = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
+    const as = (headers: Record<string, string>) => ({ capabilities, headers });
+    const made = await stateless(
+      host,
+      'tools/call',
+      { name: 'job', arguments: { ask: true } },
+      {
+        capabilities: { ...capabilities, elicitation: {} },
+        headers: ann,
+      },
+    );
+    const taskId = at(made.body, 'result', 'taskId');
+    expect(taskId).to.be.a('string');
+    expect(at((await stateless(host, 'tasks/get', { taskId }, as(ann))).body, 'result', 'taskId')).to.equal(taskId);
+    for (const method of ['tasks/get', 'tasks/update', 'tasks/cancel']) {
+      const { body } = await stateless(host, method, { taskId, inputResponses: {} }, as(boss));
+      expect(at(body, 'error', 'code'), method).to.equal(-32602);
+    }
+    const still = await stateless(host, 'tasks/get', { taskId }, as(ann));
+    expect(at(still.body, 'result', 'status')).to.be.oneOf(['working', 'input_required']);
   });
 
   it('offer each principal its own tools', async () => {

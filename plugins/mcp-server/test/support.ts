@@ -1,4 +1,5 @@
 import type { TestHost } from 'mortise/sdk/testing';
+import type { Probe } from './probe-plugin.js';
 
 export { MortiseError } from 'mortise/sdk';
 export { silentLog } from 'mortise/sdk/testing';
@@ -155,4 +156,20 @@ export async function beginSession(host: TestHost, version: string, capabilities
       'mcp-protocol-version': version,
     },
   };
+}
+
+/**
+ * Resolves when the server has noticed that clients left: one more client calls, leaves, and is seen to be gone. Those
+ * that left before it were noticed before it.
+ */
+export async function departuresNoticed(host: TestHost, probe: Probe): Promise<void> {
+  const begun = probe.waiting();
+  const controller = new AbortController();
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'wait' } });
+  const call = fetch(`${host.origin}/mcp`, { method: 'POST', body, signal: controller.signal }).catch(() => 'left');
+  await begun;
+  const before = probe.aborted.filter((name) => name === 'wait').length;
+  controller.abort();
+  await call;
+  await until(() => probe.aborted.filter((name) => name === 'wait').length > before, 'the server notices who left');
 }

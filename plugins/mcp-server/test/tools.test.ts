@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { createTestHost, type TestHost } from 'mortise/sdk/testing';
 import { createProbe, fakeMemory, type Probe } from './probe-plugin.js';
-import { at, callTool, openEvents, postText, rpc, until } from './support.js';
+import { at, callTool, departuresNoticed, openEvents, postText, rpc, until } from './support.js';
 
 const newer = { 'mcp-protocol-version': '2025-06-18' };
 
@@ -141,15 +141,22 @@ describe('calling tools', () => {
     expect(resultOf(body)).to.include({ principal: 'local', caller: 'mcp', trace, correlation: id, extended: id });
   });
 
-  it('ends a call whose caller has left', async () => {
+  it('ends a call whose caller has left', () => departuresNoticed(host, probe));
+
+  it('lets a call that was committed come to its end, though its caller has left', async () => {
     const begun = probe.waiting();
     const controller = new AbortController();
-    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'wait' } });
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'commits_and_waits' } });
     const call = fetch(`${host.origin}/mcp`, { method: 'POST', body, signal: controller.signal }).catch(() => 'left');
     await begun;
     controller.abort();
-    expect(await call).to.equal('left');
-    await until(() => probe.aborted.includes('wait'), 'the tool hears that its caller left');
+    await call;
+    const finish = probe.hold();
+    await departuresNoticed(host, probe);
+    finish();
+    await until(() => probe.finished.length > 0, 'the committed call ends');
+    expect(probe.finished).to.deep.equal(['whole']);
+    expect(probe.aborted).not.to.include('commits_and_waits');
   });
 
   it('limits how often a principal calls a tool', async () => {

@@ -17,6 +17,7 @@ export function startDeadline(ms: number, caller: AbortSignal): Deadline {
   const controller = new AbortController();
   let expired = false;
   let committed = false;
+  let closed = false;
   let timer: NodeJS.Timeout | undefined;
   let left = ms;
   let startedAt = 0;
@@ -25,7 +26,8 @@ export function startDeadline(ms: number, caller: AbortSignal): Deadline {
     timer = undefined;
   };
   const start = () => {
-    if (ms <= 0 || committed) return;
+    // A question of the call may be given up after the call itself has ended, and would start the clock for good.
+    if (ms <= 0 || committed || closed) return;
     startedAt = performance.now();
     timer = setTimeout(() => {
       expired = true;
@@ -56,6 +58,7 @@ export function startDeadline(ms: number, caller: AbortSignal): Deadline {
       return start;
     },
     close() {
+      closed = true;
       stop();
       caller.removeEventListener('abort', leave);
     },

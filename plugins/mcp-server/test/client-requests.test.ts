@@ -1,0 +1,61 @@
+import { expect } from 'chai';
+import { createClientRequests } from '../sessions/client-requests.js';
+import type { Session } from '../sessions/session.js';
+
+const session: Session = {
+  id: 'mcps_a',
+  principal: 'local',
+  version: '2025-11-25',
+  capabilities: { roots: {} },
+  logLevel: undefined,
+  subscriptions: [],
+  expiresAt: 0,
+};
+
+function timers(): number {
+  return process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
+}
+
+describe('requests to a client', () => {
+  const pending = (requests = createClientRequests(), signal = new AbortController().signal) => {
+    let id = '';
+    const send = (json: string) => {
+      id = (JSON.parse(json) as { id: string }).id;
+    };
+    const answer = requests.ask(session, send, { method: 'roots/list' }, signal).then(
+      (value) => value,
+      (error: Error) => error.message,
+    );
+    return { requests, answer, id: () => id };
+  };
+
+  it('are answered by the client that was asked, once', async () => {
+    const { requests, answer, id } = pending();
+    expect(requests.settle('mcps_b', id(), { result: { roots: [] } })).to.equal(false);
+    expect(requests.settle('mcps_a', 'another', { result: { roots: [] } })).to.equal(false);
+    expect(requests.settle('mcps_a', id(), { result: { roots: [] } })).to.equal(true);
+    expect(requests.settle('mcps_a', id(), { result: { roots: [] } })).to.equal(false);
+    expect(await answer).to.deep.equal({ roots: [] });
+  });
+
+  it('fail when the client answers with an error, with nonsense, or its session ends', async () => {
+    const refused = pending();
+    refused.requests.settle('mcps_a', refused.id(), { error: { code: -1, message: 'no' } });
+    expect(await refused.answer).to.equal('The client refused the request for input.');
+    const nonsense = pending();
+    nonsense.requests.settle('mcps_a', nonsense.id(), { result: { roots: 5 } });
+    expect(await nonsense.answer).to.equal('The answer does not have the form that was asked for.');
+    const over = pending();
+    over.requests.drop('mcps_a');
+    expect(await over.answer).to.equal('The session is over.');
+  });
+
+  it('do not outlive the endpoint: their timers would keep a stopped process alive', async () => {
+    const before = timers();
+    const { requests, answer } = pending();
+    expect(timers()).to.equal(before + 1);
+    requests.close();
+    expect(await answer).to.equal('The server stops.');
+    expect(timers()).to.equal(before);
+  });
+});
