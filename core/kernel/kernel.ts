@@ -408,7 +408,6 @@ function configProblem(
     return issues.length > 0 ? problem('invalid_config', issues) : null;
   }
   if (!source || source.snapshot) return null;
-  const issues = source.problem?.issues ?? [];
-  const unread = { path: '', message: source.problem?.message ?? 'cannot be read' };
-  return problem('invalid_config', issues.length > 0 ? issues : [unread]);
+  // The settings' own sentence names the variable or the file to mend.
+  return problem('invalid_config', source.problem?.message ?? 'It cannot be read.');
 }

@@ -85,8 +85,8 @@ const rows = {
     message: `${what} is bound to the plugin "${owner}".`,
     hint: `Disable this plugin, or bind ${what} to it in plugins.json.`,
   }),
-  invalid_config: (errors: readonly { path: string; message: string }[]) => ({
-    message: `Its configuration is invalid: ${errors.map((e) => `${e.path || '/'} ${e.message}`).join('; ')}.`,
+  invalid_config: (errors: string | readonly { path: string; message: string }[]) => ({
+    message: `Its configuration is invalid: ${typeof errors === 'string' ? errors.replace(/\.$/, '') : errors.map((e) => `${e.path || '/'} ${e.message}`).join('; ')}.`,
     hint: 'Mend config/<key>.json or the environment variable named; it starts as soon as the file is valid.',
   }),
   config_schema: (file: string, why: string) => ({
