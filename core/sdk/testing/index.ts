@@ -4,6 +4,7 @@ export { assertTestDatabase } from './assert-test-database.js';
 export * from './contracts/index.js';
 export * from './create-test-host.js';
 export { eachDatabase, type TestEngine } from './databases.js';
+export * from './fake-openmemory.js';
 export { type ServerProcess, type ServerProcessOptions, startServer } from './server-process.js';
 export { silentLog } from './silent-log.js';
 export { createTestDatabase, ownPostgres, type TestDatabase, temporaryPath, testDialects } from './test-database.js';
