@@ -4,6 +4,9 @@ import { isObject, isText, type Json } from './json.js';
 export const promptModes = ['default', 'codex', 'claude'] as const;
 export type PromptMode = (typeof promptModes)[number];
 
+/** Whom a reply is meant for. A caller may not change where and how a channel sends. */
+const channelMembers = ['target_type', 'target_id', 'msg_id', 'bot_prefix', 'dm_guild_id'];
+
 /** What `biz_params` says of the turn. */
 export interface BusinessParams {
   readonly promptMode: PromptMode | undefined;
@@ -13,7 +16,7 @@ export interface BusinessParams {
   readonly debug: boolean;
   /** Members that the chat's meta takes over. */
   readonly chatMeta: Json;
-  /** Overrides of the channel's configuration for this reply. */
+  /** Addresses of this reply, over those of the channel's configuration. */
   readonly channelConfig: Json | undefined;
 }
 
@@ -28,7 +31,7 @@ export function readBusinessParams(business: Json): BusinessParams {
     requestId: isText(business.request_id) && business.request_id !== '' ? business.request_id : undefined,
     debug: business.debug === true,
     chatMeta: { ...(promptMode ? { prompt_mode: promptMode } : {}), ...cronMeta(business.cron) },
-    channelConfig: isObject(channel) ? channel : undefined,
+    channelConfig: isObject(channel) ? pick(channel, channelMembers) : undefined,
   };
 }
 
@@ -57,6 +60,10 @@ function readMaxSteps(value: unknown): number | undefined {
     throw agentError('invalid_request', { message: 'max_steps must be an integer >= 1' });
   }
   return Number(value);
+}
+
+function pick(object: Json, members: readonly string[]): Json {
+  return Object.fromEntries(Object.entries(object).filter(([member]) => members.includes(member)));
 }
 
 function cronMeta(cron: unknown): Json {

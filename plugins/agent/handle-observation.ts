@@ -1,6 +1,7 @@
 import type { HandlerContext, Observation, ObservationHandler, SessionsService, TurnRequest } from 'mortise/sdk';
 import { isText } from './json.js';
-import { runTurn, type TurnParts } from './run-turn.js';
+import { runTurn } from './run-turn.js';
+import type { TurnParts } from './turn-parts.js';
 
 /** Messages become turns: those of a face with what it asks for, any other with its text, in its own session. */
 export function turnHandler(parts: TurnParts, queueWaitMs: number): ObservationHandler {

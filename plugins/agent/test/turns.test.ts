@@ -413,19 +413,25 @@ describe('agent turns', () => {
     });
 
     it('keeps a reply whose channel fails, and says so after it', async () => {
+      const configs: object[] = [];
       const channel = {
         manifest: { key: 'channel-broken', contributes: { channel: [{ key: 'broken', facts: {} }] } },
         definition: {
           key: 'channel-broken',
           register(host: Parameters<import('mortise/sdk').PluginDefinition['register']>[0]) {
             host.contribute('channel', 'broken', {
-              sendText: () => Promise.reject(new MortiseError('x', 'webhook returned status 500')),
+              sendText: ({ config }) => {
+                configs.push(config);
+                return Promise.reject(new MortiseError('x', 'webhook returned status 500'));
+              },
             });
           },
         },
       };
       const gateway = await start(() => says('kept'), { extra: [channel] });
-      const failed = await gateway.process('hi', { channel: 'broken' });
+      const business = { channel: { target_id: 'u', url: 'http://elsewhere' } };
+      const failed = await gateway.process('hi', { channel: 'broken', biz_params: business });
+      expect(configs).to.deep.equal([{ target_id: 'u' }]);
       expect(await errorOf(failed)).to.include({
         status: 502,
         code: 'channel_dispatch_failed',
