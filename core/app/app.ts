@@ -100,6 +100,7 @@ export async function openApp(options: AppOptions): Promise<App> {
       safeMode: options.safeMode === true || journal.crashLoop,
       journal,
       metrics: metrics.host,
+      tracing,
       log: sink.log,
       scheduler,
       pluginsFile,

@@ -6,7 +6,7 @@ import type { KernelPorts } from '../kernel/ports.js';
 import { createSchemaCompiler } from '../schema/index.js';
 import type { CompiledSchema, JsonSchema } from '../schema/types.js';
 import type { PluginsFile, Settings } from '../settings/types.js';
-import type { HostLogger, HostMetrics } from '../telemetry/types.js';
+import type { HostLogger, HostMetrics, Tracing } from '../telemetry/types.js';
 
 export interface KernelPortParts {
   readonly settings: Settings;
@@ -17,6 +17,7 @@ export interface KernelPortParts {
   readonly safeMode: boolean;
   readonly journal: Pick<BootJournal, 'suspect' | 'acquit' | 'note'>;
   readonly metrics: HostMetrics;
+  readonly tracing: Tracing;
   readonly log: HostLogger;
   readonly scheduler: KernelPorts['scheduler'] & KernelPorts['clock'];
   readonly pluginsFile: PluginsFile;
@@ -51,6 +52,7 @@ export function kernelPorts(from: KernelPortParts): KernelPorts {
     config: (key, schema) => settings.own(key, schema),
     openScope: from.openScope,
     hostServices,
+    tracing: from.tracing,
     metrics: {
       call: (point, key, plugin) => {
         const done = metrics.pointCalls.bind({ point, key, plugin, outcome: 'ok' });

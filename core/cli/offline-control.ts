@@ -7,7 +7,7 @@ import { MortiseError } from '../sdk/errors.js';
 import type { PluginControl, PluginRow } from '../sdk/host/plugin-control.js';
 import { openPluginsFile, openSettings } from '../settings/index.js';
 import type { Settings } from '../settings/types.js';
-import { createLogSink, createMetrics } from '../telemetry/index.js';
+import { createLogSink, createMetrics, createTracing } from '../telemetry/index.js';
 
 /** The same engine on `plugins.json` and `config/`, with no server and no plugin running. */
 export interface OfflineControl {
@@ -39,6 +39,7 @@ export async function openOffline(projectDir: string): Promise<OfflineControl> {
       safeMode: false,
       journal: { suspect: () => undefined, acquit: () => undefined, note: () => () => undefined },
       metrics: metrics.host,
+      tracing: createTracing(),
       log: sink.log,
       scheduler,
       pluginsFile,

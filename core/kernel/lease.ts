@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { CallContext, Logger, Principal, TraceContext } from '../sdk/context.js';
 import { MortiseError } from '../sdk/errors.js';
 import type { CallOptions } from '../sdk/points.js';
+import type { SpanHandle } from '../telemetry/types.js';
 import type { PluginMark } from './attribution.js';
 import type { CallStats } from './call-stats.js';
 import type { Limit } from './time-limit.js';
@@ -29,6 +30,9 @@ export const callerGone = 'call_aborted';
 /** How long a plugin may go on after its signal was aborted before that counts as a fault, milliseconds. */
 export const abortGraceMs = 5_000;
 
+/** What the span of a failed call says: a code, never the text of an error. */
+const callFailed = Object.freeze({ code: 'call_failed', message: 'The call failed.' });
+
 /**
  * One call into a plugin, and the context the plugin gets with it. Signal, log, ids and trace are made when they are
  * asked for: a call that needs none of them costs none of them.
@@ -49,6 +53,8 @@ export class Lease implements CallContext, PluginMark {
   #correlationId: string | undefined;
   #requestId: string | undefined;
   #trace: TraceContext | undefined;
+  /** Only while somebody records the trace that the call belongs to. */
+  readonly #span: SpanHandle | undefined;
   /** Told of an abort: whoever waits for the next step of this call, and whoever closes what it left open. */
   #onAbort: ((error: MortiseError) => void) | undefined;
   #letGo: (() => void) | undefined;
@@ -73,6 +79,8 @@ export class Lease implements CallContext, PluginMark {
     this.#options = options;
     this.#book = book;
     this.#stats = stats;
+    const parent = options?.trace;
+    if (parent?.sampled) this.#span = book.startSpan(this, parent);
     const caller = options?.signal;
     if (caller) {
       this.#relay = () =>
@@ -107,7 +115,7 @@ export class Lease implements CallContext, PluginMark {
   }
 
   get trace(): TraceContext {
-    this.#trace ??= this.#options?.trace ?? newTrace();
+    this.#trace ??= this.#span?.trace ?? this.#options?.trace ?? newTrace();
     return this.#trace;
   }
 
@@ -178,6 +186,7 @@ export class Lease implements CallContext, PluginMark {
     // A caller that left is no failure of the plugin; a time limit is.
     const wrong = this.#abortReason ? this.#abortReason.code !== callerGone : failed;
     this.#stats.record(now - this.startedAt, wrong);
+    this.#span?.end(wrong ? (this.#abortReason ?? callFailed) : undefined);
     this.#book.close(this);
   }
 }
@@ -188,6 +197,8 @@ Object.freeze(Lease.prototype);
 export interface LeaseBookPorts {
   monotonic(): number;
   logFor(lease: Lease): Logger;
+  /** Undefined when nobody records it. */
+  startSpan(lease: Lease, parent: TraceContext): SpanHandle | undefined;
   /** The plugin went on for {@link abortGraceMs} after it was told to stop. */
   onIgnoredAbort(lease: Lease): void;
 }
@@ -215,6 +226,10 @@ export class LeaseBook {
 
   logFor(lease: Lease): Logger {
     return this.#ports.logFor(lease);
+  }
+
+  startSpan(lease: Lease, parent: TraceContext): SpanHandle | undefined {
+    return this.#ports.startSpan(lease, parent);
   }
 
   open(point: string, key: string, stats: CallStats, timeoutMs: number, options: CallOptions | undefined): Lease {

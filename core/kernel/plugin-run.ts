@@ -79,6 +79,8 @@ export class PluginRun {
         this.output.bounded(
           log.child({ plugin: entry.key, request_id: lease.requestId, correlation_id: lease.correlationId }),
         ),
+      startSpan: ({ point, key, plugin }, parent) =>
+        ports.kernel.tracing.start(`${point} ${key}`, parent, { 'mortise.plugin': plugin }),
       onIgnoredAbort: (lease) =>
         this.#fault('ignored_abort', new Error(`${lease.point} "${lease.key}" went on after it was told to stop`)),
     });

@@ -2,6 +2,7 @@ import type { CompiledSchema, JsonSchema } from '../schema/types.js';
 import type { Disposable, Logger } from '../sdk/context.js';
 import type { HostServices } from '../sdk/host/index.js';
 import type { Finding } from '../sdk/host/plugin-control.js';
+import type { Tracing } from '../telemetry/types.js';
 import type { CatalogueEntry, PluginFolder } from './catalogue.js';
 
 /** A plugin that was in the middle of something when the process ended badly. */
@@ -34,6 +35,7 @@ export interface KernelPorts {
   openScope(entry: CatalogueEntry): PluginScope;
   readonly hostServices: readonly string[];
   readonly metrics: KernelMetrics;
+  readonly tracing: Pick<Tracing, 'start'>;
   readonly versions: { readonly mortise: string; readonly node: string };
   /** Required plugins only. */
   readonly safeMode: boolean;

@@ -84,6 +84,7 @@ function publish(): PluginPoints {
     logFor: () => {
       throw new Error('This benchmark logs nothing.');
     },
+    startSpan: () => undefined,
     onIgnoredAbort: () => undefined,
   });
   registry.swap(

@@ -51,6 +51,7 @@ export function makeKernel(
       };
     },
     hostServices: ['database', 'settings'],
+    tracing: { start: () => undefined },
     metrics: { call: () => () => undefined },
     versions: { mortise: '0.1.0', node: process.versions.node },
     safeMode: false,

@@ -105,6 +105,7 @@ function contribution(point: string, plugin: number, index: number): Registered 
     logFor: () => {
       throw new Error('No log here.');
     },
+    startSpan: () => undefined,
     onIgnoredAbort: () => undefined,
   });
   return {
