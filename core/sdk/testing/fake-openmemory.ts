@@ -26,6 +26,8 @@ export interface FakeOpenMemoryOptions {
   readonly apiKey?: string;
   /** Body of the health check; the dialect's own when absent. */
   readonly health?: object;
+  /** Default as on real servers: with the dialect `search`, not with `query`. */
+  readonly hitsWithMetadata?: boolean;
   /** Knows an `Idempotency-Key` again. Default false, as most servers. */
   readonly idempotent?: boolean;
   /** Every applied write is appended here as a JSON line before its request is answered. */
@@ -126,7 +128,8 @@ export async function startFakeOpenMemory(options: FakeOpenMemoryOptions = {}): 
       sendJson(response, 401, { error: 'unauthorized' });
       return;
     }
-    const asked = { ...request, call: request.call, dialect, health: options.health };
+    const hitsWithMetadata = options.hitsWithMetadata ?? dialect === 'search';
+    const asked = { ...request, call: request.call, dialect, health: options.health, hitsWithMetadata };
     await sendUnder(script.next(request.call), asked, memories, response);
   };
 

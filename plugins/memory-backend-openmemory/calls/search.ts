@@ -19,6 +19,11 @@ function hitOf(value: unknown): MemoryHit | null {
   return { id, content, score: scoreOf(score), ...(space && { space }), ...(metadata && { metadata }) };
 }
 
+/** A hit that does not say where it belongs is for the caller to sort out. */
+function mayBeIn({ space }: MemoryHit, spaces: readonly string[]): boolean {
+  return space === undefined || spaces.includes(space);
+}
+
 export interface SearchAnswer {
   readonly hits: readonly MemoryHit[];
   readonly unknownFilters: readonly string[];
@@ -46,11 +51,13 @@ export function searchWithin(
       throw invalidResponse(`it has no ${dialect.hits}`, 'reads');
     }
     const hits = found.map(hitOf).filter((hit) => hit !== null);
-    return { hits: hits.slice(0, search.limit), unknownFilters: asked.unknownFilters };
+    const wanted = hits.filter((hit) => mayBeIn(hit, search.spaces));
+    return { hits: wanted.slice(0, search.limit), unknownFilters: asked.unknownFilters };
   });
 }
 
 /** `POST /memory/search` or `/memory/query` @throws MortiseError with the details of a `BackendFailure`. */
 export function search(wanted: MemorySearch, ctx: MemoryBackendContext, parts: OpenMemoryParts): Promise<SearchAnswer> {
+  if (wanted.spaces.length === 0) return Promise.resolve({ hits: [], unknownFilters: [] });
   return withinBudget(ctx, (signal) => searchWithin(wanted, signal, parts));
 }

@@ -119,13 +119,13 @@ for (const dialect of dialects) {
       expect((await read(second?.next ?? null))?.next).to.equal(null);
     });
 
-    it('lists texts that are too long for one answer in smaller pages', async () => {
-      if (dialect === 'search') return;
-      for (let n = 0; n < 50; n += 1) subject.server.put({ content: `${n} ${'x'.repeat(400_000)}` });
-      const page = await subject.call((backend, ctx) => backend.list?.(null, 50, ctx));
-      expect(page?.items.length).to.be.within(1, 25);
-      expect(page?.next).to.equal(String(page?.items.length));
-    });
+    if (dialect === 'query')
+      it('lists texts that are too long for one answer in smaller pages', async () => {
+        for (let n = 0; n < 50; n += 1) subject.server.put({ content: `${n} ${'x'.repeat(400_000)}` });
+        const page = await subject.call((backend, ctx) => backend.list?.(null, 50, ctx));
+        expect(page?.items.length).to.be.within(1, 25);
+        expect(page?.next).to.equal(String(page?.items.length));
+      });
 
     const find = (memoryKey: string, change: Partial<ReturnType<typeof item>> = {}) =>
       subject.call((backend, ctx) => backend.find?.({ ...item(change), memoryKey }, ctx));
@@ -150,13 +150,13 @@ for (const dialect of dialects) {
       expect(await find('mk_1', { content: 'Deploys happen on' })).to.equal(null);
     });
 
-    it('is looked through to the end where it can list and its search finds nothing', async () => {
-      if (dialect === 'search') return;
-      await subject.store();
-      for (let n = 0; n < 600; n += 1) subject.server.put({ content: `other ${n}` });
-      subject.server.fail('search', { kind: 'hits', hits: [] });
-      expect(await find('mk_1')).to.deep.equal({ id: 'om-1' });
-    });
+    if (dialect === 'query')
+      it('is looked through to the end where it can list and its search finds nothing', async () => {
+        await subject.store();
+        for (let n = 0; n < 600; n += 1) subject.server.put({ content: `other ${n}` });
+        subject.server.fail('search', { kind: 'hits', hits: [] });
+        expect(await find('mk_1')).to.deep.equal({ id: 'om-1' });
+      });
 
     it('says whether it is well', async () => {
       const look = () => subject.call((backend, ctx) => backend.health(ctx));

@@ -37,17 +37,16 @@ function memoryBody({ userId, createdAt, ...memory }: FakeMemory): object {
   return { ...memory, user_id: userId, created_at: createdAt };
 }
 
-/** As on real servers, hits of the dialect `query` carry no metadata. */
-function hitBody(dialect: FakeDialect, { memory, score }: FakeHit): object {
+function hitBody(withMetadata: boolean, { memory, score }: FakeHit): object {
   const { id, content, metadata } = memory;
-  return dialect === 'search' ? { id, content, score, metadata } : { id, content, score, sectors: ['semantic'] };
+  return withMetadata ? { id, content, score, metadata } : { id, content, score, sectors: ['semantic'] };
 }
 
 function hitsBody(dialect: FakeDialect, hits: readonly object[]): object {
   return dialect === 'search' ? { results: hits } : { matches: hits };
 }
 
-function searchBody(dialect: FakeDialect, memories: FakeMemories, body: Json): object {
+function searchBody({ dialect, hitsWithMetadata }: AskedCall, memories: FakeMemories, body: Json): object {
   const filters = isObject(body.filters) ? body.filters : {};
   const from = numberOf(filters.startTime, Number.NEGATIVE_INFINITY);
   const to = numberOf(filters.endTime, Number.POSITIVE_INFINITY);
@@ -59,7 +58,7 @@ function searchBody(dialect: FakeDialect, memories: FakeMemories, body: Json): o
   const hits = memories.search(textOf(body.query), accepts, limit).filter(({ score }) => score >= lowest);
   return hitsBody(
     dialect,
-    hits.map((hit) => hitBody(dialect, hit)),
+    hits.map((hit) => hitBody(hitsWithMetadata, hit)),
   );
 }
 
@@ -73,6 +72,7 @@ export interface AskedCall {
   readonly body: unknown;
   /** Body of the health check in place of the dialect's own. */
   readonly health: object | undefined;
+  readonly hitsWithMetadata: boolean;
 }
 
 interface Answer {
@@ -100,7 +100,7 @@ export function answerCall(asked: AskedCall, fault: FakeFault | null, memories: 
       return store(asked, fault, memories);
     case 'search':
       if (fault?.kind === 'hits') return { status: 200, body: hitsBody(dialect, fault.hits) };
-      return { status: 200, body: searchBody(dialect, memories, isObject(asked.body) ? asked.body : {}) };
+      return { status: 200, body: searchBody(asked, memories, isObject(asked.body) ? asked.body : {}) };
     case 'list': {
       const found = memories.newest(Number(searchParams.get('l') ?? 100), Number(searchParams.get('u') ?? 0));
       return { status: 200, body: { items: found.map(memoryBody) } };

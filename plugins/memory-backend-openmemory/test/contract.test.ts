@@ -1,0 +1,29 @@
+import {
+  createTestHost,
+  type FakeDialect,
+  type FakeOpenMemory,
+  memoryBackendContract,
+  startFakeOpenMemory,
+} from 'mortise/sdk/testing';
+
+for (const dialect of ['search', 'query'] as const satisfies readonly FakeDialect[]) {
+  describe(`with a server of the dialect ${dialect}`, () => {
+    const servers: FakeOpenMemory[] = [];
+    after(() => Promise.all(servers.map((server) => server.stop())));
+
+    const open = async (database: Readonly<Record<string, string>>, isUp: boolean) => {
+      // Spaces can only be kept apart by what hits tell of themselves.
+      const server = await startFakeOpenMemory({ dialect, hitsWithMetadata: true });
+      servers.push(server);
+      if (!isUp) await server.stop();
+      const env = { OPENMEMORY_BASE_URL: server.origin, MORTISE_OPENMEMORY_DIALECT: dialect };
+      return createTestHost({ plugins: ['memory-backend-openmemory'], database, env });
+    };
+
+    memoryBackendContract('the OpenMemory backend', {
+      host: (database) => open(database, true),
+      unreachable: (database) => open(database, false),
+      key: 'openmemory',
+    });
+  });
+}
