@@ -21,11 +21,11 @@ import { openPluginsFile, openSettings } from '../settings/index.js';
 import type { Settings } from '../settings/types.js';
 import { createLogSink, createMetrics, createTracing } from '../telemetry/index.js';
 import type { HostLogger, MetricsRegistry } from '../telemetry/types.js';
-import { kernelPorts } from './kernel-ports.js';
+import { onlyPlugins, openDesiredState } from './desired-state.js';
+import { kernelPorts, noJournal } from './kernel-ports.js';
 import { linkDroppedInPlugins } from './link-dropped-in-plugins.js';
 import { mountRoutes } from './mount-routes.js';
 import { shareStates } from './replica-states.js';
-import { openSharedDesired, pluginsSchema } from './shared-desired.js';
 import { watchFolder } from './watch-folder.js';
 
 export interface AppOptions {
@@ -36,6 +36,8 @@ export interface AppOptions {
   readonly extraEntries?: readonly CatalogueEntry[];
   /** Only required plugins. */
   readonly safeMode?: boolean;
+  /** Only these plugins, for a command that needs no others: nobody else is told that they run. */
+  readonly only?: readonly string[];
   /** The process belongs to the app: uncaught errors, process.exit and endless loops are guarded. */
   readonly ownsProcess?: boolean;
   /** Where log lines go instead. */
@@ -84,13 +86,14 @@ export async function openApp(options: AppOptions): Promise<App> {
   const scheduler = createScheduler({ onError: (error) => sink.log.error({ error: String(error) }, 'a timer failed') });
   const database = await openDatabase(host.database, sink.log);
   const pluginsFile = await openPluginsFile({ file: host.pluginsFile, dataDir: host.dataDir, settings });
-  const journal = BootJournal.open(join(host.dataDir, 'boot.json'), {
-    // The supervisor starts the process again only when it saw a crash.
-    crashed: (options.env ?? process.env).MORTISE_RESTARTED === '1',
-  });
+  const journal = options.only
+    ? noJournal
+    : BootJournal.open(join(host.dataDir, 'boot.json'), {
+        // The supervisor starts the process again only when it saw a crash.
+        crashed: (options.env ?? process.env).MORTISE_RESTARTED === '1',
+      });
   const composition = new Composition();
-  const shared = database.dialect === 'postgres' ? database.forPlugin('host-plugins', [pluginsSchema]) : undefined;
-  const desired = shared ? await openSharedDesired(shared, pluginsFile, sink.log) : pluginsFile;
+  const desired = await openDesiredState(database, pluginsFile, options.projectDir, sink.log);
   const kernel = new Kernel(
     kernelPorts({
       settings,
@@ -104,14 +107,16 @@ export async function openApp(options: AppOptions): Promise<App> {
       log: sink.log,
       scheduler,
       pluginsFile,
-      desired,
+      desired: options.only ? onlyPlugins(desired.store, options.only) : desired.store,
       openScope: (entry) => openPluginScope(composition, entry),
     }),
   );
-  const replicas = shared ? shareStates(kernel, shared, database.instances, sink.log) : undefined;
+  const replicas =
+    desired.shared && !options.only ? shareStates(kernel, desired.shared, database.instances, sink.log) : undefined;
   const control = createControl({
     kernel,
     effective: (owner) => settings.effective(owner),
+    exportDesired: () => desired.export(),
     ...(replicas ? { replicas: (key) => replicas.of(key) } : {}),
   });
   const http = createHttpServer(host.http, {
@@ -212,7 +217,7 @@ export async function openApp(options: AppOptions): Promise<App> {
       await outward.close();
       await scheduler.dispose();
       await replicas?.dispose();
-      if (desired !== pluginsFile) await desired.dispose();
+      await desired.dispose();
       await pluginsFile.dispose();
       await settings.dispose();
       await database.close();

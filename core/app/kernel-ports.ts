@@ -26,6 +26,15 @@ export interface KernelPortParts {
   readonly openScope: KernelPorts['openScope'];
 }
 
+/** For a process whose crash says nothing about plugins. */
+export const noJournal = {
+  crashLoop: false,
+  suspect: () => undefined,
+  acquit: () => undefined,
+  note: () => () => undefined,
+  complete: () => undefined,
+} satisfies Partial<BootJournal>;
+
 /** The rooms beside the kernel, as the kernel wants to see them. */
 export function kernelPorts(from: KernelPortParts): KernelPorts {
   const { settings, metrics, journal, pluginsFile } = from;

@@ -1,58 +1,118 @@
+import { request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
 import { MortiseError } from '../sdk/errors.js';
+import { CommandError } from './command-error.js';
 
 /** Where the running server is and what opens it. */
 export interface ClientOptions {
   readonly base: string;
   readonly apiKey: string | undefined;
   readonly adminKey: string | undefined;
+  /** Ends what is under way: Ctrl-C. */
+  readonly signal: AbortSignal;
+}
+
+export interface Answer {
+  readonly status: number;
+  /** Parsed JSON; undefined when it is none. */
+  readonly body: unknown;
 }
 
 /** The running server's API, as the commands use it. */
 export interface Client {
   /** Something answers as a Mortise server. */
   alive(): Promise<boolean>;
+  /** Whatever the status is. @throws MortiseError `no_server` */
+  ask(method: string, path: string, body?: unknown): Promise<Answer>;
   /** @throws MortiseError with the server's code, message, details and hint. */
-  request(method: string, path: string, body?: unknown): Promise<unknown>;
+  request<T>(method: string, path: string, body?: unknown): Promise<T>;
 }
+
+const aliveWithinMs = 2_000;
 
 export function createClient(options: ClientOptions): Client {
   const headers: Record<string, string> = { accept: 'application/json' };
   if (options.apiKey) headers['x-api-key'] = options.apiKey;
   if (options.adminKey) headers['x-admin-key'] = options.adminKey;
+
+  const ask = async (method: string, path: string, body?: unknown): Promise<Answer> => {
+    const text = body === undefined ? undefined : JSON.stringify(body);
+    const given = text === undefined ? headers : { ...headers, 'content-type': 'application/json' };
+    return send(target(options.base, path), { method, headers: given, signal: options.signal }, text);
+  };
+
   return {
     alive: async () => {
       try {
-        const response = await fetch(`${options.base}/healthz`, { signal: AbortSignal.timeout(2_000) });
-        return response.ok && ((await response.json()) as { ok?: unknown }).ok === true;
-      } catch {
+        const url = target(options.base, '/healthz');
+        const signal = AbortSignal.any([options.signal, AbortSignal.timeout(aliveWithinMs)]);
+        const { status, body } = await send(url, { method: 'GET', headers: {}, signal });
+        return status === 200 && (body as { ok?: unknown } | undefined)?.ok === true;
+      } catch (error) {
+        if (error instanceof CommandError) throw error;
         return false;
       }
     },
-    request: async (method, path, body) => {
-      const response = await fetch(`${options.base}${path}`, {
-        method,
-        headers: body === undefined ? headers : { ...headers, 'content-type': 'application/json' },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      });
-      const text = await response.text();
-      const answer = parse(text);
-      if (response.ok) return answer;
-      const error = (
-        answer as
-          | { error?: { code?: string; message?: string; details?: Record<string, unknown>; hint?: string } }
-          | undefined
-      )?.error;
-      throw new MortiseError(
-        error?.code ?? 'request_failed',
-        error?.message ?? `The server answered ${response.status}.`,
-        {
-          status: response.status,
-          ...(error?.details ? { details: error.details } : {}),
-          ...(error?.hint ? { hint: error.hint } : {}),
-        },
-      );
+    ask,
+    request: async <T>(method: string, path: string, body?: unknown): Promise<T> => {
+      const answer = await ask(method, path, body);
+      if (answer.status < 400) return answer.body as T;
+      throw errorOf(answer);
     },
   };
+}
+
+function target(base: string, path: string): URL {
+  try {
+    const url = new URL(`${base.replace(/\/$/, '')}${path}`);
+    if (url.protocol === 'http:' || url.protocol === 'https:') return url;
+  } catch {
+    // Told below.
+  }
+  throw new CommandError(`"${base}" is no address of a server.`, 'Give one like http://127.0.0.1:8088.');
+}
+
+interface Sent {
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+}
+
+/** `fetch` gives up after five minutes without an answer; a command may work for longer. */
+function send(url: URL, { method, headers, signal }: Sent, body?: string): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const request = url.protocol === 'https:' ? requestHttps : requestHttp;
+    const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
+    const outgoing = request(url, { method, headers: { ...headers, ...length }, signal }, (incoming) => {
+      let text = '';
+      incoming.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+      incoming.on('end', () => resolve({ status: incoming.statusCode ?? 0, body: parse(text) }));
+      incoming.on('error', reject);
+    });
+    outgoing.on('error', (error) => {
+      const why = new MortiseError('no_server', `The server at ${url.origin} does not answer: ${error.message}.`, {
+        hint: 'mortise status tells whether it runs.',
+      });
+      reject(signal.aborted ? signal.reason : why);
+    });
+    outgoing.end(body);
+  });
+}
+
+interface ErrorBody {
+  readonly code?: string;
+  readonly message?: string;
+  readonly details?: Record<string, unknown>;
+  readonly hint?: string;
+}
+
+function errorOf({ status, body }: Answer): MortiseError {
+  const { code, message, details, hint } = (body as { error?: ErrorBody } | undefined)?.error ?? {};
+  return new MortiseError(code ?? 'request_failed', message ?? `The server answered ${status}.`, {
+    status,
+    ...(details ? { details } : {}),
+    ...(hint ? { hint } : {}),
+  });
 }
 
 function parse(text: string): unknown {

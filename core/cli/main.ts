@@ -1,87 +1,87 @@
 import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { Command, CommanderError } from 'commander';
-import { MortiseError } from '../sdk/errors.js';
-import { createClient } from './client.js';
+import { Command } from 'commander';
+import { CommandError } from './command-error.js';
 import { addConfigCommand } from './config-command.js';
+import { addContributedCommands } from './contributed-commands.js';
+import { createEnvironment } from './environment.js';
+import { examples } from './examples.js';
+import { exitCodes, reportError } from './exit.js';
+import { addMigrateCommand } from './migrate-command.js';
 import { addPluginCommands } from './plugin-commands.js';
 import { addStatusCommand } from './status-command.js';
 
 const projectDir = resolve(dirname(fileURLToPath(import.meta.url)), '..', '..', '..');
 
-/** What every command gets: the project, the server, and one way to answer. */
-export interface CommandEnvironment {
-  readonly projectDir: string;
-  client(): ReturnType<typeof createClient>;
-  /** Prints the text for people, or the data with `--json`. */
-  print(text: string, data: unknown): void;
-  /** Ends with this code once the command is done: 0 done, 1 refused or findings, 3 no server. */
-  exitWith(code: number): void;
-}
-
 const program = new Command('mortise')
   .description('Runs and manages Mortise.')
   .option('--json', 'print JSON')
-  .option(
-    '--api-base <url>',
-    'address of the running server',
-    process.env.MORTISE_API_BASE ?? `http://127.0.0.1:${process.env.MORTISE_PORT ?? '8088'}`,
-  )
+  .option('--api-base <url>', 'address of the running server (MORTISE_API_BASE; else as its settings say)')
   .option('--api-key <key>', 'API key (MORTISE_API_KEY)')
   .option('--admin-key <key>', 'admin key (GOVERNANCE_ADMIN_KEY)')
   .showHelpAfterError('(mortise --help shows the commands)')
   .exitOverride()
   .addHelpText(
     'after',
-    `
-Examples:
-  mortise start                           start the server (npm start does the same)
-  mortise plugin list                     every plugin with its state
-  mortise plugin enable tool-echo         enable a plugin without a restart
-  mortise plugin doctor --json            findings, for a script
-  mortise config mcp-server               effective values and where they come from`,
+    examples(
+      'mortise start                           start the server (npm start does the same)',
+      'mortise plugin list                     every plugin with its state',
+      'mortise plugin enable tool-echo         enable a plugin without a restart',
+      'mortise plugin doctor --json            findings, for a script',
+      'mortise config mcp-server               effective values and where they come from',
+    ),
   );
 
-const options = (): { json?: boolean; apiBase: string; apiKey?: string; adminKey?: string } => program.opts();
-let exitCode = 0;
-const environment: CommandEnvironment = {
+let exitCode: number = exitCodes.done;
+const interrupt = new AbortController();
+const environment = createEnvironment({
   projectDir,
-  client: () =>
-    createClient({
-      base: options().apiBase.replace(/\/$/, ''),
-      apiKey: options().apiKey ?? process.env.MORTISE_API_KEY,
-      adminKey: options().adminKey ?? process.env.GOVERNANCE_ADMIN_KEY,
-    }),
-  print: (text, data) => process.stdout.write(`${options().json ? JSON.stringify(data) : text}\n`),
+  signal: interrupt.signal,
+  options: () => program.opts(),
   exitWith: (code) => {
     exitCode = code;
   },
-};
+});
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(signal, () => {
+    // Whatever hangs, the second one ends it.
+    if (interrupt.signal.aborted) process.exit(exitCodes.interrupted);
+    interrupt.abort(new Error(signal));
+  });
+}
 
 addPluginCommands(program, environment);
 addConfigCommand(program, environment);
 addStatusCommand(program, environment);
-program.command('start').description('start the server; Ctrl-C drains it').allowUnknownOption();
+addMigrateCommand(program, environment);
+program
+  .command('start')
+  .description('start the server; Ctrl-C drains it')
+  .addHelpText('after', examples('mortise start', 'mortise start --port 9000'))
+  .allowUnknownOption()
+  .allowExcessArguments()
+  .action(() => {
+    throw new CommandError(
+      'The command line does not start the server by itself.',
+      'Run npm start, or npx mortise start.',
+    );
+  });
 
-/** One line for people and one object for scripts; never a stack. */
-function report(error: unknown): number {
-  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-  const coded =
-    error instanceof MortiseError
-      ? error
-      : new MortiseError('cli_error', error instanceof Error ? error.message : String(error));
-  if (options().json) {
-    const { code, message, details, hint, status } = coded;
-    process.stderr.write(`${JSON.stringify({ error: { code, message, details, hint }, status })}\n`);
-  } else {
-    process.stderr.write(`[${coded.code}] ${coded.message}\n${coded.hint ? `  ${coded.hint}\n` : ''}`);
-  }
-  return coded.code === 'no_server' ? 3 : 1;
+/** Reading what plugins add takes a moment, which the platform's own commands need not wait for. */
+async function addCommandsOfPlugins(): Promise<void> {
+  const [first] = program.parseOptions(process.argv.slice(2)).operands;
+  if (program.commands.some((command) => command.name() === first)) return;
+  const added = addContributedCommands(program, environment);
+  // Help is what people ask for when something does not work.
+  await (first === undefined || first === 'help' ? added.catch(() => undefined) : added);
 }
 
 try {
+  await addCommandsOfPlugins();
   await program.parseAsync(process.argv);
 } catch (error) {
-  exitCode = report(error);
+  exitCode = interrupt.signal.aborted
+    ? exitCodes.interrupted
+    : reportError(error, environment.json, (text) => process.stderr.write(text));
 }
 process.exitCode = exitCode;

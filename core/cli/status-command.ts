@@ -1,29 +1,27 @@
 import type { Command } from 'commander';
-import { MortiseError } from '../sdk/errors.js';
-import type { CommandEnvironment } from './main.js';
+import type { CommandEnvironment } from './environment.js';
+import { examples } from './examples.js';
+import { exitCodes } from './exit.js';
+
+interface Readiness {
+  readonly ready: boolean;
+  readonly waiting?: readonly { readonly key: string; readonly state: string; readonly code: string | null }[];
+}
 
 export function addStatusCommand(program: Command, environment: CommandEnvironment): void {
   program
     .command('status')
     .description('whether the server runs and is ready; exit 1 when it is not ready, 3 when there is none')
+    .addHelpText('after', examples('mortise status', 'mortise status --json'))
     .action(async () => {
-      const client = environment.client();
-      if (!(await client.alive())) throw noServer();
-      const { version } = (await client.request('GET', '/version')) as { version: string };
-      const ready = await client
-        .request('GET', '/ready')
-        .then(() => ({ ready: true }))
-        .catch(() => ({ ready: false }));
-      environment.print(`Mortise ${version} is ${ready.ready ? 'ready' : 'running and not ready yet'}.`, {
-        version,
-        ...ready,
-      });
-      if (!ready.ready) environment.exitWith(1);
+      const server = await environment.needServer();
+      const { version } = await server.request<{ version: string }>('GET', '/version');
+      const { ready, waiting = [] } = (await server.ask('GET', '/ready')).body as Readiness;
+      const lines = [
+        `Mortise ${version} is ${ready ? 'ready' : 'running and not ready yet'}.`,
+        ...waiting.map(({ key, state, code }) => `  ${key} is ${state}${code ? ` (${code})` : ''}`),
+      ];
+      environment.print(lines.join('\n'), { version, ready, waiting });
+      if (!ready) environment.exitWith(exitCodes.refused);
     });
-}
-
-export function noServer(): MortiseError {
-  return new MortiseError('no_server', 'No Mortise server answers.', {
-    hint: 'Start one with npm start, or name it with --api-base.',
-  });
 }

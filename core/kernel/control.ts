@@ -1,6 +1,7 @@
 import { MortiseError } from '../sdk/errors.js';
 import type {
   ContributionStats,
+  DesiredExport,
   LoadTreeNode,
   PluginChange,
   PluginControl,
@@ -20,12 +21,14 @@ export interface ControlPorts {
   readonly kernel: Kernel;
   /** Effective configuration of one owner, secrets masked. */
   effective(owner: string): readonly EffectiveValue[];
+  /** Writes the desired state to `plugins.json`, where that is not its place. */
+  exportDesired(): Promise<DesiredExport>;
   /** States that other processes on the same database report. */
   replicas?(key: string): NonNullable<PluginRow['replicas']>;
 }
 
 /** The engine behind the admin API and the CLI. Operations are serial and answer when the state is final. */
-export function createControl({ kernel, effective, replicas }: ControlPorts): PluginControl {
+export function createControl({ kernel, effective, exportDesired, replicas }: ControlPorts): PluginControl {
   const row = (record: PluginRecord): PluginRow => ({
     ...rowOf(kernel, record),
     ...(replicas ? { replicas: replicas(record.key) } : {}),
@@ -142,6 +145,12 @@ export function createControl({ kernel, effective, replicas }: ControlPorts): Pl
         return { applied: applied === 'live' ? 'live' : 'restarted' };
       }),
 
+    export: (options) =>
+      operate(async () => {
+        checkRevision(kernel, options);
+        return exportDesired();
+      }),
+
     doctor: async (key) => findings(kernel, key === undefined ? undefined : find(key)),
 
     tree: () => treeOf(kernel),
@@ -164,8 +173,8 @@ function checkRevision(kernel: Kernel, options: ToggleOptions | undefined): void
 }
 
 /** A plugin that the file names otherwise (an old key, another spelling) gets one row, under its present key. */
-function withToggled(
-  kernel: Kernel,
+export function withToggled(
+  kernel: Pick<Kernel, 'resolve'>,
   plugins: Desired['plugins'],
   keys: readonly string[],
   enabled: boolean,

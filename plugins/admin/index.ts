@@ -1,10 +1,11 @@
 import type { PluginDefinition } from 'mortise/sdk';
 import { auditChanges } from './audit-changes.js';
+import { commandListRoute, commandRunRoute } from './command-routes.js';
 import { configRoute } from './config-route.js';
 import { eventsRoute } from './events-route.js';
 import { healthzRoute, readyRoute, versionRoute } from './health-routes.js';
 import { metricsRoute } from './metrics-route.js';
-import { configureRoute, toggleRoute } from './plugin-changes.js';
+import { configureRoute, exportRoute, toggleRoute } from './plugin-changes.js';
 import { doctorRoute, inspectRoute, listRoute, planRoute, treeRoute } from './plugin-reads.js';
 
 export default function admin(): PluginDefinition {
@@ -32,6 +33,10 @@ export default function admin(): PluginDefinition {
         host.contribute('route', `plugin-${action}`, toggleRoute(action, plugins, audit));
       }
       host.contribute('route', 'plugin-config', configureRoute(plugins, audit));
+      host.contribute('route', 'plugin-export', exportRoute(plugins, audit));
+
+      host.contribute('route', 'command-list', commandListRoute(host.points));
+      host.contribute('route', 'command-run', commandRunRoute(host.points, audit));
 
       host.contribute('route', 'config', configRoute(settings));
       host.contribute('route', 'events', eventsRoute(host));

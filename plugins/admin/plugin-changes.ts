@@ -36,6 +36,19 @@ export function configureRoute(plugins: PluginControl, audit: ChangeAudit): Rout
   };
 }
 
+/** Writes the desired state that replicas share back to the file. */
+export function exportRoute(plugins: PluginControl, audit: ChangeAudit): Route {
+  return {
+    handle: async (request, ctx) => {
+      const { revision } = toggleOptions(request.body);
+      const exported = await audit(change('export', 'all', ctx), () =>
+        plugins.export({ ...(revision === undefined ? {} : { revision }), by: ctx.principal.id }),
+      );
+      return { body: exported };
+    },
+  };
+}
+
 function change(action: string, key: string, ctx: RouteContext) {
   return { action, key, principal: ctx.principal, correlationId: ctx.correlationId };
 }

@@ -53,13 +53,7 @@ export const rooms: readonly Room[] = [
   // What puts them together.
   { name: 'di', path: 'core/di/', uses: core.filter((name) => name !== 'app' && name !== 'cli'), testsUse: testing },
   { name: 'app', path: 'core/app/', uses: core.filter((name) => name !== 'cli'), testsUse: testing },
-  // Commands that work without a server plan on a kernel of their own.
-  {
-    name: 'cli',
-    path: 'core/cli/',
-    uses: core.filter((name) => name !== 'http' && name !== 'database' && name !== 'di'),
-    testsUse: testing,
-  },
+  { name: 'cli', path: 'core/cli/', uses: ['sdk', 'app'], testsUse: testing },
   { name: 'main', path: 'core/main.ts', uses: core },
 
   // Each plugin stands alone. It says `mortise/sdk`, never the path.

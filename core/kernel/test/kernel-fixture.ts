@@ -61,7 +61,11 @@ export function makeKernel(
     findings: () => [],
     ...more,
   });
-  const control = createControl({ kernel, effective: () => [] });
+  const control = createControl({
+    kernel,
+    effective: () => [],
+    exportDesired: async () => ({ file: 'plugins.json', revision: desired.current.revision, changed: false }),
+  });
   return {
     kernel,
     control,

@@ -93,6 +93,15 @@ export interface ToggleOptions {
   readonly by?: string;
 }
 
+/** The desired state as it was written to `plugins.json`. */
+export interface DesiredExport {
+  /** Relative to the project, or its bare name. */
+  readonly file: string;
+  readonly revision: number;
+  /** False: the file said the same already. */
+  readonly changed: boolean;
+}
+
 /** Serial, idempotent operations on plugins; each returns when the observed state is final. */
 export interface PluginControl {
   revision(): number;
@@ -113,6 +122,8 @@ export interface PluginControl {
     config: Readonly<Record<string, unknown>>,
     options?: ToggleOptions,
   ): Promise<{ readonly applied: 'live' | 'restarted' }>;
+  /** Writes the desired state that replicas share back to `plugins.json`. */
+  export(options?: ToggleOptions): Promise<DesiredExport>;
   doctor(key?: string): Promise<readonly Finding[]>;
   tree(): readonly LoadTreeNode[];
   /** Required plugins that are not active; empty when ready. */

@@ -1,6 +1,7 @@
 import type { CallContext } from '../context.js';
 import type { ExtensionPointDeclaration } from './point.js';
 
+/** Give them in the manifest: the command line reads them where the plugin does not run. */
 export interface CommandFacts {
   /** Words after `mortise`, e.g. `memory reconcile`. */
   readonly usage: string;
@@ -8,7 +9,7 @@ export interface CommandFacts {
   readonly examples?: readonly string[];
   readonly aliases?: readonly string[];
   readonly options?: readonly { readonly flags: string; readonly summary: string }[];
-  /** Runs without a server: the needed plugins are booted without listening. */
+  /** Also runs without a server: its plugin, and what that needs, are booted without a port. Others need the server. */
   readonly offline?: boolean;
 }
 

@@ -1,0 +1,118 @@
+import { type DatabaseHost, openDatabase } from '../database/index.js';
+import { createControl, withToggled } from '../kernel/control.js';
+import { Kernel } from '../kernel/kernel.js';
+import { createScheduler } from '../schedule/index.js';
+import { loadSchema } from '../schema/index.js';
+import { MortiseError } from '../sdk/errors.js';
+import type { PluginControl, PluginRow } from '../sdk/host/plugin-control.js';
+import type { EffectiveValue } from '../sdk/host/settings.js';
+import type { Points } from '../sdk/points.js';
+import { openPluginsFile, openSettings } from '../settings/index.js';
+import { createLogSink, createMetrics, createTracing } from '../telemetry/index.js';
+import { openDesiredState } from './desired-state.js';
+import { kernelPorts, noJournal } from './kernel-ports.js';
+
+/** The same engine on `plugins.json` and `config/`, with no server and no plugin running. */
+export interface OfflineControl {
+  readonly control: Pick<PluginControl, 'revision' | 'list' | 'inspect' | 'plan' | 'doctor' | 'tree' | 'export'>;
+  /** What enabled plugins declare in their manifests. */
+  readonly points: Pick<Points, 'list'>;
+  /** Every effective value with its source; secrets are masked. */
+  effective(owner?: string): readonly EffectiveValue[];
+  /** Writes the desired state; the next start follows it. */
+  want(key: string, enabled: boolean, cascade: boolean): Promise<PluginRow>;
+  /** Keys of plugins, and all that they require; with `optional` also the enabled ones that they can do without. */
+  withNeeded(keys: readonly string[], optional: boolean): readonly string[];
+  dispose(): Promise<void>;
+}
+
+/**
+ * Reads what there is without starting any of it. Where a team keeps the desired state in its database, that is read,
+ * and written, there.
+ * @throws MortiseError for settings that cannot be used and a database that cannot be reached
+ */
+export async function openOffline(projectDir: string): Promise<OfflineControl> {
+  const opened = await openSettings({ projectDir });
+  if (!opened.ok) throw opened.errors[0] ?? new MortiseError('invalid_settings', 'The settings cannot be read.');
+  const { settings } = opened;
+  const { host } = settings;
+  const { log } = createLogSink({ level: 'silent', destination: 'stderr' });
+  let database: DatabaseHost | undefined;
+  if (host.database.dialect === 'postgres') database = await openDatabase(host.database, log, { retryMs: 2_000 });
+  const metrics = createMetrics();
+  const scheduler = createScheduler({});
+  const pluginsFile = await openPluginsFile({ file: host.pluginsFile, dataDir: host.dataDir, settings });
+  const desired = await openDesiredState(database, pluginsFile, projectDir, log);
+  const kernel = new Kernel(
+    kernelPorts({
+      settings,
+      manifestSchema: await loadSchema(projectDir, 'plugin'),
+      projectDir,
+      extraEntries: [],
+      safeMode: false,
+      journal: noJournal,
+      metrics: metrics.host,
+      tracing: createTracing(),
+      log,
+      scheduler,
+      pluginsFile,
+      desired: desired.store,
+      openScope: () => {
+        throw new Error('No plugin runs offline.');
+      },
+    }),
+  );
+  await kernel.look();
+  const control = createControl({
+    kernel,
+    effective: (owner) => settings.effective(owner),
+    exportDesired: () => desired.export(),
+  });
+  const rowOf = (key: string): PluginRow | undefined =>
+    control.list().find((row) => row.key === kernel.record(key)?.key);
+  const needs = (key: string, optional: boolean): readonly string[] => {
+    const manifest = kernel.record(key)?.entry.manifest;
+    const wished = optional ? (manifest?.optional ?? []).filter((one) => kernel.isEnabled(one)) : [];
+    return [...(manifest?.requires ?? []), ...wished];
+  };
+  return {
+    control,
+    points: kernel.points,
+    effective: (owner) => settings.effective(owner),
+    want: async (key, enabled, cascade) => {
+      const own = rowOf(key)?.key ?? (await control.inspect(key)).key;
+      const dependants = enabled || !kernel.isEnabled(own) ? [] : kernel.dependants(own);
+      if (dependants.length > 0 && !cascade) {
+        throw new MortiseError('plugin_has_dependants', `Other plugins need ${own}: ${dependants.join(', ')}.`, {
+          status: 409,
+          details: { key: own, dependants },
+          hint: `Disable them first, or all together: mortise plugin disable ${own} --cascade`,
+        });
+      }
+      await desired.store.write((current) => ({
+        ...current,
+        plugins: withToggled(kernel, current.plugins, [own, ...dependants], enabled),
+      }));
+      await kernel.look();
+      return rowOf(own) ?? (await control.inspect(own));
+    },
+    withNeeded: (keys, optional) => {
+      const found = new Set<string>();
+      const visit = (key: string): void => {
+        if (found.has(key)) return;
+        found.add(key);
+        for (const needed of needs(key, optional)) visit(needed);
+      };
+      for (const key of keys) visit(key);
+      return [...found];
+    },
+    dispose: async () => {
+      await scheduler.dispose();
+      await desired.dispose();
+      await pluginsFile.dispose();
+      await settings.dispose();
+      await database?.close();
+      metrics.dispose();
+    },
+  };
+}

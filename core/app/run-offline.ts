@@ -1,0 +1,103 @@
+import { MortiseError } from '../sdk/errors.js';
+import type { CommandInput, CommandResult } from '../sdk/points/command.js';
+import { type App, openApp } from './app.js';
+import { openOffline } from './offline-control.js';
+
+export interface OfflineRun {
+  readonly projectDir: string;
+  readonly signal: AbortSignal;
+  /** Not even errors are logged (unless a log level is set): a script reads what the command says of itself. */
+  readonly quiet: boolean;
+}
+
+/** Runs a contributed command without a server: boots its plugin and what that needs, without a port. @throws MortiseError */
+export async function runCommandOffline(key: string, input: CommandInput, run: OfflineRun): Promise<CommandResult> {
+  const offline = await openOffline(run.projectDir);
+  let owner: string | undefined;
+  let needed: readonly string[];
+  try {
+    owner = offline.points.list('command').find((one) => one.key === key)?.plugin;
+    needed = owner === undefined ? [] : offline.withNeeded([owner], true);
+  } finally {
+    await offline.dispose();
+  }
+  return withApp(run, needed, async (app) => {
+    if (owner !== undefined) expectActive(app, [owner]);
+    return app.kernel.points.call('command', key, (command, ctx) => command.run(input, ctx), { signal: run.signal });
+  });
+}
+
+export interface Migrated {
+  /** Plugins that own tables, in the order of their start. */
+  readonly plugins: readonly string[];
+  /** What was applied now, as `<plugin>/<migration>`. */
+  readonly applied: readonly string[];
+}
+
+/** Starts the enabled plugins that own tables, without a port, and stops them again: a start applies migrations. */
+export async function migrateOffline(run: OfflineRun): Promise<Migrated> {
+  const offline = await openOffline(run.projectDir);
+  let owners: readonly string[];
+  let needed: readonly string[];
+  try {
+    const details = await Promise.all(
+      offline.control
+        .list()
+        .filter(({ desired }) => desired === 'enabled')
+        .map(({ key }) => offline.control.inspect(key)),
+    );
+    owners = details.filter(({ manifest }) => (manifest?.permissions?.schemas ?? []).length > 0).map(({ key }) => key);
+    needed = offline.withNeeded(owners, false);
+  } finally {
+    await offline.dispose();
+  }
+  return withApp(run, needed, async (app, before) => {
+    expectActive(app, owners);
+    const known = new Set(before);
+    return { plugins: owners, applied: (await recorded(app)).filter((name) => !known.has(name)) };
+  });
+}
+
+async function withApp<R>(
+  { projectDir, signal, quiet }: OfflineRun,
+  only: readonly string[],
+  use: (app: App, migrationsBefore: readonly string[]) => Promise<R>,
+): Promise<R> {
+  const { env } = process;
+  const app = await openApp({
+    projectDir,
+    only,
+    // What a command prints is its answer; the log has to say more than that it runs.
+    env: {
+      ...env,
+      MORTISE_LOG_DESTINATION: 'stderr',
+      MORTISE_LOG_LEVEL: env.MORTISE_LOG_LEVEL ?? (quiet ? 'silent' : 'error'),
+    },
+  });
+  try {
+    const before = await recorded(app);
+    signal.throwIfAborted();
+    await app.boot();
+    return await use(app, before);
+  } finally {
+    await app.stop(Date.now() + app.settings.host.shutdownSeconds * 1_000);
+  }
+}
+
+async function recorded(app: App): Promise<readonly string[]> {
+  const { rows } = await app.database
+    .forPlugin('mortise', ['mortise'])
+    .statement<{ plugin: string; name: string }>('select plugin, name from {mortise.migrations} order by plugin, name');
+  return rows.map(({ plugin, name }) => `${plugin}/${name}`);
+}
+
+function expectActive(app: App, keys: readonly string[]): void {
+  for (const row of app.control.list()) {
+    if (!keys.includes(row.key) || row.state === 'active') continue;
+    throw new MortiseError('plugin_blocked', `${row.key} is ${row.state}: ${row.message ?? 'it did not start'}`, {
+      status: 422,
+      details: { key: row.key, state: row.state, code: row.code },
+      ...(row.hint ? { hint: row.hint } : {}),
+    });
+  }
+}

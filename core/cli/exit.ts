@@ -1,0 +1,26 @@
+import { CommanderError } from 'commander';
+import { isCodedError, MortiseError } from '../sdk/errors.js';
+import { CommandError } from './command-error.js';
+
+/** What a command ends with. */
+export const exitCodes = { done: 0, refused: 1, wrongUsage: 2, noServer: 3, interrupted: 130 } as const;
+
+/** Tells what went wrong: two lines for people, or one object for scripts; never a stack. @returns the exit code */
+export function reportError(error: unknown, json: boolean, write: (text: string) => void): number {
+  // Commander has said it already.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.wrongUsage;
+  const coded = isCodedError(error) ? error : unexpected(error);
+  const hint = coded instanceof MortiseError ? coded.hint : undefined;
+  const { code, message, details, status } = coded;
+  if (json) write(`${JSON.stringify({ error: { code, message, details, hint }, status })}\n`);
+  else write(`[${code}] ${message}\n${hint ? `  ${hint}\n` : ''}`);
+  if (error instanceof CommandError) return exitCodes.wrongUsage;
+  return code === 'no_server' ? exitCodes.noServer : exitCodes.refused;
+}
+
+function unexpected(error: unknown): MortiseError {
+  if (error instanceof AggregateError)
+    return error.errors.find((one) => one instanceof MortiseError) ?? unexpected(error.errors[0]);
+  const message = error instanceof Error ? error.message : String(error);
+  return new MortiseError('cli_error', message, { hint: 'mortise plugin doctor looks for what may be wrong.' });
+}

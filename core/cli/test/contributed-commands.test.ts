@@ -1,0 +1,171 @@
+import { expect } from 'chai';
+import { type CommandInput, MortiseError } from 'mortise/sdk';
+import { createTestHost, type TestHost, type TestPlugin } from 'mortise/sdk/testing';
+import { type OfflineFolder, offlineFolder, onServer, runCli } from './run-cli.js';
+
+const facts = {
+  usage: 'greet say <name>',
+  summary: 'Greets somebody.',
+  aliases: ['hello'],
+  options: [
+    { flags: '--loud', summary: 'louder' },
+    { flags: '--times <n>', summary: 'how often' },
+  ],
+  examples: ['mortise greet say you'],
+};
+
+describe('commands of plugins', function () {
+  this.timeout(60_000);
+
+  describe('with a server', () => {
+    let host: TestHost;
+    let aborted = 0;
+    const greet: TestPlugin = {
+      manifest: { key: 'greet', contributes: { command: [{ key: 'greet-say', facts }] } },
+      definition: {
+        key: 'greet',
+        register(own) {
+          own.contribute('command', 'greet-say', {
+            ...own.facts('command', 'greet-say'),
+            run: async ({ args, options, json }: CommandInput, { signal, principal, log }) => {
+              const [name] = args;
+              log.info('this is no part of the answer');
+              if (name === undefined) return { exitCode: 2, data: { usage: facts.usage }, text: 'Whom?' };
+              if (name === 'nobody') throw new MortiseError('greet_nobody', 'There is nobody.', { hint: 'Name one.' });
+              if (name === 'forever') {
+                await new Promise((resolve) => signal.addEventListener('abort', resolve));
+                aborted += 1;
+              }
+              return { exitCode: 0, data: { name, options, json, by: principal.id }, text: `Hello ${name}.` };
+            },
+          });
+        },
+      },
+    };
+    before(async () => {
+      host = await createTestHost({ plugins: ['admin', 'logbook'], extra: [greet] });
+    });
+    after(() => host.stop());
+
+    it('run inside it, with their arguments and options', async () => {
+      const { code, stdout } = await onServer(host, 'greet', 'say', 'you');
+      expect([code, stdout]).to.deep.equal([0, 'Hello you.\n']);
+      const answer = await onServer(host, '--json', 'hello', 'you', '--loud', '--times', '3');
+      expect(answer.json()).to.deep.equal({
+        name: 'you',
+        options: { loud: true, times: '3' },
+        json: true,
+        by: 'local',
+      });
+    });
+
+    it('end with their own exit code, or with 1 and what they refuse with', async () => {
+      expect((await onServer(host, 'greet', 'say')).code).to.equal(2);
+      const refused = await onServer(host, 'greet', 'say', 'nobody');
+      expect([refused.code, refused.stderr]).to.deep.equal([1, '[greet_nobody] There is nobody.\n  Name one.\n']);
+    });
+
+    it('are in the help, with their own', async () => {
+      expect((await onServer(host, '--help')).stdout).to.match(/^ {2}greet +commands of greet$/m);
+      const { stdout } = await onServer(host, 'greet', 'say', '--help');
+      expect(stdout)
+        .to.contain('Greets somebody.')
+        .and.to.contain('--times <n>')
+        .and.to.contain('mortise greet say you');
+    });
+
+    it('are audited', async () => {
+      const { rows } = await host.service('audit').query({ operation: 'admin:command', limit: 10 });
+      expect(rows.map(({ action, reason, targetSpace }) => [action, reason, targetSpace])).to.deep.include.members([
+        ['allow', 'admin:done', 'plugin:greet'],
+        ['reject', 'admin:greet_nobody', 'plugin:greet'],
+      ]);
+    });
+
+    it('end when the caller leaves', async () => {
+      const controller = new AbortController();
+      const running = host
+        .fetch('/admin/commands/greet-say', {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ args: ['forever'] }),
+          signal: controller.signal,
+        })
+        .catch(() => undefined);
+      const inFlight = () => host.app.kernel.registry.find('command', 'greet-say')?.stats.inFlight;
+      while (inFlight() !== 1) await new Promise((resolve) => setTimeout(resolve, 5));
+      controller.abort();
+      await running;
+      const end = Date.now() + 2_000;
+      while (aborted === 0 && Date.now() < end) await new Promise((resolve) => setTimeout(resolve, 5));
+      expect([aborted, inFlight()]).to.deep.equal([1, 0]);
+    });
+
+    it('take nothing but arguments and options', async () => {
+      for (const body of [{ args: 'x' }, { args: [1] }, { options: [] }, { options: { a: 1 } }, { json: 'yes' }, []]) {
+        const { status } = await host.post('/admin/commands/greet-say', body);
+        expect(status, JSON.stringify(body)).to.equal(400);
+      }
+      expect((await host.post('/admin/commands/no-such-command', {})).status).to.equal(404);
+    });
+  });
+
+  describe('without a server', () => {
+    let folder: OfflineFolder;
+    before(async () => {
+      folder = await offlineFolder({ logbook: { enabled: true }, greet: { enabled: true }, other: { enabled: true } });
+      const declared = (key: string, offline: boolean) => ({
+        requires: key === 'greet' ? ['logbook'] : [],
+        contributes: {
+          command: [{ key: `${key}-say`, facts: { ...facts, usage: `${key} say`, aliases: [], offline } }],
+        },
+      });
+      const code = (key: string) => `
+        export default () => ({
+          key: '${key}',
+          register(host) {
+            host.contribute('command', '${key}-say', {
+              ...host.facts('command', '${key}-say'),
+              async run({ args }) {
+                host.log.error('this is no part of the answer');
+                return { exitCode: args.length, data: { args }, text: 'said' };
+              },
+            });
+          },
+        });`;
+      await folder.addPlugin('greet', declared('greet', true), code('greet'));
+      await folder.addPlugin('other', declared('other', false), code('other'));
+    });
+    after(() => folder.dispose());
+
+    it('boot what they need, without a port, when they say that they can', async () => {
+      const { code, stdout, stderr } = await folder.run('greet', 'say', 'x');
+      expect([code, stdout]).to.deep.equal([1, 'said\n']);
+      expect(stderr).to.contain('this is no part of the answer').and.not.to.contain('listens');
+      const scripted = await folder.run('greet', 'say', '--json');
+      expect([scripted.code, scripted.stdout, scripted.stderr]).to.deep.equal([0, '{"args":[]}\n', '']);
+    });
+
+    it('exit with 3 when they need the server', async () => {
+      expect((await folder.run('other', 'say')).code).to.equal(3);
+    });
+
+    it('are unknown when their plugin is disabled, and the platform’s own words stay its own', async () => {
+      await folder.run('plugin', 'disable', 'greet');
+      const { code, stderr } = await folder.run('greet', 'say');
+      expect([code, stderr.includes("unknown command 'greet'")]).to.deep.equal([2, true]);
+      expect((await runCli(['greet'], folder.env)).code).to.equal(2);
+      await folder.run('plugin', 'enable', 'greet');
+    });
+
+    it('say why their plugin did not start', async () => {
+      await folder.addPlugin(
+        'greet',
+        { contributes: { command: [{ key: 'greet-say', facts: { ...facts, usage: 'greet say', offline: true } }] } },
+        'export default () => ({ key: "greet", register() { throw new Error("no"); } });',
+      );
+      const { code, error } = await folder.run('greet', 'say', '--json');
+      expect([code, error().code]).to.deep.equal([1, 'plugin_blocked']);
+    });
+  });
+});

@@ -1,0 +1,101 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import type { Finding, PluginPlan, PluginRow } from 'mortise/sdk';
+import { createTestHost } from 'mortise/sdk/testing';
+import { type OfflineFolder, offlineFolder, runCli } from './run-cli.js';
+
+const on = { enabled: true };
+
+describe('the command line without a server', function () {
+  this.timeout(60_000);
+  let folder: OfflineFolder;
+  beforeEach(async () => {
+    folder = await offlineFolder({ admin: on, logbook: on, 'text-analysis': on, 'memory-backend-local': on });
+  });
+  afterEach(() => folder.dispose());
+  const desired = async (): Promise<Record<string, { enabled: boolean }>> =>
+    (JSON.parse(await readFile(folder.pluginsFile, 'utf8')) as { plugins: Record<string, { enabled: boolean }> })
+      .plugins;
+
+  it('reads plugins and configuration from the files', async () => {
+    const { plugins } = (await folder.run('plugin', 'list', '--json')).json<{ plugins: PluginRow[] }>();
+    const row = plugins.find(({ key }) => key === 'logbook');
+    expect(row).to.include({ desired: 'enabled', state: 'disabled' });
+    expect((await folder.run('plugin', 'inspect', 'logbook')).stdout).to.contain('needed by    memory-backend-local');
+    expect((await folder.run('plugin', 'tree')).code).to.equal(0);
+    expect((await folder.run('config', 'host')).stdout).to.contain('environment MORTISE_DATA_DIR');
+    expect((await folder.run('config')).stdout).to.match(/^host\.locale/m);
+  });
+
+  it('writes toggles for the next start', async () => {
+    const disabled = await folder.run('plugin', 'disable', 'logbook');
+    expect([disabled.code, disabled.stderr.includes('--cascade')]).to.deep.equal([1, true]);
+    expect((await folder.run('plugin', 'disable', 'logbook', '--cascade')).stdout).to.equal('logbook is disabled.\n');
+    expect(await desired()).to.deep.include({
+      logbook: { enabled: false },
+      'memory-backend-local': { enabled: false },
+    });
+    expect((await folder.run('plugin', 'enable', 'logbook')).stdout).to.equal(
+      'logbook is disabled; it starts with the server.\n',
+    );
+    expect(await desired()).to.deep.include({ logbook: { enabled: true } });
+    const host = await createTestHost({ listen: false, env: { ...folder.env } });
+    try {
+      expect(host.control.list().find(({ key }) => key === 'logbook')?.state).to.equal('active');
+    } finally {
+      await host.stop();
+    }
+  });
+
+  it('plans without running anything', async () => {
+    const plan = (await folder.run('plugin', 'enable', 'mcp-server', '--dry-run', '--json')).json<PluginPlan>();
+    expect(plan.starts).to.include('mcp-server');
+    expect(await desired()).not.to.have.property('mcp-server');
+  });
+
+  it('finds broken files, and keeps what they said before', async () => {
+    await folder.run('plugin', 'list');
+    await writeFile(folder.pluginsFile, '{"version": 1, "plugins": {');
+    const { code, json } = await folder.run('plugin', 'doctor', '--json');
+    expect(code).to.equal(1);
+    expect(json<{ findings: Finding[] }>().findings[0]).to.include({ code: 'plugins_file_invalid' });
+    const { plugins } = (await folder.run('plugin', 'list', '--json')).json<{ plugins: PluginRow[] }>();
+    expect(plugins.find(({ key }) => key === 'logbook')).to.include({ desired: 'enabled' });
+  });
+
+  it('has nothing to say when all is well', async () => {
+    const { code, stdout } = await folder.run('plugin', 'doctor');
+    expect([code, stdout]).to.deep.equal([0, 'Nothing to mend.\n']);
+  });
+
+  it('exits with 3 where only a server can do it', async () => {
+    for (const args of [['status'], ['plugin', 'restart', 'admin'], ['plugin', 'release', 'admin']]) {
+      const { code, stderr } = await folder.run(...args);
+      expect([code, stderr.split('\n')[0]], args.join(' ')).to.deep.equal([
+        3,
+        '[no_server] No Mortise server answers.',
+      ]);
+    }
+  });
+
+  it('says which setting is wrong', async () => {
+    await writeFile(join(folder.configDir, 'mortise.json'), JSON.stringify({ http: { port: 'many' } }));
+    const { MORTISE_PORT: _, ...env } = folder.env;
+    const { code, stderr } = await runCli(['plugin', 'list', '--json'], env);
+    expect(code).to.equal(1);
+    expect(JSON.parse(stderr).error.message).to.contain('port');
+  });
+
+  it('finds the server where the settings put it', async () => {
+    const host = await createTestHost({ plugins: ['admin'] });
+    try {
+      const { MORTISE_PORT: _, ...env } = folder.env;
+      const port = Number(new URL(host.origin).port);
+      await writeFile(join(folder.configDir, 'mortise.json'), JSON.stringify({ http: { port } }));
+      expect((await runCli(['status'], env)).code).to.equal(0);
+    } finally {
+      await host.stop();
+    }
+  });
+});

@@ -1,0 +1,94 @@
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { TestHost } from 'mortise/sdk/testing';
+
+const main = resolve(dirname(fileURLToPath(import.meta.url)), '..', 'main.js');
+
+export interface Ended {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** What `--json` printed. */
+  json<T = Record<string, unknown>>(): T;
+  /** The error that `--json` printed. */
+  error(): { readonly code: string; readonly message: string; readonly hint?: string };
+}
+
+/** Runs the command line as people do: in a process of its own. */
+export function runCli(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> {
+  return new Promise((done) => {
+    const child = execFile(
+      process.execPath,
+      ['--experimental-strip-types', '--disable-warning=ExperimentalWarning', main, ...args],
+      { env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env } },
+      (error, stdout, stderr) =>
+        done({
+          code: error ? Number(child.exitCode) : 0,
+          stdout,
+          stderr,
+          json: () => JSON.parse(stdout),
+          error: () => (JSON.parse(stderr) as { error: { code: string; message: string; hint?: string } }).error,
+        }),
+    );
+  });
+}
+
+/** The command line against a server of this test. */
+export function onServer(host: TestHost, ...args: readonly string[]): Promise<Ended> {
+  return runCli(['--api-base', host.origin, ...args]);
+}
+
+/** Folders of an installation whose server does not run. */
+export interface OfflineFolder {
+  readonly folder: string;
+  readonly pluginsDir: string;
+  readonly pluginsFile: string;
+  readonly configDir: string;
+  readonly env: Readonly<Record<string, string>>;
+  run(...args: readonly string[]): Promise<Ended>;
+  /** Drops a plugin into the folder of plugins. */
+  addPlugin(key: string, manifest: object, code: string): Promise<void>;
+  dispose(): Promise<void>;
+}
+
+export async function offlineFolder(
+  plugins: Readonly<Record<string, object>>,
+  more: Readonly<Record<string, string>> = {},
+): Promise<OfflineFolder> {
+  const folder = await mkdtemp(join(tmpdir(), 'mortise-cli-'));
+  const pluginsDir = join(folder, 'plugins');
+  const configDir = join(folder, 'config');
+  const pluginsFile = join(folder, 'plugins.json');
+  await mkdir(pluginsDir);
+  await mkdir(configDir);
+  await writeFile(pluginsFile, JSON.stringify({ version: 1, plugins }));
+  const env = {
+    MORTISE_DATA_DIR: join(folder, 'data'),
+    MORTISE_CONFIG_DIR: configDir,
+    MORTISE_PLUGINS_DIR: pluginsDir,
+    MORTISE_PLUGINS_FILE: pluginsFile,
+    MORTISE_WORKSPACE_DIR: folder,
+    // Port 1 answers nobody.
+    MORTISE_PORT: '1',
+    ...more,
+  };
+  return {
+    folder,
+    pluginsDir,
+    pluginsFile,
+    configDir,
+    env,
+    run: (...args) => runCli(args, env),
+    addPlugin: async (key, manifest, code) => {
+      const path = join(pluginsDir, key);
+      await mkdir(path, { recursive: true });
+      const facts = { manifestVersion: 1, key, version: '1.0.0', title: key, summary: 'Made by a test.', ...manifest };
+      await writeFile(join(path, 'plugin.json'), JSON.stringify(facts));
+      await writeFile(join(path, 'index.js'), code);
+    },
+    dispose: () => rm(folder, { recursive: true, force: true }),
+  };
+}

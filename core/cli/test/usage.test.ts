@@ -1,0 +1,49 @@
+import { expect } from 'chai';
+import { type Ended, runCli } from './run-cli.js';
+
+const commands = [
+  [],
+  ['plugin'],
+  ...['list', 'inspect', 'enable', 'disable', 'restart', 'release', 'plan', 'doctor', 'tree', 'export'].map((name) => [
+    'plugin',
+    name,
+  ]),
+  ['config'],
+  ['status'],
+  ['migrate'],
+  ['start'],
+];
+
+const nowhere = { MORTISE_API_BASE: 'http://127.0.0.1:1' };
+
+describe('the usage of the command line', function () {
+  this.timeout(60_000);
+
+  for (const words of commands) {
+    it(`has help with an example for: mortise ${words.join(' ')}`, async () => {
+      const { code, stdout } = await runCli([...words, '--help'], nowhere);
+      expect(code).to.equal(0);
+      expect(stdout).to.contain(`Usage: mortise ${words.join(' ')}`.trim());
+      expect(stdout.split(/\nExamples?:\n/)[1] ?? '', 'examples').to.contain(`mortise ${words.join(' ')}`.trim());
+    });
+  }
+
+  const wrong: readonly (readonly string[])[] = [
+    ['plugin'],
+    ['plugin', 'enable'],
+    ['plugin', 'frobnicate'],
+    ['plugin', 'enable', 'a', 'b'],
+    ['plugin', 'list', '--no-such-option'],
+    ['plugin', 'plan'],
+    ['plugin', 'plan', 'logbook'],
+    ['--api-base', 'nonsense', 'status'],
+    ['start'],
+  ];
+  for (const args of wrong) {
+    it(`exits with 2 and says what is wrong: mortise ${args.join(' ')}`, async () => {
+      const { code, stdout, stderr }: Ended = await runCli(args, args[0] === '--api-base' ? {} : nowhere);
+      expect([code, stdout]).to.deep.equal([2, '']);
+      expect(stderr).to.have.length.above(20);
+    });
+  }
+});

@@ -1,0 +1,53 @@
+import { type CommandInput, MortiseError, type Points, type Route } from 'mortise/sdk';
+import type { ChangeAudit } from './audit-changes.js';
+
+/** What plugins add to the command line. */
+export function commandListRoute(points: Points): Route {
+  return {
+    handle: () => ({
+      body: {
+        commands: points.list('command').map(({ key, plugin, active, facts }) => ({ key, plugin, active, ...facts })),
+      },
+    }),
+  };
+}
+
+/** Runs a command inside the server; it ends when the caller leaves. */
+export function commandRunRoute(points: Points, audit: ChangeAudit): Route {
+  return {
+    handle: async ({ params, body }, ctx) => {
+      const key = params.key ?? '';
+      const input = inputOf(body);
+      const plugin = points.list('command').find((one) => one.key === key)?.plugin ?? key;
+      const { principal, correlationId } = ctx;
+      const result = await audit({ action: 'command', key: plugin, principal, correlationId }, () =>
+        points.call('command', key, (command, own) => command.run(input, own), ctx),
+      );
+      return { body: result };
+    },
+  };
+}
+
+function inputOf(body: unknown): CommandInput {
+  const { args = [], options = {}, json = false } = (body ?? {}) as Partial<Record<keyof CommandInput, unknown>>;
+  const isText = (value: unknown): boolean => typeof value === 'string';
+  const isOption = (value: unknown): boolean =>
+    isText(value) || typeof value === 'boolean' || (Array.isArray(value) && value.every(isText));
+  const valid =
+    (body === undefined || (typeof body === 'object' && body !== null && !Array.isArray(body))) &&
+    Array.isArray(args) &&
+    args.every(isText) &&
+    typeof options === 'object' &&
+    options !== null &&
+    !Array.isArray(options) &&
+    Object.values(options).every(isOption) &&
+    typeof json === 'boolean';
+  if (!valid) {
+    throw new MortiseError(
+      'invalid_request',
+      'The body must be {args?: [text], options?: {name: text, list of texts, true or false}, json?: true or false}.',
+      { status: 400 },
+    );
+  }
+  return { args, options, json } as CommandInput;
+}
