@@ -184,7 +184,7 @@ export class Kernel {
   async applyConfig(record: PluginRecord): Promise<'live' | 'restarted' | 'none'> {
     const snapshot = record.config?.snapshot;
     const run = record.run;
-    if (!snapshot || !this.isEnabled(record.key)) return 'none';
+    if (!snapshot) return 'none';
     if (!run) {
       if (record.state === 'failed') this.clear(record);
       await this.reconcile();
@@ -228,14 +228,11 @@ export class Kernel {
       this.#ports.log.error({ plugin: key, code, error: message, stack: stackOf(error) }, 'a plugin failed');
     if (!record) return;
     // A listener of alerts may be what fails: past the limit nobody is told again.
-    if (count > faultLimit || record.state === 'quarantined') return;
-    this.events.emit('alert', {
-      source: `plugin:${key}`,
-      severity: 'medium',
-      code,
-      message: `The plugin ${key} failed: ${message}.`,
-    });
-    if (count < faultLimit) return;
+    if (count <= faultLimit) {
+      const sentence = `The plugin ${key} failed: ${message}.`;
+      this.events.emit('alert', { source: `plugin:${key}`, severity: 'medium', code, message: sentence });
+    }
+    if (count < faultLimit || record.state === 'quarantined') return;
     const shown = problem('repeated_faults', count, faultWindowSeconds, message);
     this.#later(() => this.#quarantine(record, shown));
   }

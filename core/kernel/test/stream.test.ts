@@ -133,6 +133,20 @@ describe('a leased stream', () => {
     expect(await stream.next().catch(codeOf)).to.equal('plugin_stopping');
   });
 
+  it('asks a plugin for nothing more once it was told to stop', async () => {
+    let asked = 0;
+    const next = async () => {
+      asked += 1;
+      return { done: false, value: 'again' } as const;
+    };
+    await boot(() => ({ [Symbol.asyncIterator]: () => ({ next }) }), { drain: 1 });
+    const stream = read()[Symbol.asyncIterator]();
+    await stream.next();
+    await made.control.disable('words');
+    expect(await stream.next().catch(codeOf)).to.equal('plugin_stopping');
+    expect(asked).to.equal(1);
+  });
+
   it('runs every step on the account of the plugin, and the reader on its own', async () => {
     const inside: (string | undefined)[] = [];
     const outside: (string | undefined)[] = [];
