@@ -10,6 +10,7 @@ import type { Services } from '../sdk/services/index.js';
 import type { CatalogueEntry } from './catalogue.js';
 import { contributionId } from './contributions.js';
 import type { EventBus } from './event-bus.js';
+import { markedService } from './marked-service.js';
 import type { PluginOutput } from './plugin-output.js';
 import { PluginProblem } from './plugin-problem.js';
 import type { PluginScope } from './ports.js';
@@ -100,7 +101,7 @@ export class PluginHost implements StartHost {
       throw new PluginProblem(problem('contribution_undeclared', `service "${service}"`));
     }
     if (this.#provided.has(service)) throw new PluginProblem(problem('contribution_twice', `service "${service}"`));
-    this.#provided.set(service, value);
+    this.#provided.set(service, markedService(this.key, value));
   }
 
   use<S extends keyof HostServices & string>(service: S): HostServices[S];

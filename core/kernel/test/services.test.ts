@@ -1,0 +1,79 @@
+import { expect } from 'chai';
+import type { StartHost } from '../../sdk/plugin.js';
+import { currentPlugin } from '../attribution.js';
+import { markedService } from '../marked-service.js';
+import { type MadeKernel, makeKernel, plugin, until } from './kernel-fixture.js';
+
+class Counter {
+  #count = 0;
+  readonly unit = 'calls';
+
+  get count(): number {
+    return this.#count;
+  }
+
+  add(by: number): number {
+    this.#count += by;
+    return this.#count;
+  }
+}
+
+describe('a service', () => {
+  let made: MadeKernel | undefined;
+  afterEach(() => made?.stop());
+
+  it('runs on the account of the plugin that provides it, with the timers it starts', async () => {
+    const seen: [string, string | undefined][] = [];
+    const look = (where: string) => seen.push([where, currentPlugin()]);
+    const audit = {
+      write: async () => {
+        look('in the service');
+        setTimeout(() => look('in its timer'), 1);
+        await null;
+        look('after its await');
+      },
+    };
+    made = makeKernel(
+      [
+        plugin({ key: 'provider', provides: ['audit'] }, { register: (host) => host.provide('audit', audit as never) }),
+        plugin(
+          { key: 'user', requires: ['provider'] },
+          {
+            start: async (host: StartHost) => {
+              await (host.use('audit') as unknown as typeof audit).write();
+              look('in the user');
+            },
+          },
+        ),
+      ],
+      ['provider', 'user'],
+    );
+    await made.kernel.boot();
+    await until(() => seen.length === 4);
+    expect(seen).to.deep.equal([
+      ['in the service', 'provider'],
+      ['after its await', 'provider'],
+      ['in the user', 'user'],
+      ['in its timer', 'provider'],
+    ]);
+  });
+
+  it('keeps its members, its getters and what it is, also as an object of a class', () => {
+    const service = markedService('it', new Counter()) as Counter;
+    expect([service.add(2), service.add(1), service.count, service.unit]).to.deep.equal([2, 3, 3, 'calls']);
+    expect(service).to.be.instanceOf(Counter);
+  });
+
+  it('may be a frozen object or a function', () => {
+    const frozen = markedService('it', Object.freeze({ whose: () => currentPlugin() })) as { whose(): string };
+    const called = markedService('it', (text: string) => `${currentPlugin()} ${text}`) as (text: string) => string;
+    expect([frozen.whose(), called('says')]).to.deep.equal(['it', 'it says']);
+  });
+
+  it('cannot be changed for the others by one that uses it', () => {
+    const service = markedService('it', new Counter()) as { add: unknown };
+    expect(() => {
+      service.add = () => 0;
+    }).to.throw(TypeError);
+  });
+});
