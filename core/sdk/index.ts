@@ -15,3 +15,4 @@ export * from './points/index.js';
 export * from './points.js';
 export * from './services/index.js';
 export * from './turn.js';
+export * from './when-serving.js';

@@ -7,6 +7,8 @@ import { createItems } from './items/items.js';
 import { createPatchBlobs } from './items/patch-blobs.js';
 import { createKeyValues } from './key-values.js';
 import { createLedger } from './ledger/create-ledger.js';
+import { createOutbox } from './outbox/create-outbox.js';
+import { createReconcileQueries } from './reconcile/create-reconcile-queries.js';
 import { createReliability } from './reliability/create-reliability.js';
 import { createStoredEvidence } from './stored-evidence.js';
 import { createUsers } from './users.js';
@@ -24,6 +26,8 @@ export function createLogbook(database: Database): LogbookService {
     events: createEvents(database),
     attachments: createAttachments(database),
     patches: createPatchBlobs(database),
+    outbox: createOutbox(database),
+    reconcile: createReconcileQueries(database),
     reliability: createReliability(database),
   };
 }

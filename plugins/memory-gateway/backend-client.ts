@@ -1,7 +1,7 @@
 import {
   type CallOptions,
   extendContext,
-  isCodedError,
+  type LedgerMemory,
   type MemoryBackend,
   type MemoryBackendContext,
   type MemoryService,
@@ -9,11 +9,27 @@ import {
   type Points,
   type Transaction,
 } from 'mortise/sdk';
+import type { CircuitBreaker } from './backend/circuit-breaker.js';
+import { deliver, deliverMany } from './backend/deliver.js';
+import { circuitOpen, failureText, isCircuitOpen, readFailure } from './backend/read-failure.js';
+
+export { failureText } from './backend/read-failure.js';
 
 /** Milliseconds that a backend has for one call, where the caller names no other limit. */
 export interface BackendLimits {
   readonly storeMs: number;
   readonly searchMs: number;
+}
+
+export interface BackendClientParts {
+  readonly points: Points;
+  /** Key of the chosen backend. */
+  readonly backend: string;
+  readonly limits: BackendLimits;
+  readonly breaker: CircuitBreaker;
+  readonly keepsText: boolean;
+  /** Ledger rows by the backend's ids. */
+  known(ids: readonly string[]): Promise<readonly LedgerMemory[]>;
 }
 
 const HEALTH_MS = 5_000;
@@ -24,42 +40,58 @@ interface Seen {
   error: string | null;
 }
 
-/** A sentence about a failure that names no address, key or content. */
-export function failureText(error: unknown): string {
-  return isCodedError(error) ? error.message : 'the memory backend failed unexpectedly';
-}
+type Options = CallOptions & { readonly trx?: Transaction | undefined };
+type Use<R> = (backend: MemoryBackend, ctx: MemoryBackendContext) => Promise<R>;
 
 /** The chosen memory backend, wherever it comes from. */
-export function createBackendClient(points: Points, backend: string, limits: BackendLimits): MemoryService {
+export function createBackendClient(parts: BackendClientParts): MemoryService {
+  const { points, backend, limits, breaker } = parts;
   const seen: Seen = { okAt: null, error: null };
 
-  const call = async <R>(
-    timeoutMs: number,
-    options: CallOptions & { readonly trx?: Transaction | undefined },
-    run: (backend: MemoryBackend, ctx: MemoryBackendContext) => Promise<R>,
-  ): Promise<R> => {
+  const facts = () => points.list('memory-backend').find(({ key, active }) => active && key === backend)?.facts;
+  // One that writes into the caller's own transaction fails with the database, and is never guarded apart from it.
+  const isGuarded = () => facts()?.capabilities.transactional !== true;
+
+  const succeeded = (): void => {
+    seen.okAt = Date.now();
+    seen.error = null;
+  };
+
+  const failed = (error: unknown): void => {
+    const trouble = readFailure(error);
+    seen.error = trouble.message;
+    if (!isGuarded()) return;
+    breaker.record(trouble.class === 'unavailable' ? 'unavailable' : 'other', trouble);
+  };
+
+  const send = async <R>(timeoutMs: number, options: Options, use: Use<R>): Promise<R> => {
     const { trx, ...rest } = options;
     const limit = rest.timeoutMs ?? timeoutMs;
+    return points.call(
+      'memory-backend',
+      backend,
+      (value, ctx) => use(value, extendContext(ctx, { timeoutMs: limit, ...(trx === undefined ? {} : { trx }) })),
+      { ...rest, timeoutMs: limit },
+    );
+  };
+
+  const call = async <R>(timeoutMs: number, options: Options, use: Use<R>): Promise<R> => {
+    if (isGuarded() && !breaker.allows()) throw circuitOpen(seen.error);
     try {
-      const result = await points.call(
-        'memory-backend',
-        backend,
-        (value, ctx) => run(value, extendContext(ctx, { timeoutMs: limit, ...(trx === undefined ? {} : { trx }) })),
-        { ...rest, timeoutMs: limit },
-      );
-      seen.okAt = Date.now();
-      seen.error = null;
+      const result = await send(timeoutMs, options, use);
+      succeeded();
+      if (isGuarded()) breaker.record('ok');
       return result;
     } catch (error) {
-      seen.error = failureText(error);
+      // A caller who has gone says nothing about the backend.
+      if (options.signal?.aborted !== true) failed(error);
       throw error;
     }
   };
 
-  const facts = () => points.list('memory-backend').find(({ key, active }) => active && key === backend)?.facts;
-
-  return {
+  const client: MemoryService = {
     backend,
+    keepsText: parts.keepsText,
     facts,
     store: (item, options) => call(limits.storeMs, options, (value, ctx) => value.store(item, ctx)),
     storeMany: (items, options) =>
@@ -72,17 +104,37 @@ export function createBackendClient(points: Points, backend: string, limits: Bac
         for (const item of items) stored.push(await value.store(item, ctx));
         return stored;
       }),
+    deliver: (item, options = {}) => deliver(item, options, delivering),
+    deliverMany: (items, options = {}) => deliverMany(items, options, delivering),
+    takesMany: () => send(limits.searchMs, {}, async (value) => value.storeMany !== undefined),
     search: (search, options) =>
       call(limits.searchMs, options, async (value, ctx) => {
         const { hits, unknownFilters } = await value.search(search, ctx);
         return { hits, unknownFilters: unknownFilters ?? [] };
       }),
-    health: (options) => call(HEALTH_MS, options, (value, ctx) => value.health(ctx)),
+    find: (wanted, options = {}) => call(limits.searchMs, options, async (value, ctx) => value.find?.(wanted, ctx)),
+    get: (id, options = {}) => call(limits.searchMs, options, async (value, ctx) => value.get?.(id, ctx)),
+    list: (cursor, limit, options = {}) =>
+      call(limits.searchMs, options, async (value, ctx) => value.list?.(cursor, limit, ctx)),
+    async health(options) {
+      try {
+        const health = await send(HEALTH_MS, options, (value, ctx) => value.health(ctx));
+        breaker.probed(health.ok);
+        return health;
+      } catch (error) {
+        if (!isCircuitOpen(error)) seen.error = failureText(error);
+        breaker.probed(false);
+        throw error;
+      }
+    },
     status: () => ({
       key: backend,
-      circuit: 'closed',
+      circuit: breaker.state,
       last_ok_at: seen.okAt === null ? null : new Date(seen.okAt).toISOString(),
       last_error: seen.error,
     }),
+    onRecovered: (run) => ({ dispose: breaker.onClosed(run) }),
   };
+  const delivering = { backend: client, known: parts.known, timeoutMs: limits.storeMs };
+  return client;
 }

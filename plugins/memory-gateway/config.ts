@@ -7,6 +7,11 @@ export interface GatewayConfig {
   readonly validate_evidence_refs: boolean;
   /** Key of the memory backend. */
   readonly memory_backend?: string;
+  /** Milliseconds that a remote backend has for one store in the path of a request. */
+  readonly store_timeout_ms: number;
+  readonly query_timeout_ms: number;
+  /** `hash`: the text of a memory is removed once it is in a remote backend. */
+  readonly ledger: 'full' | 'hash';
   /** Only looked at to choose the backend; the backend itself reads its own. */
   readonly openmemory_base_url?: string;
 }

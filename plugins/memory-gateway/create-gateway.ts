@@ -1,18 +1,25 @@
 import type { StartHost } from 'mortise/sdk';
+import { createCircuitBreaker } from './backend/circuit-breaker.js';
 import { createBackendClient } from './backend-client.js';
 import { chosenBackend, type GatewayConfig } from './config.js';
 import type { GatewayParts } from './parts.js';
 import { createWriter } from './write/create-writer.js';
 import { createSingleFlight } from './write/single-flight.js';
-
-/** Milliseconds that the backend has in the path of a request. */
-const BACKEND_LIMITS = { storeMs: 5_000, searchMs: 3_000 };
+import { createTransactionGroup } from './write/transaction-group.js';
 
 /** Puts the gateway together from what the host offers. */
 export function createGateway(host: StartHost<GatewayConfig>): GatewayParts {
   const settings = host.use('settings');
   const services = { database: host.use('database'), logbook: host.use('logbook'), audit: host.use('audit') };
-  const backend = createBackendClient(host.points, chosenBackend(host.config), BACKEND_LIMITS);
+  const key = chosenBackend(host.config);
+  const backend = createBackendClient({
+    points: host.points,
+    backend: key,
+    limits: { storeMs: host.config.store_timeout_ms, searchMs: host.config.query_timeout_ms },
+    breaker: createCircuitBreaker(),
+    keepsText: host.config.ledger === 'full',
+    known: (ids) => services.logbook.ledger.byBackendIds(key, ids),
+  });
   return {
     ...services,
     backend,
@@ -20,6 +27,9 @@ export function createGateway(host: StartHost<GatewayConfig>): GatewayParts {
     projectKey: settings.projectKey,
     version: settings.version,
     writer: createWriter({ ...services, backend }),
+    settlements: createTransactionGroup(services.database),
+    inFlight: new Set(),
+    instances: host.use('instances'),
     flights: createSingleFlight(),
     points: host.points,
     log: host.log,

@@ -1,4 +1,5 @@
 import { type Database, isCodedError, MortiseError } from 'mortise/sdk';
+import { isCircuitOpen } from './backend/read-failure.js';
 
 /** The database cannot be reached; nothing was sent to the memory backend. */
 export function databaseUnavailable(cause?: unknown): MortiseError {
@@ -27,6 +28,14 @@ function isPassing(status: number): boolean {
 
 /** The memory backend cannot answer, and nothing else could. */
 export function backendUnavailable(service: string, cause: unknown): MortiseError {
+  if (isCircuitOpen(cause)) {
+    return new MortiseError('OPENMEMORY_UNAVAILABLE', 'The memory backend is not called at the moment.', {
+      status: 503,
+      retryable: true,
+      details: { category: 'dependency', service },
+      cause,
+    });
+  }
   const status = isCodedError(cause) && typeof cause.details?.status === 'number' ? cause.details.status : undefined;
   if (status !== undefined) {
     return new MortiseError('OPENMEMORY_API_ERROR', `The memory backend answered with status ${status}.`, {

@@ -1,8 +1,11 @@
-import type { PluginDefinition } from 'mortise/sdk';
+import { type PluginDefinition, whenServing } from 'mortise/sdk';
+import { contributeCommands } from './commands/contribute-commands.js';
 import type { GatewayConfig } from './config.js';
 import { createGateway } from './create-gateway.js';
 import type { GatewayParts } from './parts.js';
 import { queryMemories } from './query/query-memories.js';
+import { probeBackend } from './recovery/probe-backend.js';
+import { recoverQuietly } from './recovery/recover-quietly.js';
 import { reliabilityReport } from './report.js';
 import { auditRoute } from './rest/audit-route.js';
 import { healthRoute } from './rest/health-route.js';
@@ -11,6 +14,9 @@ import { checkedTool } from './rest/read-body.js';
 import { reportRoute } from './rest/report-route.js';
 import { storeRoute } from './rest/store-route.js';
 import { storeMemory } from './store/store-memory.js';
+
+const PROBE_EVERY_MS = 5_000;
+const RECOVER_EVERY_MS = 15_000;
 
 /** The tools `memory_store`, `memory_query` and `reliability_report`, and the same over REST. */
 export default function memoryGateway(): PluginDefinition<GatewayConfig> {
@@ -39,9 +45,19 @@ export default function memoryGateway(): PluginDefinition<GatewayConfig> {
       host.contribute('route', 'memory-query', queryRoute(parts, checkedTool('memory_query', query, schemas)));
       host.contribute('route', 'reliability-report', reportRoute(parts));
       host.contribute('route', 'memory-audit', auditRoute(parts));
+
+      contributeCommands(host, parts);
+
+      const recover = () => recoverQuietly(parts, host.signal);
+      host.every(PROBE_EVERY_MS, (signal) => probeBackend(parts, signal));
+      whenServing(host, host.use('http'), () => {
+        host.every(RECOVER_EVERY_MS, recover);
+        return recover();
+      });
     },
     async stop() {
       await gateway?.writer.idle();
+      await gateway?.settlements.idle();
     },
   };
 }

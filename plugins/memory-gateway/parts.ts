@@ -1,7 +1,16 @@
-import type { AuditService, Database, LogbookService, Logger, MemoryService, Points } from 'mortise/sdk';
+import type {
+  AuditService,
+  Database,
+  InstancesService,
+  LogbookService,
+  Logger,
+  MemoryService,
+  Points,
+} from 'mortise/sdk';
 import type { GatewayConfig } from './config.js';
 import type { Writer } from './write/create-writer.js';
 import type { SingleFlight } from './write/single-flight.js';
+import type { TransactionGroup } from './write/transaction-group.js';
 
 /** What the tools of this plugin work with. */
 export interface GatewayParts {
@@ -13,6 +22,12 @@ export interface GatewayParts {
   readonly audit: AuditService;
   readonly backend: MemoryService;
   readonly writer: Writer;
+  /** What came of calls of a backend that keeps its own books. */
+  readonly settlements: TransactionGroup;
+  /** Audit ids of the writes that this process is calling the backend for: they are not recovered. */
+  readonly inFlight: Set<string>;
+  /** Of this process. */
+  readonly instances: InstancesService;
   /** Keeps identical stores apart. */
   readonly flights: SingleFlight;
   readonly points: Points;

@@ -66,8 +66,19 @@ export interface AuditService {
     query: AuditQuery,
     options?: TransactionOption,
   ): Promise<{ readonly rows: readonly AuditRow[]; readonly next: string | null }>;
+  /** Rows that wait to be settled and are at least so old, oldest first, with the process that wrote each. */
+  pending(
+    wanted: { readonly olderThanSeconds: number; readonly limit: number; readonly after?: string | undefined },
+    options?: TransactionOption,
+  ): Promise<readonly PendingAudit[]>;
   /** Recomputes the hash chain of every writer. */
   verify(): Promise<AuditVerification>;
+}
+
+/** An audit row that was not settled yet. */
+export interface PendingAudit extends AuditRow {
+  /** Instance id of the process that wrote it. */
+  readonly instanceId: string;
 }
 
 /** What a check of the audit chain found. */

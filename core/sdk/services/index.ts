@@ -12,6 +12,8 @@ export * from './conversation.js';
 export * from './logbook.js';
 export * from './logbook-items.js';
 export * from './memory.js';
+export * from './outbox.js';
+export * from './reconcile.js';
 export * from './sessions.js';
 export * from './text-analysis.js';
 

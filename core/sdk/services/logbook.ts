@@ -1,5 +1,7 @@
 import type { TransactionOption } from '../host/database.js';
 import type { Attachments, Events, Items, PatchBlobs } from './logbook-items.js';
+import type { Outbox } from './outbox.js';
+import type { ReconcileQueries } from './reconcile.js';
 
 /** The service `logbook`: the tables of people, policy, memories and knowledge that every memory feature shares. */
 export interface LogbookService {
@@ -7,6 +9,8 @@ export interface LogbookService {
   readonly settings: GovernanceStore;
   readonly kv: KeyValues;
   readonly ledger: MemoryLedger;
+  readonly outbox: Outbox;
+  readonly reconcile: ReconcileQueries;
   readonly candidates: KnowledgeCandidates;
   readonly evidence: StoredEvidence;
   readonly items: Items;
@@ -150,6 +154,17 @@ export interface TextQuestion {
   readonly terms: readonly string[];
 }
 
+/** How the life of a memory goes on. Members that are absent stay as they are. */
+export interface LedgerChange {
+  readonly memoryKey: string;
+  readonly state: LedgerState;
+  readonly backend?: string | undefined;
+  readonly backendMemoryId?: string | undefined;
+  readonly outboxId?: number | undefined;
+  /** Keeps the hash alone: the text is in a remote backend. */
+  readonly dropsPayload?: boolean | undefined;
+}
+
 /** The gateway's own durable list of memories, whatever backend holds them. */
 export interface MemoryLedger {
   /** One answer for each key, in order; null where no memory is written, queued or active under it. */
@@ -159,6 +174,30 @@ export interface MemoryLedger {
    * @returns the memory keys that were inserted; the others lost to a memory that came first.
    */
   insert(rows: readonly NewMemory[], options?: TransactionOption): Promise<ReadonlySet<string>>;
+  /**
+   * Changes the rows that are in one of the states `from`.
+   * @returns the memory keys that were changed.
+   */
+  settle(
+    from: readonly LedgerState[],
+    changes: readonly LedgerChange[],
+    options?: TransactionOption,
+  ): Promise<ReadonlySet<string>>;
+  /** Rows by their keys; unknown keys are left out. */
+  byKeys(keys: readonly string[], options?: TransactionOption): Promise<readonly LedgerMemory[]>;
+  /** Rows whose text has one of these hashes, whatever their state. */
+  byPayloads(payloadShas: readonly string[], options?: TransactionOption): Promise<readonly LedgerMemory[]>;
+  /** A page of rows in the order they were written. */
+  page(
+    wanted: {
+      readonly after: number;
+      readonly limit: number;
+      readonly backend?: string | undefined;
+      readonly states?: readonly LedgerState[] | undefined;
+      readonly space?: string | undefined;
+    },
+    options?: TransactionOption,
+  ): Promise<readonly LedgerMemory[]>;
   /** Whether a memory meets all of the filters. */
   matches(memory: LedgerMemory, filters: LedgerFilters): boolean;
   /** Rows by the backend's ids; unknown ids are left out. */

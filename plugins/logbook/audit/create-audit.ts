@@ -1,6 +1,7 @@
 import type { AuditEntry, AuditService, Database, HostEvents, Transaction, TransactionOption } from 'mortise/sdk';
 import { finalizeEntry } from './finalize-entry.js';
 import { insertEntries } from './insert-entries.js';
+import { pendingRows } from './pending-rows.js';
 import { queryRows } from './query-rows.js';
 import { verifyChain } from './verify-chain.js';
 
@@ -57,6 +58,7 @@ export function createAudit({ database, instanceId, committed }: AuditParts): Au
         return true;
       }),
     query: (query, options) => queryRows(database, query, options),
+    pending: (wanted, options) => pendingRows(database, wanted, options),
     verify: () => verifyChain(database),
   };
 }

@@ -11,7 +11,9 @@ import { matchesFilters } from './filters.js';
 import { findDuplicates } from './find-duplicates.js';
 import { insertMemories } from './insert-memories.js';
 import { type MemoryColumns, memoryColumns, memoryOf } from './memory-columns.js';
+import { memoriesBy, pageOfMemories } from './read-memories.js';
 import { readPages } from './read-pages.js';
+import { settleMemories } from './settle-memories.js';
 
 /** Rows looked at for one plain text search: the newest that may match. */
 const MOST_SCANNED = 2_000;
@@ -33,6 +35,10 @@ export function createLedger(database: Database): MemoryLedger {
   return {
     findDuplicates: (keys, options) => findDuplicates(database, keys, options),
     insert: (rows, options) => insertMemories(database, rows, options),
+    settle: (from, changes, options) => settleMemories(database, from, changes, options),
+    byKeys: (keys, options) => memoriesBy(database, 'memory_key', keys, options),
+    byPayloads: (shas, options) => memoriesBy(database, 'payload_sha', shas, options),
+    page: (wanted, options) => pageOfMemories(database, wanted, options),
     matches: matchesFilters,
     async byBackendIds(backend, ids, options) {
       if (ids.length === 0) return [];

@@ -3,7 +3,7 @@ import { defaultSpace } from '../config.js';
 import { databaseUnavailable, isDatabaseDown } from '../dependency-error.js';
 import type { GatewayParts } from '../parts.js';
 import { PrincipalRefused } from '../principal-refused.js';
-import { BackendFailed, NewUserFailed, type WriteOutcome } from '../write/write-job.js';
+import { BackendFailed, NewUserFailed, type WriteOutcome, WriteUnsettled } from '../write/write-job.js';
 import { auditStore } from './audit-store.js';
 import { checkPrincipal, type PrincipalObjection } from './check-principal.js';
 import { decideStore } from './decide-store.js';
@@ -14,11 +14,13 @@ import {
   busyResult,
   duplicateResult,
   internalErrorResult,
+  keptResult,
   newUserFailedResult,
   queuedResult,
   rejectedResult,
   type StoreResult,
   storedResult,
+  unsettledResult,
 } from './store-result.js';
 import { writeStore } from './write-store.js';
 
@@ -86,7 +88,11 @@ async function refusePrincipal(
 
 /** Answers what the write came to. */
 function resultOf(decision: StoreDecision, outcome: WriteOutcome): StoreResult {
-  if (outcome.kind === 'stored') return storedResult(decision, outcome.memoryId);
+  if (outcome.kind === 'stored') {
+    const result = storedResult(decision, outcome.memoryId);
+    return outcome.isDedup === true ? { ...result, dedup: true } : result;
+  }
+  if (outcome.kind === 'kept') return keptResult(decision, outcome);
   if (outcome.kind !== 'duplicate') return busyResult(decision);
   const { state, outboxId, backendMemoryId } = outcome.hit;
   if (state === 'queued' && outboxId !== null) return queuedResult(decision, outboxId);
@@ -112,6 +118,10 @@ async function write(decision: StoreDecision, space: string, parts: GatewayParts
     if (outcome.kind !== 'busy') return result;
     return auditRefused(request, decision, { reason: 'write_in_progress', result }, parts);
   } catch (error) {
+    if (error instanceof WriteUnsettled) {
+      parts.log.error({ err: error, correlationId: request.correlationId }, 'A write waits for its recovery.');
+      return unsettledResult(decision);
+    }
     const refused = refusedBy(error, decision);
     if (refused === undefined) return auditFailed(request, decision, error, parts);
     parts.log.error({ err: error, correlationId: request.correlationId }, 'A memory could not be written.');

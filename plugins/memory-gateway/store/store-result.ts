@@ -1,3 +1,4 @@
+import type { WriteOutcome } from '../write/write-job.js';
 import type { StoreDecision } from './decision.js';
 import type { StoreRequest } from './store-request.js';
 
@@ -106,6 +107,34 @@ export function queuedResult(decision: StoreDecision, outboxId: number): StoreRe
     outbox_status: 'pending',
     reason: 'dedup_pending',
     dedup: true,
+  });
+}
+
+/** The backend did not take it: the memory waits in the outbox, or is kept there as a dead letter. */
+export function keptResult(decision: StoreDecision, kept: Extract<WriteOutcome, { kind: 'kept' }>): StoreResult {
+  const { outboxId, isDead, failed } = kept;
+  const message = isDead
+    ? `The memory backend did not take the memory: ${failed.message}. It is kept as a dead letter (outbox_id=${outboxId}) and will not be sent again by itself.`
+    : `The memory backend is unavailable (${failed.message}). The memory is safe in the outbox (outbox_id=${outboxId}) and will be delivered automatically; do not store it again.`;
+  return answer(decision.request, decision, {
+    ok: false,
+    action: 'redirect',
+    message: joined(message, redactSentence(decision)),
+    outbox_id: outboxId,
+    outbox_status: isDead ? 'dead' : 'pending',
+    reason: `OPENMEMORY_WRITE_FAILED:${failed.detail}`,
+  });
+}
+
+/** The backend was called, but what came of it could not be written. */
+export function unsettledResult(decision: StoreDecision): StoreResult {
+  return answer(decision.request, decision, {
+    ok: false,
+    action: 'error',
+    message: 'The outcome of the write is unknown and will be settled shortly; look before storing the memory again.',
+    reason: null,
+    error_code: 'AUDIT_WRITE_FAILED',
+    retryable: false,
   });
 }
 

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type DedupHit, type MemoryItem, newUlid } from 'mortise/sdk';
+import { type DedupHit, type MemoryItem, type MemoryService, newUlid } from 'mortise/sdk';
 import type { GatewayParts } from '../parts.js';
+import { finishWrite } from '../write/finish-write.js';
 import type { MemoryJob, WriteOutcome } from '../write/write-job.js';
 import { auditNewUser, auditStore } from './audit-store.js';
 import type { StoreDecision } from './decision.js';
@@ -11,12 +12,12 @@ import { actionOf } from './store-result.js';
 const POLL_MS = 20;
 const POLL_FOR_MS = 2_000;
 
-function auditStored(decision: StoreDecision, space: string, memoryKey: string, backend: string) {
-  return (memoryId: string) =>
+function auditWrite(decision: StoreDecision, space: string, memoryKey: string, backend: string) {
+  return (memoryId: string | null) =>
     auditStore(decision.request, decision, {
       action: actionOf(decision),
       reason: decision.reason,
-      status: 'success',
+      status: memoryId === null ? 'pending' : 'success',
       space,
       memoryKey,
       memoryId,
@@ -44,7 +45,7 @@ function auditDuplicate(decision: StoreDecision, space: string) {
 }
 
 /** The job that writes a memory the policy lets into a space. */
-function memoryJob(decision: StoreDecision, space: string, backend: string): MemoryJob {
+function memoryJob(decision: StoreDecision, space: string, backend: MemoryService): MemoryJob {
   const { request, newUser } = decision;
   const memoryKey = `mk_${newUlid()}`;
   const evidence = request.evidence.items.map(({ stored }) => stored);
@@ -60,8 +61,10 @@ function memoryJob(decision: StoreDecision, space: string, backend: string): Mem
     payloadSha: request.payloadSha,
     correlationId: request.correlationId,
   };
+  const audit = auditWrite(decision, space, memoryKey, backend.backend);
   return {
     kind: 'memory',
+    phase: backend.facts()?.capabilities.transactional === true ? 'whole' : 'begin',
     item,
     row: {
       memoryKey,
@@ -78,9 +81,24 @@ function memoryJob(decision: StoreDecision, space: string, backend: string): Mem
       correlationId: request.correlationId,
     },
     newUser: newUser === null ? null : { userId: newUser, audit: auditNewUser(request, newUser) },
-    auditStored: auditStored(decision, space, memoryKey, backend),
+    auditStored: audit,
+    auditBegun: () => audit(null),
     auditDuplicate: auditDuplicate(decision, space),
   };
+}
+
+/** The second half of a write whose backend keeps its own books. */
+function finish(job: MemoryJob, auditId: string, decision: StoreDecision, parts: GatewayParts): Promise<WriteOutcome> {
+  const memory = {
+    ...job.row,
+    backend: parts.backend.backend,
+    backendMemoryId: null,
+    state: 'writing',
+    auditId,
+    outboxId: null,
+  } as const;
+  const intended = { action: actionOf(decision), reason: decision.reason };
+  return finishWrite({ auditId, intended, memory, requestedSpace: decision.request.requestedSpace }, parts);
 }
 
 /**
@@ -88,12 +106,13 @@ function memoryJob(decision: StoreDecision, space: string, backend: string): Mem
  * find it; one that another process is writing is waited for.
  */
 export async function writeStore(decision: StoreDecision, space: string, parts: GatewayParts): Promise<WriteOutcome> {
-  const job = memoryJob(decision, space, parts.backend.backend);
+  const job = memoryJob(decision, space, parts.backend);
   const { payloadSha, metaSha: meta } = job.row;
   return parts.flights(`${space}\n${payloadSha}\n${meta}`, async () => {
     const deadline = performance.now() + POLL_FOR_MS;
     for (;;) {
       const outcome = await parts.writer.submit(job);
+      if (outcome.kind === 'begun') return finish(job, outcome.auditId, decision, parts);
       if (outcome.kind !== 'busy' || performance.now() >= deadline) return outcome;
       await delay(POLL_MS);
     }

@@ -49,7 +49,10 @@ const cleared = Object.fromEntries(
   ].map((key) => [key, null]),
 );
 
-export async function startGateway(engine: TestEngine, options: TestHostOptions = {}): Promise<GatewayHost> {
+export async function startGateway(
+  engine: Pick<TestEngine, 'env'>,
+  options: TestHostOptions = {},
+): Promise<GatewayHost> {
   const fake = fakeBackend();
   let database: Database | undefined;
   const probe: PluginDefinition = {

@@ -52,13 +52,15 @@ async function plan(jobs: readonly WriteJob[], parts: WriteParts, trx: Transacti
   const hitOf = new Map(memories.map((job, index) => [job, hits[index] ?? null]));
   const fresh = memories.filter((job) => hitOf.get(job) === null);
   await addUsers(parts.logbook.users, fresh, trx);
-  const ids = await storeItems(fresh, parts, trx);
-  const idOf = new Map(fresh.map((job, index) => [job, ids[index] ?? '']));
+  const whole = fresh.filter(({ phase }) => phase === 'whole');
+  const ids = await storeItems(whole, parts, trx);
+  const idOf = new Map(whole.map((job, index) => [job, ids[index] ?? '']));
   return jobs.map((job) => {
     if (job.kind === 'audit') return { job, outcome: { kind: 'audited' } };
     const hit = hitOf.get(job);
     if (hit?.state === 'writing') return { job, outcome: { kind: 'busy' } };
     if (hit !== null && hit !== undefined) return { job, outcome: { kind: 'duplicate', hit } };
+    if (job.phase === 'begin') return { job, outcome: { kind: 'begun', auditId: '' } };
     return { job, outcome: { kind: 'stored', memoryId: idOf.get(job) ?? '' } };
   });
 }
@@ -66,9 +68,9 @@ async function plan(jobs: readonly WriteJob[], parts: WriteParts, trx: Transacti
 function auditsOf({ job, outcome }: Planned) {
   if (job.kind === 'audit') return [job.audit];
   if (outcome.kind === 'duplicate') return [job.auditDuplicate(outcome.hit)];
-  if (outcome.kind !== 'stored') return [];
-  const stored = job.auditStored(outcome.memoryId);
-  return job.newUser === null ? [stored] : [job.newUser.audit, stored];
+  if (outcome.kind !== 'stored' && outcome.kind !== 'begun') return [];
+  const entry = outcome.kind === 'stored' ? job.auditStored(outcome.memoryId) : job.auditBegun();
+  return job.newUser === null ? [entry] : [job.newUser.audit, entry];
 }
 
 /**
@@ -86,20 +88,25 @@ export async function writeGroup(
   const entries = planned.map(auditsOf);
   const auditIds = await parts.audit.writeMany(entries.flat(), { trx });
   let next = 0;
-  const rows = planned.flatMap(({ job, outcome }, index) => {
+  const audited = planned.map(({ job, outcome }, index) => {
     next += entries[index]?.length ?? 0;
-    if (job.kind !== 'memory' || outcome.kind !== 'stored') return [];
+    // The last of the job's audit rows is the one about the memory.
+    const auditId = auditIds[next - 1] ?? '';
+    return { job, auditId, outcome: outcome.kind === 'begun' ? { ...outcome, auditId } : outcome };
+  });
+  const rows = audited.flatMap(({ job, outcome, auditId }) => {
+    if (job.kind !== 'memory' || (outcome.kind !== 'stored' && outcome.kind !== 'begun')) return [];
+    const isStored = outcome.kind === 'stored';
     return {
       ...job.row,
       backend: parts.backend.backend,
-      backendMemoryId: outcome.memoryId,
-      state: 'active' as const,
-      // The last of the job's audit rows is the one about the memory.
-      auditId: auditIds[next - 1] ?? null,
+      backendMemoryId: isStored ? outcome.memoryId : null,
+      state: isStored ? ('active' as const) : ('writing' as const),
+      auditId,
       outboxId: null,
     };
   });
   const inserted = await parts.logbook.ledger.insert(rows, { trx });
   if (inserted.size < rows.length) throw new LostRace();
-  return planned.map(({ outcome }) => outcome);
+  return audited.map(({ outcome }) => outcome);
 }

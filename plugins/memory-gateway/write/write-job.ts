@@ -1,14 +1,17 @@
-import type { AuditEntry, DedupHit, MemoryItem, NewMemory } from 'mortise/sdk';
+import type { AuditEntry, DedupHit, Delivery, MemoryItem, NewMemory } from 'mortise/sdk';
 
 /** A memory that is to be written unless the same one is there already. */
 export interface MemoryJob {
   readonly kind: 'memory';
+  /** `whole`: with the backend, in one transaction; `begin`: the ledger row and a pending audit row, before the call. */
+  readonly phase: 'whole' | 'begin';
   readonly item: MemoryItem;
   /** The ledger row, but for what only the write knows. */
   readonly row: Omit<NewMemory, 'backend' | 'backendMemoryId' | 'state' | 'auditId' | 'outboxId'>;
   /** A user to be made with the write. */
   readonly newUser: { readonly userId: string; readonly audit: AuditEntry } | null;
   readonly auditStored: (memoryId: string) => AuditEntry;
+  readonly auditBegun: () => AuditEntry;
   readonly auditDuplicate: (hit: DedupHit) => AuditEntry;
 }
 
@@ -21,7 +24,16 @@ export interface AuditJob {
 export type WriteJob = MemoryJob | AuditJob;
 
 export type WriteOutcome =
-  | { readonly kind: 'stored'; readonly memoryId: string }
+  | { readonly kind: 'stored'; readonly memoryId: string; readonly isDedup?: boolean }
+  /** The backend may be called now. */
+  | { readonly kind: 'begun'; readonly auditId: string }
+  /** The backend did not take it: it waits in the outbox, or is a dead letter there. */
+  | {
+      readonly kind: 'kept';
+      readonly outboxId: number;
+      readonly isDead: boolean;
+      readonly failed: Extract<Delivery, { readonly kind: 'failed' }>;
+    }
   | { readonly kind: 'duplicate'; readonly hit: DedupHit }
   /** Another process is writing the same memory; nothing was written here, the audit row included. */
   | { readonly kind: 'busy' }
@@ -40,6 +52,14 @@ export class BackendFailed extends Error {
   constructor(cause: unknown) {
     super('The memory backend failed.', { cause });
     this.name = 'BackendFailed';
+  }
+}
+
+/** The backend was called, and what came of it could not be written down. */
+export class WriteUnsettled extends Error {
+  constructor(cause?: unknown) {
+    super('The outcome of the write is not known yet.', { cause });
+    this.name = 'WriteUnsettled';
   }
 }
 

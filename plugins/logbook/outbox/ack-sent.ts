@@ -1,0 +1,23 @@
+import type { Database, Sent, TransactionOption } from 'mortise/sdk';
+import { jsonRows } from '../json-rows.js';
+
+/** The backend has these memories: only rows that are pending and held by the worker change. @returns those. */
+export async function ackSent(
+  database: Database,
+  sent: readonly Sent[],
+  workerId: string,
+  options?: TransactionOption,
+): Promise<ReadonlySet<number>> {
+  if (sent.length === 0) return new Set();
+  const { rows } = await database.statement<{ outbox_id: number }>(
+    `update {logbook.outbox_memory} as o set status = 'sent', memory_id = k.value->>'memoryId',
+       last_error = 'memory_id=' || (k.value->>'memoryId'), last_error_class = null, verify_first = ?,
+       sent_at = ${database.now.time}, updated_at = ${database.now.time}, locked_at = null, locked_by = null
+     from ${jsonRows(database.dialect)} k
+     where o.outbox_id = cast(k.value->>'outboxId' as bigint) and o.status = 'pending' and o.locked_by = ?
+     returning outbox_id`,
+    [false, JSON.stringify(sent), workerId],
+    options,
+  );
+  return new Set(rows.map(({ outbox_id }) => outbox_id));
+}

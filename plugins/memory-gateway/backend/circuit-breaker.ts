@@ -1,0 +1,72 @@
+/** What a call of the backend came to, as far as its health goes. */
+export type CallOutcome = 'ok' | 'unavailable' | 'other';
+
+/** Stops calling a backend that does not answer, and notices when it does again. */
+export interface CircuitBreaker {
+  readonly state: 'closed' | 'open' | 'half_open';
+  /** Whether a call may be made now. While half open, one may: it is the trial. */
+  allows(): boolean;
+  record(outcome: CallOutcome, options?: { readonly isMisconfigured?: boolean }): void;
+  /** A health check said whether the backend answers. */
+  probed(isHealthy: boolean): void;
+  /** Called each time the circuit closes after it was open. */
+  onClosed(run: () => void): () => void;
+}
+
+const CONSECUTIVE = 5;
+const WINDOW = 20;
+
+/**
+ * Opens after 5 unavailable results in a row, or when half of the last 20 were. The first success closes it. A backend
+ * that was refused for its key or address is healthy as far as its health check goes: there, only a call that succeeds
+ * closes the circuit, and each passed health check allows one to try.
+ */
+export function createCircuitBreaker(): CircuitBreaker {
+  let state: CircuitBreaker['state'] = 'closed';
+  let results: boolean[] = [];
+  let inARow = 0;
+  let isMisconfigured = false;
+  const listeners = new Set<() => void>();
+
+  const close = (): void => {
+    const wasOpen = state !== 'closed';
+    state = 'closed';
+    isMisconfigured = false;
+    results = [];
+    inARow = 0;
+    if (wasOpen) for (const run of listeners) run();
+  };
+
+  return {
+    get state() {
+      return state;
+    },
+    allows() {
+      if (state === 'half_open') {
+        state = 'open';
+        return true;
+      }
+      return state === 'closed';
+    },
+    record(outcome, options) {
+      if (outcome === 'ok' && state !== 'closed') return close();
+      if (outcome === 'unavailable' && options?.isMisconfigured !== undefined)
+        isMisconfigured = options.isMisconfigured;
+      if (state !== 'closed') return;
+      inARow = outcome === 'unavailable' ? inARow + 1 : 0;
+      results = [...results, outcome === 'unavailable'].slice(-WINDOW);
+      const failed = results.filter(Boolean).length;
+      if (inARow >= CONSECUTIVE || (results.length === WINDOW && failed * 2 >= WINDOW)) state = 'open';
+    },
+    probed(isHealthy) {
+      if (state === 'closed') return;
+      if (!isHealthy) state = 'open';
+      else if (isMisconfigured) state = 'half_open';
+      else close();
+    },
+    onClosed(run) {
+      listeners.add(run);
+      return () => void listeners.delete(run);
+    },
+  };
+}

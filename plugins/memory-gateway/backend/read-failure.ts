@@ -1,0 +1,71 @@
+import { type FailureClass, isCodedError, MortiseError } from 'mortise/sdk';
+
+/** A failed call of the backend, as the platform judges it. */
+export interface BackendTrouble {
+  readonly class: FailureClass;
+  /** As audit reasons name it, e.g. `api_error_503`. */
+  readonly detail: string;
+  readonly message: string;
+  /** `unknown`: the request was sent, and the backend may have done what it asks. */
+  readonly applied: 'no' | 'unknown';
+  readonly retryAfterMs: number | null;
+  readonly status: number | null;
+  /** The backend is there, but not for this key, address or dialect. */
+  readonly isMisconfigured: boolean;
+}
+
+const misconfigured: readonly number[] = [401, 403, 404, 405, 407];
+const problems = /^(connection_error|timeout|invalid_response|content_too_long|api_error_\d{3})$/;
+
+/** What the platform itself throws when a call cannot be made or does not end. */
+const ownCodes: Readonly<Record<string, Pick<BackendTrouble, 'detail' | 'applied'>>> = {
+  call_timeout: { detail: 'timeout', applied: 'unknown' },
+  call_aborted: { detail: 'connection_error', applied: 'unknown' },
+  contribution_unknown: { detail: 'connection_error', applied: 'no' },
+};
+
+function isClass(value: unknown): value is FailureClass {
+  return value === 'unavailable' || value === 'failure' || value === 'permanent';
+}
+
+/** A sentence about a failure that names no address, key or content. */
+export function failureText(error: unknown): string {
+  return isCodedError(error) ? error.message : 'the memory backend failed unexpectedly';
+}
+
+/** Reads what a backend threw. What has no class of its own is a failure whose effect nobody knows. */
+export function readFailure(error: unknown): BackendTrouble {
+  const message = failureText(error);
+  const nothing = { message, retryAfterMs: null, status: null, isMisconfigured: false };
+  if (!isCodedError(error)) return { ...nothing, class: 'failure', detail: 'unknown', applied: 'unknown' };
+  const own = ownCodes[error.code];
+  if (own !== undefined) return { ...nothing, ...own, class: 'unavailable' };
+  const details = error.details ?? {};
+  if (!isClass(details.class)) return { ...nothing, class: 'failure', detail: 'unknown', applied: 'unknown' };
+  const status = typeof details.status === 'number' ? details.status : null;
+  const named = typeof details.problem === 'string' && problems.test(details.problem) ? details.problem : null;
+  const unnamed = details.class === 'unavailable' ? 'connection_error' : 'invalid_response';
+  return {
+    message,
+    class: details.class,
+    detail: named ?? (status === null ? unnamed : `api_error_${status}`),
+    applied: details.applied === 'no' ? 'no' : 'unknown',
+    retryAfterMs: typeof details.retryAfterMs === 'number' ? details.retryAfterMs : null,
+    status,
+    isMisconfigured: status !== null && misconfigured.includes(status),
+  };
+}
+
+/** What a call meets while the backend is not called. */
+export function circuitOpen(lastError: string | null): MortiseError {
+  const why = lastError === null ? '' : `: ${lastError}`;
+  return new MortiseError('backend_circuit_open', `The memory backend failed too often and is not called now${why}`, {
+    status: 503,
+    retryable: true,
+    details: { class: 'unavailable', applied: 'no' },
+  });
+}
+
+export function isCircuitOpen(error: unknown): boolean {
+  return isCodedError(error) && error.code === 'backend_circuit_open';
+}

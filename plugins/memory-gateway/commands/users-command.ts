@@ -1,0 +1,83 @@
+import type { CallContext, Command, CommandFacts, CommandResult } from 'mortise/sdk';
+import type { GatewayParts } from '../parts.js';
+import { columns, textOption, wrongUsage } from './command-answer.js';
+
+const LONGEST_NAME = 128;
+
+/** What a tool takes for an actor, and nothing else. */
+function isUserId(text: string | undefined): text is string {
+  if (text === undefined || text === '' || text !== text.trim()) return false;
+  return [...text].length <= LONGEST_NAME && !/\p{Cc}/u.test(text);
+}
+
+interface Change {
+  readonly userId: string;
+  readonly reason: string;
+  /** Null: it was so already, or there is no such user. */
+  make(
+    parts: GatewayParts,
+    trx: Parameters<Parameters<GatewayParts['database']['transaction']>[0]>[0],
+  ): Promise<boolean>;
+}
+
+/** Changes a user and says so in the audit trail, together. */
+function change({ userId, reason, make }: Change, ctx: CallContext, parts: GatewayParts): Promise<boolean> {
+  return parts.database.transaction(async (trx) => {
+    if (!(await make(parts, trx))) return false;
+    await parts.audit.write(
+      {
+        action: 'allow',
+        operation: 'memory-gateway:users',
+        reason,
+        actorUserId: userId,
+        principal: ctx.principal.id,
+        correlationId: ctx.correlationId,
+        evidence: { source: 'operator', correlation_id: ctx.correlationId },
+      },
+      { trx },
+    );
+    return true;
+  });
+}
+
+async function list({ logbook }: GatewayParts): Promise<CommandResult> {
+  const users = await logbook.users.list();
+  const rows = users.map((user) => [user.userId, user.active ? 'active' : 'disabled', user.displayName ?? '']);
+  return { exitCode: 0, data: { users }, text: columns([['USER', 'STATE', 'NAME'], ...rows]) };
+}
+
+/** `mortise memory users add|list|disable`. */
+export function usersCommand(facts: CommandFacts, parts: GatewayParts): Command {
+  return {
+    ...facts,
+    async run(input, ctx) {
+      const [what, userId, ...more] = input.args;
+      if (what === 'list' && userId === undefined) return list(parts);
+      const displayName = textOption(input, 'name');
+      if (more.length > 0 || !isUserId(userId) || displayName === null) return wrongUsage(facts.usage);
+      if (what === 'add') {
+        const reason = 'memory-gateway:user_added';
+        const isNew = await change(
+          {
+            userId,
+            reason,
+            make: ({ logbook }, trx) => logbook.users.add(userId, { displayName: displayName ?? null }, { trx }),
+          },
+          ctx,
+          parts,
+        );
+        if (isNew) return { exitCode: 0, data: { user_id: userId, added: true }, text: `Added ${userId}.` };
+        return { exitCode: 1, data: { user_id: userId, added: false }, text: `${userId} exists already.` };
+      }
+      if (what !== 'disable') return wrongUsage(facts.usage);
+      const reason = 'memory-gateway:user_disabled';
+      const isThere = await change(
+        { userId, reason, make: ({ logbook }, trx) => logbook.users.setActive(userId, false, { trx }) },
+        ctx,
+        parts,
+      );
+      if (isThere) return { exitCode: 0, data: { user_id: userId, disabled: true }, text: `Disabled ${userId}.` };
+      return { exitCode: 1, data: { user_id: userId, disabled: false }, text: `There is no user ${userId}.` };
+    },
+  };
+}

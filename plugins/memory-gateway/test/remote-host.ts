@@ -1,0 +1,52 @@
+import { type FakeOpenMemory, startFakeOpenMemory, type TestEngine, type TestHostOptions } from 'mortise/sdk/testing';
+import { type GatewayHost, startGateway } from './gateway-host.js';
+
+/** A platform whose memories go to a server at the other end of a socket. */
+export interface RemoteHost extends GatewayHost {
+  readonly server: FakeOpenMemory;
+  /** What is kept of a memory beside its answer, by its text. */
+  ledger(text: string): Promise<LedgerState>;
+}
+
+export interface LedgerState {
+  readonly state: string;
+  readonly backend_memory_id: string | null;
+  readonly outbox_id: number | null;
+}
+
+export async function startRemote(
+  engine: TestEngine,
+  options: Pick<TestHostOptions, 'env' | 'listen' | 'dataDir'> = {},
+): Promise<RemoteHost> {
+  const server = await startFakeOpenMemory();
+  const gateway = await startGateway(engine, {
+    ...options,
+    plugins: ['memory-gateway', 'memory-backend-openmemory'],
+    env: { OPENMEMORY_BASE_URL: server.origin, ...options.env },
+    config: { 'memory-gateway': { memory_backend: 'openmemory' } },
+  });
+  return {
+    ...gateway,
+    server,
+    async ledger(text) {
+      const { rows } = await gateway.database.statement<LedgerState>(
+        'select state, backend_memory_id, outbox_id from {logbook.memories} where payload_md = ? order by seq desc',
+        [text],
+      );
+      return rows[0] ?? { state: 'none', backend_memory_id: null, outbox_id: null };
+    },
+    async stop() {
+      await gateway.stop();
+      await server.stop();
+    },
+  };
+}
+
+/** Waits until something is so. */
+export async function until(isSo: () => boolean | Promise<boolean>, limitMs = 10_000): Promise<void> {
+  const end = Date.now() + limitMs;
+  while (!(await isSo())) {
+    if (Date.now() > end) throw new Error('It did not become so in time.');
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}

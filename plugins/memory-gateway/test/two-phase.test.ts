@@ -1,0 +1,285 @@
+import { expect } from 'chai';
+import { eachDatabase, type TestEngine } from 'mortise/sdk/testing';
+import type { Answer } from './gateway-host.js';
+import { type RemoteHost, startRemote, until } from './remote-host.js';
+
+describe('storing in a remote backend', () => {
+  eachDatabase((engine: TestEngine) => {
+    let remote: RemoteHost;
+
+    beforeEach(async () => {
+      remote = await startRemote(engine, { env: { MORTISE_OPENMEMORY_TIMEOUT_MS: '400' } });
+    });
+    afterEach(() => remote.stop());
+
+    const rich = {
+      payload_md: 'The harbour opens at five.',
+      target_space: 'private:a',
+      kind: 'FACT',
+      meta_json: { b: [1, 2] },
+      evidence: [{ uri: 'https://example.org/port', sha256: 'f'.repeat(64) }],
+    };
+
+    const outcome = async (answer: Answer) => {
+      const [row, ...more] = await remote.audits(answer);
+      return {
+        ok: answer.body.ok,
+        action: answer.body.action,
+        outbox_status: answer.body.outbox_status,
+        reason: answer.body.reason,
+        audits: [row, ...more].map((audit) => `${audit?.action} ${audit?.reason} ${audit?.status}`),
+      };
+    };
+
+    /** Redirects for an outage and outbox rows are as many as each other. */
+    const isBalanced = async () => {
+      const redirects = await remote.count(
+        'governance.write_audit',
+        `action = 'redirect' and reason like 'OPENMEMORY_%'`,
+      );
+      expect(redirects).to.equal(await remote.count('logbook.outbox_memory'));
+    };
+
+    it('settles the audit row that was pending while the backend was called', async () => {
+      remote.server.fail('add', { kind: 'slow', ms: 150 });
+      const storing = remote.store(rich);
+      await until(async () => (await remote.count('governance.write_audit', `status = 'pending'`)) === 1);
+      expect(await remote.ledger(rich.payload_md)).to.deep.include({ state: 'writing', backend_memory_id: null });
+      const answer = await storing;
+      expect(answer.body).to.deep.include({
+        ok: true,
+        action: 'allow',
+        memory_id: 'om-1',
+        message: null,
+        dedup: false,
+      });
+      const [audit] = await remote.audits(answer);
+      expect(audit).to.deep.include({ action: 'allow', reason: 'policy:private_space', status: 'success' });
+      expect(audit?.evidence).to.deep.include({ memory_id: 'om-1' });
+      expect(await remote.ledger(rich.payload_md)).to.deep.include({ state: 'active', backend_memory_id: 'om-1' });
+      expect(remote.server.journal[0]?.metadata).to.deep.include({ b: [1, 2], kind: 'FACT', space: 'private:a' });
+      expect((await remote.host.service('audit').verify()).ok).to.equal(true);
+    });
+
+    it('keeps the memory with all that belongs to it while the backend is down', async () => {
+      await remote.server.stop();
+      const answer = await remote.store(rich);
+      const outboxId = answer.body.outbox_id;
+      expect(answer.body).to.deep.include({
+        ok: false,
+        action: 'redirect',
+        outbox_status: 'pending',
+        space_written: null,
+        memory_id: null,
+        reason: 'OPENMEMORY_WRITE_FAILED:connection_error',
+      });
+      expect(answer.body.message).to.match(
+        new RegExp(
+          `^The memory backend is unavailable \\(OpenMemory connection failed: \\w+\\)\\..*outbox_id=${outboxId}\\)`,
+        ),
+      );
+      expect(await outcome(answer)).to.have.deep.property('audits', [
+        'redirect OPENMEMORY_WRITE_FAILED:connection_error redirected',
+      ]);
+      const [audit] = await remote.audits(answer);
+      expect(audit?.evidence).to.deep.include({ outbox_id: outboxId, intended_action: 'allow' });
+      const row = await remote.host.service('logbook').outbox.get(Number(outboxId));
+      expect(row).to.deep.include({
+        status: 'pending',
+        retryCount: 0,
+        space: 'private:a',
+        payload: rich.payload_md,
+        kind: 'FACT',
+        meta: { b: [1, 2] },
+        evidence: rich.evidence,
+        verifyFirst: false,
+        lastErrorClass: 'unavailable',
+      });
+      expect(await remote.ledger(rich.payload_md)).to.deep.include({ state: 'queued', outbox_id: outboxId });
+      await isBalanced();
+    });
+
+    it('finds what it keeps while the backend is down, and says that it is', async () => {
+      await remote.server.stop();
+      await remote.store(rich);
+      const { body } = await remote.query({ query: 'harbour', spaces: ['private:a'] });
+      expect(body).to.deep.include({ ok: true, degraded: true, total: 1 });
+      expect(body.message).to.match(/^Degraded query \(memory backend unavailable\): OpenMemory connection failed/);
+      expect((body.results as readonly object[])[0]).to.deep.include({ content: rich.payload_md, source: 'pending' });
+    });
+
+    it('finds what it keeps beside what the backend has', async () => {
+      remote.server.fail('add', { kind: 'status', status: 503 }, { kind: 'status', status: 503 });
+      await remote.store(rich);
+      await remote.store({ payload_md: 'The harbour closes at nine.', target_space: 'private:a' });
+      const { body } = await remote.query({ query: 'harbour', spaces: ['private:a'] });
+      expect(body).to.deep.include({ degraded: false, total: 2 });
+      const sources = (body.results as readonly { source: string }[]).map(({ source }) => source).sort();
+      expect(sources).to.deep.equal(['backend', 'pending']);
+    });
+
+    it('queues the same memory once', async () => {
+      await remote.server.stop();
+      const first = await remote.store(rich);
+      const again = await remote.store(rich);
+      expect(again.body).to.deep.include({ ok: false, action: 'redirect', outbox_id: first.body.outbox_id });
+      expect(again.body.message).to.match(/^already queued/);
+      const [audit] = await remote.audits(again);
+      expect(audit).to.deep.include({ action: 'redirect', reason: 'dedup_pending' });
+      expect(audit?.evidence).to.deep.include({ original_outbox_id: first.body.outbox_id });
+      expect(await remote.count('logbook.outbox_memory')).to.equal(1);
+    });
+
+    it('answers for a memory that is there without calling the backend', async () => {
+      await remote.store(rich);
+      const again = await remote.store(rich);
+      expect(again.body).to.deep.include({ ok: true, action: 'allow', memory_id: 'om-1', dedup: true });
+      expect(remote.server.requests.filter(({ call }) => call === 'add')).to.have.length(1);
+    });
+
+    it('buries what the backend refuses for good, with the reason', async () => {
+      remote.server.fail('add', { kind: 'status', status: 400 });
+      const answer = await remote.store(rich);
+      expect(await outcome(answer)).to.deep.equal({
+        ok: false,
+        action: 'redirect',
+        outbox_status: 'dead',
+        reason: 'OPENMEMORY_WRITE_FAILED:api_error_400',
+        audits: ['reject outbox_flush_dead failed', 'redirect OPENMEMORY_WRITE_FAILED:api_error_400 redirected'],
+      });
+      expect(answer.body.message).to.contain('dead letter').and.to.contain('OpenMemory API error: 400');
+      const dead = await remote.host.service('logbook').outbox.get(Number(answer.body.outbox_id));
+      expect(dead).to.deep.include({
+        status: 'dead',
+        lastError: 'OpenMemory API error: 400',
+        payload: rich.payload_md,
+      });
+      expect(dead?.deadAt).to.be.a('string');
+      expect(await remote.ledger(rich.payload_md)).to.deep.include({ state: 'dead' });
+      await isBalanced();
+    });
+
+    it('notices when the backend keeps something else in the place of a memory', async () => {
+      for (const silent of [false, true]) {
+        const text = `Ships are ${silent}.`;
+        await remote.store({ payload_md: `Boats are ${silent}.`, target_space: 'private:a' });
+        remote.server.fail('add', { kind: 'merge', silent });
+        const answer = await remote.store({ payload_md: text, target_space: 'private:a' });
+        expect(answer.body).to.deep.include({ ok: false, action: 'redirect', outbox_status: 'dead' });
+        const dead = await remote.host.service('logbook').outbox.get(Number(answer.body.outbox_id));
+        expect(dead?.lastError).to.match(/^merged_into:om-\d+$/);
+        expect(await remote.ledger(text)).to.deep.include({ state: 'merged' });
+        const found = await remote.query({ query: text, spaces: ['private:a'] });
+        expect((found.body.results as readonly object[])[0]).to.deep.include({ content: text, source: 'pending' });
+      }
+      await isBalanced();
+    });
+
+    it('takes a backend at its word that has the same text already', async () => {
+      const other = remote.server.put({ content: 'Tea is hot.', metadata: { space: 'private:b' } });
+      remote.server.fail('add', { kind: 'merge', into: other.id });
+      const { body } = await remote.store({ payload_md: 'Tea is hot.', target_space: 'private:a' });
+      expect(body).to.deep.include({ ok: true, action: 'allow', memory_id: other.id, dedup: true });
+      const found = await remote.query({ query: 'tea', spaces: ['private:a'] });
+      expect(found.body.total).to.equal(1);
+    });
+
+    const doubts: readonly [string, Parameters<RemoteHost['server']['fail']>[1], string, boolean][] = [
+      ['hangs', { kind: 'hang', apply: true }, 'timeout', true],
+      ['cuts the connection after it stored', { kind: 'reset', apply: true }, 'connection_error', true],
+      ['cuts its answer short', { kind: 'truncate' }, 'connection_error', true],
+      ['answers nonsense', { kind: 'malformed' }, 'invalid_response', true],
+      ['answers without an id', { kind: 'missing-id' }, 'invalid_response', true],
+      ['answers 500', { kind: 'status', status: 500 }, 'api_error_500', true],
+      ['reports a failure', { kind: 'success-false' }, 'invalid_response', false],
+      ['asks for patience', { kind: 'status', status: 429, retryAfter: '120' }, 'api_error_429', false],
+      ['refuses the key', { kind: 'status', status: 401 }, 'api_error_401', false],
+    ];
+    for (const [what, fault, detail, verifyFirst] of doubts) {
+      it(`keeps a memory when the backend ${what}`, async () => {
+        remote.server.fail('add', fault);
+        const answer = await remote.store(rich);
+        expect(answer.body.reason).to.equal(`OPENMEMORY_WRITE_FAILED:${detail}`);
+        const row = await remote.host.service('logbook').outbox.get(Number(answer.body.outbox_id));
+        expect(row).to.deep.include({ status: 'pending', verifyFirst });
+        if (what === 'asks for patience') {
+          expect(Date.parse(row?.nextAttemptAt ?? '') - Date.parse(row?.createdAt ?? '')).to.equal(120_000);
+        }
+        await isBalanced();
+      });
+    }
+
+    it('calls once more where that cannot double the memory', async () => {
+      remote.server.fail('add', { kind: 'status', status: 503 });
+      expect((await remote.store(rich)).body).to.deep.include({ ok: true, memory_id: 'om-1' });
+      remote.server.fail('add', { kind: 'status', status: 503 }, { kind: 'status', status: 503 });
+      const { body } = await remote.store({ payload_md: 'Not twice.', target_space: 'private:a' });
+      expect(body.reason).to.equal('OPENMEMORY_WRITE_FAILED:api_error_503');
+      expect(remote.server.requests.filter(({ call }) => call === 'add')).to.have.length(4);
+    });
+
+    it('sends no text that is longer than the backend takes', async () => {
+      const { body } = await remote.store({ payload_md: 'x'.repeat(200_001), target_space: 'private:a' });
+      expect(body).to.deep.include({
+        outbox_status: 'dead',
+        reason: 'OPENMEMORY_WRITE_FAILED:content_too_long',
+      });
+      expect(remote.server.requests.filter(({ call }) => call === 'add')).to.have.length(0);
+    });
+
+    it('stops calling a backend that is down, and begins again when it answers', async function circuit() {
+      this.timeout(20_000);
+      await remote.server.stop();
+      for (let n = 0; n < 5; n += 1) await remote.store({ payload_md: `Down ${n}`, target_space: 'private:a' });
+      const { body } = await remote.store({ payload_md: 'Down at last', target_space: 'private:a' });
+      expect(body.reason).to.equal('OPENMEMORY_WRITE_FAILED:circuit_open');
+      const report = await remote.get('/reliability/report');
+      expect(report.body.backend).to.deep.include({ key: 'openmemory', circuit: 'open' });
+      expect(report.body.message).to.equal(null);
+      const degraded = await remote.query({ query: 'down', spaces: ['private:a'] });
+      expect(degraded.body.message).to.contain('OpenMemory connection failed');
+      await remote.server.start();
+      await until(async () => remote.host.service('memory').status().circuit === 'closed');
+      expect((await remote.store(rich)).body.ok).to.equal(true);
+    });
+
+    it('answers other requests while the backend hangs', async function hanging() {
+      this.timeout(15_000);
+      const other = await startRemote(engine, { env: { MORTISE_OPENMEMORY_TIMEOUT_MS: '3000' } });
+      other.server.failAlways('add', { kind: 'hang' });
+      const stores = Array.from({ length: 32 }, (_, n) =>
+        other.store({ payload_md: `Hanging ${n}`, target_space: 'private:a' }),
+      );
+      await until(() => other.server.requests.filter(({ call }) => call === 'add').length === 32);
+      const took: number[] = [];
+      for (let n = 0; n < 20; n += 1) {
+        const began = performance.now();
+        await other.get('/health');
+        took.push(performance.now() - began);
+      }
+      // The promise is 20 ms on a machine of its own.
+      expect(Math.max(...took)).to.be.below(500);
+      for (const { body } of await Promise.all(stores)) expect(body.outbox_status).to.equal('pending');
+      await other.stop();
+    });
+
+    it('makes an unknown actor a user with the write', async () => {
+      const other = await startRemote(engine, { env: { MORTISE_UNKNOWN_ACTOR_POLICY: 'auto_create' } });
+      await other.server.stop();
+      const answer = await other.store({ payload_md: 'Of eve.', target_space: 'private:eve', actor_user_id: 'eve' });
+      expect((await other.audits(answer)).map(({ reason }) => reason)).to.include('actor_autocreated');
+      expect(await other.count('identity.users', `user_id = 'eve'`)).to.equal(1);
+      await other.stop();
+    });
+
+    it('keeps only the hash of what the backend has, where that is wanted', async () => {
+      const other = await startRemote(engine, { env: { MORTISE_LEDGER: 'hash' } });
+      await other.store(rich);
+      expect(await other.count('logbook.memories', `state = 'active' and payload_md is null`)).to.equal(1);
+      await other.server.stop();
+      await other.store({ ...rich, payload_md: 'Kept whole.' });
+      expect(await other.ledger('Kept whole.')).to.deep.include({ state: 'queued' });
+      await other.stop();
+    });
+  });
+});

@@ -1,0 +1,116 @@
+import type { AuditService, Delivery, LedgerMemory, LogbookService, MemoryService, Transaction } from 'mortise/sdk';
+
+type Failed = Extract<Delivery, { readonly kind: 'failed' }>;
+
+export interface SettleParts {
+  readonly logbook: LogbookService;
+  readonly audit: AuditService;
+  readonly backend: MemoryService;
+}
+
+/** A memory whose ledger row is `writing` and whose audit row is pending. */
+export interface BegunWrite {
+  readonly auditId: string;
+  /** What the audit row says once the memory is stored. */
+  readonly intended: { readonly action: 'allow' | 'redirect' | 'reject'; readonly reason: string };
+  readonly memory: Omit<LedgerMemory, 'seq' | 'createdAt' | 'updatedAt'>;
+  readonly requestedSpace: string | null;
+}
+
+/** Someone else settled it first; nothing of this settlement is kept. */
+export class SettledElsewhere extends Error {
+  constructor() {
+    super('The write was settled by someone else.');
+    this.name = 'SettledElsewhere';
+  }
+}
+
+/** Seconds until a memory is sent again that met an open circuit; it is due at once when the circuit closes. */
+const OPEN_CIRCUIT_SECONDS = 60;
+const LONGEST_ERROR = 500;
+
+/**
+ * The backend has the memory: its audit row and its ledger row say so together.
+ * @throws SettledElsewhere
+ */
+export async function settleStored(
+  write: BegunWrite,
+  backendMemoryId: string,
+  facts: Readonly<Record<string, unknown>>,
+  { logbook, audit, backend }: SettleParts,
+  trx: Transaction,
+): Promise<void> {
+  const outcome = { status: 'success', ...write.intended, patch: { memory_id: backendMemoryId, ...facts } } as const;
+  if (!(await audit.finalize(write.auditId, outcome, { trx }))) throw new SettledElsewhere();
+  const { memoryKey } = write.memory;
+  const change = { memoryKey, state: 'active', backend: backend.backend, backendMemoryId } as const;
+  await logbook.ledger.settle(['writing'], [{ ...change, dropsPayload: !backend.keepsText }], { trx });
+}
+
+function deadAudit({ memory, requestedSpace }: BegunWrite, outboxId: number, lastError: string) {
+  return {
+    action: 'reject',
+    operation: 'outbox_flush',
+    reason: 'outbox_flush_dead',
+    status: 'failed',
+    actorUserId: memory.actorUserId,
+    targetSpace: memory.space,
+    payloadSha: memory.payloadSha,
+    correlationId: memory.correlationId,
+    memoryKey: memory.memoryKey,
+    evidence: {
+      source: 'gateway',
+      outbox_id: outboxId,
+      memory_key: memory.memoryKey,
+      correlation_id: memory.correlationId,
+      payload_sha: memory.payloadSha,
+      retry_count: 0,
+      extra: { last_error: lastError, requested_space: requestedSpace },
+    },
+  } as const;
+}
+
+/**
+ * The backend does not have the memory, or nobody knows: it is kept in the outbox, where one that the backend refuses
+ * for good is a dead letter. One transaction with both audit rows and the ledger row. @returns the outbox id.
+ *
+ * @throws SettledElsewhere
+ */
+export async function settleFailed(
+  write: BegunWrite,
+  failed: Failed,
+  { logbook, audit }: SettleParts,
+  trx: Transaction,
+): Promise<number> {
+  const { memory } = write;
+  const isDead = failed.class === 'permanent';
+  const lastError = (failed.mergedInto === null ? failed.message : `merged_into:${failed.mergedInto}`).slice(
+    0,
+    LONGEST_ERROR,
+  );
+  const wait = failed.detail === 'circuit_open' ? OPEN_CIRCUIT_SECONDS : (failed.retryAfterMs ?? 0) / 1_000;
+  const outboxId = await logbook.outbox.enqueueMemory(
+    {
+      ...memory,
+      payload: memory.payload ?? '',
+      requestedSpace: write.requestedSpace,
+      status: isDead ? 'dead' : 'pending',
+      lastError,
+      lastErrorClass: failed.class,
+      verifyFirst: !isDead && failed.applied === 'unknown',
+      delaySeconds: wait,
+    },
+    { trx },
+  );
+  const outcome = {
+    status: 'redirected',
+    action: 'redirect',
+    reason: `OPENMEMORY_WRITE_FAILED:${failed.detail}`,
+    patch: { outbox_id: outboxId, intended_action: write.intended.action },
+  } as const;
+  if (!(await audit.finalize(write.auditId, outcome, { trx }))) throw new SettledElsewhere();
+  if (isDead) await audit.write(deadAudit(write, outboxId, lastError), { trx });
+  const state = !isDead ? 'queued' : failed.mergedInto === null ? 'dead' : 'merged';
+  await logbook.ledger.settle(['writing'], [{ memoryKey: memory.memoryKey, state, outboxId }], { trx });
+  return outboxId;
+}

@@ -1,0 +1,39 @@
+import type { Database, Transaction } from 'mortise/sdk';
+import { createGroupCommit, type GroupOutcome } from './group-commit.js';
+
+/** Work inside a transaction. It may run twice, so it must do nothing but database work. */
+type Work = (trx: Transaction) => Promise<unknown>;
+
+/** Commits work that waits at the same time as one transaction, in which nothing fails because something else did. */
+export interface TransactionGroup {
+  run<T>(work: (trx: Transaction) => Promise<T>): Promise<T>;
+  idle(): Promise<void>;
+}
+
+export function createTransactionGroup(database: Database): TransactionGroup {
+  const { submit, idle } = createGroupCommit<Work, unknown>(async (works) => {
+    try {
+      return await database.transaction(async (trx) => {
+        const values: GroupOutcome<unknown>[] = [];
+        for (const work of works) values.push({ value: await work(trx) });
+        return values;
+      });
+    } catch (error) {
+      if (works.length === 1 || database.codec.errorKind(error) === 'unavailable') throw error;
+      return database.transaction(async (trx) => {
+        const outcomes: GroupOutcome<unknown>[] = [];
+        for (const work of works) {
+          const alone = database.transaction(work, { trx });
+          outcomes.push(
+            await alone.then(
+              (value) => ({ value }),
+              (reason: unknown) => ({ error: reason }),
+            ),
+          );
+        }
+        return outcomes;
+      });
+    }
+  });
+  return { run: <T>(work: (trx: Transaction) => Promise<T>) => submit(work) as Promise<T>, idle };
+}
