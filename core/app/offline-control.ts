@@ -1,6 +1,7 @@
 import { type DatabaseHost, openDatabase } from '../database/index.js';
-import { createControl, withToggled } from '../kernel/control.js';
+import { createControl } from '../kernel/control.js';
 import { Kernel } from '../kernel/kernel.js';
+import { withToggled } from '../kernel/with-toggled.js';
 import { createScheduler } from '../schedule/index.js';
 import { loadSchema } from '../schema/index.js';
 import { MortiseError } from '../sdk/errors.js';

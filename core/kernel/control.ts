@@ -1,21 +1,14 @@
 import { MortiseError } from '../sdk/errors.js';
-import type {
-  ContributionStats,
-  DesiredExport,
-  LoadTreeNode,
-  PluginChange,
-  PluginControl,
-  PluginDetail,
-  PluginPlan,
-  PluginRow,
-  ToggleOptions,
-} from '../sdk/host/plugin-control.js';
+import type { DesiredExport, PluginControl, PluginRow, ToggleOptions } from '../sdk/host/plugin-control.js';
 import type { EffectiveValue } from '../sdk/host/settings.js';
-import { contributionKey } from './contributions.js';
 import { findings } from './doctor.js';
 import type { Kernel } from './kernel.js';
+import { loadTree } from './load-tree.js';
+import { planChanges } from './plan-changes.js';
 import type { PluginRecord } from './plugin-record.js';
+import { detailOf, rowOf } from './plugin-rows.js';
 import type { Desired } from './ports.js';
+import { withToggled } from './with-toggled.js';
 
 export interface ControlPorts {
   readonly kernel: Kernel;
@@ -81,7 +74,7 @@ export function createControl({ kernel, effective, exportDesired, replicas }: Co
       return { ...(await detailOf(kernel, record, effective)), ...row(record) };
     },
 
-    plan: (changes) => planOf(kernel, changes, find),
+    plan: (changes) => planChanges(kernel, changes, find),
 
     enable: (key, options) =>
       operate(async () => {
@@ -153,7 +146,7 @@ export function createControl({ kernel, effective, exportDesired, replicas }: Co
 
     doctor: async (key) => findings(kernel, key === undefined ? undefined : find(key)),
 
-    tree: () => treeOf(kernel),
+    tree: () => loadTree(kernel),
 
     waiting: () =>
       kernel
@@ -170,153 +163,4 @@ function checkRevision(kernel: Kernel, options: ToggleOptions | undefined): void
     details: { revision: kernel.desired.revision, given: options.revision },
     hint: 'Read the list again and repeat with its revision.',
   });
-}
-
-/** A plugin that the file names otherwise (an old key, another spelling) gets one row, under its present key. */
-export function withToggled(
-  kernel: Pick<Kernel, 'resolve'>,
-  plugins: Desired['plugins'],
-  keys: readonly string[],
-  enabled: boolean,
-): Desired['plugins'] {
-  const next = { ...plugins };
-  for (const key of keys) {
-    const before = Object.entries(plugins).filter(([name]) => kernel.resolve(name) === key);
-    for (const [name] of before) if (name !== key) delete next[name];
-    next[key] = { ...Object.assign({}, ...before.map(([, wanted]) => wanted)), ...plugins[key], enabled };
-  }
-  return next;
-}
-
-export function rowOf(kernel: Kernel, record: PluginRecord): PluginRow {
-  const manifest = (record.run?.entry ?? record.entry).manifest;
-  return {
-    key: record.key,
-    title: manifest?.title ?? record.key,
-    version: manifest?.version ?? '0.0.0',
-    source: record.entry.source,
-    tier: record.tier,
-    desired: kernel.isEnabled(record.key) ? 'enabled' : 'disabled',
-    state: record.state,
-    since: new Date(record.since).toISOString(),
-    code: record.problem?.code ?? null,
-    message: record.problem?.message ?? null,
-    hint: record.problem?.hint ?? null,
-    required: kernel.isRequired(record.key),
-    contributes: contributionsOf(record),
-    requires: manifest?.requires ?? [],
-    config_valid: !record.config?.problem,
-  };
-}
-
-function contributionsOf(record: PluginRecord): Readonly<Record<string, readonly string[]>> {
-  const manifest = record.entry.manifest;
-  if (!manifest) return {};
-  const rows: Record<string, readonly string[]> = {};
-  for (const [point, contributions] of Object.entries(manifest.contributes ?? {}))
-    rows[point] = contributions.map(contributionKey);
-  const routes = manifest.permissions?.routes ?? [];
-  if (routes.length > 0) rows.route = routes.map((route) => route.name);
-  return rows;
-}
-
-async function detailOf(
-  kernel: Kernel,
-  record: PluginRecord,
-  effective: ControlPorts['effective'],
-): Promise<PluginDetail> {
-  return {
-    ...rowOf(kernel, record),
-    manifest: record.entry.manifest,
-    config: effective(record.key).map(({ name, value, source, origin }) => ({ name, value, source, origin })),
-    contributions: (record.run?.staging.held ?? []).map(
-      ({ point, key, stats }): ContributionStats => ({
-        point,
-        key,
-        calls: stats.calls,
-        errors: stats.errors,
-        in_flight: stats.inFlight,
-        p50_ms: rounded(stats.percentile(0.5)),
-        p95_ms: rounded(stats.percentile(0.95)),
-      }),
-    ),
-    dependants: kernel.dependants(record.key),
-    health: (await record.run?.health()) ?? null,
-    last_fault: record.lastFault ? { ...record.lastFault, at: new Date(record.lastFault.at).toISOString() } : null,
-    load_times_ms: record.times,
-    history: record.history.map(({ state, at, code }) => ({ state, at: new Date(at).toISOString(), code })),
-  };
-}
-
-function rounded(milliseconds: number | null): number | null {
-  return milliseconds === null ? null : Math.round(milliseconds * 1_000) / 1_000;
-}
-
-function planOf(kernel: Kernel, changes: readonly PluginChange[], find: (key: string) => PluginRecord): PluginPlan {
-  const plugins: Record<string, Desired['plugins'][string]> = { ...kernel.desired.plugins };
-  const bindings: Record<string, string> = { ...kernel.desired.bindings };
-  const configs = new Map<string, Readonly<Record<string, unknown>>>();
-  for (const change of changes) {
-    const { key } = find(change.key);
-    const before = plugins[key] ?? { enabled: false };
-    plugins[key] = {
-      ...before,
-      ...(change.enabled === undefined ? {} : { enabled: change.enabled }),
-      ...(change.order === undefined ? {} : { order: change.order }),
-    };
-    if (change.bind !== undefined) bindings[change.bind] = key;
-    if (change.config) configs.set(key, change.config);
-  }
-  const plan = kernel.planFor({ ...kernel.desired, plugins, bindings }, configs);
-  const running = kernel.records().filter((record) => record.run);
-  const starts = [...plan.values()].filter(
-    ({ entry, problem }) => !problem && !running.some((record) => record.key === entry.key),
-  );
-  const stops = running.filter((record) => plan.get(record.key)?.problem !== null);
-  const wider = starts.flatMap(({ entry }) =>
-    permissionsOf(entry.manifest?.permissions).map((permission) => `${entry.key}: ${permission}`),
-  );
-  return {
-    starts: starts.map(({ entry }) => entry.key),
-    stops: stops.map((record) => record.key),
-    drains: stops.flatMap((record) =>
-      record.run && record.run.leases.inFlight > 0 ? [{ key: record.key, inFlight: record.run.leases.inFlight }] : [],
-    ),
-    blocked: [...plan.values()].flatMap(({ entry, problem }) =>
-      problem ? [{ key: entry.key, code: problem.code, message: problem.message }] : [],
-    ),
-    wider,
-  };
-}
-
-function permissionsOf(permissions: NonNullable<PluginRecord['entry']['manifest']>['permissions']): readonly string[] {
-  if (!permissions) return [];
-  const { services = [], routes = [], network = [], secrets = [], files = [], exec = [] } = permissions;
-  return [
-    ...services.map((name) => `service ${name}`),
-    ...routes.map(
-      (route) =>
-        `route ${[route.method ?? (route.kind === 'upgrade' ? 'UPGRADE' : 'GET')].flat().join('|')} ${route.path} (${route.auth})`,
-    ),
-    ...network.map((host) => `network ${host}`),
-    ...secrets.map((name) => `secret ${name}`),
-    ...files.map((folder) => `files ${folder}`),
-    ...exec.map((program) => `exec ${program}`),
-  ];
-}
-
-function treeOf(kernel: Kernel): readonly LoadTreeNode[] {
-  const node = (record: PluginRecord, path: readonly string[]): LoadTreeNode => ({
-    key: record.key,
-    state: record.state,
-    ms: record.times,
-    requires: record.required.flatMap((key) => {
-      const needed = kernel.record(key);
-      return needed && !path.includes(key) ? [node(needed, [...path, record.key])] : [];
-    }),
-  });
-  const records = kernel.records().filter((record) => kernel.isEnabled(record.key));
-  const needed = new Set(records.flatMap((record) => record.required));
-  const roots = records.filter((record) => !needed.has(record.key));
-  return (roots.length > 0 ? roots : records).map((record) => node(record, []));
 }

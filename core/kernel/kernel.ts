@@ -1,4 +1,3 @@
-import semver from 'semver';
 import { type Problem, problem } from '../messages/plugin-problems.js';
 import { isCodedError } from '../sdk/errors.js';
 import type { PluginStateName } from '../sdk/events.js';
@@ -6,22 +5,20 @@ import type { StopReason } from '../sdk/plugin.js';
 import { extensionPoints } from '../sdk/points/index.js';
 import type { Contribution, Points } from '../sdk/points.js';
 import { runUnmarked } from './attribution.js';
-import type { CatalogueEntry } from './catalogue.js';
 import { contributionId, declaredContributions } from './contributions.js';
-import { describeError, errorCode, harmless, stackOf, writtenInStacks } from './describe-error.js';
+import { describeError, harmless, stackOf, writtenInStacks } from './describe-error.js';
 import { EventBus } from './event-bus.js';
-import { inOrder } from './in-order.js';
 import { Inventory } from './inventory.js';
+import { Lifecycle } from './lifecycle.js';
+import { isSuspicion, ownProblem } from './own-problem.js';
 import { dependantsOf, makePlan, type PlannedPlugin } from './plan.js';
 import { PluginPoints } from './plugin-points.js';
 import { PluginProblem } from './plugin-problem.js';
 import { faultLimit, faultWindowSeconds, type PluginRecord } from './plugin-record.js';
-import { PluginRun } from './plugin-run.js';
-import type { Desired, KernelPorts, Suspect } from './ports.js';
+import type { Desired, KernelPorts } from './ports.js';
 import { Registry } from './registry.js';
 import { ServiceRegistry } from './service-registry.js';
 import { ShutdownDeadline } from './shutdown-deadline.js';
-import { Turn } from './turn.js';
 
 /** How often open leases are checked against their limits, milliseconds. */
 const sweepEveryMs = 20;
@@ -43,7 +40,7 @@ export class Kernel {
   readonly #ports: KernelPorts;
   readonly #inventory: Inventory;
   readonly #deadline: ShutdownDeadline;
-  readonly #imports = new Turn();
+  readonly #lifecycle: Lifecycle;
   #queue: Promise<unknown> = Promise.resolve();
   #plan: ReadonlyMap<string, PlannedPlugin> = new Map();
   #sweeper: NodeJS.Timeout | undefined;
@@ -54,6 +51,17 @@ export class Kernel {
     this.#inventory = new Inventory(ports, (record) => this.#later(() => this.applyConfig(record)));
     this.#deadline = new ShutdownDeadline(() => ports.clock.now());
     this.events = new EventBus((error) => ports.log.error({ error: describeError(error) }, 'an event listener failed'));
+    this.#lifecycle = new Lifecycle({
+      kernel: ports,
+      registry: this.registry,
+      services: this.services,
+      events: this.events,
+      deadline: this.#deadline,
+      records: () => this.records(),
+      declared: (point) => this.declared(point),
+      enter: (record, state, shown) => this.#enter(record, state, shown),
+      onFault: (plugin, code, error) => this.fault(plugin, code, error),
+    });
     this.points = new PluginPoints({
       registry: this.registry,
       declared: (point) => this.declared(point),
@@ -119,7 +127,7 @@ export class Kernel {
     for (const record of this.records()) if (record.state !== 'active') record.run?.cancelStart();
     await this.#desiredWatch?.dispose();
     await this.serial(async () => {
-      await this.#stopAll(
+      await this.#lifecycle.stopAll(
         this.records().filter((record) => record.run),
         'shutdown',
       );
@@ -143,8 +151,10 @@ export class Kernel {
       bindings: new Map(Object.entries(desired.bindings).map(([claim, key]) => [claim, this.resolve(key)])),
       points: extensionPoints,
       hostServices: this.#ports.hostServices,
-      ownProblem: (entry) => this.#ownProblem(entry, configs.get(entry.key)),
-      engineProblem: (entry) => this.#engineProblem(entry),
+      ownProblem: (entry) => {
+        const facts = { record: this.record(entry.key), required: this.isRequired(entry.key), ports: this.#ports };
+        return ownProblem(entry, facts, configs.get(entry.key));
+      },
       stuck: (key) => {
         const state = this.record(key)?.state;
         return state === 'failed' || state === 'quarantined' ? state : undefined;
@@ -156,19 +166,19 @@ export class Kernel {
   async reconcile(): Promise<void> {
     if (this.#deadline.begun) return;
     await this.#readPlan();
-    await this.#stopAll(
+    await this.#lifecycle.stopAll(
       this.records().filter((record) => record.run && this.#plan.get(record.key)?.problem !== null),
       'disabled',
     );
     const starting = this.records().filter((record) => !record.run && this.#plan.get(record.key)?.problem === null);
     for (const record of this.records())
       if (!record.run && !starting.includes(record)) this.#enterPlanned(record, 'disabled');
-    await this.#startAll(starting);
+    await this.#lifecycle.startAll(starting);
   }
 
   /** Stops a plugin and those that need it, and starts again what should run. */
   async restart(record: PluginRecord, reason: StopReason): Promise<void> {
-    await this.#stopAll([record], reason);
+    await this.#lifecycle.stopAll([record], reason);
     this.clear(record);
     await this.reconcile();
   }
@@ -262,102 +272,9 @@ export class Kernel {
 
   async #quarantine(record: PluginRecord, shown: Problem): Promise<void> {
     if (record.state === 'quarantined' || !this.isEnabled(record.key)) return;
-    await this.#stopAll([record], 'failed');
+    await this.#lifecycle.stopAll([record], 'failed');
     this.#enter(record, 'quarantined', shown);
     await this.reconcile();
-  }
-
-  async #startAll(records: readonly PluginRecord[]): Promise<void> {
-    const needs = (record: PluginRecord): PluginRecord[] =>
-      records.filter((other) => record.required.includes(other.key));
-    await inOrder(records, needs, (record) => this.#start(record));
-  }
-
-  async #start(record: PluginRecord): Promise<void> {
-    if (this.#deadline.begun) return;
-    for (const key of record.required) {
-      const needed = this.record(key);
-      if (needed?.state === 'active') continue;
-      this.#enter(record, 'blocked', problem('dependency_not_active', key, needed?.state ?? 'missing'));
-      return;
-    }
-    this.#enter(record, 'checking', null);
-    const run = this.#newRun(record);
-    record.run = run;
-    this.#enter(record, 'starting', null);
-    try {
-      await run.start();
-      this.#enter(record, 'active', null);
-    } catch (error) {
-      record.run = undefined;
-      if (this.#deadline.begun) this.#enter(record, 'disabled', null);
-      else this.#startFailed(record, error);
-    } finally {
-      record.times = run.times;
-    }
-  }
-
-  #newRun(record: PluginRecord): PluginRun {
-    const { snapshot } = record.config ?? {};
-    const config = { value: snapshot?.config ?? Object.freeze({}), revision: snapshot?.revision ?? 0 };
-    return new PluginRun(record.entry, config, {
-      kernel: this.#ports,
-      registry: this.registry,
-      services: this.services,
-      events: this.events,
-      imports: this.#imports,
-      deadline: this.#deadline,
-      declared: (point) => this.declared(point),
-      onFault: (plugin, code, error) => this.fault(plugin, code, error),
-    });
-  }
-
-  #startFailed(record: PluginRecord, error: unknown): void {
-    const known = error instanceof PluginProblem;
-    this.#enter(record, 'failed', known ? error.problem : problem('start_failed', describeError(error)));
-    this.fault(record.key, errorCode(error), known && error.cause ? error.cause : error);
-  }
-
-  /** Dependants first; plugins that do not need each other stop side by side. */
-  async #stopAll(records: readonly PluginRecord[], reason: StopReason): Promise<void> {
-    const all = [...new Set([...records, ...records.flatMap((record) => this.#runningDependants(record.key))])];
-    const dependants = (record: PluginRecord): PluginRecord[] =>
-      all.filter((other) => other !== record && other.required.includes(record.key));
-    await inOrder(all, dependants, (record) => this.#stop(record, records.includes(record) ? reason : 'dependency'));
-  }
-
-  async #stop(record: PluginRecord, reason: StopReason): Promise<void> {
-    const run = record.run;
-    if (!run) return;
-    this.#enter(record, 'draining', null);
-    await run.end(reason);
-    record.run = undefined;
-    this.#enter(record, 'disabled', null);
-  }
-
-  #runningDependants(key: string): PluginRecord[] {
-    const running = this.records().filter((record) => record.run);
-    const entries = running.map((record) => record.run?.entry ?? record.entry);
-    const keys = new Set(running.map((record) => record.key));
-    return dependantsOf(key, entries, keys).flatMap((dependant) => this.record(dependant) ?? []);
-  }
-
-  #ownProblem(entry: CatalogueEntry, config?: Readonly<Record<string, unknown>>): Problem | null {
-    const record = this.record(entry.key);
-    if (record?.stuck && record.problem) return record.problem;
-    const suspect = this.#ports.suspect(entry.key);
-    if (suspect && (suspect.sure || !this.isRequired(entry.key))) return suspectProblem(suspect);
-    if (this.#ports.safeMode && !this.isRequired(entry.key)) return problem('safe_mode');
-    return configProblem(record, config);
-  }
-
-  #engineProblem(entry: CatalogueEntry): Problem | null {
-    for (const [what, range] of Object.entries(entry.manifest?.engines ?? {})) {
-      const present = what === 'node' ? this.#ports.versions.node : this.#ports.versions.mortise;
-      if (range && !semver.satisfies(present, range, { includePrerelease: true }))
-        return problem('engine_mismatch', what, range, present);
-    }
-    return null;
   }
 
   /** Enters what the plan says of a plugin that does not run. */
@@ -382,29 +299,4 @@ export class Kernel {
     const now = this.#ports.clock.monotonic();
     for (const record of this.#inventory.all()) record.run?.leases.sweep(now);
   }
-}
-
-function suspectProblem(suspect: Suspect): Problem {
-  return suspect.code === 'boot_crash'
-    ? problem('boot_crash', suspect.detail)
-    : problem('blocked_event_loop', Number(suspect.detail));
-}
-
-function isSuspicion(shown: Problem): boolean {
-  return shown.code === 'boot_crash' || shown.code === 'blocked_event_loop';
-}
-
-/** What is wrong with a plugin's configuration, or with one that it is to get. */
-function configProblem(
-  record: PluginRecord | undefined,
-  config: Readonly<Record<string, unknown>> | undefined,
-): Problem | null {
-  const source = record?.config;
-  if (config) {
-    const issues = source?.check(config) ?? [];
-    return issues.length > 0 ? problem('invalid_config', issues) : null;
-  }
-  if (!source || source.snapshot) return null;
-  // The settings' own sentence names the variable or the file to mend.
-  return problem('invalid_config', source.problem?.message ?? 'It cannot be read.');
 }

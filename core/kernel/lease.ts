@@ -1,11 +1,11 @@
-import { randomBytes } from 'node:crypto';
 import type { CallContext, Logger, Principal, TraceContext } from '../sdk/context.js';
 import { MortiseError } from '../sdk/errors.js';
 import type { CallOptions } from '../sdk/points.js';
+import { newCorrelationId, newTraceContext } from '../telemetry/index.js';
 import type { SpanHandle } from '../telemetry/types.js';
 import type { PluginMark } from './attribution.js';
 import type { CallStats } from './call-stats.js';
-import type { Limit } from './time-limit.js';
+import type { LeaseBook } from './lease-book.js';
 
 /** The platform itself, when nobody else asks. */
 export const systemPrincipal: Principal = Object.freeze({
@@ -14,15 +14,6 @@ export const systemPrincipal: Principal = Object.freeze({
   loopback: true,
   authenticated: false,
 });
-
-export function newCorrelationId(): string {
-  return `corr-${randomBytes(8).toString('hex')}`;
-}
-
-export function newTrace(): TraceContext {
-  const bytes = randomBytes(24).toString('hex');
-  return { traceId: bytes.slice(0, 32), spanId: bytes.slice(32), sampled: false };
-}
 
 /** The code of a call that ended because nobody waits for it any longer. */
 export const callerGone = 'call_aborted';
@@ -115,7 +106,7 @@ export class Lease implements CallContext, PluginMark {
   }
 
   get trace(): TraceContext {
-    this.#trace ??= this.#span?.trace ?? this.#options?.trace ?? newTrace();
+    this.#trace ??= this.#span?.trace ?? this.#options?.trace ?? newTraceContext(false);
     return this.#trace;
   }
 
@@ -193,107 +184,3 @@ export class Lease implements CallContext, PluginMark {
 
 // Every call context is one: a plugin must not change the contexts of others.
 Object.freeze(Lease.prototype);
-
-export interface LeaseBookPorts {
-  monotonic(): number;
-  logFor(lease: Lease): Logger;
-  /** Undefined when nobody records it. */
-  startSpan(lease: Lease, parent: TraceContext): SpanHandle | undefined;
-  /** The plugin went on for {@link abortGraceMs} after it was told to stop. */
-  onIgnoredAbort(lease: Lease): void;
-}
-
-/** The open leases of one plugin run. */
-export class LeaseBook {
-  readonly plugin: string;
-  readonly #ports: LeaseBookPorts;
-  readonly #open = new Set<Lease>();
-  #waiters: (() => void)[] = [];
-  readonly #reported = new WeakSet<Lease>();
-
-  constructor(plugin: string, ports: LeaseBookPorts) {
-    this.plugin = plugin;
-    this.#ports = ports;
-  }
-
-  get inFlight(): number {
-    return this.#open.size;
-  }
-
-  monotonic(): number {
-    return this.#ports.monotonic();
-  }
-
-  logFor(lease: Lease): Logger {
-    return this.#ports.logFor(lease);
-  }
-
-  startSpan(lease: Lease, parent: TraceContext): SpanHandle | undefined {
-    return this.#ports.startSpan(lease, parent);
-  }
-
-  open(point: string, key: string, stats: CallStats, timeoutMs: number, options: CallOptions | undefined): Lease {
-    if (options?.signal?.aborted) throw new MortiseError(callerGone, 'The caller is gone.', { status: 499 });
-    const lease = new Lease(this, point, key, stats, timeoutMs, options, this.#ports.monotonic());
-    stats.inFlight += 1;
-    this.#open.add(lease);
-    return lease;
-  }
-
-  close(lease: Lease): void {
-    this.#open.delete(lease);
-    if (this.#open.size > 0) return;
-    const waiters = this.#waiters;
-    this.#waiters = [];
-    for (const wake of waiters) wake();
-  }
-
-  /** Resolves true when no lease is open, false when the limit has passed. */
-  whenIdle(limit: Limit): Promise<boolean> {
-    if (this.#open.size === 0) return Promise.resolve(true);
-    return new Promise((resolve) => {
-      const cancel = limit(() => {
-        this.#waiters = this.#waiters.filter((wake) => wake !== done);
-        resolve(false);
-      });
-      const done = (): void => {
-        cancel();
-        resolve(true);
-      };
-      this.#waiters.push(done);
-    });
-  }
-
-  abortAll(reason: MortiseError): void {
-    for (const lease of this.#open) lease.abort(reason);
-  }
-
-  /** One pass over all open leases: ends those past their limit, reports those that ignore an abort. */
-  sweep(now: number): void {
-    for (const lease of this.#open) {
-      if (lease.aborted) {
-        if (now - lease.abortedAt >= abortGraceMs) this.#report(lease);
-      } else if (lease.deadline > 0 && now >= lease.deadline) {
-        const ms = Math.round(lease.deadline - lease.startedAt);
-        lease.abort(
-          new MortiseError('call_timeout', `${lease.point} "${lease.key}" did not answer within ${ms} ms.`, {
-            status: 504,
-            retryable: true,
-            details: { point: lease.point, key: lease.key, plugin: lease.plugin, timeout_ms: ms },
-          }),
-        );
-      }
-    }
-  }
-
-  /** Reports every lease that is open although it was aborted, without waiting any longer. */
-  reportIgnored(): void {
-    for (const lease of this.#open) if (lease.aborted) this.#report(lease);
-  }
-
-  #report(lease: Lease): void {
-    if (this.#reported.has(lease)) return;
-    this.#reported.add(lease);
-    this.#ports.onIgnoredAbort(lease);
-  }
-}

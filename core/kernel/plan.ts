@@ -12,10 +12,8 @@ export interface PlanInput {
   readonly bindings: ReadonlyMap<string, string>;
   readonly points: readonly ExtensionPointDeclaration[];
   readonly hostServices: readonly string[];
-  /** A reason of its own that keeps a plugin out: configuration, quarantine, safe mode. */
+  /** A reason of its own that keeps a plugin out: engines, configuration, quarantine, safe mode. */
   readonly ownProblem: (entry: CatalogueEntry) => Problem | null;
-  /** The reason why an engine range does not fit, or null. */
-  readonly engineProblem: (entry: CatalogueEntry) => Problem | null;
   /** The state of a plugin that stays out until someone has it started again. */
   readonly stuck: (key: string) => 'failed' | 'quarantined' | undefined;
 }
@@ -34,8 +32,7 @@ export function makePlan(input: PlanInput): ReadonlyMap<string, PlannedPlugin> {
   const byKey = new Map(input.catalogue.map((entry) => [entry.key, entry]));
   const problems = new Map<string, Problem>();
   for (const entry of enabled) {
-    const found =
-      entry.problem ?? input.engineProblem(entry) ?? vocabularyProblem(entry, input) ?? input.ownProblem(entry);
+    const found = entry.problem ?? input.ownProblem(entry) ?? vocabularyProblem(entry, input);
     if (found) problems.set(entry.key, found);
   }
   for (const [key, found] of conflicts(

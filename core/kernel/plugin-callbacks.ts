@@ -2,7 +2,8 @@ import type { CallContext } from '../sdk/context.js';
 import { runMarked } from './attribution.js';
 import { CallStats } from './call-stats.js';
 import { isThenable } from './is-thenable.js';
-import type { Lease, LeaseBook } from './lease.js';
+import type { Lease } from './lease.js';
+import type { LeaseBook } from './lease-book.js';
 
 /** Timers, events and changes that reach a plugin: each a leased call, and a failure of one is the plugin's own. */
 export class PluginCallbacks {

@@ -1,7 +1,7 @@
 import type { ExtensionPointDeclaration } from '../sdk/points/point.js';
 import { canonicalKey } from '../sdk/points/point.js';
 import type { CallStats } from './call-stats.js';
-import type { LeaseBook } from './lease.js';
+import type { LeaseBook } from './lease-book.js';
 
 /** One published contribution. */
 export interface Registered {

@@ -5,7 +5,7 @@ import { CallStats } from './call-stats.js';
 import type { CatalogueEntry } from './catalogue.js';
 import { contributionId, declaredContributions } from './contributions.js';
 import { describeError } from './describe-error.js';
-import type { LeaseBook } from './lease.js';
+import type { LeaseBook } from './lease-book.js';
 import { isContributionKey } from './plan.js';
 import { PluginProblem } from './plugin-problem.js';
 import type { KernelPorts } from './ports.js';

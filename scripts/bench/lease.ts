@@ -1,5 +1,5 @@
 import { CallStats } from '../../core/kernel/call-stats.js';
-import { LeaseBook } from '../../core/kernel/lease.js';
+import { LeaseBook } from '../../core/kernel/lease-book.js';
 import { PluginPoints } from '../../core/kernel/plugin-points.js';
 import { Registry } from '../../core/kernel/registry.js';
 import { createScheduler } from '../../core/schedule/index.js';

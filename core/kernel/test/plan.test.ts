@@ -16,7 +16,6 @@ function plan(plugins: readonly Facts[], more: Partial<PlanInput> = {}) {
     points: extensionPoints,
     hostServices: ['database'],
     ownProblem: () => null,
-    engineProblem: () => null,
     stuck: () => undefined,
     ...more,
   });

@@ -1,0 +1,66 @@
+import semver from 'semver';
+import { type Problem, problem } from '../messages/plugin-problems.js';
+import type { CatalogueEntry } from './catalogue.js';
+import type { PluginRecord } from './plugin-record.js';
+import type { KernelPorts, Suspect } from './ports.js';
+
+/** What is known of a plugin beside its folder. */
+export interface PluginFacts {
+  readonly record: PluginRecord | undefined;
+  /** plugins.json says that the platform is not ready without it. */
+  readonly required: boolean;
+  readonly ports: Pick<KernelPorts, 'suspect' | 'safeMode' | 'versions'>;
+}
+
+/**
+ * The reason that keeps one plugin out whatever the others are: its engines, its past, safe mode, its configuration, or
+ * the one that it is to get.
+ */
+export function ownProblem(
+  entry: CatalogueEntry,
+  { record, required, ports }: PluginFacts,
+  config?: Readonly<Record<string, unknown>>,
+): Problem | null {
+  const engine = engineProblem(entry, ports.versions);
+  if (engine) return engine;
+  if (record?.stuck && record.problem) return record.problem;
+  const suspect = ports.suspect(entry.key);
+  if (suspect && (suspect.sure || !required)) return suspicion(suspect);
+  if (ports.safeMode && !required) return problem('safe_mode');
+  return configProblem(record, config);
+}
+
+/** The plugin is kept out because of how the process ended. */
+export function isSuspicion(shown: Problem): boolean {
+  return shown.code === 'boot_crash' || shown.code === 'blocked_event_loop';
+}
+
+function engineProblem(entry: CatalogueEntry, versions: KernelPorts['versions']): Problem | null {
+  for (const [what, range] of Object.entries(entry.manifest?.engines ?? {})) {
+    const present = what === 'node' ? versions.node : versions.mortise;
+    if (range && !semver.satisfies(present, range, { includePrerelease: true }))
+      return problem('engine_mismatch', what, range, present);
+  }
+  return null;
+}
+
+function suspicion(suspect: Suspect): Problem {
+  return suspect.code === 'boot_crash'
+    ? problem('boot_crash', suspect.detail)
+    : problem('blocked_event_loop', Number(suspect.detail));
+}
+
+/** What is wrong with a plugin's configuration, or with one that it is to get. */
+function configProblem(
+  record: PluginRecord | undefined,
+  config: Readonly<Record<string, unknown>> | undefined,
+): Problem | null {
+  const source = record?.config;
+  if (config) {
+    const issues = source?.check(config) ?? [];
+    return issues.length > 0 ? problem('invalid_config', issues) : null;
+  }
+  if (!source || source.snapshot) return null;
+  // The settings' own sentence names the variable or the file to mend.
+  return problem('invalid_config', source.problem?.message ?? 'It cannot be read.');
+}

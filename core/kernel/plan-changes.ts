@@ -1,0 +1,63 @@
+import type { PluginChange, PluginPlan } from '../sdk/host/plugin-control.js';
+import type { PluginManifest } from '../sdk/manifest.js';
+import type { Kernel } from './kernel.js';
+import type { PluginRecord } from './plugin-record.js';
+import type { Desired } from './ports.js';
+
+/** What changes would start, stop, drain, block and open. Changes nothing. */
+export function planChanges(
+  kernel: Kernel,
+  changes: readonly PluginChange[],
+  find: (key: string) => PluginRecord,
+): PluginPlan {
+  const plugins: Record<string, Desired['plugins'][string]> = { ...kernel.desired.plugins };
+  const bindings: Record<string, string> = { ...kernel.desired.bindings };
+  const configs = new Map<string, Readonly<Record<string, unknown>>>();
+  for (const change of changes) {
+    const { key } = find(change.key);
+    const before = plugins[key] ?? { enabled: false };
+    plugins[key] = {
+      ...before,
+      ...(change.enabled === undefined ? {} : { enabled: change.enabled }),
+      ...(change.order === undefined ? {} : { order: change.order }),
+    };
+    if (change.bind !== undefined) bindings[change.bind] = key;
+    if (change.config) configs.set(key, change.config);
+  }
+  const plan = kernel.planFor({ ...kernel.desired, plugins, bindings }, configs);
+  const running = kernel.records().filter((record) => record.run);
+  const starts = [...plan.values()].filter(
+    ({ entry, problem }) => !problem && !running.some((record) => record.key === entry.key),
+  );
+  const stops = running.filter((record) => plan.get(record.key)?.problem !== null);
+  const wider = starts.flatMap(({ entry }) =>
+    permissionsOf(entry.manifest?.permissions).map((permission) => `${entry.key}: ${permission}`),
+  );
+  return {
+    starts: starts.map(({ entry }) => entry.key),
+    stops: stops.map((record) => record.key),
+    drains: stops.flatMap((record) =>
+      record.run && record.run.leases.inFlight > 0 ? [{ key: record.key, inFlight: record.run.leases.inFlight }] : [],
+    ),
+    blocked: [...plan.values()].flatMap(({ entry, problem }) =>
+      problem ? [{ key: entry.key, code: problem.code, message: problem.message }] : [],
+    ),
+    wider,
+  };
+}
+
+function permissionsOf(permissions: PluginManifest['permissions']): readonly string[] {
+  if (!permissions) return [];
+  const { services = [], routes = [], network = [], secrets = [], files = [], exec = [] } = permissions;
+  return [
+    ...services.map((name) => `service ${name}`),
+    ...routes.map(
+      (route) =>
+        `route ${[route.method ?? (route.kind === 'upgrade' ? 'UPGRADE' : 'GET')].flat().join('|')} ${route.path} (${route.auth})`,
+    ),
+    ...network.map((host) => `network ${host}`),
+    ...secrets.map((name) => `secret ${name}`),
+    ...files.map((folder) => `files ${folder}`),
+    ...exec.map((program) => `exec ${program}`),
+  ];
+}
