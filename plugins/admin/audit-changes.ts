@@ -35,15 +35,17 @@ export function auditChanges(audit: Watched<AuditService>, log: Logger): ChangeA
   async function write(change: AdminChange, action: 'allow' | 'reject', reason: string): Promise<void> {
     // A change may itself have stopped or started the plugin that keeps the trail.
     const trail = audit.current;
+    // A key that no plugin has may be of any length.
+    const key = change.key.slice(0, 64);
     const entry = {
       action,
       operation: `admin:${change.action}`,
       reason,
       principal: change.principal.id,
       actorUserId: change.principal.actor ?? null,
-      targetSpace: `plugin:${change.key}`,
+      targetSpace: `plugin:${key}`,
       correlationId: change.correlationId,
-      evidence: { plugin: change.key },
+      evidence: { plugin: key },
     } as const;
     if (trail) await trail.write(entry);
     else log.warn({ ...entry }, 'an admin change could not be written to the audit trail');

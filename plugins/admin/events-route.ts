@@ -16,6 +16,7 @@ async function* follow(host: StartHost, gone: AbortSignal): AsyncGenerator<strin
   const waiting: string[] = [];
   let lost = 0;
   let wake: () => void = () => undefined;
+  let ending = false;
   const push = (type: string, data: unknown): void => {
     if (waiting.length >= kept) {
       waiting.shift();
@@ -25,9 +26,20 @@ async function* follow(host: StartHost, gone: AbortSignal): AsyncGenerator<strin
     wake();
   };
   const onGone = (): void => wake();
+  const end = (): void => {
+    ending = true;
+    wake();
+  };
   const listeners = [
     ...shown.map((type) => host.on(type, (event) => push(type, event))),
-    host.on('shutdown', () => push('shutdown', {})),
+    host.on('shutdown', () => {
+      push('shutdown', {});
+      end();
+    }),
+    // The plugin waits for its streams before it stops, and this one would never end by itself.
+    host.on('plugin-state', ({ key, to }) => {
+      if (key === host.key && to === 'draining') end();
+    }),
   ];
   gone.addEventListener('abort', onGone, { once: true });
   try {
@@ -40,12 +52,12 @@ async function* follow(host: StartHost, gone: AbortSignal): AsyncGenerator<strin
       const next = waiting.shift();
       if (next !== undefined) {
         yield next;
-        if (next.startsWith('event: shutdown')) return;
         continue;
       }
+      if (ending) return;
       await new Promise<void>((resolve) => {
         wake = resolve;
-        if (waiting.length > 0 || gone.aborted) resolve();
+        if (waiting.length > 0 || gone.aborted || ending) resolve();
       });
     }
   } finally {

@@ -17,6 +17,7 @@ export default function admin(): PluginDefinition {
       const settings = host.use('settings');
       const database = host.use('database');
       const audit = auditChanges(host.watch('audit'), host.log);
+      const changes = { host, plugins, audit };
 
       host.contribute('route', 'version', versionRoute(settings));
       host.contribute('route', 'healthz', healthzRoute());
@@ -30,10 +31,10 @@ export default function admin(): PluginDefinition {
       host.contribute('route', 'plugin-tree', treeRoute(plugins));
 
       for (const action of ['enable', 'disable', 'restart', 'release'] as const) {
-        host.contribute('route', `plugin-${action}`, toggleRoute(action, plugins, audit));
+        host.contribute('route', `plugin-${action}`, toggleRoute(action, changes));
       }
-      host.contribute('route', 'plugin-config', configureRoute(plugins, audit));
-      host.contribute('route', 'plugin-export', exportRoute(plugins, audit));
+      host.contribute('route', 'plugin-config', configureRoute(changes));
+      host.contribute('route', 'plugin-export', exportRoute(changes));
 
       host.contribute('route', 'command-list', commandListRoute(host.points));
       host.contribute('route', 'command-run', commandRunRoute(host.points, audit));

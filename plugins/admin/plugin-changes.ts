@@ -1,26 +1,61 @@
-import { MortiseError, type PluginControl, type Route, type RouteContext, type RouteRequest } from 'mortise/sdk';
+import {
+  isCodedError,
+  MortiseError,
+  type PluginControl,
+  type PluginRow,
+  type Route,
+  type RouteContext,
+  type StartHost,
+  type ToggleOptions,
+} from 'mortise/sdk';
 import type { ChangeAudit } from './audit-changes.js';
 
 export type ToggleAction = 'enable' | 'disable' | 'restart' | 'release';
 
+export interface ChangeParts {
+  readonly host: Pick<StartHost, 'key' | 'on'>;
+  readonly plugins: PluginControl;
+  readonly audit: ChangeAudit;
+}
+
 /** Answers once the plugin's state is final. */
-export function toggleRoute(action: ToggleAction, plugins: PluginControl, audit: ChangeAudit): Route {
+export function toggleRoute(action: ToggleAction, { host, plugins, audit }: ChangeParts): Route {
   return {
     handle: async (request, ctx) => {
       const key = request.params.key ?? '';
-      const { cascade, revision } = toggleOptions(request.body);
-      const row = await audit(change(action, key, ctx), () =>
-        plugins[action](key, { cascade, ...(revision === undefined ? {} : { revision }), by: ctx.principal.id }),
-      );
+      const { cascade, ...options } = toggleOptions(request.body, ctx);
+      const row = await audit(change(action, key, ctx), () => {
+        const settled = plugins[action](key, { ...options, cascade });
+        return key === host.key ? beforeOwnEnd(host, plugins, settled) : settled;
+      });
       return { body: row };
     },
   };
 }
 
+/** The admin plugin waits for its requests before it stops: the one that stops it must not wait for the end. */
+async function beforeOwnEnd(
+  host: ChangeParts['host'],
+  plugins: PluginControl,
+  settled: Promise<PluginRow>,
+): Promise<PluginRow> {
+  const { promise: ends, resolve } = Promise.withResolvers<PluginRow | undefined>();
+  const listener = host.on('plugin-state', ({ key, to }) => {
+    if (key === host.key && to === 'draining') resolve(plugins.list().find((row) => row.key === key));
+  });
+  // Whoever asked has its answer by then.
+  settled.catch(() => undefined);
+  try {
+    return (await Promise.race([ends, settled])) ?? (await settled);
+  } finally {
+    await listener.dispose();
+  }
+}
+
 /** Checks first; a configuration that is refused leaves the old one in force. */
-export function configureRoute(plugins: PluginControl, audit: ChangeAudit): Route {
+export function configureRoute({ plugins, audit }: ChangeParts): Route {
   return {
-    handle: async (request: RouteRequest, ctx) => {
+    handle: async (request, ctx) => {
       const key = request.params.key ?? '';
       const { body } = request;
       if (typeof body !== 'object' || body === null || Array.isArray(body)) {
@@ -30,21 +65,33 @@ export function configureRoute(plugins: PluginControl, audit: ChangeAudit): Rout
       }
       const applied = await audit(change('configure', key, ctx), () =>
         plugins.configure(key, body as Record<string, unknown>, { by: ctx.principal.id }),
-      );
+      ).catch((error: unknown) => {
+        throw withPlaces(error);
+      });
       return { body: applied };
     },
   };
 }
 
+/** On the wire the details of a refused configuration are the list of its wrong places. */
+function withPlaces(error: unknown): unknown {
+  if (!isCodedError(error) || error.code !== 'invalid_config') return error;
+  const { code, message, status, details } = error;
+  const places = (details as { readonly errors?: unknown } | undefined)?.errors ?? [];
+  const hint = error instanceof MortiseError ? error.hint : undefined;
+  return new MortiseError(code, message, {
+    status: status ?? 422,
+    details: places as Readonly<Record<string, unknown>>,
+    ...(hint === undefined ? {} : { hint }),
+  });
+}
+
 /** Writes the desired state that replicas share back to the file. */
-export function exportRoute(plugins: PluginControl, audit: ChangeAudit): Route {
+export function exportRoute({ plugins, audit }: ChangeParts): Route {
   return {
     handle: async (request, ctx) => {
-      const { revision } = toggleOptions(request.body);
-      const exported = await audit(change('export', 'all', ctx), () =>
-        plugins.export({ ...(revision === undefined ? {} : { revision }), by: ctx.principal.id }),
-      );
-      return { body: exported };
+      const { cascade: _, ...options } = toggleOptions(request.body, ctx);
+      return { body: await audit(change('export', 'all', ctx), () => plugins.export(options)) };
     },
   };
 }
@@ -53,17 +100,19 @@ function change(action: string, key: string, ctx: RouteContext) {
   return { action, key, principal: ctx.principal, correlationId: ctx.correlationId };
 }
 
-function toggleOptions(body: unknown): { readonly cascade: boolean; readonly revision: number | undefined } {
-  if (body === undefined || body === null) return { cascade: false, revision: undefined };
+function toggleOptions(body: unknown, { principal }: RouteContext): ToggleOptions & { readonly cascade: boolean } {
+  const by = principal.id;
+  if (body === undefined || body === null) return { cascade: false, by };
   const { cascade = false, revision } = body as { cascade?: unknown; revision?: unknown };
-  if (
-    typeof body !== 'object' ||
-    typeof cascade !== 'boolean' ||
-    (revision !== undefined && !Number.isInteger(revision))
-  ) {
+  const valid =
+    typeof body === 'object' &&
+    !Array.isArray(body) &&
+    typeof cascade === 'boolean' &&
+    (revision === undefined || Number.isSafeInteger(revision));
+  if (!valid) {
     throw new MortiseError('invalid_request', 'The body must be {cascade?: true or false, revision?: whole number}.', {
       status: 400,
     });
   }
-  return { cascade, revision: revision as number | undefined };
+  return { cascade, by, ...(revision === undefined ? {} : { revision: revision as number }) };
 }

@@ -1,0 +1,127 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import type { EffectiveValue, PluginDetail } from 'mortise/sdk';
+import { createTestHost, type TestHost, type TestPlugin } from 'mortise/sdk/testing';
+import { get, made, type Refused, rowOf, send } from './support.js';
+
+const sized = (seen: unknown[], live: boolean): TestPlugin => ({
+  ...made('sized', {
+    manifest: { reload: live ? 'live' : 'restart' },
+    start: (host) => void seen.push(host.config),
+    ...(live ? { reconfigure: (next) => (seen.push(next) > 0 ? 'applied' : 'restart') } : {}),
+  }),
+  configSchema: {
+    type: 'object',
+    additionalProperties: false,
+    required: ['size'],
+    properties: { size: { type: 'integer', minimum: 1 }, token: { type: 'string', 'x-secret': true } },
+  },
+});
+
+describe('configuring plugins over HTTP', function () {
+  this.timeout(30_000);
+  let host: TestHost;
+  afterEach(() => host.stop());
+  const put = <T>(body: unknown) => send<T>(host, '/admin/plugins/sized/config', body, { method: 'PUT' });
+
+  it('blocks a plugin with a wrong configuration, names the place, and starts it once it is mended', async () => {
+    const seen: unknown[] = [];
+    host = await createTestHost({
+      plugins: ['admin', 'logbook'],
+      extra: [sized(seen, false)],
+      config: { sized: { size: 'big' } },
+    });
+    const refused = await send<Refused>(host, '/admin/plugins/sized/enable');
+    expect([refused.status, refused.body.error.code]).to.deep.equal([422, 'plugin_blocked']);
+    expect(refused.body.error.message).to.contain('size');
+    const row = await rowOf(host, 'sized');
+    expect([row?.state, row?.code, row?.config_valid]).to.deep.equal(['blocked', 'invalid_config', false]);
+    expect((await put({ size: 3 })).status).to.equal(200);
+    expect((await rowOf(host, 'sized'))?.state).to.equal('active');
+    expect(seen).to.deep.equal([{ size: 3 }]);
+  });
+
+  it('checks before it changes: a refused configuration leaves the old one in force', async () => {
+    const seen: unknown[] = [];
+    host = await createTestHost({
+      plugins: ['admin', 'logbook'],
+      extra: [sized(seen, true)],
+      config: { sized: { size: 1 } },
+    });
+    const file = join(host.configDir, 'sized.json');
+    const before = await readFile(file, 'utf8');
+    for (const [body, path] of [
+      [{ size: 0 }, '/size'],
+      [{}, '/size'],
+      [{ size: 1, colour: 'red' }, '/colour'],
+    ] as const) {
+      const refused = await put<Refused>(body);
+      expect([refused.status, refused.body.error.code]).to.deep.equal([422, 'invalid_config']);
+      const details = refused.body.error.details as readonly { path: string; message: string }[];
+      expect(details.map((one) => one.path)).to.deep.equal([path]);
+      expect(details[0]?.message).to.be.a('string').with.length.above(5);
+    }
+    expect(await readFile(file, 'utf8')).to.equal(before);
+    expect(seen).to.deep.equal([{ size: 1 }]);
+  });
+
+  it('tells whether it was taken over live or with a restart', async () => {
+    const seen: unknown[] = [];
+    host = await createTestHost({
+      plugins: ['admin', 'logbook'],
+      extra: [sized(seen, true)],
+      config: { sized: { size: 1 } },
+    });
+    expect((await put({ size: 2 })).body).to.deep.equal({ applied: 'live' });
+    await host.stop();
+    host = await createTestHost({
+      plugins: ['admin', 'logbook'],
+      extra: [sized(seen, false)],
+      config: { sized: { size: 1 } },
+    });
+    expect((await put({ size: 2 })).body).to.deep.equal({ applied: 'restarted' });
+    expect(seen).to.deep.equal([{ size: 1 }, { size: 2 }, { size: 1 }, { size: 2 }]);
+  });
+
+  it('never shows a secret, and keeps it when the masked value comes back', async () => {
+    const seen: unknown[] = [];
+    const token = 'a-very-secret-token';
+    host = await createTestHost({
+      plugins: ['admin', 'logbook'],
+      extra: [sized(seen, true)],
+      config: { sized: { size: 1, token } },
+    });
+    const detail = JSON.stringify((await get<PluginDetail>(host, '/admin/plugins/sized')).body);
+    const values = (await get<{ values: EffectiveValue[] }>(host, '/admin/config?owner=sized')).body.values;
+    expect(detail + JSON.stringify(values)).not.to.contain(token);
+    const shown = values.find(({ name }) => name === 'sized.token');
+    expect(shown).to.include({ secret: true, source: 'file' });
+    expect((await put({ size: 2, token: shown?.value })).status).to.equal(200);
+    expect(seen.at(-1)).to.deep.equal({ size: 2, token });
+  });
+
+  it('refuses what is no configuration, and a plugin that takes none', async () => {
+    host = await createTestHost({
+      plugins: ['admin', 'logbook'],
+      extra: [sized([], true), made('plain')],
+      config: { sized: { size: 1 } },
+    });
+    for (const body of ['[]', '7', '"x"', 'null', '']) {
+      const refused = await put<Refused>(body);
+      expect([body, refused.status, refused.body.error.code]).to.deep.equal([body, 400, 'invalid_request']);
+    }
+    const none = await send<Refused>(host, '/admin/plugins/plain/config', {}, { method: 'PUT' });
+    expect([none.status, none.body.error.code]).to.deep.equal([422, 'invalid_config']);
+  });
+
+  it('tells every effective value with its source', async () => {
+    host = await createTestHost({ plugins: ['admin', 'logbook'] });
+    const { values } = (await get<{ values: EffectiveValue[] }>(host, '/admin/config')).body;
+    expect(values.find(({ name }) => name === 'host.http.port')).to.deep.include({
+      value: 0,
+      source: 'environment',
+      origin: 'MORTISE_PORT',
+    });
+  });
+});

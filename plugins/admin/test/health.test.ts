@@ -1,0 +1,82 @@
+import { readFile } from 'node:fs/promises';
+import { expect } from 'chai';
+import { createTestHost, type ServerProcess, startServer, type TestHost } from 'mortise/sdk/testing';
+import { get, made, rows } from './support.js';
+
+const apiKey = 'an-api-key-0123456789';
+
+describe('health', function () {
+  this.timeout(60_000);
+  let host: TestHost | undefined;
+  let server: ServerProcess | undefined;
+  afterEach(async () => {
+    await host?.stop();
+    await server?.dispose();
+    host = undefined;
+    server = undefined;
+  });
+
+  it('lists every shipped plugin with a state on a fresh start, the required ones active', async () => {
+    const plugins = JSON.parse(await readFile(new URL('../../../../plugins.json', import.meta.url), 'utf8')) as {
+      plugins: Record<string, { required?: boolean }>;
+    };
+    server = await startServer({ plugins });
+    const listed = await rows(server);
+    expect(listed.map(({ key }) => key)).to.include.members(Object.keys(plugins.plugins));
+    const required = listed.filter((row) => row.required);
+    expect(required.map(({ key }) => key).toSorted()).to.deep.equal(
+      Object.keys(plugins.plugins)
+        .filter((key) => plugins.plugins[key]?.required)
+        .toSorted(),
+    );
+    expect(required.map(({ state }) => state)).to.deep.equal(required.map(() => 'active'));
+    expect(await get(server, '/ready')).to.deep.equal({ status: 200, body: { ready: true } });
+  });
+
+  it('tells the version to everyone, and what it runs on to those with a key', async () => {
+    host = await createTestHost({ plugins: ['admin'], env: { MORTISE_API_KEY: apiKey } });
+    const { version } = JSON.parse(await readFile(new URL('../../../../package.json', import.meta.url), 'utf8')) as {
+      version: string;
+    };
+    expect((await get(host, '/version')).body).to.deep.equal({ version });
+    expect((await get(host, '/version', { 'x-api-key': 'wrong' })).body).to.deep.equal({ version });
+    const full = (await get<Record<string, unknown>>(host, '/version', { 'x-api-key': apiKey })).body;
+    expect(full).to.include({ version, node: process.versions.node, sdk: version });
+    expect(full).to.have.property('commit');
+  });
+
+  it('is open to everyone', async () => {
+    host = await createTestHost({ plugins: ['admin'], env: { MORTISE_API_KEY: apiKey } });
+    for (const path of ['/healthz', '/ready', '/version']) expect((await get(host, path)).status, path).to.equal(200);
+    expect((await get(host, '/healthz')).body).to.deep.equal({ ok: true });
+  });
+
+  it('is not ready while a required plugin is not active, and names it', async () => {
+    host = await createTestHost({
+      plugins: ['admin'],
+      extra: [
+        made('needed', {
+          start: () => {
+            throw new Error('no');
+          },
+        }),
+      ],
+      required: ['admin', 'needed'],
+    });
+    expect(await get(host, '/ready')).to.deep.equal({
+      status: 503,
+      body: { ready: false, waiting: [{ key: 'needed', state: 'failed', code: 'start_failed' }] },
+    });
+    expect((await get(host, '/healthz')).status).to.equal(200);
+  });
+
+  it('is not ready while the database does not answer', async () => {
+    host = await createTestHost({ plugins: ['admin'] });
+    await host.app.database.close();
+    const { status, body } = await get<{ waiting: { key: string; code: string }[] }>(host, '/ready');
+    expect([status, body.waiting]).to.deep.equal([
+      503,
+      [{ key: 'database', state: 'failed', code: 'database_unavailable' }],
+    ]);
+  });
+});

@@ -1,0 +1,46 @@
+import { expect } from 'chai';
+import { createTestHost, eachDatabase, type TestHost } from 'mortise/sdk/testing';
+import { made, rowOf, send, until } from './support.js';
+
+describe('the admin routes of two replicas', function () {
+  this.timeout(60_000);
+
+  eachDatabase((engine) => {
+    if (engine.dialect !== 'postgres') return;
+    const hosts: TestHost[] = [];
+    const open = async (): Promise<TestHost> => {
+      const host = await createTestHost({
+        plugins: ['admin', 'logbook'],
+        extra: [made('quiet')],
+        database: engine.env,
+      });
+      hosts.push(host);
+      return host;
+    };
+    afterEach(async () => {
+      await Promise.all(hosts.splice(0).map((host) => host.stop()));
+    });
+
+    it('show what either was told within two seconds, and the state of each', async () => {
+      const [one, two] = [await open(), await open()];
+      expect((await send(one, '/admin/plugins/quiet/disable')).status).to.equal(200);
+      await until(async () => (await rowOf(two, 'quiet'))?.state === 'disabled', 2_000);
+      expect((await send(two, '/admin/plugins/quiet/enable')).status).to.equal(200);
+      await until(async () => (await rowOf(one, 'quiet'))?.state === 'active', 2_000);
+      await until(async () => {
+        const replicas = (await rowOf(one, 'quiet'))?.replicas ?? [];
+        return replicas.length === 2 && replicas.every(({ state }) => state === 'active');
+      });
+      const nodes = (await rowOf(one, 'quiet'))?.replicas?.map(({ node }) => node) ?? [];
+      expect(new Set(nodes).size).to.equal(2);
+    });
+
+    it('write the shared state back to the file', async () => {
+      const one = await open();
+      await send(one, '/admin/plugins/quiet/disable');
+      const exported = await send<{ file: string; changed: boolean }>(one, '/admin/plugins/export');
+      expect(exported.body).to.include({ file: 'plugins.json', changed: true });
+      expect((await send<{ changed: boolean }>(one, '/admin/plugins/export')).body.changed).to.equal(false);
+    });
+  });
+});
