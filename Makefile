@@ -1,8 +1,8 @@
 # The same commands for those who type make; package.json holds them.
-.PHONY: start test lint
+.PHONY: start test lint bench
 
 start test:
 	npm $@
 
-lint:
+lint bench:
 	npm run $@

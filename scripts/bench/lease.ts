@@ -11,7 +11,7 @@ import { createMetrics } from '../../core/telemetry/index.js';
  * What a leased call costs beside a direct one: microseconds per call, median of rounds, the variants taking turns within
  * each round so that a noisy moment meets all of them.
  *
- *     node dist/scripts/bench/lease.js [--json] [--rounds N] [--calls N]
+ *     npm run bench -- lease [--json] [--rounds N] [--calls N]
  */
 const rounds = option('--rounds', 31);
 const callsPerRound = option('--calls', 20_000);

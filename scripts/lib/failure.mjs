@@ -24,6 +24,8 @@ const sentences = {
   compiler_failed: ({ reason }) =>
     `The TypeScript compiler did not finish (${reason}): if one of its files is missing, delete node_modules, and run the same command again.`,
   unknown_check: ({ name, known }) => `There is no check "${name}": choose one of ${known}.`,
+  unknown_bench: ({ name, known }) =>
+    `There is no benchmark "${name}": npm run bench -- <name>, where name is one of ${known}.`,
   entry_missing: ({ file, reason }) =>
     `There is no ${file} to run${reason}: mend the sources and run the same command again.`,
   not_started: ({ file, reason }) =>

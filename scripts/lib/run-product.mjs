@@ -28,8 +28,19 @@ export async function runServer(root, args) {
  * @param {readonly string[]} args
  * @returns {Promise<number>} the exit code
  */
-export async function runCommand(root, args) {
-  const { node, file } = await ready(root, 'dist/core/cli/main.js', createProgress());
+export function runCommand(root, args) {
+  return runCompiled(root, 'dist/core/cli/main.js', args);
+}
+
+/**
+ * Sets up what is missing and runs a compiled file on the provided Node.
+ * @param {string} root
+ * @param {string} compiled relative to the root
+ * @param {readonly string[]} args
+ * @returns {Promise<number>} the exit code
+ */
+export async function runCompiled(root, compiled, args) {
+  const { node, file } = await ready(root, compiled, createProgress());
   return new Promise((resolve, reject) => {
     const child = spawn(node, [...nodeFlags, file, ...args], { stdio: 'inherit' });
     for (const signal of endSignals) {

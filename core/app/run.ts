@@ -1,0 +1,104 @@
+import { MortiseError } from '../sdk/errors.js';
+import { type App, openApp } from './app.js';
+
+/** Asks the supervisor to start the process again, once. */
+const exitForRestart = 75;
+
+const exit = process.exit.bind(process);
+
+/** Reads the few options of the command line into the environment, which wins over files. */
+function applyArguments(args: readonly string[]): { readonly safeMode: boolean } {
+  let safeMode = process.env.MORTISE_SAFE_MODE === '1';
+  for (let index = 0; index < args.length; index += 1) {
+    const argument = args[index] ?? '';
+    const [name, inline] = argument.split('=', 2);
+    const value = (): string => inline ?? args[++index] ?? '';
+    if (name === '--port') process.env.MORTISE_PORT = value();
+    else if (name === '--host') process.env.MORTISE_HOST = value();
+    else if (name === '--data-dir') process.env.MORTISE_DATA_DIR = value();
+    else if (name === '--safe') safeMode = true;
+    else
+      fail(
+        [`There is no option "${argument}".`, 'npm start -- [--port N] [--host ADDRESS] [--data-dir DIR] [--safe]'],
+        2,
+      );
+  }
+  return { safeMode };
+}
+
+function fail(lines: readonly string[], code: number): never {
+  for (const line of lines) process.stderr.write(`mortise: ${line}\n`);
+  return exit(code);
+}
+
+function explain(error: unknown): readonly string[] {
+  if (error instanceof AggregateError) return error.errors.flatMap(explain);
+  if (error instanceof MortiseError) return error.hint ? [error.message, error.hint] : [error.message];
+  return [error instanceof Error ? (error.stack ?? error.message) : String(error)];
+}
+
+/** Runs the server until a signal, a restart or a failure ends the process. Resolves when every plugin has settled. */
+export async function run(projectDir: string): Promise<void> {
+  const { safeMode } = applyArguments(process.argv.slice(2));
+  let stopping: Promise<void> | undefined;
+  let app: App | undefined;
+  const stop = (code: number): void => {
+    if (stopping) exit(code === 0 ? 1 : code);
+    stopping = end(code);
+  };
+  const end = async (code: number): Promise<void> => {
+    const seconds = app?.settings.host.shutdownSeconds ?? 0;
+    // The last word: whatever hangs, the process ends.
+    setTimeout(() => exit(code), (seconds + 1.5) * 1_000).unref();
+    const outcome = await app?.stop(Date.now() + seconds * 1_000).catch((error: unknown) => {
+      process.stderr.write(`mortise: ${explain(error).join(' ')}\n`);
+      return 'degraded' as const;
+    });
+    if (outcome === 'degraded') app?.log.warn({}, 'shutdown_degraded');
+    exit(code);
+  };
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop(0));
+  if (process.env.MORTISE_SUPERVISED === '1' && process.channel) {
+    process.on('disconnect', () => stop(0));
+    process.channel.unref();
+  }
+
+  try {
+    app = await openApp({
+      projectDir,
+      safeMode,
+      ownsProcess: true,
+      onHostFault: (error) => {
+        app?.log.error({ error: explain(error).join(' ') }, 'the host failed and starts again');
+        stop(exitForRestart);
+      },
+    });
+    const booted = app.boot();
+    await Promise.race([booted, requiredSettled(app)]);
+    const { origin } = await app.listen();
+    const facts = { ms: Math.round(process.uptime() * 1_000), ...(safeMode ? { safe_mode: true } : {}) };
+    if (app.readable) app.log.info(facts, `Mortise listens on ${origin} (Ctrl-C stops it)`);
+    else app.log.info({ origin, ...facts }, `Mortise listens on ${origin}`);
+    await booted;
+  } catch (error) {
+    if (!stopping) fail(explain(error), 1);
+  }
+}
+
+/** A plugin that hangs while it starts must not keep the others from answering. */
+function requiredSettled(app: App): Promise<void> {
+  const patienceMs = 2_000;
+  return new Promise((resolve) => {
+    const timer = setInterval(() => {
+      const waiting = app.control
+        .waiting()
+        .filter(({ state }) => state === 'checking' || state === 'starting' || state === 'disabled');
+      if (waiting.length === 0 && performance.now() - from > patienceMs) {
+        clearInterval(timer);
+        resolve();
+      }
+    }, 50);
+    timer.unref();
+    const from = performance.now();
+  });
+}
