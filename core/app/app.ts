@@ -125,7 +125,12 @@ export async function openApp(options: AppOptions): Promise<App> {
     tracing,
     emitRefusal: (refusal) => kernel.events.emit('refusal', refusal),
     sseKeepAliveSeconds: numberOf(settings.variable('MORTISE_SSE_KEEPALIVE_SECONDS'), 15),
-    mcpMaxBytes: mcpMaxBytes(numberOf(settings.variable('MORTISE_EVIDENCE_MAX_SIZE_BYTES'), 1_048_576)),
+    mcpMaxBytes: mcpMaxBytes(
+      numberOf(
+        settings.variable('MORTISE_EVIDENCE_MAX_SIZE_BYTES') ?? settings.variable('EVIDENCE_MAX_SIZE_BYTES'),
+        1_048_576,
+      ),
+    ),
   });
   const outward = createLazyFetch({ allowPrivate: host.allowPrivateUrls });
   composition

@@ -27,7 +27,12 @@ export interface ArtifactStore {
    * Keeps the bytes, whole or not at all. The same bytes under the same key are written once.
    * @throws MortiseError `ARTIFACT_OVERWRITE_DENIED` when the key holds other bytes.
    */
-  put(key: string, data: Uint8Array, options?: ArtifactOptions): Promise<Artifact & { readonly created: boolean }>;
+  put(
+    key: string,
+    data: Uint8Array,
+    /** `replace`: the key is made from the bytes' hash, so other bytes there are damaged ones. */
+    options?: ArtifactOptions & { readonly replace?: boolean },
+  ): Promise<Artifact & { readonly created: boolean }>;
   /** @throws MortiseError `ARTIFACT_NOT_FOUND`; `PAYLOAD_TOO_LARGE` for more than `maxBytes`. */
   get(key: string, options?: ArtifactOptions & { readonly maxBytes?: number | undefined }): Promise<ReadArtifact>;
   /** Size and hash; null when there is nothing under the key. */

@@ -1,0 +1,28 @@
+import type { PluginDefinition } from 'mortise/sdk';
+import type { EvidenceConfig } from './config.js';
+import { openArtifacts } from './open-artifacts.js';
+import type { EvidenceParts } from './parts.js';
+import { uploadEvidence } from './upload/upload-evidence.js';
+
+/** The service `artifacts` and the tool `evidence_upload`. */
+export default function evidenceStore(): PluginDefinition<EvidenceConfig> {
+  return {
+    key: 'evidence-store',
+    register() {},
+    start(host) {
+      const artifacts = openArtifacts(host);
+      host.provide('artifacts', artifacts);
+      const parts: EvidenceParts = {
+        config: host.config,
+        projectKey: host.use('settings').projectKey,
+        database: host.use('database'),
+        logbook: host.use('logbook'),
+        audit: host.use('audit'),
+        artifacts,
+        log: host.log,
+      };
+      const facts = host.facts('tool', 'evidence_upload');
+      host.contribute('tool', 'evidence_upload', { ...facts, run: (args, ctx) => uploadEvidence(args, ctx, parts) });
+    },
+  };
+}

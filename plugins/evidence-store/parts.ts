@@ -1,0 +1,13 @@
+import type { ArtifactStore, AuditService, Database, LogbookService, Logger } from 'mortise/sdk';
+import type { EvidenceConfig } from './config.js';
+
+/** What an upload works with. */
+export interface EvidenceParts {
+  readonly config: EvidenceConfig;
+  readonly projectKey: string;
+  readonly database: Database;
+  readonly logbook: LogbookService;
+  readonly audit: AuditService;
+  readonly artifacts: ArtifactStore;
+  readonly log: Logger;
+}

@@ -1,0 +1,54 @@
+import { expect } from 'chai';
+import { decodeBase64, decodeContent } from '../upload/decode-content.js';
+import { extensionOf, parseMediaType } from '../upload/media-type.js';
+
+const text = (bytes: Uint8Array | undefined) => (bytes === undefined ? undefined : Buffer.from(bytes).toString('utf8'));
+
+describe('the content of evidence', () => {
+  const base64: readonly [string, string | undefined][] = [
+    ['aGVsbG8=', 'hello'],
+    ['aGVsbG8', 'hello'],
+    [' aGVs\r\n\tbG8= ', 'hello'],
+    ['Pz8-Pz8_', '??>???'],
+    ['Pz8+Pz8/', '??>???'],
+    ['', ''],
+    ['aGVsbG8==', undefined],
+    ['aGVsb', undefined],
+    ['aGVs=', undefined],
+    ['=', undefined],
+    ['aGVs bG8*', undefined],
+    ['aG=VsbG8', undefined],
+    ['ü', undefined],
+  ];
+  for (const [given, expected] of base64) {
+    it(`${JSON.stringify(given)} as base64 is ${expected === undefined ? 'refused' : JSON.stringify(expected)}`, () => {
+      expect(text(decodeBase64(given))).to.equal(expected);
+    });
+  }
+
+  it('is text unless it says otherwise', () => {
+    expect(text(decodeContent('aGVsbG8=', false))).to.equal('aGVsbG8=');
+    expect(text(decodeContent('data:text/plain,hello', false))).to.equal('data:text/plain,hello');
+    expect(text(decodeContent('data:text/plain;base64,aGVsbG8=', false))).to.equal('hello');
+    expect(text(decodeContent('DATA:;charset=x; BASE64,aGVsbG8=', false))).to.equal('hello');
+    expect(decodeContent('data:;base64,***', false)).to.equal(undefined);
+    expect(text(decodeContent('一\0', false))).to.equal('一\0');
+    expect(decodeContent('\ud800', false)).to.equal(undefined);
+  });
+
+  it('has a type without regard to case, with or without parameters', () => {
+    expect(parseMediaType('Text/PLAIN; charset=UTF-8')).to.deep.equal({ essence: 'text/plain', isBase64: false });
+    expect(parseMediaType('text/plain;Base64')).to.deep.equal({ essence: 'text/plain', isBase64: true });
+    for (const none of ['', 'text', '/', 'text/', 'te xt/plain', 'text/plain/x', 'text/plain,text/html']) {
+      expect(parseMediaType(none), none).to.equal(undefined);
+    }
+  });
+
+  it('has an extension by its type', () => {
+    const types =
+      'text/plain text/markdown text/x-diff text/x-patch application/json application/xml text/xml text/html text/csv text/yaml application/x-yaml image/png';
+    expect(types.split(' ').map(extensionOf).join(' ')).to.equal(
+      '.txt .md .diff .patch .json .xml .xml .html .csv .yaml .yaml .bin',
+    );
+  });
+});
