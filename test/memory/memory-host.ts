@@ -2,7 +2,7 @@ import type { Database, PluginDefinition, SchemasService } from 'mortise/sdk';
 import { createTestHost, type TestEngine, type TestHost, type TestHostOptions } from 'mortise/sdk/testing';
 
 /** Every plugin that a memory passes through. */
-export const memoryPlugins = ['memory-gateway', 'memory-backend-local', 'mcp-server'];
+export const memoryPlugins = ['memory-gateway', 'memory-backend-local', 'evidence-store', 'mcp-server'];
 
 export type Json = Readonly<Record<string, unknown>>;
 
