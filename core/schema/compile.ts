@@ -68,6 +68,8 @@ export function createSchemaCompiler(): SchemaCompiler {
       known ?? new Ajv2020({ ...common, ...(options.foreign === true ? foreign : checked), ...variants[variant] });
     if (known === undefined) {
       formats.default(ajv);
+      // ajv follows references to an anchor, but its strict mode does not know the keyword.
+      ajv.addKeyword('$anchor');
       if (!own) shared.set(key, ajv);
     }
     for (const keyword of keywords) if (ajv.RULES.keywords[keyword] !== true) ajv.addKeyword(keyword);

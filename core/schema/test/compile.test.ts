@@ -110,6 +110,71 @@ describe('a compiled schema', () => {
     });
   }
 
+  it('knows every keyword of draft 2020-12', () => {
+    const everyKeyword: JsonSchema = {
+      $schema: 'https://json-schema.org/draft/2020-12/schema',
+      $id: 'https://example.test/every-keyword',
+      $comment: 'Core, applicator, validation, unevaluated, format, content and meta-data vocabularies.',
+      $defs: {
+        place: { $anchor: 'place', type: 'object', properties: { town: { type: 'string' } } },
+        tree: { $dynamicAnchor: 'tree', type: 'object', properties: { left: { $dynamicRef: '#tree' } } },
+      },
+      title: 'T',
+      description: 'D',
+      default: {},
+      examples: [{}],
+      deprecated: false,
+      readOnly: false,
+      writeOnly: false,
+      type: 'object',
+      properties: {
+        home: { $ref: '#place' },
+        tree: { $ref: '#/$defs/tree' },
+        text: {
+          type: 'string',
+          minLength: 1,
+          maxLength: 9,
+          pattern: '^a',
+          format: 'hostname',
+          contentEncoding: 'base64',
+          contentMediaType: 'application/json',
+          contentSchema: { type: 'object' },
+        },
+        number: { type: 'number', minimum: 1, maximum: 9, exclusiveMinimum: 0, exclusiveMaximum: 10, multipleOf: 2 },
+        list: {
+          type: 'array',
+          prefixItems: [{ const: 1 }],
+          items: { enum: [1, 2] },
+          contains: { const: 1 },
+          minContains: 1,
+          maxContains: 2,
+          minItems: 1,
+          maxItems: 3,
+          uniqueItems: true,
+        },
+        choice: { allOf: [{ anyOf: [{ oneOf: [{ not: { type: 'null' } }] }] }], unevaluatedItems: false },
+      },
+      patternProperties: { '^x-': true },
+      additionalProperties: { type: 'boolean' },
+      propertyNames: { maxLength: 9 },
+      minProperties: 0,
+      maxProperties: 9,
+      required: [],
+      dependentRequired: { text: ['number'] },
+      dependentSchemas: { list: { type: 'object' } },
+      if: { required: ['text'] },
+      then: { required: ['number'] },
+      else: {},
+      unevaluatedProperties: false,
+    };
+    expect(compiled(everyKeyword).check({ home: { town: 7 } })).to.deep.include({
+      path: '/home/town',
+      keyword: 'type',
+      message: 'must be text',
+      params: { type: 'string' },
+    });
+  });
+
   it('takes unknown keywords of another system when asked to', () => {
     const foreign = createSchemaCompiler().compile(
       { $schema: 'http://json-schema.org/draft-07/schema#', type: 'object', markdownDescription: 'x', format: 'grid' },
