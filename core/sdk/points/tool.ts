@@ -53,6 +53,14 @@ export interface Tool extends ToolFacts {
   ): string | undefined;
   /** Whether this principal is offered the tool. */
   visibleTo?(principal: Principal): boolean;
+  /**
+   * Runs within the request that is about to become a task, with the client still there to be asked. Returns the
+   * arguments of the task, which are checked like any others. Callers that know no tasks go straight to `run`.
+   */
+  beforeTask?(
+    args: Readonly<Record<string, unknown>>,
+    ctx: ToolContext,
+  ): Readonly<Record<string, unknown>> | Promise<Readonly<Record<string, unknown>>>;
 }
 
 export const toolPoint: ExtensionPointDeclaration = {
@@ -78,7 +86,7 @@ export const toolPoint: ExtensionPointDeclaration = {
     },
   },
   functions: ['run'],
-  optionalFunctions: ['normalise', 'explain', 'visibleTo'],
+  optionalFunctions: ['normalise', 'explain', 'visibleTo', 'beforeTask'],
   timeoutMs: 0,
   failure: 'an error result to the model; never the end of a turn',
 };

@@ -1,6 +1,7 @@
+import type { ClientSide } from '../client-side.js';
 import { interactive } from '../interaction.js';
 import type { Method, MethodCall, MethodResult } from '../method.js';
-import { argumentsOf, checkArguments, namedTool, runTool, timeLimit } from '../tools/call.js';
+import { argumentsOf, namedTool, runTool, taskArguments, timeLimit } from '../tools/call.js';
 import type { ListedTool } from '../tools/listing.js';
 import { callResultText } from '../tools/tool-result.js';
 import { declaresTasks, missingCapability } from '../wire/capabilities.js';
@@ -26,12 +27,8 @@ export const callTool: Method = {
     const tool = await namedTool(server, params, caller);
     const args = argumentsOf(params, tool.name);
     if (call.era === 'stateless') checkParameterHeaders(tool.schema().parameterHeaders, args, call.headers);
-    if (runsAsTask(call, tool)) {
-      await checkArguments(server, tool, args);
-      const task = await server.tasks.start(call, tool, args);
-      return { resultType: 'task', members: membersText(task) };
-    }
-    return interactive(call, { name: tool.name, arguments: args }, (client) => answer(call, tool, args, client));
+    const run = runsAsTask(call, tool) ? startTask : answer;
+    return interactive(call, { name: tool.name, arguments: args }, (client) => run(call, tool, args, client));
   },
 };
 
@@ -39,10 +36,22 @@ async function answer(
   { server, caller, version }: MethodCall,
   tool: ListedTool,
   args: JsonObject,
-  client: Parameters<typeof runTool>[1]['client'],
+  client: ClientSide,
 ): Promise<MethodResult> {
   const result = await runTool(server, { tool, args, caller, client, timeoutMs: timeLimit(server, tool) });
   return { members: callResultText(result, version), meta: result.meta };
+}
+
+async function startTask(
+  call: MethodCall,
+  tool: ListedTool,
+  args: JsonObject,
+  client: ClientSide,
+): Promise<MethodResult> {
+  const { server, caller } = call;
+  const timeoutMs = server.host.config.toolTimeoutSeconds * 1_000;
+  const prepared = await taskArguments(server, { tool, args, caller, client, timeoutMs });
+  return { resultType: 'task', members: membersText(await server.tasks.start(call, tool, prepared)) };
 }
 
 /** @throws RpcFailure when the tool only runs as a task and the client cannot follow one. */

@@ -211,6 +211,14 @@ export function createProbe(): Probe {
       },
     ),
     only_task: tool(() => ({ ok: true }), { task: 'required' }),
+    asks_first: tool((args: Args) => ({ ok: true, name: args.name ?? null }), {
+      task: 'allowed',
+      inputSchema: { type: 'object', properties: { name: { type: 'string' }, forget: { type: 'boolean' } } },
+      beforeTask: async ({ forget }, ctx) => {
+        const answer = (await ctx.requireInput?.({ ...question, key: 'who' })) ?? {};
+        return { name: forget === true ? 5 : Reflect.get(Object(answer.content), 'name') };
+      },
+    }),
     who: tool((_, ctx) => ({
       ok: true,
       principal: ctx.principal.id,

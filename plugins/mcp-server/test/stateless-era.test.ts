@@ -371,6 +371,44 @@ eachDatabase((engine) => {
         expect(at(done, 'result', 'structuredContent', 'answer')).to.deep.equal({ action: 'decline' });
       });
 
+      describe('of a tool that asks before it has a task', () => {
+        const begin = (args: object, more: object = {}) =>
+          stateless(host, 'tools/call', { name: 'asks_first', arguments: args, ...more }, declared);
+        const inputResponses = { who: { action: 'accept', content: { name: 'Ada' } } };
+
+        it('begin with the answer, and carry nothing of the question', async () => {
+          const asked = at((await begin({})).body, 'result') as Record<string, unknown>;
+          expect(asked).to.include({ resultType: 'input_required' });
+          expect(asked).not.to.have.property('taskId');
+          expect(at(asked, 'inputRequests', 'who', 'method')).to.equal('elicitation/create');
+          const seed = at((await begin({}, { inputResponses, requestState: asked.requestState })).body, 'result');
+          expect(seed).to.include({ resultType: 'task', status: 'working' });
+          expect(seed).not.to.have.any.keys('requestState', 'inputRequests');
+          const done = await settled(String(at(seed, 'taskId')), 'completed');
+          expect(at(done, 'result', 'structuredContent')).to.deep.include({ name: 'Ada' });
+        });
+
+        it('do not begin with arguments that were wrong from the start', async () => {
+          expect(at((await begin({ name: 5 })).body, 'error', 'data', 'reason')).to.equal('INVALID_PARAM_TYPE');
+        });
+
+        it('fail with arguments that the tool itself has spoilt', async () => {
+          const { body } = await begin({ forget: true }, { inputResponses });
+          const end = await settled(String(at(body, 'result', 'taskId')), 'failed');
+          expect(at(end, 'error', 'data', 'reason')).to.equal('INVALID_PARAM_TYPE');
+        });
+
+        it('are not made for clients that cannot be asked', async () => {
+          const { status, body } = await stateless(host, 'tools/call', { name: 'asks_first' }, { capabilities: tasks });
+          expect([status, at(body, 'error', 'code')]).to.deep.equal([400, -32021]);
+        });
+
+        it('are left out for clients without tasks, which get the result at once', async () => {
+          const { body } = await stateless(host, 'tools/call', { name: 'asks_first', arguments: { name: 'Bob' } });
+          expect(at(body, 'result', 'structuredContent')).to.deep.include({ name: 'Bob' });
+        });
+      });
+
       it('tell their listeners', async () => {
         const taskId = await start({ ask: true });
         await settled(taskId, 'input_required');

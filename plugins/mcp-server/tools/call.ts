@@ -1,10 +1,11 @@
-import { isCodedError, type Tool } from 'mortise/sdk';
+import { isCodedError, type Tool, type ToolContext } from 'mortise/sdk';
 import { type ClientSide, withClient } from '../client-side.js';
 import { InputRequired } from '../input-rounds.js';
 import type { Caller } from '../method.js';
 import type { McpServer } from '../server.js';
 import { RpcFailure, shown } from '../wire/failure.js';
 import { isObject, type JsonObject, member } from '../wire/json.js';
+import type { ArgumentSchema } from './arguments.js';
 import { type Deadline, startDeadline } from './deadline.js';
 import { notRunning } from './executor.js';
 import type { ListedTool } from './listing.js';
@@ -64,21 +65,41 @@ export function timeLimit(server: McpServer, tool: ListedTool): number {
 
 /** Normalises, checks and runs: one lease of the tool's plugin. @throws RpcFailure, or whatever the tool throws. */
 export async function runTool(server: McpServer, run: ToolRun): Promise<ToolAnswer> {
-  const { tool, caller, client } = run;
+  let unknown: readonly string[] = [];
+  const returned = await leased(server, run, (tool, args, ctx) => {
+    unknown = args.unknown;
+    return tool.run(args.args, ctx);
+  });
+  return toolAnswer(returned, run.tool.facts, run.caller.correlationId, unknown);
+}
+
+/**
+ * The arguments that a task is to run with: checked now, while a client can correct its call, and completed by what the
+ * tool asks its client before there is a task. @throws RpcFailure, InputRequired, or whatever the tool throws.
+ */
+export function taskArguments(server: McpServer, run: ToolRun): Promise<JsonObject> {
+  return leased(server, run, async (tool, { args }, ctx) =>
+    tool.beforeTask ? await tool.beforeTask(args, ctx) : run.args,
+  );
+}
+
+async function leased<R>(
+  server: McpServer,
+  { tool, args, caller, client, timeoutMs }: ToolRun,
+  use: (tool: Tool, args: ReturnType<ArgumentSchema['split']>, ctx: ToolContext) => R | Promise<R>,
+): Promise<R> {
   if (!tool.active) throw notRunning(server.host.use('plugins'), tool.name, tool.plugin);
   const schema = tool.schema();
-  const deadline = startDeadline(run.timeoutMs, caller.signal);
+  const deadline = startDeadline(timeoutMs, caller.signal);
   try {
-    let unknown: readonly string[] = [];
-    const returned = await server.host.points.call(
+    return await server.host.points.call(
       'tool',
       tool.name,
       (value, ctx) => {
-        const split = schema.split(value.normalise?.(run.args) ?? run.args);
-        unknown = split.unknown;
+        const split = schema.split(value.normalise?.(args) ?? args);
         schema.check(split.args, value.explain?.bind(value));
         const own = withClient(ctx, client, deadline);
-        return value.run(split.args, Object.assign(own, { caller: 'mcp' as const, commit: deadline.commit }));
+        return use(value, split, Object.assign(own, { caller: 'mcp' as const, commit: deadline.commit }));
       },
       {
         signal: deadline.signal,
@@ -89,21 +110,11 @@ export async function runTool(server: McpServer, run: ToolRun): Promise<ToolAnsw
         trace: caller.trace,
       },
     );
-    return toolAnswer(returned, tool.facts, caller.correlationId, unknown);
   } catch (error) {
     throw toolFailure(server, tool, deadline, caller, error);
   } finally {
     deadline.close();
   }
-}
-
-/** Checks the arguments alone, for calls that run later. @throws RpcFailure */
-export async function checkArguments(server: McpServer, tool: ListedTool, args: JsonObject): Promise<void> {
-  if (!tool.active) throw notRunning(server.host.use('plugins'), tool.name, tool.plugin);
-  const schema = tool.schema();
-  await server.host.points.call('tool', tool.name, (value: Tool) => {
-    schema.check(schema.split(value.normalise?.(args) ?? args).args, value.explain?.bind(value));
-  });
 }
 
 function toolFailure(server: McpServer, tool: ListedTool, deadline: Deadline, caller: Caller, error: unknown): unknown {
