@@ -1,0 +1,44 @@
+import { mcpContent } from 'mortise/sdk';
+import { png, wav } from './samples.js';
+import { objectSchema, type Tools, text, tool } from './tool.js';
+
+const image = { type: 'image', data: png, mimeType: 'image/png' };
+
+/** Tools for each kind of content block, and for errors. */
+export const contentTools: Tools = {
+  test_simple_text: tool('Returns text.', () => text('This is a simple text response for testing.')),
+  test_image_content: tool('Returns an image.', () => mcpContent([image])),
+  test_audio_content: tool('Returns audio.', () => mcpContent([{ type: 'audio', data: wav, mimeType: 'audio/wav' }])),
+  test_embedded_resource: tool('Returns a resource.', () =>
+    mcpContent([
+      {
+        type: 'resource',
+        resource: {
+          uri: 'test://embedded-resource',
+          mimeType: 'text/plain',
+          text: 'This is an embedded resource content.',
+        },
+      },
+    ]),
+  ),
+  test_multiple_content_types: tool('Returns several kinds of content.', () =>
+    mcpContent([
+      { type: 'text', text: 'Multiple content types test:' },
+      image,
+      {
+        type: 'resource',
+        resource: {
+          uri: 'test://mixed-content-resource',
+          mimeType: 'application/json',
+          text: '{"test":"data","value":123}',
+        },
+      },
+    ]),
+  ),
+  test_error_handling: tool('Returns an error.', () =>
+    mcpContent([{ type: 'text', text: 'This tool intentionally returns an error for testing' }], { isError: true }),
+  ),
+  greet: tool('Greets by name.', ({ name }) => text(`Hello, ${name}!`), {
+    inputSchema: objectSchema({ name: { type: 'string' } }, ['name']),
+  }),
+};
