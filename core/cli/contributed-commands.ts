@@ -23,16 +23,18 @@ export async function addContributedCommands(program: Command, environment: Comm
   );
   const own = new Set(program.commands.map((one) => one.name()));
   for (const one of commands) {
-    for (const words of [one.usage, ...(one.aliases ?? [])].map((usage) => usage.split(/\s+/).filter(isWord))) {
+    for (const words of [one.usage, ...(one.aliases ?? [])].map(leadingWords)) {
       if (words.length === 0 || own.has(words[0] ?? '')) continue;
       addCommand(program, words, one, environment);
     }
   }
 }
 
-/** `<file>` and `[options]` in a usage are for people. */
-function isWord(word: string): boolean {
-  return /^[a-z0-9][a-z0-9_-]*$/i.test(word);
+/** `memory export --space <space>` is called by `memory export`; the rest of a usage is for people. */
+function leadingWords(usage: string): readonly string[] {
+  const parts = usage.trim().split(/\s+/);
+  const end = parts.findIndex((part) => !/^[a-z0-9][a-z0-9_-]*$/i.test(part));
+  return end < 0 ? parts : parts.slice(0, end);
 }
 
 function addCommand(
@@ -48,14 +50,16 @@ function addCommand(
   }
   const last = words.at(-1) ?? one.key;
   if (parent.commands.some((command) => command.name() === last)) return;
-  const command = parent
-    .command(last)
-    .description(one.summary)
-    .argument('[args...]')
-    .usage(one.usage.split(/\s+/).slice(words.length).join(' ') || '[options] [args...]');
+  const command = parent.command(last).description(one.summary);
+  const rest = one.usage.trim().split(/\s+/).slice(leadingWords(one.usage).length);
+  // Without a placeholder in its usage it takes no arguments, and a word too many is a mistake.
+  if (rest.some((part) => /^[<[](?!options)/.test(part))) command.argument('[args...]');
+  if (rest.length > 0) command.usage(rest.join(' '));
   for (const { flags, summary } of one.options ?? []) command.option(flags, summary);
   if (one.examples && one.examples.length > 0) command.addHelpText('after', examples(...one.examples));
-  command.action(async (args: readonly string[], options: CommandInput['options']) => {
+  command.action(async () => {
+    const { args } = command;
+    const options: CommandInput['options'] = command.opts();
     const result = await run(environment, one, { args, options, json: environment.json });
     environment.print(result.text, result.data);
     environment.exitWith(result.exitCode);

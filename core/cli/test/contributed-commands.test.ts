@@ -113,11 +113,18 @@ describe('commands of plugins', function () {
   describe('without a server', () => {
     let folder: OfflineFolder;
     before(async () => {
-      folder = await offlineFolder({ logbook: { enabled: true }, greet: { enabled: true }, other: { enabled: true } });
+      folder = await offlineFolder({
+        logbook: { enabled: true },
+        greet: { enabled: true },
+        other: { enabled: true },
+        mute: { enabled: true },
+      });
       const declared = (key: string, offline: boolean) => ({
         requires: key === 'greet' ? ['logbook'] : [],
         contributes: {
-          command: [{ key: `${key}-say`, facts: { ...facts, usage: `${key} say`, aliases: [], offline } }],
+          command: [
+            { key: `${key}-say`, facts: { ...facts, usage: `${key} say [word...] [options]`, aliases: [], offline } },
+          ],
         },
       });
       const code = (key: string) => `
@@ -135,6 +142,8 @@ describe('commands of plugins', function () {
         });`;
       await folder.addPlugin('greet', declared('greet', true), code('greet'));
       await folder.addPlugin('other', declared('other', false), code('other'));
+      const mute = { key: 'mute-say', facts: { usage: 'mute --loud', summary: 'Says nothing.', offline: true } };
+      await folder.addPlugin('mute', { contributes: { command: [mute] } }, code('mute'));
     });
     after(() => folder.dispose());
 
@@ -144,6 +153,11 @@ describe('commands of plugins', function () {
       expect(stderr).to.contain('this is no part of the answer').and.not.to.contain('listens');
       const scripted = await folder.run('greet', 'say', '--json');
       expect([scripted.code, scripted.stdout, scripted.stderr]).to.deep.equal([0, '{"args":[]}\n', '']);
+    });
+
+    it('take no words that their usage does not name', async () => {
+      const { code, stderr } = await folder.run('mute', 'x');
+      expect([code, stderr.includes('too many arguments')]).to.deep.equal([2, true]);
     });
 
     it('exit with 3 when they need the server', async () => {
