@@ -134,7 +134,7 @@ async function weigh(parts: SearchParts, read: ReadQuery) {
  */
 export async function searchMemories(parts: SearchParts, search: MemorySearch): Promise<readonly MemoryHit[]> {
   const read = readQuery(parts.analysis, search.query);
-  if (read.terms.length === 0 || search.limit < 1) return [];
+  if (read.terms.length === 0 || search.spaces.length === 0 || search.limit < 1) return [];
   const { documents, terms, query } = await weigh(parts, read);
   const planned = terms.map(({ engineTerm: term, place, df }) => ({ term, place, df }));
   const plan = planCandidates(planned, read.required, search.spaces.map(spaceTerm), documents);

@@ -91,7 +91,7 @@ const sameData: Check<CommandSubject> = {
     const json = await outcomeOf(() => run(host, subject, { ...subject.done, json: true }));
     if (!plain.ok) return errorIssues(plain.error);
     if (!json.ok) return errorIssues(json.error);
-    return sameJson(plain.value.data, json.value.data) ? [] : ['the data of --json are others'];
+    return sameJson(plain.value.data, json.value.data, subject.changing) ? [] : ['the data of --json are others'];
   },
 };
 

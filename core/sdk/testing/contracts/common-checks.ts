@@ -57,7 +57,7 @@ export function independenceCheck<S extends Subject>(call: SampleCall<S>, betwee
       const first = await outcomeOf(() => call(host, subject));
       await outcomeOf(() => between(host, subject));
       const second = await outcomeOf(() => call(host, subject));
-      return differences(first, second, 'the second call');
+      return differences(first, second, 'the second call', subject.changing);
     },
   };
 }
@@ -72,7 +72,11 @@ export function concurrencyCheck<S extends Subject>(call: SampleCall<S>, compare
       return [
         ...new Set(
           together.flatMap((one) =>
-            compare ? differences(alone, one, 'a call beside others') : one.ok ? [] : errorIssuesOf(one.error),
+            compare
+              ? differences(alone, one, 'a call beside others', subject.changing)
+              : one.ok
+                ? []
+                : errorIssuesOf(one.error),
           ),
         ),
       ];
@@ -85,10 +89,15 @@ function errorIssuesOf(error: unknown): readonly string[] {
   return issues.length > 0 ? issues : [`it failed beside others (${(error as { code: string }).code})`];
 }
 
-function differences(one: Outcome<unknown>, other: Outcome<unknown>, what: string): readonly string[] {
+function differences(
+  one: Outcome<unknown>,
+  other: Outcome<unknown>,
+  what: string,
+  changing: readonly string[] | undefined,
+): readonly string[] {
   if (!one.ok) return errorIssuesOf(one.error);
   if (!other.ok) return errorIssuesOf(other.error);
-  return sameJson(one.value, other.value) ? [] : [`${what} answered otherwise`];
+  return sameJson(one.value, other.value, changing) ? [] : [`${what} answered otherwise`];
 }
 
 /** The call ends soon after its signal was aborted: nothing goes on for a caller that has left. */

@@ -7,6 +7,8 @@ export interface Subject {
   readonly host: () => Promise<TestHost>;
   /** Key of the contribution. */
   readonly key: string;
+  /** Members of a result that differ from one call to the next: ids, times. */
+  readonly changing?: readonly string[];
   /** How long a call may go on after its signal was aborted, milliseconds. Default 2,000. */
   readonly graceMs?: number;
 }

@@ -24,9 +24,16 @@ export interface MemoryBackendSubject extends Subject {
 
 export const textMark = 'zanzibar';
 
+const syllables = ['ba', 'do', 'fi', 'gu', 'ka', 'lo', 'mi', 'nu', 'pa', 'ro'];
+
+/** A word that no other number has, nor any word like it: 5 is `xlox`. */
+export function wordOf(number: number): string {
+  return `x${[...String(number)].map((digit) => syllables[Number(digit)]).join('')}x`;
+}
+
 /** A memory like those that the platform stores; each number is another text with a word of its own. */
 export function memoryItem(number: number, more: Partial<MemoryItem> = {}): MemoryItem {
-  const content = more.content ?? `fact word${number}x about the harbour of ${textMark}`;
+  const content = more.content ?? `fact ${wordOf(number)} about the harbour of ${textMark}`;
   return {
     memoryKey: `contract-${number}`,
     content,

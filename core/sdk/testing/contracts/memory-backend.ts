@@ -14,6 +14,7 @@ import {
   store,
   textMark,
   use,
+  wordOf,
 } from './memory-backend-calls.js';
 import { errorIssues, outcomeOf } from './outcome.js';
 
@@ -38,7 +39,7 @@ function backendCheck(
 
 const finds = backendCheck('finds what it stored, with its text and a score from 0 to 1', async (host, subject) => {
   const { id } = await store(host, subject, memoryItem(1));
-  const hits = await search(host, subject, 'word1x');
+  const hits = await search(host, subject, wordOf(1));
   const hit = hits.find((one) => one.content === memoryItem(1).content);
   const issues = hits.flatMap(({ score }) => (score >= 0 && score <= 1 ? [] : [`a score is ${score}`]));
   if (typeof id !== 'string' || id === '') issues.push('store gives no id');
@@ -60,7 +61,7 @@ const isolation = backendCheck('never shows a memory to a search in another spac
     [['private:*'], 0],
     [[], 0],
   ] as const) {
-    const found = (await search(host, subject, 'word2x', { spaces })).length;
+    const found = (await search(host, subject, wordOf(2), { spaces })).length;
     if (found !== expected) issues.push(`a search in [${spaces}] gives ${found} memories instead of ${expected}`);
   }
   return issues;
@@ -68,7 +69,11 @@ const isolation = backendCheck('never shows a memory to a search in another spac
 
 const limits = backendCheck('gives at most as many hits as asked for, best first', async (host, subject) => {
   for (let number = 30; number < 36; number += 1)
-    await store(host, subject, memoryItem(number, { content: `many shared word${number}x`, space: 'private:limit' }));
+    await store(
+      host,
+      subject,
+      memoryItem(number, { content: `many shared ${wordOf(number)}`, space: 'private:limit' }),
+    );
   const hits = await search(host, subject, 'shared', { spaces: ['private:limit'], limit: 3 });
   const sorted = hits.every(({ score }, index) => index === 0 || score <= (hits[index - 1]?.score ?? 1));
   return [
@@ -83,7 +88,7 @@ const idempotence = backendCheck(
     if (!facts.capabilities.idempotent) return [];
     const first = await store(host, subject, memoryItem(3));
     const second = await store(host, subject, memoryItem(3));
-    const found = (await search(host, subject, 'word3x')).length;
+    const found = (await search(host, subject, wordOf(3))).length;
     return [
       ...(first.id === second.id ? [] : ['the repeat has another id']),
       ...(found === 1 ? [] : [`the repeat left ${found} memories`]),
@@ -144,9 +149,9 @@ const rollback = backendCheck(
     if (!facts.capabilities.transactional) return [];
     const outcome = await outcomeOf(() => store(host, subject, memoryItem(5), { rollBack: true }));
     if (!outcome.ok && !(outcome.error instanceof RolledBack)) return errorIssues(outcome.error);
-    const left = (await search(host, subject, 'word5x')).length;
+    const left = (await search(host, subject, wordOf(5))).length;
     await store(host, subject, memoryItem(5));
-    const found = (await search(host, subject, 'word5x')).length;
+    const found = (await search(host, subject, wordOf(5))).length;
     return [
       ...(left === 0 ? [] : ['a memory is found although its transaction was rolled back']),
       ...(found === 1 ? [] : ['a memory is not found after its transaction was repeated']),
@@ -159,7 +164,7 @@ const many = backendCheck('stores many at once as it stores one, if it offers th
   if (facts.capabilities.transactional) return [];
   const stored = await use(host, subject, async (backend, ctx) => backend.storeMany?.(frozenCopy(items), ctx));
   if (!stored) return [];
-  const [first] = await search(host, subject, 'word7x', { spaces: ['private:many'] });
+  const [first] = await search(host, subject, wordOf(7), { spaces: ['private:many'] });
   return [
     ...(stored.length === items.length ? [] : [`${items.length} memories gave ${stored.length} answers`]),
     ...(first?.id === stored[1]?.id ? [] : ['the answers are not in the order of the memories']),
@@ -174,7 +179,7 @@ const concurrency = backendCheck('stores and searches side by side', async (host
   ]);
   const issues: string[] = [];
   for (const [index, item] of items.entries()) {
-    const hits = await search(host, subject, `word${100 + index}x`, { spaces: ['private:beside'] });
+    const hits = await search(host, subject, wordOf(100 + index), { spaces: ['private:beside'] });
     if (hits.length !== 1 || hits[0]?.content !== item.content) issues.push('a memory stored beside others is lost');
   }
   return [...new Set(issues)];
@@ -213,7 +218,7 @@ const outage: Check<MemoryBackendSubject> = {
     if (!host) return [];
     try {
       const issues: string[] = [];
-      for (const run of [() => store(host, subject, memoryItem(8)), () => search(host, subject, 'word8x')]) {
+      for (const run of [() => store(host, subject, memoryItem(8)), () => search(host, subject, wordOf(8))]) {
         const outcome = await outcomeOf<unknown>(run);
         if (outcome.ok) issues.push('a call succeeds although the store cannot be reached');
         else issues.push(...errorIssues(outcome.error, 'backend_'), ...classIssues(outcome.error));

@@ -27,13 +27,14 @@ export function errorIssues(error: unknown, prefix = ''): readonly string[] {
   return issues;
 }
 
-/** Whether two results say the same, as far as JSON can tell; typed arrays count as lists. */
-export function sameJson(one: unknown, other: unknown): boolean {
-  return isDeepStrictEqual(plain(one), plain(other));
+/** Whether two results say the same, as far as JSON can tell; typed arrays count as lists, `changing` members not at all. */
+export function sameJson(one: unknown, other: unknown, changing: readonly string[] = []): boolean {
+  return isDeepStrictEqual(plain(one, changing), plain(other, changing));
 }
 
-function plain(value: unknown): unknown {
-  return JSON.parse(
-    JSON.stringify(value ?? null, (_, member) => (ArrayBuffer.isView(member) ? [...(member as Float32Array)] : member)),
+function plain(value: unknown, changing: readonly string[]): unknown {
+  const text = JSON.stringify(value ?? null, (name, member) =>
+    changing.includes(name) ? undefined : ArrayBuffer.isView(member) ? [...(member as Float32Array)] : member,
   );
+  return JSON.parse(text);
 }

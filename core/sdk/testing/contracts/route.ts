@@ -1,11 +1,10 @@
 import { request as send } from 'node:http';
-import { isDeepStrictEqual } from 'node:util';
 import type { ManifestRoute } from '../../manifest.js';
 import type { TestHost } from '../create-test-host.js';
 import { absence, ownerOf } from './common-checks.js';
 import { type Check, type Contract, describeContract, type Subject } from './contract.js';
 import { hostileTexts } from './hostile.js';
-import { outcomeOf } from './outcome.js';
+import { outcomeOf, sameJson } from './outcome.js';
 
 export interface RouteSample {
   /** Of the manifest when absent. */
@@ -28,8 +27,6 @@ export interface RouteSubject extends Subject {
   readonly headers?: Readonly<Record<string, string>>;
   /** The same request gives the same answer (default). */
   readonly repeatable?: boolean;
-  /** Members of an answer that differ from one to the next. */
-  readonly changing?: readonly string[];
   /** Bodies that nobody means; the obvious ones when absent. */
   readonly hostileBodies?: readonly unknown[];
 }
@@ -100,12 +97,12 @@ function formIssues(answer: Answer): readonly string[] {
 
 /** An error names its code and says a sentence, in the words of its API; never a stack. */
 function envelopeIssues({ status, text }: Answer): readonly string[] {
-  const body = json(text) as { error?: unknown; reason?: unknown; detail?: unknown; ready?: unknown } | undefined;
+  const body = json(text) as { error?: unknown; reason?: unknown; message?: unknown } | undefined;
   const error = body?.error as { code?: unknown; message?: unknown } | string | undefined;
-  const coded = typeof error === 'object' ? error?.code !== undefined : typeof body?.reason === 'string';
-  const worded = typeof error === 'object' ? typeof error?.message === 'string' : typeof error === 'string';
+  const inside = typeof error === 'object' ? error : { code: body?.reason, message: body?.message ?? error };
+  const coded = inside?.code !== undefined && typeof inside.message === 'string';
   return [
-    ...(coded && worded ? [] : [`a ${status} has no code or no sentence`]),
+    ...(coded ? [] : [`a ${status} has no code or no sentence`]),
     ...(/\n\s+at |node:internal/.test(JSON.stringify(json(text) ?? text)) ? [`a ${status} shows a stack`] : []),
   ];
 }
@@ -129,25 +126,15 @@ const answers: Check<RouteSubject> = {
   },
 };
 
-/** The answer without what differs from one to the next. */
-function stable({ status, text }: Answer, changing: readonly string[]): unknown {
-  const strip = (value: unknown): unknown => {
-    if (Array.isArray(value)) return value.map(strip);
-    if (typeof value !== 'object' || value === null) return value;
-    const members = Object.entries(value).filter(([name]) => !changing.includes(name));
-    return Object.fromEntries(members.map(([name, member]) => [name, strip(member)]));
-  };
-  return [status, strip(json(text) ?? text)];
-}
-
 const alike: Check<RouteSubject> = {
   promise: 'answers the same request alike, one after the other and side by side',
   violations: async (host, subject) => {
     const [first] = subject.samples;
     const changing = ['correlation_id', 'request_id', ...(subject.changing ?? [])];
-    const alone = stable(await ask(host, subject, first), changing);
+    const said = ({ status, text }: Answer) => [status, json(text) ?? text];
+    const alone = said(await ask(host, subject, first));
     const others = await Promise.all(Array.from({ length: 10 }, () => ask(host, subject, first)));
-    return others.every((one) => isDeepStrictEqual(stable(one, changing), alone)) ? [] : ['an answer is another one'];
+    return others.every((one) => sameJson(said(one), alone, changing)) ? [] : ['an answer is another one'];
   },
 };
 
