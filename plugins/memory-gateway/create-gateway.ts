@@ -33,5 +33,6 @@ export function createGateway(host: StartHost<GatewayConfig>): GatewayParts {
     flights: createSingleFlight(),
     points: host.points,
     log: host.log,
+    http: host.use('http'),
   };
 }

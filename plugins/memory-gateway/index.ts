@@ -2,12 +2,14 @@ import { type PluginDefinition, whenServing } from 'mortise/sdk';
 import { contributeCommands } from './commands/contribute-commands.js';
 import type { GatewayConfig } from './config.js';
 import { createGateway } from './create-gateway.js';
+import { updateGovernance } from './governance/update-governance.js';
 import type { GatewayParts } from './parts.js';
 import { queryMemories } from './query/query-memories.js';
 import { probeBackend } from './recovery/probe-backend.js';
 import { recoverQuietly } from './recovery/recover-quietly.js';
 import { reliabilityReport } from './report.js';
 import { auditRoute } from './rest/audit-route.js';
+import { governanceRoute } from './rest/governance-route.js';
 import { healthRoute } from './rest/health-route.js';
 import { queryRoute } from './rest/query-route.js';
 import { checkedTool } from './rest/read-body.js';
@@ -18,7 +20,7 @@ import { storeMemory } from './store/store-memory.js';
 const PROBE_EVERY_MS = 5_000;
 const RECOVER_EVERY_MS = 15_000;
 
-/** The tools `memory_store`, `memory_query` and `reliability_report`, and the same over REST. */
+/** The tools `memory_store`, `memory_query`, `reliability_report` and `governance_update`, and the same over REST. */
 export default function memoryGateway(): PluginDefinition<GatewayConfig> {
   let gateway: GatewayParts | undefined;
   return {
@@ -39,12 +41,23 @@ export default function memoryGateway(): PluginDefinition<GatewayConfig> {
         run: (_args, ctx) => reliabilityReport(ctx.correlationId, parts),
       });
 
+      const governance = host.facts('tool', 'governance_update');
+      host.contribute('tool', 'governance_update', {
+        ...governance,
+        run: (args, ctx) => updateGovernance(args, ctx, parts),
+      });
+
       const schemas = host.use('schemas');
       host.contribute('route', 'memory-health', healthRoute(parts));
       host.contribute('route', 'memory-store', storeRoute(parts, checkedTool('memory_store', store, schemas)));
       host.contribute('route', 'memory-query', queryRoute(parts, checkedTool('memory_query', query, schemas)));
       host.contribute('route', 'reliability-report', reportRoute(parts));
       host.contribute('route', 'memory-audit', auditRoute(parts));
+      host.contribute(
+        'route',
+        'governance-update',
+        governanceRoute(parts, checkedTool('governance_update', governance, schemas)),
+      );
 
       contributeCommands(host, parts);
 

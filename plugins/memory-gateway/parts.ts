@@ -1,6 +1,7 @@
 import type {
   AuditService,
   Database,
+  HttpService,
   InstancesService,
   LogbookService,
   Logger,
@@ -32,4 +33,6 @@ export interface GatewayParts {
   readonly flights: SingleFlight;
   readonly points: Points;
   readonly log: Logger;
+  /** Knows the admin key, and whether only this machine can reach the server. */
+  readonly http: Pick<HttpService, 'loopback' | 'adminKeyed' | 'isAdminKey'>;
 }

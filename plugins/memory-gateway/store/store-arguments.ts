@@ -27,7 +27,8 @@ function isUnstorable(text: string): boolean {
   return text.includes('\0') || UNSTORABLE.test(text);
 }
 
-function isUnstorableJson(json: string): boolean {
+/** Whether JSON text holds what PostgreSQL cannot store. */
+export function isUnstorableJson(json: string): boolean {
   return json.includes('\\u') && UNSTORABLE_ESCAPE.test(json);
 }
 

@@ -1,0 +1,44 @@
+import type { AuditEntry } from 'mortise/sdk';
+import type { UpdateRequest } from './update-request.js';
+
+/** The audit row of a request to change the policy. It names the keys that were sent, never a credential. */
+export function auditUpdate(
+  { patch, actorUserId, principal, correlationId }: UpdateRequest,
+  projectKey: string,
+  outcome: { readonly action: 'allow' | 'reject'; readonly reason: string; readonly version: number | null },
+): AuditEntry {
+  const space = `governance:${projectKey}`;
+  const { action, reason, version } = outcome;
+  return {
+    action,
+    operation: 'governance_update',
+    reason,
+    actorUserId,
+    principal: principal.id,
+    targetSpace: space,
+    payloadSha: null,
+    correlationId,
+    evidence: {
+      source: 'gateway',
+      correlation_id: correlationId,
+      changes: {
+        team_write_enabled: patch.teamWriteEnabled ?? null,
+        policy_keys: Object.keys(patch.policy ?? {}).map((key) => key.slice(0, 64)),
+      },
+      gateway_event: {
+        schema_version: '2.0',
+        source: 'gateway',
+        operation: 'governance_update',
+        correlation_id: correlationId,
+        actor_user_id: actorUserId,
+        requested_space: space,
+        final_space: action === 'allow' ? space : null,
+        decision: { action, reason, steps: [] },
+        payload_sha: null,
+        payload_len: null,
+        policy: { version },
+        event_ts: new Date().toISOString(),
+      },
+    },
+  };
+}
