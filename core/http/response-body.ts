@@ -17,12 +17,17 @@ const hostHeaders = new Set([
   'x-request-id',
 ]);
 
-/** Names under which the host looks at a header again. */
+/** Names that the host writes itself, so that no header goes out twice in two spellings. */
 const knownNames: Readonly<Record<string, string>> = {
   'content-type': 'Content-Type',
   'content-length': 'Content-Length',
   'cache-control': 'Cache-Control',
   vary: 'Vary',
+  allow: 'Allow',
+  'retry-after': 'Retry-After',
+  'www-authenticate': 'WWW-Authenticate',
+  'x-accel-buffering': 'X-Accel-Buffering',
+  'x-content-type-options': 'X-Content-Type-Options',
 };
 
 /**

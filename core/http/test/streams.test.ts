@@ -37,7 +37,8 @@ describe('event streams', () => {
       await new Promise((resolve) => setTimeout(resolve, 20));
       yield 'data: [DONE]\n\n';
     }
-    const served = await serve([route({ path: '/s' }, () => sse(events()))]);
+    const headers = { 'x-accel-buffering': 'yes', 'content-type': 'text/plain' };
+    const served = await serve([route({ path: '/s' }, () => ({ ...sse(events()), headers }))]);
     const response = await open(served, '/s');
     expect(response.statusCode).to.equal(200);
     expect(response.headers).to.include({
