@@ -13,15 +13,18 @@ describe('an index that another text analysis made', () => {
         const dataDir = await mkdtemp(join(tmpdir(), 'mortise-reindex-'));
         try {
           const first = await startMemory(engine, { dataDir });
-          for (let n = 0; n < 250; n += 1) {
-            await first.store({ payload_md: `walrus number ${n}`, target_space: `private:${n % 2}` });
+          try {
+            for (let n = 0; n < 250; n += 1) {
+              await first.store({ payload_md: `walrus number ${n}`, target_space: `private:${n % 2}` });
+            }
+            await first.database.statement(`update {logbook.memory_documents} set analysis = 'old', postings = ?`, [
+              new Uint8Array(0),
+            ]);
+            const lost = await first.query({ query: 'walrus 249', spaces: ['private:1'] });
+            expect(contents(lost)).to.deep.equal([]);
+          } finally {
+            await first.stop();
           }
-          await first.database.statement(`update {logbook.memory_documents} set analysis = 'old', postings = ?`, [
-            '\n',
-          ]);
-          const lost = await first.query({ query: 'walrus 249', spaces: ['private:1'] });
-          expect(contents(lost)).to.deep.equal([]);
-          await first.stop();
 
           const second = await startMemory(engine, { dataDir });
           try {

@@ -1,5 +1,5 @@
-import { type AuditRow, canonicalJson, type Database } from 'mortise/sdk';
-import type { StoredEntry } from './stored-entry.js';
+import type { AuditRow, Database } from 'mortise/sdk';
+import { type StoredEntry, storedJson } from './stored-entry.js';
 
 /** A row of `governance.write_audit` as the database returns it. */
 export interface AuditColumns {
@@ -49,7 +49,7 @@ export function storedEntryOf(database: Database, row: AuditColumns): StoredEntr
     action: row.action,
     reason: row.reason,
     payloadSha: row.payload_sha,
-    evidence: canonicalJson(database.codec.parseJson(row.evidence_refs_json)),
+    evidence: storedJson(database, row.evidence_refs_json),
     correlationId: row.correlation_id,
     status: row.status,
     operation: row.operation,

@@ -8,7 +8,7 @@ export interface StoredEntry {
   readonly action: string | null;
   readonly reason: string | null;
   readonly payloadSha: string | null;
-  /** Canonical JSON text, so that it reads the same from `jsonb`, which keeps no order. */
+  /** JSON text. */
   readonly evidence: string;
   readonly correlationId: string | null;
   readonly status: string;
@@ -25,11 +25,18 @@ export function storableText(text: string | null | undefined): string | null {
     : text.replaceAll('\0', '\ufffd').replaceAll(/\p{Surrogate}/gu, '\ufffd');
 }
 
-/** Canonical JSON that survives a round trip through either database. */
-export function storableJson(database: Database, value: unknown): string {
-  const text = canonicalJson(value);
-  // Only escapes can hide what jsonb refuses; they are rare, so the second pass is too.
-  return text.includes('\\u') ? canonicalJson(database.codec.parseJson(database.codec.json(value))) : text;
+/**
+ * The JSON text that is stored and hashed. SQLite keeps a text as it is. PostgreSQL keeps neither the order of members
+ * nor what only escapes can say: there it is the canonical text of what can be kept, which reads back the same.
+ */
+export function storableJson({ dialect, codec }: Database, value: unknown): string {
+  const text = codec.json(value);
+  return dialect === 'sqlite' ? text : canonicalJson(codec.parseJson(text));
+}
+
+/** The text that {@link storableJson} made, from its column. */
+export function storedJson({ dialect, codec }: Database, column: string): string {
+  return dialect === 'sqlite' ? column : canonicalJson(codec.parseJson(column));
 }
 
 export function toStoredEntry(database: Database, entry: AuditEntry, writerId: string, createdAt: string): StoredEntry {

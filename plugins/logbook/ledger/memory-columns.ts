@@ -38,8 +38,8 @@ export function memoryOf({ codec }: Database, row: MemoryColumns): LedgerMemory 
     payloadLength: row.payload_len ?? 0,
     metaSha: row.meta_sha,
     kind: row.kind,
-    meta: codec.parseJson<Record<string, unknown> | null>(row.meta_json) ?? {},
-    evidence: codec.parseJson<Record<string, unknown>[] | null>(row.evidence_json) ?? [],
+    meta: row.meta_json === '{}' ? {} : codec.parseJson<Record<string, unknown>>(row.meta_json),
+    evidence: row.evidence_json === '[]' ? [] : codec.parseJson<Record<string, unknown>[]>(row.evidence_json),
     actorUserId: row.actor_user_id,
     itemId: row.item_id,
     backend: row.backend,
@@ -48,7 +48,7 @@ export function memoryOf({ codec }: Database, row: MemoryColumns): LedgerMemory 
     auditId: row.audit_id === null ? null : String(row.audit_id),
     outboxId: row.outbox_id,
     correlationId: row.correlation_id,
-    createdAt: codec.parseTime(row.created_at) ?? '',
-    updatedAt: codec.parseTime(row.updated_at) ?? '',
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
   };
 }

@@ -1,23 +1,23 @@
 import type { SearchEngine } from '../engine/search-engine.js';
 import type { CandidatePlan, Probe } from './plan-candidates.js';
 
-/** Candidates that one probe gives at once. */
-export const PAGE = 400;
+/** Candidates that one question to the engine gives. */
+const PAGE = { rank: 400, newest: 200 };
 
 /** Pages that may be asked for beyond the first candidates: what a filter that fits nothing may cost. */
-const MOST_PAGES = 50;
+const MOST_PAGES = 100;
 
 async function* pages(engine: SearchEngine, { query, order }: Probe): AsyncGenerator<readonly number[]> {
   if (order === 'rank') {
-    yield await engine.ranked(query, PAGE);
+    yield await engine.ranked(query, PAGE.rank);
     return;
   }
   let before = Number.MAX_SAFE_INTEGER;
   for (let page = 0; page < MOST_PAGES; page += 1) {
-    const seqs = await engine.newest(query, before, PAGE);
+    const seqs = await engine.newest(query, before, PAGE.newest);
     yield seqs;
     const oldest = seqs.at(-1);
-    if (oldest === undefined || seqs.length < PAGE) return;
+    if (oldest === undefined || seqs.length < PAGE.newest) return;
     before = oldest;
   }
 }

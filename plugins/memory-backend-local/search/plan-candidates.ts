@@ -3,8 +3,9 @@ import type { EngineQuery } from '../engine/search-engine.js';
 /** A term of the query as the engine knows it. */
 export interface PlannedTerm {
   readonly term: string;
-  /** Its word in the query. */
-  readonly place: number;
+  /** Its range of the query. */
+  readonly start: number;
+  readonly end: number;
   /** Number of memories that have it. */
   readonly df: number;
 }
@@ -30,17 +31,10 @@ const COMMON_SHARE = 0.2;
  * The engine's rank costs 1 µs and more for each match (SQLite 3.54, 100,000 memories: 1,300 matches 2.3 ms, 30,000
  * matches 37 ms), newest first costs only what it returns. So rank is asked for where it must look at no more than this.
  */
-const MOST_RANKED = 1_500;
+const MOST_RANKED = 1_000;
 
 function sum(terms: readonly PlannedTerm[]): number {
   return terms.reduce((total, { df }) => total + df, 0);
-}
-
-/** The terms of each word, the rarest word first. A word is as rare as all of its variants together. */
-function byWord(terms: readonly PlannedTerm[]): readonly (readonly PlannedTerm[])[] {
-  const words = new Map<number, PlannedTerm[]>();
-  for (const term of terms) words.set(term.place, [...(words.get(term.place) ?? []), term]);
-  return [...words.values()].sort((a, b) => sum(a) - sum(b));
 }
 
 /** The rarest terms that together have few enough matches to be ranked. */
@@ -51,6 +45,21 @@ function rankable(terms: readonly PlannedTerm[]): readonly PlannedTerm[] {
     matches += df;
     return matches <= MOST_RANKED;
   });
+}
+
+/**
+ * Terms side by side that stand for the whole query, the rarest first: of those that begin together the widest, and of
+ * variants of one word (`deploy`, `deploying`) the one that more memories have.
+ */
+function anchors(terms: readonly PlannedTerm[]): readonly PlannedTerm[] {
+  const ordered = [...terms].sort((a, b) => a.start - b.start || b.end - a.end || b.df - a.df);
+  let covered = 0;
+  const chosen = ordered.filter(({ start, end }) => {
+    if (start < covered) return false;
+    covered = end;
+    return true;
+  });
+  return chosen.sort((a, b) => a.df - b.df);
 }
 
 /**
@@ -66,25 +75,23 @@ export function planCandidates(
   documents: number,
 ): CandidatePlan {
   const known = terms.filter(({ df }) => df > 0);
-  const must = required.map((term) => [term]);
-  const probe = (groups: readonly (readonly PlannedTerm[])[], order: Probe['order']): Probe => ({
-    query: { spaceTerms, all: [...must, ...groups.map((group) => group.map(({ term }) => term))] },
-    order,
-  });
   if (known.length === 0) return { first: [], then: [] };
-  const everything = probe([known], 'newest');
+  const must = required.map((term) => [term]);
+  const names = (some: readonly PlannedTerm[]) => some.map(({ term }) => term);
+  const anyOf = (some: readonly PlannedTerm[], order: Probe['order']): Probe => {
+    return { query: { spaceTerms, all: [...must, names(some)] }, order };
+  };
+  const allOf = (some: readonly PlannedTerm[]): Probe => {
+    return { query: { spaceTerms, all: [...must, ...names(some).map((name) => [name])] }, order: 'newest' };
+  };
   const rare = known.filter(({ df }) => df <= documents * COMMON_SHARE);
-  if (rare.length > 0 && sum(rare) <= MOST_RANKED) {
-    const then = rare.length < known.length ? [everything] : [];
-    return { first: [probe([rare], 'rank')], then: [probe([rare], 'newest'), ...then] };
-  }
-  const words = byWord(known);
-  const ranked = rankable(rare);
-  const first = [
-    ...(ranked.length > 0 ? [probe([ranked], 'rank')] : []),
-    ...(words.length > 1 ? [probe(words, 'newest')] : []),
-    ...(words.length > 2 ? [probe(words.slice(0, 2), 'newest')] : []),
+  const rest = [
+    ...(rare.length > 0 ? [anyOf(rare, 'newest')] : []),
+    ...(rare.length < known.length ? [anyOf(known, 'newest')] : []),
   ];
-  const then = [...(rare.length > 0 && rare.length < known.length ? [probe([rare], 'newest')] : []), everything];
-  return { first, then };
+  if (rare.length > 0 && sum(rare) <= MOST_RANKED) return { first: [anyOf(rare, 'rank')], then: rest };
+  const ranked = rankable(rare);
+  const whole = anchors(known);
+  const first = [...(ranked.length > 0 ? [anyOf(ranked, 'rank')] : []), ...(whole.length > 1 ? [allOf(whole)] : [])];
+  return { first, then: [...(whole.length > 2 ? [allOf(whole.slice(0, 2))] : []), ...rest] };
 }

@@ -1,5 +1,5 @@
 import type { QueryPhrase, TextAnalysis } from 'mortise/sdk';
-import { engineTerm } from '../index/postings.js';
+import { engineTerm } from '../index/index-text.js';
 
 /** A term of the query before anything is known of its frequency. */
 export interface ReadTerm {
@@ -7,6 +7,9 @@ export interface ReadTerm {
   readonly engineTerm: string;
   /** The place of its word in the query. */
   readonly place: number;
+  /** Its range of the query. */
+  readonly start: number;
+  readonly end: number;
 }
 
 export interface ReadQuery {
@@ -21,10 +24,10 @@ export interface ReadQuery {
 export function readQuery(analysis: TextAnalysis, query: string): ReadQuery {
   const { terms, phrases } = analysis.analyseQuery(query);
   const places = new Map<number, number>();
-  const read = terms.map(({ term, start }) => {
+  const read = terms.map(({ term, start, end }) => {
     const place = places.get(start) ?? places.size;
     places.set(start, place);
-    return { term, engineTerm: engineTerm(term), place };
+    return { term, engineTerm: engineTerm(term), place, start, end };
   });
   const required = new Set(phrases.flatMap((phrase) => phrase.terms.map(engineTerm)));
   return { terms: read, phrases, required: [...required] };

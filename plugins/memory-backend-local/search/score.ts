@@ -1,8 +1,9 @@
-import { placesText } from '../index/postings.js';
+import { type Postings, type PostingsReader, readPostings } from '../index/postings.js';
 
 /** A term of a query. */
 export interface QueryTerm {
   readonly term: string;
+  readonly hash: number;
   /** The place of its word or character in the query; variants of one word share it. */
   readonly place: number;
   readonly idf: number;
@@ -18,7 +19,7 @@ export interface ScoredQuery {
 
 export interface ScoredText {
   readonly length: number;
-  readonly postings: string;
+  readonly postings: Postings;
 }
 
 /** The parts of a score; `0.65·bm25 + 0.25·coverage + 0.10·phrase` is the score. */
@@ -40,16 +41,24 @@ export function inverseFrequency(documents: number, df: number): number {
   return Math.log(1 + (Math.max(documents, df) - df + 0.5) / (df + 0.5));
 }
 
-/** The places of the words of a query in a text: `of` is the word's place in the query, `at` its place in the text. */
+/** A word of the query at a place of the text. */
 interface Mark {
-  readonly at: number;
+  /** The word's place in the query. */
   readonly of: number;
+  readonly at: number;
 }
 
-function marksOf(found: ReadonlyMap<number, readonly string[]>): Mark[] {
+/** Places of one term in the postings. */
+interface Found {
+  readonly of: number;
+  readonly from: number;
+  readonly to: number;
+}
+
+function marksOf(reader: PostingsReader, found: readonly Found[]): Mark[] {
   const marks: Mark[] = [];
-  for (const [of, texts] of found) {
-    for (const text of texts) for (const at of text.split(',')) marks.push({ at: Number(at), of });
+  for (const { of, from, to } of found) {
+    for (let index = from; index < to; index += 1) marks.push({ of, at: reader.placeAt(index) });
   }
   return marks.sort((a, b) => a.at - b.at);
 }
@@ -72,42 +81,35 @@ function isWithinWindow(marks: readonly Mark[], wanted: number, width: number): 
 }
 
 /** 1 when all words of the query (two or more) stand within a window of twice their number, else 0. */
-function phraseScore(found: ReadonlyMap<number, readonly string[]>, wanted: number): number {
-  if (wanted < 2 || found.size < wanted) return 0;
-  return isWithinWindow(marksOf(found), wanted, 2 * wanted) ? 1 : 0;
-}
-
-function occurrences(places: string): number {
-  let count = 1;
-  for (let at = places.indexOf(','); at >= 0; at = places.indexOf(',', at + 1)) count += 1;
-  return count;
+function phraseScore(reader: PostingsReader, found: readonly Found[], wanted: number): number {
+  if (wanted < 2 || new Set(found.map(({ of }) => of)).size < wanted) return 0;
+  return isWithinWindow(marksOf(reader, found), wanted, 2 * wanted) ? 1 : 0;
 }
 
 /** Scores one text; the same on every database. All parts lie between 0 and 1. */
 export function scoreText(query: ScoredQuery, text: ScoredText): ScoreParts {
   const norm = K1 * (1 - B + (B * text.length) / Math.max(query.averageLength, 1));
+  const reader = readPostings(text.postings);
   const matched: string[] = [];
-  const found = new Map<number, string[]>();
+  const found: Found[] = [];
   let total = 0;
   let covered = 0;
   let weight = 0;
-  for (const { term, place, idf } of query.terms) {
+  for (const { term, hash, place, idf } of query.terms) {
     total += idf;
-    const places = placesText(text.postings, term);
+    const places = reader.find(hash);
     if (places === undefined) continue;
     matched.push(term);
     covered += idf;
-    const tf = occurrences(places);
+    const tf = places.to - places.from;
     weight += (idf * tf * (K1 + 1)) / (tf + norm);
-    const known = found.get(place);
-    if (known === undefined) found.set(place, [places]);
-    else known.push(places);
+    found.push({ of: place, from: places.from, to: places.to });
   }
   if (total === 0) return { bm25: 0, coverage: 0, phrase: 0, matched_terms: matched };
   return {
     bm25: weight / (total * (K1 + 1)),
     coverage: covered / total,
-    phrase: phraseScore(found, query.words),
+    phrase: phraseScore(reader, found, query.words),
     matched_terms: matched,
   };
 }

@@ -9,6 +9,7 @@ import type {
 } from 'mortise/sdk';
 import { jsonTexts } from 'mortise/sdk';
 import type { SearchEngine } from '../engine/search-engine.js';
+import { termHash } from '../index/postings.js';
 import { spaceTerm } from '../index/space-term.js';
 import type { Corpus } from './corpus.js';
 import { findCandidates } from './find-candidates.js';
@@ -28,7 +29,7 @@ interface DocumentColumns {
   readonly seq: number;
   readonly memory_id: string;
   readonly length: number;
-  readonly postings: string;
+  readonly postings: Uint8Array;
 }
 
 interface Scored {
@@ -42,7 +43,7 @@ interface Scored {
 const MOST_TERMS = 64;
 
 /** Documents read at once: bounds memory where texts are long. */
-const SLICE = 100;
+const SLICE = 200;
 
 async function scoreDocuments(
   database: Database,
@@ -121,6 +122,7 @@ async function weigh(parts: SearchParts, read: ReadQuery) {
     .slice(0, MOST_TERMS);
   const scored: QueryTerm[] = terms.map(({ term, place, df }) => ({
     term,
+    hash: termHash(term),
     place,
     idf: inverseFrequency(documents, df),
   }));
@@ -136,7 +138,7 @@ export async function searchMemories(parts: SearchParts, search: MemorySearch): 
   const read = readQuery(parts.analysis, search.query);
   if (read.terms.length === 0 || search.spaces.length === 0 || search.limit < 1) return [];
   const { documents, terms, query } = await weigh(parts, read);
-  const planned = terms.map(({ engineTerm: term, place, df }) => ({ term, place, df }));
+  const planned = terms.map(({ engineTerm: term, start, end, df }) => ({ term, start, end, df }));
   const plan = planCandidates(planned, read.required, search.spaces.map(spaceTerm), documents);
   const conditions = { filters: search.filters, phrases: read.phrases, minScore: search.filters.minScore ?? 0 };
   const hits: MemoryHit[] = [];

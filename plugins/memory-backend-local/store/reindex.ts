@@ -1,6 +1,6 @@
 import type { Database, LogbookService, Logger, TextAnalysis } from 'mortise/sdk';
 import type { SearchEngine } from '../engine/search-engine.js';
-import { indexText } from '../index/postings.js';
+import { indexText } from '../index/index-text.js';
 import { spaceTerm } from '../index/space-term.js';
 
 export interface ReindexParts {

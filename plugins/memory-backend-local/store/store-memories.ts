@@ -8,7 +8,7 @@ import {
   type TransactionOption,
 } from 'mortise/sdk';
 import type { SearchEngine } from '../engine/search-engine.js';
-import { indexText } from '../index/postings.js';
+import { indexText } from '../index/index-text.js';
 import { spaceTerm } from '../index/space-term.js';
 
 const documentsTarget = {

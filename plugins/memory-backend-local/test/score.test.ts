@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import * as fc from 'fast-check';
-import { placesText } from '../index/postings.js';
+import { readPostings, termHash, writePostings } from '../index/postings.js';
 import { inverseFrequency, type ScoredQuery, scoreText, totalScore } from '../search/score.js';
 
 function query(...words: string[]): ScoredQuery {
-  const terms = words.map((term, place) => ({ term, place, idf: 1 }));
+  const terms = words.map((term, place) => ({ term, hash: termHash(term), place, idf: 1 }));
   return { terms, words: words.length, averageLength: 10 };
 }
 
@@ -12,8 +12,7 @@ function query(...words: string[]): ScoredQuery {
 function text(words: readonly string[], length = words.length) {
   const places = new Map<string, number[]>();
   for (const [place, word] of words.entries()) places.set(word, [...(places.get(word) ?? []), place]);
-  const postings = `\n${[...places].map(([word, at]) => `${word} ${at.join(',')}\n`).join('')}`;
-  return { length, postings };
+  return { length, postings: writePostings(places) };
 }
 
 describe('the score of a memory', () => {
@@ -46,9 +45,9 @@ describe('the score of a memory', () => {
 
   it('takes any variant of a word for the word in a phrase', () => {
     const terms = [
-      { term: 'run', place: 0, idf: 1 },
-      { term: 'running', place: 0, idf: 1 },
-      { term: 'fast', place: 1, idf: 1 },
+      { term: 'run', hash: termHash('run'), place: 0, idf: 1 },
+      { term: 'running', hash: termHash('running'), place: 0, idf: 1 },
+      { term: 'fast', hash: termHash('fast'), place: 1, idf: 1 },
     ];
     expect(scoreText({ terms, words: 2, averageLength: 5 }, text(['run', 'fast'])).phrase).to.equal(1);
   });
@@ -63,10 +62,33 @@ describe('the score of a memory', () => {
       }),
     );
   });
+});
 
-  it('reads the places of a whole term only', () => {
-    expect(placesText('\nab 1,2\nb 3\n', 'b')).to.equal('3');
-    expect(placesText('\nab 1,2\n', 'b')).to.equal(undefined);
-    expect(placesText('\nab 1,2\n', 'a')).to.equal(undefined);
+describe('the postings of a text', () => {
+  it('give back every place of every term, and of no other', () => {
+    const term = fc.string({ minLength: 1, maxLength: 8, unit: 'grapheme' });
+    const places = fc
+      .uniqueArray(fc.nat({ max: 200_000 }), { minLength: 1, maxLength: 5 })
+      .map((some) => some.sort((a, b) => a - b));
+    const terms = fc.uniqueArray(fc.tuple(term, places), { selector: ([name]) => termHash(name), maxLength: 40 });
+    fc.assert(
+      fc.property(terms, term, (some, other) => {
+        const reader = readPostings(writePostings(new Map(some)));
+        for (const [name, where] of some) {
+          const found = reader.find(termHash(name));
+          const read = Array.from({ length: (found?.to ?? 0) - (found?.from ?? 0) }, (_, n) =>
+            reader.placeAt((found?.from ?? 0) + n),
+          );
+          expect(read).to.deep.equal(where);
+        }
+        const isKnown = some.some(([name]) => termHash(name) === termHash(other));
+        expect(reader.find(termHash(other)) !== undefined).to.equal(isKnown);
+      }),
+    );
+  });
+
+  it('have nothing where there is nothing', () => {
+    expect(readPostings(new Uint8Array(0)).find(1)).to.equal(undefined);
+    expect(readPostings(writePostings(new Map())).find(1)).to.equal(undefined);
   });
 });
