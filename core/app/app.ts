@@ -106,7 +106,6 @@ export async function openApp(options: AppOptions): Promise<App> {
       tracing,
       log: sink.log,
       scheduler,
-      pluginsFile,
       desired: options.only ? onlyPlugins(desired.store, options.only) : desired.store,
       openScope: (entry) => openPluginScope(composition, entry),
     }),

@@ -5,7 +5,7 @@ import type { CatalogueEntry } from '../kernel/catalogue.js';
 import type { KernelPorts } from '../kernel/ports.js';
 import { createSchemaCompiler } from '../schema/index.js';
 import type { CompiledSchema, JsonSchema } from '../schema/types.js';
-import type { PluginsFile, Settings } from '../settings/types.js';
+import type { Settings } from '../settings/types.js';
 import type { HostLogger, HostMetrics, Tracing } from '../telemetry/types.js';
 
 export interface KernelPortParts {
@@ -20,7 +20,6 @@ export interface KernelPortParts {
   readonly tracing: Tracing;
   readonly log: HostLogger;
   readonly scheduler: KernelPorts['scheduler'] & KernelPorts['clock'];
-  readonly pluginsFile: PluginsFile;
   /** The file, or what replicas share instead. */
   readonly desired: KernelPorts['desired'];
   readonly openScope: KernelPorts['openScope'];
@@ -37,7 +36,7 @@ export const noJournal = {
 
 /** The rooms beside the kernel, as the kernel wants to see them. */
 export function kernelPorts(from: KernelPortParts): KernelPorts {
-  const { settings, metrics, journal, pluginsFile } = from;
+  const { settings, metrics, journal } = from;
   const { host } = settings;
   const compiler = createSchemaCompiler();
   const compiled = new WeakMap<object, CompiledSchema<unknown>>();
@@ -78,6 +77,6 @@ export function kernelPorts(from: KernelPortParts): KernelPorts {
     suspect: (key) => journal.suspect(key),
     acquit: (key) => journal.acquit(key),
     note: (key, step) => journal.note(key, step),
-    findings: () => [...settings.findings(), ...(pluginsFile.problem ? [pluginsFile.problem] : [])],
+    findings: () => settings.findings(),
   };
 }

@@ -2,6 +2,7 @@ import type { HttpServer, MountedRoute } from '../http/index.js';
 import type { Kernel } from '../kernel/kernel.js';
 import type { PluginRecord } from '../kernel/plugin-record.js';
 import type { Disposable } from '../sdk/context.js';
+import { MortiseError } from '../sdk/errors.js';
 
 /**
  * Keeps the route table equal to what the plugins' manifests declare. Routes of disabled plugins stay in it, so that
@@ -38,8 +39,47 @@ function routesOf(kernel: Kernel, record: PluginRecord): readonly MountedRoute[]
     plugin: record.key,
     declaration,
     enabled: kernel.isEnabled(record.key),
-    ...(active && kernel.registry.find('route', declaration.name)
-      ? { invoke: { call: (run, options) => kernel.points.call('route', declaration.name, run, options) } }
+    ...((active && kernel.registry.find('route', declaration.name)) || isStarting(record)
+      ? {
+          invoke: {
+            call: async (run, options) => {
+              if (isStarting(record)) await started(kernel, record, options.signal);
+              return kernel.points.call('route', declaration.name, run, options);
+            },
+          },
+        }
       : {}),
   }));
+}
+
+/** How long a request waits for a plugin that is being started, milliseconds. */
+const patienceMs = 10_000;
+
+function isStarting(record: PluginRecord): boolean {
+  return record.state === 'checking' || record.state === 'starting';
+}
+
+/** A request that comes while its plugin starts is answered when it has. @throws MortiseError `plugin_unavailable` */
+function started(kernel: Kernel, record: PluginRecord, gone: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      unwatch();
+      gone?.removeEventListener('abort', done);
+      if (record.state === 'active') resolve();
+      else
+        reject(
+          new MortiseError('plugin_unavailable', `The plugin ${record.key} is ${record.state}.`, {
+            status: 503,
+            retryable: true,
+            retryAfterSeconds: 1,
+          }),
+        );
+    };
+    const timer = setTimeout(done, patienceMs);
+    const unwatch = kernel.events.on('plugin-state', ({ key }) => {
+      if (key === record.key && !isStarting(record)) done();
+    });
+    gone?.addEventListener('abort', done, { once: true });
+  });
 }

@@ -56,7 +56,6 @@ export async function openOffline(projectDir: string): Promise<OfflineControl> {
       tracing: createTracing(),
       log,
       scheduler,
-      pluginsFile,
       desired: desired.store,
       openScope: () => {
         throw new Error('No plugin runs offline.');

@@ -6,7 +6,7 @@ import { extensionPoints } from '../sdk/points/index.js';
 import type { Contribution, Points } from '../sdk/points.js';
 import { runUnmarked } from './attribution.js';
 import { contributionId, declaredContributions } from './contributions.js';
-import { describeError, harmless, stackOf, writtenInStacks } from './describe-error.js';
+import { describeError, harmless, writtenInStacks } from './describe-error.js';
 import { EventBus } from './event-bus.js';
 import { Inventory } from './inventory.js';
 import { Lifecycle } from './lifecycle.js';
@@ -50,7 +50,7 @@ export class Kernel {
     this.#ports = ports;
     this.#inventory = new Inventory(ports, (record) => this.#later(() => this.applyConfig(record)));
     this.#deadline = new ShutdownDeadline(() => ports.clock.now());
-    this.events = new EventBus((error) => ports.log.error({ error: describeError(error) }, 'an event listener failed'));
+    this.events = new EventBus((error) => ports.log.error({ err: error }, 'an event listener failed'));
     this.#lifecycle = new Lifecycle({
       kernel: ports,
       registry: this.registry,
@@ -218,7 +218,8 @@ export class Kernel {
         if (declared.point !== point || declared.key.endsWith('*')) continue;
         if (this.registry.find(point, declared.key)?.plugin === entry.key) continue;
         const facts = entry.facts.get(contributionId(point, declared.key));
-        if (facts) found.push({ key: declared.key, plugin: entry.key, facts: facts as never, active: false });
+        if (facts)
+          found.push({ key: declared.key, plugin: entry.key, facts: facts as never, offers: [], active: false });
       }
     }
     return found;
@@ -234,12 +235,11 @@ export class Kernel {
       return;
     }
     const count = record?.countFault(this.#ports.clock.now(), code, message) ?? 0;
-    if (count <= faultsLogged)
-      this.#ports.log.error({ plugin: key, code, error: message, stack: stackOf(error) }, 'a plugin failed');
+    if (count <= faultsLogged) this.#ports.log.error({ plugin: key, code, err: error }, 'a plugin failed');
     if (!record) return;
     // A listener of alerts may be what fails: past the limit nobody is told again.
     if (count <= faultLimit) {
-      const sentence = `The plugin ${key} failed: ${message}.`;
+      const sentence = `The plugin ${key} failed (${code}); mortise plugin inspect ${key} shows how.`;
       this.events.emit('alert', { source: `plugin:${key}`, severity: 'medium', code, message: sentence });
     }
     if (count < faultLimit || record.state === 'quarantined') return;
@@ -260,7 +260,7 @@ export class Kernel {
 
   #later(operation: () => Promise<unknown>): void {
     void this.serial(operation).catch((error: unknown) =>
-      this.#ports.log.error({ error: describeError(error), stack: stackOf(error) }, 'a change of plugins failed'),
+      this.#ports.log.error({ err: error }, 'a change of plugins failed'),
     );
   }
 

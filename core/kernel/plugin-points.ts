@@ -36,7 +36,7 @@ export class PluginPoints implements Points {
   list<P extends PointName>(point: P): readonly Contribution<P>[] {
     const active = this.#ports.registry
       .all(point)
-      .map((one) => ({ key: one.key, plugin: one.plugin, facts: one.facts, active: true }));
+      .map((one) => ({ key: one.key, plugin: one.plugin, facts: one.facts, offers: one.offers, active: true }));
     return [...active, ...this.#ports.declared(point)] as unknown as readonly Contribution<P>[];
   }
 

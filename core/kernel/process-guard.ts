@@ -1,6 +1,6 @@
 import { problem } from '../messages/plugin-problems.js';
 import { currentPlugin, pluginOfStack } from './attribution.js';
-import { describeError, harmless, stackOf } from './describe-error.js';
+import { harmless, stackOf } from './describe-error.js';
 import { PluginProblem } from './plugin-problem.js';
 import type { KernelLogger } from './ports.js';
 
@@ -33,11 +33,7 @@ export function guardProcess(ports: ProcessGuardPorts): () => void {
     const reason = harmless(thrown);
     const plugin = owner(reason);
     if (plugin !== undefined) ports.fault(plugin, 'unhandled_rejection', reason);
-    else
-      ports.log.error(
-        { error: describeError(reason), stack: stackOf(reason) },
-        'a promise was rejected and nobody looked',
-      );
+    else ports.log.error({ err: reason }, 'a promise was rejected and nobody looked');
   };
   const exit = process.exit;
   const guardedExit = (code?: number | string | null): never => {

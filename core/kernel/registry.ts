@@ -11,6 +11,8 @@ export interface Registered {
   readonly value: unknown;
   /** The data part, frozen. */
   readonly facts: Readonly<Record<string, unknown>>;
+  /** Names of the point's optional functions that the value has. */
+  readonly offers: readonly string[];
   readonly leases: LeaseBook;
   readonly stats: CallStats;
   readonly timeoutMs: number;

@@ -81,7 +81,10 @@ export class Staging {
   /** Declared keys that the code did not add. */
   missing(): readonly string[] {
     const present = new Set([...this.#held].map((held) => contributionId(held.point, held.key)));
-    return [...this.#declared].filter((id) => !present.has(id));
+    const declared = this.#entry.manifest ? declaredContributions(this.#entry.manifest) : [];
+    return declared
+      .filter(({ point, key }) => !key.endsWith('*') && !present.has(contributionId(point, key)))
+      .map(({ point, key }) => `${point} "${key}"`);
   }
 
   #refuseTaken(point: string, key: string): void {
@@ -127,6 +130,7 @@ export class Staging {
       plugin: this.#entry.key,
       value,
       facts: deepFreeze(facts),
+      offers: (declaration.optionalFunctions ?? []).filter((name) => members[name] !== undefined),
       leases: this.#leases,
       stats: new CallStats(this.#ports.metrics.call(point, key, this.#entry.key)),
       timeoutMs: this.#entry.manifest?.timeouts?.call ?? declaration.timeoutMs,

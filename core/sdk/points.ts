@@ -18,6 +18,8 @@ export interface Contribution<P extends keyof ExtensionPoints & string = keyof E
   readonly plugin: string;
   /** The data part, from the code or (while the plugin is not active) from its manifest. */
   readonly facts: P extends keyof ExtensionPointFacts ? ExtensionPointFacts[P] : Readonly<Record<string, unknown>>;
+  /** Names of the point's optional functions that it has, so that a caller need not call to find out. */
+  readonly offers: readonly string[];
   /** False: an enabled plugin's manifest declares it, but the plugin is not active. */
   readonly active: boolean;
 }

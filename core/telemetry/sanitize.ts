@@ -1,4 +1,4 @@
-import { isSensitiveName } from '../sdk/index.js';
+import { isSensitiveName, MortiseError } from '../sdk/index.js';
 
 export type Clean = (text: string) => string;
 
@@ -45,13 +45,19 @@ function holdsContent(name: string, value: unknown): boolean {
   );
 }
 
+const mostFrames = 12;
+
 function cut(text: string): string {
   return text.length <= maxText ? text : `${text.slice(0, maxText)}… (${text.length} characters)`;
 }
 
-/** What a log line says of an error: type, code, message, stack and causes, all of it clean. */
+/**
+ * What a log line says of an error: type, code, where it was made, and causes. Its message only when it is one of the
+ * platform's own sentences: others often quote what somebody sent.
+ */
 function errorFields(error: Error, clean: Clean, depth: number): Record<string, unknown> {
-  const fields: Record<string, unknown> = { type: error.name, message: cut(clean(error.message)) };
+  const fields: Record<string, unknown> = { type: error.name };
+  if (error instanceof MortiseError) fields.message = cut(clean(error.message));
   for (const name of ['code', 'status', 'syscall', 'signal'] as const) {
     const value: unknown = Reflect.get(error, name);
     if (typeof value === 'string') fields[name] = clean(value);
@@ -59,10 +65,18 @@ function errorFields(error: Error, clean: Clean, depth: number): Record<string, 
   }
   const details: unknown = Reflect.get(error, 'details');
   if (details !== undefined) fields.details = sanitizeValue(details, clean, depth + 1);
-  // The stack repeats the message in its first lines, so it is cleaned as a whole.
-  if (error.stack !== undefined && depth === 0) fields.stack = cut(clean(error.stack));
+  if (depth === 0) fields.frames = framesOf(error).map(clean);
   if (error.cause !== undefined) fields.cause = sanitizeValue(error.cause, clean, depth + 1);
   return fields;
+}
+
+/** The places of a stack, without the message that stands above them. */
+function framesOf(error: Error): readonly string[] {
+  return (error.stack ?? '')
+    .split('\n')
+    .filter((line) => /^\s+at /.test(line))
+    .slice(0, mostFrames)
+    .map((line) => line.trim());
 }
 
 function sanitizeValue(value: unknown, clean: Clean, depth: number): unknown {

@@ -13,7 +13,7 @@ function isToolReason(code: string): boolean {
 export function failureOf(error: unknown, log: Logger, correlationId: string): RpcFailure {
   if (error instanceof RpcFailure) return error;
   if (isCodedError(error)) return codedFailure(error);
-  log.error({ err: error, correlationId }, 'A request of the MCP endpoint failed unexpectedly.');
+  log.error({ err: error, correlation_id: correlationId }, 'A request of the MCP endpoint failed unexpectedly.');
   return new RpcFailure('UNHANDLED_EXCEPTION', `Internal error (${correlationId}).`);
 }
 

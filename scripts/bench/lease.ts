@@ -93,6 +93,7 @@ function publish(): PluginPoints {
         ...labels,
         value: tool,
         facts: {},
+        offers: [],
         leases,
         stats: new CallStats((milliseconds, wrong) => {
           (wrong ? failed : done).add();

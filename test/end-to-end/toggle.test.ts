@@ -75,6 +75,60 @@ describe('toggling a plugin over HTTP', function () {
     expect(await gone.text()).to.contain('plugin mcp-server is disabled');
   });
 
+  it('answers a request that comes while the plugin starts once it has started', async () => {
+    let finish: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    const slow: TestPlugin = {
+      manifest: {
+        key: 'slow-start',
+        permissions: { routes: [{ name: 'slow', kind: 'http', method: 'GET', path: '/slow', auth: 'public' }] },
+      },
+      definition: {
+        key: 'slow-start',
+        register: (made) => void made.contribute('route', 'slow', { handle: () => ({ body: { here: true } }) }),
+        start: () => held,
+      },
+    };
+    host = await createTestHost({ extra: [slow], disabled: ['slow-start'] });
+    const enabling = host.control.enable('slow-start');
+    while (host.control.list().find((row) => row.key === 'slow-start')?.state !== 'starting')
+      await new Promise((resolve) => setImmediate(resolve));
+    const asked = host.fetch('/slow');
+    finish();
+    expect(await (await asked).json()).to.deep.equal({ here: true });
+    expect((await enabling).state).to.equal('active');
+  });
+
+  it('names the plugin of a tool that fails in the log, and not what the tool was given', async () => {
+    const failing: TestPlugin = {
+      manifest: { key: 'tool-fails', contributes: { tool: ['fails'] } },
+      definition: {
+        key: 'tool-fails',
+        register(made) {
+          made.contribute('tool', 'fails', {
+            summary: 'Fails.',
+            audience: ['mcp'],
+            inputSchema: { type: 'object', properties: { text: { type: 'string' } } },
+            run: ({ text }) => {
+              throw new Error(`cannot handle ${text}`);
+            },
+          });
+        },
+      },
+    };
+    host = await createTestHost({ plugins: ['admin', 'logbook', 'mcp-server'], extra: [failing] });
+    await host.post('/mcp', { jsonrpc: '2.0', id: 1, method: 'tools/list' });
+    const params = { name: 'fails', arguments: { text: 'canarytooltext' } };
+    const answer = await (await host.post('/mcp', { jsonrpc: '2.0', id: 1, method: 'tools/call', params })).text();
+    const log = host.logs.join('');
+    expect(answer + log).not.to.contain('canarytooltext');
+    expect(log).to.contain('"tool":"fails"').and.to.contain('"tool_plugin":"tool-fails"');
+    const { contributions } = await host.control.inspect('tool-fails');
+    expect(contributions.find(({ key }) => key === 'fails')).to.include({ calls: 1, errors: 1 });
+  });
+
   it('audits a change and a refusal', async () => {
     host = await createTestHost({ plugins: ['admin', 'logbook', 'provider-demo'] });
     await host.post('/admin/plugins/provider-demo/disable', {});

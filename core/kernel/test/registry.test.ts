@@ -114,6 +114,7 @@ function contribution(point: string, plugin: number, index: number): Registered 
     plugin: `p${plugin}`,
     value: {},
     facts: {},
+    offers: [],
     leases,
     stats: new CallStats(),
     timeoutMs: 0,

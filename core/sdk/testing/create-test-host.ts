@@ -24,8 +24,10 @@ export interface TestPlugin {
 export interface TestHostOptions {
   /** Keys of plugins to enable; what they require is enabled too. Others stay disabled. */
   readonly plugins?: readonly string[];
-  /** Plugins that the test makes; all of them are enabled. */
+  /** Plugins that the test makes; all of them are enabled but those named in `disabled`. */
   readonly extra?: readonly TestPlugin[];
+  /** Plugins that are there and not enabled at the start. */
+  readonly disabled?: readonly string[];
   /** `config/<plugin>.json` by plugin key. */
   readonly config?: Readonly<Record<string, object>>;
   readonly env?: Readonly<Record<string, string>>;
@@ -83,7 +85,13 @@ export async function createTestHost(options: TestHostOptions = {}): Promise<Tes
     JSON.stringify({
       version: 1,
       plugins: Object.fromEntries(
-        keys.map((key) => [key, { enabled: true, ...(options.required?.includes(key) ? { required: true } : {}) }]),
+        keys.map((key) => [
+          key,
+          {
+            enabled: !options.disabled?.includes(key),
+            ...(options.required?.includes(key) ? { required: true } : {}),
+          },
+        ]),
       ),
       bindings: options.bindings ?? {},
     }),

@@ -30,6 +30,14 @@ describe('the log', () => {
     expect(String(ts)).to.match(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
   });
 
+  it('says of an error what it is and where it was made, and repeats only sentences of the platform', () => {
+    const { sink, lines } = recorded();
+    sink.log.error({ err: new SyntaxError(`Unexpected "${canary}"`, { cause: new Error(canary) }) }, 'It failed.');
+    sink.log.error({ err: new MortiseError('port_in_use', 'Port 1 is in use.') }, 'It failed.');
+    expect(lines[0]).to.contain('SyntaxError').and.to.contain('log-sink.test').and.not.to.contain(canary);
+    expect(lines[1]).to.contain('Port 1 is in use.');
+  });
+
   it('writes nothing below its level, and the level can change', () => {
     const { sink, lines } = recorded('warn');
     sink.log.info('quiet');

@@ -124,7 +124,10 @@ function toolFailure(server: McpServer, tool: ListedTool, deadline: Deadline, ca
       details: { tool: shown(tool.name) },
     });
   }
-  if (!isCodedError(error)) return server.storage.explain(error);
+  if (!isCodedError(error)) {
+    const explained = server.storage.explain(error);
+    return explained === error ? unexpected(server, tool, caller, error) : explained;
+  }
   if (error.code === 'contribution_unknown') return notRunning(server.host.use('plugins'), tool.name, tool.plugin);
   if (error.code === 'call_aborted') {
     return caller.signal.aborted
@@ -132,4 +135,13 @@ function toolFailure(server: McpServer, tool: ListedTool, deadline: Deadline, ca
       : notRunning(server.host.use('plugins'), tool.name, tool.plugin);
   }
   return error;
+}
+
+/** What a tool threw stays in the log, which names the tool and the plugin it belongs to. */
+function unexpected(server: McpServer, { name, plugin }: ListedTool, caller: Caller, error: unknown): RpcFailure {
+  const fields = { tool: name, tool_plugin: plugin, correlation_id: caller.correlationId, err: error };
+  server.host.log.error(fields, 'a tool failed unexpectedly');
+  return new RpcFailure('UNHANDLED_EXCEPTION', `Internal error (${caller.correlationId}).`, {
+    details: { tool: shown(name), plugin },
+  });
 }

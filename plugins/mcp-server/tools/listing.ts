@@ -46,46 +46,28 @@ interface Snapshot {
 export function createToolListing(points: Points, options: ListingOptions): ToolListing & Disposable {
   const listeners = new Set<() => void>();
   let current: Snapshot | undefined;
-  let building: Promise<Snapshot> | undefined;
-  let stale = false;
-
-  const rebuild = (): Promise<Snapshot> => {
-    building ??= build().finally(() => {
-      building = undefined;
-    });
-    return building;
+  const snapshotNow = (): Snapshot => {
+    current ??= readTools(points, options);
+    return current;
   };
-  const build = async (): Promise<Snapshot> => {
-    let snapshot: Snapshot;
-    do {
-      stale = false;
-      snapshot = await readTools(points, options);
-    } while (stale);
-    current = snapshot;
-    return snapshot;
-  };
-  const snapshotNow = (): Snapshot | Promise<Snapshot> => current ?? rebuild();
 
   const watch = points.onChange('tool', () => {
     const before = current ? fingerprint(current) : undefined;
     current = undefined;
-    stale = true;
-    void rebuild().then((after) => {
-      if (before !== undefined && before === fingerprint(after)) return;
-      for (const run of listeners) run();
-    });
+    if (before !== undefined && before === fingerprint(snapshotNow())) return;
+    for (const run of listeners) run();
   });
 
   return {
     async all() {
-      return (await snapshotNow()).tools;
+      return snapshotNow().tools;
     },
     async find(name, principal) {
-      const tool = (current ?? (await rebuild())).byName.get(name);
+      const tool = snapshotNow().byName.get(name);
       return tool && (!tool.restricted || (await offered(points, tool, principal))) ? tool : undefined;
     },
     async pageText(version, principal, offsetOf) {
-      const snapshot = current ?? (await rebuild());
+      const snapshot = snapshotNow();
       if (snapshot.restricted) {
         const visible = await visibleTo(points, snapshot.tools, principal);
         return listText(page(visible, offsetOf(visible.length)), version);
@@ -107,7 +89,7 @@ export function createToolListing(points: Points, options: ListingOptions): Tool
   };
 }
 
-async function readTools(points: Points, options: ListingOptions): Promise<Snapshot> {
+function readTools(points: Points, options: ListingOptions): Snapshot {
   const offers = points
     .list('tool')
     .filter(({ key, facts }) => facts.audience.includes('mcp') || options.extra.includes(key));
@@ -117,7 +99,7 @@ async function readTools(points: Points, options: ListingOptions): Promise<Snaps
   };
   const byText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
   offers.sort((a, b) => place(a.key) - place(b.key) || byText(a.plugin, b.plugin) || byText(a.key, b.key));
-  const tools = await Promise.all(offers.map((offer) => listed(points, options.schemas, offer)));
+  const tools = offers.map((offer) => listed(options.schemas, offer));
   return {
     tools,
     byName: new Map(tools.map((tool) => [tool.name, tool])),
@@ -126,28 +108,19 @@ async function readTools(points: Points, options: ListingOptions): Promise<Snaps
   };
 }
 
-async function listed(points: Points, schemas: SchemasService, offer: Contribution<'tool'>): Promise<ListedTool> {
+function listed(schemas: SchemasService, offer: Contribution<'tool'>): ListedTool {
   let schema: ArgumentSchema | undefined;
   return {
     name: offer.key,
     plugin: offer.plugin,
     facts: offer.facts,
     active: offer.active,
-    restricted: offer.active && (await asksWho(points, offer.key)),
+    restricted: offer.offers.includes('visibleTo'),
     schema: () => {
       schema ??= compileArguments(schemas, offer.key, offer.facts.inputSchema);
       return schema;
     },
   };
-}
-
-/** A tool that goes away while it is asked is not restricted any more: the next change lists it anew. */
-async function asksWho(points: Points, key: string): Promise<boolean> {
-  try {
-    return await points.call('tool', key, (tool) => tool.visibleTo !== undefined);
-  } catch {
-    return false;
-  }
 }
 
 /** A tool that cannot say whom it is for is for nobody. */
