@@ -1,5 +1,6 @@
 import { MortiseError } from '../sdk/errors.js';
 import { type App, openApp } from './app.js';
+import { readCommit } from './read-commit.js';
 
 /** Asks the supervisor to start the process again, once. */
 const exitForRestart = 75;
@@ -40,6 +41,8 @@ function explain(error: unknown): readonly string[] {
 /** Runs the server until a signal, a restart or a failure ends the process. Resolves when every plugin has settled. */
 export async function run(projectDir: string): Promise<void> {
   const { safeMode } = applyArguments(process.argv.slice(2));
+  const commit = readCommit(projectDir);
+  if (commit !== undefined) process.env.MORTISE_COMMIT ??= commit;
   let stopping: Promise<void> | undefined;
   let app: App | undefined;
   const stop = (code: number): void => {
