@@ -1,0 +1,65 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { packageProgram } from './package-program.js';
+
+/** One check of the suite, as it writes it to `checks.json`. */
+export interface Check {
+  readonly id: string;
+  readonly status: 'SUCCESS' | 'FAILURE' | 'WARNING' | 'SKIPPED' | 'INFO';
+  readonly description: string;
+  readonly errorMessage?: string;
+}
+
+export interface SuiteRun {
+  /** Scenarios the suite set out to run. */
+  readonly announced: number;
+  readonly checks: ReadonlyMap<string, readonly Check[]>;
+  readonly exitCode: number | null;
+  /** All that it printed. */
+  readonly output: string;
+}
+
+const program = packageProgram('@modelcontextprotocol/conformance', 'conformance');
+
+/** Runs the official suite against a server in a process of its own, and reads the results that it leaves as files. */
+export async function runSuite(origin: string, args: readonly string[]): Promise<SuiteRun> {
+  const results = await mkdtemp(join(tmpdir(), 'mortise-conformance-'));
+  try {
+    const command = [program, 'server', '--url', `${origin}/mcp`, '--output-dir', results, ...args];
+    const child = spawn(process.execPath, command, { stdio: ['ignore', 'pipe', 'pipe'] });
+    let output = '';
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (text: string) => (output += text));
+    }
+    const [exitCode] = (await once(child, 'close')) as [number | null];
+    const announced = Number(/^Running .* \((\d+) scenarios\)/m.exec(output)?.[1] ?? Number.NaN);
+    return { announced, checks: await readChecks(results), exitCode, output };
+  } finally {
+    await rm(results, { recursive: true, force: true });
+  }
+}
+
+async function readChecks(folder: string): Promise<ReadonlyMap<string, readonly Check[]>> {
+  const found = new Map<string, readonly Check[]>();
+  for (const name of await readdir(folder)) {
+    const scenario = /^server-(.+)-\d{4}-\d{2}-\d{2}T[\d-]+Z$/.exec(name)?.[1] ?? name;
+    found.set(scenario, JSON.parse(await readFile(join(folder, name, 'checks.json'), 'utf8')) as readonly Check[]);
+  }
+  return found;
+}
+
+/** `scenario: check` of every check with one of these statuses, with what the suite says about it. */
+export function checksWith(run: SuiteRun, ...statuses: readonly Check['status'][]): readonly string[] {
+  return [...run.checks].flatMap(([scenario, checks]) =>
+    checks
+      .filter(({ status }) => statuses.includes(status))
+      .map(({ id, errorMessage, description }) => `${scenario}: ${id}: ${errorMessage ?? description}`),
+  );
+}
+
+export function countOf(run: SuiteRun, status: Check['status']): number {
+  return checksWith(run, status).length;
+}
