@@ -6,17 +6,18 @@ import { createLazyFetch } from '../di/lazy-fetch.js';
 import { parts } from '../di/parts.js';
 import { openPluginScope } from '../di/plugin-scope.js';
 import { createHttpServer, type HttpServer, mcpMaxBytes } from '../http/index.js';
-import { BootJournal } from '../kernel/boot-journal.js';
+import { BootJournal, steadyAfterMs } from '../kernel/boot-journal.js';
 import type { CatalogueEntry } from '../kernel/catalogue.js';
 import { createControl } from '../kernel/control.js';
 import { Kernel } from '../kernel/kernel.js';
+import type { Desired } from '../kernel/ports.js';
 import { guardProcess } from '../kernel/process-guard.js';
 import { watchRawResources } from '../kernel/raw-resources.js';
 import { startWatchdog } from '../kernel/watchdog.js';
 import { createScheduler } from '../schedule/index.js';
 import { loadSchema } from '../schema/index.js';
 import type { Disposable } from '../sdk/context.js';
-import type { PluginControl } from '../sdk/host/plugin-control.js';
+import type { Finding, PluginControl } from '../sdk/host/plugin-control.js';
 import { openPluginsFile, openSettings } from '../settings/index.js';
 import type { Settings } from '../settings/types.js';
 import { createLogSink, createMetrics, createTracing } from '../telemetry/index.js';
@@ -86,14 +87,20 @@ export async function openApp(options: AppOptions): Promise<App> {
   const scheduler = createScheduler({ onError: (error) => sink.log.error({ error: String(error) }, 'a timer failed') });
   const database = await openDatabase(host.database, sink.log);
   const pluginsFile = await openPluginsFile({ file: host.pluginsFile, dataDir: host.dataDir, settings });
+  const composition = new Composition();
+  const desired = await openDesiredState(database, pluginsFile, options.projectDir, sink.log);
   const journal = options.only
     ? noJournal
     : BootJournal.open(join(host.dataDir, 'boot.json'), {
-        // The supervisor starts the process again only when it saw a crash.
-        crashed: (options.env ?? process.env).MORTISE_RESTARTED === '1',
+        // The supervisor saw how the last process ended.
+        crashed: (options.env ?? process.env).MORTISE_CRASHED === '1',
+        wanted: wantedPlugins(desired.store.current),
       });
-  const composition = new Composition();
-  const desired = await openDesiredState(database, pluginsFile, options.projectDir, sink.log);
+  const hostFindings: Finding[] = [];
+  if (journal.crashLoop) {
+    hostFindings.push(crashLoopFinding);
+    sink.log.warn({ code: crashLoopFinding.code }, `${crashLoopFinding.message} ${crashLoopFinding.fix}`);
+  }
   const kernel = new Kernel(
     kernelPorts({
       settings,
@@ -108,6 +115,7 @@ export async function openApp(options: AppOptions): Promise<App> {
       scheduler,
       desired: options.only ? onlyPlugins(desired.store, options.only) : desired.store,
       openScope: (entry) => openPluginScope(composition, entry),
+      findings: () => hostFindings,
     }),
   );
   const replicas =
@@ -203,6 +211,8 @@ export async function openApp(options: AppOptions): Promise<App> {
       await kernel.boot();
       mount();
       journal.complete();
+      const steady = setTimeout(() => journal.steady(), steadyAfterMs).unref();
+      held.push({ dispose: () => clearTimeout(steady) });
       held.push(
         watchFolder(host.pluginsDir, () => void kernel.serial(() => kernel.reconcile()).catch(() => undefined)),
       );
@@ -230,6 +240,22 @@ export async function openApp(options: AppOptions): Promise<App> {
       return outcome;
     },
   };
+}
+
+/** Said while the crashes of the last starts keep the plugins out. */
+const crashLoopFinding: Finding = {
+  severity: 'error',
+  code: 'safe_mode',
+  message: 'The server crashed twice in a row soon after its start, so only required plugins are started.',
+  fix: 'Disable the plugin that you suspect (mortise plugin disable <key>), or mend it and say so (mortise plugin release <key>); then start again. After 60 s without a crash the next start is a full one again, too.',
+};
+
+/** Which plugins should run, as one text: equal when nothing was changed. */
+function wantedPlugins({ plugins }: Desired): string {
+  return Object.keys(plugins)
+    .filter((key) => plugins[key]?.enabled)
+    .sort()
+    .join(' ');
 }
 
 /** Ends an endless loop in a plugin; 0 seconds turns it off. */

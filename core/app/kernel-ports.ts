@@ -23,6 +23,8 @@ export interface KernelPortParts {
   /** The file, or what replicas share instead. */
   readonly desired: KernelPorts['desired'];
   readonly openScope: KernelPorts['openScope'];
+  /** What the process itself found. */
+  readonly findings?: KernelPorts['findings'];
 }
 
 /** For a process whose crash says nothing about plugins. */
@@ -32,6 +34,7 @@ export const noJournal = {
   acquit: () => undefined,
   note: () => () => undefined,
   complete: () => undefined,
+  steady: () => undefined,
 } satisfies Partial<BootJournal>;
 
 /** The rooms beside the kernel, as the kernel wants to see them. */
@@ -77,6 +80,6 @@ export function kernelPorts(from: KernelPortParts): KernelPorts {
     suspect: (key) => journal.suspect(key),
     acquit: (key) => journal.acquit(key),
     note: (key, step) => journal.note(key, step),
-    findings: () => settings.findings(),
+    findings: () => [...(from.findings?.() ?? []), ...settings.findings()],
   };
 }

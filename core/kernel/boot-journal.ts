@@ -8,9 +8,14 @@ interface Step {
 }
 
 interface JournalState {
-  /** Boots in a row that ended before they were complete. */
-  unfinished: number;
-  complete: boolean;
+  /** Crashes in a row, each within a minute after its boot, that no new suspect explains. */
+  crashes: number;
+  /** The process stayed up: its end says nothing about the boot. */
+  steady: boolean;
+  /** The watchdog ended the process, and said why. */
+  explained: boolean;
+  /** Which plugins were to run: with others the crashes are not counted on. */
+  wanted: string;
   /** Whose code runs: set around code that does not wait, and imports. */
   current: Step | null;
   /** Plugins whose start() has been called and is not done. */
@@ -20,8 +25,10 @@ interface JournalState {
   suspects: Readonly<Record<string, Suspect>>;
 }
 
-/** Boots in a row that may end early before only required plugins are started. */
-const boundOfUnfinished = 3;
+/** So many crashes in a row are a loop: then only required plugins are started. */
+const boundOfCrashes = 2;
+/** How long a process must stay up after its boot to end such a row, milliseconds. */
+export const steadyAfterMs = 60_000;
 /** Ends in a row within one plugin that make it a suspect, when nobody knows how the process ended. */
 const boundOfNamed = 3;
 
@@ -42,17 +49,25 @@ export class BootJournal {
 
   /**
    * Reads what the last process left. `crashed` says that it is known to have crashed (its supervisor saw how it ended):
-   * whoever was in the middle of something is a suspect at once. Without that knowledge it may as well have been killed
-   * from outside, so a plugin becomes a suspect when the process ends within it several times in a row.
+   * whoever was in the middle of something is a suspect at once, and an end that nobody explains is counted. Without
+   * that knowledge it may as well have been killed from outside, so nothing is counted, and a plugin becomes a suspect
+   * only when the process ends within it several times in a row.
+   *
+   * `wanted` names the plugins that should run: whoever changes them has done something about the crashes.
    */
-  static open(file: string, { crashed = false } = {}): BootJournal {
+  static open(file: string, { crashed = false, wanted = '' } = {}): BootJournal {
     const last = read(file);
     const found = whoWasIn(last);
     const named = Object.fromEntries(Object.keys(found).map((plugin) => [plugin, (last.named[plugin] ?? 0) + 1]));
     const accused = Object.entries(found).filter(([plugin]) => crashed || (named[plugin] ?? 0) >= boundOfNamed);
+    const news = accused.some(([plugin, { sure }]) => sure && !Object.hasOwn(last.suspects, plugin));
+    const counted = crashed && !last.explained && !news;
+    const goesOn = !last.steady && last.wanted === wanted;
     const journal = new BootJournal(file, {
-      unfinished: (last.complete ? 0 : last.unfinished) + 1,
-      complete: false,
+      crashes: goesOn ? last.crashes + (counted ? 1 : 0) : 0,
+      steady: false,
+      explained: false,
+      wanted,
       current: null,
       waiting: [],
       named,
@@ -63,16 +78,18 @@ export class BootJournal {
     return journal;
   }
 
-  /** Several boots in a row did not finish, and leaving out the suspects did not help. */
+  /** The process crashed several times in a row, and nobody knows which plugin did it. */
   get crashLoop(): boolean {
-    return this.#state.unfinished > boundOfUnfinished;
+    return this.#state.crashes >= boundOfCrashes;
   }
 
   suspect(key: string): Suspect | undefined {
     return Object.hasOwn(this.#state.suspects, key) ? this.#state.suspects[key] : undefined;
   }
 
+  /** The admin vouches for a plugin; what was counted may have been its doing, and is forgotten too. */
   acquit(key: string): void {
+    if (this.#state.crashes > 0) this.#change({ crashes: 0 });
     if (!Object.hasOwn(this.#state.suspects, key)) return;
     const { [key]: _, ...suspects } = this.#state.suspects;
     this.#change({ suspects });
@@ -96,7 +113,12 @@ export class BootJournal {
 
   /** The boot is over. */
   complete(): void {
-    this.#change({ complete: true, named: {} });
+    this.#change({ named: {} });
+  }
+
+  /** The process has stayed up for {@link steadyAfterMs} after its boot. */
+  steady(): void {
+    this.#change({ steady: true, crashes: 0 });
   }
 
   #change(change: Partial<JournalState>): void {
@@ -123,7 +145,7 @@ export function accuse(file: string, plugin: string, seconds: number): void {
   const suspect: Suspect = { code: 'blocked_event_loop', detail: String(seconds), sure: true };
   const next: JournalState = {
     ...state,
-    complete: true,
+    explained: true,
     current: null,
     waiting: [],
     suspects: { ...state.suspects, [plugin]: suspect },
@@ -148,8 +170,11 @@ function read(file: string): JournalState {
     // There is none, or it was torn: it tells nothing.
   }
   return {
-    unfinished: typeof value.unfinished === 'number' ? value.unfinished : 0,
-    complete: value.complete !== false,
+    crashes: typeof value.crashes === 'number' ? value.crashes : 0,
+    // A journal that tells nothing speaks of no boot.
+    steady: value.steady !== false,
+    explained: value.explained === true,
+    wanted: typeof value.wanted === 'string' ? value.wanted : '',
     current: typeof value.current?.plugin === 'string' ? value.current : null,
     waiting: strings(value.waiting),
     named: record(value.named),

@@ -171,7 +171,7 @@ const rows = {
   }),
   safe_mode: () => ({
     message: 'Safe mode: only required plugins are started.',
-    hint: 'Start without --safe once the cause of the crashes is mended.',
+    hint: 'Mend or disable the plugin that crashes, then start again without --safe; mortise plugin doctor tells why.',
   }),
 } satisfies Record<string, Render<never>>;
 

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { createCrashNote } from './crash-note.mjs';
 import { exitCodeOfSignal } from './exit-code.mjs';
 import { Failure } from './failure.mjs';
 import { endSignals } from './interrupts.mjs';
@@ -19,7 +20,7 @@ const errorsShown = 10;
 export async function runServer(root, args) {
   const progress = createProgress();
   const { node, file } = await ready(root, 'dist/core/main.js', progress);
-  return supervise(node, [file, ...args], progress);
+  return supervise(node, [file, ...args], { say: progress.say, note: createCrashNote(root, args) });
 }
 
 /**

@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
+import { noCrashNote } from './crash-note.mjs';
 import { exitCodeOfSignal } from './exit-code.mjs';
 import { Failure } from './failure.mjs';
 import { endSignals } from './interrupts.mjs';
-import { createRestartAllowance } from './restart.mjs';
+import { createRestartAllowance, describeEnd, isWorthRestart, restartsAllowed } from './restart.mjs';
 import { createSignalRelay } from './signal-relay.mjs';
 
 /** With these the product's entries run, so that plugins dropped in as TypeScript load on every supported Node. */
@@ -14,14 +15,15 @@ const windows = process.platform === 'win32';
  * Runs the server to its end and returns the exit code for the launcher: the server's own, or 128 + signal.
  *
  * The server leads a process group of its own, so that a Ctrl-C reaches it once and through here only. It is told so
- * by MORTISE_SUPERVISED=1, and by MORTISE_RESTARTED=1 when it is a restart. It holds one end of an IPC channel on which
- * nothing is ever said: when the launcher dies, even by SIGKILL, the server gets `process.on('disconnect')` and drains.
+ * by MORTISE_SUPERVISED=1, and by MORTISE_CRASHED=1 when the one before it crashed. It holds one end of an IPC channel
+ * on which nothing is ever said: when the launcher dies, even by SIGKILL, the server gets `process.on('disconnect')`
+ * and drains.
  * @param {string} node
  * @param {readonly [file: string, ...args: string[]]} args
- * @param {{ say: (line: string) => void }} options
+ * @param {{ say: (line: string) => void, note?: import('./crash-note.mjs').CrashNote }} options
  * @returns {Promise<number>}
  */
-export async function supervise(node, args, { say }) {
+export async function supervise(node, args, { say, note = noCrashNote() }) {
   const allowance = createRestartAllowance();
   /** @type {import('node:child_process').ChildProcess | undefined} */
   let server;
@@ -34,11 +36,24 @@ export async function supervise(node, args, { say }) {
   const onSignal = windows ? () => (ending = true) : relay;
   for (const signal of endSignals) process.on(signal, onSignal);
   try {
-    for (let restarted = false; ; restarted = true) {
-      const end = await run(node, args, { restarted, onStart: (child) => (server = child) });
-      const words = end.signal ? `by ${end.signal}` : `with code ${end.code}`;
-      if (ending || !allowance.take(end)) return end.signal ? exitCodeOfSignal(end.signal) : (end.code ?? 1);
-      say(`the server ended ${words}; starting it again, once`);
+    for (let crashed = note.take(); ; crashed = true) {
+      const end = await run(node, args, { crashed, onStart: (child) => (server = child) });
+      const code = end.signal ? exitCodeOfSignal(end.signal) : (end.code ?? 1);
+      if (ending) return code;
+      if (!isWorthRestart(end)) {
+        if (end.signal) say(`${describeEnd(end)}; it is not started again`);
+        return code;
+      }
+      const restart = allowance.take(end);
+      if (restart === 0) {
+        note.leave();
+        say(
+          `${describeEnd(end)}; after ${restartsAllowed} restarts within 10 minutes it is not started again ` +
+            '("npm start -- --safe" starts required plugins only)',
+        );
+        return code;
+      }
+      say(`${describeEnd(end)}; starting it again (${restart} of ${restartsAllowed} within 10 minutes)`);
     }
   } finally {
     for (const signal of endSignals) process.off(signal, onSignal);
@@ -48,16 +63,17 @@ export async function supervise(node, args, { say }) {
 /**
  * @param {string} node
  * @param {readonly [file: string, ...args: string[]]} args
- * @param {{ restarted: boolean, onStart: (child: import('node:child_process').ChildProcess) => void }} options
+ * @param {{ crashed: boolean, onStart: (child: import('node:child_process').ChildProcess) => void }} options
  * @returns {Promise<{ code: number | null, signal: NodeJS.Signals | null }>}
  */
-function run(node, args, { restarted, onStart }) {
+function run(node, args, { crashed, onStart }) {
   return new Promise((resolve, reject) => {
     const server = spawn(node, [...nodeFlags, ...args], {
       // On Windows a detached process gets a console window of its own.
       detached: !windows,
       stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
-      env: { ...process.env, MORTISE_SUPERVISED: '1', ...(restarted ? { MORTISE_RESTARTED: '1' } : {}) },
+      // What this launcher may itself have inherited says nothing about its server.
+      env: { ...process.env, MORTISE_SUPERVISED: '1', MORTISE_CRASHED: crashed ? '1' : undefined },
     });
     onStart(server);
     server.once('error', (error) => {

@@ -31,19 +31,19 @@ describe('the launcher decides', () => {
     }
   });
 
-  it('to restart once within a minute, and again for a crash long after', async () => {
+  it('to restart three times within ten minutes, and again when the first is longer ago', async () => {
     const { createRestartAllowance } = await load('restart.mjs');
     let now = 0;
     const allowance = createRestartAllowance(() => now);
     const crash = { code: null, signal: 'SIGSEGV' };
-    expect(allowance.take({ code: 0, signal: null })).to.equal(false);
-    expect(allowance.take(crash)).to.equal(true);
-    now = 59_999;
-    expect(allowance.take(crash)).to.equal(false);
-    now = 60_000;
-    expect(allowance.take(crash)).to.equal(true);
-    now = 60_001;
-    expect(allowance.take(crash)).to.equal(false);
+    expect(allowance.take({ code: 0, signal: null })).to.equal(0);
+    expect([allowance.take(crash), allowance.take(crash)]).to.deep.equal([1, 2]);
+    now = 300_000;
+    expect([allowance.take(crash), allowance.take(crash)]).to.deep.equal([3, 0]);
+    now = 599_999;
+    expect(allowance.take(crash)).to.equal(0);
+    now = 600_000;
+    expect([allowance.take(crash), allowance.take(crash), allowance.take(crash)]).to.deep.equal([2, 3, 0]);
   });
 
   it('which signals are repeats', async () => {

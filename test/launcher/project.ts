@@ -47,21 +47,21 @@ export function createProject({ linked = true }: { readonly linked?: boolean } =
  * Says on stdout what happens to it, one word group a line. First argument: what to do.
  *   serve CODE         ends with CODE once stdin is closed
  *   exit CODE          ends at once
- *   exit-first CODE    ends at once the first time, serves when restarted
+ *   exit-first CODE    ends at once, serves after a crash
  *   crash SIGNAL       ends by the signal
  */
 const standIn = `const [mode = 'serve', value = '0'] = process.argv.slice(2);
 const env = (name: string) => process.env[name] ?? '-';
-const restarted = env('MORTISE_RESTARTED') === '1';
+const crashed = env('MORTISE_CRASHED') === '1';
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGWINCH'] as const;
 for (const signal of signals) process.on(signal, () => console.log('signal', signal));
 process.on('disconnect', () => {
   console.log('disconnect');
   process.exit(0);
 });
-console.log('up', process.pid, 'supervised', env('MORTISE_SUPERVISED'), 'restarted', env('MORTISE_RESTARTED'));
+console.log('up', process.pid, 'supervised', env('MORTISE_SUPERVISED'), 'crashed', env('MORTISE_CRASHED'));
 console.log('arguments', process.argv.slice(2).join(' '));
-if (mode === 'exit' || (mode === 'exit-first' && !restarted)) process.exit(Number(value));
+if (mode === 'exit' || (mode === 'exit-first' && !crashed)) process.exit(Number(value));
 if (mode === 'crash') process.kill(process.pid, value);
 process.stdin.on('end', () => process.exit(mode === 'serve' ? Number(value) : 0));
 process.stdin.resume();

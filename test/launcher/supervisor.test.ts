@@ -11,8 +11,18 @@ describe('the launcher while the server runs', () => {
   });
   after(() => project.remove());
 
+  let count = 0;
+  /** Each on a data directory of its own: a crash is told to the next start on the same one. */
   function start(...args: string[]): Running {
-    return run(process.execPath, [join(project.root, 'scripts', 'start.mjs'), ...args], { cwd: project.root });
+    count += 1;
+    return startOn(`data-${count}`, ...args);
+  }
+
+  function startOn(dataDir: string, ...args: string[]): Running {
+    return run(process.execPath, [join(project.root, 'scripts', 'start.mjs'), ...args], {
+      cwd: project.root,
+      env: { ...process.env, MORTISE_DATA_DIR: dataDir },
+    });
   }
 
   it('hands on the arguments and the exit code, and tells the server that it is supervised', async () => {
@@ -20,7 +30,7 @@ describe('the launcher while the server runs', () => {
     expect(await launcher.ended).to.deep.equal({ code: 7, signal: null });
     expect(launcher.lines('arguments')).to.deep.equal(['arguments exit 7 --port 9000']);
     expect(launcher.lines('up')).to.have.length(1);
-    expect(launcher.lines('up')[0]).to.match(/supervised 1 restarted -$/);
+    expect(launcher.lines('up')[0]).to.match(/supervised 1 crashed -$/);
     expect(launcher.errors()).to.equal('');
   });
 
@@ -28,6 +38,8 @@ describe('the launcher while the server runs', () => {
     const launcher = start('crash', 'SIGKILL');
     expect(await launcher.ended).to.deep.equal({ code: 137, signal: null });
     expect(launcher.lines('up')).to.have.length(1);
+    expect(launcher.errors()).to.match(/killed by SIGKILL.* not started again/);
+    expect(launcher.errors().trim().split('\n')).to.have.length(1);
   });
 
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
@@ -84,25 +96,45 @@ describe('the launcher while the server runs', () => {
   });
 
   for (const code of ['75', '86']) {
-    it(`restarts the server once when it ends with ${code}, and says so`, async () => {
+    it(`restarts the server when it ends with ${code}, and says why`, async () => {
       const launcher = start('exit-first', code);
-      expect(await launcher.line('up', 2)).to.match(/supervised 1 restarted 1$/);
-      expect(launcher.errors()).to.match(new RegExp(`ended with code ${code}; starting it again, once`));
+      expect(await launcher.line('up', 2)).to.match(/supervised 1 crashed 1$/);
+      expect(launcher.errors()).to.match(new RegExp(`ended with code ${code}: .*; starting it again \\(1 of 3`));
       launcher.closeInput();
       expect((await launcher.ended).code).to.equal(0);
     });
 
-    it(`gives up with ${code} when the restarted server ends the same way`, async () => {
+    it(`gives up with ${code} after three restarts that end the same way, and says so`, async () => {
       const launcher = start('exit', code);
       expect((await launcher.ended).code).to.equal(Number(code));
-      expect(launcher.lines('up')).to.have.length(2);
+      expect(launcher.lines('up')).to.have.length(4);
+      expect(launcher.errors().trim().split('\n').at(-1)).to.match(/after 3 restarts .* not started again .*--safe/);
     });
   }
 
-  it('restarts a server that crashed once, then gives up with the code of the crash', async () => {
+  it('restarts a server that crashed three times, then gives up with the code of the crash', async () => {
     const launcher = start('crash', 'SIGSEGV');
     expect((await launcher.ended).code).to.equal(139);
-    expect(launcher.lines('up')).to.have.length(2);
+    expect(launcher.lines('up')).to.have.length(4);
+  });
+
+  it('tells the next start on the same data directory that the server crashed, once', async () => {
+    await startOn('crashed', 'exit', '75').ended;
+    const elsewhere = startOn('elsewhere', 'exit', '0');
+    await elsewhere.ended;
+    expect(elsewhere.lines('up')[0]).to.match(/crashed -$/);
+    for (const expected of [/crashed 1$/, /crashed -$/]) {
+      const next = startOn('crashed', 'exit', '0');
+      await next.ended;
+      expect(next.lines('up')[0]).to.match(expected);
+    }
+  });
+
+  it('tells the next start nothing about a server that was killed', async () => {
+    await startOn('killed', 'crash', 'SIGKILL').ended;
+    const next = startOn('killed', 'exit', '0');
+    await next.ended;
+    expect(next.lines('up')[0]).to.match(/crashed -$/);
   });
 
   it('does not restart a server that was asked to end', async () => {

@@ -1,11 +1,11 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import type { PluginRow } from '../../core/sdk/index.js';
+import type { Finding, PluginRow } from '../../core/sdk/index.js';
 import { until } from './until.js';
 import { ready, startZoo, type ZooServer } from './zoo-server.js';
 
-const restartSaid = 'starting it again, once';
+const restartSaid = 'starting it again (';
 
 interface Crash {
   readonly plugin: string;
@@ -58,6 +58,18 @@ describe('a server that a plugin brings down', function () {
     await server.ask('GET', '/loops-in-call').catch(() => undefined);
     await ready(server, 2);
     await isLeftOut('loops-in-call', 'blocked_event_loop', /more than 2 s /);
+  });
+
+  it('stays up in safe mode when the crashes come after the boot and name nobody, and says how to get out', async () => {
+    server = await startZoo({ plugins: ['healthy', 'aborts-later'] });
+    await ready(server, 3);
+    await until(async () => (await row('aborts-later')).code === 'safe_mode');
+    expect([(await row('healthy')).code, (await row('admin')).state]).to.deep.equal(['safe_mode', 'active']);
+    const { body } = await server.ask('GET', '/admin/plugins/doctor');
+    const found = (body as { findings: Finding[] }).findings.find(({ key, code }) => !key && code === 'safe_mode');
+    expect(found?.fix).to.include('mortise plugin disable');
+    expect(server.text()).to.match(/crashed twice in a row/);
+    expect(restarts()).to.equal(2);
   });
 
   async function isLeftOut(plugin: string, code: string, message: RegExp): Promise<void> {

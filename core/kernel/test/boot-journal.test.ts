@@ -88,11 +88,54 @@ describe('the boot journal', () => {
     expect(BootJournal.open(file).suspect('bad')).to.equal(undefined);
   });
 
-  it('calls it a crash loop when boots keep ending early, until one is complete', () => {
-    const loops = () => BootJournal.open(file).crashLoop;
-    expect([loops(), loops(), loops(), loops()]).to.deep.equal([false, false, false, true]);
+  it('calls it a crash loop after two known crashes in a row, also when the boot was complete', () => {
     BootJournal.open(file).complete();
-    expect(loops()).to.equal(false);
+    const first = afterCrash();
+    expect(first.crashLoop).to.equal(false);
+    first.complete();
+    expect(afterCrash().crashLoop).to.equal(true);
+  });
+
+  it('never calls it a crash loop when the process may have been killed from outside', () => {
+    for (let end = 1; end <= 20; end += 1) {
+      const journal = BootJournal.open(file);
+      expect(journal.crashLoop).to.equal(false);
+      if (end % 2 === 0) journal.complete();
+    }
+  });
+
+  it('begins to count anew once a process has stayed up', () => {
+    BootJournal.open(file);
+    const second = afterCrash();
+    second.complete();
+    second.steady();
+    expect([afterCrash().crashLoop, afterCrash().crashLoop, afterCrash().crashLoop]).to.deep.equal([
+      false,
+      false,
+      true,
+    ]);
+  });
+
+  it('begins to count anew when other plugins are to run, and when the admin vouches for one', () => {
+    const crash = (wanted: string) => BootJournal.open(file, { crashed: true, wanted });
+    BootJournal.open(file, { wanted: 'a b' });
+    expect([crash('a b').crashLoop, crash('a b').crashLoop, crash('a').crashLoop]).to.deep.equal([false, true, false]);
+    crash('a');
+    const loop = crash('a');
+    expect(loop.crashLoop).to.equal(true);
+    loop.acquit('a');
+    expect(BootJournal.open(file, { wanted: 'a' }).crashLoop).to.equal(false);
+  });
+
+  it('does not count a crash that a new suspect explains', () => {
+    for (const plugin of ['one', 'two', 'three']) {
+      const journal = afterCrash();
+      expect(journal.crashLoop).to.equal(false);
+      journal.note(plugin, 'start');
+    }
+    const last = afterCrash();
+    expect(['one', 'two', 'three'].every((plugin) => last.suspect(plugin))).to.equal(true);
+    expect(last.crashLoop).to.equal(false);
   });
 
   it('keeps what the watchdog wrote, without counting a crash', () => {

@@ -14,7 +14,7 @@ export interface ServerProcessOptions {
   readonly config?: Readonly<Record<string, object>>;
   /** Use this folder and keep it: to start again on what a first process left. */
   readonly folder?: string;
-  /** Under the supervising launcher, which starts a crashed server once more. Default false. */
+  /** Under the supervising launcher, which starts a crashed server again. Default false. */
   readonly supervised?: boolean;
   /** How long it may take until it listens, milliseconds. */
   readonly limitMs?: number;
