@@ -2,6 +2,7 @@
 export * from './bulk-sql.js';
 export * from './canonical-json.js';
 export * from './context.js';
+export * from './decode-base64.js';
 export * from './errors.js';
 export * from './events.js';
 export * from './evidence-uri.js';
@@ -15,4 +16,5 @@ export * from './points/index.js';
 export * from './points.js';
 export * from './services/index.js';
 export * from './turn.js';
+export * from './unstorable-text.js';
 export * from './when-serving.js';

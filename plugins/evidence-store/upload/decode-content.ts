@@ -1,15 +1,7 @@
-const DATA_URI = /^data:([^,]*),/is;
-const BASE64 = /^[A-Za-z0-9+/_-]*={0,2}$/;
-const LONE_SURROGATE = /\p{Surrogate}/u;
+import { decodeBase64 } from 'mortise/sdk';
 
-/** Bytes of base64 in either alphabet, with or without padding; undefined when it is none. */
-export function decodeBase64(text: string): Uint8Array | undefined {
-  const packed = text.replaceAll(/\s+/g, '');
-  const isPadded = packed.endsWith('=');
-  const isWhole = isPadded ? packed.length % 4 === 0 : packed.length % 4 !== 1;
-  if (!isWhole || !BASE64.test(packed)) return undefined;
-  return Buffer.from(packed.replaceAll('-', '+').replaceAll('_', '/'), 'base64');
-}
+const DATA_URI = /^data:([^,]*),/is;
+const LONE_SURROGATE = /\p{Surrogate}/u;
 
 /**
  * The bytes that a content stands for: base64 where it is a data URI that says so, or where the caller says so; else its

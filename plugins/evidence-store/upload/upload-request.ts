@@ -1,4 +1,4 @@
-import { MortiseError, type Principal } from 'mortise/sdk';
+import { isUnstorableText, MortiseError, type Principal } from 'mortise/sdk';
 
 /** Arguments of `evidence_upload`. Empty texts of what is needed are absent. */
 export interface UploadRequest {
@@ -20,7 +20,6 @@ const TOOL = 'evidence_upload';
 const PROJECT_KEY = /^(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 const LONGEST_ACTOR = 128;
 const LONGEST_TITLE = 500;
-const UNSTORABLE = /[\0\p{Surrogate}]/u;
 const CONTROL = /[\p{Cc}\p{Surrogate}]/u;
 
 function textOf(value: unknown): string | null {
@@ -69,7 +68,7 @@ export function checkUploadRequest({ projectKey, claimedActor, title }: UploadRe
   if (claimedActor !== null && [...claimedActor].length > LONGEST_ACTOR) {
     throw argumentError('/actor_user_id', `must have at most ${LONGEST_ACTOR} characters`);
   }
-  if (title !== null && ([...title].length > LONGEST_TITLE || UNSTORABLE.test(title))) {
+  if (title !== null && ([...title].length > LONGEST_TITLE || isUnstorableText(title))) {
     throw argumentError('/title', `must have at most ${LONGEST_TITLE} characters, none of them NUL`);
   }
 }

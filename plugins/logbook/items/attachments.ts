@@ -66,6 +66,8 @@ export function createAttachments(database: Database): Attachments {
   return {
     attach: (given, options) => database.transaction((trx) => attach(given, trx), options),
     async get(attachmentId, options) {
+      // PostgreSQL refuses numbers that no id can be.
+      if (!Number.isSafeInteger(attachmentId)) return null;
       const { rows } = await database.statement<AttachmentColumns>(
         `select ${columns} from {logbook.attachments} where attachment_id = ?`,
         [attachmentId],

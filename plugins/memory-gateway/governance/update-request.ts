@@ -1,6 +1,6 @@
-import type { GovernancePatch, Principal } from 'mortise/sdk';
+import { type GovernancePatch, isUnstorableJson, type Principal } from 'mortise/sdk';
 import { argumentError } from '../argument-error.js';
-import { checkActor, isUnstorableJson } from '../store/store-arguments.js';
+import { checkActor } from '../store/store-arguments.js';
 
 /** One request to change the policy, read. */
 export interface UpdateRequest {

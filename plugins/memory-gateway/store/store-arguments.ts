@@ -1,3 +1,4 @@
+import { isUnstorableJson, isUnstorableText } from 'mortise/sdk';
 import { argumentError } from '../argument-error.js';
 
 /** Arguments of `memory_store`, as its schema let them through. Absent and null are the same. */
@@ -17,24 +18,11 @@ const TOOL = 'memory_store';
 const LARGEST_PAYLOAD_BYTES = 1_048_576;
 const LARGEST_META_BYTES = 65_536;
 
-/** NUL and lone surrogates: PostgreSQL cannot store them, so no hash of them would hold. */
-const UNSTORABLE = /\p{Surrogate}/u;
-/** The same in JSON text, where they are escapes: after an even number of backslashes. */
-const UNSTORABLE_ESCAPE = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f][0-9a-f]{2})/i;
 const CONTROL = /\p{Cc}/u;
-
-function isUnstorable(text: string): boolean {
-  return text.includes('\0') || UNSTORABLE.test(text);
-}
-
-/** Whether JSON text holds what PostgreSQL cannot store. */
-export function isUnstorableJson(json: string): boolean {
-  return json.includes('\\u') && UNSTORABLE_ESCAPE.test(json);
-}
 
 function checkPayload(payload: string): string {
   if (payload.trim() === '') throw argumentError(TOOL, '/payload_md', 'must not be blank');
-  if (isUnstorable(payload)) throw argumentError(TOOL, '/payload_md', 'must not hold NUL or lone surrogates');
+  if (isUnstorableText(payload)) throw argumentError(TOOL, '/payload_md', 'must not hold NUL or lone surrogates');
   // A character has at most three bytes for each UTF-16 unit: only long texts need counting.
   if (payload.length * 3 > LARGEST_PAYLOAD_BYTES && Buffer.byteLength(payload) > LARGEST_PAYLOAD_BYTES) {
     throw argumentError(TOOL, '/payload_md', `must have at most ${LARGEST_PAYLOAD_BYTES} bytes of UTF-8`);
@@ -45,7 +33,7 @@ function checkPayload(payload: string): string {
 /** An actor's name, from an argument. @throws MortiseError `INVALID_PARAM_VALUE`. */
 export function checkActor(tool: string, actor: string | null): string | null {
   if (actor === null) return null;
-  if (actor.trim() !== actor || CONTROL.test(actor) || isUnstorable(actor)) {
+  if (actor.trim() !== actor || CONTROL.test(actor) || isUnstorableText(actor)) {
     throw argumentError(tool, '/actor_user_id', 'must not have control characters or blanks around it');
   }
   return actor;
