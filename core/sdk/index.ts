@@ -14,6 +14,7 @@ export * from './observation.js';
 export * from './plugin.js';
 export * from './points/index.js';
 export * from './points.js';
+export * from './quiet-times.js';
 export * from './services/index.js';
 export * from './turn.js';
 export * from './unstorable-text.js';

@@ -20,6 +20,7 @@ const table = {
   gate_dropped: [403, 'The message was refused by the gate'],
   session_busy: [429, 'too many turns wait for this session'],
   turn_queue_timeout: [503, 'the session was busy for too long'],
+  adapter_cooldown: [503, 'this way in is cooling down after repeated failures'],
   backpressure: [503, 'the server is overloaded, please try again'],
   shutting_down: [503, 'the server is shutting down'],
   server_shutdown: [503, 'the server is shutting down'],

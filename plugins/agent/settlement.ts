@@ -21,6 +21,8 @@ export function answerOf(settled: Settled, queueLimit: number): Answer {
       return failed(agentError('session_busy', { retryAfterSeconds: 1, details: { queue_limit: queueLimit } }));
     case 'queue_timeout':
       return failed(agentError('turn_queue_timeout', { retryAfterSeconds: 1 }));
+    case 'cooldown':
+      return failed(agentError('adapter_cooldown', { retryAfterSeconds: 1 }));
     case 'backpressure':
       return failed(agentError('backpressure', { retryAfterSeconds: 1 }));
     case 'cancelled':

@@ -1,9 +1,8 @@
-import type { Alert, ObservationInput } from 'mortise/sdk';
+import { type Alert, type ObservationInput, QuietTimes } from 'mortise/sdk';
 import type { AlertCode } from './conversation.js';
 
 /** How long one subject keeps quiet after an alert, milliseconds. */
 const quietMs = 60_000;
-const subjectLimit = 1_000;
 
 const table: Readonly<Record<AlertCode, { severity: Alert['severity']; message: string }>> = {
   worker_error: { severity: 'medium', message: 'An observation could not be handled.' },
@@ -11,12 +10,13 @@ const table: Readonly<Record<AlertCode, { severity: Alert['severity']; message: 
     severity: 'medium',
     message: 'The inbox of a session is full; its newest observation was refused.',
   },
+  egress_queue_full: { severity: 'medium', message: 'Too many replies wait for a way out; the newest was refused.' },
   input_bus_backpressure: { severity: 'medium', message: 'The input bus is full; an observation was refused.' },
 };
 
 /** Raises each alert at most once a minute for a subject (a session, a source). */
 export class AlertLimiter {
-  readonly #quietUntil = new Map<string, number>();
+  readonly #quiet = new QuietTimes();
   readonly #now: () => number;
   readonly #emit: (alert: Alert) => void;
 
@@ -27,13 +27,7 @@ export class AlertLimiter {
   }
 
   raise(code: AlertCode, subject: string, data: Readonly<Record<string, unknown>>): void {
-    const name = `${code}\n${subject}`;
-    const now = this.#now();
-    if ((this.#quietUntil.get(name) ?? 0) > now) return;
-    this.#quietUntil.delete(name);
-    this.#quietUntil.set(name, now + quietMs);
-    const [oldest] = this.#quietUntil.keys();
-    if (this.#quietUntil.size > subjectLimit && oldest !== undefined) this.#quietUntil.delete(oldest);
+    if (!this.#quiet.pass(`${code}\n${subject}`, this.#now(), quietMs)) return;
     this.#emit({ source: 'system:conversation', code, ...table[code], data });
   }
 }

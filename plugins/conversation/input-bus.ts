@@ -78,6 +78,7 @@ export class InputBus {
 
   stats(): Omit<BusStats, 'inbox_dropped' | 'sessions' | 'running'> {
     return {
+      capacity: this.#options.capacity,
       published: this.#published,
       accepted: this.#accepted,
       consumed: this.#consumed,

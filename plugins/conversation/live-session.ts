@@ -1,5 +1,6 @@
-import type { GateDecision, Observation, RecentObservation, SessionState } from 'mortise/sdk';
+import type { GateDecision, Observation, RecentObservation, SessionState, SessionSummary } from 'mortise/sdk';
 import type { HeldHandler } from './held-handler.js';
+import { fanOutSource } from './route-observation.js';
 import type { Ticket } from './ticket.js';
 
 export interface Accepted {
@@ -61,7 +62,8 @@ export class LiveSession {
 
   /** Notes an observation when its handling begins. */
   record(observation: Observation, now: number): void {
-    this.lastActiveAt = now;
+    // A tick that goes to everyone is no sign of life.
+    if (observation.source_name !== fanOutSource) this.lastActiveAt = now;
     this.processed += 1;
     this.#recent.push({
       obs_id: observation.obs_id,
@@ -80,6 +82,18 @@ export class LiveSession {
   recordFault(observation: Observation, error: string): void {
     this.errors += 1;
     this.#amend(observation, { error });
+  }
+
+  summary(): SessionSummary {
+    return {
+      session_key: this.key,
+      created_at: this.createdAt,
+      last_active_at: this.lastActiveAt,
+      processed_total: this.processed,
+      error_total: this.errors,
+      queued: this.#inbox.length,
+      running: this.working,
+    };
   }
 
   state(): SessionState {

@@ -1,3 +1,4 @@
+import type { SessionSummary } from 'mortise/sdk';
 import { LiveSession } from './live-session.js';
 import { systemSession } from './route-observation.js';
 
@@ -35,6 +36,12 @@ export class LiveSessions {
     if (known) this.#sessions.delete(key);
     this.#sessions.set(key, session);
     return session;
+  }
+
+  /** Newest activity first. */
+  summaries(): readonly SessionSummary[] {
+    const age = (one: SessionSummary): number => one.last_active_at ?? one.created_at;
+    return [...this.#sessions.values()].map((session) => session.summary()).sort((a, b) => age(b) - age(a));
   }
 
   /**

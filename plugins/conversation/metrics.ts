@@ -16,8 +16,8 @@ export function exposeMetrics(
   };
   const level = (name: string, help: string, read: (conversation: Conversation) => number): void =>
     metrics.observe(name, help, [], () => [{ labels: {}, value: read(running()) }]);
-  level('mortise_sessions_active', 'Sessions in memory', ({ sessions }) => sessions.size);
-  level('mortise_sessions_collected', 'Idle sessions forgotten so far', ({ sessions }) => sessions.collected);
+  level('mortise_sessions_active', 'Sessions in memory', ({ live }) => live.size);
+  level('mortise_sessions_collected', 'Idle sessions forgotten so far', ({ live }) => live.collected);
   level('mortise_bus_depth', 'Observations accepted and not yet routed', (one) => one.stats().depth);
   level('mortise_bus_refused', 'Observations refused so far', (one) =>
     Object.values(one.stats().dropped).reduce((sum, count) => sum + count, 0),

@@ -3,6 +3,9 @@ import type { Observation, SessionsService } from 'mortise/sdk';
 /** Where everything of the platform itself is handled. */
 export const systemSession = 'system';
 
+/** The source of what goes to every session at once. */
+export const fanOutSource = 'core:fanout';
+
 export interface Routing {
   /** Where a message without a session goes: to one session per user, or to one for all. */
   readonly mode: 'user' | 'default';
@@ -14,7 +17,7 @@ export interface Routing {
 /** The key of the inbox that takes an observation. Messages always get a canonical session key. */
 export function routeObservation(observation: Observation, routing: Routing): string {
   const { obs_type: type, session_key: key, actor } = observation;
-  if (type === 'system' && observation.source_name === 'core:fanout' && key !== undefined) return key;
+  if (type === 'system' && observation.source_name === fanOutSource && key !== undefined) return key;
   if (type !== 'message' && type !== 'world_data') return systemSession;
   if (type === 'world_data') return key === undefined ? systemSession : canonical(key, actor?.actor_id, routing);
   return canonical(key ?? keyless(actor?.actor_id, routing.mode), actor?.actor_id, routing);

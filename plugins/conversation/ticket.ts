@@ -10,6 +10,7 @@ export type TicketState = 'queued' | 'running' | 'settled';
 export class Ticket {
   readonly observation: Observation;
   readonly submit: SubmitOptions | undefined;
+  readonly decided: SubmitOptions['decided'];
   /** Submitted from inside a running turn: it needs no place under the limit of concurrent turns. */
   readonly nested: boolean;
   /** Ends the handler: the caller has left, or the process is stopping. */
@@ -19,9 +20,10 @@ export class Ticket {
   #state: TicketState = 'queued';
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(observation: Observation, submit?: SubmitOptions, nested = false) {
+  constructor(observation: Observation, submit?: SubmitOptions, nested = false, decided = submit?.decided) {
     this.observation = observation;
     this.submit = submit;
+    this.decided = decided;
     this.nested = nested;
     if (!submit) return;
     const { signal, wait } = submit;

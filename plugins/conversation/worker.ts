@@ -11,7 +11,6 @@ import {
 } from 'mortise/sdk';
 import { gateFailed, gateOff } from './gate-off.js';
 import type { Accepted, LiveSession } from './live-session.js';
-import { isAgentGenerated } from './loop-guard.js';
 import { derive } from './read-observation.js';
 import type { TurnSlots } from './turn-slots.js';
 import type { WaitGraph } from './wait-graph.js';
@@ -21,8 +20,10 @@ export interface WorkerPorts {
   readonly slots: TurnSlots;
   readonly waits: WaitGraph;
   readonly publish: (observation: ObservationInput) => PublishResult;
-  /** Puts an observation of the gate itself on the bus. */
-  readonly emit: (observation: Observation) => void;
+  /** Hands an observation to the ways out, if it goes out at all. Neither waits nor throws. */
+  readonly egress: (observation: Observation) => void;
+  /** Whether an observation starts no turn because an agent said it. */
+  readonly silent: (observation: Observation) => boolean;
   readonly now: () => number;
   readonly monotonic: () => number;
   /** One step failed: counted, noted and alerted by the caller. */
@@ -58,9 +59,14 @@ async function handleOne(session: LiveSession, accepted: Accepted, ports: Worker
   const { ticket, handlers } = accepted;
   const { observation } = ticket;
   session.record(observation, ports.now());
-  const { decision, emit, ingest } = decide(session, observation, ports);
+  guard(session, observation, 'egress', ports, () => ports.egress(observation));
+  const outcome = decide(session, observation, ports);
+  const { decision, emit, ingest } = outcome;
   session.recordDecision(observation, decision);
-  guard(session, observation, 'emit', ports, () => emit.forEach(ports.emit));
+  guard(session, observation, 'decided', ports, () => ticket.decided?.(decision));
+  guard(session, observation, 'emit', ports, () => {
+    for (const emitted of emit) ports.publish(derive(observation, emitted));
+  });
   if (ingest.length > 0) guard(session, observation, 'ingest', ports, () => ports.gate()?.ingest(ingest));
   if (decision.action !== 'deliver') {
     for (const handler of handlers) handler.release();
@@ -68,7 +74,7 @@ async function handleOne(session: LiveSession, accepted: Accepted, ports: Worker
     ticket.settle({ outcome: 'refused', decision });
     return;
   }
-  if (observation.obs_type === 'message' && isAgentGenerated(observation)) {
+  if (observation.obs_type === 'message' && ports.silent(observation)) {
     for (const handler of handlers) handler.release();
     ports.count('loop_guard');
     ticket.settle({ outcome: 'handled', decision });
@@ -82,7 +88,7 @@ async function handleOne(session: LiveSession, accepted: Accepted, ports: Worker
       return;
     }
     ticket.begin();
-    await runHandlers(session, accepted, decision, ports);
+    await runHandlers(session, accepted, outcome, ports);
   } finally {
     free?.();
   }
@@ -103,10 +109,11 @@ function decide(session: LiveSession, observation: Observation, ports: WorkerPor
 async function runHandlers(
   session: LiveSession,
   { ticket, handlers }: Accepted,
-  decision: GateOutcome['decision'],
+  { decision, observation: flagged }: GateOutcome,
   ports: WorkerPorts,
 ): Promise<void> {
-  const { observation, submit } = ticket;
+  const { submit } = ticket;
+  const observation = flagged ?? ticket.observation;
   const additions = {
     sessionKey: session.key,
     decision,

@@ -1,6 +1,7 @@
 import type { CallContext } from '../context.js';
 import type { Observation, ObservationInput, ObservationType } from '../observation.js';
-import type { GateDecision, PublishResult } from '../services/conversation.js';
+import type { PublishResult } from '../services/conversation.js';
+import type { GateDecision } from '../services/gate.js';
 import { dottedKeyPattern, type ExtensionPointDeclaration } from './point.js';
 
 export interface ObservationHandlerFacts {

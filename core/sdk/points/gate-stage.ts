@@ -1,4 +1,4 @@
-import type { Observation } from '../observation.js';
+import type { Observation, ObservationInput } from '../observation.js';
 import type { ExtensionPointDeclaration } from './point.js';
 
 export interface GateStageFacts {
@@ -18,7 +18,8 @@ export interface GateWork {
   feature(key: string, value: unknown): void;
   setScene(scene: string): void;
   addScore(amount: number, why: string): void;
-  emit(observation: Observation): void;
+  /** Published as a continuation of the observation. */
+  emit(observation: ObservationInput): void;
 }
 
 export interface GateStageContext {

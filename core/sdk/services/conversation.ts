@@ -1,43 +1,7 @@
 import type { Observation, ObservationError, ObservationInput, ObservationType } from '../observation.js';
 import type { ReplyPort } from '../points/conversation.js';
 import type { CallOptions } from '../points.js';
-
-export type GateAction = 'drop' | 'sink' | 'deliver';
-
-/** What the gate decided of one observation, and why. Frozen. */
-export interface GateDecision {
-  readonly action: GateAction;
-  /** The deciding reason, e.g. `gate_off`, `message_default`, `override=drop_actor`. */
-  readonly reason: string;
-  readonly reasons: readonly string[];
-  readonly scene: string;
-  readonly session_key: string;
-  readonly trace_id: string;
-  /** Model tier, response policy, tags and whatever else the gate says to the handler. */
-  readonly [member: string]: unknown;
-}
-
-export interface GateOutcome {
-  readonly decision: GateDecision;
-  readonly emit: readonly Observation[];
-  readonly ingest: readonly { readonly pool: 'drop' | 'sink' | 'tool'; readonly observation: Observation }[];
-}
-
-export interface GateContext {
-  readonly sessionKey: string;
-  /** Monotonic milliseconds. */
-  readonly now: number;
-  readonly session: Readonly<SessionState>;
-  readonly overload: boolean;
-}
-
-/** The service `gate`, from a plugin of that name. While there is none, everything is delivered as `gate_off`. */
-export interface GateService {
-  /** Synchronous, and never throws for a bad observation. */
-  handle(observation: Observation, context: GateContext): GateOutcome;
-  /** Puts sunk and dropped observations into their pools. */
-  ingest(items: GateOutcome['ingest']): void;
-}
+import type { GateAction, GateDecision } from './gate.js';
 
 /** What is known of one live session. */
 export interface SessionState {
@@ -62,6 +26,19 @@ export interface RecentObservation {
   readonly error?: string;
 }
 
+/** A live session as a list shows it. */
+export interface SessionSummary {
+  readonly session_key: string;
+  /** Epoch milliseconds. */
+  readonly created_at: number;
+  readonly last_active_at: number | null;
+  readonly processed_total: number;
+  readonly error_total: number;
+  /** Observations that wait in its inbox. */
+  readonly queued: number;
+  readonly running: boolean;
+}
+
 export type PublishRefusal = 'closed' | 'queue_full' | 'invalid' | 'adapter_cooldown';
 
 export type PublishResult =
@@ -73,6 +50,22 @@ export type PublishResult =
       readonly errors?: readonly ObservationError[];
     };
 
+/** How an input adapter says who it is, so that a cooldown can stop it alone. */
+export interface PublishOptions {
+  /** The source's name when absent. */
+  readonly adapter?: string | undefined;
+  /** Told once, when the gate has decided. */
+  readonly decided?: ((decision: GateDecision) => void) | undefined;
+}
+
+/** An adapter whose observations are refused for a while. */
+export interface AdapterCooldown {
+  readonly adapter: string;
+  /** Monotonic milliseconds. */
+  readonly until: number;
+  readonly reason: string;
+}
+
 /** How long a submitter lets its observation stand behind others of its session. */
 export interface QueueWait {
   /** How many of them may stand in the session's queue; one more is `queue_full`. */
@@ -82,7 +75,7 @@ export interface QueueWait {
 }
 
 /** A call context can be handed on as it is: its signal says that the caller has left. */
-export interface SubmitOptions extends CallOptions {
+export interface SubmitOptions extends CallOptions, PublishOptions {
   /** Receives the events of the turn. */
   readonly port?: ReplyPort | undefined;
   readonly wait: QueueWait;
@@ -99,6 +92,7 @@ export interface SubmitOptions extends CallOptions {
  * - `busy`: the session is busy and the caller does not wait, or waiting would never end.
  * - `queue_full`, `queue_timeout`: limits of the caller's own wait.
  * - `backpressure`: the bus had no room for a second.
+ * - `cooldown`: its adapter is cooling down.
  * - `invalid`, `closed`: never accepted.
  */
 export type Settlement =
@@ -110,6 +104,7 @@ export type Settlement =
   | 'queue_full'
   | 'queue_timeout'
   | 'backpressure'
+  | 'cooldown'
   | 'invalid'
   | 'closed';
 
@@ -124,6 +119,8 @@ export interface Settled {
 }
 
 export interface BusStats {
+  /** Places for what is not the platform's own. */
+  readonly capacity: number;
   readonly published: number;
   readonly accepted: number;
   readonly consumed: number;
@@ -135,19 +132,51 @@ export interface BusStats {
   readonly running: number;
 }
 
+/** A way out and what has become of what it was given. */
+export interface EgressStatus {
+  readonly adapter: string;
+  readonly depth: number;
+  readonly sent: number;
+  readonly failed: number;
+  readonly timed_out: number;
+  /** Refused by a full queue. */
+  readonly dropped: number;
+  /** Not sent because the adapter is cooling down. */
+  readonly suppressed: number;
+}
+
 /** One path in for every event: a bus, a router, and one worker per session that takes one observation at a time. */
 export interface ConversationService {
   /** For producers that nobody waits behind. Never throws and never blocks. */
-  publish(observation: ObservationInput): PublishResult;
+  publish(observation: ObservationInput, options?: PublishOptions): PublishResult;
   /** As {@link publish}, but waits for room; 1,000 ms when `timeoutMs` is absent. */
   publishOrWait(
     observation: ObservationInput,
-    options?: { readonly signal?: AbortSignal; readonly timeoutMs?: number },
+    options?: PublishOptions & { readonly signal?: AbortSignal; readonly timeoutMs?: number },
   ): Promise<PublishResult>;
+  /** Checks and routes as {@link publish} would, and publishes nothing. */
+  preview(observation: ObservationInput): PublishResult;
+  /** What someone typed: a message of an adapter. Blank text is null and publishes nothing. */
+  ingestText(
+    text: string,
+    options?: { readonly actor_id?: string; readonly session_key?: string },
+  ): PublishResult | null;
   /** For callers that wait until the observation has been handled. Never rejects. */
   submit(observation: ObservationInput, options: SubmitOptions): Promise<Settled>;
   /** True while an observation of the session is being handled in this process, or stands in its queue. */
   busy(sessionKey: string): boolean;
   session(sessionKey: string): SessionState | undefined;
+  /** Newest activity first. */
+  sessions(): readonly SessionSummary[];
   stats(): BusStats;
+  /** Puts one SYSTEM message of the source `core:fanout` into the inbox of every live session but `system`. */
+  fanOut(text: string): Promise<number>;
+  /** Refuses what an adapter publishes until then (monotonic milliseconds). */
+  coolDown(cooldown: AdapterCooldown): void;
+  endCooldown(adapter: string): boolean;
+  cooldowns(): readonly AdapterCooldown[];
+  /** Replies of the session leave through this adapter too. Binding twice is one binding. */
+  bindSession(sessionKey: string, adapter: string): void;
+  unbindSession(sessionKey: string, adapter: string): void;
+  egress(): readonly EgressStatus[];
 }

@@ -1,6 +1,7 @@
 import type { ArtifactStore } from './artifacts.js';
 import type { AuditService } from './audit.js';
-import type { ConversationService, GateService } from './conversation.js';
+import type { ConversationService } from './conversation.js';
+import type { GateControl, GateService } from './gate.js';
 import type { LogbookService } from './logbook.js';
 import type { MemoryService } from './memory.js';
 import type { SessionsService } from './sessions.js';
@@ -9,6 +10,7 @@ import type { TextAnalysis } from './text-analysis.js';
 export * from './artifacts.js';
 export * from './audit.js';
 export * from './conversation.js';
+export * from './gate.js';
 export * from './logbook.js';
 export * from './logbook-items.js';
 export * from './memory.js';
@@ -23,6 +25,7 @@ export interface Services {
   audit: AuditService;
   conversation: ConversationService;
   gate: GateService;
+  'gate-control': GateControl;
   logbook: LogbookService;
   memory: MemoryService;
   sessions: SessionsService;

@@ -270,7 +270,7 @@ describe('conversation', () => {
           session_key: sessionKey,
           trace_id: observation.trace_id,
         };
-        return { decision, emit: [], ingest: action === 'deliver' ? [] : [{ pool: action, observation }] };
+        return { decision, emit: [], ingest: action === 'deliver' ? [] : [{ pool: action, observation, decision }] };
       },
       ingest: (items) => ingested.push(...items.map(({ pool }) => pool)),
     };
@@ -341,7 +341,7 @@ describe('conversation', () => {
     const staying = conversation.submit(message('stay', 's2'), { wait: patient });
     await until('the work', () => conversation.busy('console:u1:s2'));
     now += 600_000;
-    expect(conversation.sessions.collect(600_000, 1)).to.equal(1);
+    expect(conversation.live.collect(600_000, 1)).to.equal(1);
     expect(conversation.session('console:u1:s1')).to.equal(undefined);
     expect(conversation.session('system')).to.not.equal(undefined);
     expect(conversation.session('console:u1:s2')).to.include({ processed_total: 1 });

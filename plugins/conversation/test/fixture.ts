@@ -10,6 +10,8 @@ import {
 } from 'mortise/sdk';
 import { silentLog } from 'mortise/sdk/testing';
 import { type AlertCode, Conversation, type ConversationPorts } from '../conversation.js';
+import { Cooldowns } from '../cooldowns.js';
+import { type EgressAdapter, EgressHub } from '../egress/egress-hub.js';
 
 export type Handle = (observation: Observation, ctx: HandlerContext) => Promise<unknown>;
 
@@ -27,6 +29,10 @@ export interface TestOptions {
   /** The bus moves only when the test says so. */
   readonly held?: boolean;
   readonly now?: () => number;
+  readonly monotonic?: () => number;
+  readonly loopAllowed?: readonly string[];
+  readonly adapters?: readonly EgressAdapter[];
+  readonly sends?: (adapter: string, observation: Observation) => Promise<void>;
 }
 
 const sessions = {
@@ -42,14 +48,18 @@ const sessions = {
 export function testConversation(options: TestOptions = {}): TestConversation {
   const alerts: TestConversation['alerts'] = [];
   const scheduled: (() => void)[] = [];
+  const cooldowns = new Cooldowns(options.monotonic ?? (() => performance.now()));
   const conversation = new Conversation({
     points: pointsOf({ types: ['message'], handle: options.handle ?? (async () => 'done') }),
     handlers: (type) => (type === 'message' ? ['test'] : []),
     gate: options.gate ?? (() => undefined),
+    loopAllowed: () => options.loopAllowed ?? [],
+    hub: testHub(options.adapters ?? [], cooldowns, options.sends ?? (async () => undefined)),
+    cooldowns,
     routing: { mode: 'user', sessions, channels: () => ['console'] },
     limits: { busCapacity: 1_000, inboxCapacity: 256, concurrentTurns: 256, ...options.limits },
     now: options.now ?? Date.now,
-    monotonic: () => performance.now(),
+    monotonic: options.monotonic ?? (() => performance.now()),
     schedule: (run) => {
       if (options.held) scheduled.push(run);
       else queueMicrotask(run);
@@ -61,6 +71,19 @@ export function testConversation(options: TestOptions = {}): TestConversation {
     for (const run of scheduled.splice(0)) run();
   };
   return { conversation, alerts, dispatch };
+}
+
+function testHub(adapters: readonly EgressAdapter[], cooldowns: Cooldowns, send: NonNullable<TestOptions['sends']>) {
+  return new EgressHub({
+    capacity: 256,
+    adapters: () => adapters,
+    channelOf: () => undefined,
+    coolingDown: (adapter) => cooldowns.left(adapter) > 0,
+    send,
+    failed: () => undefined,
+    full: () => undefined,
+    undelivered: () => undefined,
+  });
 }
 
 /** What the kernel does for a call, without the book-keeping: a signal that follows the caller's, and no waiting past it. */

@@ -1,0 +1,170 @@
+import type {
+  GateAction,
+  GateScene,
+  GateStageFacts,
+  GateWork,
+  LowModel,
+  ModelTier,
+  Observation,
+  ObservationInput,
+  QualityFlag,
+} from 'mortise/sdk';
+import type { CompiledConfig } from './compile-config.js';
+
+export type Slot = GateStageFacts['slot'];
+
+export interface Proposal {
+  readonly action: GateAction;
+  readonly reason: string;
+  readonly stage: string;
+  readonly slot: Slot;
+  /** Made by a stage of the gate itself: its reason stands as it is. */
+  readonly builtIn: boolean;
+}
+
+const scenes: readonly string[] = ['dialogue', 'group', 'system', 'tool_call', 'tool_result', 'alert', 'unknown'];
+/** Bounds of what one stage of a plugin can add; more is a fault of the stage. */
+const limits = { proposals: 32, tags: 64, features: 64, emits: 16, textLength: 256 };
+
+const noProposals: readonly Proposal[] = Object.freeze([]);
+
+/** One observation on its way through the stages. What a stage added, no other stage can take away. */
+export class Draft implements GateWork {
+  readonly observation: Observation;
+  readonly compiled: CompiledConfig;
+  readonly sessionKey: string;
+  readonly now: number;
+  readonly overload: boolean;
+  /** Nothing may be remembered. */
+  readonly dryRun: boolean;
+
+  /** Set by the runner: who proposes at the moment. */
+  stage = '';
+  slot: Slot = 'scene';
+  builtIn = true;
+
+  scene: GateScene = 'unknown';
+  rawScore = 0;
+  proposals: readonly Proposal[] = noProposals;
+  /** Key of the first closed stage that failed. */
+  failed: string | undefined;
+  notes: string[] | undefined;
+  tags: Record<string, string> | undefined;
+  flags: QualityFlag[] | undefined;
+  emits: ObservationInput[] | undefined;
+  extraFeatures: Map<string, unknown> | undefined;
+
+  /** Trimmed, and the same in lower case; empty for what is no message. */
+  text = '';
+  lower = '';
+  textLength = 0;
+  hasQuestion = false;
+  hasBotMention = false;
+  keywordScore = 0;
+
+  fingerprint: string | null = null;
+  duplicate = false;
+
+  action: GateAction = 'drop';
+  reason = '';
+  emergency = false;
+  modelTier: ModelTier | null = null;
+  lowModel: LowModel | null = null;
+  responsePolicy: string | null = null;
+
+  /** What each stage has changed, while someone wants to know. */
+  readonly changes: unknown[] | undefined;
+
+  constructor(
+    observation: Observation,
+    compiled: CompiledConfig,
+    sessionKey: string,
+    now: number,
+    overload: boolean,
+    dryRun: boolean,
+  ) {
+    this.observation = observation;
+    this.compiled = compiled;
+    this.sessionKey = sessionKey;
+    this.now = now;
+    this.overload = overload;
+    this.dryRun = dryRun;
+    this.changes = dryRun ? [] : undefined;
+  }
+
+  /** 0 to 1, three decimals. */
+  get score(): number {
+    return Math.round(Math.min(Math.max(this.rawScore, 0), 1) * 1_000) / 1_000;
+  }
+
+  propose(action: GateAction, reason: string): void {
+    if (action !== 'drop' && action !== 'sink' && action !== 'deliver') throw new TypeError('unknown action');
+    if (typeof reason !== 'string' || reason === '' || reason.length > limits.textLength) {
+      throw new TypeError('a proposal needs a short reason');
+    }
+    if (this.proposals.length >= limits.proposals) throw new RangeError('too many proposals');
+    const proposal = { action, reason, stage: this.stage, slot: this.slot, builtIn: this.builtIn };
+    this.proposals = [...this.proposals, proposal];
+    this.changes?.push({ propose: action, reason });
+  }
+
+  tag(key: string, value: string): void {
+    this.tags ??= {};
+    const name = short(key);
+    if (!Object.hasOwn(this.tags, name) && Object.keys(this.tags).length >= limits.tags) {
+      throw new RangeError('too many tags');
+    }
+    define(this.tags, name, short(value));
+    this.changes?.push({ tag: key, value });
+  }
+
+  feature(key: string, value: unknown): void {
+    this.extraFeatures ??= new Map();
+    if (!this.extraFeatures.has(key) && this.extraFeatures.size >= limits.features) {
+      throw new RangeError('too many features');
+    }
+    this.extraFeatures.set(short(key), value);
+    this.changes?.push({ feature: key, value });
+  }
+
+  setScene(scene: string): void {
+    if (!scenes.includes(scene)) throw new TypeError('unknown scene');
+    this.scene = scene as GateScene;
+    this.changes?.push({ scene });
+  }
+
+  addScore(amount: number, why: string): void {
+    if (!Number.isFinite(amount)) throw new TypeError('a score is a finite number');
+    this.rawScore += amount;
+    this.changes?.push({ score: amount, why });
+  }
+
+  emit(observation: ObservationInput): void {
+    this.emits ??= [];
+    if (this.emits.length >= limits.emits) throw new RangeError('too many observations to emit');
+    this.emits.push(observation);
+    this.changes?.push({ emit: observation.obs_type ?? 'message', source_name: observation.source_name });
+  }
+
+  /** A reason that decides nothing. */
+  note(reason: string): void {
+    this.notes ??= [];
+    this.notes.push(reason);
+    this.changes?.push({ note: reason });
+  }
+
+  flag(flag: QualityFlag): void {
+    this.flags ??= [];
+    this.flags.push(flag);
+    this.changes?.push({ flag });
+  }
+}
+
+function short(value: string): string {
+  return String(value).slice(0, limits.textLength);
+}
+
+/** Also `__proto__` is only a name here. */
+function define(target: Record<string, string>, name: string, value: string): void {
+  Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true });
+}

@@ -1,0 +1,96 @@
+import type { GateConfig, ObservationInput } from 'mortise/sdk';
+import type { Draft } from './draft.js';
+
+type Escalation = GateConfig['drop_escalation'];
+
+/** Drops are counted by the second: a flood does not grow the memory. */
+interface Second {
+  readonly second: number;
+  readonly byReason: Map<string, number>;
+  count: number;
+}
+
+const reasonLimit = 50;
+
+/** Counts every DROP in a sliding window, and says once in a while that there are many. */
+export class DropMonitor {
+  #seconds: Second[] = [];
+  #consecutive = 0;
+  #alertedAt = Number.NEGATIVE_INFINITY;
+
+  /** Looks at a decision that has been made; a burst is tagged and told. */
+  watch(draft: Draft): void {
+    const { observation, action } = draft;
+    if (action !== 'drop') {
+      if (observation.obs_type === 'message' || observation.obs_type === 'world_data') this.#consecutive = 0;
+      return;
+    }
+    const escalation = draft.compiled.config.drop_escalation;
+    this.#consecutive += 1;
+    this.#count(draft.reason, draft.now, escalation.window_sec);
+    const count = this.#seconds.reduce((sum, second) => sum + second.count, 0);
+    if (count < escalation.burst_threshold && this.#consecutive < escalation.consecutive_threshold) return;
+    if (draft.now - this.#alertedAt < escalation.cooldown_sec * 1_000) return;
+    this.#alertedAt = draft.now;
+    draft.tag('drop_burst', 'true');
+    draft.emit(this.#alert(count, escalation));
+  }
+
+  #count(reason: string, now: number, windowSeconds: number): void {
+    const second = Math.floor(now / 1_000);
+    let latest = this.#seconds.at(-1);
+    if (latest?.second !== second) {
+      latest = { second, byReason: new Map(), count: 0 };
+      this.#seconds.push(latest);
+      const from = second - windowSeconds;
+      if ((this.#seconds[0]?.second ?? second) <= from) {
+        this.#seconds = this.#seconds.filter((one) => one.second > from);
+      }
+    }
+    latest.count += 1;
+    const known = latest.byReason.has(reason) || latest.byReason.size < reasonLimit;
+    const name = known ? reason : 'other';
+    latest.byReason.set(name, (latest.byReason.get(name) ?? 0) + 1);
+  }
+
+  #alert(count: number, escalation: Escalation): ObservationInput {
+    const byReason: Record<string, number> = {};
+    for (const second of this.#seconds) {
+      for (const [reason, number] of second.byReason) byReason[reason] = (byReason[reason] ?? 0) + number;
+    }
+    const { window_sec, burst_threshold, consecutive_threshold, cooldown_sec } = escalation;
+    return painAlert('gate:drop_burst', 'medium', 'Many observations are dropped.', {
+      window_sec,
+      count,
+      burst_threshold,
+      consecutive: this.#consecutive,
+      consecutive_threshold,
+      cooldown_sec,
+      by_reason: byReason,
+    });
+  }
+}
+
+/** An ALERT of the gate about itself. @param source `<kind>:<id>` */
+export function painAlert(
+  source: string,
+  severity: 'low' | 'medium' | 'high',
+  message: string,
+  data: Readonly<Record<string, unknown>>,
+): ObservationInput {
+  const colon = source.indexOf(':');
+  return {
+    obs_type: 'alert',
+    source_name: source,
+    source_kind: 'internal',
+    ingress: 'internal',
+    session_key: 'system',
+    actor: { actor_type: 'system', actor_id: 'system' },
+    payload: {
+      alert_type: 'pain',
+      severity,
+      message,
+      data: { source_kind: source.slice(0, colon), source_id: source.slice(colon + 1), ...data },
+    },
+  };
+}

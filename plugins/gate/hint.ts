@@ -1,0 +1,56 @@
+import type { GateBudget, GateConfig, GateScene } from 'mortise/sdk';
+
+export type BudgetLevel = 'tiny' | 'normal' | 'deep';
+
+/** Advice to whoever handles the observation. It shortens, limits and disarms nothing. */
+export interface Hint extends GateBudget {
+  readonly budget: BudgetLevel;
+  readonly can_search_kb: boolean;
+  readonly can_call_tools: boolean;
+  readonly auto_clarify: boolean;
+}
+
+/** What an emergency leaves of the tiny budget, at most. */
+const emergencyLimits = { time_ms: 300, max_tokens: 128 };
+
+/** Hints of one configuration: there are few, so that none is made while observations pass. */
+export function makeHints(config: GateConfig): (scene: GateScene, score: number, emergency: boolean) => Hint {
+  const { thresholds, profiles } = config.budgets;
+  const make = (scene: GateScene, level: BudgetLevel, emergency: boolean): Hint =>
+    Object.freeze(makeHint(scene, level, profiles[level], emergency));
+  const byScene = Object.fromEntries(
+    (Object.keys(config.scenes) as GateScene[]).map((scene) => [
+      scene,
+      { tiny: make(scene, 'tiny', false), normal: make(scene, 'normal', false), deep: make(scene, 'deep', false) },
+    ]),
+  ) as Record<GateScene, Record<BudgetLevel, Hint>>;
+  const urgent = make('unknown', 'tiny', true);
+  const levelOf = (scene: GateScene, score: number): BudgetLevel => {
+    if (scene === 'alert') return 'deep';
+    if (scene === 'tool_call') return 'normal';
+    if (scene === 'tool_result') return 'tiny';
+    return score >= thresholds.high ? 'deep' : score >= thresholds.medium ? 'normal' : 'tiny';
+  };
+  return (scene, score, emergency) => (emergency ? urgent : byScene[scene][levelOf(scene, score)]);
+}
+
+function makeHint(scene: GateScene, budget: BudgetLevel, profile: GateBudget, emergency: boolean): Hint {
+  const bare = emergency || scene === 'tool_result';
+  const evidence_allowed = profile.evidence_allowed && !bare;
+  const max_tool_calls = bare ? 0 : profile.max_tool_calls;
+  return {
+    budget,
+    ...profile,
+    ...(emergency
+      ? {
+          time_ms: Math.min(profile.time_ms, emergencyLimits.time_ms),
+          max_tokens: Math.min(profile.max_tokens, emergencyLimits.max_tokens),
+        }
+      : {}),
+    evidence_allowed,
+    max_tool_calls,
+    can_search_kb: evidence_allowed,
+    can_call_tools: max_tool_calls > 0,
+    auto_clarify: scene === 'dialogue' && budget === 'tiny' && !emergency,
+  };
+}

@@ -1,0 +1,105 @@
+import { type GateIngest, type GatePool, type Observation, redactSecrets, type TakenEntry } from 'mortise/sdk';
+
+const poolSize = 200;
+const previewLength = 200;
+/** What is looked at for a preview: enough that a secret at its end is still known as one. */
+const previewSource = 2_000;
+
+/** One observation that was not delivered, as people see it. */
+export interface PoolEntry {
+  readonly obs_id: string;
+  readonly session_key: string;
+  readonly obs_type: string;
+  readonly scene: string;
+  readonly action: string;
+  readonly reason: string;
+  readonly reasons: readonly string[];
+  readonly score: number;
+  readonly trace_id: string;
+  /** RFC 3339. */
+  readonly at: string;
+  readonly preview: string;
+  readonly quality_flags: readonly string[];
+  readonly tags: Readonly<Record<string, string>>;
+  readonly released: boolean;
+}
+
+interface Kept {
+  readonly item: GateIngest;
+  readonly at: number;
+  released: boolean;
+}
+
+/** The newest of what was dropped, sunk, or sunk from tools: a ring each, in memory. */
+export class Pools {
+  readonly #rings: Readonly<Record<GatePool, { kept: Kept[]; next: number; total: number }>> = {
+    drop: { kept: [], next: 0, total: 0 },
+    sink: { kept: [], next: 0, total: 0 },
+    tool: { kept: [], next: 0, total: 0 },
+  };
+  readonly #now: () => number;
+
+  /** @param now epoch milliseconds */
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  ingest(items: readonly GateIngest[]): void {
+    for (const item of items) {
+      const ring = this.#rings[item.pool];
+      ring.kept[ring.next] = { item, at: this.#now(), released: false };
+      ring.next = (ring.next + 1) % poolSize;
+      ring.total += 1;
+    }
+  }
+
+  total(pool: GatePool): number {
+    return this.#rings[pool].total;
+  }
+
+  /** Newest first. */
+  recent(pool: GatePool, limit = 20): readonly PoolEntry[] {
+    return this.#newestFirst(pool).slice(0, limit).map(shown);
+  }
+
+  take(pool: GatePool, obsId: string): TakenEntry {
+    const kept = this.#newestFirst(pool).find(({ item }) => item.observation.obs_id === obsId);
+    if (!kept) return { ok: false, reason: 'not_found' };
+    if (kept.released) return { ok: false, reason: 'already_released' };
+    kept.released = true;
+    const undo = (): void => {
+      kept.released = false;
+    };
+    return { ok: true, observation: kept.item.observation, undo };
+  }
+
+  #newestFirst(pool: GatePool): readonly Kept[] {
+    const { kept, next } = this.#rings[pool];
+    return [...kept.slice(next), ...kept.slice(0, next)].reverse();
+  }
+}
+
+function shown({ item: { observation, decision }, at, released }: Kept): PoolEntry {
+  return {
+    obs_id: observation.obs_id,
+    session_key: decision.session_key,
+    obs_type: observation.obs_type,
+    scene: decision.scene,
+    action: decision.action,
+    reason: decision.reason,
+    reasons: decision.reasons,
+    score: decision.score ?? 0,
+    trace_id: decision.trace_id,
+    at: new Date(at).toISOString(),
+    preview: previewOf(observation),
+    quality_flags: observation.quality_flags,
+    tags: decision.tags ?? {},
+    released,
+  };
+}
+
+function previewOf({ payload, obs_type: type }: Observation): string {
+  const text = type === 'message' ? payload.text : type === 'world_data' ? payload.schema_id : undefined;
+  if (typeof text !== 'string') return '';
+  return [...redactSecrets(text.slice(0, previewSource))].slice(0, previewLength).join('');
+}

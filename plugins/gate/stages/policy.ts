@@ -1,0 +1,105 @@
+import type { GateAction } from 'mortise/sdk';
+import { isAgentGenerated, isReleased, isSystemPlane } from '../agent-generated.js';
+import type { Draft, Proposal } from '../draft.js';
+
+/**
+ * The ladder: the first row that applies decides. Drop lists stand before emergencies, DROP before SINK before DELIVER;
+ * a deliver list only beats thresholds.
+ */
+export function policy(draft: Draft): void {
+  const agent = isAgentGenerated(draft.observation);
+  if (isSystemPlane(draft.observation)) settle(draft, 'deliver', 'system_plane');
+  else if (draft.failed !== undefined) settle(draft, 'drop', `stage_failed:${draft.failed}`);
+  else if (!dropped(draft) && !heldBack(draft, agent)) {
+    deliverOrWeigh(draft, agent);
+    if (draft.action === 'deliver') chooseTier(draft);
+  }
+}
+
+/** A plugin stands in the place of the ladder: its strictest proposal decides, below the rows that nobody replaces. */
+export function replacedPolicy(draft: Draft): void {
+  if (isSystemPlane(draft.observation)) {
+    settle(draft, 'deliver', 'system_plane');
+    return;
+  }
+  if (dropped(draft)) return;
+  const own = draft.proposals.filter(({ stage, builtIn }) => stage === 'policy' && !builtIn);
+  const chosen = own.find(({ action }) => action === 'sink') ?? own[0];
+  if (chosen) settle(draft, chosen.action, proposedReason(chosen));
+  else settle(draft, draft.compiled.config.scenes[draft.scene].default_action, 'default_action');
+}
+
+export function settle(draft: Draft, action: GateAction, reason: string): void {
+  draft.action = action;
+  draft.reason = reason;
+  draft.changes?.push({ action, reason });
+}
+
+/** The reason that a proposal gives to a decision. */
+export function proposedReason({ builtIn, slot, stage, reason }: Proposal): string {
+  return builtIn || slot === 'hard-bypass' ? reason : `stage:${stage}:${reason}`;
+}
+
+function dropped(draft: Draft): boolean {
+  const { compiled, observation, proposals } = draft;
+  const drops = proposals.length === 0 ? proposals : proposals.filter(({ action }) => action === 'drop');
+  const bypass = drops.length === 0 ? undefined : drops.find(({ slot }) => slot === 'hard-bypass');
+  const actor = observation.actor?.actor_id;
+  if (bypass) settle(draft, 'drop', proposedReason(bypass));
+  else if (observation.hop > compiled.config.loop_guard.max_hops) settle(draft, 'drop', 'loop_hops');
+  else if (compiled.anyList && compiled.dropSessions.has(draft.sessionKey)) {
+    settle(draft, 'drop', 'override=drop_session');
+  } else if (compiled.anyList && actor !== undefined && compiled.dropActors.has(actor)) {
+    settle(draft, 'drop', 'override=drop_actor');
+  } else if (drops[0]) settle(draft, 'drop', proposedReason(drops[0]));
+  else return false;
+  return true;
+}
+
+/** Put aside: by an emergency, or because a stage asks for it. What an operator has released is not held twice. */
+function heldBack(draft: Draft, agent: boolean): boolean {
+  const { compiled, proposals } = draft;
+  const emergency = compiled.config.overrides.emergency_mode && !agent;
+  if (!emergency && proposals.length === 0) return false;
+  if (isReleased(draft.observation)) return false;
+  if (emergency) {
+    draft.emergency = true;
+    draft.modelTier = 'low';
+    draft.responsePolicy = 'ack';
+    settle(draft, 'sink', 'override=emergency');
+    return true;
+  }
+  const sink = proposals.find(({ action }) => action === 'sink');
+  if (sink) settle(draft, 'sink', proposedReason(sink));
+  return sink !== undefined;
+}
+
+function deliverOrWeigh(draft: Draft, agent: boolean): void {
+  const { compiled, observation } = draft;
+  const scene = compiled.config.scenes[draft.scene];
+  const actor = observation.actor?.actor_id;
+  draft.modelTier = scene.model_tier;
+  draft.responsePolicy = scene.response_policy;
+  const { score } = draft;
+  if (compiled.anyList && !agent && compiled.deliverSessions.has(draft.sessionKey)) {
+    settle(draft, 'deliver', 'override=deliver_session');
+  } else if (compiled.anyList && !agent && actor !== undefined && compiled.deliverActors.has(actor)) {
+    settle(draft, 'deliver', 'override=deliver_actor');
+  } else if (observation.obs_type === 'message' && scene.message_mode === 'deliver') {
+    settle(draft, 'deliver', 'message_default');
+  } else if (score >= scene.deliver_threshold) settle(draft, 'deliver', 'threshold_deliver');
+  else if (score >= scene.sink_threshold) settle(draft, 'sink', 'threshold_sink');
+  else settle(draft, scene.default_action, 'default_action');
+}
+
+function chooseTier(draft: Draft): void {
+  const { config } = draft.compiled;
+  if (draft.observation.obs_type !== 'message') return;
+  if (config.overrides.force_low_model) {
+    draft.modelTier = 'low';
+    draft.note('force_low_model');
+  }
+  if (draft.modelTier !== 'low') return;
+  draft.lowModel = config.low_model;
+  if (!config.low_model) draft.note('low_model_unset');
+}

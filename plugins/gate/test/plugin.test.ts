@@ -1,0 +1,269 @@
+import { utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'chai';
+import type { Observation, ObservationInput } from 'mortise/sdk';
+import {
+  createTestHost,
+  gateStageContract,
+  type TestHost,
+  type TestHostOptions,
+  type TestPlugin,
+} from 'mortise/sdk/testing';
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** What the routes answer, as far as a test looks at it. */
+interface Body extends Json {
+  readonly items: readonly Json[];
+  readonly decision: Json;
+  readonly trace: readonly unknown[];
+  readonly totals: { readonly by_reason: Json } & Json;
+  readonly error: Json;
+  readonly stages: readonly { readonly key: string }[];
+  readonly health: Json;
+  readonly base: { readonly last_error: { readonly message: string } };
+  readonly overrides: { readonly effective: Json };
+}
+
+const turns: Observation[] = [];
+
+/** Stands in for the agent. */
+const handler: TestPlugin = {
+  manifest: {
+    key: 'test-handler',
+    contributes: { 'observation-handler': [{ key: 'test', facts: { types: ['message', 'alert'] } }] },
+  },
+  definition: {
+    key: 'test-handler',
+    register(host) {
+      host.contribute('observation-handler', 'test', {
+        types: ['message', 'alert'],
+        handle: async (observation) => {
+          turns.push(observation);
+          return 'handled';
+        },
+      });
+    },
+  },
+};
+
+const noNight: TestPlugin = {
+  manifest: {
+    key: 'no-night',
+    contributes: { 'gate-stage': [{ key: 'no-night', facts: { slot: 'policy', order: -1 } }] },
+  },
+  definition: {
+    key: 'no-night',
+    register(host) {
+      host.contribute('gate-stage', 'no-night', {
+        slot: 'policy',
+        order: -1,
+        apply: (work) => {
+          if (work.observation.payload.text === 'night') work.propose('drop', 'night');
+        },
+      });
+    },
+  },
+};
+
+gateStageContract('a stage of a test', {
+  host: () => createTestHost({ extra: [noNight], listen: false }),
+  key: 'no-night',
+});
+
+describe('the plugin gate', () => {
+  let host: TestHost;
+
+  async function start(options: TestHostOptions = {}): Promise<void> {
+    turns.length = 0;
+    host = await createTestHost({
+      plugins: ['gate', 'conversation'],
+      ...options,
+      extra: [handler, ...(options.extra ?? [])],
+    });
+  }
+
+  afterEach(async function stop() {
+    this.timeout(20_000);
+    await host.stop();
+  });
+
+  const message = (text: string, more: Partial<ObservationInput> = {}): ObservationInput => ({
+    source_name: 'test',
+    ingress: 'adapter',
+    session_key: 'console:u1:s1',
+    actor: { actor_type: 'user', actor_id: 'u1' },
+    payload: { text },
+    ...more,
+  });
+
+  const submit = (text: string) =>
+    host.service('conversation').submit(message(text), { wait: { limit: 16, timeoutMs: 5_000 } });
+
+  const json = async (response: Response | Promise<Response>): Promise<Body> =>
+    (await response).json() as Promise<Body>;
+
+  async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
+    const deadline = performance.now() + 5_000;
+    while (!(await holds())) {
+      if (performance.now() > deadline) throw new Error(`waited too long for: ${what}`);
+      await sleep(5);
+    }
+  }
+
+  const status = () => json(host.fetch('/gate/status'));
+
+  it('stands between what comes in and who handles it', async () => {
+    await start();
+    expect(await submit('hi')).to.include({ outcome: 'handled', value: 'handled' });
+    const blank = await submit('  ');
+    expect(blank.outcome).to.equal('refused');
+    expect(blank.decision).to.include({ action: 'drop', reason: 'empty_content' });
+    expect(turns.map(({ payload }) => payload.text)).to.deep.equal(['hi']);
+    expect((await host.control.inspect('conversation')).health).to.deep.equal({ ok: true });
+  });
+
+  it('keeps what it did not deliver in pools, without secrets', async () => {
+    await start({ config: { gate: { version: 1, overrides: { emergency_mode: true } } } });
+    const key = `sk-${'a1B2'.repeat(8)}`;
+    await submit(`my key is ${key}`);
+    await submit('second');
+    const pool = await json(host.fetch('/gate/pools/sink?limit=1'));
+    expect(pool).to.deep.include({ pool: 'sink', total_seen: 2 });
+    expect(pool.items).to.have.length(1);
+    expect(pool.items[0]).to.deep.include({ preview: 'second', reason: 'override=emergency', action: 'sink' });
+    expect(JSON.stringify(await json(host.fetch('/gate/pools/sink')))).to.not.contain(key);
+    expect((await host.fetch('/gate/pools/none')).status).to.equal(404);
+    for (const limit of ['0', 'abc', '201']) {
+      expect((await host.fetch(`/gate/pools/sink?limit=${limit}`)).status).to.equal(400);
+    }
+  });
+
+  it('explains what it would decide, and counts nothing of it', async () => {
+    await start();
+    const explained = await json(host.post('/gate/explain', message('')));
+    expect(explained.decision).to.include({ action: 'drop', reason: 'empty_content' });
+    expect(explained.trace).to.have.length(7);
+    const { totals } = await status();
+    expect(totals.by_reason).to.not.have.property('empty_content');
+    const wrong = await host.post('/gate/explain', { source_name: '', payload: {}, confidence: 2 });
+    expect(wrong.status).to.equal(400);
+    const { error } = await json(wrong);
+    expect(error).to.include({ code: 'invalid_observation' });
+    expect((await host.post('/gate/explain', [])).status).to.equal(400);
+  });
+
+  it('tells what is in force and how its stages are', async () => {
+    await start({ extra: [noNight] });
+    expect(await submit('night')).to.include({ outcome: 'refused' });
+    const { ok, source, stages, totals, health, egress } = await status();
+    expect({ ok, source }).to.deep.equal({ ok: true, source: 'defaults' });
+    expect(stages.map(({ key }) => key)).to.deep.equal([
+      'scene',
+      'hard-bypass',
+      'feature',
+      'scoring',
+      'dedup',
+      'no-night',
+      'policy',
+      'finalize',
+    ]);
+    expect(totals).to.include({ dropped: 1 });
+    expect(health).to.include({ overload: false, bus_capacity: 1000 });
+    expect(egress).to.deep.equal([]);
+  });
+
+  it('obeys a stage that comes and goes from the next observation on', async () => {
+    await start({ extra: [noNight] });
+    expect(await submit('night')).to.include({ outcome: 'refused' });
+    await host.control.disable('no-night');
+    expect(await submit('night')).to.include({ outcome: 'handled' });
+  });
+
+  it('takes over a changed file, also one of the same size and time', async () => {
+    await start({ config: { gate: { version: 1, scenes: { dialogue: { deliver_threshold: 0.8 } } } } });
+    const file = join(host.configDir, 'gate.json');
+    const before = await status();
+    expect(before).to.deep.include({ source: 'file', revision: 1 });
+    const at = new Date('2026-01-01T00:00:00Z');
+    const write = async (threshold: string) => {
+      await writeFile(file, `{"version":1,"scenes":{"dialogue":{"deliver_threshold":${threshold}}}}`);
+      await utimes(file, at, at);
+    };
+    await write('.80'.replace('.', '0.'));
+    await json(host.post('/gate/config/reload', {}));
+    const { revision } = await status();
+    await write('0.95');
+    expect(await json(host.post('/gate/config/reload', {}))).to.deep.equal({
+      changed: true,
+      revision: Number(revision) + 1,
+      error: null,
+    });
+    expect(host.service('gate-control').snapshot().config.scenes.dialogue.deliver_threshold).to.equal(0.95);
+  });
+
+  it('sees a changed file by itself', async () => {
+    await start({ env: { MORTISE_GATE_RELOAD_MS: '20' } });
+    await writeFile(
+      join(host.configDir, 'gate.json'),
+      JSON.stringify({ version: 1, overrides: { drop_actors: ['u1'] } }),
+    );
+    await until('the list', () => host.service('gate-control').snapshot().config.overrides.drop_actors.length === 1);
+    expect((await submit('hi')).decision).to.include({ reason: 'override=drop_actor' });
+  });
+
+  it('keeps what is in force when the file is wrong, and says what is', async () => {
+    await start({ config: { gate: { version: 1, overrides: { drop_actors: ['u1'] } } } });
+    const file = join(host.configDir, 'gate.json');
+    const cases: [string, string][] = [
+      ['{"version":2}', 'version'],
+      ['{', 'JSON'],
+      ['{"version":1,"overrides":{"emergancy_mode":true}}', 'emergency_mode'],
+      ['{"version":1,"scenes":{"dialogue":{"sink_threshold":0.9}}}', 'sink_threshold'],
+    ];
+    for (const [text, word] of cases) {
+      await writeFile(file, text);
+      await json(host.post('/gate/config/reload', {}));
+      const { ok, base, overrides } = await status();
+      expect(ok, text).to.equal(false);
+      expect(base.last_error.message).to.contain(word);
+      expect(overrides.effective).to.deep.include({ drop_actors: ['u1'] });
+      const { health } = await host.control.inspect('gate');
+      expect(health?.ok).to.equal(false);
+    }
+    const alerts = () => turns.filter(({ payload }) => payload.alert_type === 'gate_config_invalid');
+    await until('the alerts', () => alerts().length === cases.length);
+    await json(host.post('/gate/config/reload', {}));
+    expect(alerts()).to.have.length(cases.length);
+    await writeFile(file, '{"version":1}');
+    await json(host.post('/gate/config/reload', {}));
+    expect(await status()).to.include({ ok: true });
+  });
+
+  it('starts with defaults when the file is wrong from the beginning', async () => {
+    await start({ config: { gate: { version: 1, budgets: { thresholds: { high: 0.1 } } } } });
+    expect(await submit('hi')).to.include({ outcome: 'handled' });
+    expect(await status()).to.include({ ok: false });
+    expect(host.service('gate-control').snapshot().config.budgets.thresholds.high).to.equal(0.75);
+  });
+
+  it('is a counter of metrics without anything of a person', async () => {
+    await start();
+    await submit('hi');
+    const text = await host.app.metrics.render();
+    expect(text).to.match(/mortise_gate_processed_total\{[^}]*scene="dialogue"[^}]*action="deliver"[^}]*\} 1/);
+    expect(text).to.match(/mortise_gate_reason_total\{[^}]*reason="message_default"[^}]*\} 1/);
+    expect(text).to.not.contain('console:u1');
+  });
+
+  it('answers a proxy whether it must stop', async () => {
+    await start({ config: { gate: { version: 1, overrides: { drop_actors: ['u1'], emergency_mode: true } } } });
+    const { stopped } = host.service('gate-control');
+    expect([stopped('u1'), stopped('u2'), stopped(undefined)]).to.deep.equal([
+      'drop_actor',
+      'emergency_mode',
+      'emergency_mode',
+    ]);
+  });
+});

@@ -1,0 +1,164 @@
+import { expect } from 'chai';
+import type { GateStage, GateWork } from 'mortise/sdk';
+import { observation, says, testGate } from './fixture.js';
+
+type Named = GateStage & { readonly key: string };
+
+function stage(apply: GateStage['apply'], facts: Partial<Named> = {}): Named {
+  return { key: 'probe', slot: 'policy', order: -1, apply, ...facts };
+}
+
+const throws = (): never => {
+  throw new Error('broken');
+};
+
+describe('stages of other plugins', () => {
+  it('drop what they should have judged when they fail and are closed', () => {
+    const { handle } = testGate({}, [stage(throws)]);
+    expect(handle(says('hi')).decision).to.include({ action: 'drop', reason: 'stage_failed:probe' });
+    const alert = observation({ obs_type: 'alert', payload: { alert_type: 'x', data: {} } });
+    expect(handle(alert).decision).to.include({ action: 'deliver', reason: 'system_plane' });
+  });
+
+  it('are noted and passed over when they fail and are open', () => {
+    const { handle } = testGate({}, [stage(throws, { onFailure: 'open' })]);
+    const { decision } = handle(says('hi'));
+    expect(decision.action).to.equal('deliver');
+    expect(decision.reasons).to.include('stage_error:probe');
+  });
+
+  it('fail when they return a promise', () => {
+    const later = (async () => undefined) as unknown as GateStage['apply'];
+    const { handle } = testGate({}, [stage(later)]);
+    const { decision } = handle(says('hi'));
+    expect(decision).to.include({ action: 'drop', reason: 'stage_failed:probe' });
+    expect(decision.reasons).to.include('stage_async:probe');
+  });
+
+  for (const [slot, order] of [
+    ['scene', -1],
+    ['finalize', 1],
+  ] as const) {
+    it(`are closed also in the slot ${slot}`, () => {
+      const { handle } = testGate({}, [stage(throws, { slot, order })]);
+      expect(handle(says('hi'), 0).decision.reason).to.equal('stage_failed:probe');
+      // A message that was refused because of a fault is no first one of its repeats.
+      expect(handle(says('hi'), 1).decision.reason).to.equal('stage_failed:probe');
+    });
+  }
+
+  it('propose, and the strictest wins', () => {
+    const propose =
+      (action: 'drop' | 'sink' | 'deliver'): GateStage['apply'] =>
+      (work) =>
+        work.propose(action, 'night');
+    const reasonOf = (action: 'drop' | 'sink' | 'deliver', order: number) =>
+      testGate({}, [stage(propose(action), { order })]).handle(says('hi')).decision;
+    for (const order of [-1, 1]) {
+      expect(reasonOf('drop', order)).to.include({ action: 'drop', reason: 'stage:probe:night' });
+      expect(reasonOf('sink', order)).to.include({ action: 'sink', reason: 'stage:probe:night' });
+      expect(reasonOf('deliver', order)).to.include({ action: 'deliver', reason: 'message_default' });
+    }
+  });
+
+  it('can make an outcome stricter but not milder, and never stop the platform itself', () => {
+    const deliver = stage((work) => work.propose('deliver', 'please'), { order: 5 });
+    expect(testGate({ overrides: { emergency_mode: true } }, [deliver]).handle(says('hi')).decision.action).to.equal(
+      'sink',
+    );
+    const drop = stage((work) => work.propose('drop', 'no'), { slot: 'hard-bypass' });
+    const control = observation({ obs_type: 'control', payload: { kind: 'x', data: {} } });
+    expect(testGate({}, [drop]).handle(control).decision.action).to.equal('deliver');
+  });
+
+  it('can add features, weight, tags and a scene', () => {
+    const { handle } = testGate({}, [
+      stage((work) => work.setScene('group'), { key: 'a', slot: 'scene', order: 1 }),
+      stage(
+        (work) => {
+          work.addScore(0.5, 'vip');
+          work.tag('vip', 'yes');
+        },
+        { key: 'b', slot: 'scoring', order: 1 },
+      ),
+    ]);
+    expect(handle(says('hello')).decision).to.deep.include({ scene: 'group', score: 0.575, tags: { vip: 'yes' } });
+  });
+
+  it('take the place of a stage of the gate under its key, but not of the last one', () => {
+    const calm = stage(() => undefined, { key: 'scoring', slot: 'scoring', order: 0 });
+    const last = stage(throws, { key: 'finalize', slot: 'finalize', order: 0 });
+    const { handle, pipeline } = testGate({}, [calm, last]);
+    expect(handle(says('urgent?')).decision).to.include({ action: 'deliver', score: 0 });
+    expect(pipeline.status(0)).to.have.length(7);
+  });
+
+  it('cannot come back to a draft that has left them', () => {
+    let kept: GateWork | undefined;
+    const { handle } = testGate({}, [
+      stage((work) => {
+        kept = work;
+      }),
+    ]);
+    handle(says('hi'));
+    expect(() => kept?.propose('drop', 'late')).to.throw('the stage has ended');
+  });
+
+  it('have a memory of their own, which a question does not change', () => {
+    const counts: number[] = [];
+    const { gate, handle } = testGate({}, [
+      stage((_, ctx) => {
+        const memory = ctx.memory('seen');
+        memory.set('n', Number(memory.get('n') ?? 0) + 1);
+        counts.push(Number(memory.get('n')));
+      }),
+    ]);
+    handle(says('a'));
+    gate.explain(says('b'), { sessionKey: '', now: 0, session: {} as never, overload: false });
+    handle(says('c'));
+    expect(counts).to.deep.equal([1, 2, 2]);
+  });
+
+  it('are passed over for a while when they fail again and again and are open', () => {
+    let calls = 0;
+    let broken = true;
+    const { handle, pipeline } = testGate({}, [
+      stage(
+        () => {
+          calls += 1;
+          if (broken) throw new Error('broken');
+        },
+        { onFailure: 'open' },
+      ),
+    ]);
+    const state = (now: number) => pipeline.status(now).find(({ key }) => key === 'probe')?.state;
+    for (let now = 0; now < 10; now += 1) handle(says(`m${now}`), now);
+    expect(calls).to.equal(5);
+    expect(state(10)).to.equal('open');
+    handle(says('trial'), 30_004);
+    expect(calls).to.equal(6);
+    broken = false;
+    handle(says('bypassed'), 30_005);
+    handle(says('again'), 60_010);
+    handle(says('well'), 60_011);
+    expect(calls).to.equal(8);
+    expect(state(60_012)).to.equal('ok');
+  });
+
+  it('raise trouble when they are closed and fail again and again', () => {
+    const { handle, troubles } = testGate({}, [stage(throws)]);
+    for (let now = 0; now < 5; now += 1) handle(says('hi'), now);
+    expect(troubles).to.deep.equal([{ what: 'stage_failed', stage: 'probe' }]);
+  });
+
+  it('are named when they are slow', () => {
+    const wait = (): void => {
+      const until = performance.now() + 0.1;
+      while (performance.now() < until);
+    };
+    const { handle, pipeline, troubles } = testGate({}, [stage(wait, { budgetUs: 10 })]);
+    for (let now = 0; now < 120; now += 1) handle(says(`m${now}`), now);
+    expect(pipeline.status(0).find(({ key }) => key === 'probe')).to.include({ state: 'slow', calls: 120 });
+    expect(troubles[0]).to.deep.equal({ what: 'stage_slow', stage: 'probe' });
+  });
+});
