@@ -1,5 +1,6 @@
 import { type DatabaseHost, openDatabase } from '../database/index.js';
 import { createControl } from '../kernel/control.js';
+import { refuseDisplacement } from '../kernel/displaced.js';
 import { Kernel } from '../kernel/kernel.js';
 import { withToggled } from '../kernel/with-toggled.js';
 import { createScheduler } from '../schedule/index.js';
@@ -89,10 +90,11 @@ export async function openOffline(projectDir: string): Promise<OfflineControl> {
           hint: `Disable them first, or all together: mortise plugin disable ${own} --cascade`,
         });
       }
-      await desired.store.write((current) => ({
-        ...current,
-        plugins: withToggled(kernel, current.plugins, [own, ...dependants], enabled),
-      }));
+      await desired.store.write((current) => {
+        const next = { ...current, plugins: withToggled(kernel, current.plugins, [own, ...dependants], enabled) };
+        if (enabled) refuseDisplacement(kernel, next, [own]);
+        return next;
+      });
       await kernel.look();
       return rowOf(own) ?? (await control.inspect(own));
     },

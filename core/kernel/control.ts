@@ -1,6 +1,7 @@
 import { MortiseError } from '../sdk/errors.js';
 import type { DesiredExport, PluginControl, PluginRow, ToggleOptions } from '../sdk/host/plugin-control.js';
 import type { EffectiveValue } from '../sdk/host/settings.js';
+import { refuseDisplacement } from './displaced.js';
 import { findings } from './doctor.js';
 import type { Kernel } from './kernel.js';
 import { loadTree } from './load-tree.js';
@@ -58,7 +59,11 @@ export function createControl({ kernel, effective, exportDesired, replicas }: Co
 
   const want = (keys: readonly string[], enabled: boolean, options: ToggleOptions | undefined): Promise<Desired> =>
     kernel.ports.desired.write(
-      (current) => ({ ...current, plugins: withToggled(kernel, current.plugins, keys, enabled) }),
+      (current) => {
+        const next = { ...current, plugins: withToggled(kernel, current.plugins, keys, enabled) };
+        if (enabled) refuseDisplacement(kernel, next, keys);
+        return next;
+      },
       options?.revision === undefined ? {} : { revision: options.revision },
     );
 

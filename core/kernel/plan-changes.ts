@@ -1,5 +1,6 @@
 import type { PluginChange, PluginPlan } from '../sdk/host/plugin-control.js';
 import type { PluginManifest } from '../sdk/manifest.js';
+import { displacedBy, displacementProblem } from './displaced.js';
 import type { Kernel } from './kernel.js';
 import type { PluginRecord } from './plugin-record.js';
 import type { Desired } from './ports.js';
@@ -24,6 +25,7 @@ export function planChanges(
     if (change.bind !== undefined) bindings[change.bind] = key;
     if (change.config) configs.set(key, change.config);
   }
+  const refused = refuseDisplacements(kernel, { ...kernel.desired, plugins, bindings }, configs, plugins);
   const plan = kernel.planFor({ ...kernel.desired, plugins, bindings }, configs);
   const running = kernel.records().filter((record) => record.run);
   const starts = [...plan.values()].filter(
@@ -39,11 +41,31 @@ export function planChanges(
     drains: stops.flatMap((record) =>
       record.run && record.run.leases.inFlight > 0 ? [{ key: record.key, inFlight: record.run.leases.inFlight }] : [],
     ),
-    blocked: [...plan.values()].flatMap(({ entry, problem }) =>
-      problem ? [{ key: entry.key, code: problem.code, message: problem.message }] : [],
-    ),
+    blocked: [
+      ...[...plan.values()].flatMap(({ entry, problem }) =>
+        problem ? [{ key: entry.key, code: problem.code, message: problem.message }] : [],
+      ),
+      ...refused,
+    ],
     wider,
   };
+}
+
+/** What enabling would be refused, because a plugin that runs would have to stop, is taken out of `plugins`. */
+function refuseDisplacements(
+  kernel: Kernel,
+  next: Desired,
+  configs: ReadonlyMap<string, Readonly<Record<string, unknown>>>,
+  plugins: Record<string, Desired['plugins'][string]>,
+): PluginPlan['blocked'] {
+  const refused: PluginPlan['blocked'][number][] = [];
+  for (;;) {
+    const keys = Object.keys(plugins).filter((key) => plugins[key]?.enabled && !kernel.isEnabled(key));
+    const found = displacedBy(kernel, { ...next, plugins: { ...plugins } }, keys, configs);
+    if (!found) return refused;
+    plugins[found.key] = { ...plugins[found.key], enabled: false };
+    refused.push({ key: found.key, code: 'key_conflict', message: displacementProblem(found).message });
+  }
 }
 
 function permissionsOf(permissions: PluginManifest['permissions']): readonly string[] {

@@ -24,6 +24,13 @@ export interface PlannedPlugin {
   readonly tier: number;
   /** Null: it can start once what it requires is active. */
   readonly problem: Problem | null;
+  /** A claim of several plugins that is bound to none of them: it keeps all of them out. */
+  readonly contested: Contested | null;
+}
+
+export interface Contested {
+  readonly claim: string;
+  readonly claimants: readonly string[];
 }
 
 /** Decides, before any code runs, which enabled plugins can start, in which order, and why the others cannot. */
@@ -35,11 +42,14 @@ export function makePlan(input: PlanInput): ReadonlyMap<string, PlannedPlugin> {
     const found = entry.problem ?? input.ownProblem(entry) ?? vocabularyProblem(entry, input);
     if (found) problems.set(entry.key, found);
   }
-  for (const [key, found] of conflicts(
+  const contested = new Map<string, Contested>();
+  for (const { key, found, ...claimed } of conflicts(
     enabled.filter((entry) => !entry.problem),
     input.bindings,
   )) {
-    if (!problems.has(key)) problems.set(key, found);
+    if (problems.has(key)) continue;
+    problems.set(key, found);
+    if (found.code === 'key_conflict') contested.set(key, claimed);
   }
   const requires = new Map(enabled.map((entry) => [entry.key, entry.manifest?.requires ?? []]));
   for (const { key } of enabled) {
@@ -54,6 +64,7 @@ export function makePlan(input: PlanInput): ReadonlyMap<string, PlannedPlugin> {
       entry,
       tier: tierOf(entry.key, byKey, tiers, new Set()),
       problem: problems.get(entry.key) ?? null,
+      contested: contested.get(entry.key) ?? null,
     });
   }
   return new Map([...plan].sort(([a, one], [b, other]) => one.tier - other.tier || (a < b ? -1 : 1)));
@@ -102,7 +113,7 @@ function routeClaims(route: ManifestRoute): readonly string[] {
 function* conflicts(
   entries: readonly CatalogueEntry[],
   bindings: ReadonlyMap<string, string>,
-): Generator<[string, Problem]> {
+): Generator<Contested & { readonly key: string; readonly found: Problem }> {
   const claimants = new Map<string, string[]>();
   for (const entry of entries) {
     for (const claim of new Set(claims(entry))) claimants.set(claim, [...(claimants.get(claim) ?? []), entry.key]);
@@ -112,8 +123,10 @@ function* conflicts(
     if (keys.length < 2) continue;
     const owner = bound.get(claim);
     for (const key of keys) {
-      if (owner === undefined || !keys.includes(owner)) yield [key, problem('key_conflict', claim, keys)];
-      else if (key !== owner) yield [key, problem('key_bound_elsewhere', claim, owner)];
+      const claimed = { key, claim, claimants: keys };
+      if (owner === undefined || !keys.includes(owner))
+        yield { ...claimed, found: problem('key_conflict', claim, keys) };
+      else if (key !== owner) yield { ...claimed, found: problem('key_bound_elsewhere', claim, owner) };
     }
   }
 }

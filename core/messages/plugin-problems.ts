@@ -81,6 +81,10 @@ const rows = {
     message: `${what} is claimed by ${list(claimants)}. None of them is started.`,
     hint: `Disable all but one, or bind it in plugins.json: "bindings": {"${what}": "${claimants[0] ?? ''}"}.`,
   }),
+  key_taken: (what: string, owner: string) => ({
+    message: `${what} is served by the plugin "${owner}", which would have to stop.`,
+    hint: `Disable "${owner}" first, or bind the claim in plugins.json to the plugin that shall serve it: "bindings": {"${what}": "<key>"}.`,
+  }),
   key_bound_elsewhere: (what: string, owner: string) => ({
     message: `${what} is bound to the plugin "${owner}".`,
     hint: `Disable this plugin, or bind ${what} to it in plugins.json.`,

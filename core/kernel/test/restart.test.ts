@@ -86,12 +86,13 @@ describe('a plugin that has another name in plugins.json', () => {
 });
 
 describe('a contested key', () => {
+  const contested = (key: string) => {
+    const made = echoPlugin('contested');
+    const definition = made.definition as () => object;
+    return { manifest: { ...made.manifest, key }, definition: () => ({ ...definition(), key }) };
+  };
+
   it('goes to the plugin that it is bound to, while the process runs', async () => {
-    const contested = (key: string) => {
-      const made = echoPlugin('contested');
-      const definition = made.definition as () => object;
-      return { manifest: { ...made.manifest, key }, definition: () => ({ ...definition(), key }) };
-    };
     const made = makeKernel([contested('one'), contested('two')], ['one', 'two']);
     await made.kernel.boot();
     expect([made.state('one'), made.state('two')]).to.deep.equal(['blocked key_conflict', 'blocked key_conflict']);
@@ -100,6 +101,41 @@ describe('a contested key', () => {
     await made.want(() => ({ bindings: { 'tool:contested': 'one' } }));
     expect([made.state('one'), made.state('two')]).to.deep.equal(['active', 'blocked key_bound_elsewhere']);
     expect(made.kernel.registry.find('tool', 'contested')?.plugin).to.equal('one');
+    await made.stop();
+  });
+
+  it('stays with the plugin that serves it: another claimant is not enabled, and nothing is written', async () => {
+    const made = makeKernel([contested('one'), contested('two')], ['one']);
+    await made.kernel.boot();
+    const { revision } = made.desired.current;
+    const planned = await made.control.plan([{ key: 'two', enabled: true }]);
+    expect([planned.starts, planned.stops, planned.blocked.map(({ key, code }) => `${key} ${code}`)]).to.deep.equal([
+      [],
+      [],
+      ['two key_conflict'],
+    ]);
+    const error = await made.control.enable('two').catch((caught: unknown) => caught);
+    expect(error).to.include({ code: 'key_conflict', status: 409 });
+    expect(error).to.have.deep.property('details', { key: 'two', claim: 'tool:contested', owner: 'one' });
+    expect((error as { hint: string }).hint).to.include('"bindings": {"tool:contested": "two"}');
+    expect([made.state('one'), made.state('two'), made.desired.current.revision]).to.deep.equal([
+      'active',
+      'disabled',
+      revision,
+    ]);
+    await made.control.disable('one');
+    expect((await made.control.enable('two')).state).to.equal('active');
+    await made.stop();
+  });
+
+  it('goes over to another plugin in one step when the plan disables the one that serves it', async () => {
+    const made = makeKernel([contested('one'), contested('two')], ['one']);
+    await made.kernel.boot();
+    const planned = await made.control.plan([
+      { key: 'one', enabled: false },
+      { key: 'two', enabled: true },
+    ]);
+    expect([planned.starts, planned.stops, planned.blocked]).to.deep.equal([['two'], ['one'], []]);
     await made.stop();
   });
 });

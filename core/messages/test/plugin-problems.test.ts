@@ -21,6 +21,7 @@ const rendered: Readonly<Record<ProblemCode, ReturnType<typeof problem>>> = {
   dependency_not_active: problem('dependency_not_active', 'echo', 'failed'),
   dependency_cycle: problem('dependency_cycle', ['a', 'b', 'a']),
   key_conflict: problem('key_conflict', 'tool:echo', ['a', 'b']),
+  key_taken: problem('key_taken', 'tool:echo', 'one'),
   key_bound_elsewhere: problem('key_bound_elsewhere', 'tool:echo', 'a'),
   invalid_config: problem('invalid_config', issues),
   config_schema: problem('config_schema', 'config.schema.json', 'it does not exist'),
