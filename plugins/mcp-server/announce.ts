@@ -9,7 +9,10 @@ export function announceChanges(server: McpServer): void {
   host.own(listing.onChange(() => listChanged(server, 'tools', 'toolsListChanged')));
   host.points.onChange('mcp-prompt', () => listChanged(server, 'prompts', 'promptsListChanged'));
   host.points.onChange('mcp-resource', () => listChanged(server, 'resources', 'resourcesListChanged'));
-  host.on('mcp-resource-updated', ({ uri }) => resourceUpdated(server, uri));
+  host.on('mcp-resource-updated', async ({ uri }) => {
+    await Promise.all([resourceUpdated(server, uri), server.replicas.tell({ kind: 'resource', uri })]);
+  });
+  server.replicas.on('resource', ({ uri }) => void resourceUpdated(server, uri));
   server.replicas.on('task', ({ id }) => void server.tasks.follow(id));
 }
 

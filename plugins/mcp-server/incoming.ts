@@ -27,7 +27,6 @@ export async function acceptResponse(
     throw new RpcFailure('INVALID_REQUEST', 'A response is only taken within a session.');
   }
   const request = String(id);
-  if (server.clientRequests.settle(session.id, request, body)) return;
-  const told = await server.replicas.tell({ kind: 'answer', id: session.id, request, body });
-  if (!told) throw new RpcFailure('INVALID_REQUEST', 'No request with this id waits here.');
+  if (!server.clientRequests.settle(session.id, request, body))
+    await server.leftAnswers.leave(session.id, request, body);
 }

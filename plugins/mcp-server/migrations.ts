@@ -42,4 +42,17 @@ export const migrations: readonly Migration[] = [
       });
     },
   },
+  {
+    name: '0002-left-answers',
+    async up(schema) {
+      await schema.createTable('logbook.mcp_answers', (t, columns) => {
+        t.string('session_id', 64).notNullable();
+        t.string('request_id', 64).notNullable();
+        t.text('body').notNullable();
+        columns.millis('created_at').notNullable();
+        t.primary(['session_id', 'request_id']);
+      });
+      await schema.raw('create index mcp_answers_created_at on {logbook.mcp_answers} (created_at)');
+    },
+  },
 ];

@@ -5,6 +5,7 @@ import type { Features } from './method.js';
 import type { Replicas } from './replicas.js';
 import type { ClientRequests } from './sessions/client-requests.js';
 import type { InFlight } from './sessions/in-flight.js';
+import type { LeftAnswers } from './sessions/left-answers.js';
 import type { SessionStore } from './sessions/session-store.js';
 import type { SessionStreams } from './sessions/session-streams.js';
 import type { Storage } from './storage.js';
@@ -26,6 +27,7 @@ export interface McpServer {
   readonly anonymous: AnonymousStreams;
   readonly inFlight: InFlight;
   readonly clientRequests: ClientRequests;
+  readonly leftAnswers: LeftAnswers;
   readonly subscriptions: Subscriptions;
   readonly tasks: Tasks;
   features(): Features;

@@ -8,6 +8,7 @@ import { createReplicas } from './replicas.js';
 import type { McpServer } from './server.js';
 import { createClientRequests } from './sessions/client-requests.js';
 import { createInFlight } from './sessions/in-flight.js';
+import { createLeftAnswers } from './sessions/left-answers.js';
 import { createSessionStore } from './sessions/session-store.js';
 import { createSessionStreams } from './sessions/session-streams.js';
 import { readSigningKey } from './signing-key.js';
@@ -24,10 +25,11 @@ export async function startServer(host: StartHost<McpConfig>): Promise<McpServer
   const now = () => schedule.now();
   const monotonic = () => schedule.monotonic();
   const storage = createStorage(database, migrations, host.log, monotonic);
-  const replicas = createReplicas(database, host.log);
+  const replicas = createReplicas(database, host.use('instances').id, host.log);
   const sessions = createSessionStore({ storage, replicas, log: host.log, now });
   const streams = createSessionStreams(now);
   const clientRequests = createClientRequests();
+  const leftAnswers = createLeftAnswers({ storage, replicas, requests: clientRequests, log: host.log, now });
   const inFlight = createInFlight();
   let key: Promise<Buffer> | undefined;
   const server: McpServer = {
@@ -48,6 +50,7 @@ export async function startServer(host: StartHost<McpConfig>): Promise<McpServer
     anonymous: createAnonymousStreams(),
     inFlight,
     clientRequests,
+    leftAnswers,
     subscriptions: createSubscriptions(),
     tasks: createTasks(() => server),
     features: createFeatures(host.points),
@@ -66,10 +69,11 @@ export async function startServer(host: StartHost<McpConfig>): Promise<McpServer
     clientRequests.drop(id);
   });
   replicas.on('cancel', ({ id, request }) => void inFlight.cancel(id, request));
-  replicas.on('answer', ({ id, request, body }) => void clientRequests.settle(id, request, body));
+  replicas.on('answer', ({ id, request }) => void leftAnswers.deliver(id, request));
   await prepareDatabase(server);
   announceChanges(server);
   host.every(2_000, () => server.tasks.poll());
+  host.every(2_000, () => leftAnswers.poll());
   host.every(60_000, () => sweep(server));
   host.on('shutdown', () => endStreams(server));
   return server;
@@ -94,5 +98,6 @@ async function prepareDatabase({ host, storage, replicas }: McpServer): Promise<
 async function sweep(server: McpServer): Promise<void> {
   server.streams.sweep();
   await server.sessions.sweep();
+  await server.leftAnswers.sweep();
   await server.tasks.sweep();
 }

@@ -12,13 +12,22 @@ export interface ClientRequests {
   ask(session: Session, send: (json: string) => void, question: JsonObject, signal: AbortSignal): Promise<JsonObject>;
   /** False when nobody here waits for it. */
   settle(session: string, id: string, body: JsonObject): boolean;
+  /** Requests that have no answer yet. */
+  open(): readonly { readonly session: string; readonly id: string }[];
   drop(session: string): void;
   /** Gives up all of them. */
   close(): void;
 }
 
 /** Milliseconds a person may take. */
-const patienceMs = 600_000;
+export const patienceMs = 600_000;
+
+const ownId = /^srv-[0-9a-f]{24}$/;
+
+/** Whether an answer names a request as this endpoint, on whatever replica, makes them. */
+export function isOwnRequestId(id: string): boolean {
+  return ownId.test(id);
+}
 
 interface Waiting {
   readonly session: string;
@@ -66,6 +75,7 @@ export function createClientRequests(): ClientRequests {
       one.resolve(body);
       return true;
     },
+    open: () => [...waiting].map(([id, { session }]) => ({ session, id })),
     drop(session) {
       for (const one of waiting.values()) {
         if (one.session === session) one.reject(new MortiseError('TOOL_EXECUTION_FAILED', 'The session is over.'));
