@@ -29,7 +29,8 @@ function partsOf({ seq, spaceTerm, terms }: EngineRow): [number, number, string]
 }
 
 function queryText({ spaceTerms, all }: EngineQuery): string {
-  return [spaceTerms, ...all].map((terms) => `(${quoted(terms, ' | ')})`).join(' & ');
+  const groups = spaceTerms.length === 0 ? all : [spaceTerms, ...all];
+  return groups.map((terms) => `(${quoted(terms, ' | ')})`).join(' & ');
 }
 
 /** Full-text search of PostgreSQL, without its own parser: the terms are made already. */

@@ -10,6 +10,7 @@ export interface EngineRow {
 
 /** All of `all`, each a choice of terms, in one of the spaces. */
 export interface EngineQuery {
+  /** Empty for every space. */
   readonly spaceTerms: readonly string[];
   readonly all: readonly (readonly string[])[];
 }

@@ -9,7 +9,8 @@ function anyOf(terms: readonly string[]): string {
 }
 
 function matchText({ spaceTerms, all }: EngineQuery): string {
-  return [`space : ${anyOf(spaceTerms)}`, ...all.map((terms) => `terms : ${anyOf(terms)}`)].join(' AND ');
+  const space = spaceTerms.length === 0 ? [] : [`space : ${anyOf(spaceTerms)}`];
+  return [...space, ...all.map((terms) => `terms : ${anyOf(terms)}`)].join(' AND ');
 }
 
 /** FTS5. Only the terms count for its rank; the space filters. */

@@ -7,6 +7,7 @@ export const index: Migration = {
     await schema.createTable('logbook.memory_documents', (table, columns) => {
       columns.id('seq');
       table.text('memory_id').notNullable();
+      table.text('space').notNullable();
       table.integer('length').notNullable();
       table.binary('postings').notNullable();
       table.text('analysis').notNullable();

@@ -45,17 +45,28 @@ const MOST_TERMS = 64;
 /** Documents read at once: bounds memory where texts are long. */
 const SLICE = 200;
 
+/**
+ * A space with this share of the memories is no filter worth its cost: the engine would walk over all of its memories.
+ * Memories of other spaces are left out when they are read.
+ */
+const LARGE_SHARE = 0.5;
+
+/** Texts of memories that are read to be filtered, at the least. */
+const FEWEST_READ = 40;
+
 async function scoreDocuments(
   database: Database,
   seqs: readonly number[],
+  spaceTerms: readonly string[],
   query: ScoredQuery,
 ): Promise<readonly Scored[]> {
   const scored: Scored[] = [];
   for (let at = 0; at < seqs.length; at += SLICE) {
     const { rows } = await database.statement<DocumentColumns>(
       `select seq, memory_id, length, postings from {logbook.memory_documents}
-       where seq in (select cast(value as bigint) from ${jsonTexts(database.dialect)} wanted)`,
-      [JSON.stringify(seqs.slice(at, at + SLICE))],
+       where seq in (select cast(value as bigint) from ${jsonTexts(database.dialect)} wanted)
+       and space in ${jsonTexts(database.dialect)}`,
+      [JSON.stringify(seqs.slice(at, at + SLICE)), JSON.stringify(spaceTerms)],
     );
     for (const row of rows) {
       const parts = scoreText(query, row);
@@ -94,8 +105,9 @@ async function accept(
   const { logbook, analysis } = parts;
   const hits: MemoryHit[] = [];
   const good = scored.filter(({ score }) => score > 0 && score >= minScore);
-  for (let at = 0; at < good.length && hits.length < limit; at += limit) {
-    const slice = good.slice(at, at + limit);
+  const step = Math.max(limit, FEWEST_READ);
+  for (let at = 0; at < good.length && hits.length < limit; at += step) {
+    const slice = good.slice(at, at + step);
     const rows = await logbook.ledger.byBackendIds(
       'local',
       slice.map(({ memoryId }) => memoryId),
@@ -111,10 +123,10 @@ async function accept(
   return hits.slice(0, limit);
 }
 
-/** The terms that count, with their frequencies. */
-async function weigh(parts: SearchParts, read: ReadQuery) {
+/** The terms that count, with their frequencies, and how many memories the spaces have. */
+async function weigh(parts: SearchParts, read: ReadQuery, spaceTerms: readonly string[]) {
   const { documents, averageLength } = await parts.corpus.totals();
-  const names = [...new Set(read.terms.map(({ engineTerm }) => engineTerm))];
+  const names = [...new Set([...read.terms.map(({ engineTerm }) => engineTerm), ...spaceTerms])];
   const frequencies = await parts.corpus.frequencies(names, documents);
   const terms = read.terms
     .map((term) => ({ ...term, df: frequencies.get(term.engineTerm) ?? 0 }))
@@ -127,7 +139,8 @@ async function weigh(parts: SearchParts, read: ReadQuery) {
     idf: inverseFrequency(documents, df),
   }));
   const words = new Set(terms.map(({ place }) => place)).size;
-  return { documents, terms, query: { terms: scored, words, averageLength } };
+  const inSpaces = spaceTerms.reduce((sum, term) => sum + (frequencies.get(term) ?? 0), 0);
+  return { documents, inSpaces, terms, query: { terms: scored, words, averageLength } };
 }
 
 /**
@@ -137,13 +150,15 @@ async function weigh(parts: SearchParts, read: ReadQuery) {
 export async function searchMemories(parts: SearchParts, search: MemorySearch): Promise<readonly MemoryHit[]> {
   const read = readQuery(parts.analysis, search.query);
   if (read.terms.length === 0 || search.spaces.length === 0 || search.limit < 1) return [];
-  const { documents, terms, query } = await weigh(parts, read);
+  const spaceTerms = search.spaces.map(spaceTerm);
+  const { documents, inSpaces, terms, query } = await weigh(parts, read, spaceTerms);
   const planned = terms.map(({ engineTerm: term, start, end, df }) => ({ term, start, end, df }));
-  const plan = planCandidates(planned, read.required, search.spaces.map(spaceTerm), documents);
+  const filter = inSpaces >= documents * LARGE_SHARE ? [] : spaceTerms;
+  const plan = planCandidates(planned, read.required, filter, documents);
   const conditions = { filters: search.filters, phrases: read.phrases, minScore: search.filters.minScore ?? 0 };
   const hits: MemoryHit[] = [];
   for await (const seqs of findCandidates(parts.engine, plan)) {
-    const scored = await scoreDocuments(parts.database, seqs, query);
+    const scored = await scoreDocuments(parts.database, seqs, spaceTerms, query);
     const wanted = search.limit - hits.length;
     hits.push(...(await accept(parts, scored, conditions, wanted, search.filters.explain === true)));
     if (hits.length >= search.limit) break;

@@ -13,7 +13,7 @@ import { spaceTerm } from '../index/space-term.js';
 
 const documentsTarget = {
   table: 'logbook.memory_documents',
-  columns: ['memory_id', 'length', 'postings', 'analysis'],
+  columns: ['memory_id', 'space', 'length', 'postings', 'analysis'],
   suffix: 'returning seq',
 };
 
@@ -33,7 +33,7 @@ export async function storeMemories(
   const rows = await insertRows<{ seq: number }>(
     database,
     documentsTarget,
-    indexed.map(({ id, length, postings }) => [id, length, postings, analysis.version]),
+    indexed.map(({ id, spaceTerm: space, length, postings }) => [id, space, length, postings, analysis.version]),
     options,
   );
   // Numbers are given out in the order of the rows, but may be returned in another.
