@@ -10,7 +10,7 @@ import {
   type Transaction,
 } from 'mortise/sdk';
 import type { CircuitBreaker } from './backend/circuit-breaker.js';
-import { deliver, deliverMany } from './backend/deliver.js';
+import { deliver, deliverMany, failedBy } from './backend/deliver.js';
 import { circuitOpen, failureText, isCircuitOpen, readFailure } from './backend/read-failure.js';
 
 export { failureText } from './backend/read-failure.js';
@@ -106,6 +106,7 @@ export function createBackendClient(parts: BackendClientParts): MemoryService {
       }),
     deliver: (item, options = {}) => deliver(item, options, delivering),
     deliverMany: (items, options = {}) => deliverMany(items, options, delivering),
+    failure: failedBy,
     takesMany: () => send(limits.searchMs, {}, async (value) => value.storeMany !== undefined),
     search: (search, options) =>
       call(limits.searchMs, options, async (value, ctx) => {

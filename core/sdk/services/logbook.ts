@@ -275,7 +275,12 @@ export interface ReliabilityFigures {
 
 export interface Reliability {
   /** Rows that wait for a backend, that reached it, and that never will. */
-  outbox(): Promise<{ readonly pending: number; readonly sent: number; readonly dead: number }>;
+  outbox(): Promise<{
+    readonly pending: number;
+    readonly sent: number;
+    readonly dead: number;
+    readonly oldest_pending_age_seconds: number;
+  }>;
   /** Counted in one snapshot of the database. */
   figures(): Promise<ReliabilityFigures>;
 }

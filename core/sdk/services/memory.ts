@@ -47,6 +47,8 @@ export type Delivery =
       readonly mergedInto: string | null;
     };
 
+export type FailedDelivery = Extract<Delivery, { readonly kind: 'failed' }>;
+
 export interface DeliveryOptions {
   readonly signal?: AbortSignal | undefined;
   /** Milliseconds for all of it, a repeated call included. */
@@ -79,6 +81,8 @@ export interface MemoryService {
   deliver(item: MemoryItem, options?: DeliveryOptions): Promise<Delivery>;
   /** As {@link deliver} in one call, where the backend takes many at once; one answer for each, in order. */
   deliverMany(items: readonly MemoryItem[], options?: DeliveryOptions): Promise<readonly Delivery[]>;
+  /** What an error that this service threw means for the memory it was called for. */
+  failure(error: unknown): FailedDelivery;
   /** Whether the backend takes many memories in one call. */
   takesMany(): Promise<boolean>;
   search(

@@ -1,6 +1,6 @@
 import { type Database, jsonTexts, type OutboxClaim, type Transaction } from 'mortise/sdk';
 import { movedNow } from '../database-time.js';
-import { type OutboxColumns, outboxColumns, outboxRowOf } from './outbox-columns.js';
+import { type OutboxColumns, outboxColumns, outboxRowOf, returnedColumns } from './outbox-columns.js';
 
 export interface ClaimWish {
   readonly workerId: string;
@@ -37,10 +37,10 @@ export async function claimOutbox(database: Database, wish: ClaimWish, trx: Tran
   );
   if (due.rows.length === 0) return { rows: [], now: 0 };
   const { rows } = await database.statement<OutboxColumns>(
-    `update {logbook.outbox_memory} as o set locked_by = ?, locked_at = ${database.now.time},
+    `update {logbook.outbox_memory} set locked_by = ?, locked_at = ${database.now.time},
        updated_at = ${database.now.time}, verify_first = ?
-     where o.outbox_id in (select cast(value as bigint) from ${jsonTexts(database.dialect)} ids)
-     returning ${outboxColumns}`,
+     where outbox_id in (select cast(value as bigint) from ${jsonTexts(database.dialect)} ids)
+     returning ${returnedColumns}`,
     [workerId, true, JSON.stringify(due.rows.map(({ outbox_id }) => outbox_id))],
     { trx },
   );

@@ -61,6 +61,9 @@ const names = [
   'dead_at',
 ] as const;
 
+/** All columns, for `returning`, where SQLite knows no alias. */
+export const returnedColumns = names.join(', ');
+
 /** All columns of the table `o`. */
 export const outboxColumns = names.map((name) => `o.${name}`).join(', ');
 

@@ -17,6 +17,7 @@ export interface OutboxStats {
   readonly sent: number;
   readonly dead: number;
   readonly total: number;
+  readonly oldest_pending_age_seconds: number;
   readonly [figure: string]: unknown;
 }
 

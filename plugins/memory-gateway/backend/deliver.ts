@@ -1,10 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Delivery, DeliveryOptions, LedgerMemory, MemoryItem, MemoryService, StoredMemory } from 'mortise/sdk';
+import type {
+  Delivery,
+  DeliveryOptions,
+  FailedDelivery,
+  LedgerMemory,
+  MemoryItem,
+  MemoryService,
+  StoredMemory,
+} from 'mortise/sdk';
 import { codePoints } from '../store/hashes.js';
 import { judgeStored } from './judge-stored.js';
 import { type BackendTrouble, isCircuitOpen, readFailure } from './read-failure.js';
-
-type Failed = Extract<Delivery, { readonly kind: 'failed' }>;
 
 export interface DeliverParts {
   readonly backend: Pick<MemoryService, 'backend' | 'facts' | 'store' | 'storeMany' | 'get'>;
@@ -18,7 +24,8 @@ const REPEAT_AFTER_MS = 100;
 const SHORTEST_CALL_MS = 250;
 const repeatable: readonly number[] = [502, 503, 504];
 
-function failedBy(error: unknown): Failed {
+/** What an error of the backend means for the memory it was called for. */
+export function failedBy(error: unknown): FailedDelivery {
   const { class: kind, detail, message, applied, retryAfterMs } = readFailure(error);
   return {
     kind: 'failed',
@@ -31,7 +38,7 @@ function failedBy(error: unknown): Failed {
   };
 }
 
-function tooLong(limit: number): Failed {
+function tooLong(limit: number): FailedDelivery {
   return {
     kind: 'failed',
     class: 'permanent',
@@ -115,7 +122,7 @@ export async function deliverMany(
 async function storeAll(
   items: readonly MemoryItem[],
   store: () => Promise<readonly StoredMemory[]>,
-): Promise<Failed | { readonly answers: readonly StoredMemory[] }> {
+): Promise<FailedDelivery | { readonly answers: readonly StoredMemory[] }> {
   if (items.length === 0) return { answers: [] };
   try {
     return { answers: await store() };

@@ -1,7 +1,5 @@
-import type { BackendMemory, Delivery, LedgerMemory, MemoryItem, StoredMemory } from 'mortise/sdk';
+import type { BackendMemory, Delivery, FailedDelivery, LedgerMemory, MemoryItem, StoredMemory } from 'mortise/sdk';
 import { readFailure } from './read-failure.js';
-
-type Failed = Extract<Delivery, { readonly kind: 'failed' }>;
 
 /** What a judgement needs to see. */
 export interface Witnesses {
@@ -13,7 +11,7 @@ export interface Witnesses {
 
 const NOTHING = { kind: 'failed', retryAfterMs: null, mergedInto: null } as const;
 
-function merged(id: string): Failed {
+function merged(id: string): FailedDelivery {
   return {
     ...NOTHING,
     class: 'permanent',
@@ -24,7 +22,7 @@ function merged(id: string): Failed {
   };
 }
 
-function invalid(message: string): Failed {
+function invalid(message: string): FailedDelivery {
   return { ...NOTHING, class: 'failure', detail: 'invalid_response', message, applied: 'unknown' };
 }
 

@@ -1,4 +1,4 @@
-import type { Delivery, LedgerMemory, PendingAudit, StoredMemory } from 'mortise/sdk';
+import type { FailedDelivery, LedgerMemory, PendingAudit, StoredMemory } from 'mortise/sdk';
 import type { GatewayParts } from '../parts.js';
 import { type BegunWrite, SettledElsewhere, settleFailed, settleStored } from '../write/settle-write.js';
 
@@ -43,7 +43,7 @@ async function lookUp({ memory }: BegunWrite, parts: GatewayParts): Promise<Foun
   }
 }
 
-function lost(applied: 'no' | 'unknown'): Extract<Delivery, { readonly kind: 'failed' }> {
+function lost(applied: 'no' | 'unknown'): FailedDelivery {
   return {
     kind: 'failed',
     class: 'unavailable',

@@ -1,6 +1,11 @@
-import type { AuditService, Delivery, LedgerMemory, LogbookService, MemoryService, Transaction } from 'mortise/sdk';
-
-type Failed = Extract<Delivery, { readonly kind: 'failed' }>;
+import type {
+  AuditService,
+  FailedDelivery,
+  LedgerMemory,
+  LogbookService,
+  MemoryService,
+  Transaction,
+} from 'mortise/sdk';
 
 export interface SettleParts {
   readonly logbook: LogbookService;
@@ -78,7 +83,7 @@ function deadAudit({ memory, requestedSpace }: BegunWrite, outboxId: number, las
  */
 export async function settleFailed(
   write: BegunWrite,
-  failed: Failed,
+  failed: FailedDelivery,
   { logbook, audit }: SettleParts,
   trx: Transaction,
 ): Promise<number> {

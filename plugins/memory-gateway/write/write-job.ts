@@ -1,4 +1,4 @@
-import type { AuditEntry, DedupHit, Delivery, MemoryItem, NewMemory } from 'mortise/sdk';
+import type { AuditEntry, DedupHit, FailedDelivery, MemoryItem, NewMemory } from 'mortise/sdk';
 
 /** A memory that is to be written unless the same one is there already. */
 export interface MemoryJob {
@@ -32,7 +32,7 @@ export type WriteOutcome =
       readonly kind: 'kept';
       readonly outboxId: number;
       readonly isDead: boolean;
-      readonly failed: Extract<Delivery, { readonly kind: 'failed' }>;
+      readonly failed: FailedDelivery;
     }
   | { readonly kind: 'duplicate'; readonly hit: DedupHit }
   /** Another process is writing the same memory; nothing was written here, the audit row included. */

@@ -1,0 +1,108 @@
+import {
+  type CallContext,
+  type Command,
+  type CommandFacts,
+  type CommandInput,
+  type CommandResult,
+  isCodedError,
+  type OutboxQuery,
+  type OutboxRow,
+  type OutboxStatus,
+} from 'mortise/sdk';
+import type { OutboxParts } from '../parts.js';
+import { retryDeadRow } from '../retry-dead.js';
+import { wireRow } from '../wire-row.js';
+
+const PAGE = 500;
+const OUTBOX_ID = /^\d{1,15}$/;
+
+function wrongUsage({ usage }: CommandFacts): CommandResult {
+  return { exitCode: 2, data: { error: 'usage', usage }, text: `Usage: mortise ${usage}` };
+}
+
+function line(row: OutboxRow): string {
+  const what = row.status === 'sent' ? row.memoryId : (row.lastError ?? '');
+  return `${row.outboxId}  ${row.status}  ${row.space}  tried ${row.retryCount}  ${row.updatedAt}  ${what}`;
+}
+
+/** Undefined for an option without its text. */
+function readQuery({ options }: CommandInput): OutboxQuery | undefined {
+  const { status, space, since, limit, cursor } = options;
+  const given = [status, space, since, limit, cursor].filter((value) => value !== undefined);
+  if (given.some((value) => typeof value !== 'string')) return undefined;
+  const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
+  return {
+    status: text(status) as OutboxStatus | undefined,
+    space: text(space),
+    since: text(since),
+    cursor: text(cursor),
+    limit: limit === undefined ? undefined : Number(limit),
+  };
+}
+
+async function list(query: OutboxQuery, { logbook }: OutboxParts): Promise<CommandResult> {
+  const { rows, next } = await logbook.outbox.list(query);
+  const lines = [...rows.map(line), ...(next === null ? [] : [`More: --cursor ${next}`])];
+  return {
+    exitCode: 0,
+    data: { rows: rows.map(wireRow), next_cursor: next },
+    text: lines.length === 0 ? 'There are no such rows.' : lines.join('\n'),
+  };
+}
+
+async function show(id: string, { logbook }: OutboxParts): Promise<CommandResult> {
+  const row = await logbook.outbox.get(Number(id));
+  if (row === null)
+    return { exitCode: 1, data: { error: 'outbox_row_not_found' }, text: `There is no outbox row ${id}.` };
+  const data = { ...wireRow(row), payload_md: row.payload, meta_json: row.meta, evidence_json: row.evidence };
+  const facts = Object.entries(data).filter(([name]) => name !== 'payload_md');
+  const text = facts.map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`);
+  return { exitCode: 0, data, text: [...text, '', row.payload].join('\n') };
+}
+
+async function deadIds({ logbook }: OutboxParts): Promise<readonly number[]> {
+  const ids: number[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await logbook.outbox.list({ status: 'dead', limit: PAGE, cursor });
+    ids.push(...page.rows.map(({ outboxId }) => outboxId));
+    cursor = page.next ?? undefined;
+  } while (cursor !== undefined);
+  return ids.reverse();
+}
+
+async function retry(ids: readonly number[], ctx: CallContext, parts: OutboxParts): Promise<CommandResult> {
+  const retried: number[] = [];
+  const refused: { readonly outbox_id: number; readonly code: string; readonly message: string }[] = [];
+  for (const id of ids) {
+    ctx.signal.throwIfAborted();
+    try {
+      await retryDeadRow(id, ctx, parts);
+      retried.push(id);
+    } catch (error) {
+      if (!isCodedError(error)) throw error;
+      refused.push({ outbox_id: id, code: error.code, message: error.message });
+    }
+  }
+  const text = [`Sending ${retried.length} dead letters again.`, ...refused.map(({ message }) => message)].join('\n');
+  return { exitCode: refused.length === 0 ? 0 : 1, data: { retried, refused }, text };
+}
+
+/** `mortise memory outbox list|show|retry`: exit 1 for a row that is not there, or not dead. */
+export function outboxCommand(facts: CommandFacts, parts: OutboxParts): Command {
+  return {
+    ...facts,
+    async run(input, ctx) {
+      const [what, id, ...more] = input.args;
+      const query = readQuery(input);
+      if (more.length > 0 || query === undefined) return wrongUsage(facts);
+      if (what === 'list' && id === undefined) return list(query, parts);
+      if (what === 'retry' && id === undefined && input.options.allDead === true) {
+        return retry(await deadIds(parts), ctx, parts);
+      }
+      if (id === undefined || !OUTBOX_ID.test(id) || input.options.allDead === true) return wrongUsage(facts);
+      if (what === 'show') return show(id, parts);
+      return what === 'retry' ? retry([Number(id)], ctx, parts) : wrongUsage(facts);
+    },
+  };
+}

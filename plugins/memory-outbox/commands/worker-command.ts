@@ -1,0 +1,90 @@
+import { randomBytes } from 'node:crypto';
+import type { CallContext, Command, CommandFacts, CommandInput, CommandResult } from 'mortise/sdk';
+import type { OutboxConfig } from '../config.js';
+import type { OutboxParts } from '../parts.js';
+import { OutboxWorker } from '../worker/outbox-worker.js';
+import { hasFailures, type Tally } from '../worker/tally.js';
+
+/** Options of the command, and what of the configuration they stand for. */
+const numbers = {
+  batchSize: 'batch_size',
+  maxRetries: 'max_retries',
+  baseBackoff: 'base_backoff',
+  leaseSeconds: 'lease_seconds',
+} as const;
+
+interface Asked {
+  readonly mode: 'once' | 'loop';
+  readonly config: OutboxConfig;
+  readonly intervalMs: number;
+  readonly workerId: string;
+  readonly isVerbose: boolean;
+}
+
+function positive(value: unknown): number | undefined {
+  const number = typeof value === 'string' && /^\d+(\.\d+)?$/.test(value) ? Number(value) : Number.NaN;
+  return number > 0 ? number : undefined;
+}
+
+/** Undefined for what nobody can mean. */
+function readInput({ args, options }: CommandInput, config: OutboxConfig): Asked | undefined {
+  const modes = (['once', 'loop'] as const).filter((mode) => options[mode] === true);
+  const [mode] = modes;
+  if (args.length > 0 || mode === undefined || modes.length > 1) return undefined;
+  const changed: Record<string, number> = {};
+  for (const [option, name] of Object.entries(numbers)) {
+    if (options[option] === undefined) continue;
+    const value = positive(options[option]);
+    if (value === undefined || !Number.isInteger(value)) return undefined;
+    changed[name] = value;
+  }
+  const interval = options.loopInterval === undefined ? 1 : positive(options.loopInterval);
+  const workerId = options.workerId ?? `cli-${randomBytes(6).toString('hex')}`;
+  if (interval === undefined || typeof workerId !== 'string' || workerId === '') return undefined;
+  const isVerbose = options.verbose === true;
+  return { mode, config: { ...config, ...changed }, intervalMs: interval * 1_000, workerId, isVerbose };
+}
+
+const DRAIN_MS = 10_000;
+
+function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
+function answer(workerId: string, tally: Tally, isVerbose: boolean): CommandResult {
+  const { claimed, sent, retried, dead, conflicts, errors } = tally;
+  const brief = `Delivered ${sent} of ${claimed}.`;
+  const detail = `retried: ${retried}, dead: ${dead}, conflicts: ${conflicts}, errors: ${errors}`;
+  const isFailed = hasFailures(tally);
+  return {
+    exitCode: isFailed ? 1 : 0,
+    data: { worker_id: workerId, ...tally },
+    text: isFailed || isVerbose ? `${brief} (${detail})` : brief,
+  };
+}
+
+async function work(asked: Asked, ctx: CallContext, parts: OutboxParts): Promise<Tally> {
+  const worker = new OutboxWorker({ ...parts, config: asked.config }, asked.workerId);
+  if (asked.mode === 'once') return { ...(await worker.runOnce()) };
+  worker.start(asked.intervalMs);
+  await untilAborted(ctx.signal);
+  await worker.stop(DRAIN_MS);
+  return { ...worker.total };
+}
+
+/** `mortise memory outbox-worker`: 0 all delivered or nothing to do, 1 an item failed, 2 wrong usage. */
+export function workerCommand(facts: CommandFacts, parts: OutboxParts): Command {
+  return {
+    ...facts,
+    async run(input, ctx) {
+      const asked = readInput(input, parts.config);
+      if (asked === undefined) {
+        return { exitCode: 2, data: { error: 'usage', usage: facts.usage }, text: `Usage: mortise ${facts.usage}` };
+      }
+      return answer(asked.workerId, await work(asked, ctx, parts), asked.isVerbose);
+    },
+  };
+}

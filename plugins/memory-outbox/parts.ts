@@ -1,0 +1,16 @@
+import type { AuditService, Database, Disposable, LogbookService, Logger, MemoryService } from 'mortise/sdk';
+import type { OutboxConfig } from './config.js';
+
+/** What the outbox works with. */
+export interface OutboxParts {
+  readonly config: OutboxConfig;
+  readonly database: Database;
+  readonly logbook: LogbookService;
+  readonly audit: AuditService;
+  readonly memory: MemoryService;
+  readonly log: Logger;
+  /** Runs something again and again, as the host does. */
+  every(ms: number, run: () => unknown): Disposable;
+  /** From 0 to below 1. */
+  random(): number;
+}
