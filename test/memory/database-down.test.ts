@@ -1,39 +1,7 @@
-import { connect, createServer, type Server, type Socket } from 'node:net';
 import { expect } from 'chai';
 import { eachDatabase } from 'mortise/sdk/testing';
+import { type Cable, layCable } from './cable.js';
 import { type MemoryHost, startMemory } from './memory-host.js';
-
-/** A way to the database that can be cut. */
-interface Cable {
-  readonly port: number;
-  cut(): Promise<void>;
-  mend(): Promise<void>;
-}
-
-async function lay(host: string, port: number): Promise<Cable> {
-  const open = new Set<Socket>();
-  const server: Server = createServer((near) => {
-    const far = connect(port, host);
-    for (const socket of [near, far]) {
-      open.add(socket);
-      socket.on('error', () => {}).on('close', () => open.delete(socket));
-    }
-    near.pipe(far).pipe(near);
-  });
-  const listen = (at: number) => new Promise<void>((done) => server.listen(at, '127.0.0.1', done));
-  await listen(0);
-  const address = server.address();
-  const own = typeof address === 'object' && address !== null ? address.port : 0;
-  return {
-    port: own,
-    async cut() {
-      const closed = new Promise((done) => server.close(done));
-      for (const socket of open) socket.destroy();
-      await closed;
-    },
-    mend: () => listen(own),
-  };
-}
 
 describe('memories without a database', () => {
   eachDatabase(
@@ -44,7 +12,7 @@ describe('memories without a database', () => {
       before(async function start() {
         this.timeout(30_000);
         const { DATABASE_HOST = '', DATABASE_PORT } = engine.env;
-        cable = await lay(DATABASE_HOST, Number(DATABASE_PORT));
+        cable = await layCable(DATABASE_HOST, Number(DATABASE_PORT));
         const env = { ...engine.env, DATABASE_HOST: '127.0.0.1', DATABASE_PORT: String(cable.port) };
         memory = await startMemory(engine, { database: env });
       });

@@ -1,0 +1,215 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import type { Database, PluginDefinition } from 'mortise/sdk';
+import { createTestHost, eachDatabase, type TestEngine, type TestHost, type TestPlugin } from 'mortise/sdk/testing';
+import { type Cable, layCable } from './cable.js';
+import { type Json, memoryPlugins } from './memory-host.js';
+
+interface RpcAnswer {
+  readonly result?: Json & { readonly tools?: readonly { readonly name: string }[] };
+  readonly error?: { readonly code: number; readonly data: Json };
+}
+
+const stateless = '2026-07-28';
+
+async function rpc(host: TestHost, method: string, params: Json = {}, headers: Record<string, string> = {}) {
+  const response = await host.post('/mcp', { jsonrpc: '2.0', id: 1, method, params }, headers);
+  return { headers: response.headers, ...((await response.json()) as RpcAnswer) };
+}
+
+/** A request of the stateless era from a client that follows tasks. */
+function taskRequest(host: TestHost, taskId: string) {
+  const headers = { 'mcp-protocol-version': stateless, 'mcp-method': 'tasks/get', 'mcp-name': taskId };
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': stateless,
+    'io.modelcontextprotocol/clientCapabilities': { extensions: { 'io.modelcontextprotocol/tasks': {} } },
+  };
+  return rpc(host, 'tasks/get', { taskId, _meta }, headers);
+}
+
+async function until(condition: () => boolean, what: string): Promise<void> {
+  const end = Date.now() + 15_000;
+  while (!condition()) {
+    if (Date.now() > end) throw new Error(`Waited in vain: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+/** Puts a table of another shape where a plugin is going to make its own. */
+async function spoil(engine: TestEngine, table: string, dataDir: string): Promise<void> {
+  const schemas = ['logbook'];
+  const migrate = (database: Database) =>
+    database.migrate([
+      { name: '0001-spoil', up: (schema) => schema.createTable(table, (t) => void t.integer('nothing')) },
+    ]);
+  if (engine.dialect === 'postgres') return migrate(await engine.open('spoiler', schemas));
+  // The file belongs to the host: one that knows nothing else makes it.
+  const manifest = { key: 'spoiler', permissions: { services: ['database'], schemas } } as const;
+  const definition: PluginDefinition = {
+    key: 'spoiler',
+    register() {},
+    start: (host) => migrate(host.use('database')),
+  };
+  const host = await createTestHost({ extra: [{ manifest, definition }], dataDir, listen: false });
+  const state = host.control.list().find(({ key }) => key === 'spoiler')?.state;
+  await host.stop();
+  expect(state).to.equal('active');
+}
+
+const taskTool: TestPlugin = {
+  manifest: { key: 'task-tool', contributes: { tool: ['job'] } },
+  definition: {
+    key: 'task-tool',
+    register(host) {
+      const inputSchema = { type: 'object' };
+      host.contribute('tool', 'job', {
+        summary: 'J.',
+        audience: ['mcp'],
+        inputSchema,
+        task: 'allowed',
+        run: () => ({}),
+      });
+    },
+  },
+};
+
+describe('the MCP endpoint when a migration has failed', function () {
+  this.timeout(60_000);
+
+  const spoilt = (table: string, promises: (host: () => TestHost) => void): void => {
+    eachDatabase(
+      (engine) => {
+        let host: TestHost;
+        let dataDir: string;
+        before(async () => {
+          dataDir = await mkdtemp(join(tmpdir(), 'mortise-spoilt-'));
+          await spoil(engine, table, dataDir);
+          host = await createTestHost({ plugins: memoryPlugins, extra: [taskTool], dataDir, database: engine.env });
+        });
+        after(async () => {
+          await host.stop();
+          await rm(dataDir, { recursive: true, force: true });
+        });
+        promises(() => host);
+      },
+      { keepRows: true },
+    );
+  };
+
+  describe('that of the logbook', () => {
+    spoilt('logbook.items', (host) => {
+      it('lists the tools that cannot run, and says that they wait for the database', async () => {
+        const { result } = await rpc(host(), 'tools/list');
+        expect(result?.tools?.map(({ name }) => name)).to.include.members(['memory_store', 'memory_query']);
+        const args = { payload_md: 'Nowhere to go', target_space: 'private:me' };
+        const { error } = await rpc(host(), 'tools/call', { name: 'memory_store', arguments: args });
+        expect(error?.code).to.equal(-32001);
+        expect(error?.data).to.deep.include({
+          category: 'dependency',
+          reason: 'LOGBOOK_DB_CHECK_FAILED',
+          retryable: false,
+          details: { service: 'database', tool: 'memory_store' },
+        });
+      });
+
+      it('runs what does not need it', async () => {
+        expect((await rpc(host(), 'tools/call', { name: 'job' })).result).to.have.property('content');
+      });
+    });
+  });
+
+  describe('its own', () => {
+    spoilt('logbook.mcp_sessions', (host) => {
+      it('serves clients without a session, and keeps no tasks', async () => {
+        const { headers, result } = await rpc(host(), 'initialize', { protocolVersion: '2025-11-25' });
+        expect(result).to.include({ protocolVersion: '2025-11-25' });
+        expect(headers.get('mcp-session-id')).to.equal(null);
+        const args = { payload_md: 'Kept all the same', target_space: 'private:me' };
+        const stored = await rpc(host(), 'tools/call', { name: 'memory_store', arguments: args });
+        expect(JSON.stringify(stored.result)).to.include('\\"ok\\":true');
+        const { error } = await taskRequest(host(), 'task_0');
+        expect(error?.code).to.equal(-31001);
+        expect(error?.data).to.include({ reason: 'LOGBOOK_DB_CHECK_FAILED', code_name: 'DEPENDENCY_UNAVAILABLE' });
+      });
+    });
+  });
+});
+
+/** A plugin that reads from the database when it starts, and starts anew with every change of its configuration. */
+const needy: TestPlugin = {
+  manifest: {
+    key: 'needy',
+    permissions: { services: ['database'] },
+    contributes: {
+      tool: [{ key: 'needs_rows', facts: { summary: 'N.', audience: ['mcp'], inputSchema: { type: 'object' } } }],
+    },
+  },
+  configSchema: { type: 'object', properties: { round: { type: 'integer', default: 0 } } },
+  definition: () => ({
+    key: 'needy',
+    register(host: Parameters<PluginDefinition['register']>[0]) {
+      const inputSchema = { type: 'object' };
+      host.contribute('tool', 'needs_rows', {
+        summary: 'N.',
+        audience: ['mcp'],
+        inputSchema,
+        run: () => ({ ok: true }),
+      });
+    },
+    async start(host: { use(name: 'database'): Database }) {
+      await host.use('database').statement('select 1 as one');
+    },
+  }),
+};
+
+describe('the MCP endpoint when the database is gone', function () {
+  this.timeout(60_000);
+  eachDatabase(
+    (engine) => {
+      if (engine.dialect === 'sqlite') return; // A file cannot be unreachable.
+      let host: TestHost;
+      let cable: Cable;
+      before(async () => {
+        cable = await layCable(engine.env.DATABASE_HOST ?? '', Number(engine.env.DATABASE_PORT));
+        const database = { ...engine.env, DATABASE_HOST: '127.0.0.1', DATABASE_PORT: String(cable.port) };
+        host = await createTestHost({ plugins: ['mcp-server'], extra: [needy, taskTool], database });
+      });
+      after(async () => {
+        await host.stop();
+        await cable.cut().catch(() => {});
+      });
+      const stateOf = () => host.control.list().find(({ key }) => key === 'needy');
+      const restart = (round: number) => writeFile(join(host.configDir, 'needy.json'), JSON.stringify({ round }));
+
+      it('says so for tools whose plugin could not start, serves the others, and recovers', async () => {
+        await cable.cut();
+        await restart(1);
+        await until(() => stateOf()?.state === 'failed', 'the plugin fails');
+        const { error } = await rpc(host, 'tools/call', { name: 'needs_rows' });
+        expect(error?.code).to.equal(-32001);
+        expect(error?.data).to.deep.include({
+          reason: 'LOGBOOK_DB_CHECK_FAILED',
+          retryable: false,
+          details: { service: 'database', tool: 'needs_rows' },
+        });
+        const { result } = await rpc(host, 'tools/list');
+        expect(result?.tools?.map(({ name }) => name)).to.deep.equal(['needs_rows', 'job']);
+
+        const begun = await rpc(host, 'initialize');
+        expect(begun.headers.get('mcp-session-id')).to.equal(null);
+        expect((await rpc(host, 'tools/call', { name: 'job' })).result).to.have.property('content');
+        const task = await taskRequest(host, 'task_0');
+        expect(task.error?.data).to.include({ reason: 'LOGBOOK_DB_UNAVAILABLE', retryable: true });
+
+        await cable.mend();
+        await restart(2);
+        await until(() => stateOf()?.state === 'active', 'the plugin runs');
+        expect((await rpc(host, 'tools/call', { name: 'needs_rows' })).result).to.have.property('content');
+        expect((await rpc(host, 'initialize')).headers.get('mcp-session-id')).to.match(/^mcps_/);
+      });
+    },
+    { keepRows: true },
+  );
+});
