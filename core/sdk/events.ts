@@ -39,6 +39,14 @@ export type PluginStateName =
   | 'failed'
   | 'quarantined';
 
+/** The reply of a turn: where it is stored and how its observation is called. */
+export interface TurnReply {
+  readonly sessionKey: string;
+  readonly turnId: string;
+  readonly obsId: string;
+  readonly traceId: string;
+}
+
 /** Events of the host and of plugins; plugins widen it by declaration merging. */
 export interface HostEvents {
   alert: Alert;
@@ -48,6 +56,8 @@ export interface HostEvents {
   audit: AuditEntry & { readonly auditId: string };
   /** Content behind a subscribable MCP resource has changed. */
   'mcp-resource-updated': { readonly uri: string };
+  /** A turn is complete and its reply is published. */
+  'turn-reply': TurnReply;
   /** The process begins to shut down; `deadline` is epoch milliseconds. */
   shutdown: { readonly deadline: number };
 }

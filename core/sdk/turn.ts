@@ -43,8 +43,18 @@ export type TurnEvent =
       readonly meta: Readonly<Record<string, unknown>>;
     };
 
+/** Which call of the model a tool event is of: for faces that show calls by their id. Not a part of stored events. */
+export interface TurnCall {
+  readonly id: string;
+  /** `{}` when the model wrote what is no JSON object. */
+  readonly arguments: Readonly<Record<string, unknown>>;
+}
+
 /** What a reply port receives from a turn: first that it has opened, then its events. */
-export type TurnPortEvent = { readonly type: 'opened'; readonly turnId: string; readonly chatId: string } | TurnEvent;
+export type TurnPortEvent =
+  | { readonly type: 'opened'; readonly turnId: string; readonly chatId: string }
+  | Exclude<TurnEvent, { type: 'tool_call' | 'tool_result' }>
+  | (Extract<TurnEvent, { type: 'tool_call' | 'tool_result' }> & { readonly call: TurnCall });
 
 /** What `submit` settles with as `value` when the observation became a turn. */
 export type TurnResult =
@@ -63,7 +73,13 @@ export type TurnResult =
       /** As stored: neighbouring deltas merged. */
       readonly events: readonly TurnEvent[];
     }
-  | { readonly kind: 'failed'; readonly turnId?: string | undefined; readonly error: TurnFailure };
+  | {
+      readonly kind: 'failed';
+      readonly turnId?: string | undefined;
+      readonly error: TurnFailure;
+      /** What was used until then. */
+      readonly usage?: TurnUsage | undefined;
+    };
 
 export interface TurnFailure {
   readonly code: string;

@@ -1,13 +1,13 @@
 import type {
   CallContext,
   ModelMessage,
-  ModelToolCall,
   NewMessage,
   OpenTurn,
   Points,
   PromptLayer,
   SessionsService,
   StoredMessage,
+  TurnCall,
   TurnEvent,
   TurnUsage,
 } from 'mortise/sdk';
@@ -32,7 +32,8 @@ export interface LoopParts {
   readonly layers: readonly PromptLayer[];
   readonly maxSteps: number;
   readonly ctx: CallContext;
-  readonly emit: (event: TurnEvent) => Promise<void> | void;
+  /** `call` goes with the events of a tool, for those who watch the turn. */
+  readonly emit: (event: TurnEvent, call?: TurnCall) => Promise<void> | void;
 }
 
 /** How far a turn has come; what is left of it when it ends early. */
@@ -157,11 +158,14 @@ async function runRound(
   for (const call of answer.toolCalls) {
     ctx.signal.throwIfAborted();
     order.tool();
-    await parts.emit({ type: 'tool_call', step, tool_call: { name: call.name, input: shownInput(call) } });
+    const args = readArguments(call.arguments);
+    const input = args.ok ? args.value : args.shown;
+    const shown = { id: call.id, arguments: args.ok ? args.value : {} };
+    await parts.emit({ type: 'tool_call', step, tool_call: { name: call.name, input } }, shown);
     const { session, sessionId, userId, channel } = { ...turn.chat.session, session: turn.sessionKey };
     const caller = { key: session, sessionId, userId, channel, turnId: turn.turnId, epoch: turn.epoch };
     const { ok, text, summary } = await tools.run(call, caller, ctx);
-    await parts.emit({ type: 'tool_result', step, tool_result: { name: call.name, ok, summary } });
+    await parts.emit({ type: 'tool_result', step, tool_result: { name: call.name, ok, summary } }, shown);
     const result: NewMessage = {
       role: 'tool',
       content: text,
@@ -177,11 +181,6 @@ async function emitDelta(parts: LoopParts, progress: TurnProgress, delta: string
   order.text();
   progress.unsaved += delta;
   await parts.emit({ type: 'assistant_delta', step: progress.step, delta });
-}
-
-function shownInput(call: ModelToolCall): unknown {
-  const args = readArguments(call.arguments);
-  return args.ok ? args.value : args.shown;
 }
 
 function answerMeta({ responseId, opaque }: ModelAnswer): Readonly<Record<string, unknown>> {

@@ -46,7 +46,7 @@ export async function closeAtLimit(
   const error = asFailure(agentError('agent_step_limit', { message, details: { max_steps: maxSteps } }));
   await live.turn.close(outcomeOf(live, 'step_limit', [end.answer], error));
   metrics.turn('step_limit', live.model?.providerId ?? 'none');
-  return { kind: 'failed', turnId: live.turn.turnId, error };
+  return { kind: 'failed', turnId: live.turn.turnId, error, usage: live.progress.usage };
 }
 
 /**
@@ -70,7 +70,7 @@ export async function closeFailed(
   }
   metrics.turn(end.status, live.model?.providerId ?? 'none');
   if (failure === undefined) throw error;
-  return { kind: 'failed', turnId: live.turn.turnId, error: failure };
+  return { kind: 'failed', turnId: live.turn.turnId, error: failure, usage: live.progress.usage };
 }
 
 function whyEnded(

@@ -1,9 +1,10 @@
-import type { PluginDefinition } from 'mortise/sdk';
+import type { PluginDefinition, TurnReply } from 'mortise/sdk';
 import { ActiveContributions } from './active-contributions.js';
 import { turnHandler } from './handle-observation.js';
 import { turnMetrics } from './metrics.js';
 import { processRoute } from './process-route.js';
 import { ToolRunner } from './run-tool.js';
+import { turnDoor } from './turn-door.js';
 
 export interface Config {
   readonly maxSteps: number;
@@ -32,12 +33,14 @@ export default function agent(): PluginDefinition<Config> {
         channels: host.own(new ActiveContributions(points, 'channel')),
         tools: new ToolRunner({ points, tools, schemas: host.use('schemas'), timeoutMs }),
         metrics: turnMetrics(host.use('metrics')),
+        announce: (reply: TurnReply) => host.emit('turn-reply', reply),
         maxSteps: config.maxSteps,
         turnTimeoutMs: config.turnTimeoutSeconds * 1_000,
         queueLimit: config.queueLimit,
         queueWaitMs: config.queueWaitSeconds * 1_000,
         now: () => schedule.now(),
       };
+      host.provide('turn-door', turnDoor(parts));
       host.contribute('observation-handler', 'agent-turn', turnHandler(parts, parts.queueWaitMs));
       host.contribute('route', 'agent-process', processRoute(parts));
     },

@@ -6,7 +6,7 @@ import { errorFrame, eventFrame, streamEnd } from './sse.js';
 import type { TurnParts } from './turn-parts.js';
 
 /** What the command `/new` is answered with. */
-const newChatReply = '上下文已清理，已开始新会话。';
+export const newChatReply = '上下文已清理，已开始新会话。';
 
 /** The events of the command: no model is asked and no turn is recorded. */
 const newChatEvents: readonly TurnEvent[] = [

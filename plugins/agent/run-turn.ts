@@ -3,6 +3,7 @@ import {
   type HandlerContext,
   type OpenTurn,
   type SessionsService,
+  type TurnCall,
   type TurnEvent,
   type TurnRequest,
   type TurnResult,
@@ -103,13 +104,13 @@ function effectiveMode(asked: string | undefined, meta: Readonly<Record<string, 
 function emitter(parts: TurnParts, { log }: LiveTurn, { port }: HandlerContext) {
   const startedAt = performance.now();
   let silent = true;
-  return async (event: TurnEvent): Promise<void> => {
+  return async (event: TurnEvent, call?: TurnCall): Promise<void> => {
     if (silent && event.type === 'assistant_delta') {
       silent = false;
       parts.metrics.firstToken((performance.now() - startedAt) / 1_000);
     }
     log.add(event);
-    await port?.send(event);
+    await port?.send(call ? { ...event, call } : event);
   };
 }
 

@@ -1,16 +1,6 @@
-import type {
-  Observation,
-  ObservationInput,
-  RouteContext,
-  RouteResponse,
-  Settled,
-  TurnEvent,
-  TurnRequest,
-} from 'mortise/sdk';
+import type { AdmittedTurn, ObservationInput, RouteContext, RouteResponse, Settled, TurnEvent } from 'mortise/sdk';
 import { agentError, errorOf } from './errors.js';
 import { cutDeltas } from './event-log.js';
-import { attachments, userText } from './input-messages.js';
-import type { ProcessRequest } from './process-request.js';
 import type { ProcessParts } from './process-route.js';
 import { type Answer, answerOf } from './settlement.js';
 import { errorFrame, eventFrame, streamEnd } from './sse.js';
@@ -20,20 +10,21 @@ import { TurnPipe } from './turn-pipe.js';
 /** Hands a request to the conversation and shows what comes of it, all at once or as it happens. */
 export async function submitTurn(
   parts: ProcessParts,
-  { session, input, stream }: ProcessRequest,
-  request: TurnRequest,
+  stream: boolean,
+  { request, payload }: Pick<AdmittedTurn, 'request' | 'payload'>,
   ctx: RouteContext,
 ): Promise<RouteResponse> {
   const pipe = new TurnPipe((turnId) => {
     ctx.setHeader('X-Turn-Id', turnId);
     ctx.setHeader('X-Gate-Action', 'deliver');
   });
+  const { session } = request;
   const observation: ObservationInput = {
     source_name: 'api:agent-process',
     ingress: 'api',
     session_key: parts.sessions.key(session),
     actor: { actor_type: 'user', actor_id: session.userId },
-    payload: { text: userText(input), attachments: attachments(input).slice(0, 32).map(asAttachment) },
+    payload,
     trace_id: ctx.trace.traceId,
     correlation_id: ctx.correlationId,
   };
@@ -94,12 +85,4 @@ async function* frames(
   } finally {
     pipe.leave();
   }
-}
-
-function asAttachment({ type, ...rest }: { readonly type: string }, index: number): Observation['payload'] {
-  return {
-    id: `att-${index}`,
-    kind: ['image', 'file', 'audio', 'video'].includes(type) ? type : 'unknown',
-    extra: rest,
-  };
 }

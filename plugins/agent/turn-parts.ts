@@ -1,4 +1,4 @@
-import type { OpenTurn, Points, PromptLayer, SessionsService } from 'mortise/sdk';
+import type { OpenTurn, Points, PromptLayer, SessionsService, TurnReply } from 'mortise/sdk';
 import type { ActiveContributions } from './active-contributions.js';
 import type { TurnProgress } from './agent-loop.js';
 import type { PromptMode } from './business-params.js';
@@ -16,6 +16,8 @@ export interface TurnParts {
   readonly channels: ActiveContributions<'channel'>;
   readonly tools: ToolRunner;
   readonly metrics: TurnMetrics;
+  /** Tells of a reply that is stored and published. */
+  readonly announce: (reply: TurnReply) => void;
   readonly maxSteps: number;
   /** Milliseconds; 0 = no limit. */
   readonly turnTimeoutMs: number;

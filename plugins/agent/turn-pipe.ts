@@ -45,7 +45,7 @@ export class TurnPipe {
   #send(event: TurnPortEvent): void | Promise<void> {
     if (event.type === 'opened') return this.#onOpened(event.turnId);
     if (this.#left) return undefined;
-    this.#events.push(event);
+    this.#events.push(shown(event));
     this.#wakeReader?.();
     if (this.#events.length < highWater) return undefined;
     return new Promise((resolve) => this.#wakeWriters.push(resolve));
@@ -54,4 +54,11 @@ export class TurnPipe {
   #release(): void {
     for (const wake of this.#wakeWriters.splice(0)) wake();
   }
+}
+
+/** The event as it is stored: here nobody needs to tell two calls of one tool apart. */
+function shown(event: Exclude<TurnPortEvent, { type: 'opened' }>): TurnEvent {
+  if (!('call' in event)) return event;
+  const { call: _, ...stored } = event;
+  return stored;
 }

@@ -20,7 +20,9 @@ export function turnSignal(sources: readonly AbortSignal[], timeoutMs: number): 
   }
   if (timeoutMs > 0) {
     const message = `the turn took longer than ${timeoutMs / 1_000} s`;
-    const timer = setTimeout(() => controller.abort(agentError('agent_turn_timeout', { message })), timeoutMs);
+    const details = { timeout_seconds: timeoutMs / 1_000 };
+    const late = () => controller.abort(agentError('agent_turn_timeout', { message, details }));
+    const timer = setTimeout(late, timeoutMs);
     undo.push(() => clearTimeout(timer));
   }
   return {
@@ -39,13 +41,17 @@ export interface TurnEnd {
 /** Codes of the reasons for which the platform, not the caller, ends a turn. */
 const platformCodes = ['server_shutdown', 'plugin_stopping', 'shutting_down'];
 
+/** A connection that broke: nobody decided that the turn should end. */
+const brokenCode = 'connection_lost';
+
 /** What an abort means for the turn. Reasons are wrapped on their way; the innermost one that is known decides. */
 export function endOf(reason: unknown): TurnEnd {
   for (let error = reason; isCodedError(error); error = (error as { cause?: unknown }).cause) {
-    const { code, message, status } = error;
+    const { code, message, status, details } = error;
     if (code === 'session_fenced') return { status: 'fenced', error: agentErrorLike(code, message, status) };
     if (code === 'turn_cancelled') return { status: 'cancelled', error: agentErrorLike(code, message, status) };
-    if (code === 'agent_turn_timeout') return { status: 'timed_out', error: agentError(code, { message }) };
+    if (code === 'agent_turn_timeout') return { status: 'timed_out', error: agentError(code, { message, details }) };
+    if (code === brokenCode) return { status: 'interrupted', error: agentError('client_closed') };
     if (platformCodes.includes(code)) return { status: 'interrupted', error: agentError('server_shutdown') };
   }
   return { status: 'cancelled', error: agentError('client_closed') };

@@ -12,8 +12,9 @@ import { withLease } from './lease.js';
 import { openTurn, type TurnOpener } from './open-turn.js';
 import { parseSessionKey, sessionKey } from './session-key.js';
 import { findKeyHolder } from './store/idempotency.js';
+import { listSessions } from './store/list-sessions.js';
 import { readDisplay } from './store/read-display.js';
-import { readTurn, readTurnByKey } from './store/read-turns.js';
+import { readRunningTurn, readTurn, readTurnByKey } from './store/read-turns.js';
 import { asSession } from './store/store.js';
 
 /** The service `sessions`: each member is one operation of the store, with its failures worded as `store_error`. */
@@ -33,6 +34,8 @@ export function sessionsService(opener: TurnOpener): SessionsService {
     withLease: (session, run, options) => withLease(store, asSession(session), options?.ttlMs ?? ttlMs, run),
     cancelTurn: (turnId) => storing(() => cancelTurn(store, running, turnId)),
     getTurn: (turnId) => storing(() => readTurn(store, turnId)),
+    runningTurn: (session) => storing(() => readRunningTurn(store, sessionKey(session))),
+    listSessions: (filter) => storing(() => listSessions(store, filter)),
     turnByKey: (session, key) => storing(() => readTurnByKey(store, sessionKey(session), key)),
     getChat: (chatId, options) => storing(() => readChat(store, chatId, options?.trx)),
     currentChat: (session, options) => storing(() => readCurrentChat(store, sessionKey(session), options?.trx)),

@@ -6,6 +6,7 @@ import type { LogbookService } from './logbook.js';
 import type { MemoryService } from './memory.js';
 import type { SessionsService } from './sessions.js';
 import type { TextAnalysis } from './text-analysis.js';
+import type { TurnDoor } from './turn-door.js';
 
 export * from './artifacts.js';
 export * from './audit.js';
@@ -18,6 +19,7 @@ export * from './outbox.js';
 export * from './reconcile.js';
 export * from './sessions.js';
 export * from './text-analysis.js';
+export * from './turn-door.js';
 
 /** Services that plugins provide to plugins. The published ones stand here; third parties widen it by declaration merging. */
 export interface Services {
@@ -30,4 +32,5 @@ export interface Services {
   memory: MemoryService;
   sessions: SessionsService;
   'text-analysis': TextAnalysis;
+  'turn-door': TurnDoor;
 }

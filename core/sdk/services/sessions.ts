@@ -161,6 +161,19 @@ export interface TurnOutcome {
   readonly events?: readonly Readonly<Record<string, unknown>>[] | undefined;
 }
 
+/** A session as a list shows it. */
+export interface SessionListing {
+  readonly session: SessionRef;
+  /** The beginning of the first thing a user said; null before that. */
+  readonly title: string | null;
+  /** Epoch milliseconds. */
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly messageCount: number;
+  /** A turn runs in it, in whatever process. */
+  readonly busy: boolean;
+}
+
 /** A claimed session outside of a turn. */
 export interface SessionLease {
   readonly sessionKey: string;
@@ -206,6 +219,16 @@ export interface SessionsService {
   cancelTurn(turnId: string): Promise<boolean>;
   /** @returns undefined for an unknown id. */
   getTurn(turnId: string): Promise<TurnDetail | undefined>;
+  /** The turn that runs in the session now, in whatever process. */
+  runningTurn(session: SessionRef): Promise<Turn | undefined>;
+  /** Sessions of a user in a channel that hold at least one chat, last used first. */
+  listSessions(filter: {
+    readonly channel: string;
+    readonly userId: string;
+    readonly limit: number;
+    /** Those that come after this one in the list. */
+    readonly after?: { readonly updatedAt: number; readonly sessionId: string } | undefined;
+  }): Promise<readonly SessionListing[]>;
   /** The turn that used an idempotency key, whatever became of it. */
   turnByKey(session: SessionRef, idempotencyKey: string): Promise<Turn | undefined>;
 

@@ -31,6 +31,15 @@ export async function readTurn(store: Store, turnId: string): Promise<TurnDetail
   return (await withMessages(store, rows))[0];
 }
 
+/** The newest turn of a session that has not ended. */
+export async function readRunningTurn(store: Store, sessionKey: string): Promise<Turn | undefined> {
+  const { rows } = await store.database.statement<TurnRow>(
+    "select * from {realtime.turns} where session_id = ? and status = 'running' order by lease_epoch desc limit 1",
+    [sessionKey],
+  );
+  return rows[0] ? toTurn(rows[0]) : undefined;
+}
+
 /** The running or completed turn that holds a key. */
 export async function readTurnByKey(store: Store, sessionKey: string, key: string): Promise<Turn | undefined> {
   const { rows } = await store.database.statement<TurnRow>(

@@ -1,0 +1,22 @@
+import type { TurnDoor } from 'mortise/sdk';
+import { admitTurn, socketChannel } from './admit-turn.js';
+import { usableChannel } from './dispatch-reply.js';
+import { isNewCommand } from './input-messages.js';
+import { newChatReply } from './new-chat.js';
+import type { TurnParts } from './turn-parts.js';
+
+/** The service `turn-door`: what `/agent/process` does before it submits, for doors of other plugins. */
+export function turnDoor(parts: TurnParts): TurnDoor {
+  return {
+    isCommand: isNewCommand,
+    async runCommand(session) {
+      await parts.sessions.startAnew(session);
+      return newChatReply;
+    },
+    async admit(asked, ctx) {
+      const { channel } = asked.session;
+      if (channel !== socketChannel) usableChannel(parts.channels, channel);
+      return admitTurn(parts, asked, ctx);
+    },
+  };
+}

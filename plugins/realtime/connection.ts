@@ -1,0 +1,273 @@
+import {
+  type CallContext,
+  isCodedError,
+  MortiseError,
+  type Principal,
+  type Socket,
+  type SocketHandler,
+} from 'mortise/sdk';
+import { authenticate, authMethod } from './authentication.js';
+import { wireError } from './errors.js';
+import { errorFrame, responseFrame } from './frames.js';
+import type { LiveSend } from './live-sends.js';
+import type { CallingSocket, MethodCall, RealtimeParts } from './method.js';
+import { findMethod } from './methods/methods.js';
+import { Outbox } from './outbox.js';
+import { type RpcRequest, readFrame } from './read-frame.js';
+import { newCorrelationId, requestContext } from './request-context.js';
+import { wordFailure } from './word-failure.js';
+
+export const closeCodes = { shutdown: 1001, slowReader: 1013, auth: 4001 } as const;
+
+const flushEveryMs = 20;
+const watchLimit = 256;
+/** Turns of its own that a socket remembers, so that their replies are not pushed to it again. */
+const ownLimit = 256;
+/** A peer that has not said who it is gets no memory for long frames. */
+const authFrameLimit = 4_096;
+
+/** One socket: reads frames, runs each request on its own, and writes what comes of them. */
+export class Connection implements SocketHandler, CallingSocket {
+  readonly #socket: Socket;
+  readonly #ctx: CallContext;
+  readonly #parts: RealtimeParts;
+  readonly #outbox: Outbox;
+  readonly #onClose: () => void;
+  /** By request id. */
+  readonly #requests = new Map<string, AbortController>();
+  readonly #sends = new Map<string, LiveSend>();
+  readonly #watched = new Set<string>();
+  readonly #own = new Set<string>();
+  #principal: Principal;
+  #state: 'unknown' | 'open' | 'closing' | 'closed';
+  #authTimer: NodeJS.Timeout | undefined;
+  #flushTimer: NodeJS.Timeout | undefined;
+  #graceTimer: NodeJS.Timeout | undefined;
+  #pinged = false;
+
+  constructor(socket: Socket, ctx: CallContext, parts: RealtimeParts, onClose: () => void) {
+    this.#socket = socket;
+    this.#ctx = ctx;
+    this.#parts = parts;
+    this.#onClose = onClose;
+    this.#principal = ctx.principal;
+    this.#outbox = new Outbox(socket, parts.now, () => this.#flushLater());
+    this.#state = parts.http.keyed && !ctx.principal.authenticated ? 'unknown' : 'open';
+    if (this.#state === 'open') return;
+    const late = () => this.#refuse(newId, wireError('AUTH_TIMEOUT'));
+    this.#authTimer = setTimeout(late, parts.config.authSeconds * 1_000);
+  }
+
+  /** Requests that have not had their last frame. */
+  get inFlight(): number {
+    return this.#requests.size;
+  }
+
+  message(frame: string | Uint8Array): void {
+    if (this.#state === 'closing' || this.#state === 'closed') return;
+    if (this.#state === 'unknown' && frame.length > authFrameLimit) {
+      this.#refuse(newId, wireError('AUTH_REQUIRED'));
+      return;
+    }
+    const read = readFrame(frame);
+    if (this.#state === 'unknown') {
+      this.#authenticateFirst(read.ok ? read.request : undefined);
+      return;
+    }
+    if (!read.ok) {
+      this.#fail(read.id, read.error);
+      return;
+    }
+    const { request } = read;
+    if (request.method === authMethod) {
+      this.#authenticate(request);
+      return;
+    }
+    const refusal = this.#refusalOf(request);
+    if (refusal) {
+      this.#fail(request.id, refusal);
+      return;
+    }
+    void this.#serve(request);
+  }
+
+  pong(): void {
+    this.#pinged = false;
+  }
+
+  close(): void {
+    this.#state = 'closed';
+    clearTimeout(this.#authTimer);
+    clearTimeout(this.#flushTimer);
+    this.#outbox.close();
+    for (const sessionKey of this.#watched) this.#parts.watchers.remove(sessionKey, this);
+    this.#onClose();
+    if (this.#requests.size === 0) return;
+    const graceMs = this.#parts.config.disconnectGraceSeconds * 1_000;
+    const end = () => this.#abort(new MortiseError('connection_lost', 'The connection was lost.', { status: 499 }));
+    if (graceMs > 0 && !this.#ctx.signal.aborted) this.#graceTimer = setTimeout(end, graceMs);
+    else end();
+  }
+
+  /** Asks whether the other side is there. One that did not answer the last time is cut off. */
+  ping(): void {
+    if (this.#state === 'closed') return;
+    // Someone who does not read cannot answer either: that is judged by what it takes.
+    if (this.#pinged && this.#socket.buffered === 0) {
+      this.#socket.terminate();
+      return;
+    }
+    this.#pinged = true;
+    this.#socket.ping();
+  }
+
+  /** Gives up a reader that has taken nothing for too long. */
+  checkReader(): void {
+    const idle = this.#state === 'closing' || this.#state === 'closed';
+    if (idle || this.#outbox.stalledFor() < this.#parts.config.slowReaderSeconds * 1_000) return;
+    this.#close(closeCodes.slowReader, 'slow reader');
+    this.#abort(new MortiseError('connection_lost', 'The reader is too slow.', { status: 499 }));
+  }
+
+  /** Takes no requests any more, and closes once those in progress have ended. */
+  drain(): void {
+    if (this.#requests.size === 0 && this.#state !== 'closed') this.#close(closeCodes.shutdown, 'server shutdown');
+  }
+
+  /** Ends what is still in progress. */
+  endNow(): void {
+    this.#abort(new MortiseError('server_shutdown', 'The server is shutting down.', { status: 503 }));
+  }
+
+  send(id: string, frame: object): void {
+    this.#outbox.send(id, frame);
+  }
+
+  delta(id: string, text: string): void {
+    this.#outbox.delta(id, text);
+  }
+
+  push(id: string, frame: object): void {
+    this.#outbox.send(id, frame);
+  }
+
+  own(turnId: string): void {
+    this.#own.add(turnId);
+    const [oldest] = this.#own;
+    if (this.#own.size > ownLimit && oldest !== undefined) this.#own.delete(oldest);
+  }
+
+  asked(turnId: string): boolean {
+    return this.#own.has(turnId);
+  }
+
+  sending(requestId: string): LiveSend | undefined {
+    return this.#sends.get(requestId);
+  }
+
+  begin(send: LiveSend): void {
+    this.#sends.set(send.facts.requestId, send);
+  }
+
+  end(send: LiveSend): void {
+    this.#sends.delete(send.facts.requestId);
+  }
+
+  watch(sessionKey: string): boolean {
+    if (this.#state === 'closed' || (this.#watched.size >= watchLimit && !this.#watched.has(sessionKey))) return false;
+    this.#watched.add(sessionKey);
+    return true;
+  }
+
+  unwatch(sessionKey: string): void {
+    this.#watched.delete(sessionKey);
+  }
+
+  #authenticateFirst(request: RpcRequest | undefined): void {
+    if (request?.method !== authMethod) {
+      this.#refuse(request?.id ?? newId, wireError('AUTH_REQUIRED'));
+      return;
+    }
+    this.#authenticate(request);
+  }
+
+  #authenticate(request: RpcRequest): void {
+    try {
+      // Without keys there is nothing to be wrong.
+      if (this.#parts.http.keyed) this.#principal = authenticate(this.#socket, request);
+    } catch (error) {
+      if (this.#state === 'open' && isCodedError(error) && error.code === 'INVALID_PARAMS') {
+        this.#fail(request.id, error);
+      } else this.#refuse(request.id, error);
+      return;
+    }
+    clearTimeout(this.#authTimer);
+    this.#state = 'open';
+    this.send(request.id, responseFrame(request.id, { ok: true }));
+  }
+
+  /** Why a request may not begin. */
+  #refusalOf({ id, method }: RpcRequest): MortiseError | undefined {
+    if (this.#parts.http.draining) return wireError('SERVER_SHUTTING_DOWN');
+    if (this.#requests.has(id)) {
+      return wireError('INVALID_PARAMS', 'Invalid params: id belongs to a request in progress');
+    }
+    const { maxInFlight } = this.#parts.config;
+    // Who has used up its places must still be able to end something.
+    const most = method === 'chat.cancel' ? maxInFlight * 2 : maxInFlight;
+    return this.#requests.size >= most ? wireError('RATE_LIMITED') : undefined;
+  }
+
+  async #serve({ id, method, params }: RpcRequest): Promise<void> {
+    const controller = new AbortController();
+    this.#requests.set(id, controller);
+    const ctx = requestContext(this.#ctx, id, this.#principal, controller.signal);
+    const call: MethodCall = { id, controller, ctx, socket: this };
+    try {
+      const data = await findMethod(method)(params, call, this.#parts);
+      if (data !== undefined) this.send(id, responseFrame(id, data));
+    } catch (error) {
+      this.#fail(id, error, ctx.correlationId);
+    } finally {
+      this.#requests.delete(id);
+      if (this.#requests.size === 0) clearTimeout(this.#graceTimer);
+      if (this.#parts.http.draining) this.drain();
+    }
+  }
+
+  #fail(id: string, error: unknown, correlationId = newCorrelationId()): void {
+    const failure = wordFailure(error);
+    if (failure.code === 'INTERNAL_ERROR') {
+      const fault = error instanceof Error ? { error: error.name, code: (error as { code?: unknown }).code } : {};
+      this.#ctx.log.error({ correlation_id: correlationId, ...fault }, 'a request of a socket failed');
+    }
+    this.send(id, errorFrame(id, failure, correlationId));
+  }
+
+  /** Says what was wrong with the authentication, and closes. */
+  #refuse(id: string, error: unknown): void {
+    this.#fail(id, error);
+    this.#close(closeCodes.auth, 'authentication');
+  }
+
+  #close(code: number, reason: string): void {
+    clearTimeout(this.#authTimer);
+    this.#outbox.flush();
+    this.#state = 'closing';
+    this.#socket.close(code, reason);
+  }
+
+  #abort(reason: MortiseError): void {
+    for (const controller of this.#requests.values()) controller.abort(reason);
+  }
+
+  #flushLater(): void {
+    this.#flushTimer = setTimeout(() => {
+      this.#outbox.flush();
+      if (this.#outbox.holds) this.#flushLater();
+    }, flushEveryMs);
+  }
+}
+
+/** The id of what answers no request. */
+const newId = 'unknown';

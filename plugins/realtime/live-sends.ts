@@ -1,0 +1,61 @@
+import { isCodedError, MortiseError } from 'mortise/sdk';
+
+/** How a request for a turn ended, as far as those care who asked for its end. */
+export type SendEnd = 'cancelled' | 'ended';
+
+export interface LiveSendFacts {
+  readonly sessionKey: string;
+  readonly requestId: string;
+  readonly controller: AbortController;
+  readonly idempotency: { readonly key: string; readonly bodySha256: string } | undefined;
+}
+
+/** A request for a turn while it is in progress. */
+export class LiveSend {
+  readonly facts: LiveSendFacts;
+  /** Settles when its last frame is sent. */
+  readonly ended: Promise<SendEnd>;
+  #end: (end: SendEnd) => void = () => undefined;
+
+  constructor(facts: LiveSendFacts) {
+    this.facts = facts;
+    this.ended = new Promise((resolve) => {
+      this.#end = resolve;
+    });
+  }
+
+  /** Someone wants no more of it. */
+  cancel(): void {
+    this.facts.controller.abort(new MortiseError('turn_cancelled', 'The turn was cancelled.', { status: 409 }));
+  }
+
+  finish(end: SendEnd): void {
+    this.#end(end);
+  }
+}
+
+/** Whether a signal was aborted because someone asked for the end of the turn. */
+export function isCancelled({ aborted, reason }: AbortSignal): boolean {
+  return aborted && isCodedError(reason) && reason.code === 'turn_cancelled';
+}
+
+/** The turns that sockets of this process wait for: one per session. */
+export class LiveSends {
+  readonly #bySession = new Map<string, LiveSend>();
+
+  get(sessionKey: string): LiveSend | undefined {
+    return this.#bySession.get(sessionKey);
+  }
+
+  /** Takes the session's place; the place must be free. */
+  begin(facts: LiveSendFacts): LiveSend {
+    const send = new LiveSend(facts);
+    this.#bySession.set(facts.sessionKey, send);
+    return send;
+  }
+
+  /** Frees the place: from here on the next request may begin. */
+  free(send: LiveSend): void {
+    if (this.#bySession.get(send.facts.sessionKey) === send) this.#bySession.delete(send.facts.sessionKey);
+  }
+}

@@ -1,0 +1,211 @@
+import { createHash } from 'node:crypto';
+import {
+  canonicalJson,
+  type NewMessage,
+  type ObservationInput,
+  type SessionRef,
+  type Settled,
+  type TurnDoor,
+  type TurnPortEvent,
+  type TurnResult,
+} from 'mortise/sdk';
+import { invalidParams, wireError } from '../errors.js';
+import { doneFrame, errorFrame, toolCallFrame, toolResultFrame, usageFrame } from '../frames.js';
+import type { Json } from '../json.js';
+import { isCancelled, type LiveSend } from '../live-sends.js';
+import type { Method, MethodCall, RealtimeParts } from '../method.js';
+import { readIdempotencyKey, readObject, readSession, readText } from '../params.js';
+import { readAttachments } from '../read-attachments.js';
+import { gateFacts, settledFailure } from '../settlement.js';
+import { wordFailure } from '../word-failure.js';
+
+const contentLimit = 200_000;
+const optionalEvents = ['tool_result', 'usage'];
+
+type Idempotency = NonNullable<LiveSend['facts']['idempotency']>;
+
+interface Asked {
+  readonly session: SessionRef;
+  readonly sessionKey: string;
+  readonly input: readonly NewMessage[];
+  readonly business: Json;
+  readonly events: readonly string[];
+  readonly idempotency: Idempotency | undefined;
+}
+
+/** `chat.send`: a message that becomes a turn, whose events are shown as they happen. */
+export const chatSend: Method = async (params, call, parts) => {
+  const door = parts.door();
+  if (!door) throw wireError('PLUGIN_UNAVAILABLE', 'No agent is running');
+  const asked = readSend(params, call, parts);
+  if (door.isCommand(asked.input)) {
+    call.socket.delta(call.id, await door.runCommand(asked.session));
+    call.socket.send(call.id, doneFrame(call.id));
+    return undefined;
+  }
+  if (asked.idempotency && (await replayed(asked, asked.idempotency, call, parts))) return undefined;
+  const holder = parts.live.get(asked.sessionKey);
+  if (holder) throw refusal(holder, asked.idempotency);
+  if (parts.conversation.busy(asked.sessionKey)) throw wireError('SESSION_BUSY');
+  const { sessionKey, idempotency } = asked;
+  const send = parts.live.begin({ sessionKey, requestId: call.id, controller: call.controller, idempotency });
+  call.socket.begin(send);
+  let last: readonly object[];
+  try {
+    last = await runTurn(door, asked, call, parts);
+  } catch (error) {
+    const cancelled = isCancelled(call.controller.signal);
+    last = cancelled ? [cancelledFrame(call.id)] : [failureFrame(call, error, asked.session)];
+  }
+  // The place is free before the last frame is out: whoever answers it at once is not told that the session is busy.
+  parts.live.free(send);
+  for (const frame of last) call.socket.send(call.id, frame);
+  call.socket.end(send);
+  send.finish(last.some(isCancelledFrame) ? 'cancelled' : 'ended');
+  return undefined;
+};
+
+function readSend(params: Json, call: MethodCall, parts: RealtimeParts): Asked {
+  const content = readText(params, 'content', contentLimit);
+  const session = readSession(params, call.ctx.principal);
+  const business = readObject(params, 'biz_params');
+  const attachments = readAttachments(params);
+  const events = params.events ?? [];
+  if (!Array.isArray(events) || !events.every((event) => optionalEvents.includes(event))) {
+    throw invalidParams('events', `must be a list of: ${optionalEvents.join(', ')}`);
+  }
+  const key =
+    readIdempotencyKey(params.idempotency_key, 'idempotency_key') ??
+    readIdempotencyKey(business.request_id, 'biz_params.request_id');
+  const parts_ = attachments.length === 0 ? {} : { parts: [{ type: 'text', text: content }, ...attachments] };
+  return {
+    session,
+    sessionKey: parts.sessions.key(session),
+    input: [{ role: 'user', content, ...parts_ }],
+    business,
+    events,
+    idempotency: key === undefined ? undefined : { key, bodySha256: hash({ content, attachments, business }) },
+  };
+}
+
+function hash(value: object): string {
+  return createHash('sha256').update(canonicalJson(value)).digest('hex');
+}
+
+/** Answers with what an earlier turn of the same key said. False when there is none. */
+async function replayed(
+  { session }: Asked,
+  idempotency: Idempotency,
+  { id, socket }: MethodCall,
+  { sessions }: RealtimeParts,
+): Promise<boolean> {
+  const stored = await sessions.findReplay(session, idempotency);
+  if (!stored) return false;
+  if (stored.reply) socket.delta(id, stored.reply);
+  socket.send(id, doneFrame(id, { replayed: true }));
+  return true;
+}
+
+/** What the second of two requests for one session is told. */
+function refusal(holder: LiveSend, idempotency: Idempotency | undefined) {
+  const running = holder.facts.idempotency;
+  if (!idempotency || running?.key !== idempotency.key) return wireError('SESSION_BUSY');
+  return wireError(running.bodySha256 === idempotency.bodySha256 ? 'TURN_IN_PROGRESS' : 'IDEMPOTENCY_CONFLICT');
+}
+
+/** The frames that end the request. */
+async function runTurn(
+  door: TurnDoor,
+  asked: Asked,
+  call: MethodCall,
+  parts: RealtimeParts,
+): Promise<readonly object[]> {
+  const { session, sessionKey, input, business, idempotency } = asked;
+  const { id, ctx, controller } = call;
+  const { request, payload } = await door.admit({ session, input, business }, ctx);
+  const observation: ObservationInput = {
+    source_name: 'ws:chat',
+    ingress: 'ws',
+    session_key: sessionKey,
+    actor: { actor_type: 'user', actor_id: session.userId },
+    payload,
+    trace_id: ctx.trace.traceId,
+    correlation_id: ctx.correlationId,
+  };
+  const settled = await parts.conversation.submit(observation, {
+    signal: controller.signal,
+    principal: ctx.principal,
+    requestId: ctx.requestId,
+    correlationId: ctx.correlationId,
+    trace: ctx.trace,
+    port: { send: (event) => show(event as TurnPortEvent, asked, call) },
+    wait: { limit: 0, timeoutMs: 0 },
+    request: { ...request, idempotency, waitUntil: 0 },
+  });
+  if (isCancelled(controller.signal) && settled.outcome === 'cancelled') return [cancelledFrame(id)];
+  if (settled.outcome === 'handled' && settled.value !== undefined) {
+    return ending(settled.value as TurnResult, asked, call);
+  }
+  if (settled.outcome === 'refused' && settled.decision?.action === 'sink') {
+    return [doneFrame(id, { gate: gateFacts(settled) })];
+  }
+  return [failureFrame(call, settledError(settled, parts), session)];
+}
+
+function settledError(settled: Settled, { http }: RealtimeParts) {
+  return settledFailure(settled, http.draining);
+}
+
+/** Shows an event of the running turn. */
+function show(event: TurnPortEvent, { events }: Asked, { id, socket }: MethodCall): void {
+  if (event.type === 'assistant_delta') socket.delta(id, event.delta);
+  else if (event.type === 'opened') socket.own(event.turnId);
+  else if (event.type === 'tool_call') {
+    socket.send(id, toolCallFrame(id, { ...event.call, name: event.tool_call.name }));
+  } else if (event.type === 'tool_result' && events.includes('tool_result')) {
+    const { ok, summary } = event.tool_result;
+    socket.send(id, toolResultFrame(id, event.call.id, ok, summary));
+  }
+}
+
+function ending(result: TurnResult, { events, session }: Asked, call: MethodCall): readonly object[] {
+  const { id, socket } = call;
+  if (result.kind === 'replayed') {
+    if (result.reply !== '') socket.delta(id, result.reply);
+    return [doneFrame(id, { replayed: true })];
+  }
+  const usage = events.includes('usage') && result.usage ? [usageFrame(id, result.usage)] : [];
+  if (result.kind === 'completed') {
+    // The turn is complete and stored, but its channel did not take the reply: that is what the asker has to know.
+    if (result.dispatchError) return [failureFrame(call, coded(result.dispatchError), session)];
+    return [...usage, doneFrame(id)];
+  }
+  const { code } = result.error;
+  // The safety text was shown and stored like an answer.
+  if (code === 'agent_step_limit') return [...usage, doneFrame(id)];
+  if (code === 'turn_cancelled') return [...usage, cancelledFrame(id)];
+  return [failureFrame(call, coded(result.error), session)];
+}
+
+function coded(failure: { readonly code: string; readonly message: string; readonly details?: Json | undefined }) {
+  return Object.assign(new Error(failure.message), failure);
+}
+
+function failureFrame({ id, ctx }: MethodCall, error: unknown, { sessionId }: SessionRef): object {
+  const failure = wordFailure(error, sessionId);
+  if (failure.code === 'INTERNAL_ERROR') {
+    const code = (error as { code?: unknown } | null)?.code;
+    ctx.log.error({ code: typeof code === 'string' ? code : 'unexpected' }, 'a turn of a socket failed');
+  }
+  return errorFrame(id, failure, ctx.correlationId);
+}
+
+const cancelledReason = 'cancelled';
+
+function cancelledFrame(id: string): object {
+  return doneFrame(id, { finish_reason: cancelledReason });
+}
+
+function isCancelledFrame(frame: object): boolean {
+  return (frame as { data?: { finish_reason?: string } }).data?.finish_reason === cancelledReason;
+}

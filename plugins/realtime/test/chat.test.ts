@@ -1,0 +1,191 @@
+import { expect } from 'chai';
+import { eachDatabase } from 'mortise/sdk/testing';
+import { asksFor, echoTool, fakeModel, inTurn, openPlatform, type Platform, says, slowly } from './platform.js';
+import { chunks, kinds, type SocketClient, until } from './socket-client.js';
+
+const patient = 30_000;
+
+describe('chatting over the socket', () => {
+  eachDatabase((engine) => {
+    let platform: Platform;
+
+    afterEach(async function stop() {
+      this.timeout(patient);
+      await platform?.stop();
+    });
+
+    async function start(options: Parameters<typeof openPlatform>[1]): Promise<SocketClient> {
+      platform = await openPlatform(engine, options);
+      return platform.connect();
+    }
+
+    it('streams what the model says and stores it', async () => {
+      const client = await start({ model: fakeModel(() => says('Hello ', 'world!')) });
+      const frames = await client.ask('chat.send', { content: 'hi' });
+      expect(frames).to.deep.equal([
+        { type: 'stream_chunk', id: 'r-1', data: { content: 'Hello ', done: false } },
+        { type: 'stream_chunk', id: 'r-1', data: { content: 'world!', done: false } },
+        { type: 'stream_chunk', id: 'r-1', data: { content: '', done: true } },
+      ]);
+      const rows = await platform.rows();
+      expect(rows.map(({ role, seq, content }) => [role, seq, content])).to.deep.equal([
+        ['user', 0, 'hi'],
+        ['assistant', 1, 'Hello world!'],
+      ]);
+    }).timeout(patient);
+
+    it('answers without anything configured', async () => {
+      const client = await start({});
+      expect(chunks(await client.ask('chat.send', { content: 'hi' }))).to.deep.equal(['Echo: hi']);
+    }).timeout(patient);
+
+    it('gives the history under the id it was asked with', async () => {
+      const client = await start({ model: fakeModel(() => says('there')) });
+      await client.ask('chat.send', { content: 'hi' });
+      const [frame] = await client.ask('chat.history', {}, 'hist-1');
+      expect(frame?.type).to.equal('response');
+      const { messages } = frame?.data ?? {};
+      expect(messages.map(Object.keys)).to.deep.equal([
+        ['role', 'content', 'timestamp'],
+        ['role', 'content', 'timestamp'],
+      ]);
+      expect(messages.map((m: { content: string }) => m.content)).to.deep.equal(['hi', 'there']);
+      expect(messages[0].timestamp).to.match(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+      expect((await client.answer('chat.history', { limit: 1 })).messages[0].content).to.equal('there');
+      expect((await client.answer('chat.history', { before_seq: 1 })).messages[0].content).to.equal('hi');
+    }).timeout(patient);
+
+    it('shows the calls of a turn in the detailed history, and reads past rows that are not shown', async () => {
+      const model = fakeModel(
+        inTurn(
+          () => asksFor([['call_1', 'echo', '{"text":"a"}']]),
+          () => asksFor([['call_2', 'nothing', '{}']]),
+          () => says('ready'),
+        ),
+      );
+      const client = await start({ model, extra: [echoTool] });
+      await client.ask('chat.send', { content: 'go' });
+      const { messages } = await client.answer('chat.history', { detail: true });
+      expect(messages.map((m: { tool_calls: object[] }) => m.tool_calls)).to.deep.equal([
+        [],
+        [{ call_id: 'call_1', tool_name: 'echo', arguments: { text: 'a' }, ok: true }],
+        [{ call_id: 'call_2', tool_name: 'nothing', arguments: {}, ok: false }],
+        [],
+      ]);
+      expect(Object.keys(messages[0])).to.have.members([
+        'role',
+        'content',
+        'timestamp',
+        'id',
+        'seq',
+        'status',
+        'turn_id',
+        'tool_calls',
+      ]);
+      const two = await client.answer('chat.history', { limit: 2 });
+      expect(two.messages.map((m: { content: string }) => m.content)).to.deep.equal(['go', 'ready']);
+    }).timeout(patient);
+
+    it('answers the history while a turn streams', async () => {
+      const model = fakeModel((_, __, signal) => slowly(100, Array(10).fill('x'), signal));
+      const client = await start({ model });
+      const id = client.request('chat.send', { content: 'hi' });
+      await until('the first chunk', () => client.of(id).length > 0);
+      const asked = performance.now();
+      const { messages } = await client.answer('chat.history');
+      const took = performance.now() - asked;
+      expect(messages.map((m: { content: string }) => m.content)).to.deep.equal(['hi']);
+      expect(took).to.be.below(500);
+      expect(client.of(id).some(({ data }) => data.done)).to.equal(false);
+      await client.end(id);
+    }).timeout(patient);
+
+    it('streams two sessions on one socket at the same time, each in order', async () => {
+      const model = fakeModel(({ messages }, _, signal) => {
+        const name = String(messages.at(-1)?.content);
+        return slowly(
+          50,
+          Array.from({ length: 10 }, (__, i) => `${name}${i} `),
+          signal,
+        );
+      });
+      const client = await start({ model });
+      const ids = ['a', 'b'].map((name) => client.request('chat.send', { content: name, session_id: name }));
+      await Promise.all(ids.map((id) => client.end(id)));
+      const order = client.frames.map(({ id }) => id);
+      expect(order.lastIndexOf(ids[0] ?? '')).to.be.above(order.indexOf(ids[1] ?? ''));
+      expect(order.lastIndexOf(ids[1] ?? '')).to.be.above(order.indexOf(ids[0] ?? ''));
+      for (const [index, name] of ['a', 'b'].entries()) {
+        expect(chunks(client.of(ids[index] ?? ''))).to.deep.equal(Array.from({ length: 10 }, (_, i) => `${name}${i} `));
+      }
+    }).timeout(patient);
+
+    it('refuses the second of two messages for one session at once, and asks the model once', async () => {
+      const model = fakeModel((_, __, signal) => slowly(200, ['done'], signal));
+      const client = await start({ model });
+      const other = await platform.connect();
+      const first = client.request('chat.send', { content: 'one' });
+      const second = client.request('chat.send', { content: 'two' });
+      const [busy] = await client.end(second);
+      expect(busy?.error?.code).to.equal('SESSION_BUSY');
+      expect(busy?.error?.message).to.equal('Session is being processed by another request. Please try again.');
+      expect(kinds(await other.ask('chat.send', { content: 'three' }))).to.deep.equal(['SESSION_BUSY']);
+      await client.end(first);
+      expect(model.requests).to.have.length(1);
+      expect((await platform.rows()).map(({ content }) => content)).to.deep.equal(['one', 'done']);
+    }).timeout(patient);
+
+    it('is free again for whoever reacts to the end of a turn', async () => {
+      const model = fakeModel(() => says('ok'));
+      const client = await start({ model });
+      const other = await platform.connect();
+      for (let round = 0; round < 100; round += 1) {
+        const sender = round % 2 === 0 ? client : other;
+        expect(kinds(await sender.ask('chat.send', { content: `n ${round}` }))).to.deep.equal(['stream_chunk', 'done']);
+      }
+    }).timeout(60_000);
+
+    it('ends a turn that is cancelled, keeps what was shown, and frees the session', async () => {
+      const model = fakeModel((_, call, signal) =>
+        call === 1 ? slowly(50, Array(200).fill('x'), signal) : says('ok'),
+      );
+      const client = await start({ model });
+      const id = client.request('chat.send', { content: 'hi' });
+      await until('the first chunk', () => client.of(id).length > 0);
+      expect(await client.answer('chat.cancel', { request_id: id })).to.deep.equal({ cancelled: true, request_id: id });
+      const last = client.of(id).at(-1);
+      expect(last?.data).to.deep.equal({ content: '', done: true, finish_reason: 'cancelled' });
+      const [, answer] = await platform.rows();
+      expect([answer?.status, answer?.content]).to.deep.equal(['cancelled', chunks(client.of(id)).join('')]);
+      expect(model.signals[0]?.aborted).to.equal(true);
+      expect(kinds(await client.ask('chat.send', { content: 'more' }))).to.deep.equal(['stream_chunk', 'done']);
+    }).timeout(patient);
+
+    it('cancels by session, also what another socket or door began, and says when there was nothing', async () => {
+      const model = fakeModel((_, __, signal) => slowly(50, Array(200).fill('x'), signal));
+      const client = await start({ model });
+      const other = await platform.connect();
+      const id = client.request('chat.send', { content: 'hi' });
+      await until('the first chunk', () => client.of(id).length > 0);
+      expect(await other.answer('chat.cancel', { request_id: id })).to.deep.equal({ cancelled: false, request_id: id });
+      expect(await other.answer('chat.cancel', { session_id: 'main' })).to.deep.equal({
+        cancelled: true,
+        request_id: id,
+      });
+      expect(await other.answer('chat.cancel', { session_id: 'main' })).to.deep.equal({
+        cancelled: false,
+        request_id: null,
+      });
+      const posted = platform.host.post('/agent/process', {
+        session_id: 's1',
+        user_id: 'u1',
+        channel: 'console',
+        input: [{ role: 'user', type: 'message', content: [{ type: 'text', text: 'hi' }] }],
+      });
+      await until('the turn', () => model.requests.length === 2);
+      const where = { session_id: 's1', user_id: 'u1', channel: 'console' };
+      expect(await other.answer('chat.cancel', where)).to.deep.equal({ cancelled: true, request_id: null });
+      expect((await posted).status).to.equal(409);
+    }).timeout(patient);
+  });
+});

@@ -1,0 +1,80 @@
+import { isCodedError } from 'mortise/sdk';
+import { isWireCode, wireError } from './errors.js';
+
+/** What an error frame says. */
+export interface WireFailure {
+  readonly code: string;
+  readonly message: string;
+  readonly details?: Readonly<Record<string, unknown>>;
+}
+
+interface Failure {
+  readonly code: string;
+  readonly message: string;
+  readonly details?: Readonly<Record<string, unknown>> | undefined;
+}
+
+type Wording = (failure: Failure, sessionId: string) => WireFailure;
+
+const unexpected: WireFailure = wording(wireError('INTERNAL_ERROR'));
+
+/** Codes of the platform that have a code, or at least a sentence, of their own here. */
+const wordings: Readonly<Record<string, Wording>> = {
+  session_busy: () => wording(wireError('SESSION_BUSY')),
+  turn_queue_timeout: () => wording(wireError('SESSION_BUSY')),
+  session_fenced: (_, sessionId) =>
+    wording(wireError('SESSION_FENCED', `Lock token mismatch for session ${sessionId}: another worker has taken over`)),
+  agent_turn_timeout: ({ details }) =>
+    wording(wireError('TURN_TIMEOUT', `Turn exceeded ${details?.timeout_seconds} s`)),
+  turn_in_progress: () => wording(wireError('TURN_IN_PROGRESS')),
+  idempotency_conflict: () => wording(wireError('IDEMPOTENCY_CONFLICT')),
+  actor_mismatch: () => wording(wireError('ACTOR_MISMATCH')),
+  backpressure: () => wording(wireError('BACKPRESSURE')),
+  server_shutdown: () => wording(wireError('SERVER_SHUTTING_DOWN')),
+  shutting_down: () => wording(wireError('SERVER_SHUTTING_DOWN')),
+  invalid_request: ({ message }) => wording(wireError('INVALID_PARAMS', `Invalid params: ${message}`)),
+  invalid_json: ({ message }) => wording(wireError('INVALID_PARAMS', `Invalid params: ${message}`)),
+  provider_request_failed: modelFailure,
+  provider_invalid_reply: modelFailure,
+  provider_stream_incomplete: () => wording(wireError('LLM_ERROR', 'Model stream ended before completion')),
+  runner_error: () => wording(wireError('LLM_ERROR', 'LLM API error: the model adapter failed')),
+  store_error: () => unexpected,
+  internal_error: () => unexpected,
+};
+
+/**
+ * An outcome of the platform in the socket's words: its own code, or the platform's in upper case. What nobody coded
+ * says nothing: it may quote anything.
+ */
+export function wordFailure(error: unknown, sessionId = ''): WireFailure {
+  if (!isCodedError(error)) return unexpected;
+  const { code } = error;
+  const own = wordings[code];
+  if (own) return own(error, sessionId);
+  if (isWireCode(code)) return wording(error);
+  if (code.startsWith('provider_') && !settingCodes.includes(code)) return modelFailure(error);
+  return wording({ ...facts(error), code: code.toUpperCase() });
+}
+
+/** Codes about how a model is set up, not about a call of it. */
+const settingCodes = ['provider_not_found', 'provider_not_supported', 'provider_not_configured', 'provider_disabled'];
+
+/** Kinds that a provider tries again by itself. */
+const retryable = [408, 429, 500, 502, 503, 504, 529];
+
+function modelFailure({ message, details }: Failure): WireFailure {
+  const { status, attempts } = details ?? {};
+  if (typeof attempts === 'number' && (typeof status !== 'number' || retryable.includes(status))) {
+    return wording(wireError('LLM_ERROR', `LLM call failed after ${attempts} attempts: ${message}`));
+  }
+  const shown = typeof status === 'number' ? `LLM API error: ${status} ${message}` : `LLM API error: ${message}`;
+  return wording(wireError('LLM_ERROR', shown));
+}
+
+function wording(failure: Failure): WireFailure {
+  return facts(failure);
+}
+
+function facts({ code, message, details }: Failure): WireFailure {
+  return { code, message, ...(details ? { details } : {}) };
+}
