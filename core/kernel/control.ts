@@ -1,4 +1,4 @@
-import { MortiseError } from '../sdk/errors.js';
+import { isCodedError, MortiseError } from '../sdk/errors.js';
 import type { DesiredExport, PluginControl, PluginRow, ToggleOptions } from '../sdk/host/plugin-control.js';
 import type { EffectiveValue } from '../sdk/host/settings.js';
 import { refuseDisplacement } from './displaced.js';
@@ -67,7 +67,16 @@ export function createControl({ kernel, effective, exportDesired, replicas }: Co
       options?.revision === undefined ? {} : { revision: options.revision },
     );
 
-  const operate = <T>(operation: () => Promise<T>): Promise<T> => kernel.serial(operation);
+  const operate = <T>(operation: () => Promise<T>): Promise<T> =>
+    kernel.serial(async () => {
+      try {
+        return await operation();
+      } catch (error) {
+        // What broke off may have changed the desired state already; a refusal has not.
+        if (!isCodedError(error) || (error.status ?? 500) >= 500) await kernel.reconcile().catch(() => undefined);
+        throw error;
+      }
+    });
 
   return {
     revision: () => kernel.desired.revision,

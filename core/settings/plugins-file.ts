@@ -64,6 +64,7 @@ class StoredPlugins implements PluginsFile {
   private queue: Promise<unknown> = Promise.resolve();
   private $schema: string | undefined;
   private refused: string | undefined;
+  private copyProblem: Finding | null = null;
 
   constructor(options: PluginsFileOptions, compiled: CompiledSchema<Written>) {
     this.file = options.file;
@@ -90,8 +91,12 @@ class StoredPlugins implements PluginsFile {
       else if (copy !== undefined) this.report('does not exist', content);
     }
     this.watching = this.settings.also({
-      poll: () => this.serially(() => this.look(false)),
-      findings: () => (this.problem === null ? [] : [this.problem]),
+      poll: () =>
+        this.serially(async () => {
+          if (this.copyProblem !== null) await this.keepCopy();
+          return this.look(false);
+        }),
+      findings: () => [this.problem, this.copyProblem].filter((found) => found !== null),
     });
   }
 
@@ -215,12 +220,32 @@ class StoredPlugins implements PluginsFile {
     for (const listener of [...this.listeners]) listener(this.current, previous);
   }
 
+  /** The copy is for the next start: without it a change is made all the same. */
   private async keepCopy(): Promise<void> {
     const text = this.textOf(this.current);
     const kept = await readFile(this.lastGood, 'utf8').catch(() => undefined);
-    if (kept === text) return;
-    await mkdir(this.dataDir, { recursive: true, mode: 0o700 });
-    await writeAtomic(this.lastGood, text, 0o600);
+    try {
+      if (kept !== text) {
+        await mkdir(this.dataDir, { recursive: true, mode: 0o700 });
+        await writeAtomic(this.lastGood, text, 0o600);
+      }
+      this.copyProblem = null;
+    } catch (error) {
+      if (this.copyProblem === null) this.reportCopy(error);
+    }
+  }
+
+  private reportCopy(error: unknown): void {
+    const why = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+    const code = 'plugins_copy_failed';
+    const message = `The last good copy of ${this.shown} could not be written (${why}).`;
+    this.copyProblem = {
+      severity: 'warning',
+      code,
+      message,
+      fix: `Look whether the data directory is full or read-only; until then a start with a broken ${this.shown} takes an older copy.`,
+    };
+    this.settings.raise({ source: 'settings:plugins.json', severity: 'medium', code, message });
   }
 
   private async readCopy(): Promise<DesiredState | undefined> {

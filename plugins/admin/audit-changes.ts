@@ -7,51 +7,113 @@ export interface AdminChange {
   readonly correlationId: string;
 }
 
-/** Runs a change and writes one row about how it ended. */
+/** Runs a change between the two halves of its audit row: that it was asked for, and how it ended. */
 export type ChangeAudit = <T>(change: AdminChange, run: () => Promise<T>) => Promise<T>;
 
+type Outcome = Parameters<AuditService['finalize']>[1];
+
+interface Unsettled {
+  readonly auditId: string;
+  readonly outcome: Outcome;
+}
+
+/** Rows whose end could not be written are kept for a trail that comes back; past this many the oldest stay pending. */
+const unsettledKept = 200;
+
 /**
- * Every change and every refusal is one audit row. While the audit trail is not there nothing may change, except the
- * plugins that bring it back.
+ * Every change and every refusal is one audit row, written as pending before anything happens: what the trail cannot
+ * take is not done. The exception are the plugins that bring the trail back.
  */
 export function auditChanges(audit: Watched<AuditService>, log: Logger): ChangeAudit {
+  let unsettled: readonly Unsettled[] = [];
+
+  // A change may itself have stopped the plugin that keeps the trail.
+  audit.onChange((trail) => {
+    if (trail) void settleAll(trail);
+  });
+
   return async (change, run) => {
-    if (!audit.current && !bringsAuditBack(change)) {
-      throw new MortiseError('audit_unavailable', 'The audit trail is not available, so nothing may be changed.', {
-        status: 503,
-        hint: 'mortise plugin inspect logbook tells why.',
-      });
-    }
+    const auditId = await begin(change);
     try {
       const result = await run();
-      await write(change, 'allow', 'admin:done');
+      await end(change, auditId, { status: 'success', action: 'allow', reason: 'admin:done' });
       return result;
     } catch (error) {
-      await write(change, 'reject', `admin:${error instanceof MortiseError ? error.code : 'internal_error'}`);
+      const reason = `admin:${error instanceof MortiseError ? error.code : 'internal_error'}`;
+      await end(change, auditId, { status: 'failed', action: 'reject', reason });
       throw error;
     }
   };
 
-  async function write(change: AdminChange, action: 'allow' | 'reject', reason: string): Promise<void> {
-    // A change may itself have stopped or started the plugin that keeps the trail.
+  /** @returns undefined where the change goes on without a row */
+  async function begin(change: AdminChange): Promise<string | undefined> {
     const trail = audit.current;
-    // A key that no plugin has may be of any length.
-    const key = change.key.slice(0, 64);
-    const entry = {
-      action,
-      operation: `admin:${change.action}`,
-      reason,
-      principal: change.principal.id,
-      actorUserId: change.principal.actor ?? null,
-      targetSpace: `plugin:${key}`,
-      correlationId: change.correlationId,
-      evidence: { plugin: key },
-    } as const;
-    if (trail) await trail.write(entry);
-    else log.warn({ ...entry }, 'an admin change could not be written to the audit trail');
+    if (trail) {
+      await settleAll(trail);
+      try {
+        return await trail.write({ ...entryOf(change), action: 'allow', reason: 'admin:asked', status: 'pending' });
+      } catch (error) {
+        log.warn({ action: change.action, error: wordOf(error) }, 'an admin change could not be audited');
+      }
+    }
+    if (bringsAuditBack(change)) return undefined;
+    throw new MortiseError('audit_unavailable', 'The audit trail is not available, so nothing may be changed.', {
+      status: 503,
+      hint: trail
+        ? 'Its row could not be written; mortise plugin doctor tells whether the database is full.'
+        : 'mortise plugin inspect logbook tells why.',
+    });
   }
+
+  /** The change is over: what goes wrong here must not say otherwise. */
+  async function end(change: AdminChange, auditId: string | undefined, outcome: Outcome): Promise<void> {
+    const trail = audit.current;
+    try {
+      if (auditId !== undefined) {
+        unsettled = [...unsettled, { auditId, outcome }].slice(-unsettledKept);
+        if (trail) await settleAll(trail);
+      } else if (trail) {
+        await trail.write({ ...entryOf(change), ...outcome });
+      } else {
+        log.warn({ ...entryOf(change), ...outcome }, 'an admin change could not be written to the audit trail');
+      }
+    } catch (error) {
+      log.warn({ ...entryOf(change), ...outcome, error: wordOf(error) }, 'the end of an admin change was not audited');
+    }
+  }
+
+  async function settleAll(trail: AuditService): Promise<void> {
+    const now = unsettled;
+    unsettled = [];
+    for (const [index, { auditId, outcome }] of now.entries()) {
+      try {
+        await trail.finalize(auditId, outcome);
+      } catch (error) {
+        unsettled = [...now.slice(index), ...unsettled].slice(-unsettledKept);
+        log.warn({ auditId, error: wordOf(error) }, 'the end of an admin change is audited later');
+        return;
+      }
+    }
+  }
+}
+
+function entryOf(change: AdminChange) {
+  // A key that no plugin has may be of any length.
+  const key = change.key.slice(0, 64);
+  return {
+    operation: `admin:${change.action}`,
+    principal: change.principal.id,
+    actorUserId: change.principal.actor ?? null,
+    targetSpace: `plugin:${key}`,
+    correlationId: change.correlationId,
+    evidence: { plugin: key },
+  } as const;
 }
 
 function bringsAuditBack(change: AdminChange): boolean {
   return change.key === 'logbook' && change.action !== 'disable';
+}
+
+function wordOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

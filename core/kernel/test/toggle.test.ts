@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
+import type { Desired, DesiredStore } from '../ports.js';
 import { echoPlugin, type MadeKernel, makeKernel, until } from './kernel-fixture.js';
 
 describe('toggles', () => {
@@ -42,6 +43,25 @@ describe('toggles', () => {
     expect(await call).to.deep.equal({ done: true });
     expect((await disabled).state).to.equal('disabled');
     expect(made.control.list().find((row) => row.key === 'other')).to.deep.equal(before);
+  });
+
+  it('brings what runs in line with what was written when a change breaks off after that', async () => {
+    let wanted: Desired = { version: 1, revision: 1, plugins: { a: { enabled: true } }, bindings: {}, renamed: {} };
+    const desired: DesiredStore = {
+      get current() {
+        return wanted;
+      },
+      subscribe: () => ({ dispose: () => undefined }),
+      write: async (change) => {
+        wanted = change(wanted);
+        throw new Error('the disk is full');
+      },
+    };
+    made = makeKernel([echoPlugin('a')], ['a'], { desired });
+    await made.kernel.boot();
+    const error = await made.control.disable('a').catch((caught: unknown) => caught);
+    expect(String(error)).to.include('the disk is full');
+    expect(made.control.list().map((row) => [row.desired, row.state])).to.deep.equal([['disabled', 'disabled']]);
   });
 
   it('answers 50 toggles at once and ends in the state that was asked for last', async () => {

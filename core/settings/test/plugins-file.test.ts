@@ -1,4 +1,4 @@
-import { readFile, rm } from 'node:fs/promises';
+import { mkdir, readFile, rm } from 'node:fs/promises';
 import { expect } from 'chai';
 import { type DesiredState, openPluginsFile, type Settings } from '../index.js';
 import { Project } from './project.js';
@@ -154,6 +154,21 @@ describe('plugins.json', () => {
       expect(settings.findings().map((finding) => finding.code)).to.deep.equal(['plugins_file_invalid']);
       expect(project.alerts.map((alert) => alert.code)).to.deep.equal(['plugins_file_invalid']);
     }
+  });
+
+  it('is changed although its last good copy cannot be written, says so, and writes the copy later', async () => {
+    const plugins = await open(start);
+    const copy = project.path('.data/plugins.last-good.json');
+    await rm(copy);
+    await mkdir(copy);
+    await plugins.write(withKb(false));
+    expect(await stored()).to.have.nested.property('plugins.kb.enabled', false);
+    expect(settings.findings().map((finding) => finding.code)).to.deep.equal(['plugins_copy_failed']);
+    expect(project.alerts.map((alert) => alert.code)).to.deep.equal(['plugins_copy_failed']);
+    await rm(copy, { recursive: true });
+    await settings.poll();
+    expect(settings.findings()).to.deep.equal([]);
+    expect(JSON.parse(await readFile(copy, 'utf8'))).to.have.nested.property('plugins.kb.enabled', false);
   });
 
   it('sets a broken file aside before a change replaces it', async () => {

@@ -1,0 +1,70 @@
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import type { AuditRow, Finding } from 'mortise/sdk';
+import { createTestHost, type TestHost } from 'mortise/sdk/testing';
+import { codeOf, get, made, rowOf, send, until } from './support.js';
+
+describe('the audit of admin changes', function () {
+  this.timeout(30_000);
+  let host: TestHost;
+  afterEach(async () => {
+    await mayWrite(true);
+    await host.stop();
+  });
+
+  /** A database that takes no write, as on a full disk. */
+  const mayWrite = (may: boolean): Promise<unknown> =>
+    host.app.database.forPlugin('probe', []).statement(`pragma query_only = ${may ? 'off' : 'on'}`);
+  const told = async (): Promise<readonly string[]> =>
+    (await host.service('audit').query({ limit: 100 })).rows.map(
+      ({ operation, action, status, reason }: AuditRow) => `${operation} ${action} ${status} ${reason}`,
+    );
+
+  it('comes first: what cannot be audited is not done', async () => {
+    host = await createTestHost({ plugins: ['admin', 'logbook'], extra: [made('one')] });
+    const { revision } = (await get<{ revision: number }>(host, '/admin/plugins')).body;
+    await mayWrite(false);
+    const refused = await send(host, '/admin/plugins/one/disable');
+    expect([refused.status, codeOf(refused)]).to.deep.equal([503, 'audit_unavailable']);
+    const after = await rowOf(host, 'one');
+    expect([after?.desired, after?.state]).to.deep.equal(['enabled', 'active']);
+    expect((await get<{ revision: number }>(host, '/admin/plugins')).body.revision).to.equal(revision);
+    await mayWrite(true);
+    expect(await told()).to.deep.equal([]);
+  });
+
+  it('is settled later when only the end of a change could not be written, and never says it was refused', async () => {
+    const stop = async (): Promise<void> => void (await mayWrite(false));
+    host = await createTestHost({ plugins: ['admin', 'logbook'], extra: [made('one', { stop }), made('two')] });
+    const done = await send(host, '/admin/plugins/one/disable');
+    expect([done.status, done.body.state]).to.deep.equal([200, 'disabled']);
+    expect(await told()).to.deep.equal(['admin:disable allow pending admin:asked']);
+    await mayWrite(true);
+    await send(host, '/admin/plugins/two/disable');
+    expect(await told()).to.deep.equal(Array(2).fill('admin:disable allow success admin:done'));
+  });
+
+  it('is settled once the trail is back when the change itself took it away', async () => {
+    host = await createTestHost({ plugins: ['admin', 'logbook'] });
+    expect((await send(host, '/admin/plugins/logbook/disable')).status).to.equal(200);
+    expect((await send(host, '/admin/plugins/logbook/enable')).status).to.equal(200);
+    await until(async () => (await told()).includes('admin:disable allow success admin:done'));
+    expect(await told()).to.have.members([
+      'admin:disable allow success admin:done',
+      'admin:enable allow success admin:done',
+    ]);
+  });
+
+  it('does not keep a change from being made when the last good copy of plugins.json cannot be written', async () => {
+    host = await createTestHost({ plugins: ['admin', 'logbook'], extra: [made('one')] });
+    const copy = join(host.dataDir, 'data', 'plugins.last-good.json');
+    await rm(copy);
+    await mkdir(copy);
+    const done = await send(host, '/admin/plugins/one/disable');
+    expect([done.status, done.body.state, done.body.desired]).to.deep.equal([200, 'disabled', 'disabled']);
+    const { findings } = (await get<{ findings: Finding[] }>(host, '/admin/plugins/doctor')).body;
+    expect(findings.map(({ code }) => code)).to.include('plugins_copy_failed');
+    expect(host.logs.join('')).to.include('plugins_copy_failed');
+  });
+});
