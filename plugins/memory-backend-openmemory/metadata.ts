@@ -15,10 +15,9 @@ const RESERVED = new Set([
 
 /** A memory's own facts beside those that it is found and checked by. */
 export function metadataOf(item: MemoryItem): Json {
-  const own = Object.entries(item.meta).filter(([name]) => !RESERVED.has(name));
   const renamed = Object.entries(item.meta).filter(([name]) => RESERVED.has(name));
   return {
-    ...Object.fromEntries(own),
+    ...item.meta,
     space: item.space,
     kind: item.kind,
     actor_user_id: item.actorUserId,

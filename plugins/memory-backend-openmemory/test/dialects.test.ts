@@ -120,6 +120,16 @@ for (const dialect of dialects) {
     });
 
     if (dialect === 'query')
+      it('lists on where a page is shorter than asked for', async () => {
+        const items = [{ id: 'om-1', content: 'text' }, { id: 'om-2' }];
+        subject.server.fail('list', { kind: 'status', status: 200, body: { items } });
+        const page = await subject.call((backend, ctx) => backend.list?.('7', 5, ctx));
+        expect(page?.items.map(({ id }) => id)).to.deep.equal(['om-1']);
+        expect(page?.next).to.equal('9');
+        expect(subject.server.requests.at(-1)?.path).to.equal('/memory/all?l=5&u=7');
+      });
+
+    if (dialect === 'query')
       it('lists texts that are too long for one answer in smaller pages', async () => {
         for (let n = 0; n < 50; n += 1) subject.server.put({ content: `${n} ${'x'.repeat(400_000)}` });
         const page = await subject.call((backend, ctx) => backend.list?.(null, 50, ctx));
