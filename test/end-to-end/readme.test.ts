@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -65,6 +65,20 @@ describe('the README', function () {
     const output = await paste(commands);
     expect(output).to.contain('tool-echo is active');
     expect(output).to.contain('\\"text\\":\\"hi\\"');
+  });
+
+  it('lists every plugin with its summary and whether it is on', async () => {
+    const readme = await readFile(join(projectDir, 'README.md'), 'utf8');
+    const { plugins } = JSON.parse(await readFile(join(projectDir, 'plugins.json'), 'utf8')) as {
+      plugins: Record<string, { enabled: boolean }>;
+    };
+    for (const key of await readdir(join(projectDir, 'plugins'))) {
+      const { summary } = JSON.parse(await readFile(join(projectDir, 'plugins', key, 'plugin.json'), 'utf8')) as {
+        summary: string;
+      };
+      const row = `| [${key}](plugins/${key}/README.md) | ${summary} | ${plugins[key]?.enabled ? 'on' : 'off'} |`;
+      expect(readme, key).to.contain(row);
+    }
   });
 
   it('manages it with the commands it names', async () => {
