@@ -164,6 +164,20 @@ describe('searching memories in the local backend', () => {
         expect(contents(one)[0]).to.equal('common word number 499');
       });
 
+      it('gives the gateway no memory of another space, be the space asked for large or small', async () => {
+        const backend = memory.host.service('memory');
+        for (const space of ['private:corpus', 'private:few', 'private:many0', 'private:none']) {
+          for (const query of ['common', 'the gateway', 'word number 7', '部署 deploy cat common']) {
+            const { hits } = await backend.search({ query, spaces: [space], filters: {}, limit: 200 }, {});
+            expect(hits.filter((hit) => hit.space !== space)).to.deep.equal([]);
+          }
+        }
+        const spaces = ['private:many0', 'private:many1', 'private:many2', 'private:many3'];
+        const { hits } = await backend.search({ query: 'common number', spaces, filters: {}, limit: 200 }, {});
+        expect(hits).to.have.length(200);
+        expect(hits.filter((hit) => !spaces.includes(hit.space ?? ''))).to.deep.equal([]);
+      });
+
       it('takes a long query, and a long memory', async function long() {
         this.timeout(60_000);
         const words = Array.from({ length: 60_000 }, (_, n) => `w${n.toString(36)}`);
