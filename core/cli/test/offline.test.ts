@@ -28,6 +28,13 @@ describe('the command line without a server', function () {
     expect((await folder.run('config')).stdout).to.match(/^host\.locale/m);
   });
 
+  it('refuses the configuration of nobody, and names those that have one', async () => {
+    const refused = await folder.run('config', 'nope');
+    expect([refused.code, refused.stdout]).to.deep.equal([1, '']);
+    expect(refused.stderr).to.match(/^\[owner_not_found\] "nope" .*\n {2}There are: host, admin, .*\blogbook\b/);
+    expect((await folder.run('config', 'admin')).code).to.equal(0);
+  });
+
   it('writes toggles for the next start', async () => {
     const disabled = await folder.run('plugin', 'disable', 'logbook');
     expect([disabled.code, disabled.stderr.includes('--cascade')]).to.deep.equal([1, true]);

@@ -114,6 +114,8 @@ describe('the command line with a server', function () {
   it('tells every effective value and where it came from', async () => {
     const { stdout } = await cli('config', 'host');
     expect(stdout).to.match(/^host\.http\.port +0 +environment MORTISE_PORT$/m);
+    const refused = await cli('config', 'nope');
+    expect([refused.code, refused.stdout, refused.stderr.includes('There are: host, ')]).to.deep.equal([1, '', true]);
   });
 
   it('tells whether the server is ready, and what it waits for', async () => {
