@@ -47,8 +47,9 @@ export function admitCaller(
 /** Takes a token of the caller's bucket. */
 export function admitRate({ limiter, now }: Admission, exchange: Exchange): void {
   if (!limiter) return;
-  const retryAfterSeconds = limiter.take(callerKey(exchange), now());
-  if (retryAfterSeconds > 0) throw new RefusedRequest('rate_limited', { retryAfterSeconds, retryable: true });
+  const waitMs = limiter.take(callerKey(exchange), now());
+  if (waitMs === 0) return;
+  throw new RefusedRequest('rate_limited', { retryAfterSeconds: Math.ceil(waitMs / 1000), retryable: true });
 }
 
 /** The principal, or the class of the address: what a refusal may say of the caller. */

@@ -19,6 +19,7 @@ import { RateLimiter } from './rate-limit.js';
 import { createRequestRecord } from './request-record.js';
 import { createRouteTable } from './route-table.js';
 import { expectContinue } from './take-body.js';
+import { createToolLimits } from './tool-limits.js';
 import { Upgrades } from './upgrade.js';
 
 export interface HttpDependencies {
@@ -102,6 +103,7 @@ export function createHttpServer(settings: HttpServerSettings, dependencies: Htt
       keyed: authenticator.keyed,
       adminKeyed: authenticator.adminKeyed,
       isAdminKey: authenticator.isAdminKey,
+      admitToolCall: createToolLimits(settings.toolRateLimits, now, emitRefusal),
       get draining() {
         return draining;
       },

@@ -9,6 +9,8 @@ export interface HttpServerSettings {
   readonly allowedHosts: readonly string[];
   readonly allowedOrigins: readonly string[];
   readonly rateLimit: RequestRate | undefined;
+  /** By tool name. */
+  readonly toolRateLimits: Readonly<Record<string, RequestRate>>;
   /** The client's address is the last one of `X-Forwarded-For`. */
   readonly trustProxy: boolean;
   /** Seconds; `write` 0 = no limit. */

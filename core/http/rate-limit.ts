@@ -20,7 +20,7 @@ export class RateLimiter {
     this.#perMs = limit.requests / (limit.seconds * 1000);
   }
 
-  /** Takes a token; 0 when there was one, else the seconds until there is one again (at least 1). */
+  /** Takes a token; 0 when there was one, else the milliseconds until there is one again. */
   take(caller: string, now: number): number {
     const bucket = this.#buckets.get(caller);
     if (!bucket) {
@@ -34,7 +34,7 @@ export class RateLimiter {
       bucket.tokens -= 1;
       return 0;
     }
-    return Math.max(1, Math.ceil((1 - bucket.tokens) / this.#perMs / 1000));
+    return Math.max(1, Math.ceil((1 - bucket.tokens) / this.#perMs));
   }
 
   #sweep(now: number): void {

@@ -25,6 +25,7 @@ interface HostFile {
     readonly allowed_hosts: readonly string[];
     readonly allowed_origins: readonly string[];
     readonly rate_limit?: string;
+    readonly tool_rate_limits: Readonly<Record<string, string>>;
     readonly trust_proxy: boolean;
     readonly sse_keepalive_seconds: number;
     readonly read_header_timeout_seconds: number;
@@ -65,8 +66,7 @@ function decodeKey(text: string | undefined): Uint8Array | undefined {
   return Buffer.from(text, /^[0-9a-fA-F]{64}$/.test(text) ? 'hex' : 'base64');
 }
 
-function parseRate(text: string | undefined): RateLimit | undefined {
-  if (text === undefined) return undefined;
+function parseRate(text: string): RateLimit {
   const [requests = 0, seconds = 1] = text.split('/').map(Number);
   return { requests, seconds };
 }
@@ -162,7 +162,10 @@ export function toHostSettings(computed: ComputedConfig, folders: HostFolders): 
       adminKey: http.admin_key?.trim(),
       allowedHosts: http.allowed_hosts,
       allowedOrigins: http.allowed_origins,
-      rateLimit: parseRate(http.rate_limit),
+      rateLimit: http.rate_limit === undefined ? undefined : parseRate(http.rate_limit),
+      toolRateLimits: Object.fromEntries(
+        Object.entries(http.tool_rate_limits).map(([tool, rate]) => [tool, parseRate(rate)]),
+      ),
       trustProxy: http.trust_proxy,
       timeouts: {
         readHeader: http.read_header_timeout_seconds,

@@ -67,6 +67,8 @@ export interface HttpSettings {
   readonly allowedHosts: readonly string[];
   readonly allowedOrigins: readonly string[];
   readonly rateLimit: RateLimit | undefined;
+  /** By tool name. */
+  readonly toolRateLimits: Readonly<Record<string, RateLimit>>;
   readonly trustProxy: boolean;
   /** Seconds; `write` 0 = no limit. */
   readonly timeouts: {

@@ -4,8 +4,6 @@ export interface McpConfig {
   readonly order: readonly string[];
   /** Further tools to list by name, whatever their audience. */
   readonly tools: readonly string[];
-  /** `<requests>/<seconds>` by tool name, for each principal. */
-  readonly toolRateLimits: Readonly<Record<string, string>>;
   /** Seconds; for tools that declare no limit of their own. */
   readonly toolTimeoutSeconds: number;
   /** What a client's model is told about this server. */

@@ -1,4 +1,4 @@
-import type { StartHost } from 'mortise/sdk';
+import type { HttpService, StartHost } from 'mortise/sdk';
 import type { AnonymousStreams } from './anonymous-streams.js';
 import type { McpConfig } from './config.js';
 import type { Features } from './method.js';
@@ -12,16 +12,15 @@ import type { Storage } from './storage.js';
 import type { Subscriptions } from './subscriptions.js';
 import type { Tasks } from './tasks/tasks.js';
 import type { ToolListing } from './tools/listing.js';
-import type { ToolRateLimits } from './tools/rate-limits.js';
 
 /** The parts of the running endpoint, made once at start. */
 export interface McpServer {
   readonly host: StartHost<McpConfig>;
   readonly version: string;
+  readonly http: HttpService;
   readonly storage: Storage;
   readonly replicas: Replicas;
   readonly listing: ToolListing;
-  readonly rateLimits: ToolRateLimits;
   readonly sessions: SessionStore;
   readonly streams: SessionStreams;
   readonly anonymous: AnonymousStreams;

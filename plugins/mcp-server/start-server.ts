@@ -16,7 +16,6 @@ import { createStorage } from './storage.js';
 import { createSubscriptions } from './subscriptions.js';
 import { createTasks } from './tasks/tasks.js';
 import { createToolListing } from './tools/listing.js';
-import { createToolRateLimits } from './tools/rate-limits.js';
 
 /** Puts the endpoint together. A database that is away does not stop it: tools and lists need none. */
 export async function startServer(host: StartHost<McpConfig>): Promise<McpServer> {
@@ -35,6 +34,7 @@ export async function startServer(host: StartHost<McpConfig>): Promise<McpServer
   const server: McpServer = {
     host,
     version: host.use('settings').version,
+    http: host.use('http'),
     storage,
     replicas,
     listing: host.own(
@@ -44,7 +44,6 @@ export async function startServer(host: StartHost<McpConfig>): Promise<McpServer
         schemas: host.use('schemas'),
       }),
     ),
-    rateLimits: createToolRateLimits(host.config.toolRateLimits, monotonic),
     sessions,
     streams,
     anonymous: createAnonymousStreams(),

@@ -33,6 +33,6 @@ export interface GatewayParts {
   readonly flights: SingleFlight;
   readonly points: Points;
   readonly log: Logger;
-  /** Knows the admin key, and whether only this machine can reach the server. */
-  readonly http: Pick<HttpService, 'loopback' | 'adminKeyed' | 'isAdminKey'>;
+  /** Knows the admin key, whether only this machine can reach the server, and how often a tool may be called. */
+  readonly http: Pick<HttpService, 'loopback' | 'adminKeyed' | 'isAdminKey' | 'admitToolCall'>;
 }

@@ -39,6 +39,7 @@ export const settings: HttpServerSettings = {
   allowedHosts: [],
   allowedOrigins: [],
   rateLimit: undefined,
+  toolRateLimits: {},
   trustProxy: false,
   timeouts: { readHeader: 10, read: 120, write: 0, idle: 120 },
 };

@@ -93,6 +93,10 @@ describe('host settings', () => {
       { MORTISE_API_KEYS: '[{"key":"k","id":"i","admin":7}]' },
       'MORTISE_API_KEYS: /0/admin is 7: it must be true or false.',
     ],
+    [
+      { MORTISE_TOOL_RATE_LIMITS: '{"memory_store":"often"}' },
+      'MORTISE_TOOL_RATE_LIMITS: /memory_store is "often": it must be text that matches ^[1-9][0-9]{0,8}/[1-9][0-9]{0,8}$.',
+    ],
     [{ MORTISE_LOCALE: 'fr' }, 'MORTISE_LOCALE is "fr": it must be one of en-US, zh-CN.'],
   ];
   for (const [env, sentence] of refused) {
@@ -185,6 +189,15 @@ describe('host settings', () => {
         .to.match(/^MORTISE_API_KEYS .* twice/)
         .and.not.contain('aaaaaaaa');
     }
+  });
+
+  it('read how often a caller may ask, and how often it may call a tool', async () => {
+    const { host } = await project.settings({
+      MORTISE_RATE_LIMIT: '100/60',
+      MORTISE_TOOL_RATE_LIMITS: '{"memory_store":"5/1"}',
+    });
+    expect(host.http.rateLimit).to.deep.equal({ requests: 100, seconds: 60 });
+    expect(host.http.toolRateLimits).to.deep.equal({ memory_store: { requests: 5, seconds: 1 } });
   });
 
   it('decode the secret key, hex or base64', async () => {

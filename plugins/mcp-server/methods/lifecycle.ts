@@ -45,7 +45,7 @@ export const discover: Method = {
       capabilities: capabilitiesOf(server.features(), 'stateless'),
       instructions: server.host.config.instructions,
       ttlMs: 3_600_000,
-      cacheScope: server.host.use('http').keyed ? 'private' : 'public',
+      cacheScope: server.http.keyed ? 'private' : 'public',
     }),
   }),
 };

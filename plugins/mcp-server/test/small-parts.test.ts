@@ -1,9 +1,7 @@
 import { expect } from 'chai';
-import { createToolRateLimits } from '../tools/rate-limits.js';
 import { accepted } from '../wire/accept.js';
 import { offsetOf, page } from '../wire/cursor.js';
 import { RpcFailure } from '../wire/failure.js';
-import { parseRate } from '../wire/rate.js';
 import { openRequestState, sealRequestState } from '../wire/request-state.js';
 import { traceOf } from '../wire/trace.js';
 import { matchesTemplate } from '../wire/uri-template.js';
@@ -50,43 +48,6 @@ describe('paging', () => {
         .with.property('reason', 'INVALID_PARAM_VALUE');
     });
   }
-});
-
-describe('rates', () => {
-  const rows: readonly [string, unknown][] = [
-    ['100/1', { requests: 100, seconds: 1 }],
-    [' 5 / 60 ', { requests: 5, seconds: 60 }],
-    ['0/1', undefined],
-    ['5/0', undefined],
-    ['-1/1', undefined],
-    ['5', undefined],
-    ['a/b', undefined],
-  ];
-  for (const [text, rate] of rows) {
-    it(`reads ${JSON.stringify(text)}`, () => {
-      expect(parseRate(text)).to.deep.equal(rate);
-    });
-  }
-
-  it('gives each principal a bucket of its own that fills again', () => {
-    let now = 0;
-    const limits = createToolRateLimits({ echo: '2/1' }, () => now);
-    const take = (who: string) => {
-      try {
-        limits.take(who, 'echo');
-        return 'served';
-      } catch (error) {
-        return error instanceof RpcFailure ? error.options.details : error;
-      }
-    };
-    expect([take('a'), take('a')]).to.deep.equal(['served', 'served']);
-    expect(take('a')).to.deep.equal({ retry_after_ms: 500 });
-    expect(take('b')).to.equal('served');
-    now = 500;
-    expect(take('a')).to.equal('served');
-    expect(take('a')).not.to.equal('served');
-    limits.take('a', 'another');
-  });
 });
 
 describe('the state of an interrupted request', () => {

@@ -13,8 +13,7 @@ describe('calling tools', () => {
     host = await createTestHost({
       plugins: ['mcp-server'],
       extra: [probe.plugin, fakeMemory()],
-      config: { 'mcp-server': { toolRateLimits: { noop: '3/3600' } } },
-      env: { MORTISE_GATEWAY_TOOLS: 'agents_only' },
+      env: { MORTISE_GATEWAY_TOOLS: 'agents_only', MORTISE_TOOL_RATE_LIMITS: '{"noop":"3/3600"}' },
     });
   });
   after(() => host.stop());

@@ -11,7 +11,7 @@ import { notRunning } from './executor.js';
 import type { ListedTool } from './listing.js';
 import { type ToolAnswer, toolAnswer } from './tool-result.js';
 
-/** The tool that a call names, within the caller's rate limit. @throws RpcFailure */
+/** The tool that a call names, within the caller's rate limit. @throws RpcFailure, MortiseError `RATE_LIMITED` */
 export async function namedTool(server: McpServer, params: JsonObject, caller: Caller): Promise<ListedTool> {
   const name = member(params, 'name');
   if (name === undefined) {
@@ -25,17 +25,7 @@ export async function namedTool(server: McpServer, params: JsonObject, caller: C
   const tool = await server.listing.find(name, caller.principal);
   if (!tool)
     throw new RpcFailure('UNKNOWN_TOOL', `There is no tool "${shown(name)}".`, { details: { tool: shown(name) } });
-  try {
-    server.rateLimits.take(caller.principal.id, tool.name);
-  } catch (error) {
-    server.host.emit('refusal', {
-      reason: 'rate_limited',
-      subject: caller.principal.id,
-      target: tool.name,
-      correlationId: caller.correlationId,
-    });
-    throw error;
-  }
+  server.http.admitToolCall(tool.name, caller);
   return tool;
 }
 

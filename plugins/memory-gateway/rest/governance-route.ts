@@ -23,6 +23,7 @@ export function governanceRoute(parts: GatewayParts, tool: CheckedTool): Route {
   return {
     async handle(request, ctx) {
       try {
+        parts.http.admitToolCall('governance_update', ctx);
         const { args, warnings } = readBody(request.body, tool);
         return { body: withWarnings(await updateGovernance(args, ctx, parts), warnings) };
       } catch (error) {

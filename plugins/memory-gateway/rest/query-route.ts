@@ -25,6 +25,7 @@ export function queryRoute(parts: GatewayParts, tool: CheckedTool): Route {
   return {
     async handle(request, ctx) {
       try {
+        parts.http.admitToolCall('memory_query', ctx);
         const { args, warnings } = readBody(request.body, tool);
         return { body: withWarnings(await queryMemories(args, ctx, parts), warnings) };
       } catch (error) {

@@ -24,6 +24,7 @@ export function reportRoute(parts: GatewayParts): Route {
   return {
     async handle(_request, ctx) {
       try {
+        parts.http.admitToolCall('reliability_report', ctx);
         return { body: await reliabilityReport(ctx.correlationId, parts) };
       } catch (error) {
         return answerError(error, ctx.correlationId, errorShape(ctx.correlationId));

@@ -33,6 +33,7 @@ export function storeRoute(parts: GatewayParts, tool: CheckedTool): Route {
   return {
     async handle(request, ctx) {
       try {
+        parts.http.admitToolCall('memory_store', ctx);
         const { args, warnings } = readBody(request.body, tool);
         return { body: withWarnings(await storeMemory(args, ctx, parts), warnings) };
       } catch (error) {
