@@ -62,6 +62,7 @@ function addCommand(
     const options: CommandInput['options'] = command.opts();
     const result = await run(environment, one, { args, options, json: environment.json });
     environment.print(result.text, result.data);
+    if (result.detail) process.stderr.write(`${result.detail}\n`);
     environment.exitWith(result.exitCode);
   });
 }

@@ -27,6 +27,12 @@ export function createBackend(facts: MemoryBackendFacts, parts: SearchParts): Me
       return { hits, unknownFilters: Object.keys(search.filters.other ?? {}) };
     },
     async get(id) {
+      // A memory whose search row is gone is not in this backend: no search finds it.
+      const { changes } = await database.statement(
+        'select 1 as one from {logbook.memory_documents} where memory_id = ?',
+        [id],
+      );
+      if (changes === 0) return null;
       const [memory] = await logbook.ledger.byBackendIds('local', [id]);
       return memory === undefined ? null : toBackendMemory(memory);
     },

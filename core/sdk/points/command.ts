@@ -26,6 +26,8 @@ export interface CommandResult {
   readonly data: unknown;
   /** For people. */
   readonly text: string;
+  /** For people who want to know more: printed on stderr. */
+  readonly detail?: string;
 }
 
 export interface Command extends CommandFacts {

@@ -1,4 +1,5 @@
 import type { TransactionOption } from '../host/database.js';
+import type { Invariant } from './logbook.js';
 import type { OutboxRow } from './outbox.js';
 
 /** A row of the outbox as a look at the books found it. */
@@ -41,6 +42,11 @@ export interface ReconcileQueries {
   ): Promise<ExaminedPending>;
   /** Takes a lease away from who let it run out. @returns false when the row was renewed, settled or freed meanwhile. */
   reschedule(row: OutboxRow, delaySeconds: number, options?: TransactionOption): Promise<boolean>;
+  /**
+   * Rules beside those of the reliability report: `3` every lease that ran out is told of once, `4` every outbox row is
+   * found in the audit trail by its id.
+   */
+  invariants(options?: TransactionOption): Promise<readonly Invariant[]>;
   /** Audit rows that wait to be settled. */
   pendingAudits(
     options?: TransactionOption,

@@ -11,7 +11,10 @@ interface SentColumns {
   readonly memory_id: string | null;
 }
 
-/** For each row, the first that was sent with the same space, text and meta. */
+/**
+ * For each row, the first that was sent with the same space, text and meta. A memory that is sent again because the
+ * backend lost it does not repeat its own earlier delivery.
+ */
 export async function findSent(
   database: Database,
   ids: readonly number[],
@@ -23,6 +26,7 @@ export async function findSent(
     `select o.outbox_id as repeats, s.outbox_id, s.memory_id from {logbook.outbox_memory} o
      join {logbook.outbox_memory} s on s.target_space = o.target_space and s.payload_sha = o.payload_sha
        and s.meta_sha = o.meta_sha and s.status = 'sent' and s.outbox_id <> o.outbox_id
+       and (s.memory_key is null or o.memory_key is null or s.memory_key <> o.memory_key)
      where o.outbox_id in (select cast(value as bigint) from ${jsonTexts(database.dialect)} ids)
      order by s.outbox_id`,
     [JSON.stringify(ids)],

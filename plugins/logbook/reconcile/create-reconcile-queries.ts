@@ -1,5 +1,6 @@
 import type { Database, ReconcileQueries } from 'mortise/sdk';
 import { movedNow } from '../database-time.js';
+import { checkTrail } from './check-trail.js';
 import { examinePending } from './examine-pending.js';
 import { examineSettled } from './examine-settled.js';
 
@@ -25,6 +26,7 @@ export function createReconcileQueries(database: Database): ReconcileQueries {
       );
       return changes > 0;
     },
+    invariants: (options) => checkTrail(database, options),
     async pendingAudits(options) {
       const { rows } = await database.statement<{ rows: number; oldest: string | null; at: number }>(
         `select count(*) as rows, min(created_at) as oldest, ${database.now.millis} as at

@@ -1,0 +1,58 @@
+import { hash } from 'node:crypto';
+import { type BackendMemory, isCodedError, type MemoryService } from 'mortise/sdk';
+import type { SeenMemory } from './compare-memory.js';
+
+const PAGE = 500;
+const READS_AT_ONCE = 8;
+const READ_MS = 10_000;
+
+function seenOf({ id, content, space, metadata, createdAt }: BackendMemory): SeenMemory {
+  const { mortise_key: key, space: tagged } = metadata ?? {};
+  return {
+    id,
+    sha: hash('sha256', content, 'hex'),
+    space: typeof tagged === 'string' ? tagged : space,
+    memoryKey: typeof key === 'string' ? key : undefined,
+    createdAt,
+  };
+}
+
+/** Everything the backend has, by id; undefined when it cannot list. */
+export async function listBackend(
+  memory: MemoryService,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, SeenMemory> | undefined> {
+  const seen = new Map<string, SeenMemory>();
+  let cursor: string | null = null;
+  try {
+    do {
+      const page: Awaited<ReturnType<MemoryService['list']>> = await memory.list(cursor, PAGE, {
+        signal,
+        timeoutMs: READ_MS,
+      });
+      if (page === undefined) return undefined;
+      for (const item of page.items) seen.set(item.id, seenOf(item));
+      cursor = page.next;
+    } while (cursor !== null);
+  } catch (error) {
+    if (isCodedError(error) && error.code === 'backend_list_unsupported') return undefined;
+    throw error;
+  }
+  return seen;
+}
+
+/** Memories by their ids, one call each. */
+export async function readBackend(
+  memory: MemoryService,
+  ids: readonly string[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, SeenMemory>> {
+  const seen = new Map<string, SeenMemory>();
+  for (let at = 0; at < ids.length; at += READS_AT_ONCE) {
+    signal.throwIfAborted();
+    const some = ids.slice(at, at + READS_AT_ONCE);
+    const found = await Promise.all(some.map((id) => memory.get(id, { signal, timeoutMs: READ_MS })));
+    for (const [index, one] of found.entries()) if (one) seen.set(some[index] ?? one.id, seenOf(one));
+  }
+  return seen;
+}

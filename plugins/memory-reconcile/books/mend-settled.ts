@@ -1,0 +1,52 @@
+import type { AuditEntry, OutboxRow, TransactionOption } from 'mortise/sdk';
+import type { ReconcileOptions } from '../options.js';
+import type { ReconcileParts } from '../parts.js';
+import type { Detail, StatusCount } from './findings.js';
+import { reconcileAudit } from './reconcile-audit.js';
+
+type Settled = 'sent' | 'dead';
+
+const reasons = { sent: 'outbox_flush_success', dead: 'outbox_flush_dead' } as const;
+
+function missingAudit(status: Settled, row: OutboxRow): AuditEntry {
+  const reconciled = { reconciled: true, reconcile_time: new Date().toISOString() };
+  return status === 'sent'
+    ? reconcileAudit(row, {
+        action: 'allow',
+        reason: reasons.sent,
+        evidence: { memory_id: row.memoryId, extra: reconciled },
+      })
+    : reconcileAudit(row, {
+        action: 'reject',
+        reason: reasons.dead,
+        evidence: { extra: { ...reconciled, last_error: row.lastError } },
+      });
+}
+
+/**
+ * Looks for rows that were sent, or died, without their audit row, and writes it. The rows themselves are not changed.
+ */
+export async function mendSettled(
+  status: Settled,
+  options: ReconcileOptions,
+  parts: ReconcileParts,
+): Promise<StatusCount & { readonly details: readonly Detail[] }> {
+  const { database, logbook, audit } = parts;
+  const window = { scanWindowHours: options.scanWindowHours, limit: options.batchSize };
+  const look = async (trx: TransactionOption) => {
+    const { count, findings } = await logbook.reconcile[status](window, trx);
+    const entries = options.fixes ? findings.map((row) => missingAudit(status, row)) : [];
+    const auditIds = entries.length === 0 ? [] : await audit.writeMany(entries, trx);
+    const details = findings.map((row, index) => ({
+      outbox_id: row.outboxId,
+      status,
+      issue: 'missing_audit' as const,
+      expected_reason: reasons[status],
+      fixed: options.fixes,
+      audit_id: auditIds[index] ?? null,
+      error: null,
+    }));
+    return { count, missing_audit: findings.length, fixed: entries.length, details };
+  };
+  return options.fixes ? database.transaction((trx) => look({ trx })) : look({});
+}

@@ -1,0 +1,35 @@
+import { type PluginDefinition, whenServing } from 'mortise/sdk';
+import type { ReconcileConfig } from './config.js';
+import { reconcileCommand } from './reconcile-command.js';
+import { reconcileOnSchedule } from './reconcile-on-schedule.js';
+
+/** Holds outbox, audit trail and backend against each other, on command and on its own. */
+export default function memoryReconcile(): PluginDefinition<ReconcileConfig> {
+  return {
+    key: 'memory-reconcile',
+    register() {},
+    start(host) {
+      const parts = {
+        database: host.use('database'),
+        logbook: host.use('logbook'),
+        audit: host.use('audit'),
+        memory: host.use('memory'),
+        log: host.log,
+      };
+      host.contribute(
+        'command',
+        'memory-reconcile',
+        reconcileCommand(host.facts('command', 'memory-reconcile'), parts),
+      );
+
+      const { interval_seconds: interval } = host.config;
+      if (interval === 0) return;
+      const schedule = { leases: host.use('leases'), raise: (alert) => host.emit('alert', alert) } satisfies Parameters<
+        typeof reconcileOnSchedule
+      >[1];
+      whenServing(host, host.use('http'), () => {
+        host.every(interval * 1_000, (signal) => reconcileOnSchedule(parts, schedule, signal));
+      });
+    },
+  };
+}

@@ -1,0 +1,24 @@
+import { expect } from 'chai';
+import { eachDatabase, type TestEngine } from 'mortise/sdk/testing';
+import { startReconcile } from './reconcile-host.js';
+
+describe('reconciling on schedule', () => {
+  eachDatabase((engine: TestEngine) => {
+    it('mends and tells what does not agree, in the server', async function onSchedule() {
+      this.timeout(20_000);
+      const books = await startReconcile(engine, { env: { MORTISE_RECONCILE_INTERVAL_SECONDS: '1' } });
+      const id = await books.insert({ status: 'sent', memory_id: 'om-1' });
+      const end = Date.now() + 10_000;
+      while ((await books.reasons(id)).length === 0 && Date.now() < end) {
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+      expect(await books.reasons(id)).to.deep.equal(['allow outbox_flush_success']);
+      // The row was made by hand: no store tells of it.
+      while (!books.host.logs.join('').includes('gateway.invariant_violation') && Date.now() < end) {
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+      expect(books.host.logs.join('')).to.contain('gateway.invariant_violation');
+      await books.stop();
+    });
+  });
+});
