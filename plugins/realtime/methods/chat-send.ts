@@ -177,18 +177,14 @@ function ending(result: TurnResult, { events, session }: Asked, call: MethodCall
   const usage = events.includes('usage') && result.usage ? [usageFrame(id, result.usage)] : [];
   if (result.kind === 'completed') {
     // The turn is complete and stored, but its channel did not take the reply: that is what the asker has to know.
-    if (result.dispatchError) return [failureFrame(call, coded(result.dispatchError), session)];
+    if (result.dispatchError) return [failureFrame(call, result.dispatchError, session)];
     return [...usage, doneFrame(id)];
   }
   const { code } = result.error;
   // The safety text was shown and stored like an answer.
   if (code === 'agent_step_limit') return [...usage, doneFrame(id)];
   if (code === 'turn_cancelled') return [...usage, cancelledFrame(id)];
-  return [failureFrame(call, coded(result.error), session)];
-}
-
-function coded(failure: { readonly code: string; readonly message: string; readonly details?: Json | undefined }) {
-  return Object.assign(new Error(failure.message), failure);
+  return [failureFrame(call, result.error, session)];
 }
 
 function failureFrame({ id, ctx }: MethodCall, error: unknown, { sessionId }: SessionRef): object {

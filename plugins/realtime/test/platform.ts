@@ -7,6 +7,7 @@ import {
   type TestHostOptions,
   type TestPlugin,
 } from 'mortise/sdk/testing';
+import type { ClientOptions } from 'ws';
 import { SocketClient } from './socket-client.js';
 
 export type Script = (request: GenerateRequest, call: number, signal: AbortSignal) => AsyncIterable<GenerateEvent>;
@@ -132,9 +133,10 @@ type Row = MessagePage['messages'][number];
 
 export interface Platform {
   readonly host: TestHost;
-  connect(): Promise<SocketClient>;
+  connect(options?: ClientOptions): Promise<SocketClient>;
   rows(session?: SessionRef): Promise<readonly Row[]>;
-  /** A turn's statuses, newest chat of the session, oldest first. */
+  /** The sessions' tables from outside, as a thief or another process would reach them. */
+  readonly tables: Database;
   stop(): Promise<void>;
 }
 
@@ -152,20 +154,16 @@ export async function openPlatform(
   const clients: SocketClient[] = [];
   return {
     host,
-    async connect() {
-      const client = await SocketClient.open(host.origin);
+    async connect(options) {
+      const client = await SocketClient.open(host.origin, options);
       clients.push(client);
       return client;
     },
+    tables: host.app.database.forPlugin('probe', ['realtime']),
     rows: async (session = main) => (await host.service('sessions').display({ session }, { limit: 1_000 })).messages,
     async stop() {
       for (const client of clients) client.socket.terminate();
       await host.stop();
     },
   };
-}
-
-/** The sessions' tables from outside of the host, as a thief or another process would reach them. */
-export function tables(engine: TestEngine): Promise<Database> {
-  return engine.open('sessions', ['realtime']);
 }
