@@ -17,6 +17,7 @@ import { EventLog } from './event-log.js';
 import { attachments, userText } from './input-messages.js';
 import { resolveModel } from './resolve-model.js';
 import { buildLayers } from './system-layers.js';
+import { tieredModel } from './tiered-model.js';
 import type { LiveTurn, TurnParts } from './turn-parts.js';
 import { endOf, turnSignal } from './turn-signal.js';
 
@@ -78,7 +79,7 @@ async function runOpened(
 /** Resolves what the turn talks with, now that it has its session. */
 async function prepare(parts: TurnParts, request: TurnRequest, live: LiveTurn, ctx: HandlerContext) {
   const { chat } = live.turn;
-  const model = resolveModel(parts.providers);
+  const model = tieredModel(resolveModel(parts.providers), ctx.decision, parts.providers, ctx.log);
   live.model = model;
   if (!model.capabilities.attachments && attachments(request.input).length > 0) {
     throw agentError('provider_not_supported');

@@ -1,4 +1,4 @@
-import type { AdmittedTurn, ObservationInput, RouteContext, RouteResponse, Settled, TurnEvent } from 'mortise/sdk';
+import type { AdmittedTurn, ObservationInput, RouteContext, RouteResponse, TurnEvent } from 'mortise/sdk';
 import { agentError, errorOf } from './errors.js';
 import { cutDeltas } from './event-log.js';
 import type { ProcessParts } from './process-route.js';
@@ -14,10 +14,7 @@ export async function submitTurn(
   { request, payload }: Pick<AdmittedTurn, 'request' | 'payload'>,
   ctx: RouteContext,
 ): Promise<RouteResponse> {
-  const pipe = new TurnPipe((turnId) => {
-    ctx.setHeader('X-Turn-Id', turnId);
-    ctx.setHeader('X-Gate-Action', 'deliver');
-  });
+  const pipe = new TurnPipe((turnId) => ctx.setHeader('X-Turn-Id', turnId));
   const { session } = request;
   const observation: ObservationInput = {
     source_name: 'api:agent-process',
@@ -37,14 +34,12 @@ export async function submitTurn(
       trace: ctx.trace,
       port: pipe.port,
       wait: { limit: parts.queueLimit, timeoutMs: parts.queueWaitMs },
+      // Comes before any event, so that the header is in time.
+      decided: ({ action }) => ctx.setHeader('X-Gate-Action', action),
       request,
     })
     .finally(() => pipe.close());
-  const answered = submitted.then((settled: Settled) => {
-    // A refusal comes before any event, so that its header is in time.
-    if (settled.outcome === 'refused' && settled.decision) ctx.setHeader('X-Gate-Action', settled.decision.action);
-    return answerOf(settled, parts.queueLimit);
-  });
+  const answered = submitted.then((settled) => answerOf(settled, parts.queueLimit));
   return stream ? streamed(pipe, answered, ctx) : collected(pipe, answered, ctx);
 }
 

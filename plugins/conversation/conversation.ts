@@ -329,9 +329,9 @@ export class Conversation implements ConversationService {
 
   /** What an agent said starts no turn, unless it is allowed to and speaks to another session. */
   #silent(observation: Observation): boolean {
-    if (!isAgentGenerated(observation)) return false;
+    if (observation.obs_type !== 'message' || !isAgentGenerated(observation)) return false;
     const from = observation.metadata.origin_session_key;
-    if (observation.obs_type !== 'message' || from === undefined || from === observation.session_key) return true;
+    if (from === undefined || from === observation.session_key) return true;
     return !this.#ports.loopAllowed().includes(observation.source_name);
   }
 

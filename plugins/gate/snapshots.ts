@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type {
+  Disposable,
   GateConfig,
   GateControl,
   GateLayer,
@@ -24,6 +25,7 @@ export class Snapshots {
   #base: GateConfig;
   #facts: BaseFacts;
   readonly #layers = new Map<string, GateLayerEntry>();
+  readonly #listeners = new Set<() => void>();
   #current: CompiledConfig;
 
   constructor(base: GateConfig, facts: BaseFacts) {
@@ -57,6 +59,18 @@ export class Snapshots {
     return this.#swap();
   }
 
+  /** @throws MortiseError `invalid_override` */
+  check(patch: Readonly<Record<string, unknown>>): void {
+    const entries = Object.entries(patch);
+    if (entries.length === 0) throw overrideError('', 'There is no override to set.');
+    for (const [key, value] of entries) readOverride(key, value);
+  }
+
+  onChange(run: () => void): Disposable {
+    this.#listeners.add(run);
+    return { dispose: () => void this.#listeners.delete(run) };
+  }
+
   remove(layer: GateLayer, key: GateOverrideKey): boolean {
     return this.#layers.delete(`${layer} ${key}`) && this.#swap();
   }
@@ -69,6 +83,7 @@ export class Snapshots {
     this.#current = changed
       ? compileConfig(this.#build(before.revision + 1, this.#base))
       : { ...this.#current, snapshot: next };
+    for (const run of [...this.#listeners]) run();
     return changed;
   }
 

@@ -143,6 +143,8 @@ function controlOf(gate: Gate, pools: Pools, snapshots: Snapshots, overload: Ove
     snapshot: () => snapshots.snapshot,
     totals: () => gate.totals(),
     updateOverrides: (patch, entry) => snapshots.update(patch, entry),
+    checkOverrides: (patch) => snapshots.check(patch),
+    onChange: (run) => snapshots.onChange(run),
     removeOverride: (layer, key) => snapshots.remove(layer, key),
     take: (pool, obsId) => pools.take(pool, obsId),
     stopped: (actorId) => {

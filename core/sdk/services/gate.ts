@@ -1,3 +1,4 @@
+import type { Disposable } from '../context.js';
 import type { Observation, ObservationInput } from '../observation.js';
 import type { SessionState } from './conversation.js';
 
@@ -205,6 +206,10 @@ export interface GateControl {
     patch: Readonly<Partial<Record<GateOverrideKey, unknown>>>,
     entry: Pick<GateLayerEntry, 'layer' | 'expires_at' | 'reason' | 'obs_id'>,
   ): boolean;
+  /** @throws MortiseError `invalid_override`, as {@link updateOverrides} would, without changing anything. */
+  checkOverrides(patch: Readonly<Record<string, unknown>>): void;
+  /** Runs after every new snapshot, in the turn of the event loop in which it came. */
+  onChange(run: () => void): Disposable;
   /** Takes a value off again, so that the one below shows. @returns whether the effective value has changed. */
   removeOverride(layer: GateLayer, key: GateOverrideKey): boolean;
   /** Takes an observation that was put aside or thrown away, once. `undo` puts it back. */

@@ -1,0 +1,144 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'chai';
+import type { Observation } from 'mortise/sdk';
+import { type EgressAdapter, EgressHub, type EgressHubPorts } from '../egress/egress-hub.js';
+import { until } from './fixture.js';
+
+const adapters: readonly EgressAdapter[] = [
+  { key: 'first', default: true },
+  { key: 'second', default: true },
+  { key: 'bound' },
+  { key: 'alarm', accepts: ['alert'] },
+];
+
+function reply(text: string, metadata: object = {}, sessionKey = 'console:u1:s1'): Observation {
+  return {
+    obs_id: text,
+    obs_type: 'message',
+    source_name: 'agent:speaker',
+    session_key: sessionKey,
+    payload: { text },
+    metadata,
+  } as unknown as Observation;
+}
+
+function testHub(send: EgressHubPorts['send'], more: Partial<EgressHubPorts> = {}) {
+  const sent: string[] = [];
+  const failed: string[] = [];
+  const full: string[] = [];
+  const undelivered: string[] = [];
+  const hub = new EgressHub({
+    capacity: 256,
+    adapters: () => adapters,
+    channelOf: () => undefined,
+    coolingDown: () => false,
+    send: async (adapter, observation) => {
+      await send(adapter, observation);
+      sent.push(`${adapter} ${observation.obs_id}`);
+    },
+    failed: (adapter) => failed.push(adapter),
+    full: (adapter) => full.push(adapter),
+    undelivered: (adapter, observations) =>
+      undelivered.push(...observations.map(({ obs_id }) => `${adapter} ${obs_id}`)),
+    ...more,
+  });
+  return { hub, sent, failed, full, undelivered };
+}
+
+const works = async (): Promise<void> => undefined;
+
+describe('the ways out', () => {
+  it('carry what the agent says, and nothing that people or the platform say', async () => {
+    const { hub, sent } = testHub(works);
+    hub.enqueue(reply('a'));
+    hub.enqueue({ ...reply('b'), source_name: 'test' });
+    hub.enqueue({ ...reply('c'), source_name: 'test', metadata: { direction: 'outbound' } });
+    hub.enqueue({ ...reply('d'), obs_type: 'system' });
+    hub.enqueue({ ...reply('e'), obs_type: 'alert', source_name: 'gate:x' });
+    await hub.close(1_000);
+    expect(sent).to.have.members(['first a', 'second a', 'first c', 'second c', 'alarm e']);
+  });
+
+  it('of a session stand in the place of the usual ones, each once', async () => {
+    const { hub, sent } = testHub(works);
+    for (const _ of [1, 2]) hub.bind('console:u1:s1', 'bound');
+    hub.enqueue(reply('a'));
+    hub.enqueue(reply('b', {}, 'console:u1:other'));
+    hub.unbind('console:u1:s1', 'bound');
+    hub.enqueue(reply('c'));
+    await hub.close(1_000);
+    expect(sent).to.have.members(['bound a', 'first b', 'second b', 'first c', 'second c']);
+  });
+
+  it('leave out the face that has answered already', async () => {
+    const { hub, sent } = testHub(works);
+    hub.enqueue(reply('a', { answered_by: 'console' }));
+    hub.bind('console:u1:s1', 'bound');
+    hub.bind('console:u1:s1', 'channel:console');
+    hub.enqueue(reply('b', { answered_by: 'console' }));
+    await hub.close(1_000);
+    expect(sent).to.deep.equal(['bound b']);
+  });
+
+  it('reach people through the channel of their session', async () => {
+    const { hub, sent } = testHub(works, { channelOf: () => 'channel:qq' });
+    hub.enqueue(reply('a'));
+    await hub.close(1_000);
+    expect(sent).to.deep.equal(['channel:qq a']);
+  });
+
+  it('keep the order, and one that fails costs the others nothing', async () => {
+    const { hub, sent, failed } = testHub(async (adapter) => {
+      if (adapter === 'first') throw new Error('broken');
+    });
+    const names = Array.from({ length: 50 }, (_, index) => String(index));
+    for (const name of names) hub.enqueue(reply(name));
+    await hub.close(1_000);
+    expect(sent).to.deep.equal(names.map((name) => `second ${name}`));
+    expect(failed).to.have.length(50);
+    expect(hub.status()[0]).to.include({ adapter: 'first', failed: 50, sent: 0 });
+  });
+
+  it('neither wait nor throw, and refuse the newest when one is full', async () => {
+    let finish: () => void = () => undefined;
+    const { hub, sent, full } = testHub(
+      (adapter) =>
+        adapter === 'first'
+          ? new Promise<void>((resolve) => {
+              finish = resolve;
+            })
+          : works(),
+      { capacity: 3 },
+    );
+    hub.enqueue(reply('0'));
+    await until('the first send', () => hub.status()[0]?.depth === 0);
+    for (const name of ['1', '2', '3', '4', '5']) {
+      hub.enqueue(reply(name));
+      await sleep(1);
+    }
+    expect(full).to.deep.equal(['first', 'first']);
+    expect(sent).to.deep.equal(['0', '1', '2', '3', '4', '5'].map((name) => `second ${name}`));
+    finish();
+  });
+
+  it('are passed over while they cool down', async () => {
+    const { hub, sent } = testHub(works, { coolingDown: (adapter) => adapter === 'first' });
+    hub.enqueue(reply('a'));
+    await hub.close(1_000);
+    expect(sent).to.deep.equal(['second a']);
+    expect(hub.status()[0]).to.include({ adapter: 'first', suppressed: 1 });
+  });
+
+  it('end within the limit, and name what was not sent', async () => {
+    const { hub, undelivered } = testHub((adapter) =>
+      adapter === 'first' ? sleep(10_000, undefined, { ref: false }) : works(),
+    );
+    for (const name of ['0', '1', '2', '3', '4']) hub.enqueue(reply(name));
+    const from = performance.now();
+    await hub.close(50);
+    expect(performance.now() - from).to.be.below(1_000);
+    expect(undelivered).to.deep.equal(['0', '1', '2', '3', '4'].map((name) => `first ${name}`));
+    hub.enqueue(reply('late'));
+    expect(hub.status()[0]).to.include({ depth: 0 });
+  });
+});

@@ -1,0 +1,273 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'chai';
+import type { InputAdapter, Observation } from 'mortise/sdk';
+import { createTestHost, type TestHost, type TestHostOptions, type TestPlugin } from 'mortise/sdk/testing';
+import { RecentIds } from '../ingest/recent-ids.js';
+import { until } from './fixture.js';
+
+type Json = Readonly<Record<string, unknown>>;
+
+interface Body extends Json {
+  readonly error: Json & { readonly details: { readonly errors: readonly { path: string; code: string }[] } };
+  readonly results: readonly (Json & { readonly error?: Json })[];
+}
+
+describe('events of other systems', () => {
+  let host: TestHost;
+  let seen: Observation[] = [];
+
+  async function start(options: TestHostOptions = {}): Promise<void> {
+    seen = [];
+    const { extra = [], ...rest } = options;
+    const types = ['message', 'world_data', 'alert', 'control', 'schedule', 'system'] as const;
+    const facts = { types };
+    host = await createTestHost({
+      plugins: ['conversation', 'gate'],
+      ...rest,
+      extra: [
+        ...extra,
+        {
+          manifest: { key: 'listener', contributes: { 'observation-handler': [{ key: 'all', facts }] } },
+          definition: {
+            key: 'listener',
+            register(own) {
+              own.contribute('observation-handler', 'all', {
+                types,
+                handle: async (observation) => void seen.push(observation),
+              });
+            },
+          },
+        },
+      ],
+    });
+  }
+
+  afterEach(async function stop() {
+    this.timeout(20_000);
+    await host.stop();
+  });
+
+  async function post(body: unknown, query = '', headers: Record<string, string> = {}) {
+    const response = await host.post(`/observations${query}`, body, headers);
+    return { status: response.status, headers: response.headers, body: (await response.json()) as Body };
+  }
+
+  const event = (text = 'hello', more: object = {}) => ({ source_name: 'shop', payload: { text }, ...more });
+
+  it('are taken, with what is the platform to say overwritten', async () => {
+    await start();
+    const forged = {
+      obs_id: 'x',
+      source_kind: 'internal',
+      ingress: 'api',
+      hop: 5,
+      parent_obs_id: 'p',
+      quality_flags: ['TRUNCATED'],
+      trace_id: 'f'.repeat(32),
+      correlation_id: 'corr-ffffffffffffffff',
+      metadata: { released_from: 'x', answered_by: 'x', direction: 'outbound', origin_session_key: 'x', kept: 1 },
+    };
+    const { status, body } = await post(event('hello', forged));
+    expect(status).to.equal(202);
+    await until('the event', () => seen.length === 1);
+    const [observation] = seen;
+    expect(observation).to.deep.include({ source_kind: 'external', ingress: 'ingest', hop: 0, parent_obs_id: null });
+    expect(observation?.metadata).to.deep.equal({ kept: 1 });
+    expect(observation?.quality_flags).to.not.include('TRUNCATED');
+    expect(body).to.deep.equal({ obs_id: observation?.obs_id, trace_id: observation?.trace_id, status: 'accepted' });
+    expect([observation?.obs_id, observation?.trace_id]).to.not.include.members(['x', 'f'.repeat(32)]);
+  });
+
+  it('are refused with all that is wrong with them', async () => {
+    await start();
+    const { status, body } = await post({ source_name: ' ', timestamp: '2026-01-01', payload: 3, confidence: 7 });
+    expect(status).to.equal(400);
+    expect(body.error).to.include({ code: 'invalid_observation' });
+    expect(body.error.details.errors.map(({ path, code }) => `${path} ${code}`)).to.have.members([
+      'source_name required',
+      'timestamp naive_datetime',
+      'payload payload_mismatch',
+      'confidence range',
+    ]);
+  });
+
+  for (const [what, more] of [
+    ['an agent', { source_name: 'agent:x' }],
+    ['the platform', { source_name: 'System:x' }],
+    ['the actor of the platform', { actor: { actor_id: 'agent' } }],
+    ['the session of the platform', { session_key: 'system' }],
+  ] as const) {
+    it(`may not speak as ${what}`, async () => {
+      await start();
+      const { status, body } = await post(event('hi', more));
+      expect([status, body.error.details.errors.map(({ code }) => code)]).to.deep.equal([400, ['reserved']]);
+    });
+  }
+
+  it('that steer the platform need the admin right', async () => {
+    const env = { GOVERNANCE_ADMIN_KEY: 'admin-key-0123456789', MORTISE_API_KEY: 'api-key-0123456789' };
+    await start({ env });
+    const key = { 'X-API-Key': env.MORTISE_API_KEY };
+    const control = { obs_type: 'control', source_name: 'shop', payload: { kind: 'x', data: {} } };
+    const refused = await post(control, '', key);
+    expect([refused.status, refused.body.error.code]).to.deep.equal([403, 'obs_type_not_allowed']);
+    expect((await post(event(), '', key)).status).to.equal(202);
+    expect((await post(control, '', { ...key, 'X-Admin-Key': env.GOVERNANCE_ADMIN_KEY })).status).to.equal(202);
+  });
+
+  it('that tell of pain are about whoever sends them', async () => {
+    await start();
+    await post({
+      obs_type: 'alert',
+      source_name: 'shop',
+      payload: { alert_type: 'pain', data: { source_kind: 'adapter', source_id: 'victim', more: 1 } },
+    });
+    await until('the alert', () => seen.length === 1);
+    expect(seen[0]?.payload.data).to.deep.equal({ source_kind: 'ingest', source_id: 'shop', more: 1 });
+  });
+
+  it('come in batches whose members do not depend on each other', async () => {
+    await start();
+    const evidence = { raw_event_id: 'e1' };
+    const { status, body } = await post({
+      observations: [event('a', { evidence }), { source_name: '' }, event('b', { evidence }), 7],
+    });
+    expect(status).to.equal(202);
+    expect(body).to.deep.include({ accepted: 1, rejected: 2 });
+    expect(body.results.map((one) => one.status)).to.deep.equal(['accepted', 'rejected', 'duplicate', 'rejected']);
+    expect(body.results[2]?.obs_id).to.equal(body.results[0]?.obs_id);
+    for (const observations of [[], Array(101).fill(event()), 'x']) {
+      expect(await post({ observations })).to.have.nested.property('body.error.code', 'invalid_request');
+    }
+  });
+
+  it('are known again by their own id, from the same source', async () => {
+    await start();
+    const evidence = { raw_event_id: 'e1' };
+    const first = await post(event('a', { evidence }));
+    const second = await post(event('b', { evidence }));
+    expect([second.status, second.body]).to.deep.equal([200, { status: 'duplicate', obs_id: first.body.obs_id }]);
+    expect((await post({ ...event('a', { evidence }), source_name: 'other' })).status).to.equal(202);
+  });
+
+  it('tell what was decided to whoever waits for it', async () => {
+    await start();
+    const { headers, body } = await post(event(' '), '?wait=decision');
+    expect(body.decision).to.deep.include({ action: 'drop', reason: 'empty_content' });
+    expect(headers.get('x-gate-action')).to.equal('drop');
+    expect((await post(event(), '?wait=for-ever')).status).to.equal(400);
+  });
+
+  it('are cut when they are too long, and say so', async () => {
+    await start();
+    await post(event('😀'.repeat(200_001)));
+    await until('the event', () => seen.length === 1);
+    expect([...String(seen[0]?.payload.text)]).to.have.length(200_000);
+    expect(seen[0]?.quality_flags).to.include('TRUNCATED');
+  });
+
+  it('are refused with a hint when the bus is full', async () => {
+    await start({ env: { MORTISE_BUS_CAPACITY: '1' } });
+    const { body } = await post({ observations: [event('a'), event('b')] });
+    expect(body.results[1]?.error).to.include({ code: 'backpressure' });
+  });
+
+  it('are seen as ticks when the timer is on', async () => {
+    await start({ env: { MORTISE_TICK_SECONDS: '0.02' } });
+    await until('ticks', () => seen.length >= 2);
+    expect(seen[0]).to.deep.include({ obs_type: 'schedule', source_name: 'timer:tick', session_key: 'system' });
+    expect(seen[0]?.payload).to.deep.include({ schedule_id: 'tick' });
+    expect(seen[1]?.evidence).to.deep.equal({ raw_event_id: 'tick:2' });
+  });
+
+  it('can be a text that someone typed', async () => {
+    await start();
+    const conversation = host.service('conversation');
+    expect(conversation.ingestText('  ')).to.equal(null);
+    const result = conversation.ingestText('hello');
+    expect(result).to.include({ ok: true });
+    await until('the text', () => seen.length === 1);
+    expect(seen[0]).to.deep.include({ payload: { text: 'hello', extra: { message_id: 'text_input:1' } } });
+    expect(seen[0]?.actor).to.deep.include({ actor_id: 'user' });
+  });
+
+  it('go to every live session once, when the platform fans out, and count as no activity', async () => {
+    await start();
+    const conversation = host.service('conversation');
+    await post(event('a', { session_key: 'one' }));
+    await post(event('b', { session_key: 'two' }));
+    await until('both', () => seen.length === 2);
+    const activity = () => conversation.sessions().map((one) => [one.session_key, one.last_active_at]);
+    const before = activity();
+    expect(await conversation.fanOut('[tick]')).to.equal(2);
+    await until('the ticks', () => seen.length === 4);
+    expect(seen[2]).to.deep.include({ obs_type: 'system', source_name: 'core:fanout', payload: { text: '[tick]' } });
+    expect(activity()).to.deep.equal(before);
+  });
+
+  describe('through an adapter', () => {
+    const adapter = (key: string, parts: InputAdapter): TestPlugin => ({
+      manifest: { key: `adapter-${key}`, contributes: { 'input-adapter': [{ key, facts: {} }] } },
+      definition: {
+        key: `adapter-${key}`,
+        register(own) {
+          own.contribute('input-adapter', key, parts);
+        },
+      },
+    });
+
+    it('come in while the adapter runs, and not after it is disabled', async () => {
+      let publish: Parameters<InputAdapter['start']>[0] = () => ({ ok: false });
+      const good = adapter('good', {
+        start: async (given) => {
+          publish = given;
+        },
+        stop: async () => undefined,
+      });
+      await start({ extra: [good] });
+      await until('the start', () => publish(event('a')).ok);
+      await until('the event', () => seen.length === 1);
+      expect(seen[0]).to.include({ ingress: 'adapter' });
+      await host.control.disable('adapter-good');
+      await until('the end', () => !publish(event('b')).ok);
+      expect(publish(event('c'))).to.deep.equal({ ok: false, reason: 'closed' });
+    });
+
+    it('that cannot be started, or publishes nonsense, raise an alert without their content', async () => {
+      let publish: Parameters<InputAdapter['start']>[0] = () => ({ ok: false });
+      const broken = adapter('broken', {
+        start: () => Promise.reject(new Error('canary')),
+        stop: async () => undefined,
+      });
+      const sloppy = adapter('sloppy', {
+        start: async (given) => {
+          publish = given;
+        },
+        stop: async () => undefined,
+      });
+      await start({ extra: [broken, sloppy] });
+      await until('the start', () => publish({ text: 'canary' }).reason === 'invalid');
+      const alerts = () => new Map(seen.map(({ payload }) => [payload.alert_type, payload.data as Json]));
+      await until('the alerts', () => alerts().size === 2);
+      expect(alerts().get('adapter_start_error')).to.include({ adapter: 'broken', source_kind: 'adapter' });
+      expect(alerts().get('adapter_emit_error')).to.deep.include({ adapter: 'sloppy', names: ['text'] });
+      expect(JSON.stringify([...alerts()])).to.not.contain('canary');
+      await sleep(10);
+      expect(host.logs.join('\n')).to.not.contain('canary');
+    });
+  });
+});
+
+describe('ids of events', () => {
+  it('are remembered for a day, the newest ten thousand of them', () => {
+    let now = 0;
+    const recent = new RecentIds(() => now);
+    recent.remember('s', 'a', 'o1');
+    now = 24 * 3_600_000 - 1;
+    expect(recent.find('s', 'a')).to.equal('o1');
+    now += 1;
+    expect(recent.find('s', 'a')).to.equal(undefined);
+    for (let index = 0; index <= 10_000; index += 1) recent.remember('s', String(index), 'o');
+    expect([recent.find('s', '0'), recent.find('s', '1')]).to.deep.equal([undefined, 'o']);
+  });
+});

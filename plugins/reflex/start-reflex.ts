@@ -1,0 +1,169 @@
+import type { Alert, ConversationService, GateControl, Observation, ObservationInput, StartHost } from 'mortise/sdk';
+import { ControlAudit, type ControlEntry } from './control-audit.js';
+import { controlAuditTable } from './migrations/0001-control-audit.js';
+import { Nociception } from './nociception.js';
+import { SystemReflex } from './system-reflex.js';
+
+export interface Config {
+  readonly fanOut: boolean;
+}
+
+export interface RunningReflex {
+  readonly conversation: ConversationService;
+  readonly gate: GateControl;
+  readonly reflex: SystemReflex;
+  readonly nociception: Nociception;
+  /** Notes what an operator did; also in the audit trail of the platform, when there is one. */
+  readonly note: (entry: Partial<ControlEntry> & Pick<ControlEntry, 'action' | 'accepted'>) => void;
+  /** Refuses what could not be noted. */
+  readonly room: () => boolean;
+  /** Takes alerts and ticks. */
+  readonly feel: (observation: Observation) => void;
+  /** Guards a handler: its fault is an alert, and the worker goes on. */
+  readonly guarded: (run: () => void) => void;
+  close(): Promise<void>;
+}
+
+const alertOf = (code: string, severity: Alert['severity'], message: string): Alert => ({
+  source: 'system:reflex',
+  severity,
+  code,
+  message,
+});
+
+/** Puts the parts of the reflex together. */
+export async function startReflex(host: StartHost<Config>): Promise<RunningReflex> {
+  const database = host.use('database');
+  const schedule = host.use('schedule');
+  const conversation = host.use('conversation');
+  const gate = host.use('gate-control');
+  const trail = host.watch('audit');
+  await database.migrate([controlAuditTable]);
+  const audit = new ControlAudit(database, (error) => {
+    host.log.warn(
+      { error: error instanceof Error ? error.name : 'error' },
+      'rows of the control audit wait for the database',
+    );
+  });
+  const metrics = host.use('metrics');
+  const inputs = metrics.counter('mortise_reflex_total', 'What was judged', ['action', 'accepted']);
+  const pain = metrics.counter('mortise_pain_total', 'Pain alerts', ['source', 'severity']);
+  const overloads = metrics.counter('mortise_reflex_overload_total', 'Ticks with very many drops');
+  const monotonic = () => schedule.monotonic();
+  const now = () => schedule.now();
+  const publish = (observation: ObservationInput): void => void conversation.publish(observation);
+  const reflex = new SystemReflex({
+    gate,
+    audit: {
+      room: (rows) => audit.room(rows),
+      add: (entry) => {
+        audit.add(entry);
+        if (entry.action !== 'suggest' && entry.action !== 'expire') told(entry);
+      },
+    },
+    publish: (parent, observation) => publish(continued(parent, observation)),
+    counted: (action, accepted) => inputs.add(1, { action, accepted: String(accepted) }),
+    monotonic,
+    after,
+    now,
+  });
+  const nociception = new Nociception({
+    conversation,
+    gate,
+    publish,
+    fanOut: () => void conversation.fanOut('[tick]'),
+    fanOutOn: host.config.fanOut,
+    felt: (source, severity) => pain.add(1, { source: sourceLabel(source), severity }),
+    overloaded: () => overloads.add(),
+    monotonic,
+    after,
+  });
+  const told = (entry: ControlEntry): void => {
+    trail.current
+      ?.write({
+        action: entry.accepted ? 'allow' : 'reject',
+        operation: `gate:${entry.action}`,
+        reason: `gate:${entry.accepted ? 'changed' : 'refused'}`,
+        principal: entry.actor,
+        correlationId: entry.correlationId,
+        evidence: { override_key: entry.overrideKey, obs_id: entry.obsId },
+      })
+      .catch((error: unknown) => {
+        host.log.warn(
+          { error: error instanceof Error ? error.name : 'error' },
+          'a change of the gate is not in the audit trail',
+        );
+      });
+  };
+  return {
+    conversation,
+    gate,
+    reflex,
+    nociception,
+    room: () => audit.room(1),
+    note: (entry) => {
+      const full: ControlEntry = { ...emptyEntry, at: now(), ...entry };
+      inputs.add(1, { action: full.action, accepted: String(full.accepted) });
+      audit.add(full);
+      told(full);
+    },
+    feel: (observation) => {
+      if (observation.obs_type === 'alert') nociception.alert(observation);
+      else if (observation.payload.schedule_id === 'tick') nociception.tick();
+    },
+    guarded: (run) => {
+      try {
+        run();
+      } catch (error) {
+        host.log.error({ error: error instanceof Error ? error.name : 'error' }, 'the reflex has failed');
+        host.emit('alert', alertOf('system_reflex_error', 'high', 'A change of the gate has failed.'));
+      }
+    },
+    async close() {
+      reflex.close();
+      nociception.close();
+      await audit.close();
+    },
+  };
+}
+
+const emptyEntry = {
+  actor: null,
+  originSessionKey: null,
+  overrideKey: null,
+  oldValue: undefined,
+  newValue: undefined,
+  reason: null,
+  ttlSec: null,
+  expiresAt: null,
+  obsId: null,
+  traceId: null,
+  correlationId: null,
+};
+
+/** Kinds of sources are few where the platform names them; others may be anything. */
+const sourceKinds = ['adapter', 'egress', 'system', 'gate', 'plugin', 'settings', 'ingest'];
+
+function sourceLabel(kind: string): string {
+  return sourceKinds.includes(kind) ? kind : 'other';
+}
+
+/** `setTimeout` ends at 2^31 ms; an override may last longer only by being renewed. */
+const longestTimer = 2_147_483_647;
+
+function after(ms: number, run: () => void): () => void {
+  const timer = setTimeout(run, Math.min(ms, longestTimer));
+  timer.unref();
+  return () => clearTimeout(timer);
+}
+
+/** What follows from an observation, also when its handler has long ended. */
+function continued(parent: Observation, observation: ObservationInput): ObservationInput {
+  return {
+    ...observation,
+    trace_id: parent.trace_id,
+    correlation_id: parent.correlation_id,
+    hop: parent.hop + 1,
+    parent_obs_id: parent.obs_id,
+  };
+}

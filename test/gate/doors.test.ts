@@ -1,0 +1,210 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'chai';
+import type { Observation } from 'mortise/sdk';
+import {
+  createTestHost,
+  eachDatabase,
+  type TestHost,
+  type TestHostOptions,
+  type TestPlugin,
+} from 'mortise/sdk/testing';
+
+type Json = Readonly<Record<string, unknown>>;
+
+interface Answer {
+  readonly status: number;
+  readonly action: string | null;
+  readonly body: Json & { readonly error?: Json; readonly gate?: Json };
+}
+
+const capabilities = { stream: true, toolCall: false, attachments: false, reasoning: false };
+
+/** A provider under the key `small`, to be the low model. */
+const small: TestPlugin = {
+  manifest: {
+    key: 'provider-small',
+    contributes: { provider: [{ key: 'small', facts: { capabilities } }] },
+  },
+  definition: {
+    key: 'provider-small',
+    register(host) {
+      host.contribute('provider', 'small', {
+        capabilities,
+        async *generate({ model }) {
+          yield { type: 'content_delta', text: `from ${model}` };
+          yield { type: 'done' };
+        },
+      });
+    },
+  },
+};
+
+/** A way out that keeps what it was given. */
+function recorder(sent: Observation[]): TestPlugin {
+  return {
+    manifest: { key: 'recorder', contributes: { egress: [{ key: 'recorder', facts: { default: true } }] } },
+    definition: {
+      key: 'recorder',
+      register(host) {
+        host.contribute('egress', 'recorder', {
+          default: true,
+          async send(observation) {
+            sent.push(observation);
+          },
+        });
+      },
+    },
+  };
+}
+
+describe('the gate at the door of the agent', () => {
+  eachDatabase((engine) => {
+    let host: TestHost;
+
+    afterEach(async function stop() {
+      this.timeout(20_000);
+      await host.stop();
+    });
+
+    async function start(
+      overrides: Json = {},
+      options: TestHostOptions & { readonly gate?: Json } = {},
+    ): Promise<void> {
+      const { gate, ...rest } = options;
+      host = await createTestHost({
+        plugins: ['agent', 'gate', 'reflex', 'channel-console', 'provider-demo'],
+        database: engine.env,
+        config: { gate: { version: 1, overrides, ...gate } },
+        ...rest,
+      });
+    }
+
+    const process = (text: string | null, extra: Json = {}, headers: Readonly<Record<string, string>> = {}) => {
+      const input = text === null ? [] : [{ role: 'user', type: 'message', content: [{ type: 'text', text }] }];
+      return host.post(
+        '/agent/process',
+        { session_id: 's1', user_id: 'u1', channel: 'console', input, ...extra },
+        headers,
+      );
+    };
+
+    async function answer(response: Promise<Response>): Promise<Answer> {
+      const got = await response;
+      return {
+        status: got.status,
+        action: got.headers.get('x-gate-action'),
+        body: (await got.json()) as Answer['body'],
+      };
+    }
+
+    const chats = async () => (await (await host.fetch('/chats?user_id=u1')).json()) as readonly Json[];
+
+    it('lets a message through and says so', async () => {
+      await start();
+      expect(await answer(process('hi'))).to.deep.include({ status: 200, action: 'deliver' });
+    });
+
+    it('takes two equal requests for two', async () => {
+      await start();
+      const [first, second] = [await answer(process('hi')), await answer(process('hi'))];
+      expect([first.status, second.status]).to.deep.equal([200, 200]);
+      const conversation = host.service('conversation');
+      expect(conversation.session('console:u1:s1')?.processed_total).to.be.at.least(4);
+    });
+
+    it('runs a request that was refused, under the same key, once it is let through', async () => {
+      await start({ drop_actors: ['u1'] });
+      const key = { 'Idempotency-Key': 'k1' };
+      const refused = await answer(process('hi', {}, key));
+      expect(refused).to.deep.include({ status: 403, action: 'drop' });
+      expect(refused.body.error).to.deep.include({
+        code: 'gate_dropped',
+        message: 'The message was refused by the gate: override=drop_actor',
+      });
+      expect(refused.body.error?.details).to.include({ action: 'drop', scene: 'dialogue' });
+      expect((await chats()).filter(({ session_id }) => session_id === 's1')).to.deep.equal([]);
+      await writeFile(join(host.configDir, 'gate.json'), '{"version":1}');
+      await host.post('/gate/config/reload', {});
+      expect(await answer(process('hi', {}, key))).to.deep.include({ status: 200, action: 'deliver' });
+    });
+
+    it('lets an empty input through', async () => {
+      await start();
+      const { status, action, body } = await answer(process(null));
+      expect({ status, action, reply: body.reply }).to.deep.equal({
+        status: 200,
+        action: 'deliver',
+        reply: 'Echo: (empty input)',
+      });
+    });
+
+    it('tells what was put aside from an answer, streamed or not', async () => {
+      await start({ emergency_mode: true });
+      const plain = await answer(process('hi'));
+      expect(plain).to.deep.include({ status: 202, action: 'sink' });
+      expect(plain.body).to.deep.include({ accepted: true, reply: '', events: [] });
+      expect(plain.body.gate).to.include({ action: 'sink', reason: 'override=emergency' });
+      const stream = await process('hi', { stream: true });
+      expect([stream.status, stream.headers.get('x-gate-action')]).to.deep.equal([200, 'sink']);
+      const frames = (await stream.text()).split('\n\n').filter((frame) => frame.startsWith('data: '));
+      expect(frames).to.have.length(2);
+      expect(JSON.parse(String(frames[0]).slice(6))).to.deep.include({ type: 'completed', step: 0, reply: '' });
+      expect(frames[1]).to.equal('data: [DONE]');
+    });
+
+    it('refuses a stream with an ordinary error', async () => {
+      await start({ drop_actors: ['u1'] });
+      const response = await process('hi', { stream: true });
+      expect(response.status).to.equal(403);
+      expect(response.headers.get('content-type')).to.contain('application/json');
+    });
+
+    it('answers with the low model when it is forced, and with the usual one when that is not there', async () => {
+      const low = (provider_id: string) => ({ low_model: { provider_id, model: 'tiny-1' } });
+      await start({ force_low_model: true }, { gate: low('small'), extra: [small] });
+      expect((await answer(process('hi'))).body.reply).to.equal('from tiny-1');
+      await writeFile(
+        join(host.configDir, 'gate.json'),
+        JSON.stringify({ version: 1, overrides: { force_low_model: true }, ...low('gone') }),
+      );
+      await host.post('/gate/config/reload', {});
+      expect((await answer(process('hi'))).body.reply).to.equal('Echo: hi hi');
+    });
+
+    it('runs a turn for an event of another system, whose answer leaves through the ways out', async () => {
+      const sent: Observation[] = [];
+      await start({}, { extra: [recorder(sent)] });
+      const body = { source_name: 'weather', actor: { actor_id: 'u1' }, payload: { text: 'rain' }, session_key: 'w' };
+      const posted = await host.post('/observations?wait=decision', body);
+      expect([posted.status, posted.headers.get('x-gate-action')]).to.deep.equal([202, 'deliver']);
+      const { trace_id, decision } = (await posted.json()) as Json;
+      expect(posted.headers.get('x-trace-id')).to.equal(trace_id);
+      expect(decision).to.deep.equal({
+        action: 'deliver',
+        reason: 'message_default',
+        reasons: ['message_default'],
+        scene: 'dialogue',
+        score: 0.12,
+      });
+      const deadline = performance.now() + 5_000;
+      while (sent.length === 0 && performance.now() < deadline) await sleep(5);
+      expect(sent.map(({ payload }) => payload.text)).to.deep.equal(['Echo: rain']);
+      expect(sent[0]?.trace_id).to.equal(trace_id);
+    });
+
+    it('sends an answer that someone waited for only to others who listen to the session', async () => {
+      const sent: Observation[] = [];
+      await start({}, { extra: [recorder(sent)] });
+      await answer(process('first'));
+      const conversation = host.service('conversation');
+      for (const _ of [1, 2]) conversation.bindSession('console:u1:s1', 'recorder');
+      await answer(process('second'));
+      const deadline = performance.now() + 5_000;
+      while (sent.length === 0 && performance.now() < deadline) await sleep(5);
+      await sleep(20);
+      expect(sent.map(({ payload }) => payload.text)).to.deep.equal(['Echo: first second']);
+    });
+  });
+});
