@@ -27,6 +27,7 @@ import { kernelPorts, noJournal } from './kernel-ports.js';
 import { linkDroppedInPlugins } from './link-dropped-in-plugins.js';
 import { mountRoutes } from './mount-routes.js';
 import { shareStates } from './replica-states.js';
+import { createStorageAlarm } from './storage-alarm.js';
 import { watchFolder } from './watch-folder.js';
 
 export interface AppOptions {
@@ -85,7 +86,8 @@ export async function openApp(options: AppOptions): Promise<App> {
   const metrics = createMetrics();
   const tracing = createTracing();
   const scheduler = createScheduler({ onError: (error) => sink.log.error({ error: String(error) }, 'a timer failed') });
-  const database = await openDatabase(host.database, sink.log);
+  const storage = createStorageAlarm((alert) => settings.raise(alert));
+  const database = await openDatabase(host.database, sink.log, { onFull: storage.full });
   const pluginsFile = await openPluginsFile({ file: host.pluginsFile, dataDir: host.dataDir, settings });
   const composition = new Composition();
   const desired = await openDesiredState(database, pluginsFile, options.projectDir, sink.log);
@@ -115,7 +117,7 @@ export async function openApp(options: AppOptions): Promise<App> {
       scheduler,
       desired: options.only ? onlyPlugins(desired.store, options.only) : desired.store,
       openScope: (entry) => openPluginScope(composition, entry),
-      findings: () => hostFindings,
+      findings: () => [...hostFindings, ...storage.findings()],
     }),
   );
   const replicas =

@@ -22,12 +22,17 @@ interface InstanceRow {
   readonly alive: unknown;
 }
 
+export interface RegisteredInstance extends InstancesService, Disposable {
+  /** Writes the heartbeat now. */
+  beat(): Promise<void>;
+}
+
 /** Registers this process and keeps it alive in the table until it is disposed. All times are the database's. */
 export async function registerInstance(
   database: Database,
   log: Logger,
   times: InstanceTimes = {},
-): Promise<InstancesService & Disposable> {
+): Promise<RegisteredInstance> {
   const { heartbeatMs = 5_000, deadAfterMs = 15_000, forgetAfterMs = 86_400_000 } = times;
   const id = randomUUID();
   const startedAt = new Date();
@@ -64,6 +69,7 @@ export async function registerInstance(
 
   return {
     id,
+    beat,
     async isAlive(other) {
       const { rows } = await database.statement(
         `select id from {mortise.instances} where id = ? and heartbeat_at > ${now} - ?`,

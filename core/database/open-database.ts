@@ -8,7 +8,7 @@ import type { Engine, PoolReading } from './engine.js';
 import { errorKind } from './error-kind.js';
 import { databaseError } from './errors.js';
 import { hostMigrations } from './host-tables.js';
-import { type InstanceTimes, registerInstance } from './instances.js';
+import { type InstanceTimes, type RegisteredInstance, registerInstance } from './instances.js';
 import { leaseService } from './leases.js';
 import { prepareMigrations } from './migrate.js';
 import { hostSchema } from './names.js';
@@ -38,6 +38,8 @@ export interface OpenOptions {
   /** How long an unreachable database is tried again; 10,000 ms when absent. */
   readonly retryMs?: number;
   readonly instances?: InstanceTimes;
+  /** Called for each write that is refused for want of space. */
+  readonly onFull?: () => void;
 }
 
 /**
@@ -50,12 +52,14 @@ export async function openDatabase(
   log: Logger,
   options: OpenOptions = {},
 ): Promise<DatabaseHost> {
-  const { engine, session, bus } = connect(settings, log);
+  const { engine, session, bus } = connect(settings, log, options.onFull);
+  let registered: RegisteredInstance | undefined;
   const parts: PluginDatabaseParts = {
     engine,
     session,
     bus,
     renamed: renamedSchemas(settings),
+    probe: async () => registered?.beat(),
   };
   try {
     await reach(engine, session, log, options.retryMs ?? 10_000);
@@ -64,6 +68,7 @@ export async function openDatabase(
     await own.migrate(hostMigrations);
     const leases = leaseService(own, log);
     const instances = await registerInstance(own, log, options.instances);
+    registered = instances;
 
     let closing: Promise<void> | undefined;
     const close = async (): Promise<void> => {
@@ -93,14 +98,15 @@ export async function openDatabase(
 function connect(
   settings: DatabaseSettings,
   log: Logger,
+  onFull: (() => void) | undefined,
 ): { readonly engine: Engine; readonly session: Session; readonly bus: PluginDatabaseParts['bus'] } {
   if (settings.dialect === 'sqlite') {
     const engine = sqliteEngine(settings, log);
-    const session = new Session(engine, log);
+    const session = new Session(engine, log, onFull);
     return { engine, session, bus: localBus(session, log) };
   }
   const engine = postgresEngine(settings, log);
-  const session = new Session(engine, log);
+  const session = new Session(engine, log, onFull);
   return { engine, session, bus: postgresBus(settings, session, log) };
 }
 

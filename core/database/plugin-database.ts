@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '../sdk/host/database.js';
+import { answersWithin } from './answers-within.js';
 import { claimPlan } from './claim-rows.js';
 import { codec } from './codec.js';
 import type { Engine } from './engine.js';
@@ -14,6 +14,8 @@ export interface PluginDatabaseParts {
   readonly bus: NotificationBus;
   /** Physical schema names that differ from the logical ones. */
   readonly renamed: Readonly<Record<string, string>>;
+  /** Writes and commits something small. */
+  probe(): Promise<unknown>;
 }
 
 /** The database as one plugin sees it: its own schemas, its own migrations, its own channels. */
@@ -36,22 +38,9 @@ export function pluginDatabase(parts: PluginDatabaseParts, plugin: string, schem
       bus.notify(notificationTopic(plugin, channel, payload), payload, options?.trx),
     listen: async (channel, run, options) =>
       bus.listen(notificationTopic(plugin, channel), { run, missed: options?.missed }),
-    ping: (timeoutMs = 2_000) => ping(session, timeoutMs),
+    // On a connection of its own, also from inside a transaction.
+    ping: (timeoutMs = 2_000) =>
+      answersWithin(timeoutMs, () => session.outside(() => session.statement('select 1 as one', [], undefined))),
+    canWrite: (timeoutMs = 2_000) => answersWithin(timeoutMs, () => session.outside(parts.probe)),
   };
-}
-
-/** Asks for one row on a connection of its own, also from inside a transaction. */
-async function ping(session: Session, timeoutMs: number): Promise<boolean> {
-  const limit = new AbortController();
-  const answered = session
-    .outside(() => session.statement('select 1 as one', [], undefined))
-    .then(
-      () => true,
-      () => false,
-    );
-  try {
-    return await Promise.race([answered, delay(timeoutMs, false, { signal: limit.signal, ref: false })]);
-  } finally {
-    limit.abort();
-  }
 }

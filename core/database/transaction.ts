@@ -4,6 +4,7 @@ import type { Logger } from '../sdk/context.js';
 import type { SqlValue, StatementResult, Transaction, TransactionOption } from '../sdk/host/database.js';
 import { shortReason } from './connection-error.js';
 import type { ClaimPlan, Connection, Engine } from './engine.js';
+import { errorKind } from './error-kind.js';
 import { databaseError } from './errors.js';
 
 /** The transaction that the running call chain is inside of. */
@@ -29,11 +30,14 @@ export interface TransactionOptions extends TransactionOption {
 export class Session {
   readonly #engine: Engine;
   readonly #log: Logger;
+  readonly #onFull: () => void;
   readonly #frames = new WeakMap<Transaction, Frame>();
 
-  constructor(engine: Engine, log: Logger) {
+  /** `onFull` is called for each write that is refused for want of space. */
+  constructor(engine: Engine, log: Logger, onFull: () => void = () => undefined) {
     this.#engine = engine;
     this.#log = log;
+    this.#onFull = onFull;
   }
 
   query(trx: Transaction | undefined): Knex {
@@ -69,6 +73,8 @@ export class Session {
       scope.open = false;
       for (const hook of hooks) this.#committed(hook);
       return result;
+    } catch (error) {
+      throw this.#seen(error);
     } finally {
       scope.open = false;
     }
@@ -95,6 +101,11 @@ export class Session {
   /** Runs `run` as if no transaction were open: for work on its own connection or of its own time. */
   outside<T>(run: () => T): T {
     return scopes.run(undefined, run);
+  }
+
+  #seen(error: unknown): unknown {
+    if (errorKind(error) === 'full') this.#onFull();
+    return error;
   }
 
   /** What fails here fails after the commit: the caller's work is done all the same. */
@@ -132,6 +143,8 @@ export class Session {
     const connection = await this.#engine.acquire();
     try {
       return await run(connection);
+    } catch (error) {
+      throw this.#seen(error);
     } finally {
       this.#engine.release(connection);
     }

@@ -101,6 +101,33 @@ describe('the SQLite file', () => {
     expect(await ended).to.equal(0);
   });
 
+  it('that takes no write says so, although it still answers', async () => {
+    const database = await notes(file());
+    expect(await database.canWrite()).to.equal(true);
+    await database.statement('pragma query_only = on');
+    expect([await database.ping(), await database.canWrite()]).to.deep.equal([true, false]);
+    await database.statement('pragma query_only = off');
+    expect(await database.canWrite()).to.equal(true);
+  });
+
+  it('that is full tells its owner, from a statement and from a transaction, and about no other error', async () => {
+    let told = 0;
+    const settings = { dialect: 'sqlite', file: file(), busyTimeoutMs: 100 } as const;
+    const host = await openDatabase(settings, silentLog, { onFull: () => (told += 1) });
+    hosts.push(host);
+    const database = host.forPlugin('notes', ['notes']);
+    await database.migrate([{ name: '0001', up: (schema) => schema.raw('create table {notes.notes} (text text)') }]);
+    await errorOf(database.statement('insert into {notes.notes} (nothing) values (1)'));
+    expect(told).to.equal(0);
+    await database.statement('pragma max_page_count = 1');
+    const insert = 'insert into {notes.notes} (text) values (?)';
+    await errorOf(database.statement(insert, ['x'.repeat(1_000_000)]));
+    expect(told).to.equal(1);
+    const inside = database.transaction((trx) => database.statement(insert, ['x'.repeat(1_000_000)], { trx }));
+    expect(database.codec.errorKind(await errorOf(inside))).to.equal('full');
+    expect(told).to.equal(2);
+  });
+
   it('that is full loses the whole transaction, never a part of it', async () => {
     const database = await notes(file());
     const pages = await database.statement<{ page_count: number }>('pragma page_count');

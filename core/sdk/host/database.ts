@@ -146,6 +146,8 @@ export interface Database {
   ): Promise<Disposable>;
   /** True when a query answers within `timeoutMs` (default 2,000). */
   ping(timeoutMs?: number): Promise<boolean>;
+  /** True when a small write is committed within `timeoutMs` (default 2,000): a full disk still answers queries. */
+  canWrite(timeoutMs?: number): Promise<boolean>;
 }
 
 /** The one encoding of times and JSON. */

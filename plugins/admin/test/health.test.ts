@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { expect } from 'chai';
+import type { Finding } from 'mortise/sdk';
 import { createTestHost, type ServerProcess, startServer, type TestHost } from 'mortise/sdk/testing';
 import { get, made, rows } from './support.js';
 
@@ -68,6 +69,18 @@ describe('health', function () {
       body: { ready: false, waiting: [{ key: 'needed', state: 'failed', code: 'start_failed' }] },
     });
     expect((await get(host, '/healthz')).status).to.equal(200);
+  });
+
+  it('raises an alert and has a finding when the database is full', async () => {
+    host = await createTestHost({ plugins: ['admin'] });
+    const database = host.app.database.forPlugin('probe', ['probe']);
+    await database.statement('create table probe_notes (text text)');
+    await database.statement('pragma max_page_count = 1');
+    const writing = database.statement('insert into probe_notes (text) values (?)', ['x'.repeat(1_000_000)]);
+    expect(await writing.catch(database.codec.errorKind)).to.equal('full');
+    const { findings } = (await get<{ findings: Finding[] }>(host, '/admin/plugins/doctor')).body;
+    expect(findings[0]).to.include({ severity: 'error', code: 'database_full' });
+    expect(host.logs.filter((line) => line.includes('"database_full"'))).to.have.length(1);
   });
 
   it('is not ready while the database does not answer', async () => {

@@ -26,10 +26,17 @@ async function checkOutbox({ logbook }: GatewayParts): Promise<Check> {
   }
 }
 
-/** Looks at everything the gateway leans on. Only a database that does not answer makes it unhealthy. */
+/** Without a database that keeps what it is given no memory can be taken. */
+async function checkDatabase({ database }: GatewayParts, isUp: boolean): Promise<Check> {
+  if (!isUp) return { ok: false, detail: 'the database does not answer' };
+  if (await database.canWrite(DATABASE_MS)) return { ok: true, detail: 'ready' };
+  return { ok: false, detail: 'the database cannot be written; is its disk full?' };
+}
+
+/** Looks at everything the gateway leans on. Only a database that does not answer or cannot be written makes it unhealthy. */
 async function deepHealth(parts: GatewayParts, ctx: CallContext) {
   const isDatabaseUp = await parts.database.ping(DATABASE_MS);
-  const database = { ok: isDatabaseUp, detail: isDatabaseUp ? 'ready' : 'the database does not answer' };
+  const database = await checkDatabase(parts, isDatabaseUp);
   const memory_backend = await checkBackend(parts, ctx);
   const outbox = isDatabaseUp ? await checkOutbox(parts) : { ok: false, detail: 'the outbox cannot be read' };
   const status = !database.ok ? 'error' : memory_backend.ok && outbox.ok ? 'ok' : 'degraded';

@@ -1,0 +1,25 @@
+import { expect } from 'chai';
+import { type GatewayHost, startGateway } from './gateway-host.js';
+
+describe('the health of the memory gateway', function () {
+  this.timeout(20_000);
+  let gateway: GatewayHost;
+  before(async () => {
+    gateway = await startGateway({ env: {} });
+  });
+  after(() => gateway.stop());
+
+  it('says that the database cannot be written, and looks only when asked', async () => {
+    await gateway.database.statement('pragma query_only = on');
+    try {
+      const deep = await gateway.get('/health?deep=1');
+      expect([deep.status, deep.body.status]).to.deep.equal([503, 'error']);
+      expect(deep.body.checks).to.have.nested.property('database.detail').that.includes('cannot be written');
+      expect((await gateway.get('/health')).status).to.equal(200);
+    } finally {
+      await gateway.database.statement('pragma query_only = off');
+    }
+    const well = await gateway.get('/health?deep=1');
+    expect(well.body.checks).to.deep.include({ database: { ok: true, detail: 'ready' } });
+  });
+});
