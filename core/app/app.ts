@@ -29,6 +29,7 @@ import { mountRoutes } from './mount-routes.js';
 import { shareStates } from './replica-states.js';
 import { createStorageAlarm } from './storage-alarm.js';
 import { watchFolder } from './watch-folder.js';
+import { watchNeighbours } from './watch-neighbours.js';
 
 export interface AppOptions {
   readonly projectDir: string;
@@ -98,6 +99,10 @@ export async function openApp(options: AppOptions): Promise<App> {
         crashed: (options.env ?? process.env).MORTISE_CRASHED === '1',
         wanted: wantedPlugins(desired.store.current),
       });
+  const neighbours =
+    database.dialect === 'sqlite' && !options.only
+      ? await watchNeighbours({ instances: database.instances, dataDir: host.dataDir, log: sink.log })
+      : undefined;
   const hostFindings: Finding[] = [];
   if (journal.crashLoop) {
     hostFindings.push(crashLoopFinding);
@@ -117,7 +122,7 @@ export async function openApp(options: AppOptions): Promise<App> {
       scheduler,
       desired: options.only ? onlyPlugins(desired.store, options.only) : desired.store,
       openScope: (entry) => openPluginScope(composition, entry),
-      findings: () => [...hostFindings, ...storage.findings()],
+      findings: () => [...hostFindings, ...storage.findings(), ...(neighbours?.findings() ?? [])],
     }),
   );
   const replicas =
@@ -232,6 +237,7 @@ export async function openApp(options: AppOptions): Promise<App> {
       await http.close();
       await outward.close();
       await scheduler.dispose();
+      await neighbours?.dispose();
       await replicas?.dispose();
       await desired.dispose();
       await pluginsFile.dispose();
