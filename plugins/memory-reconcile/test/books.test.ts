@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises';
-import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect } from 'chai';
 import { eachDatabase, type TestEngine } from 'mortise/sdk/testing';
 import { type ReconcileHost, startReconcile } from './reconcile-host.js';
@@ -45,9 +44,9 @@ describe('reconciling outbox and audit trail', () => {
         '  - dead:  0 (missing audit: 0, fixed: 0)',
         '  - stale: 0 (missing audit: 0, fixed: 0, rescheduled: 0)',
       ]);
-      const schema = JSON.parse(await readFile('schemas/reconcile_report_v1.schema.json', 'utf8')) as object;
-      const validate = new Ajv2020({ strict: false }).compile(schema);
-      expect(validate(data), JSON.stringify(validate.errors)).to.equal(true);
+      const file = new URL('../../../../schemas/reconcile_report_v1.schema.json', import.meta.url);
+      const schema = JSON.parse(await readFile(file, 'utf8')) as Record<string, unknown>;
+      expect(books.schemaIssues(schema, data)).to.deep.equal([]);
     });
 
     it('makes up for the audit rows of sent and dead rows, once', async () => {

@@ -1,4 +1,4 @@
-import type { CommandResult, Database, PluginDefinition } from 'mortise/sdk';
+import type { CommandResult, Database, PluginDefinition, SchemasService } from 'mortise/sdk';
 import {
   createTestHost,
   type FakeOpenMemory,
@@ -15,6 +15,8 @@ export interface ReconcileHost {
   readonly host: TestHost;
   readonly server: FakeOpenMemory;
   readonly database: Database;
+  /** What a published schema has against a value. */
+  schemaIssues(schema: Json, value: unknown): readonly unknown[];
   store(text: string): Promise<Json>;
   reconcile(options: Json): Promise<CommandResult>;
   deliver(): Promise<CommandResult>;
@@ -36,11 +38,13 @@ export interface ReconcileHostOptions {
 export async function startReconcile(engine: TestEngine, options: ReconcileHostOptions = {}): Promise<ReconcileHost> {
   const server = await startFakeOpenMemory(options.fake);
   let found: Database | undefined;
+  let compiler: SchemasService | undefined;
   const probe: PluginDefinition = {
     key: 'database-probe',
     register() {},
     start(started) {
       found = started.use('database');
+      compiler = started.use('schemas');
     },
   };
   const host = await createTestHost({
@@ -48,7 +52,10 @@ export async function startReconcile(engine: TestEngine, options: ReconcileHostO
     env: { OPENMEMORY_BASE_URL: server.origin, MORTISE_OUTBOX_WORKER: 'false', ...options.env },
     database: engine.env,
     extra: [
-      { manifest: { key: 'database-probe', permissions: { services: ['database'], schemas } }, definition: probe },
+      {
+        manifest: { key: 'database-probe', permissions: { services: ['database', 'schemas'], schemas } },
+        definition: probe,
+      },
     ],
   });
   if (found === undefined) throw new Error('The probe has no database.');
@@ -61,6 +68,8 @@ export async function startReconcile(engine: TestEngine, options: ReconcileHostO
     host,
     server,
     database,
+    schemaIssues: (schema, value) =>
+      compiler?.compile(schema, { name: 'published schema' }).check(value) ?? ['no compiler'],
     async store(text) {
       const answer = await host.post('/memory/store', { payload_md: text, target_space: 'private:a' });
       return (await answer.json()) as Json;
