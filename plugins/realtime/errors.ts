@@ -10,6 +10,7 @@ const table = {
   TURN_TIMEOUT: 'Turn took too long',
   GATE_DROPPED: 'The message was refused by the gate',
   BACKPRESSURE: 'Server is overloaded. Please try again.',
+  ADAPTER_COOLDOWN: 'This way in is cooling down after repeated failures',
   RATE_LIMITED: 'Too many requests',
   TURN_IN_PROGRESS: 'A turn with this idempotency key is in progress',
   IDEMPOTENCY_CONFLICT: 'The idempotency key was used with other content',

@@ -28,6 +28,8 @@ export function settledFailure(settled: Settled, draining: boolean): MortiseErro
     case 'queue_timeout':
     case 'backpressure':
       return wireError('BACKPRESSURE');
+    case 'cooldown':
+      return wireError('ADAPTER_COOLDOWN');
     case 'cancelled':
       return wireError('SERVER_SHUTTING_DOWN');
     case 'closed':

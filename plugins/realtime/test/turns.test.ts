@@ -332,6 +332,21 @@ describe('turns of the socket', () => {
       expect(await platform.host.service('sessions').currentChat(main)).to.equal(undefined);
     }).timeout(patient);
 
+    it('do not come about for a message that says nothing', async () => {
+      const model = fakeModel(() => says('never'));
+      platform = await openPlatform(engine, {
+        model,
+        plugins: ['realtime', 'agent', 'channel-console', 'gate'],
+      });
+      const client = await platform.connect();
+      for (const content of ['', ' \n ']) {
+        const [frame] = await client.ask('chat.send', { content });
+        expect([frame?.error?.code, frame?.error?.details?.reason]).to.deep.equal(['GATE_DROPPED', 'empty_content']);
+      }
+      expect(model.requests).to.have.length(0);
+      expect(await platform.host.service('sessions').currentChat(main)).to.equal(undefined);
+    }).timeout(patient);
+
     it('are not needed to begin a new chat', async () => {
       const model = fakeModel(() => says('ok'));
       const client = await start({ model });
