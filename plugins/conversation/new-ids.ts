@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 
 /** 32 lower-case hex digits. */
 export function newHexId(): string {
@@ -6,5 +6,7 @@ export function newHexId(): string {
 }
 
 export function newCorrelationId(): string {
-  return `corr-${randomBytes(8).toString('hex')}`;
+  // From the pool that Node fills for UUIDs: asking the system for a few bytes each time costs more than the rest.
+  const digits = newHexId();
+  return `corr-${digits.slice(0, 8)}${digits.slice(24)}`;
 }

@@ -255,6 +255,28 @@ describe('conversation', () => {
     expect(conversation.busy('console:u1:s1')).to.equal(false);
   });
 
+  it('starts a turn for an agent that may speak to others, but not in its own session', async () => {
+    const turns: string[] = [];
+    const { conversation } = testConversation({
+      loopAllowed: ['agent:planner'],
+      handle: async (observation, ctx) => {
+        turns.push(textOf(observation));
+        if (textOf(observation) !== 'hi') return;
+        const says = (source_name: string, text: string, session?: string): void => {
+          const target = session === undefined ? {} : { session_key: session };
+          ctx.publish({ source_name, payload: { text }, ...target });
+        };
+        says('agent:planner', 'to another', 'console:u1:s2');
+        says('agent:planner', 'to itself');
+        says('agent:other', 'not allowed', 'console:u1:s2');
+      },
+    });
+    await conversation.submit(message('hi'), { wait: patient });
+    await until('all of it', () => conversation.session('console:u1:s2')?.processed_total === 2);
+    await until('the rest', () => conversation.session('console:u1:s1')?.processed_total === 2);
+    expect(turns).to.deep.equal(['hi', 'to another']);
+  });
+
   it('asks the gate first, and handles nothing that it drops or sinks', async () => {
     let handled = 0;
     const ingested: string[] = [];
