@@ -4,6 +4,9 @@ import { errorKind } from './error-kind.js';
 /** `2026-11-20 08:30:00.123+00`, as PostgreSQL writes times; seconds may have up to six decimals. */
 const postgresTime = /^(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2}:\d{2})(\.\d+)?(?:Z|([+-]\d{2})(?::?(\d{2}))?(?::?\d{2})?)?$/;
 
+/** A time as it is given out, on a day that every month has: most stored ones on SQLite, and nothing to be read. */
+const canonicalTime = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/;
+
 /** The one encoding of times, JSON, flags and 64-bit integers, the same on both dialects. */
 export const codec: DatabaseCodec = {
   json: (value) => replaceUnstorable(JSON.stringify(value === undefined ? null : value)),
@@ -21,6 +24,7 @@ export const codec: DatabaseCodec = {
  */
 function isoTime(at: Date | number | string): string {
   if (typeof at !== 'string') return new Date(at).toISOString();
+  if (canonicalTime.test(at)) return at;
   const parts = postgresTime.exec(at);
   if (parts === null) return new Date(at).toISOString();
   const milliseconds = `${(parts[3] ?? '.').slice(1)}000`.slice(0, 3);

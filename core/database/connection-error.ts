@@ -3,16 +3,20 @@ import type { Logger } from '../sdk/context.js';
 import { MortiseError } from '../sdk/errors.js';
 import { databaseError } from './errors.js';
 
-/** Turns what the pool throws when it has no connection to give into one coded error. */
+/**
+ * Turns what the pool throws when it has no connection to give into one coded error. Its sentence reaches clients, whom
+ * the address of the database does not concern: that is in the cause, and in the log.
+ */
 export function connectionError(error: unknown): MortiseError {
   if (error instanceof MortiseError) return error;
   if (error instanceof Error && error.message === 'aborted') return databaseError('database_closed', {}, error);
-  return databaseError('database_unavailable', { reason: shortReason(error) }, error);
+  return databaseError('database_unavailable', {}, error);
 }
 
 /** One line without SQL: the code of the driver, and its words where they carry no data. */
 export function shortReason(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown cause';
+  if (error instanceof MortiseError && error.cause instanceof Error) return shortReason(error.cause);
   const code = (error as { readonly code?: unknown }).code;
   const words = error.message.includes(' - ')
     ? error.message.slice(error.message.lastIndexOf(' - ') + 3)

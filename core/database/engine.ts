@@ -28,11 +28,19 @@ export interface Engine {
     sql: string,
     bindings: readonly SqlValue[],
   ): Promise<StatementResult<Row>>;
+  /** Runs them in order, in the connection's transaction; the first error is thrown when all have ended. */
+  batch(connection: Connection, statements: readonly ExpandedStatement[]): Promise<StatementResult<object>[]>;
   /** Claims free rows, in the connection's transaction if it has one open, else in one of its own. */
   claim<Row extends object>(connection: Connection, plan: ClaimPlan): Promise<Row[]>;
   pool(): PoolReading;
   /** Refuses new work, waits for the work that goes on, closes the connections. */
   close(): Promise<void>;
+}
+
+/** A statement with physical names and its bindings. */
+export interface ExpandedStatement {
+  readonly sql: string;
+  readonly bindings: readonly SqlValue[];
 }
 
 /** A claim with physical names, ready to be written in a dialect. */

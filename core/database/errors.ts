@@ -19,7 +19,7 @@ const errors = {
   },
   database_unavailable: {
     status: 503,
-    message: 'No database connection could be had: {reason}.',
+    message: 'The database does not answer at the moment.',
     hint: 'Try again; the pool reconnects by itself when the database is back.',
   },
   database_closed: { status: 503, message: 'The database is closed.', hint: 'The process is shutting down.' },
@@ -32,6 +32,11 @@ const errors = {
     status: 500,
     message: 'The transaction was already committed or rolled back.',
     hint: 'Await every call that uses the transaction before its function returns.',
+  },
+  transaction_ended: {
+    status: 503,
+    message: 'The transaction of plugin {plugin} was rolled back by the host: {why}.',
+    hint: 'Keep transactions short: wait for nothing but the database in them, and stop when the signal of the call says so.',
   },
   transaction_aborted: {
     status: 500,

@@ -51,7 +51,7 @@ export async function migrate(
   };
 
   if ((await missing()).length === 0) return;
-  await locked(engine, session, async (trx) => {
+  await locked(engine, session, plugin, async (trx) => {
     for (const schema of names.schemas) await createSchema(engine, trx, names.physicalSchema(schema));
     for (const migration of await missing(trx)) {
       try {
@@ -75,7 +75,7 @@ export async function prepareMigrations(engine: Engine, session: Session): Promi
     undefined,
   );
   if (exists.rows.length > 0) return;
-  await locked(engine, session, async (trx) => {
+  await locked(engine, session, hostSchema, async (trx) => {
     await createSchema(engine, trx, hostSchema);
     const time = engine.dialect === 'postgres' ? 'timestamptz(3)' : 'text';
     await trx.raw(
@@ -86,21 +86,29 @@ export async function prepareMigrations(engine: Engine, session: Session): Promi
 }
 
 /** A transaction that only one process at a time can be in. */
-async function locked(engine: Engine, session: Session, run: (trx: Transaction) => Promise<void>): Promise<void> {
+async function locked(
+  engine: Engine,
+  session: Session,
+  plugin: string,
+  run: (trx: Transaction) => Promise<void>,
+): Promise<void> {
   const deadline = performance.now() + lockTimeoutMs;
   for (;;) {
     let began = false;
     try {
-      await session.transaction(async (trx) => {
-        if (engine.dialect === 'postgres') {
-          await trx.raw(`set local lock_timeout = ${lockTimeoutMs}`);
-          await trx.raw('set local statement_timeout = 0');
-          await trx.raw('set local idle_in_transaction_session_timeout = 0');
-          await trx.raw(`select pg_advisory_xact_lock(${lockNumber})`);
-        }
-        began = true;
-        await run(trx);
-      });
+      await session.transaction(
+        async (trx) => {
+          if (engine.dialect === 'postgres') {
+            await trx.raw(`set local lock_timeout = ${lockTimeoutMs}`);
+            await trx.raw('set local statement_timeout = 0');
+            await trx.raw('set local idle_in_transaction_session_timeout = 0');
+            await trx.raw(`select pg_advisory_xact_lock(${lockNumber})`);
+          }
+          began = true;
+          await run(trx);
+        },
+        { plugin },
+      );
       return;
     } catch (error) {
       // On SQLite the write lock is the lock, and another process may migrate for longer than a write waits.

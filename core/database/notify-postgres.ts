@@ -1,4 +1,4 @@
-import pg from 'pg';
+import type pg from 'pg';
 import type { Logger } from '../sdk/context.js';
 import { shortReason } from './connection-error.js';
 import { Listeners, type NotificationBus } from './notify.js';
@@ -36,7 +36,9 @@ export function postgresBus(settings: PostgresSettings, session: Session, log: L
   };
 
   const connect = async (): Promise<void> => {
-    const connection = new pg.Client({ ...connectionSettings(settings), statement_timeout: 0 });
+    // Loaded with the first listener: on SQLite the driver is never needed.
+    const { Client } = (await import('pg')).default;
+    const connection = new Client({ ...connectionSettings(settings), statement_timeout: 0 });
     client = connection;
     connection.on('error', (error) => lost(connection, error));
     connection.on('end', () => lost(connection, new Error('ended')));

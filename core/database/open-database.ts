@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '../sdk/context.js';
+import { MortiseError } from '../sdk/errors.js';
 import type { Database, Dialect } from '../sdk/host/database.js';
 import type { InstancesService } from '../sdk/host/instances.js';
 import type { LeasesService } from '../sdk/host/leases.js';
@@ -14,6 +15,7 @@ import { prepareMigrations } from './migrate.js';
 import { hostSchema } from './names.js';
 import { localBus } from './notify-local.js';
 import { postgresBus } from './notify-postgres.js';
+import { OpenTransactions, type TransactionWatch } from './open-transactions.js';
 import { type PluginDatabaseParts, pluginDatabase } from './plugin-database.js';
 import { postgresEngine } from './postgres.js';
 import { type DatabaseSettings, renamedSchemas } from './settings.js';
@@ -30,6 +32,12 @@ export interface DatabaseHost {
   /** @throws MortiseError `schema_reserved` */
   forPlugin(plugin: string, schemas: readonly string[]): Database;
   pool(): PoolReading;
+  /** Rolls back what a plugin has open and does not end: it is being released. */
+  endTransactions(plugin: string): void;
+  /** Rolls back what a plugin has open as soon as nothing happens in it for a second: somebody waits for it. */
+  hurryTransactions(plugin: string): void;
+  /** The plugin that keeps others waiting: nothing happens in a transaction that it has open. */
+  holder(): string | undefined;
   /** Gives leases back, signs this process off, waits for the work that goes on and closes; a second call does nothing. */
   close(): Promise<void>;
 }
@@ -40,6 +48,7 @@ export interface OpenOptions {
   readonly instances?: InstanceTimes;
   /** Called for each write that is refused for want of space. */
   readonly onFull?: () => void;
+  readonly transactions?: TransactionWatch;
 }
 
 /**
@@ -52,7 +61,8 @@ export async function openDatabase(
   log: Logger,
   options: OpenOptions = {},
 ): Promise<DatabaseHost> {
-  const { engine, session, bus } = connect(settings, log, options.onFull);
+  const open = new OpenTransactions(log, options.transactions);
+  const { engine, session, bus } = connect(settings, log, options.onFull, open);
   let registered: RegisteredInstance | undefined;
   const parts: PluginDatabaseParts = {
     engine,
@@ -61,6 +71,7 @@ export async function openDatabase(
     renamed: renamedSchemas(settings),
     probe: async () => registered?.beat(),
   };
+  const unusable = engine.dialect === 'sqlite' ? 'database_unusable' : 'database_refused';
   try {
     await reach(engine, session, log, options.retryMs ?? 10_000);
     await prepareMigrations(engine, session);
@@ -84,6 +95,9 @@ export async function openDatabase(
       leases,
       forPlugin: (plugin, schemas) => pluginDatabase(parts, plugin, schemas),
       pool: () => engine.pool(),
+      endTransactions: (plugin) => open.end(plugin),
+      hurryTransactions: (plugin) => open.hurry(plugin),
+      holder: () => open.holder(),
       close() {
         closing ??= session.outside(close);
         return closing;
@@ -91,7 +105,9 @@ export async function openDatabase(
     };
   } catch (error) {
     await engine.close();
-    throw error;
+    if (error instanceof MortiseError) throw error;
+    // It answers, and takes nothing: a file or a replica that may only be read.
+    throw databaseError(unusable, { target: engine.target, reason: shortReason(error) }, error);
   }
 }
 
@@ -99,14 +115,15 @@ function connect(
   settings: DatabaseSettings,
   log: Logger,
   onFull: (() => void) | undefined,
+  open: OpenTransactions,
 ): { readonly engine: Engine; readonly session: Session; readonly bus: PluginDatabaseParts['bus'] } {
   if (settings.dialect === 'sqlite') {
     const engine = sqliteEngine(settings, log);
-    const session = new Session(engine, log, onFull);
+    const session = new Session(engine, log, onFull, open);
     return { engine, session, bus: localBus(session, log) };
   }
   const engine = postgresEngine(settings, log);
-  const session = new Session(engine, log, onFull);
+  const session = new Session(engine, log, onFull, open);
   return { engine, session, bus: postgresBus(settings, session, log) };
 }
 

@@ -1,4 +1,4 @@
-import type { Database } from '../sdk/host/database.js';
+import type { Database, StatementResult } from '../sdk/host/database.js';
 import { answersWithin } from './answers-within.js';
 import { claimPlan } from './claim-rows.js';
 import { codec } from './codec.js';
@@ -30,7 +30,11 @@ export function pluginDatabase(parts: PluginDatabaseParts, plugin: string, schem
     query: (options) => session.query(options?.trx),
     // Not async as a whole: the names are checked before anything is waited for.
     statement: async (sql, bindings = [], options) => session.statement(names.expand(sql), bindings, options?.trx),
-    transaction: (run, options) => session.transaction(run, options),
+    batch: async (statements, { trx }) => {
+      const expanded = statements.map(({ sql, bindings = [] }) => ({ sql: names.expand(sql), bindings }));
+      return (await session.batch(expanded, trx)) as StatementResult<Record<string, unknown>>[];
+    },
+    transaction: (run, options) => session.transaction(run, { ...options, plugin }),
     afterCommit: (trx, run) => session.afterCommit(trx, run),
     migrate: (migrations) => migrate(engine, session, plugin, names, migrations),
     claim: async (claim, options) => session.claim(claimPlan(claim, names), options?.trx),

@@ -11,6 +11,8 @@ export interface PostgresConnection {
     readonly rows: object[];
   }>;
   setTypeParser(oid: number, parse: (text: string) => unknown): void;
+  /** The wire below. */
+  readonly connection: { readonly stream: { cork(): void; uncork(): void } };
 }
 
 interface PostgresQuery {

@@ -24,9 +24,11 @@ const statementLimit = 500;
 
 /** The team database: a pool of connections that opens them when they are needed and drops the dead ones. */
 export function postgresEngine(settings: PostgresSettings, log: Logger): Engine {
+  // A connection may be sent the next statement before it has answered the last one: see `batch`.
+  const connection = { ...connectionSettings(settings), pipeline: true };
   const builder = knex({
     client: PostgresClient,
-    connection: connectionSettings(settings),
+    connection,
     compileSqlOnError: false,
     acquireConnectionTimeout: settings.acquireTimeoutMs ?? 10_000,
     log: knexLog(log),
@@ -90,6 +92,18 @@ export function postgresEngine(settings: PostgresSettings, log: Logger): Engine 
     acquire: () => client.acquireConnection(),
     release: (connection) => void client.releaseConnection(connection),
     statement,
+    async batch(connection: PostgresConnection, statements) {
+      const { stream } = connection.connection;
+      stream.cork();
+      const answers = statements.map(({ sql, bindings }) => statement<object>(connection, sql, bindings));
+      stream.uncork();
+      // All of them, also when one fails: none may come after the end of its transaction.
+      const settled = await Promise.allSettled(answers);
+      return settled.map((one) => {
+        if (one.status === 'rejected') throw one.reason;
+        return one.value;
+      });
+    },
     claim: async <Row extends object>(connection: PostgresConnection, plan: ClaimPlan): Promise<Row[]> => {
       const { rows } = await statement<{ 'claimed at': number }>(connection, claimStatement(plan), [
         ...plan.whereBindings,

@@ -55,8 +55,8 @@ export function execute(connection: SqliteConnection, sql: string, bindings: rea
 }
 
 function prepared(connection: SqliteConnection, sql: string): SqliteStatement {
-  // The names of savepoints never come again: keeping them would push out the statements that do.
-  if (/^(savepoint|release|rollback to)/i.test(sql)) return connection.prepare(sql);
+  // The numbered savepoints of knex never come again: keeping them would push out the statements that do.
+  if (/^(savepoint|release|rollback to) trx\d/i.test(sql)) return connection.prepare(sql);
   let cache = statements.get(connection);
   if (cache === undefined) {
     cache = new Map();

@@ -64,6 +64,18 @@ export function sqliteEngine(settings: SqliteSettings, log: Logger): Engine {
     acquire: () => client.acquireConnection(),
     release: (connection) => void client.releaseConnection(connection),
     statement,
+    // In the transaction nobody else writes: there is nothing to wait for between two of them.
+    batch: (connection: SqliteConnection, statements) => {
+      assertAlive(connection);
+      return patiently(connection, () =>
+        statements.map(({ sql, bindings }) => {
+          const compiled = compile(sql);
+          checkBindings(compiled, bindings);
+          const { rows, changes } = execute(connection, compiled.text, bindings);
+          return { rows, changes };
+        }),
+      );
+    },
     claim: async <Row extends object>(connection: SqliteConnection, plan: ClaimPlan): Promise<Row[]> => {
       assertAlive(connection);
       return patiently(connection, () => claimRows<Row>(connection, plan));

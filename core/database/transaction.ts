@@ -3,9 +3,12 @@ import type { Knex } from 'knex';
 import type { Logger } from '../sdk/context.js';
 import type { SqlValue, StatementResult, Transaction, TransactionOption } from '../sdk/host/database.js';
 import { shortReason } from './connection-error.js';
-import type { ClaimPlan, Connection, Engine } from './engine.js';
+import type { ClaimPlan, Connection, Engine, ExpandedStatement } from './engine.js';
 import { errorKind } from './error-kind.js';
 import { databaseError } from './errors.js';
+import type { HeldTransaction } from './held-transaction.js';
+import { hostSchema } from './names.js';
+import { OpenTransactions } from './open-transactions.js';
 
 /** The transaction that the running call chain is inside of. */
 interface Scope {
@@ -18,11 +21,14 @@ interface Scope {
 interface Frame {
   readonly connection: Connection;
   readonly hooks: (() => void)[];
+  readonly held: HeldTransaction;
 }
 
 const scopes = new AsyncLocalStorage<Scope | undefined>();
 
 export interface TransactionOptions extends TransactionOption {
+  /** Whose it is; the host's own when absent. */
+  readonly plugin?: string;
   readonly readOnlySnapshot?: boolean;
 }
 
@@ -31,13 +37,20 @@ export class Session {
   readonly #engine: Engine;
   readonly #log: Logger;
   readonly #onFull: () => void;
+  readonly #open: OpenTransactions;
   readonly #frames = new WeakMap<Transaction, Frame>();
 
   /** `onFull` is called for each write that is refused for want of space. */
-  constructor(engine: Engine, log: Logger, onFull: () => void = () => undefined) {
+  constructor(
+    engine: Engine,
+    log: Logger,
+    onFull: () => void = () => undefined,
+    open: OpenTransactions = new OpenTransactions(log),
+  ) {
     this.#engine = engine;
     this.#log = log;
     this.#onFull = onFull;
+    this.#open = open;
   }
 
   query(trx: Transaction | undefined): Knex {
@@ -54,20 +67,25 @@ export class Session {
     return this.#on(trx, (connection) => this.#engine.statement<Row>(connection, sql, bindings));
   }
 
+  batch(statements: readonly ExpandedStatement[], trx: Transaction): Promise<StatementResult<object>[]> {
+    return this.#on(trx, (connection) => this.#engine.batch(connection, statements));
+  }
+
   claim<Row extends object>(plan: ClaimPlan, trx: Transaction | undefined): Promise<Row[]> {
     return this.#on(trx, (connection) => this.#engine.claim<Row>(connection, plan));
   }
 
   async transaction<T>(run: (trx: Transaction) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
-    const { trx, readOnlySnapshot = false } = options;
+    const { trx, readOnlySnapshot = false, plugin = hostSchema } = options;
     if (trx !== undefined) return this.#savepoint(run, trx);
     this.assertOutside();
     const scope: Scope = { engine: this.#engine, outer: scopes.getStore(), open: true };
     const hooks: (() => void)[] = [];
+    const held = this.#open.open(plugin);
     const config = readOnlySnapshot ? ({ isolationLevel: 'repeatable read', readOnly: true } as const) : {};
     try {
       const result = await this.#engine.knex.transaction(
-        (open) => scopes.run(scope, () => this.#framed(open, hooks, run)),
+        (open) => scopes.run(scope, () => held.work(() => this.#framed(open, { hooks, held }, run))),
         config,
       );
       scope.open = false;
@@ -77,12 +95,13 @@ export class Session {
       throw this.#seen(error);
     } finally {
       scope.open = false;
+      this.#open.close(held);
     }
   }
 
   afterCommit(trx: Transaction, run: () => void): void {
     const frame = this.#frames.get(trx);
-    if (frame === undefined || trx.isCompleted()) throw databaseError('transaction_over');
+    if (frame === undefined || trx.isCompleted()) throw this.#over(trx);
     frame.hooks.push(run);
   }
 
@@ -118,26 +137,37 @@ export class Session {
   }
 
   async #savepoint<T>(run: (trx: Transaction) => Promise<T>, outer: Transaction): Promise<T> {
-    if (outer.isCompleted()) throw databaseError('transaction_over');
-    const hooks: (() => void)[] = [];
-    const result = await outer.transaction((open) => this.#framed(open, hooks, run));
     const frame = this.#frames.get(outer);
-    if (frame !== undefined) frame.hooks.push(...hooks);
+    if (outer.isCompleted() || frame === undefined) throw this.#over(outer);
+    const hooks: (() => void)[] = [];
+    const result = await outer.transaction((open) => this.#framed(open, { hooks, held: frame.held }, run));
+    frame.hooks.push(...hooks);
     return result;
   }
 
-  async #framed<T>(trx: Transaction, hooks: (() => void)[], run: (trx: Transaction) => Promise<T>): Promise<T> {
+  async #framed<T>(
+    trx: Transaction,
+    { hooks, held }: Omit<Frame, 'connection'>,
+    run: (trx: Transaction) => Promise<T>,
+  ): Promise<T> {
     // knex calls the function even when BEGIN failed, with a transaction that is over; its own error is on the way.
     if (trx.isCompleted()) throw databaseError('transaction_over');
     const connection: Connection = await trx.client.acquireConnection();
-    this.#frames.set(trx, { connection, hooks });
+    this.#frames.set(trx, { connection, hooks, held });
+    noteQueries(trx, held);
     return run(trx);
+  }
+
+  #over(trx: Transaction): Error {
+    return this.#frames.get(trx)?.held.reason ?? databaseError('transaction_over');
   }
 
   async #on<T>(trx: Transaction | undefined, run: (connection: Connection) => Promise<T>): Promise<T> {
     if (trx !== undefined) {
-      if (trx.isCompleted()) throw databaseError('transaction_over');
-      return run(this.#frames.get(trx)?.connection ?? (await trx.client.acquireConnection()));
+      if (trx.isCompleted()) throw this.#over(trx);
+      const frame = this.#frames.get(trx);
+      if (frame === undefined) return run(await trx.client.acquireConnection());
+      return frame.held.during(() => run(frame.connection));
     }
     this.assertOutside();
     const connection = await this.#engine.acquire();
@@ -149,4 +179,15 @@ export class Session {
       this.#engine.release(connection);
     }
   }
+}
+
+/** What knex itself sends is noted as well; the statements that end a transaction are always let through. */
+function noteQueries(trx: Transaction, held: HeldTransaction): void {
+  const client: { query(connection: Connection, query: unknown): Promise<unknown> } = trx.client;
+  const send = client.query;
+  client.query = (connection, query) => {
+    const sent = (): Promise<unknown> => send.call(client, connection, query);
+    const ends = typeof query === 'string' && /^(rollback|commit|release)\b/i.test(query);
+    return ends ? held.noted(sent) : held.during(sent);
+  };
 }

@@ -19,7 +19,7 @@ const list = (names: readonly string[]): string => names.map((name) => `"${name}
 const rows = {
   manifest_unreadable: (file: string, why: string) => ({
     message: `${file} cannot be read: ${why}.`,
-    hint: 'Add a plugin.json to the folder, or remove the folder.',
+    hint: 'Add a plugin.json to the folder, a regular file of at most 1 MiB, or remove the folder.',
   }),
   manifest_not_json: (file: string, why: string) => ({
     message: `${file} is not valid JSON: ${why}.`,
@@ -55,7 +55,7 @@ const rows = {
   }),
   contribution_key: (point: string, key: string) => ({
     message: `"${key}" is not a valid key for the point "${point}".`,
-    hint: 'Use lower-case letters and digits, joined by single - or _.',
+    hint: 'Use lower-case letters and digits, joined by single - or _, and no name that the point keeps for itself.',
   }),
   host_service_unknown: (service: string, known: readonly string[]) => ({
     message: `The manifest asks for the host service "${service}", which does not exist.`,
@@ -100,6 +100,10 @@ const rows = {
   entry_missing: (file: string) => ({
     message: `Its entry ${file} does not exist.`,
     hint: 'Build the plugin, or set "entry" in plugin.json to the file that exists.',
+  }),
+  entry_no_file: (file: string) => ({
+    message: `Its entry ${file} is no regular file.`,
+    hint: 'Set "entry" in plugin.json to the file that holds the code.',
   }),
   entry_outside: (file: string) => ({
     message: `Its entry ${file} lies outside the plugin's folder.`,
@@ -160,6 +164,10 @@ const rows = {
   exit_attempt: () => ({
     message: 'It tried to end the process.',
     hint: 'A plugin must throw an error instead of calling process.exit().',
+  }),
+  capture_attempt: () => ({
+    message: 'It tried to take the uncaught errors of the whole process for itself.',
+    hint: 'A plugin must catch its own errors instead of calling process.setUncaughtExceptionCaptureCallback().',
   }),
   repeated_faults: (count: number, seconds: number, last: string) => ({
     message: `It failed ${count} times within ${seconds} s; the last time: ${last}.`,

@@ -1,18 +1,25 @@
-import { Ajv2020, type Options, type ValidateFunction } from 'ajv/dist/2020.js';
-import formats from 'ajv-formats';
+import { createRequire } from 'node:module';
+import type { Ajv2020, Options, ValidateFunction } from 'ajv/dist/2020.js';
 import { MortiseError } from '../sdk/index.js';
 import { deepFreeze } from './freeze.js';
 import { toIssues } from './issues.js';
+import { keep, keptPlace, loadKept } from './kept-validators.js';
 import type { CompiledSchema, CompileOptions, JsonSchema, SchemaCompiler, SchemaIssue, SchemaResult } from './types.js';
 import { subSchemas } from './walk.js';
+
+const require = createRequire(import.meta.url);
+// Loaded when the first schema is compiled: a start that finds all its validators kept needs none of it.
+const compilers = (): typeof import('ajv/dist/2020.js') => require('ajv/dist/2020.js');
+const formats = (): typeof import('ajv-formats') => require('ajv-formats');
+const standalone = (): typeof import('ajv/dist/standalone/index.js') => require('ajv/dist/standalone');
 
 const maxDepth = 32;
 /** Above this many JSON values only the first issue of a refused value is reported: a list of all could be huge. */
 const maxValuesForAllIssues = 10_000;
 
-// Optimising the code of a validator takes a third of its compilation and gains nothing for values seen once.
+// Optimising the code of a validator takes a third of its compilation and gains nothing measurable.
 const checked: Options = {
-  code: { optimize: false },
+  code: { optimize: false, source: true },
   strict: true,
   strictTypes: false,
   strictTuples: false,
@@ -25,7 +32,7 @@ const common: Options = { validateSchema: false, meta: false, addUsedSchema: fal
 let metaAjv: Ajv2020 | undefined;
 
 function metaErrors(schema: JsonSchema): string | undefined {
-  metaAjv ??= new Ajv2020({ strict: false, logger: false });
+  metaAjv ??= new (compilers().Ajv2020)({ strict: false, logger: false });
   const { $schema: _, ...plain } = schema;
   if (metaAjv.validateSchema(plain) === true) return undefined;
   const first = metaAjv.errors?.[0];
@@ -47,11 +54,13 @@ function invalid(name: string, why: string, cause?: unknown): MortiseError {
 }
 
 function countValues(value: unknown, limit: number): number {
-  if (typeof value !== 'object' || value === null) return 1;
-  let count = 1;
-  for (const member of Array.isArray(value) ? value : Object.values(value)) {
-    count += countValues(member, limit - count);
-    if (count > limit) return count;
+  const open = [value];
+  let count = 0;
+  while (open.length > 0 && count <= limit) {
+    const next = open.pop();
+    count += 1;
+    if (typeof next !== 'object' || next === null) continue;
+    for (const member of Object.values(next)) open.push(member);
   }
   return count;
 }
@@ -64,6 +73,10 @@ const variants: Readonly<Record<Variant, Options>> = {
   defaults: { allErrors: true, useDefaults: true },
 };
 
+function optionsFor(variant: Variant, { foreign: isForeign }: CompileOptions): Options {
+  return { ...common, ...(isForeign === true ? foreign : checked), ...variants[variant] };
+}
+
 /** Makes the compiler of one owner: a plugin, or the host. */
 export function createSchemaCompiler(): SchemaCompiler {
   const shared = new Map<string, Ajv2020>();
@@ -71,10 +84,9 @@ export function createSchemaCompiler(): SchemaCompiler {
   function instance(variant: Variant, options: CompileOptions, keywords: ReadonlySet<string>, own: boolean): Ajv2020 {
     const key = `${variant} ${options.foreign === true}`;
     const known = own ? undefined : shared.get(key);
-    const ajv =
-      known ?? new Ajv2020({ ...common, ...(options.foreign === true ? foreign : checked), ...variants[variant] });
+    const ajv = known ?? new (compilers().Ajv2020)(optionsFor(variant, options));
     if (known === undefined) {
-      formats.default(ajv);
+      formats().default(ajv);
       // ajv follows references to an anchor, but its strict mode does not know the keyword.
       ajv.addKeyword('$anchor');
       if (!own) shared.set(key, ajv);
@@ -89,12 +101,23 @@ export function createSchemaCompiler(): SchemaCompiler {
       const { $schema: _, ...plain } = schema;
       const functions = new Map<Variant, ValidateFunction>();
 
+      // Schemas of other systems come and go without end; those are not kept.
+      function load(variant: Variant): ValidateFunction {
+        const place = options.foreign === true ? undefined : keptPlace(plain, optionsFor(variant, options));
+        const kept = place === undefined ? undefined : loadKept(place);
+        if (kept !== undefined) return kept;
+        // A schema with an $id gets an instance of its own: the same $id may come again with the next reload.
+        const ajv = instance(variant, options, keywords, typeof plain.$id === 'string');
+        const made = ajv.compile(plain);
+        if (place !== undefined) keep(place, standalone().default(ajv, made));
+        return made;
+      }
+
       function validator(variant: Variant): ValidateFunction {
         let made = functions.get(variant);
         if (made === undefined) {
           try {
-            // A schema with an $id gets an instance of its own: the same $id may come again with the next reload.
-            made = instance(variant, options, keywords, typeof plain.$id === 'string').compile(plain);
+            made = load(variant);
           } catch (error) {
             // The meta-schema words a fault better than the compiler, and compiling it takes 40 ms that no good schema needs.
             throw invalid(

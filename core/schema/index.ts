@@ -3,6 +3,8 @@ export { allowedBy } from './allowed.js';
 export { createSchemaCompiler } from './compile.js';
 export { deepFreeze } from './freeze.js';
 export { issueClass } from './issues.js';
+export { deepestFile, exceedsDepth, isTooDeep } from './json-depth.js';
+export { keepValidators } from './kept-validators.js';
 export { loadSchema } from './load.js';
 export type * from './types.js';
 export { isSchemaObject, resolveLocal, subSchemas } from './walk.js';

@@ -42,6 +42,9 @@ export type Computed =
   | ComputedConfig
   | { readonly ok: false; readonly issues: readonly ConfigIssue[]; readonly secrets: readonly string[] };
 
+/** Where a fault is that no file and no variable has brought. */
+export const schemaFile = 'config.schema.json';
+
 /** Everything a start or a reload needs to know about one owner's configuration. Nothing is read from disk here. */
 export function compute(input: ComputeInput): Computed {
   const { facts } = input;
@@ -115,10 +118,19 @@ export function compute(input: ComputeInput): Computed {
     }
   }
 
+  /** Nobody has written the value: the schema itself brings it. */
+  function isDefault({ keyword }: SchemaIssue, path: readonly string[]): boolean {
+    return keyword !== 'required' && defaultAt(facts, path) !== undefined && getAt(value, path) === undefined;
+  }
+
   function withOrigin(issue: SchemaIssue): ConfigIssue {
     const path = fromPointer(issue.path);
     const from = provenance.findLast((entry) => isAtOrBelow(entry.path, path));
     const secret = from?.source === 'secret' || isSecretPath(facts, path, true);
+    if (from === undefined && isDefault(issue, path)) {
+      const shown = shownValue(defaultAt(facts, path), secret);
+      return { ...issue, origin: schemaFile, place: `the default of ${issue.path}`, shown };
+    }
     if (from?.source !== 'environment') {
       return {
         ...issue,
@@ -167,6 +179,10 @@ export function compute(input: ComputeInput): Computed {
   }
   if (!result.ok || issues.length > 0) return { ok: false, issues, secrets };
   return { ok: true, config: result.value, provenance, secrets, warnings };
+}
+
+function defaultAt({ properties }: SchemaFacts, path: readonly string[]): unknown {
+  return properties.find((property) => toPointer(property.path) === toPointer(path))?.schema.default;
 }
 
 /** The name in `{"$secret": "NAME"}`; undefined for anything else. */

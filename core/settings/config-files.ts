@@ -33,6 +33,7 @@ export class ConfigFiles {
   readonly others = new Set<AlsoWatched>();
   private readonly alertListeners = new Set<(alert: Alert) => void>();
   private readonly secretListeners = new Set<(value: string) => void>();
+  private readonly writeListeners = new Set<(path: string) => void>();
   private readonly secretValues = new Set<string>();
   private waiting: Alert[] = [];
   private secretsAlerted: string | undefined;
@@ -64,11 +65,17 @@ export class ConfigFiles {
       secret: (name) => secrets.get(name),
       raise: (alert) => this.raise(alert),
       reveal: (values) => this.reveal(values),
+      wrote: (path) => this.wrote(path),
     });
     const poll = this.pollOf(facts);
     this.watched.set(owner, { file, pollMs: poll.ms });
     await file.look();
-    if (poll.issue !== undefined) file.block(problemOf([poll.issue], null, now()));
+    if (poll.issue !== undefined) {
+      const problem = problemOf([poll.issue], null, now());
+      // Who runs on defaults rather than not at all does so too when nobody can say how often its file is to be looked at.
+      if (facts.lenientFile) file.warn(problem);
+      else file.block(problem);
+    }
     return file;
   }
 
@@ -111,6 +118,15 @@ export class ConfigFiles {
     return { dispose: () => void this.secretListeners.delete(run) };
   }
 
+  wrote(path: string): void {
+    for (const listener of this.writeListeners) listener(path);
+  }
+
+  onWrite(run: (path: string) => void): Disposable {
+    this.writeListeners.add(run);
+    return { dispose: () => void this.writeListeners.delete(run) };
+  }
+
   secrets(): readonly string[] {
     return [...this.secretValues];
   }
@@ -126,6 +142,7 @@ export class ConfigFiles {
     this.others.clear();
     this.alertListeners.clear();
     this.secretListeners.clear();
+    this.writeListeners.clear();
   }
 
   private reportSecrets(): void {
@@ -172,6 +189,15 @@ export class ConfigFiles {
             file.snapshot === undefined
               ? 'Correct it; it is read again by itself.'
               : 'Correct it; until then the last good configuration stays in force.',
+        });
+      }
+      if (file.gone) {
+        found.push({
+          severity: 'info',
+          ...(owner === 'host' ? {} : { key: owner }),
+          code: 'config_file_gone',
+          message: `${file.shown} does not exist any more; the last good configuration stays in force until the next start.`,
+          fix: 'Write it again, or restart for the defaults.',
         });
       }
       for (const warning of file.warnings)

@@ -13,6 +13,8 @@ export function guardedPaths(host: HostSettings, envFile: string, secretsFile: s
       host.shippedPluginsDir,
       host.pluginsDir,
       join(host.projectDir, 'dist'),
+      join(host.projectDir, '.runtime'),
+      join(host.projectDir, 'node_modules'),
       join(dirname(host.shippedPluginsDir), 'core'),
       join(host.projectDir, 'schemas'),
     ],

@@ -95,6 +95,9 @@ function repeated(values: readonly string[]): string | undefined {
   return values.find((value, index) => values.indexOf(value) !== index);
 }
 
+/** Whom the host itself means: a caller without a key, with the one key of the server, and the platform. */
+const OWN_PRINCIPALS = ['local', 'default', 'system'];
+
 function principals(file: HostFile): readonly ConfiguredPrincipal[] {
   const found = (file.http.api_keys ?? []).map(principal);
   const id = repeated(found.map((entry) => entry.id));
@@ -105,6 +108,11 @@ function principals(file: HostFile): readonly ConfiguredPrincipal[] {
   if (id !== undefined || key !== undefined) {
     const what = id === undefined ? 'the same key twice' : `the principal "${id}" twice`;
     throw new MortiseError('invalid_settings', `MORTISE_API_KEYS (http.api_keys) has ${what}: each needs its own.`);
+  }
+  const own = found.find((entry) => OWN_PRINCIPALS.includes(entry.id));
+  if (own !== undefined) {
+    const what = `a principal "${own.id}", which is the host's own word`;
+    throw new MortiseError('invalid_settings', `MORTISE_API_KEYS (http.api_keys) has ${what}: choose another id.`);
   }
   return found;
 }

@@ -2,9 +2,9 @@ import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { writeAtomic } from '../files/index.js';
-import { type CompiledSchema, deepFreeze } from '../schema/index.js';
+import { type CompiledSchema, deepestFile, deepFreeze, isTooDeep } from '../schema/index.js';
 import { type Alert, type ConfigStatus, type Disposable, type EffectiveValue, MortiseError } from '../sdk/index.js';
-import { type Computed, type ComputedConfig, compute } from './compute.js';
+import { type Computed, type ComputedConfig, compute, schemaFile } from './compute.js';
 import { effectiveValues } from './effective.js';
 import type { Environment } from './environment.js';
 import { keepSecrets } from './keep-secrets.js';
@@ -12,6 +12,7 @@ import { isObject } from './path.js';
 import type { SchemaFacts } from './schema-facts.js';
 import { problemOf } from './sentence.js';
 import type { ConfigIssue, ConfigProblem, OwnedConfig, ReloadResult, Snapshot } from './types.js';
+import { sayUnwritten } from './unwritten.js';
 import { type FileContent, WatchedFile } from './watched-file.js';
 
 type Config = Readonly<Record<string, unknown>>;
@@ -29,6 +30,8 @@ export interface OwnedFileOptions {
   raise(alert: Alert): void;
   /** Clear secret values, as they become known. */
   reveal(secrets: readonly string[]): void;
+  /** The file was replaced from here. */
+  wrote(path: string): void;
 }
 
 const maxRemembered = 200;
@@ -41,6 +44,8 @@ export class OwnedFile implements OwnedConfig {
   snapshot: Snapshot | undefined;
   problem: ConfigProblem | null = null;
   warnings: readonly string[] = [];
+  /** The file went away while its last good state stays in force. */
+  gone = false;
   private readonly options: OwnedFileOptions;
   private readonly listeners = new Set<(next: Snapshot, previous: Snapshot | undefined) => void>();
   private readonly alerted = new Set<string>();
@@ -50,6 +55,7 @@ export class OwnedFile implements OwnedConfig {
   /** What the file says now, valid or not; undefined while it cannot be read as an object. */
   private last: { readonly value: Config | undefined; readonly sha256: string | null } | undefined;
   private blocked: ConfigProblem | undefined;
+  private standing: ConfigProblem | null = null;
   private forget: () => void = () => {};
   private queue: Promise<unknown> = Promise.resolve();
 
@@ -81,7 +87,8 @@ export class OwnedFile implements OwnedConfig {
   check(config: Config): readonly ConfigIssue[] {
     const result = this.computeFrom(this.restored(config));
     // What a variable says wrongly is not the file's fault: no other file could mend it.
-    return result.ok ? [] : result.issues.filter((issue) => issue.origin === this.options.fileName);
+    const mendable = [this.options.fileName, schemaFile];
+    return result.ok ? [] : result.issues.filter((issue) => mendable.includes(issue.origin));
   }
 
   async write(config: Config): Promise<ReloadResult> {
@@ -95,11 +102,19 @@ export class OwnedFile implements OwnedConfig {
           hint: 'Nothing was changed. Correct the named places and send the whole configuration again.',
         });
       }
-      await mkdir(dirname(this.file), { recursive: true });
       const holdsSecret = this.options.facts.properties.some((property) => property.secret);
-      await writeAtomic(this.file, `${JSON.stringify(next, null, 2)}\n`, holdsSecret ? 0o600 : 0o644);
+      await sayUnwritten(this.options.fileName, async () => {
+        await mkdir(dirname(this.file), { recursive: true });
+        await writeAtomic(this.file, `${JSON.stringify(next, null, 2)}\n`, holdsSecret ? 0o600 : 0o644);
+      });
+      this.options.wrote(this.file);
       return this.lookNow({ force: true });
     });
+  }
+
+  /** The file's name for messages. */
+  get shown(): string {
+    return this.options.fileName;
   }
 
   effective(): readonly EffectiveValue[] {
@@ -118,6 +133,7 @@ export class OwnedFile implements OwnedConfig {
       source: snapshot.source,
       sha256: snapshot.sha256,
       loadedAt: new Date(snapshot.loadedAt).toISOString(),
+      gone: this.gone,
       lastError:
         problem === null
           ? null
@@ -130,6 +146,13 @@ export class OwnedFile implements OwnedConfig {
     this.blocked = problem;
     this.snapshot = undefined;
     this.problem = problem;
+  }
+
+  /** Notes a fault that no file can mend, and that does not keep the owner from running. */
+  warn(problem: ConfigProblem): void {
+    this.standing = problem;
+    this.problem ??= problem;
+    this.alert(problem);
   }
 
   /** This file in the shape its schema promises; `forget` runs when the owner lets go of it. */
@@ -160,9 +183,16 @@ export class OwnedFile implements OwnedConfig {
   }
 
   private take(content: FileContent): void {
+    this.gone = false;
     if (content.kind === 'absent') {
-      // A file that goes away later takes nothing with it: the last good state stays until there is another.
-      if (this.good === undefined || this.snapshot === undefined) this.takeObject(undefined, null);
+      if (this.good === undefined || this.snapshot === undefined) {
+        this.takeObject(undefined, null);
+        return;
+      }
+      // A file that goes away later takes nothing with it but its faults: the last good state stays until there is another.
+      this.last = this.good;
+      this.problem = this.standing;
+      this.gone = true;
       return;
     }
     const value = content.kind === 'text' ? parseObject(content.text) : undefined;
@@ -171,7 +201,7 @@ export class OwnedFile implements OwnedConfig {
       return;
     }
     this.last = undefined;
-    const reason = content.kind === 'text' ? 'is not a JSON object' : content.reason;
+    const reason = content.kind === 'text' ? whyNoObject(content.text) : content.reason;
     this.refuse([this.fileIssue(reason)], content.sha256);
   }
 
@@ -183,20 +213,27 @@ export class OwnedFile implements OwnedConfig {
       this.refuse(result.issues, sha256);
       return;
     }
-    this.problem = null;
+    this.problem = this.standing;
     this.good = value === undefined || sha256 === null ? undefined : { value, sha256 };
     this.adopt(result, value === undefined ? 'defaults' : 'file', sha256);
   }
 
   /** The old state stays. Without one, a lenient owner starts from its defaults; any other is blocked. */
   private refuse(issues: readonly ConfigIssue[], sha256: string | null): void {
-    const { owner, facts, now } = this.options;
-    this.problem = problemOf(issues, sha256, now());
+    const { facts, now } = this.options;
+    const problem = problemOf(issues, sha256, now());
+    this.problem = problem;
     if (this.snapshot === undefined && facts.lenientFile) {
       const defaults = this.computeFrom(undefined);
       if (defaults.ok) this.adopt(defaults, 'defaults', null);
     }
-    const identity = sha256 ?? this.problem.message;
+    this.alert(problem);
+  }
+
+  /** Once for each content, or each sentence where there is none. */
+  private alert({ message, sha256 }: ConfigProblem): void {
+    const { owner } = this.options;
+    const identity = sha256 ?? message;
     if (this.alerted.has(identity)) return;
     if (this.alerted.size >= maxRemembered) this.alerted.clear();
     this.alerted.add(identity);
@@ -204,7 +241,7 @@ export class OwnedFile implements OwnedConfig {
       source: `settings:${owner}`,
       severity: 'medium',
       code: `${owner.replaceAll('-', '_')}_config_invalid`,
-      message: this.problem.message,
+      message,
       data: { file: this.options.fileName, sha256 },
     });
   }
@@ -267,7 +304,12 @@ export class OwnedFile implements OwnedConfig {
   }
 }
 
+function whyNoObject(text: string): string {
+  return isTooDeep(text) ? `is nested deeper than ${deepestFile} levels` : 'is not a JSON object';
+}
+
 function parseObject(text: string): Config | undefined {
+  if (isTooDeep(text)) return undefined;
   try {
     const value: unknown = JSON.parse(text.startsWith('\uFEFF') ? text.slice(1) : text);
     return isObject(value) ? value : undefined;

@@ -2,10 +2,18 @@ import { mkdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { writeAtomic } from '../files/index.js';
-import { type CompiledSchema, createSchemaCompiler, deepFreeze, loadSchema } from '../schema/index.js';
+import {
+  type CompiledSchema,
+  createSchemaCompiler,
+  deepestFile,
+  deepFreeze,
+  isTooDeep,
+  loadSchema,
+} from '../schema/index.js';
 import { canonicalKey, type Disposable, type Finding, MortiseError } from '../sdk/index.js';
 import { shownPath } from './environment.js';
 import type { DesiredState, PluginsFile, Settings } from './types.js';
+import { sayUnwritten } from './unwritten.js';
 import { type FileContent, WatchedFile } from './watched-file.js';
 
 export interface PluginsFileOptions {
@@ -23,6 +31,9 @@ type Written = Pick<DesiredState, 'version' | 'plugins'> &
 type Read =
   | { readonly ok: true; readonly state: DesiredState; readonly $schema: string | undefined }
   | { readonly ok: false; readonly why: string };
+
+/** Who names a file means it to be there. */
+const fileVariable = 'MORTISE_PLUGINS_FILE';
 
 const empty: DesiredState = deepFreeze({ version: 1, revision: 0, plugins: {}, bindings: {}, renamed: {} });
 
@@ -60,6 +71,7 @@ class StoredPlugins implements PluginsFile {
   private readonly lastGood: string;
   private readonly watched: WatchedFile;
   private readonly listeners = new Set<(next: DesiredState, previous: DesiredState) => void>();
+  private readonly editListeners = new Set<(next: DesiredState, previous: DesiredState) => void>();
   private watching: Disposable | undefined;
   private queue: Promise<unknown> = Promise.resolve();
   private $schema: string | undefined;
@@ -89,6 +101,8 @@ class StoredPlugins implements PluginsFile {
       }
       if (read !== undefined) this.report(read.why, content);
       else if (copy !== undefined) this.report('does not exist', content);
+      else if (this.settings.variable(fileVariable) !== undefined)
+        this.report(`does not exist, and ${fileVariable} names it`, content);
     }
     this.watching = this.settings.also({
       poll: () =>
@@ -103,6 +117,11 @@ class StoredPlugins implements PluginsFile {
   subscribe(run: (next: DesiredState, previous: DesiredState) => void): Disposable {
     this.listeners.add(run);
     return { dispose: () => void this.listeners.delete(run) };
+  }
+
+  onEdit(run: (next: DesiredState, previous: DesiredState) => void): Disposable {
+    this.editListeners.add(run);
+    return { dispose: () => void this.editListeners.delete(run) };
   }
 
   reload(): Promise<boolean> {
@@ -132,9 +151,13 @@ class StoredPlugins implements PluginsFile {
       if (!read.ok) {
         throw new MortiseError('invalid_plugins_file', `The change cannot be stored: ${read.why}.`, { status: 422 });
       }
-      if (this.refused !== undefined) await this.keepRefused(this.refused);
-      await mkdir(dirname(this.file), { recursive: true });
-      await writeAtomic(this.file, text);
+      const { refused } = this;
+      await sayUnwritten(this.shown, async () => {
+        if (refused !== undefined) await this.keepRefused(refused);
+        await mkdir(dirname(this.file), { recursive: true });
+        await writeAtomic(this.file, text);
+      });
+      this.settings.wrote(this.file);
       await this.watched.look(true);
       await this.adopt(read.state, read.$schema);
       return this.current;
@@ -144,6 +167,7 @@ class StoredPlugins implements PluginsFile {
   dispose(): void {
     void this.watching?.dispose();
     this.listeners.clear();
+    this.editListeners.clear();
   }
 
   private serially<T>(work: () => Promise<T>): Promise<T> {
@@ -171,6 +195,7 @@ class StoredPlugins implements PluginsFile {
       ? Math.max(read.state.revision, before.revision + 1)
       : Math.max(read.state.revision, before.revision);
     await this.adopt({ ...read.state, revision }, read.$schema);
+    if (changed) for (const listener of [...this.editListeners]) listener(this.current, before);
     return changed;
   }
 
@@ -179,6 +204,7 @@ class StoredPlugins implements PluginsFile {
   }
 
   private parse(text: string): Read {
+    if (isTooDeep(text)) return { ok: false, why: `is nested deeper than ${deepestFile} levels` };
     let value: unknown;
     try {
       value = JSON.parse(text);
@@ -266,11 +292,13 @@ class StoredPlugins implements PluginsFile {
     const message = `${this.shown} ${why}. ${kept}`;
     const sha256 = content === undefined || content.kind === 'absent' ? null : content.sha256;
     this.refused = content?.kind === 'text' ? content.text : undefined;
+    const mend =
+      content?.kind === 'absent' ? `Make ${this.shown}, or correct ${fileVariable}` : `Correct ${this.shown}`;
     this.problem = {
       severity: 'error',
       code: 'plugins_file_invalid',
       message,
-      fix: `Correct ${this.shown}; it is read again by itself.`,
+      fix: `${mend}; it is read again by itself.`,
     };
     this.settings.raise({
       source: 'settings:plugins.json',

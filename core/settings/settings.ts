@@ -55,6 +55,8 @@ export function createSettings(files: ConfigFiles, host: HostSettings): Settings
     findings: () => files.findings(),
     secrets: () => files.secrets(),
     onSecret: (run) => files.onSecret(run),
+    onWrite: (run) => files.onWrite(run),
+    wrote: (path) => files.wrote(path),
     also(watched) {
       files.others.add(watched);
       return { dispose: () => void files.others.delete(watched) };

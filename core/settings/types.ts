@@ -199,6 +199,9 @@ export interface Settings extends Disposable {
   secrets(): readonly string[];
   /** Called for each secret value that becomes known later. */
   onSecret(run: (value: string) => void): Disposable;
+  /** Called with the path of each file that the process itself has replaced. */
+  onWrite(run: (path: string) => void): Disposable;
+  wrote(path: string): void;
   /** Has another file looked at in the same rhythm, and its finding listed. */
   also(watched: AlsoWatched): Disposable;
   raise(alert: Alert): void;
@@ -247,6 +250,8 @@ export interface PluginsFile extends Disposable {
   readonly problem: Finding | null;
   /** Runs after each change, made here or by an editor. */
   subscribe(run: (next: DesiredState, previous: DesiredState) => void): Disposable;
+  /** Runs after a change that someone else made to the file. */
+  onEdit(run: (next: DesiredState, previous: DesiredState) => void): Disposable;
   /** Looks at the file at once. */
   reload(): Promise<boolean>;
   /**

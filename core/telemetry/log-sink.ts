@@ -77,6 +77,7 @@ export function createLogSink(options: LogSinkOptions): LogSink {
       writer.level = level;
     },
     hide: filter.hide,
+    clean: filter.clean,
     flush: () => writer.flush(),
   };
 }

@@ -53,7 +53,7 @@ function cut(text: string): string {
 
 /**
  * What a log line says of an error: type, code, where it was made, and causes. Its message only when it is one of the
- * platform's own sentences: others often quote what somebody sent.
+ * platform's own sentences, and never its details: they often quote what somebody sent.
  */
 function errorFields(error: Error, clean: Clean, depth: number): Record<string, unknown> {
   const fields: Record<string, unknown> = { type: error.name };
@@ -63,8 +63,6 @@ function errorFields(error: Error, clean: Clean, depth: number): Record<string, 
     if (typeof value === 'string') fields[name] = clean(value);
     else if (typeof value === 'number') fields[name] = value;
   }
-  const details: unknown = Reflect.get(error, 'details');
-  if (details !== undefined) fields.details = sanitizeValue(details, clean, depth + 1);
   if (depth === 0) fields.frames = framesOf(error).map(clean);
   if (error.cause !== undefined) fields.cause = sanitizeValue(error.cause, clean, depth + 1);
   return fields;

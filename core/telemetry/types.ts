@@ -18,6 +18,8 @@ export interface LogSink {
   setLevel(level: LogLevel): void;
   /** A value that never appears in a line from now on, wherever it hides. Values under 6 characters are ignored. */
   hide(secret: string): void;
+  /** A text as a line would hold it: without hidden values and what looks like a secret. */
+  clean(text: string): string;
   /** Writes what is buffered. */
   flush(): void;
 }

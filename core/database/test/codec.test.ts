@@ -5,6 +5,8 @@ describe('the codec', () => {
   const times: readonly (readonly [stored: unknown, read: string | null])[] = [
     [null, null],
     ['2026-11-20T08:30:00.123Z', '2026-11-20T08:30:00.123Z'],
+    ['2026-10-31T23:59:59.999Z', '2026-10-31T23:59:59.999Z'],
+    ['2026-02-30T08:30:00.123Z', '2026-03-02T08:30:00.123Z'],
     ['2026-11-20 08:30:00+00', '2026-11-20T08:30:00.000Z'],
     ['2026-11-20 08:30:00.1+00', '2026-11-20T08:30:00.100Z'],
     ['2026-11-20 08:30:00.123999+00', '2026-11-20T08:30:00.123Z'],
@@ -20,6 +22,7 @@ describe('the codec', () => {
 
   it('refuses what is no time', () => {
     expect(() => codec.time('yesterday')).to.throw(RangeError);
+    expect(() => codec.time('2026-13-20T08:30:00.123Z')).to.throw(RangeError);
     expect(() => codec.time(Number.NaN)).to.throw(RangeError);
   });
 

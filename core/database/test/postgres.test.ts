@@ -2,6 +2,7 @@ import { createServer } from 'node:net';
 import { expect } from 'chai';
 import { ownPostgres, silentLog, testDialects } from 'mortise/sdk/testing';
 import { testServerParts } from '../../sdk/testing/test-database.js';
+import { shortReason } from '../connection-error.js';
 import { type DatabaseHost, type OpenOptions, openDatabase } from '../open-database.js';
 import type { PostgresSettings } from '../settings.js';
 import { errorOf } from './expect-error.js';
@@ -47,6 +48,9 @@ describeOnPostgres('the PostgreSQL server', () => {
     const down = await errorOf(database.statement('select 1 as one'));
     expect(database.codec.errorKind(down)).to.equal('unavailable');
     expect(down).to.include({ code: 'database_unavailable', status: 503, retryable: true });
+    // Whoever asked is not told where the database is; whoever reads the log is.
+    expect((down as Error).message).to.equal('The database does not answer at the moment.');
+    expect(shortReason(down)).to.match(/ECONNREFUSED/);
     expect(await database.ping(500)).to.equal(false);
     await server.start();
     await until('the pool recovers', () => database.ping());

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { eachDatabase, type TestEngine } from 'mortise/sdk/testing';
-import type { Database, Migration } from '../../sdk/host/database.js';
+import type { Database, Migration, Transaction } from '../../sdk/host/database.js';
 import { errorOf } from './expect-error.js';
 
 const migrations: readonly Migration[] = [
@@ -51,6 +51,55 @@ describe('transactions', () => {
       );
       expect(error.message).to.equal('changed my mind');
       expect(await texts(database)).to.deep.equal([]);
+    });
+
+    it('take a batch of statements in their order, with the result of each', async () => {
+      const database = await notes(engine);
+      const results = await database.transaction((trx) =>
+        database.batch(
+          [
+            ...['a', 'b', 'c'].map((text) => ({ sql: insert, bindings: [text] })),
+            { sql: "update {notes.notes} set text = 'd' where text = ?", bindings: ['a'] },
+            { sql: 'select text from {notes.notes} order by text' },
+          ],
+          { trx },
+        ),
+      );
+      expect(results.map(({ changes }) => changes)).to.deep.equal([1, 1, 1, 1, 3]);
+      expect(results[4]?.rows.map(({ text }) => text)).to.deep.equal(['b', 'c', 'd']);
+      expect(await texts(database)).to.deep.equal(['b', 'c', 'd']);
+    });
+
+    it('leave nothing of a batch when one of its statements fails, not even those behind it', async () => {
+      const database = await notes(engine);
+      const error = await errorOf(
+        database.transaction((trx) =>
+          database.batch(
+            ['a', 'b', 'a', 'c'].map((text) => ({ sql: insert, bindings: [text] })),
+            { trx },
+          ),
+        ),
+      );
+      expect(database.codec.errorKind(error)).to.equal('unique');
+      expect(await texts(database)).to.deep.equal([]);
+      // The connection is as good as before.
+      await database.transaction((trx) => database.batch([{ sql: insert, bindings: ['e'] }], { trx }));
+      expect(await texts(database)).to.deep.equal(['e']);
+    });
+
+    it('refuse a batch whose bindings do not fit, and one after their end', async () => {
+      const database = await notes(engine);
+      const wrong = database.transaction((trx) =>
+        database.batch([{ sql: insert, bindings: ['a'] }, { sql: insert }], { trx }),
+      );
+      expect((await errorOf(wrong)).message).to.match(/binding/i);
+      expect(await texts(database)).to.deep.equal([]);
+      let over: Transaction | undefined;
+      await database.transaction(async (trx) => {
+        over = trx;
+      });
+      const late = database.batch([{ sql: insert, bindings: ['a'] }], { trx: over as Transaction });
+      expect(await errorOf(late)).to.include({ code: 'transaction_over' });
     });
 
     it('are not seen by others before they commit', async () => {

@@ -97,6 +97,7 @@ describe('the schema of plugin manifests', () => {
       { ...manifest, permissions: { routes: [{ ...route, path: '/*rest/x' }] } },
       '/permissions/routes/0/path',
     ],
+    ['a start that may last a day', { ...manifest, timeouts: { start: 86_400_000 } }, '/timeouts/start'],
     ['a time limit of nothing', { ...manifest, timeouts: { call: 0 } }, '/timeouts/call'],
   ];
   for (const [what, value, path] of refused) {

@@ -191,6 +191,15 @@ describe('host settings', () => {
     }
   });
 
+  for (const id of ['local', 'default', 'system']) {
+    it(`let no key be the host’s own principal: ${id}`, async () => {
+      const errors = await project.errors({ MORTISE_API_KEYS: JSON.stringify([{ key: 'aaaaaaaa', id }]) });
+      expect(errors).to.deep.equal([
+        `MORTISE_API_KEYS (http.api_keys) has a principal "${id}", which is the host's own word: choose another id.`,
+      ]);
+    });
+  }
+
   it('read how often a caller may ask, and how often it may call a tool', async () => {
     const { host } = await project.settings({
       MORTISE_RATE_LIMIT: '100/60',

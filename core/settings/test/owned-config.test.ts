@@ -188,6 +188,29 @@ describe('the configuration of a plugin', () => {
     await project.write(file, { limit: 0.3 });
     await settings.poll();
     expect(config.snapshot?.config.limit).to.equal(0.3);
+    expect(settings.findings()).to.deep.equal([]);
+  });
+
+  it('forgets the fault of a bad file that goes away, and says that it is gone', async () => {
+    const { settings, config } = await owned({}, { limit: 0.1 });
+    await project.write(file, { limit: 7 });
+    await settings.poll();
+    expect(settings.findings().map(({ code }) => code)).to.deep.equal(['invalid_config']);
+    await rm(project.path(file));
+    await settings.poll();
+    expect([config.problem, config.snapshot?.config.limit]).to.deep.equal([null, 0.1]);
+    expect(settings.findings().map(({ severity, code }) => `${severity} ${code}`)).to.deep.equal([
+      'info config_file_gone',
+    ]);
+  });
+
+  it('names the schema when its own default is not allowed, and takes a file that mends it', async () => {
+    const properties = { limit: { type: 'number', maximum: 1, default: 7 } };
+    const { settings, config } = await owned({}, undefined, { type: 'object', properties });
+    expect(config.problem?.message).to.match(/^config\.schema\.json: the default of \/limit is 7: it must be /);
+    await project.write(file, { limit: 1 });
+    await settings.poll();
+    expect(config.problem).to.equal(null);
   });
 
   it('starts from its defaults with a bad file when its schema says so, and stays watched', async () => {

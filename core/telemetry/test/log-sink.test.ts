@@ -38,6 +38,14 @@ describe('the log', () => {
     expect(lines[1]).to.contain('Port 1 is in use.');
   });
 
+  it('says nothing of the details of an error', () => {
+    const { sink, last } = recorded();
+    const err = new MortiseError('refused', 'No.', { details: { said: 'my grandmother is ill' } });
+    sink.log.error({ err: new Error('a', { cause: err }), deep: { err } }, 'It failed.');
+    expect(last().err).to.deep.include({ type: 'Error' });
+    expect(JSON.stringify(last())).to.contain('"code":"refused"').and.to.not.contain('grandmother');
+  });
+
   it('writes nothing below its level, and the level can change', () => {
     const { sink, lines } = recorded('warn');
     sink.log.info('quiet');

@@ -1,0 +1,61 @@
+const quote = 0x22;
+const backslash = 0x5c;
+
+/** String bytes looked at one by one before the native search takes over: short keys are faster this way. */
+const shortString = 24;
+
+/** Members within members of a file that people write; more would overflow the stack of whoever walks over them. */
+export const deepestFile = 100;
+
+/** Whether a file's JSON nests deeper than {@link deepestFile}. */
+export function isTooDeep(text: string): boolean {
+  return exceedsDepth(Buffer.from(text), deepestFile);
+}
+
+/**
+ * Whether JSON text nests deeper than `limit`, found by counting brackets outside strings: one pass, no recursion, no
+ * allocation, so that a bomb costs nothing before the parser builds it. Text that is no JSON may give either answer.
+ */
+export function exceedsDepth(bytes: Buffer, limit: number): boolean {
+  const length = bytes.length;
+  // Valid JSON needs a closing bracket for each opening one.
+  if (length < 2 * (limit + 1)) return false;
+  let depth = 0;
+  let position = 0;
+  while (position < length) {
+    const byte = bytes[position];
+    if (byte === quote) {
+      position = afterString(bytes, position + 1);
+      continue;
+    }
+    if (byte === 0x7b || byte === 0x5b) {
+      depth += 1;
+      if (depth > limit) return true;
+    } else if (byte === 0x7d || byte === 0x5d) {
+      depth -= 1;
+    }
+    position += 1;
+  }
+  return false;
+}
+
+/** Position behind the closing quote of the string whose content begins at `start`. */
+function afterString(bytes: Buffer, start: number): number {
+  const length = bytes.length;
+  const nearEnd = Math.min(length, start + shortString);
+  let position = start;
+  while (position < nearEnd) {
+    const byte = bytes[position];
+    if (byte === quote) return position + 1;
+    position += byte === backslash ? 2 : 1;
+  }
+  while (position < length) {
+    const found = bytes.indexOf(quote, position);
+    if (found < 0) return length;
+    let slashes = 0;
+    while (found - slashes > position && bytes[found - slashes - 1] === backslash) slashes += 1;
+    if (slashes % 2 === 0) return found + 1;
+    position = found + 1;
+  }
+  return length;
+}

@@ -1,0 +1,57 @@
+import { createHash } from 'node:crypto';
+import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import type { ValidateFunction } from 'ajv/dist/2020.js';
+
+const require = createRequire(import.meta.url);
+/** Schemas change, and every state of one leaves a file. */
+const mostFiles = 2_000;
+
+let folder: string | undefined;
+let compilerVersion: string | undefined;
+
+/**
+ * Keeps the code of compiled validators in a folder, for this process and those that start later: compiling the schemas
+ * of twenty plugins is a third of a start, loading the code made of them a fiftieth. The folder must be as safe from
+ * strangers as the program itself, for its files are run; it must lie where ajv can be found.
+ */
+export function keepValidators(in_: string): void {
+  folder = in_;
+}
+
+/** Where the validator of a schema is kept; undefined while none are kept. `options` is all else that shapes its code. */
+export function keptPlace(schema: unknown, options: unknown): string | undefined {
+  if (folder === undefined) return undefined;
+  compilerVersion ??= ['ajv', 'ajv-formats']
+    .map((name) => (require(`${name}/package.json`) as { readonly version: string }).version)
+    .join(' ');
+  const hash = createHash('sha256')
+    .update(JSON.stringify([compilerVersion, options, schema]))
+    .digest('hex');
+  return join(folder, `${hash.slice(0, 32)}.cjs`);
+}
+
+/** The validator kept at a place; undefined when none is there, or when it cannot be loaded. */
+export function loadKept(place: string): ValidateFunction | undefined {
+  try {
+    return require(place) as ValidateFunction;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Puts the code of a validator at its place, whole or not at all. A folder that cannot be written costs only time. */
+export function keep(place: string, code: string): void {
+  const home = dirname(place);
+  const unfinished = `${place}.${process.pid}`;
+  try {
+    mkdirSync(home, { recursive: true, mode: 0o700 });
+    const files = readdirSync(home);
+    if (files.length >= mostFiles) for (const file of files) rmSync(join(home, file), { force: true });
+    writeFileSync(unfinished, code, { mode: 0o600 });
+    renameSync(unfinished, place);
+  } catch {
+    // Compiled again the next time.
+  }
+}

@@ -1,0 +1,28 @@
+import { expect } from 'chai';
+import { MortiseError } from '../../sdk/index.js';
+import { sayUnwritten } from '../unwritten.js';
+
+const thrown = (error: unknown): Promise<unknown> =>
+  sayUnwritten('config/plugins.json', () => Promise.reject(error)).catch((caught: unknown) => caught);
+
+describe('a file that cannot be written', () => {
+  it('for want of space is a coded error that says what to do', async () => {
+    for (const code of ['ENOSPC', 'EDQUOT']) {
+      const error = await thrown(Object.assign(new Error(`${code}: write '/secret/place'`), { code }));
+      expect(error).to.be.instanceOf(MortiseError).and.include({ code: 'disk_full', status: 503, retryable: true });
+      expect((error as Error).message).to.match(/^config\/plugins\.json could not be written/);
+      expect((error as MortiseError).hint).to.match(/Free space/);
+    }
+  });
+
+  it('for another reason of the file system says that', async () => {
+    const error = await thrown(Object.assign(new Error('EROFS'), { code: 'EROFS' }));
+    expect(error).to.include({ code: 'file_not_written', status: 503, retryable: false });
+    expect((error as Error).message).to.match(/read-only/);
+  });
+
+  it('leaves other errors as they are', async () => {
+    for (const error of [new Error('a mistake'), new MortiseError('invalid_config', 'No.')])
+      expect(await thrown(error)).to.equal(error);
+  });
+});
