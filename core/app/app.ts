@@ -1,4 +1,3 @@
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type DatabaseHost, openDatabase } from '../database/index.js';
 import { Composition } from '../di/composition.js';
@@ -6,6 +5,7 @@ import { createLazyFetch } from '../di/lazy-fetch.js';
 import { parts } from '../di/parts.js';
 import { openPluginScope } from '../di/plugin-scope.js';
 import { createHttpServer, type HttpServer, mcpMaxBytes } from '../http/index.js';
+import { currentMark } from '../kernel/attribution.js';
 import { BootJournal, steadyAfterMs } from '../kernel/boot-journal.js';
 import type { CatalogueEntry } from '../kernel/catalogue.js';
 import { createControl } from '../kernel/control.js';
@@ -15,18 +15,23 @@ import { guardProcess } from '../kernel/process-guard.js';
 import { watchRawResources } from '../kernel/raw-resources.js';
 import { startWatchdog } from '../kernel/watchdog.js';
 import { createScheduler } from '../schedule/index.js';
-import { loadSchema } from '../schema/index.js';
+import { keepValidators, loadSchema } from '../schema/index.js';
 import type { Disposable } from '../sdk/context.js';
 import type { Finding, PluginControl } from '../sdk/host/plugin-control.js';
 import { openPluginsFile, openSettings } from '../settings/index.js';
 import type { Settings } from '../settings/types.js';
 import { createLogSink, createMetrics, createTracing } from '../telemetry/index.js';
 import type { HostLogger, MetricsRegistry } from '../telemetry/types.js';
+import { auditFileEdits } from './audit-file-edits.js';
+import { databaseFindings } from './database-findings.js';
 import { onlyPlugins, openDesiredState } from './desired-state.js';
 import { kernelPorts, noJournal } from './kernel-ports.js';
 import { linkDroppedInPlugins } from './link-dropped-in-plugins.js';
+import { makeDataDir } from './make-data-dir.js';
 import { mountRoutes } from './mount-routes.js';
+import { whoHasPort } from './own-port.js';
 import { shareStates } from './replica-states.js';
+import { SeenFiles } from './seen-files.js';
 import { createStorageAlarm } from './storage-alarm.js';
 import { watchFolder } from './watch-folder.js';
 import { watchNeighbours } from './watch-neighbours.js';
@@ -70,6 +75,7 @@ export interface App {
 
 /** Opens settings, database and port owners in order, and composes them with the kernel. @throws MortiseError */
 export async function openApp(options: AppOptions): Promise<App> {
+  keepValidators(join(options.projectDir, '.runtime', 'validators'));
   const opened = await openSettings({
     projectDir: options.projectDir,
     ...(options.env ? { env: options.env } : {}),
@@ -82,13 +88,19 @@ export async function openApp(options: AppOptions): Promise<App> {
   for (const secret of settings.secrets()) sink.hide(secret);
   settings.onSecret((secret) => sink.hide(secret));
   for (const warning of settings.warnings) sink.log.warn(warning);
-  await mkdir(host.dataDir, { recursive: true, mode: 0o700 });
+  await makeDataDir(host.dataDir);
 
   const metrics = createMetrics();
   const tracing = createTracing();
   const scheduler = createScheduler({ onError: (error) => sink.log.error({ error: String(error) }, 'a timer failed') });
   const storage = createStorageAlarm((alert) => settings.raise(alert));
-  const database = await openDatabase(host.database, sink.log, { onFull: storage.full });
+  const database = await openDatabase(host.database, sink.log, {
+    onFull: storage.full,
+    transactions: {
+      currentCall: currentMark,
+      onStuck: (plugin, error) => kernel.fault(plugin, 'transaction_held', new Error(error.message)),
+    },
+  });
   const pluginsFile = await openPluginsFile({ file: host.pluginsFile, dataDir: host.dataDir, settings });
   const composition = new Composition();
   const desired = await openDesiredState(database, pluginsFile, options.projectDir, sink.log);
@@ -119,10 +131,16 @@ export async function openApp(options: AppOptions): Promise<App> {
       metrics: metrics.host,
       tracing,
       log: sink.log,
+      clean: sink.clean,
       scheduler,
       desired: options.only ? onlyPlugins(desired.store, options.only) : desired.store,
       openScope: (entry) => openPluginScope(composition, entry),
-      findings: () => [...hostFindings, ...storage.findings(), ...(neighbours?.findings() ?? [])],
+      blocker: () => (database.pool().pending > 0 ? database.holder() : undefined),
+      findings: async () => [
+        ...hostFindings,
+        ...(await databaseFindings(database, storage)),
+        ...(neighbours?.findings() ?? []),
+      ],
     }),
   );
   const replicas =
@@ -131,6 +149,8 @@ export async function openApp(options: AppOptions): Promise<App> {
     kernel,
     effective: (owner) => settings.effective(owner),
     exportDesired: () => desired.export(),
+    database,
+    waiting: () => storage.findings().map(({ code }) => ({ key: 'database', state: 'failed', code })),
     ...(replicas ? { replicas: (key) => replicas.of(key) } : {}),
   });
   const http = createHttpServer(host.http, {
@@ -181,6 +201,20 @@ export async function openApp(options: AppOptions): Promise<App> {
     });
     sink.log.warn({ source: alert.source, severity: alert.severity, code: alert.code }, `alert: ${alert.message}`);
   });
+  const seen = new SeenFiles(host);
+  const know = (path: string): void => void seen.know(path).catch(() => undefined);
+  settings.onWrite(know);
+  // What replicas share is changed by them and by commands, which say so themselves.
+  if (!desired.shared) {
+    pluginsFile.onEdit((next, previous) => {
+      const changes = Object.keys({ ...previous.plugins, ...next.plugins })
+        .map((key) => ({ key, enabled: next.plugins[key]?.enabled === true }))
+        .filter(({ key, enabled }) => enabled !== (previous.plugins[key]?.enabled === true));
+      if (changes.length === 0) return;
+      kernel.events.emit('plugins-edited', { changes });
+      know(pluginsFile.file);
+    });
+  }
   settings.onAlert((alert) => kernel.events.emit('alert', alert));
 
   const held: Disposable[] = [];
@@ -215,8 +249,10 @@ export async function openApp(options: AppOptions): Promise<App> {
     boot: async () => {
       await linkDroppedInPlugins(host.pluginsDir, options.projectDir);
       if (options.ownsProcess) held.push(watchProcess(settings, kernel));
+      const looked = options.only ? undefined : seen.look();
       await kernel.boot();
       mount();
+      if (looked) await auditFileEdits(await looked, kernel, sink.log);
       journal.complete();
       const steady = setTimeout(() => journal.steady(), steadyAfterMs).unref();
       held.push({ dispose: () => clearTimeout(steady) });
@@ -225,13 +261,16 @@ export async function openApp(options: AppOptions): Promise<App> {
       );
       settings.watch();
     },
-    listen: () => {
+    listen: async () => {
       mount();
-      return http.listen();
+      return http.listen().catch((error: unknown) => {
+        throw whoHasPort(error, host.http.port);
+      });
     },
     stop: async (deadline) => {
       kernel.events.emit('shutdown', { deadline });
       const outcome = await http.drain(deadline);
+      await kernel.drain(deadline);
       await kernel.shutdown(deadline);
       for (const item of held.reverse()) await item.dispose();
       await http.close();
@@ -243,6 +282,7 @@ export async function openApp(options: AppOptions): Promise<App> {
       await pluginsFile.dispose();
       await settings.dispose();
       await database.close();
+      journal.close();
       metrics.dispose();
       sink.flush();
       return outcome;

@@ -19,10 +19,12 @@ export interface KernelPortParts {
   readonly metrics: HostMetrics;
   readonly tracing: Tracing;
   readonly log: HostLogger;
+  readonly clean: KernelPorts['clean'];
   readonly scheduler: KernelPorts['scheduler'] & KernelPorts['clock'];
   /** The file, or what replicas share instead. */
   readonly desired: KernelPorts['desired'];
   readonly openScope: KernelPorts['openScope'];
+  readonly blocker?: NonNullable<KernelPorts['blocker']>;
   /** What the process itself found. */
   readonly findings?: KernelPorts['findings'];
 }
@@ -35,6 +37,7 @@ export const noJournal = {
   note: () => () => undefined,
   complete: () => undefined,
   steady: () => undefined,
+  close: () => undefined,
 } satisfies Partial<BootJournal>;
 
 /** The rooms beside the kernel, as the kernel wants to see them. */
@@ -45,6 +48,7 @@ export function kernelPorts(from: KernelPortParts): KernelPorts {
   const compiled = new WeakMap<object, CompiledSchema<unknown>>();
   return {
     log: from.log,
+    clean: from.clean,
     clock: from.scheduler,
     scheduler: from.scheduler,
     compile: <T>(schema: Readonly<Record<string, unknown>>, name: string) => {
@@ -62,6 +66,7 @@ export function kernelPorts(from: KernelPortParts): KernelPorts {
     desired: from.desired,
     config: (key, schema) => settings.own(key, schema),
     openScope: from.openScope,
+    ...(from.blocker ? { blocker: from.blocker } : {}),
     hostServices,
     tracing: from.tracing,
     metrics: {
@@ -80,6 +85,6 @@ export function kernelPorts(from: KernelPortParts): KernelPorts {
     suspect: (key) => journal.suspect(key),
     acquit: (key) => journal.acquit(key),
     note: (key, step) => journal.note(key, step),
-    findings: () => [...(from.findings?.() ?? []), ...settings.findings()],
+    findings: async () => [...((await from.findings?.()) ?? []), ...settings.findings()],
   };
 }

@@ -1,5 +1,6 @@
 import { MortiseError } from '../sdk/errors.js';
 import type { CommandInput, CommandResult } from '../sdk/points/command.js';
+import type { AuditEntry, AuditService } from '../sdk/services/audit.js';
 import { type App, openApp } from './app.js';
 import { openOffline } from './offline-control.js';
 
@@ -24,6 +25,15 @@ export async function runCommandOffline(key: string, input: CommandInput, run: O
   return withApp(run, needed, async (app) => {
     if (owner !== undefined) expectActive(app, [owner]);
     return app.kernel.points.call('command', key, (command, ctx) => command.run(input, ctx), { signal: run.signal });
+  });
+}
+
+/** Writes a row to the audit trail: boots the plugins that keep it, without a port. @throws MortiseError */
+export async function auditOffline(keepers: readonly string[], entry: AuditEntry, run: OfflineRun): Promise<void> {
+  await withApp(run, keepers, async (app) => {
+    expectActive(app, keepers);
+    const trail = app.kernel.services.get('audit')?.value as AuditService | undefined;
+    await trail?.write(entry);
   });
 }
 

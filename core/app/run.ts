@@ -1,5 +1,6 @@
 import { MortiseError } from '../sdk/errors.js';
 import { type App, openApp } from './app.js';
+import { endProcess } from './end-process.js';
 import { readCommit } from './read-commit.js';
 
 /** Asks the supervisor to start the process again, once. */
@@ -18,24 +19,30 @@ function applyArguments(args: readonly string[]): { readonly safeMode: boolean }
     else if (name === '--host') process.env.MORTISE_HOST = value();
     else if (name === '--data-dir') process.env.MORTISE_DATA_DIR = value();
     else if (name === '--safe') safeMode = true;
-    else
-      fail(
-        [`There is no option "${argument}".`, 'npm start -- [--port N] [--host ADDRESS] [--data-dir DIR] [--safe]'],
-        2,
-      );
+    else {
+      say([`There is no option "${argument}".`, 'npm start -- [--port N] [--host ADDRESS] [--data-dir DIR] [--safe]']);
+      exit(2);
+    }
   }
   return { safeMode };
 }
 
-function fail(lines: readonly string[], code: number): never {
+function say(lines: readonly string[]): void {
   for (const line of lines) process.stderr.write(`mortise: ${line}\n`);
-  return exit(code);
 }
 
 function explain(error: unknown): readonly string[] {
   if (error instanceof AggregateError) return error.errors.flatMap(explain);
   if (error instanceof MortiseError) return error.hint ? [error.message, error.hint] : [error.message];
+  if (isSystemError(error)) {
+    const what = `The system refuses ${error.syscall}${error.path ? ` of ${error.path}` : ''}: ${error.code}.`;
+    return [what, 'Check that it exists, that this user may use it, and that the disk has space; then start again.'];
+  }
   return [error instanceof Error ? (error.stack ?? error.message) : String(error)];
+}
+
+function isSystemError(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && 'syscall' in error && 'code' in error;
 }
 
 /** Runs the server until a signal, a restart or a failure ends the process. Resolves when every plugin has settled. */
@@ -46,19 +53,19 @@ export async function run(projectDir: string): Promise<void> {
   let stopping: Promise<void> | undefined;
   let app: App | undefined;
   const stop = (code: number): void => {
-    if (stopping) exit(code === 0 ? 1 : code);
-    stopping = end(code);
+    if (stopping) void endProcess(code === 0 ? 1 : code);
+    stopping ??= end(code);
   };
   const end = async (code: number): Promise<void> => {
     const seconds = app?.settings.host.shutdownSeconds ?? 0;
     // The last word: whatever hangs, the process ends.
-    setTimeout(() => exit(code), (seconds + 1.5) * 1_000).unref();
+    setTimeout(() => void endProcess(code), (seconds + 1.5) * 1_000);
     const outcome = await app?.stop(Date.now() + seconds * 1_000).catch((error: unknown) => {
-      process.stderr.write(`mortise: ${explain(error).join(' ')}\n`);
+      say([explain(error).join(' ')]);
       return 'degraded' as const;
     });
     if (outcome === 'degraded') app?.log.warn({}, 'shutdown_degraded');
-    exit(code);
+    await endProcess(code);
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop(0));
   if (process.env.MORTISE_SUPERVISED === '1' && process.channel) {
@@ -84,7 +91,9 @@ export async function run(projectDir: string): Promise<void> {
     else app.log.info({ origin, ...facts }, `Mortise listens on ${origin}`);
     await booted;
   } catch (error) {
-    if (!stopping) fail(explain(error), 1);
+    if (stopping) return;
+    say(explain(error));
+    await endProcess(1);
   }
 }
 

@@ -44,20 +44,24 @@ export function admitCaller(
   return caller;
 }
 
-/** Takes a token of the caller's bucket. */
-export function admitRate({ limiter, now }: Admission, exchange: Exchange): void {
-  if (!limiter) return;
-  const waitMs = limiter.take(callerKey(exchange), now());
+/** Takes a token of the caller's bucket; 0 when there was one, else the milliseconds until there is one again. */
+export function takeToken({ limiter, now }: Admission, caller: Pick<Exchange, 'principal' | 'client'>): number {
+  return limiter?.take(callerKey(caller), now()) ?? 0;
+}
+
+/** Refuses a request whose caller has used up its rate. */
+export function admitRate(admission: Admission, exchange: Exchange): void {
+  const waitMs = takeToken(admission, exchange);
   if (waitMs === 0) return;
   throw new RefusedRequest('rate_limited', { retryAfterSeconds: Math.ceil(waitMs / 1000), retryable: true });
 }
 
 /** The principal, or the class of the address: what a refusal may say of the caller. */
-export function refusalSubject({ principal, client }: Exchange): string {
+export function refusalSubject({ principal, client }: Pick<Exchange, 'principal' | 'client'>): string {
   return principal?.authenticated ? principal.id : addressClass(client.address);
 }
 
-function callerKey({ principal, client }: Exchange): string {
+function callerKey({ principal, client }: Pick<Exchange, 'principal' | 'client'>): string {
   return principal?.authenticated ? `key ${principal.id}` : `address ${client.address}`;
 }
 

@@ -158,6 +158,10 @@ export class Dispatcher {
     }
     const unreadable = refused?.reason === 'PARSE_ERROR';
     const failure = exchange.fail(error, unreadable ? exchange.mount.parseEnvelope : undefined);
+    if (failure.code === 'client_closed') {
+      log.debug({ correlation_id: exchange.correlationId, path: exchange.pattern }, 'a client left');
+      return;
+    }
     if (!failure.unexpected && !(error instanceof MortiseError && error.cause !== undefined)) return;
     const fields = {
       correlation_id: exchange.correlationId,

@@ -133,7 +133,7 @@ export class Exchange {
 
   #sendBody(answer: RouteResponse): void {
     const headers = this.head(answer);
-    const status = answer.status ?? 200;
+    const status = statusOf(answer);
     // Throws for a body that cannot be written: nothing is sent yet, so that can still become an error.
     const body = encodeBody(answer.body, status, headers);
     const { request, response } = this;
@@ -153,6 +153,7 @@ export class Exchange {
   async #sendStream(answer: RouteResponse, stream: AsyncIterable<string | Uint8Array>): Promise<void> {
     const sse = answer.sse === true;
     const headers = this.head(answer);
+    const status = statusOf(answer);
     if (sse) {
       headers['Content-Type'] = 'text/event-stream';
       headers['Cache-Control'] = 'no-cache';
@@ -165,7 +166,7 @@ export class Exchange {
     if (this.#leavesBody()) headers.Connection = 'close';
     this.#begun = true;
     if (!sse) this.#limitWriting();
-    response.writeHead(answer.status ?? 200, headers);
+    response.writeHead(status, headers);
     if (request.method === 'HEAD') {
       response.end();
       await discard(stream);
@@ -204,11 +205,22 @@ export class Exchange {
   #cutOff(): void {
     if (this.response.writableEnded) return;
     if (!this.#streaming) {
-      this.response.destroy();
+      this.#breakOff();
       return;
     }
     const timer = setTimeout(() => this.response.destroy(), lastWordsMs);
     this.response.once('close', () => clearTimeout(timer));
+  }
+
+  /** Ends the connection behind what was written last, at the pace of its reader. */
+  #breakOff(): void {
+    const { response } = this;
+    if (!response.socket) {
+      response.destroy();
+      return;
+    }
+    response.socket.destroySoon();
+    cutSlowReader(response, this.#slowReader());
   }
 
   #limitWriting(): void {
@@ -219,6 +231,12 @@ export class Exchange {
     }, this.#settings.writeMs);
     this.response.once('close', () => clearTimeout(timer));
   }
+}
+
+/** @throws MortiseError for a status that no answer can have: informational ones only announce one. */
+function statusOf({ status = 200 }: RouteResponse): number {
+  if (Number.isInteger(status) && status >= 200 && status <= 599) return status;
+  throw new MortiseError('route_mismatch', 'A route answered with a status that is no whole number from 200 to 599.');
 }
 
 async function discard(stream: AsyncIterable<unknown>): Promise<void> {

@@ -73,10 +73,11 @@ export function createHttpServer(settings: HttpServerSettings, dependencies: Htt
   let draining = false;
   let origin: string | undefined;
 
+  const admission = { hosts, authenticator, limiter, now };
   const dispatcher = new Dispatcher({
     table: () => table,
     fallbackMount,
-    admission: { hosts, authenticator, limiter, now },
+    admission,
     exchanges: {
       listedOrigins: hosts.listedOrigins,
       keepAliveMs: (dependencies.sseKeepAliveSeconds ?? 15) * 1000,
@@ -91,7 +92,7 @@ export function createHttpServer(settings: HttpServerSettings, dependencies: Htt
     tracing,
     emitRefusal,
   });
-  const upgrades = new Upgrades({ dispatcher, authenticator, inFlight, log, emitRefusal, now });
+  const upgrades = new Upgrades({ dispatcher, admission, inFlight, log, emitRefusal });
   const server = createNodeServer(settings, dispatcher, upgrades);
 
   return {
@@ -101,6 +102,7 @@ export function createHttpServer(settings: HttpServerSettings, dependencies: Htt
       },
       loopback: isLoopbackHost(settings.host),
       keyed: authenticator.keyed,
+      actors: [...new Set(settings.principals.flatMap(({ actor }) => actor ?? []))],
       adminKeyed: authenticator.adminKeyed,
       isAdminKey: authenticator.isAdminKey,
       admitToolCall: createToolLimits(settings.toolRateLimits, now, emitRefusal),

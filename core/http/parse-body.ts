@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { exceedsDepth } from './json-depth.js';
+import { exceedsDepth } from '../schema/index.js';
 import type { Mount } from './mounts.js';
 import { RefusedRequest } from './refusal-rows.js';
 

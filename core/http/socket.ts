@@ -2,7 +2,8 @@ import type { RawData, WebSocket } from 'ws';
 import type { CallContext, Logger, Socket, SocketHandler, UpgradeRoute } from '../sdk/index.js';
 import { errorFacts } from './error-facts.js';
 
-export interface SocketFacts extends Pick<Socket, 'id' | 'remoteAddress' | 'headers' | 'authenticate'> {
+export interface SocketFacts
+  extends Pick<Socket, 'id' | 'remoteAddress' | 'headers' | 'authenticate' | 'unauthenticated' | 'admit'> {
   readonly log: Logger;
 }
 

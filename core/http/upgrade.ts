@@ -2,10 +2,17 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { IncomingMessage, ServerResponse as Response } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { type CallContext, MortiseError, type RouteResponse, type UpgradeRoute } from '../sdk/index.js';
+import {
+  type CallContext,
+  MortiseError,
+  type Principal,
+  type Refusal,
+  type RouteResponse,
+  type SocketAuthentication,
+  type UpgradeRoute,
+} from '../sdk/index.js';
+import { type Admission, refusalSubject, takeToken } from './admission.js';
 import { AuthFailures } from './auth-failures.js';
-import type { Authenticator } from './authenticate.js';
-import { addressClass } from './client-address.js';
 import type { Dispatcher, DispatcherParts, Served } from './dispatcher.js';
 import type { Exchange } from './exchange.js';
 import { ServerResponse } from './node-http.js';
@@ -17,8 +24,7 @@ import { attachSocket } from './socket.js';
 
 export interface UpgradeParts extends Pick<DispatcherParts, 'inFlight' | 'log' | 'emitRefusal'> {
   readonly dispatcher: Dispatcher;
-  readonly authenticator: Authenticator;
-  readonly now: () => number;
+  readonly admission: Admission;
 }
 
 /** The socket of an upgrade request: Node hands out a plain stream, the server's connections are TCP sockets. */
@@ -70,9 +76,9 @@ export class Upgrades {
   }
 
   async #accept(exchange: Exchange, { route, captures }: Served<'upgrade'>, target: RequestTarget, head: Buffer) {
-    const { dispatcher, now } = this.#parts;
+    const { dispatcher, admission } = this.#parts;
     const { address } = exchange.client;
-    const retryAfterSeconds = this.#failures.blockedFor(address, now());
+    const retryAfterSeconds = this.#failures.blockedFor(address, admission.now());
     if (retryAfterSeconds > 0) throw new RefusedRequest('auth_rate_limited', { retryAfterSeconds, retryable: true });
     const invoke = this.#admitTo(dispatcher, exchange, route);
     dispatcher.startTrace(exchange)?.end();
@@ -90,7 +96,7 @@ export class Upgrades {
       return dispatcher.admitTo(route, exchange);
     } catch (error) {
       if (error instanceof RefusedRequest && error.row.event === 'auth_failed') {
-        this.#failures.add(exchange.client.address, this.#parts.now());
+        this.#failures.add(exchange.client.address, this.#parts.admission.now());
       }
       throw error;
     }
@@ -125,6 +131,8 @@ export class Upgrades {
             remoteAddress: exchange.client.address,
             headers: plainHeaders(request.headers),
             authenticate: (key) => this.#authenticate(key, exchange),
+            unauthenticated: () => this.#refused('auth_failed', exchange),
+            admit: (principal) => this.#admitRequest(principal, exchange),
             log,
           }),
         );
@@ -134,18 +142,29 @@ export class Upgrades {
     });
   }
 
-  #authenticate(key: string, { client, pattern, correlationId }: Exchange) {
-    const { authenticator, emitRefusal, now } = this.#parts;
-    const subject = addressClass(client.address);
-    if (this.#failures.blockedFor(client.address, now()) > 0) {
-      emitRefusal({ reason: 'rate_limited', subject, target: pattern, correlationId });
-      return { ok: false, reason: 'rate_limited' } as const;
+  #authenticate(key: string, exchange: Exchange): SocketAuthentication {
+    const { authenticator, now } = this.#parts.admission;
+    const { address, loopback } = exchange.client;
+    if (this.#failures.blockedFor(address, now()) > 0) {
+      this.#refused('rate_limited', exchange);
+      return { ok: false, reason: 'rate_limited' };
     }
-    const principal = authenticator.principalOf(key, client.loopback);
-    if (principal) return { ok: true, principal } as const;
-    this.#failures.add(client.address, now());
-    emitRefusal({ reason: 'auth_failed', subject, target: pattern, correlationId });
-    return { ok: false, reason: 'auth_failed' } as const;
+    const principal = authenticator.principalOf(key, loopback);
+    if (principal) return { ok: true, principal };
+    this.#failures.add(address, now());
+    this.#refused('auth_failed', exchange);
+    return { ok: false, reason: 'auth_failed' };
+  }
+
+  #admitRequest(principal: Principal, exchange: Exchange): number {
+    const waitMs = takeToken(this.#parts.admission, { principal, client: exchange.client });
+    if (waitMs > 0) this.#refused('rate_limited', exchange, principal);
+    return waitMs;
+  }
+
+  #refused(reason: Refusal['reason'], { client, pattern, correlationId }: Exchange, principal?: Principal): void {
+    const subject = refusalSubject({ principal, client });
+    this.#parts.emitRefusal({ reason, subject, target: pattern, correlationId });
   }
 
   #acceptor(maxPayload: number): WebSocketServer {

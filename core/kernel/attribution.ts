@@ -3,6 +3,8 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 /** Whose code runs now, through every await: the plugin that a fault is counted against. */
 export interface PluginMark {
   readonly plugin: string;
+  /** Monotonic milliseconds from which it is a fault that the call goes on; infinite while it may. */
+  readonly overdueAt?: number;
 }
 
 const marks = new AsyncLocalStorage<PluginMark>();
@@ -27,6 +29,10 @@ export function runSynchronously<R>(plugin: string, run: () => R): R {
 /** Runs something as the host itself, whoever asked for it. */
 export function runUnmarked<R>(run: () => R): R {
   return marks.exit(run);
+}
+
+export function currentMark(): PluginMark | undefined {
+  return marks.getStore();
 }
 
 export function currentPlugin(): string | undefined {

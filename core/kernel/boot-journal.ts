@@ -1,4 +1,4 @@
-import { mkdirSync, openSync, readFileSync, renameSync, writeFileSync, writeSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Suspect } from './ports.js';
 
@@ -40,6 +40,7 @@ export class BootJournal {
   readonly #path: string;
   #file: number | undefined;
   #length = 0;
+  #closed = false;
   #state: JournalState;
 
   private constructor(file: string, state: JournalState) {
@@ -121,6 +122,13 @@ export class BootJournal {
     this.#change({ steady: true, crashes: 0 });
   }
 
+  /** Lets go of the file; what is noted from now on is lost. */
+  close(): void {
+    this.#closed = true;
+    if (this.#file !== undefined) closeSync(this.#file);
+    this.#file = undefined;
+  }
+
   #change(change: Partial<JournalState>): void {
     this.#state = { ...this.#state, ...change };
     this.#write();
@@ -128,6 +136,7 @@ export class BootJournal {
 
   /** One write in place: a process that crashes cannot tear it, and a start makes dozens of them. */
   #write(): void {
+    if (this.#closed) return;
     const text = JSON.stringify(this.#state).padEnd(this.#length);
     this.#length = text.length;
     try {

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { readdir, readFile, realpath } from 'node:fs/promises';
+import { readdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Problem, problem } from '../messages/plugin-problems.js';
 import type { PluginManifest } from '../sdk/manifest.js';
@@ -7,7 +7,7 @@ import { canonicalKey } from '../sdk/points/point.js';
 import { describeError } from './describe-error.js';
 import { type ManifestFacts, readManifestFacts } from './manifest-facts.js';
 import { ownFile } from './own-file.js';
-import { parseJson } from './read-json.js';
+import { parseJson, readSmallFile } from './read-json.js';
 
 export { contributionId } from './contributions.js';
 
@@ -75,7 +75,7 @@ async function readEntry(parent: PluginFolder, name: string, check: ManifestChec
   });
   let text: string;
   try {
-    text = await readFile(join(folder, 'plugin.json'), 'utf8');
+    text = await readSmallFile(join(folder, 'plugin.json'));
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
     return broken(problem('manifest_unreadable', shown, code === 'ENOENT' ? 'there is none' : describeError(error)));

@@ -11,6 +11,9 @@ import { detailOf, rowOf } from './plugin-rows.js';
 import type { Desired } from './ports.js';
 import { withToggled } from './with-toggled.js';
 
+/** How long a start may take once its plugin is to be disabled, milliseconds. */
+const startPatienceMs = 2_000;
+
 export interface ControlPorts {
   readonly kernel: Kernel;
   /** Effective configuration of one owner, secrets masked. */
@@ -19,10 +22,20 @@ export interface ControlPorts {
   exportDesired(): Promise<DesiredExport>;
   /** States that other processes on the same database report. */
   replicas?(key: string): NonNullable<PluginRow['replicas']>;
+  /** Who keeps others from the database, and how to make a plugin stop that. */
+  readonly database?: {
+    holder(): string | undefined;
+    hurryTransactions(plugin: string): void;
+  };
+  /** What beside the plugins keeps the process from being ready. */
+  waiting?(): readonly Waiting[];
 }
 
+type Waiting = ReturnType<PluginControl['waiting']>[number];
+
 /** The engine behind the admin API and the CLI. Operations are serial and answer when the state is final. */
-export function createControl({ kernel, effective, exportDesired, replicas }: ControlPorts): PluginControl {
+export function createControl(ports: ControlPorts): PluginControl {
+  const { kernel, effective, exportDesired, replicas, waiting, database } = ports;
   const row = (record: PluginRecord): PluginRow => ({
     ...rowOf(kernel, record),
     ...(replicas ? { replicas: replicas(record.key) } : {}),
@@ -78,6 +91,33 @@ export function createControl({ kernel, effective, exportDesired, replicas }: Co
       }
     });
 
+  /**
+   * A start that hangs must not make its own end wait; one that behaves is let come to its end, for whoever asked for it.
+   * Nothing is ended for what will be refused.
+   */
+  const endStart = (record: PluginRecord, options: ToggleOptions | undefined): (() => void) => {
+    const refused = options?.revision !== undefined && options.revision !== kernel.desired.revision;
+    const dependants = kernel.dependants(record.key).flatMap((key) => kernel.record(key) ?? []);
+    const needed = !options?.cascade && dependants.length > 0;
+    if (refused || needed) return () => undefined;
+    const affected = [record, ...dependants];
+    let letGo: (() => void) | undefined;
+    // What else is in the queue before this may take its time: only a start that takes too long itself is ended.
+    const look = (): void => {
+      const latest = kernel.ports.clock.now() - startPatienceMs;
+      if (affected.some(({ state, since }) => state === 'starting' && since <= latest)) {
+        letGo = kernel.holdBack(affected);
+      } else {
+        timer = setTimeout(look, startPatienceMs / 4);
+      }
+    };
+    let timer = setTimeout(look, startPatienceMs);
+    return () => {
+      clearTimeout(timer);
+      letGo?.();
+    };
+  };
+
   return {
     revision: () => kernel.desired.revision,
 
@@ -100,8 +140,10 @@ export function createControl({ kernel, effective, exportDesired, replicas }: Co
         return settled(find(record.key));
       }),
 
-    disable: (key, options) =>
-      operate(async () => {
+    disable: async (key, options) => {
+      const letStart = endStart(find(key), options);
+      return operate(async () => {
+        letStart();
         const record = find(key);
         const dependants = kernel.dependants(record.key);
         if (dependants.length > 0 && !options?.cascade && kernel.isEnabled(record.key)) {
@@ -118,7 +160,8 @@ export function createControl({ kernel, effective, exportDesired, replicas }: Co
         await want([record.key, ...(options?.cascade ? dependants : [])], false, options);
         await kernel.reconcile();
         return rowOf(kernel, find(record.key));
-      }),
+      });
+    },
 
     restart: (key, options) =>
       operate(async () => {
@@ -162,11 +205,16 @@ export function createControl({ kernel, effective, exportDesired, replicas }: Co
 
     tree: () => loadTree(kernel),
 
+    databaseHolder: () => database?.holder() ?? null,
+
+    hurry: (key) => database?.hurryTransactions(key),
+
     waiting: () =>
       kernel
         .records()
         .filter((record) => kernel.isRequired(record.key) && record.state !== 'active')
-        .map((record) => ({ key: record.key, state: record.state, code: record.problem?.code ?? null })),
+        .map((record): Waiting => ({ key: record.key, state: record.state, code: record.problem?.code ?? null }))
+        .concat(waiting?.() ?? []),
   };
 }
 

@@ -1,11 +1,13 @@
 import { pathToFileURL } from 'node:url';
+import { redactSecrets } from '../sdk/mask.js';
 
 /**
- * One line about an error for a person: its message without stack, at most 300 characters. Whatever was thrown: an error
+ * One line about an error for a person: its message without stack and without what looks like a secret, at most 300
+ * characters. Whatever was thrown: an error
  * may have members that throw in their turn.
  */
 export function describeError(error: unknown): string {
-  const line = messageOf(error).replace(/\s+/g, ' ').trim() || 'an error without a message';
+  const line = redactSecrets(messageOf(error)).replace(/\s+/g, ' ').trim() || 'an error without a message';
   return line.length > 300 ? `${line.slice(0, 299)}…` : line.replace(/\.$/, '');
 }
 

@@ -5,27 +5,28 @@ import type { PluginRecord } from './plugin-record.js';
 import { rawResources } from './raw-resources.js';
 
 /** What an admin should look at, worst first. */
-export function findings(kernel: Kernel, only: PluginRecord | undefined): readonly Finding[] {
+export async function findings(kernel: Kernel, only: PluginRecord | undefined): Promise<readonly Finding[]> {
   const records = only ? [only] : kernel.records();
-  const found = [...records.flatMap((record) => aboutPlugin(record)), ...(only ? [] : kernel.ports.findings())];
+  const beside = only ? [] : await kernel.ports.findings();
+  const found = [...records.flatMap((record) => aboutPlugin(record, kernel.ports.clean)), ...beside];
   const rank = { error: 0, warning: 1, info: 2 } as const;
   return found.sort((a, b) => rank[a.severity] - rank[b.severity]);
 }
 
-function aboutPlugin(record: PluginRecord): readonly Finding[] {
+function aboutPlugin(record: PluginRecord, clean: (text: string) => string): readonly Finding[] {
   const found: Finding[] = [];
   const { key } = record;
   const shown = record.problem ?? (record.entry.problem && problemOf(key, record.entry.problem));
   if (shown) {
     const severity = record.problem ? 'error' : 'warning';
-    found.push({ severity, key, code: shown.code, message: `${key}: ${shown.message}`, fix: shown.hint });
+    found.push({ severity, key, code: shown.code, message: clean(`${key}: ${shown.message}`), fix: shown.hint });
   }
   if (record.run && record.config?.problem) {
     found.push({
       severity: 'warning',
       key,
       code: 'invalid_config',
-      message: `${key} runs on its last good configuration: ${record.config.problem.message}`,
+      message: clean(`${key} runs on its last good configuration: ${record.config.problem.message}`),
       fix: `Mend config/${key}.json or the variable named.`,
     });
   }

@@ -1,4 +1,4 @@
-import { access } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { problem } from '../messages/plugin-problems.js';
@@ -14,9 +14,9 @@ import { PluginProblem } from './plugin-problem.js';
  */
 export async function importEntry(entry: CatalogueEntry): Promise<unknown> {
   const file = entry.entry ?? '';
-  await access(file).catch(() => {
-    throw new PluginProblem(problem('entry_missing', basename(file)));
-  });
+  const found = await stat(file).catch(() => undefined);
+  if (!found) throw new PluginProblem(problem('entry_missing', basename(file)));
+  if (!found.isFile()) throw new PluginProblem(problem('entry_no_file', basename(file)));
   const url = pathToFileURL(file);
   if (entry.source === 'local' && entry.codeFolder) {
     passVersionsOn(entry.codeFolder);

@@ -43,6 +43,8 @@ export class Kernel {
   readonly #lifecycle: Lifecycle;
   #queue: Promise<unknown> = Promise.resolve();
   #plan: ReadonlyMap<string, PlannedPlugin> = new Map();
+  /** Plugins that are about to be disabled. */
+  readonly #heldBack = new Set<readonly PluginRecord[]>();
   #sweeper: NodeJS.Timeout | undefined;
   #desiredWatch: { dispose(): void | Promise<void> } | undefined;
 
@@ -58,6 +60,7 @@ export class Kernel {
       events: this.events,
       deadline: this.#deadline,
       records: () => this.records(),
+      mayStart: (record) => ![...this.#heldBack].some((held) => held.includes(record)),
       declared: (point) => this.declared(point),
       enter: (record, state, shown) => this.#enter(record, state, shown),
       onFault: (plugin, code, error) => this.fault(plugin, code, error),
@@ -109,7 +112,10 @@ export class Kernel {
   async boot(): Promise<void> {
     this.#sweeper = setInterval(() => this.#sweep(), sweepEveryMs);
     this.#sweeper.unref();
-    this.#desiredWatch = this.#ports.desired.subscribe(() => this.#later(() => this.reconcile()));
+    this.#desiredWatch = this.#ports.desired.subscribe(() => {
+      for (const record of this.records()) if (!this.isEnabled(record.key)) record.run?.cancelStart();
+      this.#later(() => this.reconcile());
+    });
     await this.serial(() => this.reconcile());
   }
 
@@ -119,6 +125,12 @@ export class Kernel {
       await this.#readPlan();
       for (const record of this.records()) this.#enterPlanned(record, 'disabled');
     });
+  }
+
+  /** Lets plugins finish what they have accepted, while all of them still run; part of the time until `deadline`. */
+  async drain(deadline: number): Promise<void> {
+    this.#deadline.begin(deadline);
+    await Promise.all(this.records().map((record) => (record.state === 'active' ? record.run?.drain() : undefined)));
   }
 
   /** Stops all plugins, dependants first, within the time left until `deadline` (epoch milliseconds). */
@@ -176,6 +188,14 @@ export class Kernel {
     await this.#lifecycle.startAll(starting);
   }
 
+  /** Ends starts of the plugins that have not come to their end, and begins none until the function it returns is called. */
+  holdBack(records: readonly PluginRecord[]): () => void {
+    const held = [...records];
+    this.#heldBack.add(held);
+    for (const record of held) record.run?.cancelStart();
+    return () => void this.#heldBack.delete(held);
+  }
+
   /** Stops a plugin and those that need it, and starts again what should run. */
   async restart(record: PluginRecord, reason: StopReason): Promise<void> {
     await this.#lifecycle.stopAll([record], reason);
@@ -229,7 +249,7 @@ export class Kernel {
   fault(key: string, code: string, thrown: unknown): void {
     const error = harmless(thrown);
     const record = this.record(key);
-    const message = describeError(error);
+    const message = this.#ports.clean(describeError(error));
     if (code === 'callback_failed' && isCodedError(error) && !(error instanceof PluginProblem)) {
       this.#ports.log.warn({ plugin: key, code: error.code, error: message }, 'a plugin callback failed');
       return;
@@ -243,6 +263,8 @@ export class Kernel {
       this.events.emit('alert', { source: `plugin:${key}`, severity: 'medium', code, message: sentence });
     }
     if (count < faultLimit || record.state === 'quarantined') return;
+    // Without it nothing works, and nobody could release it: one that limps serves better than none.
+    if (this.#inventory.isRequired(key)) return;
     const shown = problem('repeated_faults', count, faultWindowSeconds, message);
     this.#later(() => this.#quarantine(record, shown));
   }
@@ -285,7 +307,9 @@ export class Kernel {
     else if (!record.stuck) this.#enter(record, 'blocked', shown);
   }
 
-  #enter(record: PluginRecord, state: PluginStateName, shown: Problem | null): void {
+  #enter(record: PluginRecord, state: PluginStateName, found: Problem | null): void {
+    const { clean } = this.#ports;
+    const shown = found && { ...found, message: clean(found.message), hint: clean(found.hint) };
     const before = record.enter(state, shown, this.#ports.clock.now());
     if (before === undefined) return;
     const fields = { plugin: record.key, from: before, to: state, code: shown?.code, problem: shown?.message };

@@ -3,7 +3,7 @@ import { MortiseError } from '../sdk/errors.js';
 import type { CallOptions } from '../sdk/points.js';
 import type { SpanHandle } from '../telemetry/types.js';
 import type { CallStats } from './call-stats.js';
-import { abortGraceMs, callerGone, Lease } from './lease.js';
+import { callerGone, Lease } from './lease.js';
 import type { Limit } from './time-limit.js';
 
 export interface LeaseBookPorts {
@@ -11,8 +11,12 @@ export interface LeaseBookPorts {
   logFor(lease: Lease): Logger;
   /** Undefined when nobody records it. */
   startSpan(lease: Lease, parent: TraceContext): SpanHandle | undefined;
-  /** The plugin went on for {@link abortGraceMs} after it was told to stop. */
-  onIgnoredAbort(lease: Lease): void;
+  /**
+   * The plugin went on after it was told to stop, past the time that the call may take.
+   *
+   * @returns false when another one keeps it from stopping: it is asked again.
+   */
+  onIgnoredAbort(lease: Lease): boolean;
 }
 
 /** The open leases of one plugin run. */
@@ -44,9 +48,20 @@ export class LeaseBook {
     return this.#ports.startSpan(lease, parent);
   }
 
-  open(point: string, key: string, stats: CallStats, timeoutMs: number, options: CallOptions | undefined): Lease {
+  /**
+   * @param ownLimitMs milliseconds that the contribution itself is given, 0 for no limit
+   * @param timeoutMs after which the call is aborted: the caller's limit, where it has one
+   */
+  open(
+    point: string,
+    key: string,
+    stats: CallStats,
+    ownLimitMs: number,
+    options: CallOptions | undefined,
+    timeoutMs = options?.timeoutMs ?? ownLimitMs,
+  ): Lease {
     if (options?.signal?.aborted) throw new MortiseError(callerGone, 'The caller is gone.', { status: 499 });
-    const lease = new Lease(this, point, key, stats, timeoutMs, options, this.#ports.monotonic());
+    const lease = new Lease(this, point, key, stats, timeoutMs, ownLimitMs, options, this.#ports.monotonic());
     stats.inFlight += 1;
     this.#open.add(lease);
     return lease;
@@ -84,7 +99,7 @@ export class LeaseBook {
   sweep(now: number): void {
     for (const lease of this.#open) {
       if (lease.aborted) {
-        if (now - lease.abortedAt >= abortGraceMs) this.#report(lease);
+        if (now >= lease.overdueAt) this.#report(lease);
       } else if (lease.deadline > 0 && now >= lease.deadline) {
         const ms = Math.round(lease.deadline - lease.startedAt);
         lease.abort(
@@ -105,7 +120,6 @@ export class LeaseBook {
 
   #report(lease: Lease): void {
     if (this.#reported.has(lease)) return;
-    this.#reported.add(lease);
-    this.#ports.onIgnoredAbort(lease);
+    if (this.#ports.onIgnoredAbort(lease)) this.#reported.add(lease);
   }
 }

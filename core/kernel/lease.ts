@@ -6,6 +6,7 @@ import type { SpanHandle } from '../telemetry/types.js';
 import type { PluginMark } from './attribution.js';
 import type { CallStats } from './call-stats.js';
 import type { LeaseBook } from './lease-book.js';
+import type { Debt } from './lend-contribution.js';
 
 /** The platform itself, when nobody else asks. */
 export const systemPrincipal: Principal = Object.freeze({
@@ -21,6 +22,12 @@ export const callerGone = 'call_aborted';
 /** How long a plugin may go on after its signal was aborted before that counts as a fault, milliseconds. */
 export const abortGraceMs = 5_000;
 
+/**
+ * The time that a call without a limit of its own may take, milliseconds. A caller may leave sooner, and the plugin may
+ * be unable to: it waits for a database or an upstream. Impatient callers must not put it into quarantine.
+ */
+export const patienceMs = 60_000;
+
 /** What the span of a failed call says: a code, never the text of an error. */
 const callFailed = Object.freeze({ code: 'call_failed', message: 'The call failed.' });
 
@@ -28,14 +35,14 @@ const callFailed = Object.freeze({ code: 'call_failed', message: 'The call faile
  * One call into a plugin, and the context the plugin gets with it. Signal, log, ids and trace are made when they are
  * asked for: a call that needs none of them costs none of them.
  */
-export class Lease implements CallContext, PluginMark {
+export class Lease implements CallContext, PluginMark, Debt {
   readonly plugin: string;
   readonly point: string;
   readonly key: string;
-  readonly startedAt: number;
-  /** Monotonic milliseconds; 0 = none. */
-  readonly deadline: number;
+  #startedAt: number;
+  #deadline: number;
   readonly #options: CallOptions | undefined;
+  readonly #ownLimitMs: number;
   readonly #book: LeaseBook;
   readonly #stats: CallStats;
   #controller: AbortController | undefined;
@@ -51,6 +58,10 @@ export class Lease implements CallContext, PluginMark {
   #letGo: (() => void) | undefined;
   #abortReason: MortiseError | undefined;
   #abortedAt = 0;
+  /** The plugin whose callback runs in the call; undefined for the platform's own. */
+  #caller: string | undefined;
+  /** Answers that the plugin has begun and not given. */
+  #owed = 0;
   #ended = false;
 
   constructor(
@@ -59,14 +70,16 @@ export class Lease implements CallContext, PluginMark {
     key: string,
     stats: CallStats,
     timeoutMs: number,
+    ownLimitMs: number,
     options: CallOptions | undefined,
     now: number,
   ) {
     this.plugin = book.plugin;
     this.point = point;
     this.key = key;
-    this.startedAt = now;
-    this.deadline = timeoutMs > 0 ? now + timeoutMs : 0;
+    this.#startedAt = now;
+    this.#deadline = timeoutMs > 0 ? now + timeoutMs : 0;
+    this.#ownLimitMs = ownLimitMs > 0 ? ownLimitMs : patienceMs;
     this.#options = options;
     this.#book = book;
     this.#stats = stats;
@@ -74,10 +87,18 @@ export class Lease implements CallContext, PluginMark {
     if (parent?.sampled) this.#span = book.startSpan(this, parent);
     const caller = options?.signal;
     if (caller) {
-      this.#relay = () =>
-        this.abort(new MortiseError(callerGone, 'The caller is gone.', { status: 499, cause: caller.reason }));
+      this.#relay = () => this.abortForCaller(caller.reason);
       caller.addEventListener('abort', this.#relay, { once: true });
     }
+  }
+
+  get startedAt(): number {
+    return this.#startedAt;
+  }
+
+  /** Monotonic milliseconds; 0 = none. */
+  get deadline(): number {
+    return this.#deadline;
   }
 
   get signal(): AbortSignal {
@@ -114,9 +135,52 @@ export class Lease implements CallContext, PluginMark {
     return this.#abortedAt > 0;
   }
 
-  /** Monotonic time of the abort; 0 = not aborted. */
-  get abortedAt(): number {
-    return this.#abortedAt;
+  /** Monotonic time from which it is a fault that the call goes on: it was told to stop, and its own time is over. */
+  get overdueAt(): number {
+    if (this.#abortedAt === 0) return Number.POSITIVE_INFINITY;
+    return Math.max(this.#abortedAt, this.#startedAt + this.#ownLimitMs) + abortGraceMs;
+  }
+
+  /** The plugin that keeps the call from ending: the caller, when the one that was called owes it nothing. */
+  get accountable(): string {
+    return this.#owed > 0 ? this.plugin : (this.#caller ?? this.plugin);
+  }
+
+  get abortReason(): MortiseError | undefined {
+    return this.#abortReason;
+  }
+
+  lentTo(caller: string | undefined): void {
+    this.#caller = caller;
+  }
+
+  owe<R>(answer: PromiseLike<R>): PromiseLike<R> {
+    this.#owed += 1;
+    return answer.then(
+      (value) => {
+        this.#owed -= 1;
+        return value;
+      },
+      (error: unknown) => {
+        this.#owed -= 1;
+        throw error;
+      },
+    );
+  }
+
+  oweSteps(): void {
+    this.#owed += 1;
+  }
+
+  /** The call of a lease that was taken before it begins now: its time and its limit count from here. */
+  begin(timeoutMs: number): void {
+    this.#startedAt = this.#book.monotonic();
+    this.#deadline = timeoutMs > 0 ? this.#startedAt + timeoutMs : 0;
+  }
+
+  /** Nobody waits for the call any longer. */
+  abortForCaller(cause: unknown): void {
+    this.abort(new MortiseError(callerGone, 'The caller is gone.', { status: 499, cause }));
   }
 
   /** Tells the plugin to stop, and the caller not to wait any longer. The lease itself ends when the plugin settles. */
@@ -176,7 +240,7 @@ export class Lease implements CallContext, PluginMark {
     const now = this.#book.monotonic();
     // A caller that left is no failure of the plugin; a time limit is.
     const wrong = this.#abortReason ? this.#abortReason.code !== callerGone : failed;
-    this.#stats.record(now - this.startedAt, wrong);
+    this.#stats.record(now - this.#startedAt, wrong);
     this.#span?.end(wrong ? (this.#abortReason ?? callFailed) : undefined);
     this.#book.close(this);
   }

@@ -11,6 +11,7 @@ import { Turn } from './turn.js';
 
 export interface LifecyclePorts extends Omit<PluginRunPorts, 'imports'> {
   records(): readonly PluginRecord[];
+  mayStart(record: PluginRecord): boolean;
   enter(record: PluginRecord, state: PluginStateName, shown: Problem | null): void;
 }
 
@@ -40,7 +41,7 @@ export class Lifecycle {
 
   async #start(record: PluginRecord): Promise<void> {
     const { deadline, enter } = this.#ports;
-    if (deadline.begun) return;
+    if (deadline.begun || !this.#ports.mayStart(record)) return;
     for (const key of record.required) {
       const needed = this.#ports.records().find((other) => other.key === key);
       if (needed?.state === 'active') continue;
@@ -58,7 +59,7 @@ export class Lifecycle {
       enter(record, 'active', null);
     } catch (error) {
       record.run = undefined;
-      if (deadline.begun) enter(record, 'disabled', null);
+      if (deadline.begun || run.cancelled) enter(record, 'disabled', null);
       else this.#startFailed(record, error);
     } finally {
       record.times = run.times;

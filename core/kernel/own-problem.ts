@@ -1,4 +1,4 @@
-import semver from 'semver';
+import satisfies from 'semver/functions/satisfies.js';
 import { type Problem, problem } from '../messages/plugin-problems.js';
 import type { CatalogueEntry } from './catalogue.js';
 import type { PluginRecord } from './plugin-record.js';
@@ -38,7 +38,7 @@ export function isSuspicion(shown: Problem): boolean {
 function engineProblem(entry: CatalogueEntry, versions: KernelPorts['versions']): Problem | null {
   for (const [what, range] of Object.entries(entry.manifest?.engines ?? {})) {
     const present = what === 'node' ? versions.node : versions.mortise;
-    if (range && !semver.satisfies(present, range, { includePrerelease: true }))
+    if (range && !satisfies(present, range, { includePrerelease: true }))
       return problem('engine_mismatch', what, range, present);
   }
   return null;

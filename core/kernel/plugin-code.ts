@@ -41,7 +41,13 @@ export async function loadDefinition(
   } catch (error) {
     throw new PluginProblem(problem('export_invalid', `it threw: ${explainError(error, entry.codeFolder)}`), error);
   }
-  return checkDefinition(entry, definition);
+  try {
+    return checkDefinition(entry, definition);
+  } catch (error) {
+    if (error instanceof PluginProblem) throw error;
+    const why = `reading it threw: ${explainError(error, entry.codeFolder)}`;
+    throw new PluginProblem(problem('definition_invalid', why), error);
+  }
 }
 
 async function explainImport(error: unknown, entry: CatalogueEntry): Promise<string> {

@@ -120,10 +120,10 @@ export class PluginHost implements StartHost {
   watch<S extends keyof Services & string>(service: S): Watched<Services[S]> {
     this.#needs(`watch("${service}")`);
     const { services, entry, resources } = this.#parts;
+    const allowed = new Set([...(entry.manifest?.optional ?? []), ...(entry.manifest?.requires ?? [])]);
     const current = (): Services[S] | undefined => {
       const found = services.get(service);
-      const allowed = [...(entry.manifest?.optional ?? []), ...(entry.manifest?.requires ?? [])];
-      return found && allowed.includes(found.plugin) ? (found.value as Services[S]) : undefined;
+      return found && allowed.has(found.plugin) ? (found.value as Services[S]) : undefined;
     };
     return {
       get current() {
@@ -146,6 +146,7 @@ export class PluginHost implements StartHost {
 
   every(ms: number, run: (signal: AbortSignal) => unknown): Disposable {
     this.#needs('every()');
+    runnable(`host.every(${ms} ms)`, run);
     return this.#parts.resources.push(
       this.#parts.every(
         ms,
@@ -156,6 +157,7 @@ export class PluginHost implements StartHost {
 
   cron(expression: string, zone: string, run: (signal: AbortSignal) => unknown): Disposable {
     this.#needs('cron()');
+    runnable(`host.cron("${expression}")`, run);
     return this.#parts.resources.push(
       this.#parts.cron(
         expression,
@@ -167,6 +169,7 @@ export class PluginHost implements StartHost {
 
   on<E extends keyof HostEvents & string>(event: E, run: (value: HostEvents[E]) => unknown): Disposable {
     this.#needs(`on("${event}")`);
+    runnable(`host.on("${event}")`, run);
     const tell = (value: HostEvents[E]): unknown => this.#parts.callback(`on ${event}`, () => run(value))();
     return this.#parts.resources.defer(this.#parts.events.on(event, tell) as () => void);
   }
@@ -186,3 +189,10 @@ export class PluginHost implements StartHost {
 
 // All plugins share it: none of them may change what the others get.
 Object.freeze(PluginHost.prototype);
+
+/** Refused where it is handed over: called later, it would be a fault of the plugin each time. */
+function runnable(where: string, run: unknown): void {
+  if (typeof run === 'function') return;
+  const why = `what it is given to run is ${run === null ? 'null' : `of type ${typeof run}`}, not a function`;
+  throw new PluginProblem(problem('contribution_invalid', where, why));
+}

@@ -1,8 +1,9 @@
 import type { CallContext, Disposable } from '../sdk/context.js';
 import { MortiseError } from '../sdk/errors.js';
 import type { ExtensionPoints } from '../sdk/points/index.js';
-import type { CallOptions, Contribution, Pipeline, PipelineStage, Points } from '../sdk/points.js';
+import type { CallOptions, Contribution, HeldCall, Pipeline, PipelineStage, Points } from '../sdk/points.js';
 import { runMarked, runSynchronously } from './attribution.js';
+import { HeldLease } from './held-lease.js';
 import { isThenable } from './is-thenable.js';
 import type { Lease } from './lease.js';
 import { leasedStream } from './leased-stream.js';
@@ -11,6 +12,8 @@ import type { Registered, Registry } from './registry.js';
 export type PointName = keyof ExtensionPoints & string;
 
 export interface PointsPorts {
+  /** The plugin that calls; absent for the platform itself. */
+  readonly caller?: string;
   readonly registry: Registry;
   /** Contributions that enabled plugins declare and do not serve now. */
   declared(point: string): readonly Contribution[];
@@ -50,12 +53,12 @@ export class PluginPoints implements Points {
     let entry: Registered;
     try {
       entry = this.#find(point, key);
-      lease = entry.leases.open(point, key, entry.stats, options?.timeoutMs ?? entry.timeoutMs, options);
+      lease = entry.leases.open(point, key, entry.stats, entry.timeoutMs, options);
     } catch (error) {
       return Promise.reject(error);
     }
     try {
-      const result = runMarked(lease, run, entry.value as ExtensionPoints[P], lease);
+      const result = runMarked(lease, run, this.#lend<P>(entry, lease), lease);
       if (isThenable(result)) return lease.settle(result as PromiseLike<R>);
       lease.end(false);
       return Promise.resolve(result);
@@ -72,8 +75,15 @@ export class PluginPoints implements Points {
     options?: CallOptions,
   ): AsyncGenerator<T> {
     const entry = this.#find(point, key);
-    const lease = entry.leases.open(point, key, entry.stats, options?.timeoutMs ?? entry.timeoutMs, options);
-    yield* leasedStream(lease, () => open(entry.value as ExtensionPoints[P], lease));
+    const lease = entry.leases.open(point, key, entry.stats, entry.timeoutMs, options);
+    yield* leasedStream(lease, () => open(this.#lend<P>(entry, lease), lease));
+  }
+
+  hold<P extends PointName>(point: P, key: string, options?: CallOptions): HeldCall<ExtensionPoints[P]> {
+    const entry = this.#find(point, key);
+    // The limit is that of the call, not of the wait before it.
+    const lease = entry.leases.open(point, key, entry.stats, entry.timeoutMs, options, 0);
+    return new HeldLease(lease, this.#lend<P>(entry, lease), options?.timeoutMs ?? entry.timeoutMs);
   }
 
   pipeline<P extends PointName>(point: P): Pipeline<P> {
@@ -101,6 +111,11 @@ export class PluginPoints implements Points {
 
   onChange(point: PointName, run: () => void): Disposable {
     return this.#ports.own(this.#ports.registry.onChange(point, () => this.#ports.guard(run)));
+  }
+
+  #lend<P extends PointName>({ lend }: Registered, lease: Lease): ExtensionPoints[P] {
+    lease.lentTo(this.#ports.caller);
+    return lend(lease) as ExtensionPoints[P];
   }
 
   #find(point: PointName, key: string): Registered {

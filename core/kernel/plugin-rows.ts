@@ -41,6 +41,7 @@ export async function detailOf(
   record: PluginRecord,
   effective: (owner: string) => readonly EffectiveValue[],
 ): Promise<PluginDetail> {
+  const health = (await record.run?.health()) ?? null;
   return {
     ...rowOf(kernel, record),
     manifest: record.entry.manifest,
@@ -57,7 +58,7 @@ export async function detailOf(
       }),
     ),
     dependants: kernel.dependants(record.key),
-    health: (await record.run?.health()) ?? null,
+    health: health?.detail === undefined ? health : { ...health, detail: kernel.ports.clean(health.detail) },
     last_fault: record.lastFault ? { ...record.lastFault, at: new Date(record.lastFault.at).toISOString() } : null,
     load_times_ms: record.times,
     history: record.history.map(({ state, at, code }) => ({ state, at: new Date(at).toISOString(), code })),

@@ -26,6 +26,8 @@ import type { Turn } from './turn.js';
 
 const defaultTimeouts = { start: 10_000, stop: 5_000, drain: 30_000 } as const;
 const healthLimitMs = 5_000;
+/** The shutdown has a limit of its own, which is shorter. */
+const longestDrainMs = 3_600_000;
 
 export interface LoadTimes {
   import: number | null;
@@ -61,6 +63,7 @@ export class PluginRun {
   #host: PluginHost | undefined;
   #scope: PluginScope | undefined;
   #definition: PluginDefinition | undefined;
+  #cancelled = false;
   #ended = false;
 
   constructor(
@@ -82,8 +85,13 @@ export class PluginRun {
         ),
       startSpan: ({ point, key, plugin }, parent) =>
         ports.kernel.tracing.start(`${point} ${key}`, parent, { 'mortise.plugin': plugin }),
-      onIgnoredAbort: (lease) =>
-        this.#fault('ignored_abort', new Error(`${lease.point} "${lease.key}" went on after it was told to stop`)),
+      onIgnoredAbort: ({ accountable, point, key, plugin }) => {
+        const blocker = ports.kernel.blocker?.();
+        if (blocker !== undefined && blocker !== accountable) return false;
+        const what = accountable === plugin ? `${point} "${key}"` : `what it does with ${point} "${key}"`;
+        ports.onFault(accountable, 'ignored_abort', new Error(`${what} went on after it was told to stop`));
+        return true;
+      },
     });
     this.staging = new Staging(entry, ports.registry, this.leases, ports.kernel);
   }
@@ -95,6 +103,7 @@ export class PluginRun {
       this.#definition = await this.#timed('import', () => this.#import(limit));
       await this.#timed('register', () => this.#register());
       await this.#timed('start', () => this.#start(limit));
+      this.#stop.signal.throwIfAborted();
       this.#host?.enter('running');
       this.staging.publish();
     } catch (error) {
@@ -111,9 +120,29 @@ export class PluginRun {
       );
   }
 
-  /** Ends a start that has not come to its end: the process is shutting down. */
+  /** The start was ended from outside. */
+  get cancelled(): boolean {
+    return this.#cancelled;
+  }
+
+  /** Ends a start that has not come to its end: the process is shutting down, or the plugin is not wanted any more. */
   cancelStart(): void {
-    if (this.#host?.phase !== 'running') this.#stop.abort(this.#stopping());
+    if (this.#host?.phase === 'running') return;
+    this.#cancelled = true;
+    this.#stop.abort(this.#stopping());
+  }
+
+  /** Lets the plugin finish what it has accepted while the others still run. */
+  async drain(): Promise<void> {
+    const definition = this.#definition;
+    if (!definition?.drain || this.#ended) return;
+    try {
+      const drained = this.#marked(async () => definition.drain?.(this.#ports.deadline.until('drain')));
+      const late = (): Error => new Error('drain() did not finish before the plugins were stopped');
+      await withTimeLimit(drained, this.#limit('drain', longestDrainMs), late);
+    } catch (error) {
+      this.#fault('drain_failed', error);
+    }
   }
 
   /** Withdraws, waits for calls in flight, aborts what is left, stops, and gives everything back. */
@@ -176,9 +205,13 @@ export class PluginRun {
     const host = this.#makeHost();
     this.#host = host;
     const done = this.#ports.kernel.note(this.entry.key, 'register');
-    let returned: unknown;
+    let promised: PromiseLike<unknown> | undefined;
     try {
-      returned = this.#marked(() => definition.register(host));
+      // Looking for its `then` runs the plugin's code as well.
+      promised = this.#marked(() => {
+        const returned: unknown = definition.register(host);
+        return isThenable(returned) ? returned : undefined;
+      });
     } catch (error) {
       throw error instanceof PluginProblem
         ? error
@@ -186,8 +219,8 @@ export class PluginRun {
     } finally {
       done();
     }
-    if (isThenable(returned)) {
-      void Promise.resolve(returned).catch(() => undefined);
+    if (promised) {
+      void Promise.resolve(promised).catch(() => undefined);
       throw new PluginProblem(problem('register_async'));
     }
   }
@@ -232,6 +265,7 @@ export class PluginRun {
       services,
       resources: this.#resources,
       points: new PluginPoints({
+        caller: this.entry.key,
         registry,
         declared,
         own: (undo) => this.#resources.defer(undo),
@@ -261,6 +295,7 @@ export class PluginRun {
   async #release(): Promise<void> {
     const limit = this.entry.manifest?.timeouts?.stop ?? defaultTimeouts.stop;
     this.#host?.enter('stopped');
+    this.#scope?.letGo();
     const late = (): Error => new Error(`something it held was not given back within ${limit} ms`);
     const errors = await this.#resources.dispose((item) =>
       withTimeLimit(
@@ -270,6 +305,7 @@ export class PluginRun {
       ),
     );
     this.staging.withdraw();
+    this.#scope?.letGo();
     await this.#scope?.dispose();
     for (const error of errors) this.#fault('release_failed', error);
   }

@@ -17,6 +17,8 @@ export interface Suspect {
 /** What the kernel needs of the rooms beside it; the composition root fills it in. */
 export interface KernelPorts {
   readonly log: KernelLogger;
+  /** Takes the secrets that the host knows out of a text that people will read. */
+  clean(text: string): string;
   readonly clock: { now(): number; monotonic(): number };
   readonly scheduler: {
     every(ms: number, run: () => unknown): Disposable;
@@ -48,8 +50,10 @@ export interface KernelPorts {
    * until the function it returns is called.
    */
   note(key: string, step: string): () => void;
+  /** The plugin that keeps all others from the database; undefined when nobody waits. */
+  blocker?(): string | undefined;
   /** Findings of the rooms beside the kernel. */
-  findings(): readonly Finding[];
+  findings(): Promise<readonly Finding[]>;
 }
 
 export interface KernelLogger extends Logger {
@@ -60,6 +64,8 @@ export interface KernelLogger extends Logger {
 
 export interface PluginScope {
   use<S extends keyof HostServices>(service: S): HostServices[S];
+  /** Gives back what keeps others waiting: transactions that the plugin has left open. */
+  letGo(): void;
   dispose(): Promise<void>;
 }
 

@@ -1,6 +1,7 @@
 import { problem } from '../messages/plugin-problems.js';
 import { currentPlugin, pluginOfStack } from './attribution.js';
 import { harmless, stackOf } from './describe-error.js';
+import { keepListeners } from './keep-listeners.js';
 import { PluginProblem } from './plugin-problem.js';
 import type { KernelLogger } from './ports.js';
 
@@ -14,7 +15,8 @@ export interface ProcessGuardPorts {
 
 /**
  * Puts errors that nobody caught on the account of the plugin whose code made them, and keeps plugins from ending the
- * process.
+ * process, from taking away its listeners or the errors that they wait for, and from giving every object of the process a member: that throws where it is
+ * tried, and so in the plugin that tries it.
  *
  * @returns the undo step.
  */
@@ -35,19 +37,26 @@ export function guardProcess(ports: ProcessGuardPorts): () => void {
     if (plugin !== undefined) ports.fault(plugin, 'unhandled_rejection', reason);
     else ports.log.error({ err: reason }, 'a promise was rejected and nobody looked');
   };
-  const exit = process.exit;
-  const guardedExit = (code?: number | string | null): never => {
-    const plugin = currentPlugin() ?? pluginOfStack(new Error('exit').stack, ports.folders());
-    if (plugin === undefined) return exit.call(process, code);
-    throw new PluginProblem(problem('exit_attempt'));
+  const isPlugin = (): boolean => owner(new Error('who asks?')) !== undefined;
+  const { exit, setUncaughtExceptionCaptureCallback: capture } = process;
+  const guardedExit: typeof exit = (code) => {
+    if (isPlugin()) throw new PluginProblem(problem('exit_attempt'));
+    return exit.call(process, code);
+  };
+  const guardedCapture: typeof capture = (run) => {
+    if (isPlugin()) throw new PluginProblem(problem('capture_attempt'));
+    capture.call(process, run);
   };
 
   process.on('uncaughtException', onUncaught);
   process.on('unhandledRejection', onRejection);
-  process.exit = guardedExit as typeof process.exit;
+  Object.assign(process, { exit: guardedExit, setUncaughtExceptionCaptureCallback: guardedCapture });
+  const letListenersGo = keepListeners();
+  Object.preventExtensions(Object.prototype);
   return () => {
+    letListenersGo();
     process.off('uncaughtException', onUncaught);
     process.off('unhandledRejection', onRejection);
-    process.exit = exit;
+    Object.assign(process, { exit, setUncaughtExceptionCaptureCallback: capture });
   };
 }

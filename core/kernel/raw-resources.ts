@@ -40,6 +40,17 @@ export function rawResources(plugin: string): readonly string[] {
   return [...(held.get(plugin)?.values() ?? [])];
 }
 
+/** The plugin that listens on a port past the host. */
+export function listenerOn(port: number): string | undefined {
+  for (const [plugin, own] of held) {
+    for (const resource of own.keys()) {
+      const address = resource instanceof Server ? resource.address() : null;
+      if (typeof address === 'object' && address?.port === port) return plugin;
+    }
+  }
+  return undefined;
+}
+
 function note(plugin: string, resource: object, name: string): void {
   const own = held.get(plugin) ?? new Map<object, string>();
   held.set(plugin, own);

@@ -1,10 +1,32 @@
-import { readFile } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { deepestFile, isTooDeep } from '../schema/index.js';
 
-/** Reads a JSON file; a byte order mark, which some editors write, is no part of it. */
+const maxBytes = 1_048_576;
+
+/** Reads a JSON file as {@link readSmallFile} does. */
 export async function readJson(path: string): Promise<unknown> {
-  return parseJson(await readFile(path, 'utf8'));
+  return parseJson(await readSmallFile(path));
 }
 
+/** A byte order mark, which some editors write, is no part of the JSON. */
 export function parseJson(text: string): unknown {
+  if (isTooDeep(text)) throw new Error(`it is nested deeper than ${deepestFile} levels`);
   return JSON.parse(text.replace(/^\uFEFF/, ''));
+}
+
+/**
+ * Reads a regular file of at most 1 MiB, as UTF-8. @throws an error that says why it cannot be: a pipe or a device in
+ * its place would hold the reader, and the end of the process, for ever.
+ */
+export async function readSmallFile(path: string): Promise<string> {
+  const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+  try {
+    const found = await file.stat();
+    if (!found.isFile()) throw new Error('it is no regular file');
+    if (found.size > maxBytes) throw new Error(`it is larger than 1 MiB (${found.size} bytes)`);
+    return await file.readFile('utf8');
+  } finally {
+    await file.close();
+  }
 }

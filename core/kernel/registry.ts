@@ -2,6 +2,7 @@ import type { ExtensionPointDeclaration } from '../sdk/points/point.js';
 import { canonicalKey } from '../sdk/points/point.js';
 import type { CallStats } from './call-stats.js';
 import type { LeaseBook } from './lease-book.js';
+import type { Debt } from './lend-contribution.js';
 
 /** One published contribution. */
 export interface Registered {
@@ -9,6 +10,8 @@ export interface Registered {
   readonly key: string;
   readonly plugin: string;
   readonly value: unknown;
+  /** The value as a caller gets it for one call. */
+  readonly lend: (debt: Debt) => object;
   /** The data part, frozen. */
   readonly facts: Readonly<Record<string, unknown>>;
   /** Names of the point's optional functions that the value has. */

@@ -2,7 +2,7 @@
  * The steps of stopping a plugin, and how far into a shutdown each may last at most: whatever the first steps use up, the
  * later ones get a part of the time.
  */
-const latest = { drain: 0.6, abort: 0.75, stop: 0.9, release: 1 } as const;
+const latest = { drain: 0.75, abort: 0.85, stop: 0.95, release: 1 } as const;
 
 /** What a step gets even when the deadline has passed, milliseconds: a plugin that behaves is done by then. */
 const least = { drain: 0, abort: 50, stop: 150, release: 150 } as const;
@@ -42,6 +42,12 @@ export class ShutdownDeadline {
     }
   }
 
+  /** Epoch milliseconds at which a step is over at the latest; infinite before the shutdown. */
+  until(step: StopStep): number {
+    if (this.#begunAt === undefined) return Number.POSITIVE_INFINITY;
+    return this.#begunAt + (this.#deadline - this.#begunAt) * latest[step];
+  }
+
   /** Calls `run` after `ms`, or at the shutdown's limit for this step if that is sooner. @returns the undo step. */
   after(step: StopStep, ms: number, run: () => void): () => void {
     const item: Waiting = {
@@ -59,8 +65,7 @@ export class ShutdownDeadline {
 
   #left(step: StopStep, ms: number): number {
     if (this.#begunAt === undefined) return ms;
-    const limit = this.#begunAt + (this.#deadline - this.#begunAt) * latest[step];
-    return Math.max(0, Math.min(ms, Math.max(limit - this.#now(), least[step])));
+    return Math.max(0, Math.min(ms, Math.max(this.until(step) - this.#now(), least[step])));
   }
 
   #fire(item: Waiting): void {

@@ -6,6 +6,7 @@ import type { CatalogueEntry } from './catalogue.js';
 import { contributionId, declaredContributions } from './contributions.js';
 import { describeError } from './describe-error.js';
 import type { LeaseBook } from './lease-book.js';
+import { lendContribution } from './lend-contribution.js';
 import { isContributionKey } from './plan.js';
 import { PluginProblem } from './plugin-problem.js';
 import type { KernelPorts } from './ports.js';
@@ -129,6 +130,7 @@ export class Staging {
       key,
       plugin: this.#entry.key,
       value,
+      lend: lendContribution(value),
       facts: deepFreeze(facts),
       offers: (declaration.optionalFunctions ?? []).filter((name) => members[name] !== undefined),
       leases: this.#leases,

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join, relative } from 'node:path';
+import { readSmallFile } from './read-json.js';
 
 /** Files of one plugin that are looked at; each costs a process of some 40 ms. */
 const filesLookedAt = 25;
@@ -22,7 +23,7 @@ export async function syntaxPlace(entry: string, codeFolder: string): Promise<st
 }
 
 async function wrongLine(file: string): Promise<string | undefined> {
-  const source = await readFile(file, 'utf8').catch(() => undefined);
+  const source = await readSmallFile(file).catch(() => undefined);
   if (source === undefined) return undefined;
   return new Promise((resolve) => {
     const options = { env: {}, timeout: 5_000 };

@@ -1,8 +1,9 @@
 import { Worker } from 'node:worker_threads';
 import type { Disposable } from '../sdk/context.js';
+import { showRunningPlugin } from './running-plugin.js';
 
 export interface WatchdogOptions {
-  /** How long the event loop may stand still. */
+  /** How long the event loop may stand still, not counting the time in which it waits for a processor. */
   readonly seconds: number;
   readonly journalFile: string;
   /** Code folders of the plugins: how the thread knows whose loop it is. */
@@ -20,17 +21,22 @@ export function startWatchdog(options: WatchdogOptions): Disposable & { refresh(
     stdout: false,
     stderr: false,
   });
-  worker.unref();
+  const alive = (): void => void Atomics.add(beat, 0, 1);
+  // A crowd of ready sockets can keep the timers waiting for long: among them the thread's question has its turn.
+  worker.on('message', alive);
   // Without the thread the platform still works: it then has nobody to end an endless loop.
   worker.on('error', () => undefined);
-  const timer = setInterval(() => Atomics.add(beat, 0, 1), Math.min(250, options.seconds * 250));
+  worker.unref();
+  const timer = setInterval(alive, Math.min(250, options.seconds * 250));
   timer.unref();
+  const hide = showRunningPlugin();
   const refresh = (): void => worker.postMessage([...options.folders()]);
   refresh();
   return {
     refresh,
     dispose: async () => {
       clearInterval(timer);
+      hide();
       await worker.terminate();
     },
   };

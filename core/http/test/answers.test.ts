@@ -75,6 +75,20 @@ describe('answers', () => {
     });
   });
 
+  it('answers for a route whose status or headers no response can have', async () => {
+    const served = await serve([
+      route({ path: '/large' }, () => ({ status: 9999 })),
+      route({ path: '/text' }, () => ({ status: 'abc' as never, body: {} })),
+      route({ path: '/early' }, () => ({ status: 101 })),
+      route({ path: '/stream' }, () => ({ status: 99, stream: (async function* () {})() })),
+      route({ path: '/header' }, () => ({ headers: { 'x-bad': 'a\r\nb' }, body: {} })),
+    ]);
+    for (const path of ['/large', '/text', '/early', '/stream', '/header']) {
+      const { status, json } = await ask(served, path);
+      expect([path, status, typeof json.error.code]).to.deep.equal([path, 500, 'string']);
+    }
+  });
+
   it('keeps what nobody expected to itself, and tells the log where it happened', async () => {
     const circular: Record<string, unknown> = {};
     circular.self = circular;

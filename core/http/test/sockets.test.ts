@@ -178,6 +178,35 @@ describe('WebSockets', () => {
     client.close();
   });
 
+  it('tells the audit of a socket on which nobody authenticated', async () => {
+    const served = await serve([upgradeRoute()], { apiKey: 'k' });
+    connect(served);
+    await until(() => seen.sockets.length === 1, 'the socket is open');
+    seen.sockets[0]?.unauthenticated();
+    expect(served.refusals).to.have.length(1);
+    expect(served.refusals[0]).to.include({ reason: 'auth_failed', subject: 'loopback', target: '/ws' });
+  });
+
+  it('counts what comes over a socket against the rate of its caller over all doors', async () => {
+    let now = 0;
+    const limits = { apiKey: 'k', rateLimit: { requests: 2, seconds: 2 } };
+    const served = await serve([upgradeRoute(), route({ path: '/chats', auth: 'key' }, () => ({ body: [] }))], limits, {
+      now: () => now,
+    });
+    connect(served, { 'x-api-key': 'k' });
+    await until(() => seen.sockets.length === 1, 'the socket is open');
+    const [socket] = seen.sockets;
+    const [principal] = seen.principals;
+    if (!socket || !principal) throw new Error('no socket');
+    expect(socket.admit(principal)).to.equal(0);
+    expect(await ask(served, '/chats', { headers: { 'x-api-key': 'k' } })).to.include({ status: 200 });
+    expect(socket.admit(principal)).to.equal(1_000);
+    expect(served.refusals.at(-1)).to.include({ reason: 'rate_limited', subject: 'default', target: '/ws' });
+    expect(socket.admit({ ...principal, id: 'another' })).to.equal(0);
+    now += 1_000;
+    expect(socket.admit(principal)).to.equal(0);
+  });
+
   it('lets the route itself refuse an upgrade', async () => {
     const served = await serve([
       upgradeRoute({ before: () => ({ status: 409, body: { error: { code: 'full' } } }) }),

@@ -83,6 +83,24 @@ describe('event streams', () => {
     expect(served.lines.join()).to.include('internal_error').and.not.to.include('canary');
   });
 
+  it('sends all that came before the break', async () => {
+    const large = `data: ${'x'.repeat(4 * 1024 * 1024)}\n\n`;
+    for (const chunks of [['data: 1\n\n'], ['data: 1\n\n', 'data: 2\n\n'], ['data: 1\n\n', large]]) {
+      async function* breaks() {
+        yield* chunks;
+        throw new Error('canary');
+      }
+      const served = await serve([route({ path: '/s' }, () => sse(breaks()))]);
+      const socket = connect(served.port, '127.0.0.1').setEncoding('utf8');
+      let [got, ended] = ['', false];
+      socket.on('data', (text) => (got += text)).on('close', () => (ended = true));
+      socket.write('GET /s HTTP/1.1\r\nHost: localhost\r\n\r\n');
+      await until(() => ended, 'the client sees the break');
+      for (const chunk of chunks) expect(got.includes(chunk)).to.equal(true);
+      expect(got.endsWith('\r\n0\r\n\r\n'), 'it looks complete').to.equal(false);
+    }
+  });
+
   it('says that it is alive while nothing happens', async () => {
     async function* slow() {
       await new Promise((resolve) => setTimeout(resolve, 130));
@@ -203,7 +221,7 @@ describe('event streams', () => {
     const served = await serve([
       route({ path: '/wait' }, (_, ctx) => {
         signal = ctx.signal;
-        return new Promise(() => undefined);
+        return new Promise((_, reject) => signal?.addEventListener('abort', () => reject(new Error('stopped'))));
       }),
     ]);
     const request = get({ port: served.port, path: '/wait', agent: false });
@@ -211,7 +229,11 @@ describe('event streams', () => {
     await until(() => signal !== undefined, 'the handler runs');
     request.destroy();
     await until(() => signal?.aborted === true, 'the handler is told');
-    await until(() => served.lines.length > 0, 'the request is written down');
-    expect(JSON.parse(served.lines[0] ?? '')[0]).to.include({ status: 499, code: 'client_closed' });
+    await until(() => served.lines.length === 2, 'the request is written down');
+    const lines = served.lines.map((line) => JSON.parse(line) as [object, string]);
+    expect(lines.find(([, text]) => text === 'request')?.[0]).to.include({ status: 499, code: 'client_closed' });
+    // Clients leave all day: that is no failure with frames.
+    expect(lines.find(([, text]) => text !== 'request')?.[1]).to.equal('a client left');
+    expect(served.lines.join()).to.not.contain('frames');
   });
 });

@@ -23,6 +23,16 @@ describe('the boot journal', () => {
     expect(afterCrash().suspect('good')).to.equal(undefined);
   });
 
+  it('says what it said when it was closed, whatever is noted later', () => {
+    const journal = BootJournal.open(file);
+    journal.note('bad', 'start');
+    journal.close();
+    journal.note('late', 'start');
+    journal.steady();
+    expect(afterCrash().suspect('bad')?.detail).to.equal('start');
+    expect(afterCrash().suspect('late')).to.equal(undefined);
+  });
+
   it('names nobody after a crash in which no plugin ran', () => {
     BootJournal.open(file).note('good', 'import')();
     expect(afterCrash().suspect('good')).to.equal(undefined);

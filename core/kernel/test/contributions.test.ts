@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Disposable } from '../../sdk/context.js';
-import type { StartHost } from '../../sdk/plugin.js';
+import type { PluginDefinition, StartHost } from '../../sdk/plugin.js';
 import type { GateStage, Tool } from '../../sdk/points/index.js';
 import { currentPlugin } from '../attribution.js';
 import { echoPlugin, type MadeKernel, makeKernel, plugin, until } from './kernel-fixture.js';
@@ -248,5 +248,51 @@ describe('a synchronous pipeline', () => {
   it('is refused for a point that is not synchronous', async () => {
     made = makeKernel([], []);
     expect(() => made.kernel.points.pipeline('tool')).to.throw('not synchronous');
+  });
+});
+
+describe('what a plugin hands over wrongly', () => {
+  let made: MadeKernel;
+  afterEach(() => made.stop());
+
+  const problemOf = async (definition: PluginDefinition): Promise<string> => {
+    made = makeKernel([{ manifest: { key: 'wrong' }, definition: () => definition }], ['wrong']);
+    await made.kernel.boot();
+    const record = made.kernel.record('wrong');
+    return `${record?.state} ${record?.problem?.code}: ${record?.problem?.message}`;
+  };
+
+  const nothing = null as unknown as () => void;
+  for (const [where, start] of [
+    ['every(1000 ms)', (host) => host.every(1000, nothing)],
+    ['cron("* * * * *")', (host) => host.cron('* * * * *', 'UTC', nothing)],
+    ['on("alert")', (host) => host.on('alert', nothing)],
+  ] as const satisfies readonly (readonly [string, (host: StartHost) => unknown])[]) {
+    it(`is refused at the call: ${where}`, async () => {
+      const said = await problemOf({ key: 'wrong', register() {}, start: (host) => void start(host) });
+      expect(said).to.match(/^failed contribution_invalid: /);
+      expect(said).to.contain(`host.${where} is wrong: what it is given to run is null, not a function`);
+    });
+  }
+
+  it('is what register() returns where reading that throws', async () => {
+    const returned = Object.defineProperty({}, 'then', {
+      get: () => {
+        throw new Error('not a promise');
+      },
+    });
+    const said = await problemOf({ key: 'wrong', register: (): unknown => returned } as PluginDefinition);
+    expect(said).to.match(/^failed register_failed: .*not a promise/);
+  });
+
+  it('is the definition where reading that throws', async () => {
+    const said = await problemOf({
+      key: 'wrong',
+      register() {},
+      get start(): () => void {
+        throw new Error('not yet');
+      },
+    });
+    expect(said).to.match(/^failed definition_invalid: .*reading it threw: .*not yet/);
   });
 });

@@ -3,6 +3,7 @@ import { createSchemaCompiler } from '../../schema/index.js';
 import { MortiseError } from '../../sdk/errors.js';
 import type { HostServices } from '../../sdk/host/index.js';
 import type { PluginManifest } from '../../sdk/manifest.js';
+import { redactSecrets } from '../../sdk/mask.js';
 import type { PluginDefinition, StartHost } from '../../sdk/plugin.js';
 import type { CatalogueEntry } from '../catalogue.js';
 import { contributionId } from '../contributions.js';
@@ -15,6 +16,9 @@ export interface MadePlugin {
   readonly manifest: Partial<PluginManifest> & { readonly key: string };
   readonly definition: PluginDefinition | (() => unknown);
 }
+
+/** What the host of such a kernel knows to be a secret. */
+export const knownSecret = 'kanarienvogel-4711';
 
 /** A kernel with plugins from memory and nothing else: no files, no database, no port. */
 export function makeKernel(
@@ -31,6 +35,7 @@ export function makeKernel(
   const open = { scopes: 0 };
   const kernel = new Kernel({
     log,
+    clean: (text) => redactSecrets(text.replaceAll(knownSecret, '[REDACTED]')),
     clock: { now: () => Date.now(), monotonic: () => performance.now() },
     scheduler,
     compile: (schema, name) => compiler.compile(schema, { name }),
@@ -45,6 +50,7 @@ export function makeKernel(
         use: (service) => {
           throw new Error(`There is no ${service} in this test.`) as HostServices[typeof service] & Error;
         },
+        letGo: () => undefined,
         dispose: async () => {
           open.scopes -= 1;
         },
@@ -58,7 +64,7 @@ export function makeKernel(
     suspect: () => undefined,
     acquit: () => undefined,
     note: () => () => undefined,
-    findings: () => [],
+    findings: async () => [],
     ...more,
   });
   const control = createControl({

@@ -3,7 +3,7 @@ import type { CallContext } from '../../sdk/context.js';
 import type { StartHost } from '../../sdk/plugin.js';
 import type { Tool } from '../../sdk/points/index.js';
 import { currentPlugin } from '../attribution.js';
-import { abortGraceMs } from '../lease.js';
+import { abortGraceMs, patienceMs } from '../lease.js';
 import { type MadeKernel, makeKernel, plugin, until } from './kernel-fixture.js';
 
 type Run = (ctx: CallContext) => object | Promise<object>;
@@ -163,13 +163,129 @@ describe('a leased call', () => {
     caller.abort();
     await pending.catch(() => undefined);
     expect(made.kernel.record('deaf')?.lastFault).to.equal(null);
-    ahead += abortGraceMs;
+    ahead += patienceMs + abortGraceMs;
     await until(() => made.kernel.record('deaf')?.lastFault?.code === 'ignored_abort');
     ahead += abortGraceMs;
     await new Promise((resolve) => setTimeout(resolve, 60));
     expect(
       made.lines.filter((line) => line.includes('"code":"ignored_abort"') && line.startsWith('a plugin failed')),
     ).to.have.length(1);
+  });
+
+  it('keeps a plugin off the record while another one keeps the database from it', async () => {
+    let blocker: string | undefined = 'holder';
+    let asked = 0;
+    ahead = 0;
+    made = makeKernel([withTool('waits', () => new Promise(() => undefined))], ['waits'], {
+      clock: { now: () => Date.now(), monotonic: () => performance.now() + ahead },
+      blocker: () => {
+        asked += 1;
+        return blocker;
+      },
+    });
+    await made.kernel.boot();
+    await call('waits', { timeoutMs: 1 }).catch(() => undefined);
+    ahead += patienceMs + abortGraceMs;
+    await until(() => asked > 1);
+    expect(made.kernel.record('waits')?.lastFault).to.equal(null);
+    blocker = undefined;
+    await until(() => made.kernel.record('waits')?.lastFault?.code === 'ignored_abort');
+  });
+
+  it('keeps a plugin that is slow off the record, however impatient its callers are', async () => {
+    await boot(withTool('slow', () => new Promise(() => undefined)));
+    const left = new AbortController();
+    const gone = call('slow', { signal: left.signal }).catch((error: unknown) => error);
+    left.abort();
+    expect(await gone).to.include({ code: 'call_aborted' });
+    expect(await call('slow', { timeoutMs: 1 }).catch((error: unknown) => error)).to.include({ code: 'call_timeout' });
+    ahead += patienceMs;
+    await call('slow', { timeoutMs: 1 }).catch(() => undefined);
+    expect(made.kernel.record('slow')?.lastFault).to.equal(null);
+    ahead += abortGraceMs;
+    await until(() => made.kernel.record('slow')?.lastFault?.code === 'ignored_abort');
+  });
+
+  const never = () => new Promise<never>(() => undefined);
+  const lastFault = (key: string) => made.kernel.record(key)?.lastFault?.code;
+
+  /** A plugin that calls others, and what it does with a tool it is lent. */
+  async function bootWithCaller(run: Run): Promise<StartHost['points']> {
+    let points: StartHost['points'] | undefined;
+    const caller = plugin(
+      { key: 'caller' },
+      {
+        start: (host) => {
+          ({ points } = host);
+        },
+      },
+    );
+    await boot(withTool('it', run), caller);
+    if (!points) throw new Error('The caller has not started.');
+    return points;
+  }
+
+  it('puts a caller on record whose own part goes on, and not the plugin that has answered', async () => {
+    const points = await bootWithCaller(async () => ({}));
+    const linger = (it: Tool, ctx: CallContext) => Promise.resolve(it.run({}, ctx as never)).then(never);
+    await points.call('tool', 'it', linger, { timeoutMs: 1 }).catch(() => undefined);
+    ahead += patienceMs + abortGraceMs;
+    await until(() => lastFault('caller') === 'ignored_abort');
+    expect(lastFault('it')).to.equal(undefined);
+    expect(made.kernel.record('caller')?.lastFault?.message).to.match(/^what it does with tool "it" went on/);
+  });
+
+  it('puts the plugin on record that owes an answer or the steps of one, and not its caller', async () => {
+    let calls = 0;
+    async function* steps() {
+      await never();
+      yield {};
+    }
+    const points = await bootWithCaller(() => {
+      calls += 1;
+      return calls === 1 ? never() : steps();
+    });
+    const wait = (it: Tool, ctx: CallContext) => it.run({}, ctx as never);
+    const readAll = async (it: Tool, ctx: CallContext) => {
+      for await (const _ of it.run({}, ctx as never) as AsyncIterable<object>);
+    };
+    for (const use of [wait, readAll]) {
+      await points.call('tool', 'it', use as typeof wait, { timeoutMs: 1 }).catch(() => undefined);
+      ahead += patienceMs + abortGraceMs;
+      await until(() => lastFault('it') === 'ignored_abort');
+      expect(lastFault('caller')).to.equal(undefined);
+      made.kernel.record('it')?.forgetFaults();
+    }
+  });
+
+  it('lends a contribution with all its members, those of a class and its state too', async () => {
+    class Counter implements Tool {
+      readonly summary = 'Counts.';
+      readonly audience = ['mcp'] as const;
+      readonly inputSchema = { type: 'object' };
+      #count = 0;
+      run = () => {
+        this.#count += 1;
+        return {};
+      };
+      normalise() {
+        return { count: this.#count };
+      }
+    }
+    const counter = new Counter();
+    await boot(
+      plugin(
+        { key: 'it', contributes: { tool: ['it'] } },
+        { register: (host) => void host.contribute('tool', 'it', counter) },
+      ),
+    );
+    const seen = await made.kernel.points.call('tool', 'it', async (it, ctx) => {
+      const { run } = it;
+      await it.run({}, ctx as never);
+      await run({}, ctx as never);
+      return [it.summary, 'explain' in it, it instanceof Counter, it.normalise?.({})];
+    });
+    expect(seen).to.deep.equal(['Counts.', false, true, { count: 2 }]);
   });
 
   it('names an unknown key and those there are', async () => {

@@ -74,6 +74,13 @@ describe('the plan', () => {
     expect(planned.message('near')).to.equal('It requires the plugin "bad", which is failed.');
   });
 
+  it('refuses keys outside of the grammar of their point, and names that the point keeps for itself', () => {
+    const channel = (key: string): string | null | undefined =>
+      plan([{ key: 'one', contributes: { channel: [key] } }]).codes.one;
+    expect(['qq', 'wsx', 'x-ws'].map(channel)).to.deep.equal([null, null, null]);
+    expect(['ws', 'WS', 'a.b'].map(channel)).to.deep.equal(Array(3).fill('contribution_key'));
+  });
+
   it('shows each plugin of a circle its own way around, and blocks what hangs on it', () => {
     const planned = plan([
       { key: 'a', requires: ['b'] },

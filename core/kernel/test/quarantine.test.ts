@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { MortiseError } from '../../sdk/errors.js';
 import type { StartHost } from '../../sdk/plugin.js';
 import type { Suspect } from '../ports.js';
-import { echoPlugin, type MadeKernel, makeKernel, plugin, until } from './kernel-fixture.js';
+import { echoPlugin, knownSecret, type MadeKernel, makeKernel, plugin, until } from './kernel-fixture.js';
 
 describe('a plugin that fails again and again', () => {
   let made: MadeKernel;
@@ -37,6 +37,39 @@ describe('a plugin that fails again and again', () => {
     expect(made.control.list().find((row) => row.key === 'bad')?.message).to.include('the last time: failure 0.');
     expect(made.kernel.points.keys('tool')).to.deep.equal(['other']);
     expect(made.kernel.record('other')?.since).to.equal(since);
+  });
+
+  it('goes on when it is required, for nothing could release it', async () => {
+    await boot(echoPlugin('bad'), echoPlugin('needs-it', { requires: ['bad'] }));
+    await made.want(({ plugins }) => ({ plugins: { ...plugins, bad: { enabled: true, required: true } } }));
+    fail(20);
+    await settled();
+    expect([made.state('bad'), made.state('needs-it')]).to.deep.equal(['active', 'active']);
+    expect(made.kernel.record('bad')?.lastFault?.code).to.equal('uncaught_error');
+  });
+
+  it('shows no secret that its errors hold, neither by look nor by name, in rows, details and findings', async () => {
+    const wrong = `connect postgres://bob:hunter2@db with ${knownSecret}`;
+    const factory = plugin({ key: 'factory' });
+    const health = async () => ({ ok: false, detail: wrong });
+    const throws = (): never => {
+      throw new Error(wrong);
+    };
+    await boot({ ...factory, definition: throws }, plugin({ key: 'starts' }, { start: throws }), {
+      ...plugin({ key: 'bad' }, { health }),
+    });
+    made.kernel.fault('bad', 'uncaught_error', new Error(wrong));
+    expect([made.state('factory'), made.state('starts')]).to.deep.equal([
+      'failed export_invalid',
+      'failed start_failed',
+    ]);
+    const shown = JSON.stringify([
+      made.control.list(),
+      await made.control.doctor(),
+      await Promise.all(['factory', 'starts', 'bad'].map((key) => made.control.inspect(key))),
+    ]);
+    expect(shown.match(/connect postgres:\/\/bob:\[REDACTED\]@db with \[REDACTED\]/g)).to.have.length.above(6);
+    expect(shown).not.to.include(knownSecret).and.not.to.include('hunter2');
   });
 
   it('is left alone when the faults are far apart', async () => {

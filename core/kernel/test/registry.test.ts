@@ -106,13 +106,14 @@ function contribution(point: string, plugin: number, index: number): Registered 
       throw new Error('No log here.');
     },
     startSpan: () => undefined,
-    onIgnoredAbort: () => undefined,
+    onIgnoredAbort: () => true,
   });
   return {
     point,
     key: `p${plugin}_${index}`,
     plugin: `p${plugin}`,
     value: {},
+    lend: () => ({}),
     facts: {},
     offers: [],
     leases,

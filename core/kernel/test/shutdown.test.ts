@@ -35,6 +35,52 @@ describe('a shutdown', () => {
     await made.stop();
   });
 
+  it('lets plugins finish what they have accepted, while all others still run', async () => {
+    const heard: unknown[] = [];
+    const queue = plugin(
+      { key: 'queue' },
+      {
+        start(host) {
+          queued = async () => {
+            await new Promise((resolve) => setTimeout(resolve, 20));
+            heard.push(await host.points.call('tool', 'slow', (tool) => tool.run({}, {} as never)));
+          };
+        },
+        drain: () => queued(),
+      },
+    );
+    let queued: () => Promise<void> = async () => undefined;
+    const made = makeKernel([queue, slow('slow', (resolve) => resolve({ done: true }))], ['queue', 'slow']);
+    await made.kernel.boot();
+    const deadline = Date.now() + 5_000;
+    await made.kernel.drain(deadline);
+    expect(heard).to.deep.equal([{ done: true }]);
+    await made.kernel.shutdown(deadline);
+    await made.stop();
+  });
+
+  it('waits for that no longer than its part of the time, and notes what fails at it', async () => {
+    const untils: number[] = [];
+    const hangs = plugin(
+      { key: 'hangs' },
+      {
+        drain: (limit) => {
+          untils.push(limit);
+          return never();
+        },
+      },
+    );
+    const fails = plugin({ key: 'fails' }, { drain: () => Promise.reject(new Error('no')) });
+    const made = makeKernel([hangs, fails], ['hangs', 'fails']);
+    await made.kernel.boot();
+    const from = Date.now();
+    await made.kernel.drain(from + 500);
+    expect(Date.now() - from).to.be.within(325, 480);
+    expect(untils[0]).to.be.within(from + 325, from + 425);
+    expect(made.kernel.record('fails')?.lastFault).to.include({ code: 'drain_failed' });
+    await made.stop();
+  });
+
   it('ends by its deadline, whatever calls, stops and things to give back hang', async () => {
     const hanging = (key: string, requires: readonly string[]) =>
       plugin(

@@ -45,6 +45,39 @@ describe('toggles', () => {
     expect(made.control.list().find((row) => row.key === 'other')).to.deep.equal(before);
   });
 
+  it('disables a plugin whose start hangs, and what waited for that start goes on', async () => {
+    const begun: string[] = [];
+    const hangs = echoPlugin('hangs', {
+      start: () => {
+        begun.push('hangs');
+        return new Promise<never>(() => undefined);
+      },
+    });
+    const patient = { ...hangs, manifest: { ...hangs.manifest, timeouts: { start: 120_000 } } };
+    made = makeKernel([patient, echoPlugin('other')], ['hangs']);
+    const booted = made.kernel.boot();
+    await until(() => begun.length === 1);
+    const enabled = made.control.enable('other');
+    const disabled = made.control.disable('hangs');
+    expect([(await disabled).state, (await enabled).state]).to.deep.equal(['disabled', 'active']);
+    await booted;
+    expect([begun.length, made.state('hangs')]).to.deep.equal([1, 'disabled']);
+  });
+
+  it('ends a start that hangs once the desired state leaves its plugin out', async () => {
+    let begun = false;
+    const start = (): Promise<never> => {
+      begun = true;
+      return new Promise<never>(() => undefined);
+    };
+    made = makeKernel([echoPlugin('hangs', { start })], ['hangs']);
+    const booted = made.kernel.boot();
+    await until(() => begun);
+    await made.want(() => ({ plugins: { hangs: { enabled: false } } }));
+    await booted;
+    expect(made.state('hangs')).to.equal('disabled');
+  });
+
   it('brings what runs in line with what was written when a change breaks off after that', async () => {
     let wanted: Desired = { version: 1, revision: 1, plugins: { a: { enabled: true } }, bindings: {}, renamed: {} };
     const desired: DesiredStore = {

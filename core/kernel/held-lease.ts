@@ -1,0 +1,76 @@
+import type { CallContext } from '../sdk/context.js';
+import type { CallEnd, HeldCall } from '../sdk/points.js';
+import { runMarked } from './attribution.js';
+import { isThenable } from './is-thenable.js';
+import { callerGone, type Lease } from './lease.js';
+
+/** A lease that is taken before its call, so that what has been accepted can wait for its turn. */
+export class HeldLease<V> implements HeldCall<V> {
+  readonly #lease: Lease;
+  readonly #value: V;
+  readonly #timeoutMs: number;
+  #ended: ((end: CallEnd) => void) | undefined;
+  #begun = false;
+
+  /** @param timeoutMs from the begin of the call on; 0 = no limit */
+  constructor(lease: Lease, value: V, timeoutMs: number) {
+    this.#lease = lease;
+    this.#value = value;
+    this.#timeoutMs = timeoutMs;
+    lease.onAbort(() => this.#aborted());
+  }
+
+  run(use: (value: V, ctx: CallContext) => unknown, ended: (end: CallEnd) => void): void {
+    if (this.#begun) throw new Error('A held call is made once.');
+    this.#begun = true;
+    this.#ended = ended;
+    const lease = this.#lease;
+    if (lease.abortReason) {
+      this.#tell({ ok: false, error: lease.abortReason });
+      return;
+    }
+    lease.begin(this.#timeoutMs);
+    try {
+      const result = runMarked(lease, use, this.#value, lease);
+      if (!isThenable(result)) this.#settled({ ok: true, value: result });
+      else {
+        result.then(
+          (value) => this.#settled({ ok: true, value }),
+          (error: unknown) => this.#settled({ ok: false, error }),
+        );
+      }
+    } catch (error) {
+      this.#settled({ ok: false, error });
+    }
+  }
+
+  abort(cause?: unknown): void {
+    this.#lease.abortForCaller(cause);
+  }
+
+  release(): void {
+    if (!this.#begun) this.#lease.end(false);
+  }
+
+  #settled(end: CallEnd): void {
+    this.#lease.end(!end.ok);
+    this.#tell(end);
+  }
+
+  #aborted(): void {
+    const reason = this.#lease.abortReason;
+    // Nothing runs that could let go of it.
+    if (!this.#begun) this.#lease.end(reason?.code !== callerGone);
+    // Nobody waits past a time limit. After any other abort the call's own end is what counts.
+    else if (reason?.code === 'call_timeout') this.#tell({ ok: false, error: reason });
+  }
+
+  #tell(end: CallEnd): void {
+    const told = this.#ended;
+    this.#ended = undefined;
+    told?.(end);
+  }
+}
+
+// Plugins hold it: none of them may change what the others call.
+Object.freeze(HeldLease.prototype);

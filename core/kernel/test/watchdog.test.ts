@@ -1,0 +1,70 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import { BootJournal } from '../boot-journal.js';
+import { stoodStill } from '../processor-time.js';
+
+const watched = fileURLToPath(new URL('./watched-process.js', import.meta.url));
+
+describe('the watchdog', function () {
+  this.timeout(60_000);
+  let folder: string;
+  const others: ChildProcess[] = [];
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'mortise-watchdog-'));
+  });
+  afterEach(async () => {
+    for (const other of others.splice(0)) other.kill('SIGKILL');
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  /** @returns how the process ended, and who is blamed for it. */
+  async function endOf(deed: string): Promise<{ readonly signal: unknown; readonly code: unknown; blamed?: string }> {
+    const child = spawn(process.execPath, [watched, folder, deed], { stdio: 'inherit' });
+    others.push(child);
+    const [code, signal] = await once(child, 'exit');
+    const suspect = BootJournal.open(join(folder, 'boot.json')).suspect('the-deed');
+    return { code, signal, ...(suspect ? { blamed: suspect.code } : {}) };
+  }
+
+  for (const [deed, does] of [
+    ['computes', 'computes for ever'],
+    ['sleeps', 'sleeps for ever in native code'],
+  ] as const) {
+    it(`ends a process that ${does}, and says whose code it was`, async () => {
+      const ended = await endOf(deed);
+      expect(ended).to.deep.equal({ code: null, signal: 'SIGABRT', blamed: 'blocked_event_loop' });
+    });
+  }
+
+  it('leaves a process alone whose event loop is busy with a crowd of sockets', async () => {
+    expect(await endOf('is-crowded')).to.deep.equal({ code: 0, signal: null });
+  });
+
+  it('leaves a process alone that gets hardly any time of the processor', async () => {
+    for (let count = 0; count < availableParallelism(); count += 1)
+      others.push(spawn(process.execPath, ['-e', 'for (;;);'], { stdio: 'ignore' }));
+    expect(await endOf('is-starved')).to.deep.equal({ code: 0, signal: null });
+  });
+});
+
+describe('a standstill', () => {
+  const at = (wall: number, waited: number) => ({ wall, waited });
+
+  it('is counted while the thread runs or sleeps, not while it waits for a processor', () => {
+    expect(stoodStill(at(1_000, 50), at(2_000, 50), 5_000)).to.equal(1_000);
+    expect(stoodStill(at(1_000, 50), at(2_000, 1_040), 5_000)).to.equal(10);
+  });
+
+  it('takes back what was counted of a wait that is told late', () => {
+    expect(stoodStill(at(1_000, 0), at(2_000, 3_000), 5_000)).to.equal(-2_000);
+  });
+
+  it('is not counted on while the reader itself did not run', () => {
+    expect(stoodStill(at(1_000, 0), at(60_000, 0), 2_000)).to.equal(2_000);
+  });
+});
