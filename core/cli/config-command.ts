@@ -4,6 +4,7 @@ import type { PluginRow } from '../sdk/host/plugin-control.js';
 import type { EffectiveValue } from '../sdk/host/settings.js';
 import type { CommandEnvironment } from './environment.js';
 import { examples } from './examples.js';
+import { printAnswer } from './print-answer.js';
 import { table } from './table.js';
 
 export function addConfigCommand(program: Command, environment: CommandEnvironment): void {
@@ -19,7 +20,8 @@ export function addConfigCommand(program: Command, environment: CommandEnvironme
         JSON.stringify(value.value) ?? '',
         value.origin ? `${value.source} ${value.origin}` : value.source,
       ]);
-      environment.print(table(['NAME', 'VALUE', 'FROM'], rows), { values });
+      // What is read by another program is not cut: only a terminal has a width.
+      await printAnswer(environment, table(['NAME', 'VALUE', 'FROM'], rows, process.stdout.columns), { values });
     });
 }
 

@@ -1,9 +1,12 @@
+import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
+import type { OfflineControl } from '../app/offline-control.js';
 import { MortiseError } from '../sdk/errors.js';
 import type { CommandFacts, CommandInput, CommandResult } from '../sdk/points/command.js';
-import { noServer } from './command-error.js';
+import { CommandError, noServer, UnfinishedRun } from './command-error.js';
 import type { CommandEnvironment } from './environment.js';
 import { examples } from './examples.js';
+import { exitCodes } from './exit.js';
 
 interface ContributedCommand extends CommandFacts {
   readonly key: string;
@@ -15,18 +18,30 @@ interface ContributedCommand extends CommandFacts {
  * plugin is then booted without a port. Words that the platform has itself stay the platform's.
  */
 export async function addContributedCommands(program: Command, environment: CommandEnvironment): Promise<void> {
-  const { commands } = await environment.either<{ readonly commands: readonly ContributedCommand[] }>(
-    (server) => server.request('GET', '/admin/commands'),
-    ({ points }) => ({
-      commands: points.list('command').map(({ key, plugin, facts }) => ({ key, plugin, ...facts })),
-    }),
-  );
+  const { commands } = await listCommands(environment);
   const own = new Set(program.commands.map((one) => one.name()));
   for (const one of commands) {
     for (const words of [one.usage, ...(one.aliases ?? [])].map(leadingWords)) {
       if (words.length === 0 || own.has(words[0] ?? '')) continue;
       addCommand(program, words, one, environment);
     }
+  }
+}
+
+interface CommandList {
+  readonly commands: readonly ContributedCommand[];
+}
+
+/** Without its database a team's installation still knows its commands; they then end as they want to when they fail. */
+async function listCommands(environment: CommandEnvironment): Promise<CommandList> {
+  const listed = ({ points }: OfflineControl): CommandList => ({
+    commands: points.list('command').map(({ key, plugin, facts }) => ({ key, plugin, ...facts })),
+  });
+  try {
+    return await environment.either<CommandList>((server) => server.request('GET', '/admin/commands'), listed);
+  } catch (error) {
+    if (!(error instanceof MortiseError) || !error.code.startsWith('database_')) throw error;
+    return environment.fromFiles(listed);
   }
 }
 
@@ -55,16 +70,39 @@ function addCommand(
   // Without a placeholder in its usage it takes no arguments, and a word too many is a mistake.
   if (rest.some((part) => /^[<[](?!options)/.test(part))) command.argument('[args...]');
   if (rest.length > 0) command.usage(rest.join(' '));
-  for (const { flags, summary } of one.options ?? []) command.option(flags, summary);
+  const files: string[] = [];
+  for (const { flags, summary, file } of one.options ?? []) {
+    const option = command.createOption(flags, summary);
+    command.addOption(option);
+    if (file) files.push(option.attributeName());
+  }
   if (one.examples && one.examples.length > 0) command.addHelpText('after', examples(...one.examples));
   command.action(async () => {
     const { args } = command;
-    const options: CommandInput['options'] = command.opts();
-    const result = await run(environment, one, { args, options, json: environment.json });
+    const options = await withFiles(command.opts(), files);
+    const result = await run(environment, one, { args, options, json: environment.json }).catch((error: unknown) => {
+      throw new UnfinishedRun(one.failureExit ?? exitCodes.refused, error);
+    });
     environment.print(result.text, result.data);
     if (result.detail) process.stderr.write(`${result.detail}\n`);
     environment.exitWith(result.exitCode);
   });
+}
+
+/** Whoever types the command names files of their own: it may run on another machine. */
+async function withFiles(options: CommandInput['options'], names: readonly string[]): Promise<CommandInput['options']> {
+  const texts: Record<string, string> = {};
+  for (const name of names) {
+    const path = options[name];
+    if (typeof path !== 'string') continue;
+    try {
+      texts[name] = await readFile(path, 'utf8');
+    } catch (error) {
+      const why = (error as { code?: unknown }).code === 'ENOENT' ? 'there is no such file' : 'it cannot be read';
+      throw new CommandError(`${path}: ${why}.`, 'Name a file that you may read.');
+    }
+  }
+  return { ...options, ...texts };
 }
 
 async function run(
@@ -74,7 +112,7 @@ async function run(
 ): Promise<CommandResult> {
   const server = await environment.server();
   if (server) return server.request<CommandResult>('POST', `/admin/commands/${encodeURIComponent(one.key)}`, input);
-  if (!one.offline) throw noServer();
+  if (!one.offline) throw noServer(await environment.silentServer());
   const { projectDir, signal, json } = environment;
   const { runCommandOffline } = await import('../app/run-offline.js');
   try {

@@ -1,10 +1,16 @@
 import type { Command } from 'commander';
-import { isCodedError } from '../sdk/errors.js';
+import type { OfflineControl } from '../app/offline-control.js';
+import { isCodedError, MortiseError } from '../sdk/errors.js';
 import type { Finding, PluginRow } from '../sdk/host/plugin-control.js';
 import type { CommandEnvironment } from './environment.js';
 import { examples } from './examples.js';
 import { exitCodes } from './exit.js';
-import { switchPlugin } from './toggle-commands.js';
+import { oneLine } from './one-line.js';
+import { printAnswer } from './print-answer.js';
+import { switchPlugin } from './switch-plugin.js';
+
+/** Errors of a database that cannot be opened. */
+const databaseCodes: ReadonlySet<string> = new Set(['database_unreachable', 'database_refused', 'database_unusable']);
 
 interface Findings {
   readonly findings: readonly Finding[];
@@ -24,19 +30,37 @@ export function addDoctorCommand(plugin: Command, environment: CommandEnvironmen
       const { findings } = await look(environment, key);
       const lines = [
         ...fixed.map((one) => `fixed: ${one}`),
-        ...findings.map(({ severity, message, fix: how }) => `${severity}: ${message}${how ? `\n  ${how}` : ''}`),
+        ...findings.map(
+          ({ severity, message, fix: how }) => `${severity}: ${oneLine(message)}${how ? `\n  ${oneLine(how)}` : ''}`,
+        ),
       ];
-      environment.print(lines.join('\n') || 'Nothing to mend.', { findings, ...(fix ? { fixed } : {}) });
+      const text = lines.join('\n') || 'Nothing to mend.';
+      await printAnswer(environment, text, { findings, ...(fix ? { fixed } : {}) });
       if (findings.some(({ severity }) => severity === 'error')) environment.exitWith(exitCodes.refused);
     });
 }
 
-function look({ either }: CommandEnvironment, key: string | undefined): Promise<Findings> {
+function look({ either, fromFiles }: CommandEnvironment, key: string | undefined): Promise<Findings> {
   const query = key === undefined ? '' : `?key=${encodeURIComponent(key)}`;
-  return either<Findings>(
-    (server) => server.request('GET', `/admin/plugins/doctor${query}`),
-    async ({ control }) => ({ findings: await control.doctor(key) }),
+  const ask = async ({ control }: Pick<OfflineControl, 'control'>): Promise<Findings> => ({
+    findings: await control.doctor(key),
+  });
+  return either<Findings>((server) => server.request('GET', `/admin/plugins/doctor${query}`), ask).catch(
+    async (error: unknown) => {
+      const found = databaseFinding(error);
+      if (!found) throw error;
+      // The files can still be looked at.
+      return { findings: [found, ...(await fromFiles(ask)).findings] };
+    },
   );
+}
+
+/** What keeps the shared state of a team from being read; undefined for any other error. */
+function databaseFinding(error: unknown): Finding | undefined {
+  if (!(error instanceof MortiseError) || !databaseCodes.has(error.code)) return undefined;
+  const { code, message, hint } = error;
+  const rest = 'What else is found goes by plugins.json instead of the state that the servers share.';
+  return { severity: 'error', code, message: `${message} ${rest}`, ...(hint ? { fix: hint } : {}) };
 }
 
 /** Enables what blocked plugins require. @returns what was done, a sentence each */
@@ -44,6 +68,8 @@ async function enableMissing(
   environment: CommandEnvironment,
   findings: readonly Finding[],
 ): Promise<readonly string[]> {
+  // What should run can then be neither read nor changed.
+  if (findings.some(({ code }) => databaseCodes.has(code))) return [];
   const waiting = findings.filter(({ code }) => code === 'dependency_disabled').map(({ key }) => key);
   const done: string[] = [];
   for (;;) {

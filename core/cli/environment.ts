@@ -19,10 +19,14 @@ export interface CommandEnvironment {
   readonly json: boolean;
   /** The running server; undefined without one. */
   server(): Promise<Client | undefined>;
+  /** The address at which no server answered; undefined with one that does. */
+  silentServer(): Promise<string | undefined>;
   /** @throws MortiseError `no_server` */
   needServer(): Promise<Client>;
   /** Asks the running server; without one, answers from the files. */
   either<T>(online: (server: Client) => Promise<T>, offline: (engine: OfflineControl) => Promise<T> | T): Promise<T>;
+  /** Answers from the files alone, whatever became of server and database. */
+  fromFiles<T>(read: (engine: OfflineControl) => Promise<T> | T): Promise<T>;
   /** Prints the text for people, or the data with `--json`. */
   print(text: string, data: unknown): void;
   /** Ends with this code once the command is done. */
@@ -36,26 +40,44 @@ export interface EnvironmentPorts {
   exitWith(code: number): void;
 }
 
+/** The server, or where none answered. */
+interface Found {
+  readonly client?: Client;
+  readonly silent?: string;
+}
+
 /** The options win over the environment, and that over the settings of the project. */
 export function createEnvironment({ projectDir, signal, options, exitWith }: EnvironmentPorts): CommandEnvironment {
-  let found: Promise<Client | undefined> | undefined;
+  let found: Promise<Found> | undefined;
 
-  const connect = async (): Promise<Client | undefined> => {
+  const connect = async (): Promise<Found> => {
     const given = options();
     const { env } = process;
     const configured = await serverAddress(projectDir);
+    const base = given.apiBase ?? env.MORTISE_API_BASE ?? configured.base;
     const client = createClient({
-      base: given.apiBase ?? env.MORTISE_API_BASE ?? configured.base,
+      base,
       apiKey: given.apiKey ?? env.MORTISE_API_KEY ?? configured.apiKey,
       adminKey: given.adminKey ?? env.GOVERNANCE_ADMIN_KEY ?? configured.adminKey,
       signal,
     });
-    return (await client.alive()) ? client : undefined;
+    return (await client.alive()) ? { client } : { silent: new URL(base).origin };
   };
-  const server = (): Promise<Client | undefined> => {
+  const useOffline = async <T>(use: (engine: OfflineControl) => Promise<T> | T, filesOnly: boolean): Promise<T> => {
+    // The whole engine is only loaded where there is no server to ask.
+    const { openOffline } = await import('../app/offline-control.js');
+    const engine = await openOffline(projectDir, { filesOnly });
+    try {
+      return await use(engine);
+    } finally {
+      await engine.dispose();
+    }
+  };
+  const find = (): Promise<Found> => {
     found ??= connect();
     return found;
   };
+  const server = async (): Promise<Client | undefined> => (await find()).client;
   return {
     projectDir,
     signal,
@@ -63,23 +85,17 @@ export function createEnvironment({ projectDir, signal, options, exitWith }: Env
       return options().json === true;
     },
     server,
+    silentServer: async () => (await find()).silent,
     needServer: async () => {
-      const client = await server();
-      if (!client) throw noServer();
+      const { client, silent } = await find();
+      if (!client) throw noServer(silent);
       return client;
     },
     either: async (online, offline) => {
       const client = await server();
-      if (client) return online(client);
-      // The whole engine is only loaded where there is no server to ask.
-      const { openOffline } = await import('../app/offline-control.js');
-      const engine = await openOffline(projectDir);
-      try {
-        return await offline(engine);
-      } finally {
-        await engine.dispose();
-      }
+      return client ? online(client) : useOffline(offline, false);
     },
+    fromFiles: (read) => useOffline(read, true),
     print: (text, data) => void process.stdout.write(`${options().json ? JSON.stringify(data) : text}\n`),
     exitWith,
   };

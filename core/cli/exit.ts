@@ -1,12 +1,16 @@
 import { CommanderError } from 'commander';
 import { isCodedError, MortiseError } from '../sdk/errors.js';
-import { CommandError } from './command-error.js';
+import { CommandError, UnfinishedRun } from './command-error.js';
 
 /** What a command ends with. */
 export const exitCodes = { done: 0, refused: 1, wrongUsage: 2, noServer: 3, interrupted: 130 } as const;
 
 /** Tells what went wrong: two lines for people, or one object for scripts; never a stack. @returns the exit code */
 export function reportError(error: unknown, json: boolean, write: (text: string) => void): number {
+  if (error instanceof UnfinishedRun) {
+    const code = reportError(error.cause, json, write);
+    return code === exitCodes.refused ? error.exitCode : code;
+  }
   // Commander has said it already.
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.wrongUsage;
   const coded = isCodedError(error) ? error : unexpected(error);

@@ -1,4 +1,5 @@
-import { dirname, resolve } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
 import { CommandError } from './command-error.js';
@@ -13,8 +14,13 @@ import { addStatusCommand } from './status-command.js';
 
 const projectDir = resolve(dirname(fileURLToPath(import.meta.url)), '..', '..', '..');
 
+function versionOf(folder: string): string {
+  return (JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string }).version;
+}
+
 const program = new Command('mortise')
   .description('Runs and manages Mortise.')
+  .version(versionOf(projectDir), '--version', 'print the version')
   .option('--json', 'print JSON')
   .option('--api-base <url>', 'address of the running server (MORTISE_API_BASE; else as its settings say)')
   .option('--api-key <key>', 'API key (MORTISE_API_KEY)')

@@ -3,6 +3,7 @@ import type { PluginChange, PluginPlan } from '../sdk/host/plugin-control.js';
 import { CommandError } from './command-error.js';
 import type { CommandEnvironment } from './environment.js';
 import { examples } from './examples.js';
+import { printAnswer } from './print-answer.js';
 
 export function addPlanCommand(plugin: Command, environment: CommandEnvironment): void {
   plugin
@@ -15,8 +16,8 @@ export function addPlanCommand(plugin: Command, environment: CommandEnvironment)
 }
 
 /** Prints what changes would do. Nothing is changed. */
-export async function showPlan({ either, print }: CommandEnvironment, changes: readonly PluginChange[]): Promise<void> {
-  const plan = await either<PluginPlan>(
+export async function showPlan(environment: CommandEnvironment, changes: readonly PluginChange[]): Promise<void> {
+  const plan = await environment.either<PluginPlan>(
     (server) => server.request('POST', '/admin/plugins/plan', { changes }),
     ({ control }) => control.plan(changes),
   );
@@ -27,7 +28,7 @@ export async function showPlan({ either, print }: CommandEnvironment, changes: r
     `blocked: ${plan.blocked.map(({ key, message }) => `${key}: ${message}`).join('\n         ') || '-'}`,
     `opens:   ${plan.wider.join('\n         ') || '-'}`,
   ];
-  print(lines.join('\n'), plan);
+  await printAnswer(environment, lines.join('\n'), plan);
 }
 
 function parseChange(text: string): PluginChange {

@@ -1,10 +1,12 @@
 import type { Command } from 'commander';
 import type { DesiredExport, LoadTreeNode, PluginDetail, PluginRow } from '../sdk/host/plugin-control.js';
+import { CommandError } from './command-error.js';
 import { addDoctorCommand } from './doctor-command.js';
 import type { CommandEnvironment } from './environment.js';
 import { examples } from './examples.js';
 import { addPlanCommand } from './plan-command.js';
-import { showPlugin, showTree } from './show-plugin.js';
+import { printAnswer } from './print-answer.js';
+import { shownState, showPlugin, showTree } from './show-plugin.js';
 import { table } from './table.js';
 import { addToggleCommands } from './toggle-commands.js';
 
@@ -19,7 +21,11 @@ export function addPluginCommands(program: Command, environment: CommandEnvironm
     .command('plugin')
     .description('list, inspect and toggle plugins')
     .addHelpText('after', examples('mortise plugin list', 'mortise plugin doctor', 'mortise plugin enable --help'));
-  const { print, either } = environment;
+  const { either } = environment;
+  plugin.hook('preAction', (_program, { args }) => {
+    if (args.includes(''))
+      throw new CommandError('The key of a plugin is empty.', 'mortise plugin list shows the keys.');
+  });
 
   plugin
     .command('list')
@@ -30,14 +36,15 @@ export function addPluginCommands(program: Command, environment: CommandEnvironm
         (server) => server.request('GET', '/admin/plugins'),
         ({ control }) => ({ revision: control.revision(), plugins: control.list() }),
       );
+      const offline = (await environment.silentServer()) !== undefined;
       const rows = listing.plugins.map((row) => [
         row.key,
         row.desired,
-        row.state,
+        shownState(row, offline),
         row.required ? 'yes' : '',
         row.message ?? '',
       ]);
-      print(table(['PLUGIN', 'DESIRED', 'STATE', 'REQUIRED', 'WHY'], rows), listing);
+      await printAnswer(environment, table(['PLUGIN', 'DESIRED', 'STATE', 'REQUIRED', 'WHY'], rows), listing);
     });
 
   plugin
@@ -49,7 +56,8 @@ export function addPluginCommands(program: Command, environment: CommandEnvironm
         (server) => server.request('GET', `/admin/plugins/${encodeURIComponent(key)}`),
         ({ control }) => control.inspect(key),
       );
-      print(showPlugin(detail), detail);
+      const offline = (await environment.silentServer()) !== undefined;
+      await printAnswer(environment, showPlugin(detail, offline), detail);
     });
 
   addToggleCommands(plugin, environment);
@@ -65,7 +73,7 @@ export function addPluginCommands(program: Command, environment: CommandEnvironm
         (server) => server.request('GET', '/admin/tree'),
         ({ control }) => ({ tree: control.tree() }),
       );
-      print(showTree(answer.tree).join('\n'), answer);
+      await printAnswer(environment, showTree(answer.tree).join('\n'), answer);
     });
 
   plugin
@@ -78,6 +86,9 @@ export function addPluginCommands(program: Command, environment: CommandEnvironm
         ({ control }) => control.export(),
       );
       const { file, revision, changed } = written;
-      print(`${file} ${changed ? 'now holds' : 'already holds'} what should run (revision ${revision}).`, written);
+      environment.print(
+        `${file} ${changed ? 'now holds' : 'already holds'} what should run (revision ${revision}).`,
+        written,
+      );
     });
 }

@@ -1,13 +1,18 @@
-import type { LoadTreeNode, PluginDetail } from '../sdk/host/plugin-control.js';
+import type { LoadTreeNode, PluginDetail, PluginRow } from '../sdk/host/plugin-control.js';
 import { table } from './table.js';
 
+/** What a plugin is doing; without a server nothing runs, and what is wanted says more. */
+export function shownState({ desired, state }: PluginRow, offline: boolean): string {
+  return offline && state === 'disabled' ? `${desired}, offline` : state;
+}
+
 /** One plugin in full, for people. */
-export function showPlugin(detail: PluginDetail): string {
+export function showPlugin(detail: PluginDetail, offline: boolean): string {
   const lines = [
     `${detail.key} ${detail.version}: ${detail.title}`,
     detail.manifest?.summary ?? '',
     '',
-    `state        ${detail.state} since ${detail.since} (desired: ${detail.desired}${detail.required ? ', required' : ''})`,
+    `state        ${shownState(detail, offline)} since ${detail.since} (desired: ${detail.desired}${detail.required ? ', required' : ''})`,
   ];
   if (detail.message) lines.push(`why          ${detail.message}`, `next         ${detail.hint ?? '-'}`);
   for (const { node, state, at } of detail.replicas ?? []) lines.push(`replica      ${node} ${state} since ${at}`);

@@ -1,10 +1,37 @@
-/** Columns of text, as wide as they need to be; the last one is not padded. */
-export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => (row[column] ?? '').length)));
+import { oneLine } from './one-line.js';
+
+/** A column is not cut below this, even where the line is then wider than the terminal. */
+const narrowest = 16;
+
+/**
+ * Columns of text, as wide as they need to be; the last one is not padded. With a `width` (characters) the widest columns
+ * are cut until a line fits. A cell is one line, whatever characters are in it.
+ */
+export function table(head: readonly string[], cells: readonly (readonly string[])[], width?: number): string {
+  const rows = cells.map((row) => row.map(oneLine));
+  const needed = head.map((title, column) => Math.max(title.length, ...rows.map((row) => (row[column] ?? '').length)));
+  const widths = width === undefined ? needed : fitted(needed, width);
   const line = (cells: readonly string[]): string =>
     cells
-      .map((cell, column) => (column === cells.length - 1 ? cell : cell.padEnd(widths[column] ?? 0)))
+      .map((cell, column) =>
+        cut(cell, widths[column] ?? 0).padEnd(column === cells.length - 1 ? 0 : (widths[column] ?? 0)),
+      )
       .join('  ')
       .trimEnd();
-  return [line(head), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)].join('\n');
+  return [line(head), line(widths.map((count) => '-'.repeat(count))), ...rows.map(line)].join('\n');
+}
+
+function fitted(needed: readonly number[], width: number): readonly number[] {
+  const widths = [...needed];
+  for (;;) {
+    const over = widths.reduce((sum, count) => sum + count, 2 * (widths.length - 1)) - width;
+    const widest = Math.max(...widths);
+    if (over <= 0 || widest <= narrowest) return widths;
+    const next = Math.max(narrowest, ...widths.filter((count) => count < widest));
+    widths[widths.indexOf(widest)] = Math.max(next === widest ? widest - 1 : next, widest - over);
+  }
+}
+
+function cut(text: string, width: number): string {
+  return text.length <= width ? text : `${text.slice(0, width - 1)}…`;
 }

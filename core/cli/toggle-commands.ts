@@ -3,6 +3,8 @@ import type { PluginRow } from '../sdk/host/plugin-control.js';
 import type { CommandEnvironment } from './environment.js';
 import { examples } from './examples.js';
 import { showPlan } from './plan-command.js';
+import { printAnswer } from './print-answer.js';
+import { switchPlugin } from './switch-plugin.js';
 
 interface ToggleFlags {
   readonly cascade?: boolean;
@@ -51,21 +53,9 @@ async function toggle(
   const cascade = flags.cascade === true;
   if (flags.dryRun) return showPlan(environment, [{ key, enabled }]);
   const row = await switchPlugin(environment, key, enabled, cascade);
-  const waits = row.desired === 'enabled' && row.state === 'disabled' && !(await environment.server());
-  environment.print(`${row.key} is ${row.state}${waits ? '; it starts with the server' : ''}.`, row);
-}
-
-/** Enables or disables, in the running server or in the desired state that the next one follows. */
-export function switchPlugin(
-  { either }: CommandEnvironment,
-  key: string,
-  enabled: boolean,
-  cascade = false,
-): Promise<PluginRow> {
-  return either<PluginRow>(
-    (server) => server.request('POST', path(key, enabled ? 'enable' : 'disable'), { cascade }),
-    (engine) => engine.want(key, enabled, cascade),
-  );
+  const waits = row.desired === 'enabled' && row.state === 'disabled' && (await environment.silentServer());
+  const said = waits ? 'is enabled and starts with the server' : `is ${row.state}`;
+  await printAnswer(environment, `${row.key} ${said}.`, row);
 }
 
 async function operate(environment: CommandEnvironment, key: string, action: 'restart' | 'release'): Promise<void> {

@@ -5,6 +5,8 @@ export interface InsertTarget {
   /** Logical name, e.g. `logbook.memories`. */
   readonly table: string;
   readonly columns: readonly string[];
+  /** Text before the insert, e.g. `with added as (`. */
+  readonly prefix?: string;
   /** Text after the values, e.g. `on conflict do nothing returning id`. */
   readonly suffix?: string;
 }
@@ -21,7 +23,7 @@ function insertText(target: InsertTarget, rows: number): string {
   if (text === undefined) {
     const row = `(${target.columns.map(() => '?').join(', ')})`;
     const values = Array.from({ length: rows }, () => row).join(', ');
-    text = `insert into {${target.table}} (${target.columns.join(', ')}) values ${values} ${target.suffix ?? ''}`;
+    text = `${target.prefix ?? ''} insert into {${target.table}} (${target.columns.join(', ')}) values ${values} ${target.suffix ?? ''}`;
     texts.set(rows, text);
   }
   return text;

@@ -39,12 +39,14 @@ export type PluginStateName =
   | 'failed'
   | 'quarantined';
 
-/** The reply of a turn: where it is stored and how its observation is called. */
-export interface TurnReply {
+/** A turn asks people something and waits for the answer, or does so no more. */
+export interface InputRequestChange {
   readonly sessionKey: string;
   readonly turnId: string;
-  readonly obsId: string;
-  readonly traceId: string;
+  readonly requestId: string;
+  readonly state: 'pending' | 'answered' | 'expired';
+  /** As the model asked them. */
+  readonly questions: readonly Readonly<Record<string, unknown>>[];
 }
 
 /** Events of the host and of plugins; plugins widen it by declaration merging. */
@@ -52,12 +54,14 @@ export interface HostEvents {
   alert: Alert;
   refusal: Refusal;
   'plugin-state': PluginStateChange;
+  /** Someone else than the server changed in `plugins.json` which plugins should run, and it is followed. */
+  'plugins-edited': { readonly changes: readonly { readonly key: string; readonly enabled: boolean }[] };
   /** An audit row was committed. */
   audit: AuditEntry & { readonly auditId: string };
   /** Content behind a subscribable MCP resource has changed. */
   'mcp-resource-updated': { readonly uri: string };
-  /** A turn is complete and its reply is published. */
-  'turn-reply': TurnReply;
+  /** A question of a turn was asked, answered or given up. */
+  'input-request': InputRequestChange;
   /** The process begins to shut down; `deadline` is epoch milliseconds. */
   shutdown: { readonly deadline: number };
 }

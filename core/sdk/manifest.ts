@@ -21,7 +21,7 @@ export interface PluginManifest {
   /** How a changed configuration is taken over; `restart` when absent. */
   readonly reload?: 'live' | 'restart';
   readonly timeouts?: {
-    /** Milliseconds: start 10,000; stop 5,000; drain 30,000; one call 30,000 unless its point says otherwise. */
+    /** Milliseconds: start 10,000, at most 120,000; stop 5,000; drain 30,000; one call 30,000 unless its point says otherwise. */
     readonly start?: number;
     readonly stop?: number;
     readonly drain?: number;

@@ -23,10 +23,10 @@ export function isSensitiveName(name: string): boolean {
   return sensitiveNames.has(lower) || sensitiveEnding.test(lower);
 }
 
-/** What is shown instead of a secret: `***`, or its first and last three characters when it has more than six. */
+/** What is shown instead of a secret: `***`, or its first and last three characters when it has twelve or more. */
 export function maskSecret(value: string): string {
   const points = [...value];
-  return points.length <= 6 ? '***' : `${points.slice(0, 3).join('')}***${points.slice(-3).join('')}`;
+  return points.length < 12 ? '***' : `${points.slice(0, 3).join('')}***${points.slice(-3).join('')}`;
 }
 
 /** A copy of a JSON value in which members with a sensitive name are masked, and secrets inside texts are redacted. */
@@ -48,14 +48,14 @@ function maskMember(member: unknown): unknown {
 
 const redacted = '[REDACTED]';
 
-/** Secrets by their look: what comes before the secret is kept (`$1`). Each pattern is linear in the text's length. */
+/** Secrets by their look: what comes before the secret is kept (`$1`). Each pattern is linear in the text's length: a token has one beginning, and its parts are counted. */
 const secretLooks: readonly (readonly [RegExp, string])[] = [
   [/-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|$)/g, redacted],
   [/\b([a-z][a-z0-9+.-]{1,20}:\/\/[^\s:/?#@]{0,128}):[^\s/?#@]{1,256}@/gi, `$1:${redacted}@`],
   [/\b(Bearer|Basic)\s+[A-Za-z0-9._~+/=-]{6,}/gi, `$1 ${redacted}`],
-  [/\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*/g, redacted],
+  [/(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*/g, redacted],
   [
-    /\b(?:sk|pk|rk)[-_](?:[A-Za-z0-9]+[-_])*[A-Za-z0-9]{16,}\b|\bgh[pousr]_[A-Za-z0-9]{16,}\b|\bgithub_pat_[A-Za-z0-9_]{16,}\b/g,
+    /\b(?:sk|pk|rk)[-_](?:[A-Za-z0-9]{1,32}[-_]){0,6}[A-Za-z0-9]{16,}\b|\bgh[pousr]_[A-Za-z0-9]{16,}\b|\bgithub_pat_[A-Za-z0-9_]{16,}\b/g,
     redacted,
   ],
   [

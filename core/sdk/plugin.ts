@@ -70,6 +70,12 @@ export interface PluginDefinition<C extends object = PluginConfig> {
   register(host: RegisterHost<C>): void;
   /** Connects. What it contributes and provides is published together with what `register` named, once it resolves. */
   start?(host: StartHost<C>): void | Promise<void>;
+  /**
+   * The process ends: finishes what was accepted, while all other plugins still run, and takes nothing new. Only a
+   * shutdown asks for it; `stop` follows.
+   * @param until epoch milliseconds after which nobody waits any more
+   */
+  drain?(until: number): void | Promise<void>;
   stop?(reason: StopReason): void | Promise<void>;
   /** New validated configuration: `applied` when the plugin took it over, `restart` when it must be started anew. */
   reconfigure?(next: Readonly<C>): 'applied' | 'restart' | Promise<'applied' | 'restart'>;

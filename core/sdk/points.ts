@@ -34,6 +34,9 @@ export interface Points {
   /** Active contributions, and those that enabled plugins declare but do not serve at the moment. */
   list<P extends keyof ExtensionPoints & string>(point: P): readonly Contribution<P>[];
   /**
+   * The value is lent for this one call: its functions note in the lease what the plugin still owes. A callback that goes
+   * on after an abort, with nothing owed to it, is a fault of the plugin that calls.
+   *
    * @throws MortiseError `contribution_unknown` (404) with the known keys, `call_timeout` (504), `call_aborted` (499),
    * or whatever the contribution threw.
    */
@@ -50,10 +53,36 @@ export interface Points {
     open: (value: ExtensionPoints[P], ctx: CallContext) => AsyncIterable<T>,
     options?: CallOptions,
   ): AsyncIterable<T>;
+  /**
+   * Takes the lease now for a call that is made later, when its turn has come: a plugin that is being stopped waits for it.
+   * @throws MortiseError `contribution_unknown` (404) with the known keys, `call_aborted` (499).
+   */
+  hold<P extends keyof ExtensionPoints & string>(
+    point: P,
+    key: string,
+    options?: CallOptions,
+  ): HeldCall<ExtensionPoints[P]>;
   /** Only for points declared synchronous. */
   pipeline<P extends keyof ExtensionPoints & string>(point: P): Pipeline<P>;
   onChange(point: keyof ExtensionPoints & string, run: () => void): Disposable;
 }
+
+/** A call whose lease is taken. It is made once, or given back. */
+export interface HeldCall<V> {
+  /**
+   * Makes the call; `ended` is told once how it ended, maybe before this returns. What was aborted while it waited ends
+   * with the reason, without a call (`plugin_stopping`, `call_aborted`). A call that is aborted later ends when the
+   * contribution has let go, but no later than its time limit (`call_timeout`).
+   */
+  run(use: (value: V, ctx: CallContext) => unknown, ended: (end: CallEnd) => void): void;
+  /** Tells the call to end, or gives the lease back when it has not begun: nobody waits for it any longer. */
+  abort(cause?: unknown): void;
+  /** Gives the lease back unused; nothing when the call has begun. */
+  release(): void;
+}
+
+/** How a call ended: what it returned, resolved, or what it threw. */
+export type CallEnd = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: unknown };
 
 /** A synchronous runner over all contributions of one point; the list is swapped as a whole between two passes. */
 export interface Pipeline<P extends keyof ExtensionPoints & string> {

@@ -16,10 +16,18 @@ export interface TurnRequest {
   readonly maxSteps?: number | undefined;
   /** Adds what the model was sent to the last event. */
   readonly debug?: boolean | undefined;
+  /** The one thing to do instead of asking a model. */
+  readonly tool?: DirectToolCall | undefined;
   /** Sends the reply through the session's channel, within the turn. */
   readonly dispatch?: { readonly config?: Readonly<Record<string, unknown>> } | undefined;
   /** Epoch milliseconds until which the session is waited for, all queues together. */
   readonly waitUntil: number;
+}
+
+/** A tool that a caller names by itself. */
+export interface DirectToolCall {
+  readonly name: string;
+  readonly arguments: Readonly<Record<string, unknown>>;
 }
 
 /** What happens in a turn, in order. Deltas come as the provider cut them; each face cuts and renders its own way. */

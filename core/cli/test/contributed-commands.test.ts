@@ -1,3 +1,6 @@
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { type CommandInput, MortiseError } from 'mortise/sdk';
 import { createTestHost, type TestHost, type TestPlugin } from 'mortise/sdk/testing';
@@ -10,6 +13,7 @@ const facts = {
   options: [
     { flags: '--loud', summary: 'louder' },
     { flags: '--times <n>', summary: 'how often' },
+    { flags: '--from-letter <file>', summary: 'what to say', file: true },
   ],
   examples: ['mortise greet say you'],
 };
@@ -21,22 +25,38 @@ describe('commands of plugins', function () {
     let host: TestHost;
     let aborted = 0;
     const greet: TestPlugin = {
-      manifest: { key: 'greet', contributes: { command: [{ key: 'greet-say', facts }] } },
+      manifest: {
+        key: 'greet',
+        contributes: {
+          command: [
+            { key: 'greet-say', facts },
+            { key: 'greet-check', facts: { usage: 'greet check', summary: 'Fails.', failureExit: 2 } },
+          ],
+        },
+      },
       definition: {
         key: 'greet',
         register(own) {
           own.contribute('command', 'greet-say', {
             ...own.facts('command', 'greet-say'),
+            isRead: ({ args: [name] }) => name === 'me',
             run: async ({ args, options, json }: CommandInput, { signal, principal, log }) => {
               const [name] = args;
               log.info('this is no part of the answer');
               if (name === undefined) return { exitCode: 2, data: { usage: facts.usage }, text: 'Whom?' };
               if (name === 'nobody') throw new MortiseError('greet_nobody', 'There is nobody.', { hint: 'Name one.' });
+              if (name === 'me') return { exitCode: 0, data: { name }, text: 'Hello.' };
               if (name === 'forever') {
                 await new Promise((resolve) => signal.addEventListener('abort', resolve));
                 aborted += 1;
               }
               return { exitCode: 0, data: { name, options, json, by: principal.id }, text: `Hello ${name}.` };
+            },
+          });
+          own.contribute('command', 'greet-check', {
+            ...own.facts('command', 'greet-check'),
+            run() {
+              throw new MortiseError('greet_nobody', 'There is nobody.');
             },
           });
         },
@@ -57,6 +77,18 @@ describe('commands of plugins', function () {
         json: true,
         by: 'local',
       });
+    });
+
+    it('get the text of a file that is where they are typed', async () => {
+      const letter = join(await mkdtemp(join(tmpdir(), 'mortise-letter-')), 'letter.txt');
+      await writeFile(letter, 'Dear you');
+      const { options } = (await onServer(host, '--json', 'hello', 'you', '--from-letter', letter)).json() as {
+        options: object;
+      };
+      expect(options).to.deep.equal({ fromLetter: 'Dear you' });
+      const missing = await onServer(host, 'hello', 'you', '--from-letter', `${letter}.gone`);
+      expect(missing.code).to.equal(2);
+      expect(missing.stderr).to.contain('letter.txt.gone: there is no such file.');
     });
 
     it('end with their own exit code, or with 1 and what they refuse with', async () => {
@@ -80,6 +112,21 @@ describe('commands of plugins', function () {
         ['allow', 'admin:done', 'plugin:greet'],
         ['reject', 'admin:greet_nobody', 'plugin:greet'],
       ]);
+    });
+
+    it('are not audited where they only read', async () => {
+      const count = async () =>
+        (await host.service('audit').query({ operation: 'admin:command', limit: 100 })).rows.length;
+      const before = await count();
+      expect((await onServer(host, 'greet', 'say', 'me')).stdout).to.equal('Hello.\n');
+      expect(await count()).to.equal(before);
+      await onServer(host, 'greet', 'say', 'you');
+      expect(await count()).to.equal(before + 1);
+    });
+
+    it('end with the code that they want when they cannot be run to their end', async () => {
+      const again = await onServer(host, 'greet', 'check');
+      expect([again.code, again.stderr]).to.deep.equal([2, '[greet_nobody] There is nobody.\n']);
     });
 
     it('end when the caller leaves', async () => {

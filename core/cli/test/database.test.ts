@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { expect } from 'chai';
+import type { Finding } from 'mortise/sdk';
 import { createTestHost, eachDatabase } from 'mortise/sdk/testing';
 import { type OfflineFolder, offlineFolder, onServer } from './run-cli.js';
 
@@ -65,6 +66,29 @@ describe('the command line and the database', function () {
       expect(offline.json()).to.include({ changed: shared });
       expect(await written()).to.deep.include({ sessions: { enabled: false } });
     });
+  });
+
+  it('tells of a database that does not answer, and of all that the files say, as findings', async () => {
+    const folder = await offlineFolder(
+      { admin: on, gone: on },
+      { DATABASE_URL: 'postgres://nobody:secret@127.0.0.1:1/none' },
+    );
+    try {
+      const { code, json, stderr } = await folder.run('plugin', 'doctor', '--json');
+      const { findings } = json<{ findings: Finding[] }>();
+      expect([code, findings.map((one) => one.code)]).to.deep.equal([1, ['database_unreachable', 'plugin_missing']]);
+      expect(stderr).not.to.include('database');
+      expect(findings[0]?.message).to.match(/127\.0\.0\.1:1.* cannot be reached.*plugins\.json/);
+      expect(findings[0]?.fix).to.match(/^Start it, or correct DATABASE_URL/);
+      for (const options of [[], ['--fix']]) {
+        const text = await folder.run('plugin', 'doctor', ...options);
+        expect(text.code).to.equal(1);
+        expect(text.stdout).to.match(/^error: The database .*\n {2}Start it, or correct DATABASE_URL/);
+        expect(text.stdout).not.to.include('secret');
+      }
+    } finally {
+      await folder.dispose();
+    }
   });
 
   it('says that the shared state cannot be reached', async () => {

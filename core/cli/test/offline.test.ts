@@ -28,6 +28,20 @@ describe('the command line without a server', function () {
     expect((await folder.run('config')).stdout).to.match(/^host\.locale/m);
   });
 
+  it('says that no server answered, and that what it shows is what is wanted', async () => {
+    const shown = await folder.run('plugin', 'list');
+    expect([shown.code, shown.stderr.split('\n')[0]]).to.deep.equal([
+      0,
+      'No Mortise server answered at http://127.0.0.1:1: this is what the files say.',
+    ]);
+    expect(shown.stdout).to.match(/^logbook +enabled +enabled, offline/m);
+    expect(shown.stdout).to.match(/^mcp-server +disabled +disabled, offline/m);
+    const { stderr, json } = await folder.run('plugin', 'list', '--json');
+    expect([stderr, json().offline, json().server]).to.deep.equal(['', true, 'http://127.0.0.1:1']);
+    expect((await folder.run('plugin', 'inspect', 'logbook')).stdout).to.contain('state        enabled, offline since');
+    expect((await folder.run('config', 'host')).stderr).to.contain('this is what the files say');
+  });
+
   it('refuses the configuration of nobody, and names those that have one', async () => {
     const refused = await folder.run('config', 'nope');
     expect([refused.code, refused.stdout]).to.deep.equal([1, '']);
@@ -44,12 +58,32 @@ describe('the command line without a server', function () {
       'memory-backend-local': { enabled: false },
     });
     expect((await folder.run('plugin', 'enable', 'logbook')).stdout).to.equal(
-      'logbook is disabled; it starts with the server.\n',
+      'logbook is enabled and starts with the server.\n',
     );
     expect(await desired()).to.deep.include({ logbook: { enabled: true } });
     const host = await createTestHost({ listen: false, env: { ...folder.env } });
     try {
       expect(host.control.list().find(({ key }) => key === 'logbook')?.state).to.equal('active');
+    } finally {
+      await host.stop();
+    }
+  });
+
+  it('writes changes and refusals to the audit trail', async () => {
+    await folder.run('plugin', 'disable', 'logbook');
+    await folder.run('plugin', 'disable', 'memory-backend-local');
+    await folder.run('plugin', 'disable', 'logbook', '--cascade');
+    await folder.run('plugin', 'enable', 'logbook', '--json');
+    const host = await createTestHost({ listen: false, plugins: ['logbook'], env: { ...folder.env } });
+    try {
+      const { rows } = await host.service('audit').query({});
+      const told = rows.map((row) => [row.operation, row.targetSpace, row.action, row.reason, row.principal].join(' '));
+      expect(told.toReversed()).to.deep.equal([
+        'admin:disable plugin:logbook reject admin:plugin_has_dependants cli',
+        'admin:disable plugin:memory-backend-local allow admin:done cli',
+        'admin:disable plugin:logbook allow admin:done cli',
+        'admin:enable plugin:logbook allow admin:done cli',
+      ]);
     } finally {
       await host.stop();
     }
@@ -81,7 +115,7 @@ describe('the command line without a server', function () {
       const { code, stderr } = await folder.run(...args);
       expect([code, stderr.split('\n')[0]], args.join(' ')).to.deep.equal([
         3,
-        '[no_server] No Mortise server answers.',
+        '[no_server] No Mortise server answers at http://127.0.0.1:1.',
       ]);
     }
   });

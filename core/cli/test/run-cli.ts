@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { TestHost } from 'mortise/sdk/testing';
+import { nodeFlags, type TestHost } from 'mortise/sdk/testing';
 
 const main = resolve(dirname(fileURLToPath(import.meta.url)), '..', 'main.js');
 
@@ -22,7 +22,7 @@ export function runCli(args: readonly string[], env: Readonly<Record<string, str
   return new Promise((done) => {
     const child = execFile(
       process.execPath,
-      ['--experimental-strip-types', '--disable-warning=ExperimentalWarning', main, ...args],
+      [...nodeFlags, main, ...args],
       { env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env } },
       (error, stdout, stderr) =>
         done({

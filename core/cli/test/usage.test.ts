@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import { type Ended, runCli } from './run-cli.js';
 
@@ -28,11 +29,19 @@ describe('the usage of the command line', function () {
     });
   }
 
+  it('prints its version', async () => {
+    const { version } = JSON.parse(await readFile(new URL('../../../../package.json', import.meta.url), 'utf8'));
+    const { code, stdout } = await runCli(['--version'], nowhere);
+    expect([code, stdout]).to.deep.equal([0, `${version}\n`]);
+  });
+
   const wrong: readonly (readonly string[])[] = [
     ['plugin'],
     ['plugin', 'enable'],
     ['plugin', 'frobnicate'],
     ['plugin', 'enable', 'a', 'b'],
+    ['plugin', 'enable', ''],
+    ['plugin', 'inspect', ''],
     ['plugin', 'list', '--no-such-option'],
     ['plugin', 'plan'],
     ['plugin', 'plan', 'logbook'],

@@ -59,6 +59,11 @@ export interface MigrationColumns {
   flag(name: string, initial: boolean): Knex.ColumnBuilder;
 }
 
+export interface BatchStatement {
+  readonly sql: string;
+  readonly bindings?: readonly SqlValue[];
+}
+
 export interface ClaimRows {
   /** Logical name, e.g. `logbook.outbox_memory`. */
   readonly table: string;
@@ -108,9 +113,23 @@ export interface Database {
     options?: TransactionOption,
   ): Promise<StatementResult<Row>>;
   /**
+   * Statements of a transaction that need nothing of each other's results, run in order. On PostgreSQL they travel
+   * together: one round trip for all. Each is as in {@link statement}.
+   * @throws the first error, when all have ended.
+   */
+  batch(
+    statements: readonly BatchStatement[],
+    options: { readonly trx: Transaction },
+  ): Promise<readonly StatementResult<Record<string, unknown>>[]>;
+  /**
    * Commits when `run` resolves, rolls back when it rejects. With `trx`: a savepoint inside it.
    * READ COMMITTED on PostgreSQL; on SQLite the write lock is taken at the start. `readOnlySnapshot` sees one state of
    * the whole database and may not write.
+   *
+   * The host rolls back what is not ended: when the plugin is stopped, when the call that opened it went on 5 s past
+   * its abort and its own limit, and after 30 s without a statement. `run` is not waited for any longer then.
+   *
+   * @throws MortiseError `transaction_ended` (503), also out of every later call with its `trx`
    */
   transaction<T>(
     run: (trx: Transaction) => Promise<T>,

@@ -8,6 +8,8 @@ export interface HttpService {
   readonly loopback: boolean;
   /** At least one API key or principal is configured. */
   readonly keyed: boolean;
+  /** The actors that keys are bound to, each once. */
+  readonly actors: readonly string[];
   /** The admin key is configured. */
   readonly adminKeyed: boolean;
   /** Compares in constant time; false while no admin key is configured. */

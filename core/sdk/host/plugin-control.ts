@@ -126,6 +126,10 @@ export interface PluginControl {
   export(options?: ToggleOptions): Promise<DesiredExport>;
   doctor(key?: string): Promise<readonly Finding[]>;
   tree(): readonly LoadTreeNode[];
-  /** Required plugins that are not active; empty when ready. */
+  /** The plugin in whose open transaction nothing has happened for a second or more: others may wait for it. */
+  databaseHolder(): string | null;
+  /** Rolls back what the plugin has open in the database as soon as nothing happens in it for a second. */
+  hurry(key: string): void;
+  /** Required plugins that are not active, and `database` while it has no space left; empty when ready. */
   waiting(): readonly { readonly key: string; readonly state: PluginStateName; readonly code: string | null }[];
 }

@@ -22,6 +22,8 @@ export interface ConfigStatus {
   readonly sha256: string | null;
   /** ISO 8601. */
   readonly loadedAt: string;
+  /** The file has gone; its last good state is in force. */
+  readonly gone: boolean;
   /** Why the file as it is now is not in force. */
   readonly lastError: { readonly at: string; readonly message: string; readonly sha256: string | null } | null;
 }

@@ -1,6 +1,14 @@
 import type { CallContext } from '../context.js';
 import type { ExtensionPointDeclaration } from './point.js';
 
+export interface CommandOption {
+  /** `--limit <n>` */
+  readonly flags: string;
+  readonly summary: string;
+  /** Its value names a file where the command is typed; the command gets the file's text. */
+  readonly file?: boolean;
+}
+
 /** Give them in the manifest: the command line reads them where the plugin does not run. */
 export interface CommandFacts {
   /** Words after `mortise`, e.g. `memory reconcile`. */
@@ -8,9 +16,11 @@ export interface CommandFacts {
   readonly summary: string;
   readonly examples?: readonly string[];
   readonly aliases?: readonly string[];
-  readonly options?: readonly { readonly flags: string; readonly summary: string }[];
+  readonly options?: readonly CommandOption[];
   /** Also runs without a server: its plugin, and what that needs, are booted without a port. Others need the server. */
   readonly offline?: boolean;
+  /** What the command line ends with when it could not be run to its end, e.g. for want of the database; 1 when absent. */
+  readonly failureExit?: 1 | 2;
 }
 
 export interface CommandInput {
@@ -32,6 +42,13 @@ export interface CommandResult {
 
 export interface Command extends CommandFacts {
   run(input: CommandInput, ctx: CallContext): Promise<CommandResult>;
+  /** Whether an input changes nothing. Reads are not audited; without this function no input is taken for one. */
+  isRead?(input: CommandInput): boolean;
+}
+
+/** The answer to what nobody can mean. */
+export function wrongUsage({ usage }: CommandFacts): CommandResult {
+  return { exitCode: 2, data: { error: 'usage', usage }, text: `Usage: mortise ${usage}` };
 }
 
 export const commandPoint: ExtensionPointDeclaration = {
@@ -48,9 +65,11 @@ export const commandPoint: ExtensionPointDeclaration = {
       aliases: { type: 'array', items: { type: 'string' } },
       options: { type: 'array', items: { type: 'object', required: ['flags', 'summary'] } },
       offline: { type: 'boolean' },
+      failureExit: { enum: [1, 2] },
     },
   },
   functions: ['run'],
+  optionalFunctions: ['isRead'],
   timeoutMs: 0,
   failure: 'a message and a non-zero exit',
 };

@@ -1,11 +1,13 @@
 import type { CallContext } from '../context.js';
 import type { Observation, ObservationInput, ObservationType } from '../observation.js';
-import type { PublishResult } from '../services/conversation.js';
+import type { PublishRefusal, PublishResult } from '../services/conversation.js';
 import type { GateDecision } from '../services/gate.js';
 import { dottedKeyPattern, type ExtensionPointDeclaration } from './point.js';
 
 export interface ObservationHandlerFacts {
   readonly types: readonly ObservationType[];
+  /** Milliseconds of one observation, 30,000 when absent; 0: the handler has a limit of its own. */
+  readonly timeoutMs?: number;
 }
 
 /** Where the events of a turn go while someone waits for them. It carries no state. */
@@ -42,10 +44,11 @@ export const observationHandlerPoint: ExtensionPointDeclaration = {
         minItems: 1,
         items: { enum: ['message', 'world_data', 'alert', 'control', 'schedule', 'system'] },
       },
+      timeoutMs: { type: 'integer', minimum: 0, maximum: 3_600_000 },
     },
   },
   functions: ['handle'],
-  timeoutMs: 0,
+  timeoutMs: 30_000,
   failure: 'that observation is settled as an error; the worker goes on',
 };
 
@@ -55,6 +58,8 @@ export interface EgressFacts {
   readonly timeoutMs?: number;
   /** Receives replies of sessions that nothing is bound to. */
   readonly default?: boolean;
+  /** Receives the replies of all sessions, beside wherever else they go. */
+  readonly everywhere?: boolean;
 }
 
 export interface Egress extends EgressFacts {
@@ -71,6 +76,7 @@ export const egressPoint: ExtensionPointDeclaration = {
       accepts: { type: 'array', items: { enum: ['message', 'alert'] } },
       timeoutMs: { type: 'integer', minimum: 100, maximum: 30_000 },
       default: { type: 'boolean' },
+      everywhere: { type: 'boolean' },
     },
   },
   functions: ['send'],
@@ -80,22 +86,48 @@ export const egressPoint: ExtensionPointDeclaration = {
 
 export interface InputAdapterFacts {
   readonly summary?: string;
+  /** An event whose observation has an `evidence.raw_event_id` is taken once: the newest 10,000 ids of a day are known. */
+  readonly dedup?: boolean;
+  /** Milliseconds between two observes that are triggered; 0 when absent. */
+  readonly minIntervalMs?: number;
+}
+
+/** What became of an event: not taken because the platform refused it, or the adapter itself said that it is none. */
+export interface EventTaken {
+  readonly ok: boolean;
+  readonly reason?: PublishRefusal | 'ignored' | 'duplicate' | 'unreadable';
+}
+
+/** Why an active adapter is to look. */
+export interface ObserveRequest {
+  readonly reason: string;
+  readonly context?: unknown;
 }
 
 export interface InputAdapter extends InputAdapterFacts {
-  start(
-    publish: (observation: unknown) => { readonly ok: boolean; readonly reason?: string },
-    ctx: CallContext,
-  ): Promise<void>;
+  /** `publish` takes what {@link toObservation} reads, or observations when there is none. It never throws. */
+  start(publish: (event: unknown) => EventTaken, ctx: CallContext): Promise<void>;
   stop(): Promise<void>;
+  /** Turns a raw event into an observation; null when it is none. Throws for one that cannot be read. */
+  toObservation?(raw: unknown): ObservationInput | null;
+  /** An active adapter looks when it is triggered. @returns events as `publish` takes them */
+  observe?(request: ObserveRequest, ctx: CallContext): Promise<readonly unknown[]>;
 }
 
 export const inputAdapterPoint: ExtensionPointDeclaration = {
   name: 'input-adapter',
   summary: 'Ways in for observations.',
   dispatch: 'ordered',
-  factsSchema: { type: 'object', properties: { summary: { type: 'string' } } },
+  factsSchema: {
+    type: 'object',
+    properties: {
+      summary: { type: 'string' },
+      dedup: { type: 'boolean' },
+      minIntervalMs: { type: 'integer', minimum: 0, maximum: 86_400_000 },
+    },
+  },
   functions: ['start', 'stop'],
+  optionalFunctions: ['toObservation', 'observe'],
   timeoutMs: 10_000,
   failure: 'an alert; the other adapters are untouched',
 };

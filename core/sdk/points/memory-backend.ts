@@ -62,6 +62,9 @@ export interface MemoryHit {
     readonly coverage: number;
     readonly phrase: number;
     readonly matched_terms: readonly string[];
+    /** Where an embedder has a say: words and vectors, each from 0 for the worst hit to 1 for the best. */
+    readonly lexical?: number;
+    readonly vector?: number;
   };
 }
 

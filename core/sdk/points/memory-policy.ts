@@ -1,26 +1,35 @@
 import type { CallContext } from '../context.js';
 import type { ExtensionPointDeclaration } from './point.js';
 
+/** The tools that ask: what they keep can be refused, or with `memory_store` sent to another space. */
+export const memoryPolicyTools = ['memory_store', 'evidence_upload'] as const;
+
+export type MemoryPolicyTool = (typeof memoryPolicyTools)[number];
+
 export interface MemoryPolicyFacts {
   /** Lower first; equal orders by key. */
   readonly order: number;
-  /** Tools it looks at: `memory_store`, `evidence_upload`, … */
-  readonly tools: readonly string[];
+  /** Tools it looks at. */
+  readonly tools: readonly MemoryPolicyTool[];
 }
 
 export interface MemoryPolicyRequest {
-  readonly tool: string;
+  readonly tool: MemoryPolicyTool;
   readonly actorUserId: string | null;
+  /** Of evidence: `evidence:<project>`. */
   readonly requestedSpace: string;
   readonly targetSpace: string;
   readonly kind: string | null;
+  /** The text; of evidence its bytes as UTF-8. */
   readonly content: string;
+  /** Of evidence: `content_type`, and `title` where it has one. */
   readonly meta: Readonly<Record<string, unknown>>;
   readonly evidence: readonly Readonly<Record<string, unknown>>[];
 }
 
 export type MemoryPolicyVerdict =
   | { readonly kind: 'pass' }
+  /** Evidence has no other place to go: there it is a reject. */
   | { readonly kind: 'redirect'; readonly space: string; readonly reason: string; readonly message: string }
   | { readonly kind: 'reject'; readonly reason: string; readonly message: string };
 
@@ -30,12 +39,12 @@ export interface MemoryPolicy extends MemoryPolicyFacts {
 
 export const memoryPolicyPoint: ExtensionPointDeclaration = {
   name: 'memory-policy',
-  summary: 'Further checks of a memory before the policy; in order.',
+  summary: 'Further checks of a memory before the policy, and of evidence before it is kept; in order.',
   dispatch: 'ordered',
   factsSchema: {
     type: 'object',
     required: ['order', 'tools'],
-    properties: { order: { type: 'integer' }, tools: { type: 'array', items: { type: 'string' } } },
+    properties: { order: { type: 'integer' }, tools: { type: 'array', items: { enum: [...memoryPolicyTools] } } },
   },
   functions: ['run'],
   timeoutMs: 1_000,

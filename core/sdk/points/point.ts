@@ -31,6 +31,11 @@ const keyGrammar = '[a-z][a-z0-9]*([-_][a-z0-9]+)*';
 /** Plugin keys and, unless the point says otherwise, contribution keys; at most 64 characters. */
 export const pluginKeyPattern = new RegExp(`^${keyGrammar}$`);
 
+/** The same without names that a point keeps for itself. */
+export function keysWithout(...reserved: readonly string[]): RegExp {
+  return new RegExp(`^(?!(?:${reserved.join('|')})$)${keyGrammar}$`);
+}
+
 /** Keys with dots and doubled underscores: `chat.send`, `mcp__files__read`. */
 export const dottedKeyPattern = /^[a-z][a-z0-9]*([-_.]{1,2}[a-z0-9]+)*$/;
 

@@ -1,8 +1,18 @@
 import type { CallContext } from '../context.js';
 import type { ExtensionPointDeclaration } from './point.js';
 
+/** A model that an adapter offers. */
+export interface ModelFacts {
+  readonly id: string;
+  /** Tokens that it can read, and write; the platform's own guess when absent. */
+  readonly context?: number;
+  readonly output?: number;
+}
+
 export interface ProviderFacts {
   readonly displayName?: string;
+  /** The only models that may be asked; whatever is asked for when absent. */
+  readonly models?: readonly ModelFacts[];
   readonly capabilities: {
     readonly stream: boolean;
     readonly toolCall: boolean;
@@ -52,7 +62,10 @@ export interface GenerateRequest {
   readonly maxOutputTokens?: number;
 }
 
-/** At most one `tool_calls_complete`, after all deltas; `done` is the last event of a successful answer. */
+/**
+ * At most one `tool_calls_complete`, after all deltas; `done` is the last event of a successful answer. `stopReason` is
+ * one of `end_turn`, `max_tokens`, `tool_use`, `stop_sequence` and `refusal`, whatever the adapter's own words are.
+ */
 export type GenerateEvent =
   | { readonly type: 'content_delta'; readonly text: string }
   | { readonly type: 'tool_calls_complete'; readonly toolCalls: readonly ModelToolCall[] }
@@ -84,6 +97,18 @@ export const providerPoint: ExtensionPointDeclaration = {
     required: ['capabilities'],
     properties: {
       displayName: { type: 'string', maxLength: 120 },
+      models: {
+        type: 'array',
+        items: {
+          type: 'object',
+          required: ['id'],
+          properties: {
+            id: { type: 'string', minLength: 1, maxLength: 200 },
+            context: { type: 'integer', minimum: 1 },
+            output: { type: 'integer', minimum: 1 },
+          },
+        },
+      },
       capabilities: {
         type: 'object',
         required: ['stream', 'toolCall', 'attachments', 'reasoning'],

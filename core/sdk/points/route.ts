@@ -51,6 +51,13 @@ export interface Socket {
   readonly buffered: number;
   /** Who a key belongs to, for a first frame that authenticates. Failures are counted by address, and told to the audit. */
   authenticate(key: string): SocketAuthentication;
+  /** Tells the audit that nobody authenticated here, with the first frame or in time. */
+  unauthenticated(): void;
+  /**
+   * Counts a request on this socket against the rate that its caller has over all doors. A refusal is told to the audit.
+   * @returns 0 when it may go on, else the milliseconds until one may.
+   */
+  admit(principal: Principal): number;
   send(frame: string): void;
   close(code: number, reason?: string): void;
   /** Ends the connection without a closing handshake. */

@@ -15,7 +15,10 @@ export interface AuditEntry {
   readonly payloadSha?: string | null;
   readonly correlationId?: string | null;
   readonly memoryKey?: string | null;
-  /** JSON facts. Never message text or secrets. */
+  /**
+   * JSON facts. Never message text or secrets. With a `source` the trail adds `gateway_event`, which tells of every row
+   * in the same words; what the writer puts there itself wins.
+   */
   readonly evidence?: Readonly<Record<string, unknown>>;
   /** `pending` rows are settled later by {@link AuditService.finalize}. */
   readonly status?: 'pending' | 'success' | 'redirected' | 'failed';
@@ -86,7 +89,10 @@ export interface AuditVerification {
   readonly ok: boolean;
   readonly writers: number;
   readonly links: number;
-  /** The first bad place: `row_altered`, `row_missing`, `link_altered`, `link_missing`, `not_chained`; null when intact. */
+  /**
+   * The first bad place: `row_altered`, `row_missing`, `link_altered`, `link_missing`, `truncated`, `not_chained`; null when
+   * intact. Of a chain that was cut off, `seq` is the first link that is gone and `auditId` the row before it (empty for none).
+   */
   readonly broken: {
     readonly writerId: string;
     readonly seq: number;

@@ -1,5 +1,5 @@
 import type { Observation, ObservationError, ObservationInput, ObservationType } from '../observation.js';
-import type { ReplyPort } from '../points/conversation.js';
+import type { ObserveRequest, ReplyPort } from '../points/conversation.js';
 import type { CallOptions } from '../points.js';
 import type { GateAction, GateDecision } from './gate.js';
 
@@ -14,6 +14,8 @@ export interface SessionState {
   readonly error_total: number;
   /** The newest 20, oldest first. */
   readonly recent_obs: readonly RecentObservation[];
+  /** Since the last activity; null before the first. */
+  idleSeconds(): number | null;
 }
 
 export interface RecentObservation {
@@ -23,7 +25,7 @@ export interface RecentObservation {
   readonly action: GateAction | null;
   readonly reason: string | null;
   /** Step and class of a fault while it was handled. */
-  readonly error?: string;
+  readonly error?: string | undefined;
 }
 
 /** A live session as a list shows it. */
@@ -129,8 +131,16 @@ export interface BusStats {
   readonly dropped: Readonly<Partial<Record<PublishRefusal, number>>>;
   readonly inbox_dropped: number;
   readonly sessions: number;
+  /** Sessions with a worker that runs. */
   readonly running: number;
+  /** Observations in all inboxes. */
+  readonly queued: number;
 }
+
+/** What came of a trigger: how many events were taken, or why the adapter did not look. */
+export type TriggerResult =
+  | { readonly ok: true; readonly taken: number; readonly refused: number }
+  | { readonly ok: false; readonly reason: 'unknown' | 'not_active' | 'too_soon' | 'cooling_down' | 'failed' };
 
 /** A way out and what has become of what it was given. */
 export interface EgressStatus {
@@ -161,6 +171,8 @@ export interface ConversationService {
     text: string,
     options?: { readonly actor_id?: string; readonly session_key?: string },
   ): PublishResult | null;
+  /** Has an active input adapter look now, no sooner than its `minIntervalMs` after the last time. Never rejects. */
+  trigger(adapter: string, request: ObserveRequest, options?: CallOptions): Promise<TriggerResult>;
   /** For callers that wait until the observation has been handled. Never rejects. */
   submit(observation: ObservationInput, options: SubmitOptions): Promise<Settled>;
   /** True while an observation of the session is being handled in this process, or stands in its queue. */

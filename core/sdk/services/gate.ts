@@ -107,6 +107,8 @@ export interface GateBudget {
 /** `gate.json`, version 1, defaults filled in. */
 export interface GateConfig {
   readonly version: number;
+  /** Whether pools outlive the process. */
+  readonly persistence: 'memory' | 'sql';
   readonly scenes: Readonly<Record<GateScene, GateSceneConfig>>;
   readonly scoring: {
     readonly keywords: Readonly<Record<string, number>>;
@@ -181,7 +183,7 @@ export interface GateTotals {
 }
 
 export type TakenEntry =
-  | { readonly ok: true; readonly observation: Observation; undo(): void }
+  | { readonly ok: true; readonly observation: Observation; undo(): Promise<void> }
   | { readonly ok: false; readonly reason: 'not_found' | 'already_released' };
 
 /** The service `gate`, from a plugin of that name. While there is none, everything is delivered as `gate_off`. */
@@ -213,7 +215,7 @@ export interface GateControl {
   /** Takes a value off again, so that the one below shows. @returns whether the effective value has changed. */
   removeOverride(layer: GateLayer, key: GateOverrideKey): boolean;
   /** Takes an observation that was put aside or thrown away, once. `undo` puts it back. */
-  take(pool: GatePool, obsId: string): TakenEntry;
+  take(pool: GatePool, obsId: string): Promise<TakenEntry>;
   /** The stop switches alone, for a stateless proxy that makes no observation. */
   stopped(actorId: string | undefined): 'drop_actor' | 'emergency_mode' | 'system_overload' | undefined;
 }

@@ -62,6 +62,14 @@ export interface ClaimedRow extends OutboxRow {
   readonly takenOverFrom: { readonly lockedBy: string | null; readonly lockedAt: string } | null;
 }
 
+export interface OutboxWish {
+  readonly workerId: string;
+  readonly batchSize: number;
+  readonly leaseSeconds: number;
+  /** Rows that the worker is not done with, and must not get anew should their lease have run out. None when absent. */
+  readonly except?: readonly number[];
+}
+
 export interface OutboxClaim {
   readonly rows: readonly ClaimedRow[];
   /** The database's clock at the claim, epoch milliseconds. */
@@ -106,10 +114,7 @@ export interface Outbox {
    * Leases due rows, oldest first, that nobody holds or whose lease has run out. No row is given out while another of
    * the same space, text and meta is held.
    */
-  claimOutbox(
-    wanted: { readonly workerId: string; readonly batchSize: number; readonly leaseSeconds: number },
-    options?: TransactionOption,
-  ): Promise<OutboxClaim>;
+  claimOutbox(wanted: OutboxWish, options?: TransactionOption): Promise<OutboxClaim>;
   /** @returns the rows that the worker still holds. */
   renewLeases(
     outboxIds: readonly number[],

@@ -47,8 +47,13 @@ export interface ReconcileQueries {
    * found in the audit trail by its id.
    */
   invariants(options?: TransactionOption): Promise<readonly Invariant[]>;
-  /** Audit rows that wait to be settled. */
+  /**
+   * Audit rows that wait to be settled.
+   *
+   * @param asking correlation id of whoever asks: its own row waits for the answer, and does not count.
+   */
   pendingAudits(
+    asking: string,
     options?: TransactionOption,
   ): Promise<{ readonly count: number; readonly oldestAgeSeconds: number | null }>;
 }

@@ -60,7 +60,8 @@ export interface TestHost {
   fetch(path: string, init?: RequestInit): Promise<Response>;
   /** POST with a JSON body. */
   post(path: string, body: unknown, headers?: Readonly<Record<string, string>>): Promise<Response>;
-  stop(): Promise<void>;
+  /** Stops as a process does that is asked to end. @param withinMs for accepted work to finish in; 2,000 unless said */
+  stop(withinMs?: number): Promise<void>;
 }
 
 const projectDir = resolve(dirname(fileURLToPath(import.meta.url)), '..', '..', '..', '..');
@@ -143,9 +144,9 @@ export async function createTestHost(options: TestHostOptions = {}): Promise<Tes
         headers: { 'content-type': 'application/json', ...headers },
         body: JSON.stringify(body),
       }),
-    stop: () => {
+    stop: (withinMs = 2_000) => {
       stopped ??= (async () => {
-        await app.stop(Date.now() + 2_000);
+        await app.stop(Date.now() + withinMs);
         if (!options.dataDir) await rm(root, { recursive: true, force: true });
       })();
       return stopped;

@@ -50,18 +50,6 @@ export function eachDatabase(run: (engine: TestEngine) => void, options: { reado
         database = await createTestDatabase(dialect);
       });
 
-      afterEach(async function clean() {
-        this.timeout(20_000);
-        await Promise.all(hosts.splice(0).map((host) => host.close()));
-        if (options.keepRows !== true) await database?.empty();
-      });
-
-      after(async function stop() {
-        this.timeout(20_000);
-        await (await shared?.catch(() => undefined))?.close();
-        await database?.drop();
-      });
-
       run({
         dialect,
         get settings() {
@@ -80,6 +68,19 @@ export function eachDatabase(run: (engine: TestEngine) => void, options: { reado
           return host;
         },
         empty: () => made().empty(),
+      });
+
+      // After the hooks of the block itself, which stop what it has started: nobody writes while rows are removed.
+      afterEach(async function clean() {
+        this.timeout(20_000);
+        await Promise.all(hosts.splice(0).map((host) => host.close()));
+        if (options.keepRows !== true) await database?.empty();
+      });
+
+      after(async function stop() {
+        this.timeout(20_000);
+        await (await shared?.catch(() => undefined))?.close();
+        await database?.drop();
       });
     });
   }

@@ -32,9 +32,10 @@ export function runFolder(): string {
   writeFileSync(join(folder, 'owner'), String(process.pid));
   const remove = (): void => rmSync(folder, { recursive: true, force: true });
   process.once('exit', remove);
-  // mocha answers SIGINT itself, and exits; these two would end the process without a word.
-  for (const signal of ['SIGTERM', 'SIGHUP'] as const) {
+  // These would end the process without a word. mocha answers SIGINT itself, and exits.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.once(signal, () => {
+      if (signal === 'SIGINT' && process.listenerCount(signal) > 0) return;
       remove();
       process.kill(process.pid, signal);
     });

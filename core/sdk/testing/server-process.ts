@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { nodeFlags } from './node-flags.js';
 
 export interface ServerProcessOptions {
   readonly env?: Readonly<Record<string, string>>;
@@ -18,6 +19,8 @@ export interface ServerProcessOptions {
   readonly supervised?: boolean;
   /** How long it may take until it listens, milliseconds. */
   readonly limitMs?: number;
+  /** Called with the process before it listens: to end it while it starts. */
+  readonly onSpawn?: (child: ChildProcess) => void;
 }
 
 /** A server in a process of its own: what crashes, signals and restarts are tested with. */
@@ -51,11 +54,7 @@ export async function startServer(options: ServerProcessOptions = {}): Promise<S
     await writeFile(join(configDir, `${key}.json`), JSON.stringify(config));
   const entry = options.supervised
     ? [join(projectDir, 'scripts', 'start.mjs')]
-    : [
-        '--experimental-strip-types',
-        '--disable-warning=ExperimentalWarning',
-        join(projectDir, 'dist', 'core', 'main.js'),
-      ];
+    : [...nodeFlags, join(projectDir, 'dist', 'core', 'main.js')];
   const child = spawn(process.execPath, entry, {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -72,6 +71,7 @@ export async function startServer(options: ServerProcessOptions = {}): Promise<S
       ...options.env,
     },
   });
+  options.onSpawn?.(child);
   let output = '';
   for (const stream of [child.stdout, child.stderr])
     stream?.setEncoding('utf8').on('data', (text: string) => (output += text));

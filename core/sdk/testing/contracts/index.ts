@@ -10,6 +10,7 @@ export * from './embedder.js';
 export * from './gate-stage.js';
 export * from './memory-backend.js';
 export * from './memory-policy.js';
+export * from './openai-compatible.js';
 export * from './prompt-source.js';
 export * from './provider.js';
 export * from './route.js';

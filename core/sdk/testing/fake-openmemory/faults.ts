@@ -1,3 +1,5 @@
+import { seededRandom } from '../seeded-random.js';
+
 /** What can be asked of the server, by the name that scripts use. */
 export type FakeCall = 'health' | 'add' | 'search' | 'get' | 'list';
 
@@ -65,19 +67,8 @@ export const namedFaults: Readonly<Record<string, FakeFault>> = {
   merge: { kind: 'merge' },
 };
 
-/** Mulberry32: small, and the same on every machine. */
-function randomFrom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
-
 function chooser({ seed, rates }: RandomFaults): () => FakeFault | null {
-  const random = randomFrom(seed);
+  const random = seededRandom(seed);
   for (const name of Object.keys(rates)) {
     if (namedFaults[name] === undefined) throw new Error(`There is no fault "${name}".`);
   }

@@ -46,12 +46,19 @@ export interface FakeMemories {
 
 const WORDS = /[\p{L}\p{N}_]+/gu;
 
-function scoreOf(query: string, content: string): number {
-  const text = content.toLowerCase();
+/** Above what any text gets that only holds the query: the very same text is the nearest there is. */
+const MOST_BUT_SAME = 0.99;
+
+function scorer(query: string): (content: string) => number {
   const wanted = query.toLowerCase();
-  if (text.includes(wanted)) return 1;
   const words = wanted.match(WORDS) ?? [];
-  return words.length === 0 ? 0 : words.filter((word) => text.includes(word)).length / words.length;
+  return (content) => {
+    if (content === query) return 1;
+    const text = content.toLowerCase();
+    if (text.includes(wanted)) return MOST_BUT_SAME;
+    if (words.length === 0) return 0;
+    return (MOST_BUT_SAME * words.filter((word) => text.includes(word)).length) / words.length;
+  };
 }
 
 /** @param journalFile Every entry is also appended to this file, a JSON line each, before its request is answered. */
@@ -93,9 +100,10 @@ export function createFakeMemories(options: {
       return target === undefined ? store(given) : note('merged', target, given);
     },
     search(query, accepts, limit) {
+      const scoreOf = scorer(query);
       return [...byId.values()]
         .filter(accepts)
-        .map((memory) => ({ memory, score: scoreOf(query, memory.content) }))
+        .map((memory) => ({ memory, score: scoreOf(memory.content) }))
         .filter(({ score }) => score > 0)
         .sort((a, b) => b.score - a.score || b.memory.createdAt - a.memory.createdAt)
         .slice(0, limit);

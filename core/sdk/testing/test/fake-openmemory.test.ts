@@ -54,6 +54,21 @@ describe('the stand-in for an OpenMemory server', () => {
     expect(server.memories.size).to.equal(4);
   });
 
+  it('finds the very same text before all that hold its words, however many and new', async () => {
+    server = await startFakeOpenMemory();
+    const { origin } = server;
+    await add(origin, 'note 1 of 61');
+    for (let n = 0; n < 20; n += 1) await add(origin, `note 1 of 61, and another note ${n}`);
+    const found = await fetch(`${origin}/memory/query`, {
+      method: 'POST',
+      body: JSON.stringify({ query: 'note 1 of 61', k: 5 }),
+    });
+    const { matches } = (await found.json()) as { readonly matches: readonly { readonly id: string }[] };
+    expect(matches.map(({ id }) => id))
+      .to.have.length(5)
+      .and.to.include('om-1');
+  });
+
   it('comes back on its port with what it had', async () => {
     server = await startFakeOpenMemory();
     await add(server.origin, 'kept');

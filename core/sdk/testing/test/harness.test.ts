@@ -150,7 +150,7 @@ describe('the test harness', () => {
   describe('cleans up', () => {
     it('the folder of a run that ends, by itself or by a signal', async function ends() {
       this.timeout(20_000);
-      for (const end of ['message', 'SIGTERM', 'SIGHUP'] as const) {
+      for (const end of ['message', 'SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
         const child = use('sqlite');
         const { settings } = await answerOf(child);
         const file = settings?.dialect === 'sqlite' ? settings.file : '';
@@ -190,7 +190,7 @@ describe('the test harness', () => {
 
     it('that is gone with the run, even when that is killed', async function killed() {
       this.timeout(60_000);
-      for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
+      for (const signal of ['SIGKILL', 'SIGINT', 'SIGTERM'] as const) {
         const base = mkdtempSync(join(tmpdir(), 'base-'));
         spawnSync('chmod', ['755', base]);
         const child = use('postgres', { TMPDIR: base });

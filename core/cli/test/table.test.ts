@@ -1,0 +1,31 @@
+import { expect } from 'chai';
+import { table } from '../table.js';
+
+describe('a table', () => {
+  const rows = [
+    ['host.http.port', 'x'.repeat(300), 'environment MORTISE_PORT'],
+    ['host.locale', '"en"', 'default'],
+  ];
+  const head = ['NAME', 'VALUE', 'FROM'];
+
+  it('is as wide as it needs to be', () => {
+    expect(table(head, rows)).to.contain('x'.repeat(300));
+  });
+
+  it('cuts what is longest, and nothing else, where it must fit', () => {
+    const lines = table(head, rows, 80).split('\n');
+    expect(Math.max(...lines.map(({ length }) => length))).to.equal(80);
+    expect(lines[2]).to.match(/^host\.http\.port {2}x+… {2}environment MORTISE_PORT$/);
+    expect(lines[3]).to.match(/^host\.locale +"en" +default$/);
+  });
+
+  it('keeps a row on its line, and the terminal as it is, whatever a cell holds', () => {
+    const text = table(['PLUGIN', 'STATE'], [['two\nlines\u001b[31m\u009b', 'blocked']]);
+    expect(text.split('\n')[2]).to.equal('two·lines·[31m·  blocked');
+  });
+
+  it('keeps its columns readable in a terminal that is too narrow', () => {
+    const [first] = table(head, rows, 10).split('\n').slice(2);
+    expect(first).to.equal(`host.http.port  ${'x'.repeat(15)}…  environment MOR…`);
+  });
+});

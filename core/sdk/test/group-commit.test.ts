@@ -1,0 +1,52 @@
+import { expect } from 'chai';
+import { createGroupCommit, LARGEST_GROUP } from '../group-commit.js';
+
+describe('the group commit', () => {
+  it('commits what arrives together as one, in order', async () => {
+    const groups: number[][] = [];
+    const group = createGroupCommit<number, number>(async (jobs) => {
+      groups.push([...jobs]);
+      return jobs.map((job) => ({ value: job * 2 }));
+    });
+    const done = await Promise.all([1, 2, 3].map((job) => group.submit(job)));
+    expect(done).to.deep.equal([2, 4, 6]);
+    expect(groups).to.deep.equal([[1, 2, 3]]);
+  });
+
+  it('commits what came during a commit as the next group', async () => {
+    const groups: number[] = [];
+    let late: Promise<number> | undefined;
+    const group = createGroupCommit<number, number>(async (jobs) => {
+      groups.push(jobs.length);
+      late ??= group.submit(9);
+      return jobs.map((value) => ({ value }));
+    });
+    await group.submit(1);
+    expect(await late).to.equal(9);
+    expect(groups).to.deep.equal([1, 1]);
+  });
+
+  it('commits no more than a group at once', async () => {
+    const groups: number[] = [];
+    const group = createGroupCommit<number, number>(async (jobs) => {
+      groups.push(jobs.length);
+      return jobs.map((value) => ({ value }));
+    });
+    await Promise.all(Array.from({ length: LARGEST_GROUP + 1 }, (_, job) => group.submit(job)));
+    expect(groups).to.deep.equal([LARGEST_GROUP, 1]);
+  });
+
+  it('fails one job without the others, all where the commit fails, and goes on', async () => {
+    let broken = true;
+    const group = createGroupCommit<number, number>(async (jobs) => {
+      if (broken) throw new Error('down');
+      return jobs.map((job) => (job === 2 ? { error: new Error('two') } : { value: job }));
+    });
+    const outcomes = async () =>
+      (await Promise.allSettled([1, 2, 3].map((job) => group.submit(job)))).map(({ status }) => status);
+    expect(await outcomes()).to.deep.equal(['rejected', 'rejected', 'rejected']);
+    broken = false;
+    expect(await outcomes()).to.deep.equal(['fulfilled', 'rejected', 'fulfilled']);
+    await group.idle();
+  });
+});
