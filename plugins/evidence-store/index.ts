@@ -19,6 +19,7 @@ export default function evidenceStore(): PluginDefinition<EvidenceConfig> {
         logbook: host.use('logbook'),
         audit: host.use('audit'),
         artifacts,
+        points: host.points,
         log: host.log,
       };
       const facts = host.facts('tool', 'evidence_upload');

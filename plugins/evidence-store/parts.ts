@@ -1,4 +1,4 @@
-import type { ArtifactStore, AuditService, Database, LogbookService, Logger } from 'mortise/sdk';
+import type { ArtifactStore, AuditService, Database, LogbookService, Logger, Points } from 'mortise/sdk';
 import type { EvidenceConfig } from './config.js';
 
 /** What an upload works with. */
@@ -9,5 +9,6 @@ export interface EvidenceParts {
   readonly logbook: LogbookService;
   readonly audit: AuditService;
   readonly artifacts: ArtifactStore;
+  readonly points: Points;
   readonly log: Logger;
 }

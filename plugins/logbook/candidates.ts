@@ -56,7 +56,7 @@ export function createCandidates(database: Database): KnowledgeCandidates {
          ${kind === undefined ? '' : `and kind in ${jsonTexts(database.dialect)}`}
          and ${condition.sql}
          order by created_at desc, candidate_id desc limit ${MOST_SCANNED}`,
-        [JSON.stringify(spaces), ...(kind === undefined ? [] : [JSON.stringify(kind)]), ...condition.bindings],
+        [JSON.stringify(spaces), ...(kind === undefined ? [] : [database.codec.json(kind)]), ...condition.bindings],
         options,
       );
       return rows

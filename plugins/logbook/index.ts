@@ -26,7 +26,10 @@ export default function logbook(): PluginDefinition {
         },
       });
       host.provide('audit', audit);
-      host.provide('logbook', createLogbook(database));
+      const logbook = createLogbook(database);
+      host.provide('logbook', logbook);
+      // A key vouches for the actor it is bound to. One who is there already stays as they are.
+      for (const actor of host.use('http').actors) await logbook.users.add(actor);
 
       const refused = createRefusalAudit(audit, host.log);
       refusals = refused;

@@ -1,5 +1,4 @@
-import { type CallContext, extendContext, type ToolContext } from 'mortise/sdk';
-import type { Deadline } from './tools/deadline.js';
+import { type CallContext, type Deadline, extendContext, type ToolContext } from 'mortise/sdk';
 import { type LogLevel, type LogSink, teeLog } from './tools/tool-log.js';
 import { demand } from './wire/capabilities.js';
 import type { JsonObject } from './wire/json.js';

@@ -14,7 +14,7 @@ export function failureOf(error: unknown, log: Logger, correlationId: string): R
   if (error instanceof RpcFailure) return error;
   if (isCodedError(error)) return codedFailure(error);
   log.error({ err: error, correlation_id: correlationId }, 'A request of the MCP endpoint failed unexpectedly.');
-  return new RpcFailure('UNHANDLED_EXCEPTION', `Internal error (${correlationId}).`);
+  return new RpcFailure('UNHANDLED_EXCEPTION', `Internal error (${correlationId})`);
 }
 
 interface Coded {

@@ -41,6 +41,7 @@ export async function startServer(host: StartHost<McpConfig>): Promise<McpServer
       createToolListing(host.points, {
         order: host.config.order,
         extra: host.config.tools,
+        disabled: host.config.disabledTools,
         schemas: host.use('schemas'),
       }),
     ),

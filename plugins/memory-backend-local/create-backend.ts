@@ -1,6 +1,7 @@
 import type { BackendMemory, LedgerMemory, MemoryBackend, MemoryBackendFacts } from 'mortise/sdk';
 import { type SearchParts, searchMemories } from './search/search-memories.js';
 import { storeMemories } from './store/store-memories.js';
+import type { Rerank } from './vectors/rerank.js';
 
 function toBackendMemory(memory: LedgerMemory): BackendMemory {
   return {
@@ -12,8 +13,12 @@ function toBackendMemory(memory: LedgerMemory): BackendMemory {
   };
 }
 
-/** The backend `local`: memories in the ledger, found by an index in the same database. */
-export function createBackend(facts: MemoryBackendFacts, parts: SearchParts): MemoryBackend {
+/**
+ * The backend `local`: memories in the ledger, found by an index in the same database.
+ *
+ * @param rerank absent: hits are in the order of their words
+ */
+export function createBackend(facts: MemoryBackendFacts, parts: SearchParts, rerank?: Rerank): MemoryBackend {
   const { database, logbook, engine, analysis } = parts;
   return {
     ...facts,
@@ -22,9 +27,13 @@ export function createBackend(facts: MemoryBackendFacts, parts: SearchParts): Me
       return stored ?? { id: '' };
     },
     storeMany: (items, { trx }) => storeMemories(database, engine, analysis, items, { trx }),
-    async search(search) {
-      const hits = await searchMemories(parts, search);
-      return { hits, unknownFilters: Object.keys(search.filters.other ?? {}) };
+    async search(search, ctx) {
+      const unknownFilters = Object.keys(search.filters.other ?? {});
+      if (rerank === undefined) return { hits: await searchMemories(parts, search), unknownFilters };
+      // What a hit scores is known only once all of them are.
+      const { minScore = 0, ...filters } = search.filters;
+      const hits = await rerank(search.query, await searchMemories(parts, { ...search, filters }), ctx);
+      return { hits: hits.filter(({ score }) => score >= minScore), unknownFilters };
     },
     async get(id) {
       // A memory whose search row is gone is not in this backend: no search finds it.

@@ -1,12 +1,14 @@
 import type { MemoryBackendFacts, PluginDefinition } from 'mortise/sdk';
+import type { LocalConfig } from './config.js';
 import { createBackend } from './create-backend.js';
 import { createEngine } from './engine/create-engine.js';
 import { migrations } from './migrations/index.js';
 import { createCorpus } from './search/corpus.js';
 import { reindex } from './store/reindex.js';
+import { createRerank } from './vectors/rerank.js';
 
 /** Offers the memory backend `local`. */
-export default function memoryBackendLocal(): PluginDefinition {
+export default function memoryBackendLocal(): PluginDefinition<LocalConfig> {
   return {
     key: 'memory-backend-local',
     register() {},
@@ -25,7 +27,12 @@ export default function memoryBackendLocal(): PluginDefinition {
       // The first count walks over the whole index; no search should wait for it.
       await parts.corpus.totals();
       const facts: MemoryBackendFacts = host.facts('memory-backend', 'local');
-      host.contribute('memory-backend', 'local', createBackend(facts, parts));
+      const { embedder } = host.config;
+      const rerank =
+        embedder === undefined
+          ? undefined
+          : createRerank(embedder, { database, points: host.points, audit: host.use('audit'), log: host.log });
+      host.contribute('memory-backend', 'local', createBackend(facts, parts, rerank));
       reindex(parts, host.signal).catch((error: unknown) => {
         host.log.error({ err: error }, 'Memories could not be indexed anew; they keep their old terms.');
       });

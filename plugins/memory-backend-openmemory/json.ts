@@ -1,3 +1,5 @@
+import { isUnstorableText } from 'mortise/sdk';
+
 export type Json = Readonly<Record<string, unknown>>;
 
 export function isObject(value: unknown): value is Json {
@@ -9,8 +11,8 @@ export function objectOf(value: unknown): Json {
   return isObject(value) ? value : {};
 }
 
-/** An id as text; undefined for what is none. */
+/** An id as text; undefined for what is none, or none that a database could hold. */
 export function idOf(value: unknown): string | undefined {
   if (typeof value === 'number' && Number.isFinite(value)) return String(value);
-  return typeof value === 'string' && value !== '' ? value : undefined;
+  return typeof value === 'string' && value !== '' && !isUnstorableText(value) ? value : undefined;
 }

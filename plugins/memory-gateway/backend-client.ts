@@ -43,12 +43,25 @@ interface Seen {
 type Options = CallOptions & { readonly trx?: Transaction | undefined };
 type Use<R> = (backend: MemoryBackend, ctx: MemoryBackendContext) => Promise<R>;
 
+/** The facts of the chosen backend while it runs. Every call asks for them, so they are looked up once per change. */
+function factsOf(points: Points, backend: string): MemoryService['facts'] {
+  const look = () => points.list('memory-backend').find(({ key, active }) => active && key === backend)?.facts;
+  let known: { readonly facts: ReturnType<typeof look> } | undefined;
+  points.onChange('memory-backend', () => {
+    known = undefined;
+  });
+  return () => {
+    known ??= { facts: look() };
+    return known.facts;
+  };
+}
+
 /** The chosen memory backend, wherever it comes from. */
 export function createBackendClient(parts: BackendClientParts): MemoryService {
   const { points, backend, limits, breaker } = parts;
   const seen: Seen = { okAt: null, error: null };
 
-  const facts = () => points.list('memory-backend').find(({ key, active }) => active && key === backend)?.facts;
+  const facts = factsOf(points, backend);
   // One that writes into the caller's own transaction fails with the database, and is never guarded apart from it.
   const isGuarded = () => facts()?.capabilities.transactional !== true;
 

@@ -25,6 +25,7 @@ export default function memoryOutbox(): PluginDefinition<OutboxConfig> {
         memory: host.use('memory'),
         log: host.log,
         every: (ms, run) => host.every(ms, run),
+        now: () => performance.now(),
         random: Math.random,
       };
       const { outbox } = parts.logbook;
@@ -39,7 +40,11 @@ export default function memoryOutbox(): PluginDefinition<OutboxConfig> {
       if (!host.config.worker) return;
       const own = new OutboxWorker(parts, host.use('instances').id);
       worker = own;
-      whenServing(host, host.use('http'), () => own.start(LOOK_EVERY_MS));
+      whenServing(host, host.use('http'), async () => {
+        // Whoever saw the backend fail may be gone, and with it the notice that it answers again.
+        await hasten(parts, own);
+        own.start(LOOK_EVERY_MS);
+      });
       host.own(await outbox.onRows(() => own.wake()));
       host.own(parts.memory.onRecovered(() => void hasten(parts, own)));
       host.on('shutdown', () => own.stop(DRAIN_MS));
@@ -50,7 +55,7 @@ export default function memoryOutbox(): PluginDefinition<OutboxConfig> {
   };
 }
 
-/** The backend answers again: what waits for it is due. */
+/** The backend answers again, or nobody knows that it does not: what waits for it is due. */
 async function hasten({ logbook, log }: OutboxParts, worker: OutboxWorker): Promise<void> {
   try {
     await logbook.outbox.hasten();

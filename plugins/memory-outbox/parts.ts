@@ -11,6 +11,8 @@ export interface OutboxParts {
   readonly log: Logger;
   /** Runs something again and again, as the host does. */
   every(ms: number, run: () => unknown): Disposable;
+  /** Milliseconds on a clock that nobody sets. */
+  now(): number;
   /** From 0 to below 1. */
   random(): number;
 }

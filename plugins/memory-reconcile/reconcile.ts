@@ -19,7 +19,7 @@ export async function reconcile(
   const startedAt = new Date().toISOString();
   const round = await reconcileBooks(options, parts, signal);
   const backend = options.checksBackend ? await checkBackend(parts, { repairs: options.repairsBackend, signal }) : null;
-  const { count, oldestAgeSeconds } = await logbook.reconcile.pendingAudits();
+  const { count, oldestAgeSeconds } = await logbook.reconcile.pendingAudits(correlationId);
   const { invariants } = await logbook.reliability.figures();
   return buildReport({
     options,

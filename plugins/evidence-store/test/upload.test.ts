@@ -3,7 +3,8 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { eachDatabase, type TestEngine } from 'mortise/sdk/testing';
+import type { MemoryPolicy, MemoryPolicyRequest } from 'mortise/sdk';
+import { eachDatabase, type TestEngine, type TestPlugin } from 'mortise/sdk/testing';
 import { openSubject, type Subject } from './support.js';
 
 const hello = createHash('sha256').update('hello').digest('hex');
@@ -20,9 +21,9 @@ describe('evidence_upload', () => {
     let subject: Subject;
     let root: string;
 
-    const open = async (env: Readonly<Record<string, string>> = {}) => {
+    const open = async (env: Readonly<Record<string, string>> = {}, extra: readonly TestPlugin[] = []) => {
       root = await mkdtemp(join(tmpdir(), 'mortise-evidence-'));
-      subject = await openSubject({ database: engine.env, env: { MORTISE_ARTIFACTS_ROOT: root, ...env } });
+      subject = await openSubject({ database: engine.env, env: { MORTISE_ARTIFACTS_ROOT: root, ...env }, extra });
     };
     afterEach(async () => {
       await subject.host.stop();
@@ -103,6 +104,35 @@ describe('evidence_upload', () => {
         expect(result, how).to.deep.include({ ok: true, sha256: hello, content_type: 'text/plain', size_bytes: 5 });
       }
       expect(await filesBelow(root)).to.have.length(1);
+    });
+
+    it('treats a secret in the title as the policy says, and repeats it nowhere', async () => {
+      await open();
+      const secret = 'x9'.repeat(12);
+      const upload = async (mode: string) => {
+        const policy = { content_guard: { secret: mode } };
+        await subject.host.service('logbook').settings.update('default', { policy }, { updatedBy: 'test' });
+        return subject.upload({ content: mode, content_type: 'text/plain', title: `log of token=${secret}` });
+      };
+      const itemOf = (result: Readonly<Record<string, unknown>>) =>
+        subject.host.service('logbook').items.get(result.item_id as number);
+
+      const warned = await upload('warn');
+      expect(warned.result).to.deep.include({ ok: true, warnings: ['/title holds what looks like a secret'] });
+      const redacted = await upload('redact');
+      expect(redacted.result).to.deep.include({ ok: true, warnings: ['a secret was taken out of /title'] });
+      expect(await itemOf(redacted.result)).to.include({ title: 'log of token=[REDACTED]' });
+      const off = await upload('off');
+      expect(off.result).to.include({ ok: true }).and.not.have.property('warnings');
+      const before = await subject.counts();
+      const refused = await upload('reject');
+      expect(refused.error).to.have.nested.property('data.reason', 'POLICY_REJECT');
+      expect(JSON.stringify(refused)).to.contain('/title').and.not.contain(secret);
+      const { audits, ...kept } = await subject.counts();
+      expect({ ...kept, audits: audits - 1 }).to.deep.equal(before);
+      const row = await subject.lastAudit();
+      expect(row).to.include({ action: 'reject', reason: 'content_intercepted:secret' });
+      expect(JSON.stringify(row) + subject.host.logs.join('')).not.to.contain(secret);
     });
 
     const refusals: readonly [string, object, object][] = [
@@ -319,8 +349,9 @@ describe('evidence_upload', () => {
       );
       try {
         const { error } = await subject.upload({ content: 'hello', content_type: 'text/plain' });
-        expect(error?.code).to.be.oneOf([-32603, -32001]);
-        expect(await subject.counts()).to.deep.equal({ items: 0, attachments: 0, audits: 0 });
+        expect(error).to.deep.include({ code: -32603 });
+        expect(await subject.counts()).to.deep.equal({ items: 0, attachments: 0, audits: 1 });
+        expect(await subject.lastAudit()).to.deep.include({ action: 'reject', reason: 'internal_error' });
       } finally {
         await subject.database.statement(
           engine.dialect === 'sqlite'
@@ -329,8 +360,67 @@ describe('evidence_upload', () => {
         );
       }
       expect((await subject.upload({ content: 'hello', content_type: 'text/plain' })).result.ok).to.equal(true);
-      const [file = ''] = await filesBelow(root);
+      const [file = '', ...others] = await filesBelow(root);
+      expect(others).to.deep.equal([]);
       expect(await readFile(join(root, file), 'utf8')).to.equal('hello');
+    });
+
+    it('asks the checks of plugins, and keeps nothing that one of them refuses', async () => {
+      const seen: MemoryPolicyRequest[] = [];
+      const check: MemoryPolicy = {
+        order: 0,
+        tools: ['evidence_upload'],
+        run(request) {
+          seen.push(request);
+          if (request.content.includes('broken')) throw new Error('a bug');
+          if (request.content.includes('moved'))
+            return { kind: 'redirect', space: 'private:x', reason: 'moved', message: 'it belongs elsewhere' };
+          if (request.content.includes('forbidden'))
+            return { kind: 'reject', reason: 'words', message: 'the word is not welcome' };
+          return { kind: 'pass' };
+        },
+      };
+      const plugin: TestPlugin = {
+        manifest: { key: 'own-words', contributes: { 'memory-policy': ['words'] } },
+        definition: {
+          key: 'own-words',
+          register: (own) => void own.contribute('memory-policy', 'words', check),
+        },
+      };
+      await open({}, [plugin]);
+      const upload = (content: string) => subject.upload({ content, content_type: 'text/csv', title: 'A table' });
+      for (const [content, reason] of [
+        ['forbidden', 'own-words:words'],
+        ['moved', 'own-words:moved'],
+        ['broken', 'internal_error'],
+      ] as const) {
+        const { error } = await upload(content);
+        expect(error?.code, content).to.equal(-32002);
+        expect(error?.data, content).to.deep.include({
+          reason: 'POLICY_REJECT',
+          category: 'business',
+          retryable: false,
+        });
+        expect(await subject.lastAudit()).to.deep.include({
+          action: 'reject',
+          reason,
+          targetSpace: 'evidence:default',
+        });
+      }
+      expect(await subject.counts()).to.deep.equal({ items: 0, attachments: 0, audits: 3 });
+      expect(await filesBelow(root)).to.deep.equal([]);
+      const { result } = await upload('welcome, ü');
+      expect(result.ok).to.equal(true);
+      expect(seen.at(-1)).to.deep.equal({
+        tool: 'evidence_upload',
+        actorUserId: null,
+        requestedSpace: 'evidence:default',
+        targetSpace: 'evidence:default',
+        kind: null,
+        content: 'welcome, ü',
+        meta: { content_type: 'text/csv', title: 'A table' },
+        evidence: [],
+      });
     });
 
     it('is one of the five tools, in their order', async () => {

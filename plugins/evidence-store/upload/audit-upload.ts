@@ -13,9 +13,13 @@ export interface UploadOutcome {
   readonly extra?: Readonly<Record<string, unknown>>;
 }
 
+/** What the audit trail calls the place of a project's evidence. */
+export function spaceOf({ projectKey }: UploadRequest, project: string): string {
+  return `evidence:${projectKey ?? project}`;
+}
+
 /** The audit row of an upload. It never holds the content or the title. */
 export function auditUpload(request: UploadRequest, project: string, outcome: UploadOutcome): AuditEntry {
-  const space = `evidence:${request.projectKey ?? project}`;
   const { action, reason, content, evidence, extra } = outcome;
   const sha256 = content?.sha256 ?? null;
   return {
@@ -24,7 +28,7 @@ export function auditUpload(request: UploadRequest, project: string, outcome: Up
     reason,
     actorUserId: request.actorUserId,
     principal: request.principal.id,
-    targetSpace: space,
+    targetSpace: spaceOf(request, project),
     payloadSha: sha256,
     correlationId: request.correlationId,
     evidence: {
@@ -33,19 +37,7 @@ export function auditUpload(request: UploadRequest, project: string, outcome: Up
       ...(sha256 === null ? {} : { payload_sha: sha256 }),
       ...(evidence === undefined ? {} : { attachments: [evidence] }),
       ...(extra === undefined ? {} : { extra }),
-      gateway_event: {
-        schema_version: '2.0',
-        source: 'gateway',
-        operation: 'evidence_upload',
-        correlation_id: request.correlationId,
-        actor_user_id: request.actorUserId,
-        requested_space: space,
-        final_space: action === 'allow' ? space : null,
-        decision: { action, reason, steps: [] },
-        payload_sha: sha256,
-        payload_len: content?.data.byteLength ?? null,
-        event_ts: new Date().toISOString(),
-      },
+      gateway_event: { payload_len: content?.data.byteLength ?? null },
     },
   };
 }

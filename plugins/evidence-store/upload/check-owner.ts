@@ -16,18 +16,12 @@ const nobody: Owner = { kind: 'owner', userId: null, isNew: false };
 
 /** Whose the evidence is. An actor that is no active user owns nothing, is made a user, or is refused, as configured. */
 export async function checkOwner(
-  { actorUserId: actor, principal }: UploadRequest,
+  { actorUserId: actor }: UploadRequest,
   users: Users,
   policy: EvidenceConfig['unknown_actor_policy'],
 ): Promise<Owner> {
   if (actor === null) return nobody;
-  const known: Owner = { kind: 'owner', userId: actor, isNew: false };
-  if (await users.isActive(actor)) return known;
-  // A key that names its actor vouches for them; a user who was switched off stays so.
-  if (principal.actor === actor) {
-    await users.add(actor);
-    if (await users.isActive(actor)) return known;
-  }
+  if (await users.isActive(actor)) return { kind: 'owner', userId: actor, isNew: false };
   if (policy === 'reject') return { kind: 'unknown', actor };
   return policy === 'auto_create' ? { kind: 'owner', userId: actor, isNew: true } : nobody;
 }

@@ -1,10 +1,12 @@
-import { type Artifact, isCodedError, MortiseError, type ToolContext } from 'mortise/sdk';
+import { type Artifact, type CallContext, isCodedError, MortiseError, type ToolContext } from 'mortise/sdk';
 import type { EvidenceParts } from '../parts.js';
 import { auditUpload } from './audit-upload.js';
 import { checkOwner } from './check-owner.js';
+import { checkPolicies } from './check-policies.js';
+import { guardTitle } from './guard-title.js';
 import { extensionOf } from './media-type.js';
 import { type Content, evidenceKey, missingArgument, type Refusal, readContent } from './read-content.js';
-import { recordEvidence } from './record-evidence.js';
+import { type KeptEvidence, type RecordedEvidence, recordEvidence } from './record-evidence.js';
 import { type UploadFailure, uploadFailure } from './upload-error.js';
 import { checkUploadRequest, readUploadRequest, type UploadRequest } from './upload-request.js';
 
@@ -19,9 +21,10 @@ export interface UploadSuccess {
   readonly content_type: string;
   readonly deduplicated: boolean;
   readonly correlation_id: string;
+  readonly warnings?: readonly string[];
 }
 
-type Context = Pick<ToolContext, 'principal' | 'correlationId' | 'signal' | 'commit'>;
+type Context = CallContext & Pick<ToolContext, 'commit'>;
 
 async function auditRefused(
   request: UploadRequest,
@@ -66,6 +69,20 @@ async function refuseActor(
   });
 }
 
+/** @throws MortiseError `POLICY_REJECT`, after its audit row. */
+async function refuseByPolicy(
+  request: UploadRequest,
+  { reason, message }: { readonly reason: string; readonly message: string },
+  content: Content,
+  parts: EvidenceParts,
+): Promise<never> {
+  await auditRefused(request, reason, content, parts);
+  throw new MortiseError('POLICY_REJECT', `The request was refused: ${message} (${reason}).`, {
+    status: 403,
+    details: { category: 'business', policy_reason: reason },
+  });
+}
+
 /** The file; null when the store failed. */
 async function keep(
   request: UploadRequest,
@@ -85,35 +102,71 @@ async function keep(
   }
 }
 
+/** What keeps the file from being written, a full disk, may keep its audit row from it too: the cause is told all the same. */
+async function unwritten(request: UploadRequest, content: Content, parts: EvidenceParts): Promise<UploadFailure> {
+  const refusal: Refusal = { code: 'EVIDENCE_WRITE_ERROR', facts: {} };
+  try {
+    return await refuse(request, refusal, content, parts);
+  } catch (error) {
+    if (parts.database.codec.errorKind(error) !== 'full') throw error;
+    parts.log.error({ err: error, correlationId: request.correlationId }, 'A refused upload could not be audited.');
+    return uploadFailure(refusal.code, refusal.facts, request.correlationId);
+  }
+}
+
+/**
+ * Item, attachment and audit row. A file whose rows could not be committed stays: nothing refers to it, another upload of
+ * the same bytes may just be about to, and the next one takes it.
+ */
+async function record(
+  request: UploadRequest,
+  kept: KeptEvidence,
+  parts: EvidenceParts,
+): Promise<RecordedEvidence | null> {
+  try {
+    return await recordEvidence(request, kept, parts);
+  } catch (error) {
+    if (parts.database.codec.errorKind(error) === 'unavailable') throw error;
+    await auditRefused(request, 'internal_error', kept.content, parts);
+    throw error;
+  }
+}
+
 /**
  * Keeps a piece of evidence: everything is checked before anything is made, the file before the rows that point at it,
  * and the rows in one transaction with their audit row. Refusals are audited and answered.
  *
- * @throws MortiseError `INVALID_PARAM_VALUE`, `ACTOR_MISMATCH`, `ACTOR_UNKNOWN`, or what the database throws.
+ * @throws MortiseError `INVALID_PARAM_VALUE`, `ACTOR_MISMATCH`, `ACTOR_UNKNOWN`, `POLICY_REJECT`, or what the database
+ * throws.
  */
 export async function uploadEvidence(
   args: Readonly<Record<string, unknown>>,
   ctx: Context,
   parts: EvidenceParts,
 ): Promise<UploadSuccess | UploadFailure> {
-  const request = readUploadRequest(args, ctx);
-  await checkPrincipal(request, parts);
-  const missing = missingArgument(request, parts.config.evidence_allowed_types);
-  if (missing !== undefined) return refuse(request, missing, null, parts);
-  checkUploadRequest(request);
-  const content = readContent(request, parts.config);
-  if ('code' in content) return refuse(request, content, null, parts);
-  const owner = await checkOwner(request, parts.logbook.users, parts.config.unknown_actor_policy);
-  if (owner.kind === 'unknown') return refuseActor(request, owner.actor, content, parts);
-  const noItem: Refusal = { code: 'EVIDENCE_ITEM_NOT_FOUND', facts: { item_id: request.itemId } };
-  if (request.itemId !== null && (await parts.logbook.items.get(request.itemId)) === null) {
-    return refuse(request, noItem, content, parts);
+  const asked = readUploadRequest(args, ctx);
+  await checkPrincipal(asked, parts);
+  const missing = missingArgument(asked, parts.config.evidence_allowed_types);
+  if (missing !== undefined) return refuse(asked, missing, null, parts);
+  checkUploadRequest(asked);
+  const content = readContent(asked, parts.config);
+  if ('code' in content) return refuse(asked, content, null, parts);
+  const owner = await checkOwner(asked, parts.logbook.users, parts.config.unknown_actor_policy);
+  if (owner.kind === 'unknown') return refuseActor(asked, owner.actor, content, parts);
+  const noItem: Refusal = { code: 'EVIDENCE_ITEM_NOT_FOUND', facts: { item_id: asked.itemId } };
+  if (asked.itemId !== null && (await parts.logbook.items.get(asked.itemId)) === null) {
+    return refuse(asked, noItem, content, parts);
   }
+  const guarded = await guardTitle(asked, parts);
+  if (guarded.kind === 'reject') return refuseByPolicy(asked, guarded, content, parts);
+  const { request, warnings } = guarded;
+  const objection = await checkPolicies(request, content, ctx, parts);
+  if (objection !== undefined) return refuseByPolicy(request, objection, content, parts);
   const artifact = await keep(request, content, ctx.signal, parts);
-  if (artifact === null) return refuse(request, { code: 'EVIDENCE_WRITE_ERROR', facts: {} }, content, parts);
+  if (artifact === null) return unwritten(request, content, parts);
   ctx.signal.throwIfAborted();
   ctx.commit?.();
-  const recorded = await recordEvidence(request, { content, artifact, owner }, parts);
+  const recorded = await record(request, { content, artifact, owner }, parts);
   if (recorded === null) return refuse(request, noItem, content, parts);
   const { attachment, deduplicated, evidence } = recorded;
   return {
@@ -127,5 +180,6 @@ export async function uploadEvidence(
     content_type: content.contentType,
     deduplicated,
     correlation_id: request.correlationId,
+    ...(warnings.length === 0 ? {} : { warnings }),
   };
 }

@@ -1,4 +1,11 @@
-import { type Database, insertRows, MortiseError, type Transaction } from 'mortise/sdk';
+import {
+  type Database,
+  type Dialect,
+  type InsertTarget,
+  insertRows,
+  MortiseError,
+  type Transaction,
+} from 'mortise/sdk';
 import { sha256 } from '../sha256.js';
 import type { StoredEntry } from './stored-entry.js';
 
@@ -27,6 +34,21 @@ export const CHAIN_START = '0'.repeat(64);
 const chainLinks = {
   table: 'governance.audit_chain',
   columns: ['writer_id', 'seq', 'audit_id', 'phase', 'row_sha', 'chain_sha', 'created_at'],
+};
+
+const moveHead = `on conflict (writer_id) do update
+  set seq = excluded.seq, chain_sha = excluded.chain_sha, updated_at = excluded.updated_at`;
+
+/** On PostgreSQL the head moves in the statement that adds the links, and costs no further round trip. */
+const growths: Readonly<Record<Dialect, InsertTarget>> = {
+  sqlite: chainLinks,
+  postgres: {
+    ...chainLinks,
+    prefix: 'with added as (',
+    suffix: `returning writer_id, seq, chain_sha, created_at)
+      insert into {governance.audit_heads} (writer_id, seq, chain_sha, updated_at)
+      select writer_id, seq, chain_sha, created_at from added order by seq desc limit 1 ${moveHead}`,
+  },
 };
 
 /** The hash that a link keeps of an audit row: every column of meaning, its id included. */
@@ -80,16 +102,17 @@ async function claimWriterId(database: Database, instanceId: string, trx: Transa
 /** Takes hold of a chain until the outermost transaction ends. Asked again in the same transaction it is the same one. */
 export async function holdChain(database: Database, instanceId: string, trx: Transaction): Promise<ChainHead> {
   const writerId = await claimWriterId(database, instanceId, trx);
-  // Read each time: a savepoint that rolled back took its links along.
+  // Read each time: a savepoint that rolled back took its links along. Not from the links: a chain whose end was cut off
+  // must not grow on as if nothing had been there.
   const { rows } = await database.statement<{ seq: number; chain_sha: string }>(
-    'select seq, chain_sha from {governance.audit_chain} where writer_id = ? order by seq desc limit 1',
+    'select seq, chain_sha from {governance.audit_heads} where writer_id = ?',
     [writerId],
     { trx },
   );
   return { writerId, seq: rows[0]?.seq ?? 0, chainSha: rows[0]?.chain_sha ?? CHAIN_START };
 }
 
-/** Adds one link for each row, in the same transaction as the rows. */
+/** Adds one link for each row and moves the head, in the same transaction as the rows. */
 export async function appendLinks(
   database: Database,
   head: ChainHead,
@@ -104,5 +127,11 @@ export async function appendLinks(
     chainSha = nextChainSha(chainSha, row);
     return [head.writerId, seq, auditId, phase, row, chainSha, now];
   });
-  await insertRows(database, chainLinks, links, { trx });
+  await insertRows(database, growths[database.dialect], links, { trx });
+  if (database.dialect === 'postgres' || rows.length === 0) return;
+  await database.statement(
+    `insert into {governance.audit_heads} (writer_id, seq, chain_sha, updated_at) values (?, ?, ?, ?) ${moveHead}`,
+    [head.writerId, seq, chainSha, now],
+    { trx },
+  );
 }

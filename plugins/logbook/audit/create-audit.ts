@@ -1,5 +1,6 @@
 import type { AuditEntry, AuditService, Database, HostEvents, Transaction, TransactionOption } from 'mortise/sdk';
 import { finalizeEntry } from './finalize-entry.js';
+import { withEvent } from './gateway-event.js';
 import { insertEntries } from './insert-entries.js';
 import { pendingRows } from './pending-rows.js';
 import { queryRows } from './query-rows.js';
@@ -20,9 +21,11 @@ export function createAudit({ database, instanceId, committed }: AuditParts): Au
 
   const writeMany = (entries: readonly AuditEntry[], options?: TransactionOption): Promise<readonly string[]> =>
     inTransaction(options, async (trx) => {
-      const ids = await insertEntries(database, instanceId, entries, trx);
+      const now = new Date().toISOString();
+      const full = entries.map((entry) => withEvent(entry, now));
+      const ids = await insertEntries(database, instanceId, full, now, trx);
       database.afterCommit(trx, () => {
-        for (const [index, entry] of entries.entries()) {
+        for (const [index, entry] of full.entries()) {
           if (entry.status !== 'pending') committed({ ...entry, auditId: ids[index] ?? '' });
         }
       });

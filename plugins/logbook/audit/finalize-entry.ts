@@ -1,5 +1,6 @@
 import type { AuditService, Database, Transaction } from 'mortise/sdk';
 import { appendLinks, holdChain } from './chain.js';
+import { settledEvidence } from './gateway-event.js';
 import { type AuditColumns, auditColumns, storedEntryOf } from './read-row.js';
 import { type StoredEntry, storableJson, storableText } from './stored-entry.js';
 
@@ -27,7 +28,7 @@ export async function finalizeEntry(
   const row = rows[0];
   if (row === undefined) return null;
   const before = storedEntryOf(database, row);
-  const evidence = { ...database.codec.parseJson<Record<string, unknown>>(row.evidence_refs_json), ...outcome.patch };
+  const evidence = settledEvidence(database.codec.parseJson<Record<string, unknown>>(row.evidence_refs_json), outcome);
   const settled: StoredEntry = {
     ...before,
     status: outcome.status,

@@ -45,15 +45,15 @@ function bindings(database: Database, entry: StoredEntry) {
   ];
 }
 
-/** Inserts audit rows and their chain links. @returns the ids as decimal text, in the order of the entries. */
+/** Inserts audit rows of this moment (ISO 8601) and their chain links. @returns the ids as decimal text, in the order of the entries. */
 export async function insertEntries(
   database: Database,
   instanceId: string,
   entries: readonly AuditEntry[],
+  now: string,
   trx: Transaction,
 ): Promise<readonly string[]> {
   const head = await holdChain(database, instanceId, trx);
-  const now = new Date().toISOString();
   const stored = entries.map((entry) => toStoredEntry(database, entry, head.writerId, now));
   const inserted = await insertRows<{ audit_id: number }>(
     database,

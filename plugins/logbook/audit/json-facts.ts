@@ -5,6 +5,17 @@ import type { Dialect } from 'mortise/sdk';
  * exactly this text for the index to serve them.
  */
 
+/**
+ * The outbox id that a row names, as text. SQLite uses the index for a query alone that spells the type as the index
+ * does; people write SQL in capitals.
+ *
+ * @param alias of the table, with its dot
+ */
+export function outboxIdText(dialect: Dialect, alias = ''): string {
+  const id = `${alias}evidence_refs_json->>'outbox_id'`;
+  return dialect === 'sqlite' ? `CAST(${id} AS TEXT)` : id;
+}
+
 /** 2 where the row has hashed evidence, 1 where it only has plain references, null where it has none. */
 export function evidenceForm(dialect: Dialect): string {
   return dialect === 'sqlite'

@@ -3,9 +3,11 @@ import {
   type AuditRow,
   type Database,
   MortiseError,
+  readTime,
   type SqlValue,
   type TransactionOption,
 } from 'mortise/sdk';
+import { outboxIdText } from './json-facts.js';
 import { type AuditColumns, auditColumns, auditRowOf } from './read-row.js';
 
 const DEFAULT_LIMIT = 100;
@@ -17,10 +19,6 @@ function conditions(database: Database, query: AuditQuery): readonly (readonly [
   const add = (value: string | undefined, sql: string, ...bindings: SqlValue[]) => {
     if (value !== undefined) found.push([sql, bindings]);
   };
-  const outbox =
-    database.dialect === 'sqlite'
-      ? `cast(evidence_refs_json->>'outbox_id' as text) = ?`
-      : `evidence_refs_json->>'outbox_id' = ?`;
   add(query.since, 'created_at >= ?', timeOf(database, 'since', query.since));
   add(query.until, 'created_at < ?', timeOf(database, 'until', query.until));
   add(query.action, 'action = ?', query.action ?? null);
@@ -34,7 +32,7 @@ function conditions(database: Database, query: AuditQuery): readonly (readonly [
   );
   add(query.actor, 'actor_user_id = ?', query.actor ?? null);
   add(query.space, 'target_space = ?', query.space ?? null);
-  add(query.outboxId, outbox, query.outboxId ?? null);
+  add(query.outboxId, `${outboxIdText(database.dialect)} = ?`, query.outboxId ?? null);
   add(query.correlationId, 'correlation_id = ?', query.correlationId ?? null);
   add(query.cursor, 'audit_id < ?', cursorOf(query.cursor));
   return found;
@@ -42,10 +40,11 @@ function conditions(database: Database, query: AuditQuery): readonly (readonly [
 
 function timeOf(database: Database, name: string, text: string | undefined): SqlValue {
   if (text === undefined) return null;
-  if (Number.isNaN(Date.parse(text))) {
+  const at = readTime(text);
+  if (at === undefined) {
     throw new MortiseError('invalid_audit_query', `${name} must be an ISO 8601 time.`, { status: 400 });
   }
-  return database.codec.time(text);
+  return database.codec.time(at);
 }
 
 function cursorOf(cursor: string | undefined): SqlValue {

@@ -44,25 +44,47 @@ function problemOf(database: Database, link: LinkAndRow, seq: number, chainSha: 
   return rowSha(String(row.audit_id), storedEntryOf(database, row)) === link.row_sha ? null : 'row_altered';
 }
 
+/** Where a chain ended when it last grew. */
+interface Head {
+  readonly writer_id: string;
+  readonly seq: number;
+  readonly chain_sha: string;
+}
+
 async function verifyWriter(
   database: Database,
   writerId: string,
+  head: Head | undefined,
 ): Promise<{ readonly links: number; readonly broken: Break | null }> {
   let seq = 0;
+  let auditId = '';
   let chainSha = CHAIN_START;
+  const stop = (at: number, problem: string) => ({ links: seq, broken: { writerId, seq: at, auditId, problem } });
   for (;;) {
     const { rows } = await database.statement<LinkAndRow>(pageText, [writerId, seq]);
     for (const link of rows) {
       const problem = problemOf(database, link, seq + 1, chainSha);
-      if (problem !== null) {
-        return { links: seq, broken: { writerId, seq: link.seq, auditId: String(link.link_audit_id), problem } };
-      }
+      auditId = String(link.link_audit_id);
+      if (problem !== null) return stop(link.seq, problem);
       seq = link.seq;
       chainSha = link.chain_sha;
+      if (seq === head?.seq && chainSha !== head.chain_sha) return stop(seq, 'link_altered');
     }
-    if (rows.length < PAGE) return { links: seq, broken: null };
+    if (rows.length < PAGE) break;
     await turn();
   }
+  if (head === undefined) {
+    return (await hasHead(database, writerId)) ? { links: seq, broken: null } : stop(seq, 'head_missing');
+  }
+  return seq < head.seq ? stop(seq + 1, 'truncated') : { links: seq, broken: null };
+}
+
+/** A writer that began after the heads were read has one by now. */
+async function hasHead(database: Database, writerId: string): Promise<boolean> {
+  const { rows } = await database.statement('select 1 as found from {governance.audit_heads} where writer_id = ?', [
+    writerId,
+  ]);
+  return rows.length > 0;
 }
 
 /** A row that no chain knows was not written by the product. */
@@ -77,17 +99,26 @@ async function firstUnchained(database: Database): Promise<Break | null> {
   return { writerId: row.writer_id ?? '', seq: 0, auditId: String(row.audit_id), problem: 'not_chained' };
 }
 
-/** Recomputes every chain from its start and compares each row with its last link. */
-export async function verifyChain(database: Database): Promise<AuditVerification> {
+/** Every writer that has links or a head. Heads are read before the links, so that a chain which grows meanwhile is not too short. */
+async function headsOf(database: Database): Promise<ReadonlyMap<string, Head | undefined>> {
+  const heads = await database.statement<Head>('select writer_id, seq, chain_sha from {governance.audit_heads}');
   const writers = await database.statement<{ writer_id: string }>(
-    'select distinct writer_id from {governance.audit_chain} order by writer_id',
+    'select distinct writer_id from {governance.audit_chain}',
   );
+  const found = new Map<string, Head | undefined>(writers.rows.map(({ writer_id }) => [writer_id, undefined]));
+  for (const head of heads.rows) found.set(head.writer_id, head);
+  return new Map([...found].sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** Recomputes every chain from its start to its head and compares each row with its last link. */
+export async function verifyChain(database: Database): Promise<AuditVerification> {
+  const heads = await headsOf(database);
   let links = 0;
-  for (const { writer_id } of writers.rows) {
-    const checked = await verifyWriter(database, writer_id);
+  for (const [writerId, head] of heads) {
+    const checked = await verifyWriter(database, writerId, head);
     links += checked.links;
-    if (checked.broken !== null) return { ok: false, writers: writers.rows.length, links, broken: checked.broken };
+    if (checked.broken !== null) return { ok: false, writers: heads.size, links, broken: checked.broken };
   }
   const broken = await firstUnchained(database);
-  return { ok: broken === null, writers: writers.rows.length, links, broken };
+  return { ok: broken === null, writers: heads.size, links, broken };
 }

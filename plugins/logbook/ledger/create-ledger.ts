@@ -45,7 +45,7 @@ export function createLedger(database: Database): MemoryLedger {
       const { rows } = await database.statement<MemoryColumns>(
         `select ${memoryColumns} from {logbook.memories}
          where backend = ? and backend_memory_id in ${jsonTexts(database.dialect)}`,
-        [backend, JSON.stringify(ids)],
+        [backend, database.codec.json(ids)],
         options,
       );
       return rows.map((row) => memoryOf(database, row));

@@ -34,7 +34,7 @@ export function matchesFilters(memory: LedgerMemory, filters: LedgerFilters): bo
 export function filterConditions(database: Database, filters: LedgerFilters): readonly Condition[] {
   const { kind, createdAfter, createdBefore, actorUserId } = filters;
   const found: Condition[] = [];
-  if (kind !== undefined) found.push([`kind in ${jsonTexts(database.dialect)}`, JSON.stringify(kind)]);
+  if (kind !== undefined) found.push([`kind in ${jsonTexts(database.dialect)}`, database.codec.json(kind)]);
   if (createdAfter !== undefined) found.push(['created_at > ?', database.codec.time(createdAfter)]);
   if (createdBefore !== undefined) found.push(['created_at < ?', database.codec.time(createdBefore)]);
   if (actorUserId !== undefined) found.push(['actor_user_id = ?', actorUserId]);

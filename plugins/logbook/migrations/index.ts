@@ -5,6 +5,17 @@ import { memories } from './0003-memories.js';
 import { analysis } from './0004-analysis.js';
 import { governance } from './0005-governance.js';
 import { scm } from './0006-scm.js';
+import { outboxId } from './0007-outbox-id.js';
+import { auditHeads } from './0008-audit-heads.js';
 
 /** The tables of the logbook, in the order they were added. */
-export const migrations: readonly Migration[] = [identity, logbook, memories, analysis, governance, scm];
+export const migrations: readonly Migration[] = [
+  identity,
+  logbook,
+  memories,
+  analysis,
+  governance,
+  scm,
+  outboxId,
+  auditHeads,
+];

@@ -11,6 +11,9 @@ interface SentColumns {
   readonly memory_id: string | null;
 }
 
+/** A cross join is one whose order SQLite keeps: the few rows first. Left to itself it begins with all that were sent. */
+const joins = { sqlite: 'cross join', postgres: 'join' };
+
 /**
  * For each row, the first that was sent with the same space, text and meta. A memory that is sent again because the
  * backend lost it does not repeat its own earlier delivery.
@@ -24,7 +27,7 @@ export async function findSent(
   if (ids.length === 0) return found;
   const { rows } = await database.statement<SentColumns>(
     `select o.outbox_id as repeats, s.outbox_id, s.memory_id from {logbook.outbox_memory} o
-     join {logbook.outbox_memory} s on s.target_space = o.target_space and s.payload_sha = o.payload_sha
+     ${joins[database.dialect]} {logbook.outbox_memory} s on s.target_space = o.target_space and s.payload_sha = o.payload_sha
        and s.meta_sha = o.meta_sha and s.status = 'sent' and s.outbox_id <> o.outbox_id
        and (s.memory_key is null or o.memory_key is null or s.memory_key <> o.memory_key)
      where o.outbox_id in (select cast(value as bigint) from ${jsonTexts(database.dialect)} ids)

@@ -2,6 +2,9 @@ import { type Database, jsonTexts, type Outbox, type TransactionOption } from 'm
 
 type Ids = readonly number[];
 
+/** As an expression, so that SQLite looks up the rows that are named and does not go through all that wait. */
+const isPending = `coalesce(status, '') = 'pending'`;
+
 type Held = Parameters<Outbox['releaseLeases']>[0][number];
 
 /** Longer leases for what the worker still holds. @returns the rows it still holds. */
@@ -15,7 +18,7 @@ export async function renewLeases(
   const { rows } = await database.statement<{ outbox_id: number }>(
     `update {logbook.outbox_memory} set locked_at = ${database.now.time}, updated_at = ${database.now.time}
      where outbox_id in (select cast(value as bigint) from ${jsonTexts(database.dialect)} ids)
-       and status = 'pending' and locked_by = ? returning outbox_id`,
+       and ${isPending} and locked_by = ? returning outbox_id`,
     [JSON.stringify(ids), workerId],
     options,
   );
@@ -36,7 +39,7 @@ export async function releaseLeases(
       `update {logbook.outbox_memory} set locked_at = null, locked_by = null, verify_first = ?,
          updated_at = ${database.now.time}
        where outbox_id in (select cast(value as bigint) from ${jsonTexts(database.dialect)} ids)
-         and status = 'pending' and locked_by = ?`,
+         and ${isPending} and locked_by = ?`,
       [verifyFirst, JSON.stringify(ids), workerId],
       options,
     );

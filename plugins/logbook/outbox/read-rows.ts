@@ -4,6 +4,7 @@ import {
   MortiseError,
   type OutboxQuery,
   type OutboxRow,
+  readTime,
   type SqlValue,
   type TransactionOption,
 } from 'mortise/sdk';
@@ -36,14 +37,15 @@ function conditions(database: Database, query: OutboxQuery): readonly (readonly 
   if (status !== undefined && !['pending', 'sent', 'dead'].includes(status)) {
     throw invalid('status must be pending, sent or dead.');
   }
-  if (since !== undefined && Number.isNaN(Date.parse(since))) throw invalid('since must be an ISO 8601 time.');
+  const from = since === undefined ? undefined : readTime(since);
+  if (since !== undefined && from === undefined) throw invalid('since must be an ISO 8601 time.');
   if (cursor !== undefined && !/^\d{1,15}$/.test(cursor)) {
     throw invalid('The cursor is not one that an earlier answer gave.');
   }
   const found: [string, SqlValue][] = [];
   if (status !== undefined) found.push(['o.status = ?', status]);
   if (space !== undefined) found.push(['o.target_space = ?', space]);
-  if (since !== undefined) found.push(['o.updated_at >= ?', database.codec.time(since)]);
+  if (from !== undefined) found.push(['o.updated_at >= ?', database.codec.time(from)]);
   if (cursor !== undefined) found.push(['o.outbox_id < ?', Number(cursor)]);
   return found;
 }

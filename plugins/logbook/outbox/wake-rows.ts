@@ -12,12 +12,16 @@ export async function retryDead(database: Database, outboxId: number, options?: 
   return changes > 0;
 }
 
-/** What waits only because the backend was unavailable is due now. */
+/**
+ * What waits only because the backend was unavailable is due now. A new row that is to be looked up first keeps its time:
+ * that is short, and the backend may still be at work on the call that timed out.
+ */
 export async function hastenRows(database: Database, options?: TransactionOption): Promise<number> {
   const { changes } = await database.statement(
     `update {logbook.outbox_memory} set next_attempt_at = ${database.now.time}, updated_at = ${database.now.time}
-     where status = 'pending' and last_error_class = 'unavailable' and next_attempt_at > ${database.now.time}`,
-    [],
+     where status = 'pending' and last_error_class = 'unavailable' and next_attempt_at > ${database.now.time}
+       and (retry_count > 0 or verify_first = ?)`,
+    [false],
     options,
   );
   return changes;

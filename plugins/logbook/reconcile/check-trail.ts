@@ -1,5 +1,5 @@
 import type { Database, Invariant, TransactionOption } from 'mortise/sdk';
-import { auditedOutboxId } from './audited-rows.js';
+import { outboxIdText } from '../audit/json-facts.js';
 
 interface Pair {
   readonly left_rows: number;
@@ -17,14 +17,14 @@ export async function checkTrail(database: Database, options?: TransactionOption
   return [
     await check(
       '3',
-      `select count(*) as left_rows, count(distinct ${auditedOutboxId(dialect)} || ' '
+      `select count(*) as left_rows, count(distinct ${outboxIdText(dialect, 'a.')} || ' '
          || coalesce(a.evidence_refs_json->>'original_locked_at', '')) as right_rows
        from {governance.write_audit} a where a.reason = 'outbox_stale'`,
     ),
     await check(
       '4',
       `select count(*) as left_rows, coalesce(sum(case when exists (select 1 from {governance.write_audit} a
-         where ${auditedOutboxId(dialect)} = cast(o.outbox_id as text)) then 1 else 0 end), 0) as right_rows
+         where ${outboxIdText(dialect, 'a.')} = cast(o.outbox_id as text)) then 1 else 0 end), 0) as right_rows
        from {logbook.outbox_memory} o`,
     ),
   ];

@@ -27,11 +27,11 @@ export function createReconcileQueries(database: Database): ReconcileQueries {
       return changes > 0;
     },
     invariants: (options) => checkTrail(database, options),
-    async pendingAudits(options) {
+    async pendingAudits(asking, options) {
       const { rows } = await database.statement<{ rows: number; oldest: string | null; at: number }>(
         `select count(*) as rows, min(created_at) as oldest, ${database.now.millis} as at
-         from {governance.write_audit} where status = 'pending'`,
-        [],
+         from {governance.write_audit} where status = 'pending' and coalesce(correlation_id, '') <> ?`,
+        [asking],
         options,
       );
       const oldest = database.codec.parseTime(rows[0]?.oldest ?? null);

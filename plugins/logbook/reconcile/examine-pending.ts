@@ -6,9 +6,9 @@ import {
   type ReconcileWindow,
   type TransactionOption,
 } from 'mortise/sdk';
+import { outboxIdText } from '../audit/json-facts.js';
 import { movedNow } from '../database-time.js';
 import { type OutboxColumns, outboxColumns, outboxRowOf } from '../outbox/outbox-columns.js';
-import { auditedOutboxId } from './audited-rows.js';
 
 const HOUR_SECONDS = 3_600;
 
@@ -20,9 +20,9 @@ async function auditedLeases(
 ): Promise<ReadonlySet<string>> {
   if (ids.length === 0) return new Set();
   const { rows } = await database.statement<{ outbox_id: string; locked_at: string | null }>(
-    `select ${auditedOutboxId(database.dialect)} as outbox_id, a.evidence_refs_json->>'original_locked_at' as locked_at
+    `select ${outboxIdText(database.dialect, 'a.')} as outbox_id, a.evidence_refs_json->>'original_locked_at' as locked_at
      from {governance.write_audit} a where a.reason = 'outbox_stale' and a.action = 'redirect'
-       and ${auditedOutboxId(database.dialect)} in ${jsonTexts(database.dialect)}`,
+       and ${outboxIdText(database.dialect, 'a.')} in ${jsonTexts(database.dialect)}`,
     [JSON.stringify(ids.map(String))],
     options,
   );

@@ -1,4 +1,5 @@
 import type { Database, Dialect, Invariant, TransactionOption } from 'mortise/sdk';
+import { isAudited } from '../reconcile/audited-rows.js';
 import { type AuditGroup, countRows } from './audit-groups.js';
 import type { OutboxStats } from './outbox-stats.js';
 
@@ -6,13 +7,8 @@ const actions: readonly (string | null)[] = ['allow', 'redirect', 'reject'];
 
 /** Outbox rows of a status that have an audit row of this action whose reason begins so. */
 function auditedText(dialect: Dialect, status: string, action: string, reasons: readonly string[]): string {
-  // Written as in the expression index, so that it serves the look-up.
-  const outboxId =
-    dialect === 'sqlite' ? `cast(a.evidence_refs_json->>'outbox_id' as text)` : `a.evidence_refs_json->>'outbox_id'`;
-  const begins = reasons.map((reason) => `substr(a.reason, 1, ${reason.length}) = '${reason}'`);
-  return `select count(*) as rows from {logbook.outbox_memory} o where o.status = '${status}' and exists (
-    select 1 from {governance.write_audit} a where ${outboxId} = cast(o.outbox_id as text)
-    and a.action = '${action}' and (${begins.join(' or ')}))`;
+  return `select count(*) as rows from {logbook.outbox_memory} o where o.status = '${status}'
+    and ${isAudited(dialect, action, reasons)}`;
 }
 
 function equal(id: string, left: number, right: number): Invariant {

@@ -1,7 +1,9 @@
 import { expect } from 'chai';
 import type { AuditEntry, AuditService, Database, HostEvents } from 'mortise/sdk';
 import { eachDatabase, type TestEngine } from 'mortise/sdk/testing';
+import { CHAIN_START, nextChainSha, rowSha } from '../audit/chain.js';
 import { createAudit } from '../audit/create-audit.js';
+import { type AuditColumns, auditColumns, storedEntryOf } from '../audit/read-row.js';
 import { migrations } from '../migrations/index.js';
 
 const schemas = ['identity', 'logbook', 'scm', 'analysis', 'governance'];
@@ -60,6 +62,51 @@ describe('the audit trail', () => {
         evidence: { a: null, b: [1, { a: 'ü', z: 1 }], outbox_id: 7 },
       });
       expect(rows[0]?.status).to.equal('failed');
+    });
+
+    it('tells the same of rows of every writer that names its source, and settles that too', async () => {
+      const said = { evidence_source: 'v2', decision: { steps: [{ stage: 'policy', verdict: 'pass' }] } };
+      const id = await audit.write(
+        entry({
+          status: 'pending',
+          actorUserId: 'alice',
+          targetSpace: 'team:a',
+          payloadSha: 'f'.repeat(64),
+          evidence: { source: 'gateway', gateway_event: said },
+        }),
+      );
+      const event = async () => (await audit.query({})).rows[0]?.evidence.gateway_event;
+      const full = {
+        schema_version: '2.0',
+        source: 'gateway',
+        operation: 'test',
+        correlation_id: 'corr-1',
+        actor_user_id: 'alice',
+        requested_space: 'team:a',
+        final_space: 'team:a',
+        payload_sha: 'f'.repeat(64),
+        payload_len: null,
+        evidence_summary: { count: 0, has_strong: false, uris: [] },
+        evidence_source: 'v2',
+        policy: { mode: null, version: null },
+        validation: null,
+        refs: [],
+        backend: null,
+      };
+      const { event_ts: at, decision, ...rest } = (await event()) as Record<string, unknown>;
+      expect(rest).to.deep.equal(full);
+      expect(at).to.match(/^\d{4}-\d{2}-\d{2}T.*Z$/);
+      expect(decision).to.deep.equal({ action: 'allow', reason: 'test:done', steps: said.decision.steps });
+      await audit.finalize(id, { status: 'redirected', action: 'redirect', reason: 'test:later' });
+      expect(await event())
+        .to.have.property('decision')
+        .that.deep.equals({ action: 'redirect', reason: 'test:later', steps: said.decision.steps });
+      expect(committed[0]?.evidence).to.have.nested.property('gateway_event.decision.reason', 'test:later');
+      await audit.write(entry({ action: 'reject', targetSpace: 'team:a', evidence: { source: 'operator' } }));
+      expect(await event()).to.deep.include({ requested_space: 'team:a', final_space: null });
+      await audit.write(entry({ evidence: { n: 1 } }));
+      expect(await event()).to.equal(undefined);
+      expect((await audit.verify()).ok).to.equal(true);
     });
 
     it('commits with the effect it tells of, and tells of it only then', async () => {
@@ -163,6 +210,56 @@ describe('the audit trail', () => {
       });
     }
 
+    /** Takes the newest audit rows away, with all of their links. */
+    const cut = async (ids: readonly string[]) => {
+      for (const id of ids) {
+        await database.statement('delete from {governance.write_audit} where audit_id = ?', [Number(id)]);
+        await database.statement('delete from {governance.audit_chain} where audit_id = ?', [Number(id)]);
+      }
+    };
+
+    it('finds a chain whose end was cut off, also when it has grown since', async () => {
+      const ids = await audit.writeMany([entry(), entry(), entry()]);
+      await cut([...ids.slice(1), await audit.write(entry())]);
+      const { broken } = await audit.verify();
+      expect(broken).to.deep.equal({ writerId: 'me', seq: 2, auditId: ids[0], problem: 'truncated' });
+      await audit.write(entry());
+      expect((await audit.verify()).broken).to.include({ seq: 5, problem: 'link_missing' });
+    });
+
+    it('finds a chain whose head was removed to hide that', async () => {
+      const [first, ...rest] = await audit.writeMany([entry(), entry()]);
+      await cut(rest);
+      await database.statement('delete from {governance.audit_heads} where writer_id = ?', ['me']);
+      expect((await audit.verify()).broken).to.deep.equal({
+        writerId: 'me',
+        seq: 1,
+        auditId: first,
+        problem: 'head_missing',
+      });
+    });
+
+    it('finds a whole chain gone, and the settlement of a row', async () => {
+      const id = await audit.write(entry({ status: 'pending' }));
+      await audit.finalize(id, { status: 'success', action: 'allow', reason: 'test:later' });
+      await database.statement(`delete from {governance.audit_chain} where phase = 'final'`);
+      expect((await audit.verify()).broken?.problem).to.equal('row_altered');
+      await cut([id]);
+      expect((await audit.verify()).broken).to.include({ seq: 1, auditId: '', problem: 'truncated' });
+    });
+
+    it('finds a chain that was computed anew', async () => {
+      const id = await audit.write(entry());
+      await database.statement(`update {governance.write_audit} set reason = 'test:other'`);
+      const { rows } = await database.statement<AuditColumns>(`select ${auditColumns} from {governance.write_audit}`);
+      const [altered] = rows.map((row) => rowSha(id, storedEntryOf(database, row)));
+      await database.statement('update {governance.audit_chain} set row_sha = ?, chain_sha = ?', [
+        altered ?? '',
+        nextChainSha(CHAIN_START, altered ?? ''),
+      ]);
+      expect((await audit.verify()).broken).to.include({ seq: 1, problem: 'link_altered' });
+    });
+
     it('finds a row that the product did not write', async () => {
       await audit.write(entry());
       await database.statement(`insert into {governance.write_audit} (action) values ('allow')`);
@@ -205,7 +302,7 @@ describe('the audit trail', () => {
     it('finds the rows of an outbox id by index', async () => {
       const column =
         engine.dialect === 'sqlite'
-          ? `cast(evidence_refs_json->>'outbox_id' as text)`
+          ? `CAST(evidence_refs_json->>'outbox_id' AS TEXT)`
           : `evidence_refs_json->>'outbox_id'`;
       const text = `select audit_id from {governance.write_audit} where ${column} = '1'`;
       const plan = await database.transaction(async (trx) => {

@@ -57,6 +57,7 @@ describe('the logbook', () => {
         ['governance.settings', 'project_key', `'p'`],
         ['governance.write_audit', 'action', 'null'],
         ['governance.audit_chain', 'writer_id, seq, audit_id, row_sha, chain_sha', `'w', 1, 1, '', ''`],
+        ['governance.audit_heads', 'writer_id, seq, chain_sha', `'w', 1, ''`],
         ['scm.patch_blobs', 'source_type', 'null'],
       ];
       for (const [table, columns, values] of rows) {

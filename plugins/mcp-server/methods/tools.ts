@@ -3,6 +3,7 @@ import { interactive } from '../interaction.js';
 import type { Method, MethodCall, MethodResult } from '../method.js';
 import { argumentsOf, namedTool, runTool, taskArguments, timeLimit } from '../tools/call.js';
 import type { ListedTool } from '../tools/listing.js';
+import { refusedArguments } from '../tools/refused-arguments.js';
 import { callResultText } from '../tools/tool-result.js';
 import { declaresTasks, missingCapability } from '../wire/capabilities.js';
 import { offsetOf } from '../wire/cursor.js';
@@ -28,7 +29,14 @@ export const callTool: Method = {
     const args = argumentsOf(params, tool.name);
     if (call.era === 'stateless') checkParameterHeaders(tool.schema().parameterHeaders, args, call.headers);
     const run = runsAsTask(call, tool) ? startTask : answer;
-    return interactive(call, { name: tool.name, arguments: args }, (client) => run(call, tool, args, client));
+    const { log } = server.host;
+    try {
+      return await interactive(call, { name: tool.name, arguments: args }, (client) => run(call, tool, args, client));
+    } catch (error) {
+      const refused = call.era === 'stateless' ? refusedArguments(error, log, caller.correlationId) : undefined;
+      if (refused === undefined) throw error;
+      return { members: callResultText(refused, call.version) };
+    }
   },
 };
 

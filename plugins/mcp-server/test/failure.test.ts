@@ -102,6 +102,6 @@ describe('what a tool throws', () => {
   it('logs an unexpected error and shows nothing of it', () => {
     const failure = told(new TypeError('secret table users'));
     expect(failure.reason).to.equal('UNHANDLED_EXCEPTION');
-    expect(failure.message).to.equal('Internal error (corr-1).');
+    expect(failure.message).to.equal('Internal error (corr-1)');
   });
 });

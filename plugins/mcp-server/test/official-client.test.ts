@@ -66,9 +66,18 @@ for (const { name, mode, era } of modes) {
         }
       };
       expect(await errorOf({ name: 'nope' })).to.deep.include({ code: -32602 });
-      expect((await errorOf({ name: 'echo', arguments: { text: 5 } }))?.data.reason).to.equal('INVALID_PARAM_TYPE');
+      if (era === 'legacy') {
+        expect((await errorOf({ name: 'echo', arguments: { text: 5 } }))?.data.reason).to.equal('INVALID_PARAM_TYPE');
+      }
       expect((await errorOf({ name: 'backend_down' }))?.code).to.equal(era === 'modern' ? -31001 : -32001);
     });
+
+    if (era === 'modern')
+      it('gets refused arguments as an answer that its model can read', async () => {
+        const { isError, structuredContent } = await client.callTool({ name: 'echo', arguments: { text: 5 } });
+        expect(isError).to.equal(true);
+        expect(structuredContent).to.deep.include({ ok: false, code: -32602, reason: 'INVALID_PARAM_TYPE' });
+      });
 
     it('hears of progress', async () => {
       const seen: number[] = [];

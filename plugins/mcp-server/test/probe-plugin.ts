@@ -103,6 +103,7 @@ export function createProbe(): Probe {
     breaks: tool(() => {
       throw new TypeError('password=hunter2 at /srv/secret/path');
     }),
+    no_json: tool(() => ({ amount: 1n })),
     declares: tool(() => {
       throw new MortiseError('quota_used_up', 'Token sk-abcdefghijklmnopqrstuvwx is used up.');
     }),
@@ -180,6 +181,7 @@ export function createProbe(): Probe {
       return { ok: true };
     }),
     hidden: tool(() => ({ ok: true }), { visibleTo: (principal) => principal.id === 'boss' }),
+    switched_off: tool(() => ({ ok: true })),
     agents_only: tool(() => ({ ok: true }), { audience: ['agent'] }),
     region: tool((args) => ({ ok: true, args }), {
       inputSchema: {

@@ -42,6 +42,33 @@ eachDatabase((engine) => {
       expect(at(body, 'result', 'structuredContent')).to.deep.include({ echoed: { text: 'a' } });
     });
 
+    it('answers arguments that do not fit as the tool, and calls that name no tool as the protocol', async () => {
+      const call = (params: Readonly<Record<string, unknown>>) => stateless(host, 'tools/call', params);
+      const { status, body, headers } = await call({ name: 'echo', arguments: { text: 5 } });
+      expect(status).to.equal(200);
+      expect(at(body, 'error')).to.equal(undefined);
+      expect(at(body, 'result')).to.deep.include({ resultType: 'complete', isError: true });
+      const told = at(body, 'result', 'structuredContent');
+      expect(told).to.deep.include({
+        ok: false,
+        code: -32602,
+        category: 'validation',
+        reason: 'INVALID_PARAM_TYPE',
+        retryable: false,
+        correlation_id: headers.get('x-correlation-id'),
+      });
+      expect(at(told, 'message')).to.be.a('string').and.contain('/text');
+      expect(at(told, 'details')).to.deep.include({ tool: 'echo', path: '/text' });
+      expect(JSON.parse(String(at(body, 'result', 'content', 0, 'text')))).to.deep.equal(told);
+
+      const unknown = await call({ name: 'nope' });
+      expect(at(unknown.body, 'error', 'data', 'reason')).to.equal('UNKNOWN_TOOL');
+      const noObject = await call({ name: 'echo', arguments: [] });
+      expect(at(noObject.body, 'error', 'data')).to.deep.include({ reason: 'INVALID_PARAM_TYPE' });
+      const forbidden = await call({ name: 'forbidden' });
+      expect(at(forbidden.body, 'error', 'code')).to.equal(-31002);
+    });
+
     it('answers 404 to the methods that sessions had', async () => {
       const removed = [
         'initialize',
@@ -334,7 +361,8 @@ eachDatabase((engine) => {
 
       it('check their arguments before they begin', async () => {
         const { body } = await stateless(host, 'tools/call', { name: 'job', arguments: { label: 5 } }, declared);
-        expect(at(body, 'error', 'code')).to.equal(-32602);
+        expect(at(body, 'result')).to.include({ resultType: 'complete', isError: true });
+        expect(at(body, 'result', 'structuredContent', 'code')).to.equal(-32602);
       });
 
       it('end as failed with the error of the tool', async () => {
@@ -389,7 +417,9 @@ eachDatabase((engine) => {
         });
 
         it('do not begin with arguments that were wrong from the start', async () => {
-          expect(at((await begin({ name: 5 })).body, 'error', 'data', 'reason')).to.equal('INVALID_PARAM_TYPE');
+          const { body } = await begin({ name: 5 });
+          expect(at(body, 'result')).to.include({ resultType: 'complete', isError: true });
+          expect(at(body, 'result', 'structuredContent')).to.include({ ok: false, reason: 'INVALID_PARAM_TYPE' });
         });
 
         it('fail with arguments that the tool itself has spoilt', async () => {

@@ -13,7 +13,11 @@ describe('calling tools', () => {
     host = await createTestHost({
       plugins: ['mcp-server'],
       extra: [probe.plugin, fakeMemory()],
-      env: { MORTISE_GATEWAY_TOOLS: 'agents_only', MORTISE_TOOL_RATE_LIMITS: '{"noop":"3/3600"}' },
+      env: {
+        MORTISE_GATEWAY_TOOLS: 'agents_only',
+        MORTISE_DISABLED_TOOLS: 'switched_off',
+        MORTISE_TOOL_RATE_LIMITS: '{"noop":"3/3600"}',
+      },
     });
   });
   after(() => host.stop());
@@ -40,6 +44,11 @@ describe('calling tools', () => {
     const names = (at(body, 'result', 'tools') as { name: string }[]).map(({ name }) => name);
     expect(names).to.include('agents_only').and.not.include('hidden');
     expect(at((await callTool(host, 'agents_only')).body, 'result')).to.be.an('object');
+  });
+
+  it('does not know a tool that was switched off', async () => {
+    expect((await rpc(host, 'tools/list')).text).to.not.contain('switched_off');
+    expect(errorOf((await callTool(host, 'switched_off')).body).reason).to.equal('UNKNOWN_TOOL');
   });
 
   it('does not know a tool that the caller is not offered', async () => {
@@ -111,6 +120,7 @@ describe('calling tools', () => {
 
   const thrown: readonly [tool: string, code: number, reason: string, category: string, retryable: boolean][] = [
     ['breaks', -32603, 'UNHANDLED_EXCEPTION', 'internal', false],
+    ['no_json', -32603, 'UNHANDLED_EXCEPTION', 'internal', false],
     ['declares', -32000, 'TOOL_EXECUTION_FAILED', 'internal', false],
     ['backend_down', -32001, 'OPENMEMORY_CONNECTION_FAILED', 'dependency', true],
     ['forbidden', -32002, 'SPACE_FORBIDDEN', 'business', false],
@@ -127,6 +137,13 @@ describe('calling tools', () => {
       expect(text).not.to.match(/hunter2|\/srv\/|sk-abc|TypeError/);
     });
   }
+
+  it('names the tool whose result cannot be written, and its plugin', async () => {
+    const { body } = await callTool(host, 'no_json');
+    expect(at(body, 'error', 'data', 'details')).to.deep.include({ tool: 'no_json', plugin: 'probe' });
+    const line = host.logs.findLast((one) => one.includes('a tool failed unexpectedly'));
+    expect(JSON.parse(line ?? '{}')).to.include({ tool: 'no_json', tool_plugin: 'probe' });
+  });
 
   it('awaits the outcome of a call that was committed before its time was up', async () => {
     expect(resultOf((await callTool(host, 'late_commit')).body)).to.include({ ok: true, aborted: false });

@@ -6,6 +6,9 @@ import { type ParameterHeader, parameterHeaders } from '../wire/parameter-header
 /** At most this many faults are told of one call. */
 const mostErrors = 10;
 
+/** The arguments of a call do not fit the schema of its tool. */
+export class ArgumentFailure extends RpcFailure {}
+
 type Explain = ((errors: readonly ValueIssue[]) => string | undefined) | undefined;
 
 /** A tool's input schema, ready for use. */
@@ -16,7 +19,7 @@ export interface ArgumentSchema {
    * them, as they are otherwise.
    */
   split(args: JsonObject): { readonly args: JsonObject; readonly unknown: readonly string[] };
-  /** @throws RpcFailure telling what is wrong with which argument. */
+  /** @throws ArgumentFailure telling what is wrong with which argument. */
   check(args: JsonObject, explain?: Explain): void;
 }
 
@@ -50,11 +53,11 @@ function knownNames(schema: JsonObject): ReadonlySet<string> | undefined {
   return new Set(isObject(properties) ? Object.keys(properties) : []);
 }
 
-function failureOfIssues(tool: string, issues: readonly ValueIssue[], explain: Explain): RpcFailure {
+function failureOfIssues(tool: string, issues: readonly ValueIssue[], explain: Explain): ArgumentFailure {
   const ranked = [...issues].sort((a, b) => rank(a) - rank(b));
   const first = ranked[0] as ValueIssue;
   const message = explain?.(ranked) ?? `Argument ${first.path || '/'} of tool "${shown(tool)}": ${sentence(first)}`;
-  return new RpcFailure(reasonOf(first), message, {
+  return new ArgumentFailure(reasonOf(first), message, {
     details: {
       tool: shown(tool),
       path: first.path,

@@ -1,4 +1,4 @@
-import { isCodedError, type Tool, type ToolContext } from 'mortise/sdk';
+import { type Deadline, isCodedError, startDeadline, type Tool, type ToolContext } from 'mortise/sdk';
 import { type ClientSide, withClient } from '../client-side.js';
 import { InputRequired } from '../input-rounds.js';
 import type { Caller } from '../method.js';
@@ -6,7 +6,6 @@ import type { McpServer } from '../server.js';
 import { RpcFailure, shown } from '../wire/failure.js';
 import { isObject, type JsonObject, member } from '../wire/json.js';
 import type { ArgumentSchema } from './arguments.js';
-import { type Deadline, startDeadline } from './deadline.js';
 import { notRunning } from './executor.js';
 import type { ListedTool } from './listing.js';
 import { type ToolAnswer, toolAnswer } from './tool-result.js';
@@ -53,14 +52,11 @@ export function timeLimit(server: McpServer, tool: ListedTool): number {
   return (tool.facts.timeoutSeconds ?? server.host.config.toolTimeoutSeconds) * 1_000;
 }
 
-/** Normalises, checks and runs: one lease of the tool's plugin. @throws RpcFailure, or whatever the tool throws. */
+/** Normalises, checks, runs and writes down: one lease of the tool's plugin. @throws RpcFailure, or whatever the tool throws. */
 export async function runTool(server: McpServer, run: ToolRun): Promise<ToolAnswer> {
-  let unknown: readonly string[] = [];
-  const returned = await leased(server, run, (tool, args, ctx) => {
-    unknown = args.unknown;
-    return tool.run(args.args, ctx);
-  });
-  return toolAnswer(returned, run.tool.facts, run.caller.correlationId, unknown);
+  return leased(server, run, async (tool, { args, unknown }, ctx) =>
+    toolAnswer(await tool.run(args, ctx), run.tool.facts, run.caller.correlationId, unknown),
+  );
 }
 
 /**
@@ -131,7 +127,7 @@ function toolFailure(server: McpServer, tool: ListedTool, deadline: Deadline, ca
 function unexpected(server: McpServer, { name, plugin }: ListedTool, caller: Caller, error: unknown): RpcFailure {
   const fields = { tool: name, tool_plugin: plugin, correlation_id: caller.correlationId, err: error };
   server.host.log.error(fields, 'a tool failed unexpectedly');
-  return new RpcFailure('UNHANDLED_EXCEPTION', `Internal error (${caller.correlationId}).`, {
+  return new RpcFailure('UNHANDLED_EXCEPTION', `Internal error (${caller.correlationId})`, {
     details: { tool: shown(name), plugin },
   });
 }

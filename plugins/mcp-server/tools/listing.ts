@@ -31,6 +31,8 @@ export interface ListingOptions {
   readonly order: readonly string[];
   /** Names listed whatever their audience. */
   readonly extra: readonly string[];
+  /** Names that are neither listed nor called. */
+  readonly disabled: readonly string[];
   readonly schemas: SchemasService;
 }
 
@@ -92,7 +94,8 @@ export function createToolListing(points: Points, options: ListingOptions): Tool
 function readTools(points: Points, options: ListingOptions): Snapshot {
   const offers = points
     .list('tool')
-    .filter(({ key, facts }) => facts.audience.includes('mcp') || options.extra.includes(key));
+    .filter(({ key, facts }) => facts.audience.includes('mcp') || options.extra.includes(key))
+    .filter(({ key }) => !options.disabled.includes(key));
   const place = (key: string) => {
     const index = options.order.indexOf(key);
     return index < 0 ? options.order.length : index;

@@ -1,17 +1,24 @@
 import { isMcpContent, type ToolFacts } from 'mortise/sdk';
-import { isObject, type JsonObject, member, membersText, objectText } from '../wire/json.js';
+import { isObject, type JsonObject, member, objectText } from '../wire/json.js';
 import { hasStructuredContent } from '../wire/versions.js';
 
 /** A tool's answer before it takes the form its caller asked for. */
 export interface ToolAnswer {
   readonly result: JsonObject;
+  /** The result, written while the tool is still accountable for what it returned. */
+  readonly json: string;
+  /** The tool itself says that it failed. */
+  readonly isFailed: boolean;
   /** True for {@link isMcpContent}: the result already is what MCP clients read. */
   readonly native: boolean;
   /** What the tool's own shape had no room for. */
   readonly meta: JsonObject;
 }
 
-/** Adds the correlation id and the names of ignored arguments, where the tool's output schema leaves room for them. */
+/**
+ * Adds the correlation id and the names of ignored arguments, where the tool's output schema leaves room for them.
+ * @throws what it takes for a value that is no JSON
+ */
 export function toolAnswer(
   returned: unknown,
   facts: ToolFacts,
@@ -22,6 +29,8 @@ export function toolAnswer(
   if (typeof returned === 'object' && returned !== null && isMcpContent(returned)) {
     return {
       result: { ...returned },
+      json: JSON.stringify(returned),
+      isFailed: false,
       native: true,
       meta: warnings.length > 0 ? { 'io.mortise/warnings': warnings } : {},
     };
@@ -36,7 +45,13 @@ export function toolAnswer(
     if (takes(facts, 'warnings')) added.warnings = all;
     else meta['io.mortise/warnings'] = all;
   }
-  return { result: Object.keys(added).length === 0 ? result : { ...result, ...added }, native: false, meta };
+  const whole = Object.keys(added).length === 0 ? result : { ...result, ...added };
+  return { ...ownAnswer(whole), meta };
+}
+
+/** An answer in a tool's own shape. @throws what it takes for a value that is no JSON */
+export function ownAnswer(result: JsonObject): ToolAnswer {
+  return { result, json: JSON.stringify(result), isFailed: isFailed(result), native: false, meta: {} };
 }
 
 function takes(facts: ToolFacts, name: string): boolean {
@@ -47,12 +62,12 @@ function takes(facts: ToolFacts, name: string): boolean {
 
 /** The members of a `tools/call` result. The text and the structured content are one and the same JSON. */
 export function callResultText(answer: ToolAnswer, version: string): string {
-  if (answer.native) return membersText(answer.result);
-  const json = JSON.stringify(answer.result);
+  const { json } = answer;
+  if (answer.native) return json.slice(1, -1);
   return objectText(
     `"content":[{"type":"text","text":${JSON.stringify(json)}}]`,
     hasStructuredContent(version) ? `"structuredContent":${json}` : '',
-    isFailed(answer.result) ? '"isError":true' : '',
+    answer.isFailed ? '"isError":true' : '',
   ).slice(1, -1);
 }
 

@@ -1,4 +1,4 @@
-import { type Database, insertRows, jsonTexts } from 'mortise/sdk';
+import { type Database, insertRows, jsonTexts, type TransactionOption } from 'mortise/sdk';
 import type { EngineQuery, EngineRow, SearchEngine } from './search-engine.js';
 
 const rowsTarget = { table: 'logbook.memory_fts', columns: ['seq', 'part', 'terms'] };
@@ -40,14 +40,19 @@ export function postgresEngine(database: Database): SearchEngine {
     return rows.map(({ seq }) => seq);
   };
 
+  const remove = async (seq: number, options: TransactionOption): Promise<void> => {
+    await database.statement('delete from {logbook.memory_fts} where seq = ?', [seq], options);
+  };
+
   return {
     async add(rows, options) {
       await insertRows(database, rowsTarget, rows.flatMap(partsOf), options);
     },
     async replace(row, options) {
-      await database.statement('delete from {logbook.memory_fts} where seq = ?', [row.seq], options);
+      await remove(row.seq, options);
       await insertRows(database, rowsTarget, partsOf(row), options);
     },
+    remove,
     async frequencies(terms) {
       const { rows } = await database.statement<{ term: string; doc: number }>(
         `select value as term, (

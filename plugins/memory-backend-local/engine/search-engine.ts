@@ -20,6 +20,8 @@ export interface SearchEngine {
   add(rows: readonly EngineRow[], options: TransactionOption): Promise<void>;
   /** Puts new terms in the place of a memory's old ones. */
   replace(row: EngineRow, options: TransactionOption): Promise<void>;
+  /** Takes a memory out. */
+  remove(seq: number, options: TransactionOption): Promise<void>;
   /** Number of memories with each term; terms that no memory has may be left out. */
   frequencies(terms: readonly string[]): Promise<ReadonlyMap<string, number>>;
   /** Best first by the engine's own rank. Its cost grows with the number of matches. */

@@ -1,4 +1,4 @@
-import { type Database, insertRows, jsonTexts } from 'mortise/sdk';
+import { type Database, insertRows, jsonTexts, type TransactionOption } from 'mortise/sdk';
 import type { EngineQuery, SearchEngine } from './search-engine.js';
 
 const rowsTarget = { table: 'logbook.memory_fts', columns: ['rowid', 'space', 'terms'] };
@@ -20,15 +20,20 @@ export function sqliteEngine(database: Database): SearchEngine {
     return rows.map(({ seq }) => seq);
   };
 
+  const remove = async (seq: number, options: TransactionOption): Promise<void> => {
+    await database.statement('delete from {logbook.memory_fts} where rowid = ?', [seq], options);
+  };
+
   return {
     async add(rows, options) {
       const bindings = rows.map(({ seq, spaceTerm, terms }) => [seq, spaceTerm, terms.join(' ')]);
       await insertRows(database, rowsTarget, bindings, options);
     },
     async replace({ seq, spaceTerm, terms }, options) {
-      await database.statement('delete from {logbook.memory_fts} where rowid = ?', [seq], options);
+      await remove(seq, options);
       await insertRows(database, rowsTarget, [[seq, spaceTerm, terms.join(' ')]], options);
     },
+    remove,
     async frequencies(terms) {
       const { rows } = await database.statement<{ term: string; doc: number }>(
         `select term, doc from {logbook.memory_vocabulary} where term in ${jsonTexts('sqlite')}`,

@@ -1,5 +1,5 @@
 import type { Migration } from 'mortise/sdk';
 import { index } from './0001-index.js';
+import { vectors } from './0002-vectors.js';
 
-/** The tables of the index, in the order they were added. */
-export const migrations: readonly Migration[] = [index];
+export const migrations: readonly Migration[] = [index, vectors];

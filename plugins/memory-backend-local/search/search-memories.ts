@@ -51,8 +51,8 @@ const SLICE = 200;
  */
 const LARGE_SHARE = 0.5;
 
-/** Texts of memories that are read to be filtered, at the least. */
-const FEWEST_READ = 40;
+/** Memories that are read at the least when some of them may be filtered out. */
+const FEWEST_FILTERED = 40;
 
 async function scoreDocuments(
   database: Database,
@@ -105,7 +105,8 @@ async function accept(
   const { logbook, analysis } = parts;
   const hits: MemoryHit[] = [];
   const good = scored.filter(({ score }) => score > 0 && score >= minScore);
-  const step = Math.max(limit, FEWEST_READ);
+  const isFiltered = phrases.length > 0 || Object.values(filters).some((value) => value !== undefined);
+  const step = isFiltered ? Math.max(limit, FEWEST_FILTERED) : limit;
   for (let at = 0; at < good.length && hits.length < limit; at += step) {
     const slice = good.slice(at, at + step);
     const rows = await logbook.ledger.byBackendIds(

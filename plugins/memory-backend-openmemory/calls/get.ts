@@ -1,11 +1,14 @@
 import type { BackendMemory, MemoryBackendContext } from 'mortise/sdk';
-import { invalidResponse } from '../failure.js';
+import { apiError, invalidResponse } from '../failure.js';
 import { withinBudget } from '../http/budget.js';
-import { objectOf } from '../json.js';
+import { isObject, objectOf } from '../json.js';
 import type { OpenMemoryParts } from '../parts.js';
 import { backendMemory } from './backend-memory.js';
 
-/** One read, within a call that goes on. Null when the server does not know the id. */
+/**
+ * One read, within a call that goes on. Null when the server does not know the id. That it says in JSON: a bare 404 comes
+ * from something before it, which knows nothing of memories.
+ */
 export function getWithin(
   id: string,
   signal: AbortSignal,
@@ -22,7 +25,10 @@ export function getWithin(
       },
       [404],
     );
-    if (status === 404) return null;
+    if (status === 404) {
+      if (isObject(body)) return null;
+      throw apiError(404, 'reads');
+    }
     const memory = backendMemory(body) ?? backendMemory(objectOf(body).data);
     if (memory === null) throw invalidResponse('it is no memory', 'reads');
     return memory;

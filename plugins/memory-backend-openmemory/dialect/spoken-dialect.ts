@@ -3,13 +3,13 @@ import { isNoRoute, timedOut } from '../failure.js';
 import { withinBudget } from '../http/budget.js';
 import type { Client } from '../http/create-client.js';
 import type { Dialect } from './dialect.js';
-import { findDialect } from './find-dialect.js';
+import { checkDialect, findDialect } from './find-dialect.js';
 import { queryDialect } from './query-dialect.js';
 import { searchDialect } from './search-dialect.js';
 
 /** What the server speaks, as far as is known. */
 export interface SpokenDialect {
-  /** Runs in the server's dialect. Where that proves wrong, once more in the right one. */
+  /** Runs in the server's dialect. Where it has come to speak the other one, once more in that. */
   speak<R>(signal: AbortSignal, run: (dialect: Dialect) => Promise<R>): Promise<R>;
 }
 
@@ -42,36 +42,34 @@ export function createSpokenDialect(
   }
 
   let known: Dialect | undefined;
-  let finding: Promise<Dialect> | undefined;
+  let looking: Promise<Dialect> | undefined;
   const neverAborted = new AbortController().signal;
 
   /** One look at a time, however many calls wait for it. */
-  const find = (): Promise<Dialect> => {
-    finding ??= withinBudget({ signal: neverAborted, timeoutMs: FINDING_MS }, (signal) =>
-      findDialect(client, headers, signal),
-    )
+  const look = (how: (signal: AbortSignal) => Promise<Dialect>, caller: AbortSignal): Promise<Dialect> => {
+    looking ??= withinBudget({ signal: neverAborted, timeoutMs: FINDING_MS }, how)
       .then((dialect) => {
         known = dialect;
         return dialect;
       })
       .finally(() => {
-        finding = undefined;
+        looking = undefined;
       });
-    return finding;
+    return waitWithin(looking, caller);
   };
-  const current = async (signal: AbortSignal): Promise<Dialect> => known ?? waitWithin(find(), signal);
 
   return {
     async speak(signal, run) {
-      const dialect = await current(signal);
+      const dialect = known ?? (await look((own) => findDialect(client, headers, own), signal));
       try {
         return await run(dialect);
       } catch (error) {
         if (!isNoRoute(error)) throw error;
-        if (known === dialect) known = undefined;
-        const other = await current(signal);
-        if (other === dialect) throw error;
-        return run(other);
+        // Another call may have found out meanwhile.
+        const check = () => look((own) => checkDialect(dialect, client, headers, own), signal);
+        const spoken = known === dialect ? await check().catch(() => dialect) : (known ?? dialect);
+        if (spoken === dialect) throw error;
+        return run(spoken);
       }
     },
   };

@@ -18,7 +18,7 @@ export interface ClientRequest {
 /** A success; or the status that the caller said it can deal with. */
 export interface ClientAnswer {
   readonly status: number;
-  /** Parsed JSON; undefined for an answer that was expected without success. */
+  /** Parsed JSON; undefined for an expected status whose body is none. */
   readonly body: unknown;
 }
 
@@ -32,6 +32,14 @@ const LARGEST_ANSWER = 8 * 1_048_576;
 
 /** An answer larger than the client reads. */
 export const TOO_LARGE = 'it is larger than 8 MiB';
+
+function jsonOf(text: string | undefined): unknown {
+  try {
+    return text === undefined ? undefined : JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
 
 /** @param baseUrl Undefined: every request fails. */
 export function createClient(fetch: GuardedFetch, baseUrl: string | undefined): Client {
@@ -63,7 +71,7 @@ export function createClient(fetch: GuardedFetch, baseUrl: string | undefined): 
       if (base === undefined) throw noAddress();
       if (request.signal.aborted) throw timedOut('reads');
       const { response, text } = await exchange(request);
-      if (expected.includes(response.status)) return { status: response.status, body: undefined };
+      if (expected.includes(response.status)) return { status: response.status, body: jsonOf(text) };
       if (!response.ok) {
         const wait = retryAfterMs(response.headers.get('retry-after'), Date.now());
         throw apiError(response.status, request.effect, wait);

@@ -57,7 +57,7 @@ for (const dialect of dialects) {
         backend.search({ query: 'deploys', spaces: ['private:alice'], filters: {}, limit: 5 }, ctx),
       );
       expect(hits).to.have.length(1);
-      expect(hits[0]).to.deep.include({ id: 'om-1', content: 'Deploys happen on Tuesdays.', score: 1 });
+      expect(hits[0]).to.deep.include({ id: 'om-1', content: 'Deploys happen on Tuesdays.', score: 0.99 });
       expect(hits[0]?.space).to.equal(dialect === 'search' ? 'private:alice' : undefined);
     });
 
@@ -210,9 +210,55 @@ describe('the dialect', () => {
     it(`${dialect} is found by asking when the health check tells nothing`, async () => {
       subject = await openSubject({ dialect, health: { up: true } });
       await subject.store();
-      expect(paths()).to.deep.equal(['GET /health', 'POST /memory/query', 'POST /memory/add']);
-      const { body } = subject.server.requests[2] ?? {};
+      const asked = dialect === 'query' ? ['query'] : ['query', 'search'];
+      const questions = asked.map((name) => `POST /memory/${name}`);
+      expect(paths()).to.deep.equal(['GET /health', ...questions, 'POST /memory/add']);
+      const { body } = subject.server.requests.at(-1) ?? {};
       expect(Object.hasOwn(body as object, 'user_id')).to.equal(dialect === 'search');
+    });
+
+    it(`${dialect} is spoken on after a time in which a proxy knew no route`, async () => {
+      subject = await openSubject({ dialect, health: { up: true } });
+      const { call, server, store } = subject;
+      const search = () =>
+        call((backend, ctx) => backend.search({ query: 'deploys', spaces: ['team:a'], filters: {}, limit: 5 }, ctx));
+      await store({ space: 'private:alice' });
+      server.failAlways('any', { kind: 'status', status: 404 });
+      for (const ask of [() => store({ memoryKey: 'mk_2' }), search, search]) {
+        const message = await ask().then(String, (error: Error) => error.message);
+        expect(message).to.equal('OpenMemory API error: 404');
+      }
+      server.heal();
+      const before = server.requests.length;
+      await store({ memoryKey: 'mk_2' });
+      await search();
+      expect(paths()?.slice(before)).to.deep.equal(['POST /memory/add', `POST /memory/${dialect}`]);
+      expect(Object.hasOwn(server.requests[before]?.body as object, 'user_id')).to.equal(dialect === 'search');
+      expect(server.memories.size).to.equal(2);
+    });
+
+    it(`${dialect} is spoken on when one route is missing for one request`, async () => {
+      subject = await openSubject({ dialect, health: { up: true } });
+      const { server, store } = subject;
+      await store();
+      server.fail('add', { kind: 'status', status: 404 });
+      const message = await store({ memoryKey: 'mk_2' }).then(String, (error: Error) => error.message);
+      expect(message).to.equal('OpenMemory API error: 404');
+      expect(server.memories.size).to.equal(1);
+      await store({ memoryKey: 'mk_2' });
+      expect(Object.hasOwn(server.requests.at(-1)?.body as object, 'user_id')).to.equal(dialect === 'search');
+    });
+
+    it(`${dialect} is not taken for the other one by a proxy that knows no route yet`, async () => {
+      subject = await openSubject({ dialect, health: { up: true } });
+      const { server, store } = subject;
+      server.failAlways('any', { kind: 'status', status: 404 });
+      const message = await store().then(String, (error: Error) => error.message);
+      expect(message).to.equal('OpenMemory API error: 404');
+      expect(paths()).to.not.include('POST /memory/add');
+      server.heal();
+      await store();
+      expect(Object.hasOwn(server.requests.at(-1)?.body as object, 'user_id')).to.equal(dialect === 'search');
     });
 
     it(`${dialect} is spoken when it is configured, whatever the server says`, async () => {
@@ -231,7 +277,11 @@ describe('the dialect', () => {
     expect((await search()).hits).to.have.length(1);
     server.speak('search');
     expect((await search()).hits[0]?.space).to.equal('team:a');
-    expect(paths()?.slice(-3)).to.deep.equal(['POST /memory/query', 'GET /health', 'POST /memory/search']);
+    const questions = ['POST /memory/query', 'POST /memory/search'];
+    expect(paths()?.slice(-4)).to.deep.equal(['POST /memory/query', ...questions, 'POST /memory/search']);
+    server.speak('query');
+    expect((await search()).hits).to.have.length(1);
+    expect(paths()?.at(-1)).to.equal('POST /memory/query');
   });
 
   it('is no excuse for a server that has no such route at all', async () => {

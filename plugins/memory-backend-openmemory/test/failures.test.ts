@@ -72,6 +72,14 @@ describe('what a store fails with', () => {
     });
   }
 
+  for (const id of ['om\u0000', '\ud800', '', null, {}, true]) {
+    it(`an id that no database could hold, such as ${JSON.stringify(id)}, is none`, async () => {
+      subject.server.fail('add', { kind: 'status', status: 200, body: { id } });
+      const failure = await failureOf(subject.store({}));
+      expect(failure).to.deep.include({ class: 'failure', applied: 'unknown', problem: 'invalid_response' });
+    });
+  }
+
   const inAMinute = () => new Date(Date.now() + 60_000).toUTCString();
   const aMinuteAgo = () => new Date(Date.now() - 60_000).toUTCString();
   const waitsOf: readonly [string, () => string, (ms: number | undefined) => boolean][] = [
@@ -105,6 +113,16 @@ describe('what a store fails with', () => {
       const failure = await failureOf(subject.call((backend, ctx) => backend.search(search, ctx)));
       expect(failure.applied, fault.kind).to.equal('no');
     }
+  });
+
+  it('a 404 that is not in the words of the server is no missing memory', async () => {
+    const { id } = await subject.store();
+    subject.server.fail('get', { kind: 'status', status: 404, body: '<h1>Not Found</h1>' });
+    const read = (wanted: string) => subject.call((backend, ctx) => backend.get?.(wanted, ctx));
+    const failed = await failureOf(read(id));
+    expect([failed.message, failed.class]).to.deep.equal(['OpenMemory API error: 404', 'unavailable']);
+    expect(await read('om-none')).to.equal(null);
+    expect(await read(id)).to.include({ id });
   });
 
   it('an answer without hits is no empty answer', async () => {

@@ -88,6 +88,8 @@ export async function deliver(item: MemoryItem, options: DeliveryOptions, parts:
     if (!repeats || isOver || isCircuitOpen(error) || !mayRepeat(readFailure(error), isIdempotent))
       return failedBy(error);
     await delay(REPEAT_AFTER_MS);
+    // A process that stood still meanwhile does not know who has settled the write.
+    if (left() < SHORTEST_CALL_MS) return failedBy(error);
     try {
       stored = await store();
     } catch (again) {

@@ -1,4 +1,12 @@
-import type { BackendMemory, Delivery, FailedDelivery, LedgerMemory, MemoryItem, StoredMemory } from 'mortise/sdk';
+import {
+  type BackendMemory,
+  type Delivery,
+  type FailedDelivery,
+  isUnstorableText,
+  type LedgerMemory,
+  type MemoryItem,
+  type StoredMemory,
+} from 'mortise/sdk';
 import { readFailure } from './read-failure.js';
 
 /** What a judgement needs to see. */
@@ -32,7 +40,7 @@ function invalid(message: string): FailedDelivery {
  */
 export async function judgeStored(item: MemoryItem, stored: StoredMemory, witnesses: Witnesses): Promise<Delivery> {
   const { id, deduplicated } = stored;
-  if (id === '') return invalid('the memory backend answered without an id');
+  if (id === '' || isUnstorableText(id)) return invalid('the memory backend answered without an id');
   const isForeign = witnesses.known.some(({ payloadSha }) => payloadSha !== item.payloadSha);
   if (deduplicated !== true && !isForeign) return { kind: 'stored', id, dedup: false };
   let memory: BackendMemory | null | undefined;

@@ -1,4 +1,4 @@
-import type { AuditQuery, Command, CommandFacts, CommandInput, CommandResult } from 'mortise/sdk';
+import type { AuditQuery, AuditVerification, Command, CommandFacts, CommandInput, CommandResult } from 'mortise/sdk';
 import type { GatewayParts } from '../parts.js';
 import { columns, textOption, wrongUsage } from './command-answer.js';
 
@@ -39,20 +39,25 @@ async function list(query: AuditQuery, { audit }: GatewayParts): Promise<Command
   };
 }
 
+function sentenceOf({ writerId, seq, auditId, problem }: NonNullable<AuditVerification['broken']>): string {
+  const place = `(writer ${writerId}, link ${seq}): ${problem}.`;
+  if (problem !== 'truncated') return `The audit chain is broken at audit row ${auditId} ${place}`;
+  const after = auditId === '' ? 'from its first row on' : `after audit row ${auditId}`;
+  return `The audit chain is cut off ${after} ${place}`;
+}
+
 async function verify({ audit }: GatewayParts): Promise<CommandResult> {
   const found = await audit.verify();
   const { broken } = found;
-  const text =
-    broken === null
-      ? `The audit chain is intact: ${found.links} links of ${found.writers} writers.`
-      : `The audit chain is broken at audit row ${broken.auditId} (writer ${broken.writerId}, link ${broken.seq}): ${broken.problem}.`;
-  return { exitCode: found.ok ? 0 : 1, data: found, text };
+  const intact = `The audit chain is intact: ${found.links} links of ${found.writers} writers.`;
+  return { exitCode: found.ok ? 0 : 1, data: found, text: broken === null ? intact : sentenceOf(broken) };
 }
 
 /** `mortise memory audit list|verify`: `verify` ends with 1 when the chain is broken. */
 export function auditCommand(facts: CommandFacts, parts: GatewayParts): Command {
   return {
     ...facts,
+    isRead: () => true,
     async run(input) {
       const [what, ...more] = input.args;
       const query = readQuery(input);

@@ -31,6 +31,7 @@ function wireMemory(memory: LedgerMemory) {
 export function exportCommand(facts: CommandFacts, { logbook }: GatewayParts): Command {
   return {
     ...facts,
+    isRead: () => true,
     async run(input, { signal }) {
       const space = textOption(input, 'space');
       if (space === undefined || space === null || input.args.length > 0) return wrongUsage(facts.usage);

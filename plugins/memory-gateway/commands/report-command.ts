@@ -6,6 +6,7 @@ import { reliabilityReport } from '../report.js';
 export function reportCommand(facts: CommandFacts, parts: GatewayParts): Command {
   return {
     ...facts,
+    isRead: () => true,
     async run(_input, { correlationId }) {
       const report = await reliabilityReport(correlationId, parts);
       const { outbox_stats: outbox, audit_stats: audit, memory_stats: memory, backend } = report;

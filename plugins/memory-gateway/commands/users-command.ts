@@ -50,6 +50,7 @@ async function list({ logbook }: GatewayParts): Promise<CommandResult> {
 export function usersCommand(facts: CommandFacts, parts: GatewayParts): Command {
   return {
     ...facts,
+    isRead: ({ args }) => args[0] === 'list',
     async run(input, ctx) {
       const [what, userId, ...more] = input.args;
       if (what === 'list' && userId === undefined) return list(parts);

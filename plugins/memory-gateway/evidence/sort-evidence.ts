@@ -1,7 +1,7 @@
-import { parseEvidenceUri } from 'mortise/sdk';
+import { parseEvidenceUri, redactSecrets } from 'mortise/sdk';
 import type { EvidenceItem } from './normalise-evidence.js';
 
-/** What the audit trail keeps of a piece of evidence. */
+/** What the audit trail keeps of a piece of evidence: no secret, whatever the memory may keep. */
 type Reference = Readonly<Record<string, unknown>>;
 
 export interface SortedEvidence {
@@ -20,7 +20,11 @@ export function isStrong(item: EvidenceItem): boolean {
 function referenceOf({ stored, uri }: EvidenceItem): Reference {
   const { sha256, source, source_type, source_id, type } = stored;
   const members = { uri, sha256, source, source_type, source_id, type };
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => typeof value === 'string'));
+  return Object.fromEntries(
+    Object.entries(members).flatMap(([name, value]) =>
+      typeof value === 'string' ? [[name, redactSecrets(value)]] : [],
+    ),
+  );
 }
 
 /** Evidence by where it is kept: patches and attachments of ours, and the rest. */

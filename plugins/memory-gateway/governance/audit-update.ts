@@ -25,20 +25,7 @@ export function auditUpdate(
         team_write_enabled: patch.teamWriteEnabled ?? null,
         policy_keys: Object.keys(patch.policy ?? {}).map((key) => key.slice(0, 64)),
       },
-      gateway_event: {
-        schema_version: '2.0',
-        source: 'gateway',
-        operation: 'governance_update',
-        correlation_id: correlationId,
-        actor_user_id: actorUserId,
-        requested_space: space,
-        final_space: action === 'allow' ? space : null,
-        decision: { action, reason, steps: [] },
-        payload_sha: null,
-        payload_len: null,
-        policy: { version },
-        event_ts: new Date().toISOString(),
-      },
+      gateway_event: { policy: { mode: null, version } },
     },
   };
 }

@@ -1,5 +1,5 @@
 import { MortiseError, type Transaction } from 'mortise/sdk';
-import { databaseUnavailable, isDatabaseDown } from '../dependency-error.js';
+import { databaseCheckFailed, databaseUnavailable, isDatabaseDown } from '../dependency-error.js';
 import type { GatewayParts } from '../parts.js';
 import { PrincipalRefused } from '../principal-refused.js';
 import type { StoreContext } from '../store/store-memory.js';
@@ -75,7 +75,12 @@ async function failed(request: UpdateRequest, error: unknown, parts: GatewayPart
     { err: error, correlationId: request.correlationId },
     'The governance settings could not be changed.',
   );
-  await auditRefused(request, INTERNAL, parts);
+  try {
+    await auditRefused(request, INTERNAL, parts);
+  } catch (unaudited) {
+    // A full disk, say: what cannot be audited is no decision.
+    throw databaseCheckFailed(unaudited);
+  }
   return refusedResult(request, INTERNAL, 'internal error, nothing was changed');
 }
 
@@ -84,7 +89,7 @@ async function failed(request: UpdateRequest, error: unknown, parts: GatewayPart
  * Settings and audit row are one transaction. Refusals are audited and answered.
  *
  * @throws MortiseError `INVALID_PARAM_TYPE`, `INVALID_PARAM_VALUE` (only for who is authorised), `ACTOR_MISMATCH`,
- * `LOGBOOK_DB_UNAVAILABLE`.
+ * `LOGBOOK_DB_UNAVAILABLE`, `LOGBOOK_DB_CHECK_FAILED`.
  */
 export async function updateGovernance(
   args: Readonly<Record<string, unknown>>,

@@ -1,5 +1,4 @@
-import { redactSecrets } from 'mortise/sdk';
-import type { ContentGuardPolicy } from './effective-policy.js';
+import { type ContentGuardPolicy, redactSecrets } from 'mortise/sdk';
 
 export type GuardVerdict =
   | { readonly kind: 'pass' }
@@ -35,13 +34,13 @@ function count(text: string, part: string): number {
   return text.split(part).length - 1;
 }
 
-/** Looks for what does not belong in a memory. The verdict never holds a secret's value. */
-export function guardContent(content: string, policy: ContentGuardPolicy): GuardVerdict {
+/** Looks for what does not belong in a memory. Apart from a redacted content, the verdict never holds a secret's value. */
+export function guardContent(content: string, policy: ContentGuardPolicy, place = 'the content'): GuardVerdict {
   if (policy.diff === 'reject' && isDiff(content)) {
-    return { kind: 'reject', type: 'diff', explanation: 'the content is a patch' };
+    return { kind: 'reject', type: 'diff', explanation: `${place} is a patch` };
   }
   if (policy.log === 'reject' && isLog(content)) {
-    return { kind: 'reject', type: 'log', explanation: 'the content is a log' };
+    return { kind: 'reject', type: 'log', explanation: `${place} is a log` };
   }
   if (policy.secret === 'off') return { kind: 'pass' };
   const redacted = redactSecrets(content);
@@ -49,5 +48,5 @@ export function guardContent(content: string, policy: ContentGuardPolicy): Guard
   const secrets = Math.max(1, count(redacted, MARK) - count(content, MARK));
   if (policy.secret === 'warn') return { kind: 'warn', secrets };
   if (policy.secret === 'redact') return { kind: 'redact', secrets, content: redacted };
-  return { kind: 'reject', type: 'secret', explanation: 'the content holds what looks like a secret' };
+  return { kind: 'reject', type: 'secret', explanation: `${place} holds what looks like a secret` };
 }

@@ -1,3 +1,5 @@
+import { type ContentGuardPolicy, contentGuardPolicy, defaultContentGuard } from 'mortise/sdk';
+
 /** A project's policy with defaults in the place of what was not set. */
 export interface EffectivePolicy {
   /** Who may write to shared spaces; empty: everyone. */
@@ -14,12 +16,6 @@ export interface EffectivePolicy {
   readonly content_guard: ContentGuardPolicy;
 }
 
-export interface ContentGuardPolicy {
-  readonly diff: 'off' | 'reject';
-  readonly log: 'off' | 'reject';
-  readonly secret: 'off' | 'warn' | 'reject' | 'redact';
-}
-
 export const defaultPolicy: EffectivePolicy = {
   allowlist_users: [],
   allowed_kinds: ['PROCEDURE', 'REVIEW_GUIDE', 'PITFALL', 'DECISION'],
@@ -29,7 +25,7 @@ export const defaultPolicy: EffectivePolicy = {
   bulk_mode: 'very_short',
   bulk_max_chars: 200,
   dedup: 'exact',
-  content_guard: { diff: 'off', log: 'off', secret: 'warn' },
+  content_guard: defaultContentGuard,
 };
 
 function isTexts(value: unknown): value is readonly string[] {
@@ -44,16 +40,6 @@ function oneOf<T extends string>(value: unknown, allowed: readonly T[], initial:
   return allowed.find((one) => one === value) ?? initial;
 }
 
-function contentGuard(value: unknown): ContentGuardPolicy {
-  const given: Readonly<Record<string, unknown>> = typeof value === 'object' && value !== null ? { ...value } : {};
-  const initial = defaultPolicy.content_guard;
-  return {
-    diff: oneOf(given.diff, ['off', 'reject'], initial.diff),
-    log: oneOf(given.log, ['off', 'reject'], initial.log),
-    secret: oneOf(given.secret, ['off', 'warn', 'reject', 'redact'], initial.secret),
-  };
-}
-
 /** Reads a stored policy. A value of the wrong type, which only a hand in the database can leave, counts as not set. */
 export function effectivePolicy(policy: Readonly<Record<string, unknown>>): EffectivePolicy {
   const initial = defaultPolicy;
@@ -66,6 +52,6 @@ export function effectivePolicy(policy: Readonly<Record<string, unknown>>): Effe
     bulk_mode: oneOf(policy.bulk_mode, ['very_short', 'reject', 'allow'], initial.bulk_mode),
     bulk_max_chars: isLimit(policy.bulk_max_chars) ? policy.bulk_max_chars : initial.bulk_max_chars,
     dedup: oneOf(policy.dedup, ['exact', 'off'], initial.dedup),
-    content_guard: contentGuard(policy.content_guard),
+    content_guard: contentGuardPolicy(policy),
   };
 }

@@ -1,4 +1,4 @@
-import type { LedgerFilters, MemoryFilters } from 'mortise/sdk';
+import { type LedgerFilters, type MemoryFilters, readTime } from 'mortise/sdk';
 import { argumentError } from '../argument-error.js';
 import { spaceProblem } from '../policy/decide.js';
 
@@ -27,16 +27,12 @@ const known = new Set([
   'explain',
 ]);
 
-/** ISO 8601, a date or a time of one. */
-const ISO = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?)?$/;
-
 function time(filters: Json, name: 'created_after' | 'created_before'): string | undefined {
   const text = filters[name];
   if (text === undefined || text === null) return undefined;
-  if (typeof text !== 'string' || !ISO.test(text) || Number.isNaN(Date.parse(text))) {
-    throw argumentError(TOOL, `/filters/${name}`, 'must be an ISO 8601 time');
-  }
-  return new Date(text).toISOString();
+  const at = typeof text === 'string' ? readTime(text) : undefined;
+  if (at === undefined) throw argumentError(TOOL, `/filters/${name}`, 'must be an ISO 8601 time');
+  return at;
 }
 
 /** Drops members without a value, so that the rest is what was asked for. */

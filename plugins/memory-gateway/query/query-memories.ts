@@ -50,7 +50,11 @@ async function answer(asked: QueryArguments, ctx: CallContext, parts: GatewayPar
   const [found, pending] = [await searchBackend(asked, ctx, parts), await searchPending(asked, parts)];
   const results = [...found.items, ...pending].sort(byScore).slice(0, asked.topK);
   const message = results.length === 0 ? await privateHint(asked, ctx, parts) : null;
-  return { results, message, degraded: false, warnings: found.unknownFilters.map((name) => `unknown filter: ${name}`) };
+  const warnings = [
+    ...found.unknownFilters.map((name) => `unknown filter: ${name}`),
+    ...found.altered.map((id) => `the memory backend has another text under ${id} than was stored`),
+  ];
+  return { results, message, degraded: false, warnings };
 }
 
 /** @throws MortiseError when the fallback fails too. */

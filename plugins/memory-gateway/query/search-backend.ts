@@ -1,9 +1,11 @@
-import type { CallContext, MemoryHit } from 'mortise/sdk';
+import type { CallContext, LedgerMemory, MemoryHit } from 'mortise/sdk';
 import type { GatewayParts } from '../parts.js';
+import { sha256 } from '../store/hashes.js';
 import { ledgerFilters, type QueryArguments } from './query-arguments.js';
 import { backendItem, type QueryItem } from './query-result.js';
 
 const MOST_ASKED = 200;
+/** A remote backend may know other spaces and filters than the ledger does: some of its hits are left out here. */
 const ASKED_PER_RESULT = 4;
 /** Memories that one query reads only to learn their space. */
 const MOST_READ = 20;
@@ -11,6 +13,8 @@ const MOST_READ = 20;
 export interface BackendAnswer {
   readonly items: readonly QueryItem[];
   readonly unknownFilters: readonly string[];
+  /** Ids under which the backend has another text than was stored. */
+  readonly altered: readonly string[];
 }
 
 function metadataSpace(metadata: MemoryHit['metadata']): string | undefined {
@@ -37,6 +41,15 @@ function callerOf({ signal, principal, requestId, correlationId }: CallContext) 
 }
 
 /**
+ * The text that was stored under the id of a hit. A backend that merges or mixes up memories must not show the text of
+ * one space in another: where its text is not the one of the ledger, the ledger's counts, and without that there is none.
+ */
+function storedText(hit: MemoryHit, memory: LedgerMemory): string | null {
+  if (hit.content === memory.payload || sha256(hit.content) === memory.payloadSha) return hit.content;
+  return memory.payload;
+}
+
+/**
  * Asks the backend, and keeps what is certainly in the spaces and meets the filters: the ledger knows best where a
  * memory is, and what the ledger does not know cannot be checked against a filter.
  */
@@ -46,7 +59,8 @@ export async function searchBackend(
   parts: GatewayParts,
 ): Promise<BackendAnswer> {
   const { query, spaces, filters, topK } = asked;
-  const limit = Math.min(ASKED_PER_RESULT * topK, MOST_ASKED);
+  const isExact = parts.backend.facts()?.capabilities.transactional === true;
+  const limit = isExact ? topK : Math.min(ASKED_PER_RESULT * topK, MOST_ASKED);
   const { hits, unknownFilters } = await parts.backend.search({ query, spaces, filters, limit }, ctx);
   const { ledger } = parts.logbook;
   const rows = await ledger.byBackendIds(
@@ -60,16 +74,22 @@ export async function searchBackend(
   const readBack = unplaced.length === 0 ? undefined : await readSpaces(unplaced, ctx, parts);
   const wanted = ledgerFilters(filters);
   const isFiltered = Object.keys(wanted).length > 0;
+  const altered: string[] = [];
+  const seen = new Set<string>();
   const items = hits.flatMap((hit) => {
-    if (hit.score < (filters.minScore ?? 0)) return [];
+    if (hit.score < (filters.minScore ?? 0) || seen.has(hit.id)) return [];
+    seen.add(hit.id);
     const known = memories.get(hit.id);
     if (known !== undefined) {
       const memory = known.find((row) => spaces.includes(row.space) && ledger.matches(row, wanted));
-      return memory === undefined ? [] : [backendItem({ ...hit, space: memory.space }, memory)];
+      if (memory === undefined) return [];
+      const content = storedText(hit, memory);
+      if (content !== hit.content) altered.push(hit.id);
+      return content === null ? [] : [backendItem({ ...hit, content, space: memory.space }, memory)];
     }
     const space = spaceOfHit(hit) ?? readBack?.get(hit.id);
     const isIn = space !== undefined && spaces.includes(space);
     return isIn && !isFiltered ? [backendItem({ ...hit, space }, undefined)] : [];
   });
-  return { items, unknownFilters };
+  return { items, unknownFilters, altered };
 }

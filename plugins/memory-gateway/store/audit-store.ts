@@ -1,4 +1,4 @@
-import type { AuditEntry } from 'mortise/sdk';
+import { type AuditEntry, redactSecrets } from 'mortise/sdk';
 import { isStrong, sortEvidence } from '../evidence/sort-evidence.js';
 import type { StoreDecision } from './decision.js';
 import type { StoreRequest } from './store-request.js';
@@ -17,7 +17,6 @@ export interface StoreOutcome {
   readonly more?: Readonly<Record<string, unknown>>;
 }
 
-const SCHEMA_VERSION = '2.0';
 const MOST_SUMMED_URIS = 5;
 
 function summary(request: StoreRequest) {
@@ -25,22 +24,17 @@ function summary(request: StoreRequest) {
   return {
     count: items.length,
     has_strong: items.some(isStrong),
-    uris: (refs ?? []).slice(0, MOST_SUMMED_URIS),
+    uris: (refs ?? []).slice(0, MOST_SUMMED_URIS).map(redactSecrets),
   };
 }
 
+/** What the trail cannot tell from the row itself. */
 function gatewayEvent(request: StoreRequest, decision: StoreDecision | null, outcome: StoreOutcome) {
   const validation = decision?.validation ?? null;
   return {
-    schema_version: SCHEMA_VERSION,
-    source: 'gateway',
-    operation: 'memory_store',
-    correlation_id: request.correlationId,
-    actor_user_id: request.actorUserId,
     requested_space: request.requestedSpace,
     final_space: decision?.finalSpace ?? null,
-    decision: { action: outcome.action, reason: outcome.reason, steps: decision?.steps ?? [] },
-    payload_sha: request.payloadSha,
+    decision: { steps: decision?.steps ?? [] },
     payload_len: request.payloadLength,
     evidence_summary: summary(request),
     evidence_source: request.evidence.source,
@@ -48,13 +42,12 @@ function gatewayEvent(request: StoreRequest, decision: StoreDecision | null, out
     validation:
       validation === null
         ? null
-        : { effective: validation.isOn, reason: validation.reason, findings: validation.findings },
-    refs: request.evidence.refs ?? [],
+        : { effective: validation.isOn, reason: validation.reason, findings: validation.findings.map(redactSecrets) },
+    refs: (request.evidence.refs ?? []).map(redactSecrets),
     backend: outcome.backend,
-    event_ts: new Date().toISOString(),
     ...(decision === null || decision.secrets === 0
       ? {}
-      : { secrets: decision.secrets, redacted: decision.isRedacted }),
+      : { secrets: decision.secrets, secret_places: decision.secretPlaces, redacted: decision.isRedacted }),
   };
 }
 

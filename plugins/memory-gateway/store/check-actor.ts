@@ -17,11 +17,6 @@ export async function checkActor(
   const actor = request.actorUserId;
   if (actor === null) return { kind: 'pass', newUser: null };
   if (await users.isActive(actor)) return { kind: 'pass', newUser: null };
-  // A key that names its actor vouches for them; a user who was switched off stays so.
-  if (request.principal.actor === actor) {
-    await users.add(actor);
-    if (await users.isActive(actor)) return { kind: 'pass', newUser: null };
-  }
   const explanation = `the actor ${actor} is unknown`;
   if (policy === 'auto_create') return { kind: 'pass', newUser: actor };
   if (policy === 'reject') return { kind: 'reject', reason: 'actor_unknown:reject', explanation };

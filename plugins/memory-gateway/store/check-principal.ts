@@ -1,3 +1,4 @@
+import { privateSpaceOf } from '../policy/decide.js';
 import { mayUseSpace } from '../policy/space-access.js';
 import type { Objection } from './decision.js';
 import type { StoreRequest } from './store-request.js';
@@ -19,4 +20,17 @@ export function checkPrincipal(request: StoreRequest): PrincipalObjection | unde
     return { code: 'SPACE_FORBIDDEN', kind: 'reject', reason: 'space_forbidden', explanation };
   }
   return undefined;
+}
+
+/** The space of those whom nobody knows: what is put aside there is nobody's. */
+const NOBODYS_SPACE = privateSpaceOf(null);
+
+/** Whether the caller's key allows the space that the memory would be redirected to. */
+export function checkRedirect(
+  { principal, requestedSpace }: StoreRequest,
+  space: string,
+): PrincipalObjection | undefined {
+  if (space === requestedSpace || space === NOBODYS_SPACE || mayUseSpace(principal, space)) return undefined;
+  const explanation = 'this key may not use the space that the policy redirects to';
+  return { code: 'SPACE_FORBIDDEN', kind: 'reject', reason: 'space_forbidden', explanation };
 }

@@ -1,13 +1,18 @@
-import type { CallContext, GovernanceSettings } from 'mortise/sdk';
+import {
+  askMemoryPolicy,
+  type CallContext,
+  type GovernanceSettings,
+  type MemoryPolicyVerdict,
+  memoryPolicyChecks,
+} from 'mortise/sdk';
 import type { GatewayParts } from '../parts.js';
-import { guardContent } from '../policy/content-guard.js';
 import { decide, privateSpaceOf } from '../policy/decide.js';
 import { type EffectivePolicy, effectivePolicy } from '../policy/effective-policy.js';
+import { guardRequest } from '../policy/guard-request.js';
 import { checkActor } from './check-actor.js';
 import { checkEvidence } from './check-evidence.js';
 import type { Objection, Step, StoreDecision, Validation } from './decision.js';
-import { policyChecks, runCheck } from './run-memory-policies.js';
-import { type StoreRequest, withPayload } from './store-request.js';
+import { type StoreRequest, withTexts } from './store-request.js';
 
 /**
  * One pass through the stages before the write. The first reject ends it; a later redirect overrides the space of an
@@ -20,6 +25,7 @@ class Pass {
   readonly warnings: string[] = [];
   validation: Validation | null = null;
   secrets = 0;
+  secretPlaces: readonly string[] = [];
   isRedacted = false;
   newUser: string | null = null;
   redirect: Objection | null = null;
@@ -58,6 +64,7 @@ class Pass {
       validation: this.validation,
       warnings: this.warnings,
       secrets: this.secrets,
+      secretPlaces: this.secretPlaces,
       isRedacted: this.isRedacted,
       newUser: this.reject === null ? this.newUser : null,
       keepsDuplicates: policy.dedup === 'off',
@@ -88,25 +95,38 @@ async function evidenceStage(pass: Pass, parts: GatewayParts, policy: EffectiveP
 }
 
 function contentStage(pass: Pass, policy: EffectivePolicy): boolean {
-  const verdict = guardContent(pass.request.payload, policy.content_guard);
+  const { payload, meta, evidence } = pass.request;
+  const verdict = guardRequest({ payload, meta, evidence: evidence.items }, policy.content_guard);
   if (verdict.kind === 'reject') {
     const { type, explanation } = verdict;
     return pass.note('content-guard', { kind: 'reject', reason: `content_intercepted:${type}`, explanation });
   }
-  if (verdict.kind !== 'pass') pass.secrets = verdict.secrets;
-  if (verdict.kind === 'warn') pass.warnings.push('the content holds what looks like a secret');
+  if (verdict.kind !== 'pass') {
+    pass.secrets = verdict.secrets;
+    pass.secretPlaces = verdict.places;
+  }
+  if (verdict.kind === 'warn') {
+    pass.warnings.push(...verdict.places.map((place) => `${place} holds what looks like a secret`));
+  }
   if (verdict.kind === 'redact') {
     pass.isRedacted = true;
-    pass.request = withPayload(pass.request, verdict.content);
+    pass.request = withTexts(pass.request, verdict);
   }
   return pass.note('content-guard', { kind: 'pass' });
 }
 
+/** What a check says, as a stage of the pipeline. */
+function verdictOf(verdict: MemoryPolicyVerdict): Parameters<Pass['note']>[1] {
+  if (verdict.kind === 'pass') return verdict;
+  const { message: explanation, ...rest } = verdict;
+  return { ...rest, explanation };
+}
+
 async function addedStages(pass: Pass, parts: GatewayParts, ctx: CallContext): Promise<boolean> {
-  for (const check of policyChecks(parts.points, 'memory_store')) {
+  for (const check of memoryPolicyChecks(parts.points, 'memory_store')) {
     const { request } = pass;
     const asked = {
-      tool: 'memory_store',
+      tool: 'memory_store' as const,
       actorUserId: request.actorUserId,
       requestedSpace: request.requestedSpace,
       targetSpace: pass.space,
@@ -115,7 +135,8 @@ async function addedStages(pass: Pass, parts: GatewayParts, ctx: CallContext): P
       meta: request.meta,
       evidence: request.evidence.items.map(({ stored }) => stored),
     };
-    if (!pass.note(check.stage, await runCheck(parts.points, check, asked, ctx, parts.log))) return false;
+    const verdict = await askMemoryPolicy(parts.points, check, asked, ctx, parts.log);
+    if (!pass.note(`memory-policy:${check.key}`, verdictOf(verdict))) return false;
   }
   return true;
 }

@@ -40,8 +40,10 @@ export interface StoreDecision {
   readonly objection: Objection | null;
   readonly validation: Validation | null;
   readonly warnings: readonly string[];
-  /** Secrets that the text holds or held. */
+  /** Secrets that the memory holds or held. */
   readonly secrets: number;
+  /** Where they are or were: `the content`, or the JSON Pointer of an argument's member. */
+  readonly secretPlaces: readonly string[];
   readonly isRedacted: boolean;
   /** An unknown actor who becomes a user with the write. */
   readonly newUser: string | null;

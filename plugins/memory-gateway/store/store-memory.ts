@@ -5,7 +5,7 @@ import type { GatewayParts } from '../parts.js';
 import { PrincipalRefused } from '../principal-refused.js';
 import { BackendFailed, NewUserFailed, type WriteOutcome, WriteUnsettled } from '../write/write-job.js';
 import { auditStore } from './audit-store.js';
-import { checkPrincipal, type PrincipalObjection } from './check-principal.js';
+import { checkPrincipal, checkRedirect, type PrincipalObjection } from './check-principal.js';
 import { decideStore } from './decide-store.js';
 import type { StoreDecision } from './decision.js';
 import { readStoreRequest, type StoreRequest } from './store-request.js';
@@ -158,6 +158,8 @@ export async function storeMemory(
     const result = rejectedResult(decision.request, decision, refusal);
     return auditRefused(decision.request, decision, { reason: decision.reason, result }, parts);
   }
+  const elsewhere = checkRedirect(request, finalSpace);
+  if (elsewhere !== undefined) return refusePrincipal(request, elsewhere, parts);
   ctx.signal.throwIfAborted();
   ctx.commit?.();
   return write(decision, finalSpace, parts);

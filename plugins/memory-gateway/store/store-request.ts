@@ -1,5 +1,5 @@
 import type { Principal } from 'mortise/sdk';
-import { type Evidence, normaliseEvidence } from '../evidence/normalise-evidence.js';
+import { type Evidence, type EvidenceItem, normaliseEvidence } from '../evidence/normalise-evidence.js';
 import { codePoints, sha256 } from './hashes.js';
 import { readStoreArguments, type StoreArguments } from './store-arguments.js';
 
@@ -38,7 +38,20 @@ export function readStoreRequest(
   };
 }
 
-/** The same request with other text. */
-export function withPayload(request: StoreRequest, payload: string): StoreRequest {
-  return { ...request, payload, payloadLength: codePoints(payload), payloadSha: sha256(payload) };
+/** The same request with other texts. `evidence`: one for each of its items. */
+export function withTexts(
+  request: StoreRequest,
+  { payload, meta, evidence }: Pick<StoreRequest, 'payload' | 'meta'> & { evidence: readonly EvidenceItem['stored'][] },
+): StoreRequest {
+  const isLegacy = (index: number) => request.evidence.items[index]?.isLegacy === true;
+  const objects = evidence.filter((_, index) => !isLegacy(index));
+  const references = evidence.filter((_, index) => isLegacy(index)).map(({ uri }) => String(uri));
+  return {
+    ...request,
+    payload,
+    meta,
+    evidence: normaliseEvidence(objects, references),
+    payloadLength: codePoints(payload),
+    payloadSha: sha256(payload),
+  };
 }

@@ -63,9 +63,10 @@ function redirectSentence({ request, objection, finalSpace }: StoreDecision): st
   return `Stored in ${finalSpace} instead of ${request.requestedSpace}: ${why}.`;
 }
 
-function redactSentence({ isRedacted, secrets }: StoreDecision): string | null {
+function redactSentence({ isRedacted, secrets, secretPlaces }: StoreDecision): string | null {
   if (!isRedacted) return null;
-  return secrets === 1 ? 'One secret was taken out of the text.' : `${secrets} secrets were taken out of the text.`;
+  const places = secretPlaces.map((place) => (place === 'the content' ? 'the text' : place)).join(', ');
+  return secrets === 1 ? `One secret was taken out of ${places}.` : `${secrets} secrets were taken out of ${places}.`;
 }
 
 /** The action of a memory that is in a space: as asked, or elsewhere. */
@@ -191,7 +192,7 @@ export function internalErrorResult(request: StoreRequest, decision: StoreDecisi
   return answer(request, decision, {
     ok: false,
     action: 'error',
-    message: `Internal error (${request.correlationId}).`,
+    message: `Internal error (${request.correlationId})`,
     reason: 'internal_error',
     error_code: 'INTERNAL_ERROR',
     retryable: false,

@@ -88,7 +88,13 @@ function memoryJob(decision: StoreDecision, space: string, backend: MemoryServic
 }
 
 /** The second half of a write whose backend keeps its own books. */
-function finish(job: MemoryJob, auditId: string, decision: StoreDecision, parts: GatewayParts): Promise<WriteOutcome> {
+function finish(
+  job: MemoryJob,
+  begun: { readonly auditId: string; readonly at: number },
+  decision: StoreDecision,
+  parts: GatewayParts,
+): Promise<WriteOutcome> {
+  const { auditId } = begun;
   const memory = {
     ...job.row,
     backend: parts.backend.backend,
@@ -98,7 +104,8 @@ function finish(job: MemoryJob, auditId: string, decision: StoreDecision, parts:
     outboxId: null,
   } as const;
   const intended = { action: actionOf(decision), reason: decision.reason };
-  return finishWrite({ auditId, intended, memory, requestedSpace: decision.request.requestedSpace }, parts);
+  const { requestedSpace } = decision.request;
+  return finishWrite({ auditId, intended, memory, requestedSpace }, begun.at, parts);
 }
 
 /**
@@ -111,8 +118,9 @@ export async function writeStore(decision: StoreDecision, space: string, parts: 
   return parts.flights(`${space}\n${payloadSha}\n${meta}`, async () => {
     const deadline = performance.now() + POLL_FOR_MS;
     for (;;) {
+      const at = performance.now();
       const outcome = await parts.writer.submit(job);
-      if (outcome.kind === 'begun') return finish(job, outcome.auditId, decision, parts);
+      if (outcome.kind === 'begun') return finish(job, { auditId: outcome.auditId, at }, decision, parts);
       if (outcome.kind !== 'busy' || performance.now() >= deadline) return outcome;
       await delay(POLL_MS);
     }

@@ -84,6 +84,14 @@ describe('actors', () => {
           expect((await gateway.get('/health')).status).to.equal(200);
         });
 
+        it('are users from the start, before their first request', async () => {
+          const users = await gateway.host.service('logbook').users.list();
+          expect(users.filter(({ active }) => active).map(({ userId }) => userId)).to.include.members([
+            'alice',
+            'root',
+          ]);
+        });
+
         it('are those of the key, which vouches for them', async () => {
           const { body } = await gateway.store({ payload_md: 'By key', target_space: 'private:alice' }, alice);
           expect(body).to.deep.include({ ok: true, action: 'allow', space_written: 'private:alice' });

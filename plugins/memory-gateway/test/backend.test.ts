@@ -43,6 +43,23 @@ describe('the memory backend', () => {
         expect(contents(filtered)).to.deep.equal(['Mine']);
       });
 
+      it('shows no text under an id but the one that was stored under it, and each once', async () => {
+        const mine = await gateway.store({ payload_md: 'My salary', target_space: 'private:mixed' });
+        await gateway.store({ payload_md: 'Their salary', target_space: 'private:others' });
+        const id = String(mine.body.memory_id);
+        fake.hits = [
+          { id, content: 'Their salary', score: 0.9 },
+          { id, content: 'My salary', score: 0.5 },
+        ];
+        const answer = await gateway.query({ query: 'salary', spaces: ['private:mixed'] });
+        expect(contents(answer)).to.deep.equal(['My salary']);
+        expect(answer.body.warnings).to.deep.equal([`the memory backend has another text under ${id} than was stored`]);
+        fake.hits = [{ id, content: 'My salary', score: 0.5 }];
+        expect((await gateway.query({ query: 'salary', spaces: ['private:mixed'] })).body).to.not.have.property(
+          'warnings',
+        );
+      });
+
       it('answers from candidates and the ledger while the backend is down', async () => {
         await gateway.store({ payload_md: 'The beacon of the ledger', target_space: 'team:default' });
         await gateway.store({ payload_md: 'A beacon 100%', target_space: 'private:own' });
@@ -88,7 +105,7 @@ describe('the memory backend', () => {
         expect(answers.filter(({ body }) => body.ok === true)).to.have.length(19);
         const poisoned = answers[7];
         expect(poisoned?.body).to.deep.include({ ok: false, action: 'error', error_code: 'INTERNAL_ERROR' });
-        expect(poisoned?.body.message).to.equal(`Internal error (${poisoned?.body.correlation_id}).`);
+        expect(poisoned?.body.message).to.equal(`Internal error (${poisoned?.body.correlation_id})`);
         expect(
           poisoned === undefined ? [] : (await gateway.audits(poisoned)).map(({ reason }) => reason),
         ).to.deep.equal(['internal_error']);

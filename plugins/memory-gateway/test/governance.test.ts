@@ -260,6 +260,36 @@ describe('governance_update', () => {
       expect((body.settings as Json).version).to.equal(13);
     });
 
+    it('answers in its own shape when no audit row can be written at all', async () => {
+      await open();
+      const [refuse, allow] =
+        engine.dialect === 'sqlite'
+          ? [
+              `create trigger refuse_all before insert on governance_write_audit begin select raise(abort, 'no'); end`,
+              'drop trigger refuse_all',
+            ]
+          : [
+              'alter table governance.write_audit add constraint refuse_all check (audit_id < 0) not valid',
+              'alter table governance.write_audit drop constraint refuse_all',
+            ];
+      await gateway.database.statement(refuse);
+      try {
+        for (const admin_key of [KEY, 'wrong']) {
+          const { status, body } = await update({ admin_key, team_write_enabled: true });
+          expect([status, body.action, body.settings, body.reason]).to.deep.equal([
+            503,
+            'error',
+            null,
+            'LOGBOOK_DB_CHECK_FAILED',
+          ]);
+        }
+      } finally {
+        await gateway.database.statement(allow);
+      }
+      const { body } = await update({ admin_key: KEY });
+      expect(body.settings).to.deep.include({ team_write_enabled: false, version: 1 });
+    });
+
     it('changes nothing when its audit row cannot be written, and says so', async () => {
       await open();
       const refuse =

@@ -22,6 +22,7 @@ const checks: Readonly<Record<string, MemoryPolicy>> = {
       if (request.content.includes('forbidden'))
         return { kind: 'reject', reason: 'words', message: 'the word is not welcome' };
       if (request.content.includes('broken')) throw new Error('a bug');
+      if (request.content.includes('for ever')) return new Promise(() => {});
       if (request.content.includes('team'))
         return { kind: 'redirect', space: 'team:other', reason: 'own-words:moved', message: 'it belongs there' };
       if (request.content.includes('both'))
@@ -88,6 +89,11 @@ describe('checks that plugins add', () => {
       it('run in their order: the last space wins, the first reason is told', async () => {
         expect(await store('both')).to.deep.include({ space_written: 'private:last', reason: 'own-words:first' });
       });
+
+      it('refuse when they do not answer within their second', async () => {
+        const { body } = await gateway.store({ payload_md: 'for ever', target_space: 'private:me' });
+        expect(body).to.deep.include({ ok: false, action: 'reject', reason: 'internal_error' });
+      }).timeout(10_000);
 
       it('refuse when they are broken', async () => {
         expect(await store('broken')).to.deep.include({ ok: false, action: 'reject', reason: 'internal_error' });

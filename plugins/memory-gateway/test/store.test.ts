@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { eachDatabase } from 'mortise/sdk/testing';
-import { type GatewayHost, startGateway } from './gateway-host.js';
+import { type Answer, type GatewayHost, type Json, startGateway } from './gateway-host.js';
 
 const sha = 'c'.repeat(64);
 const evidence = [{ uri: 'https://example.org/1', sha256: sha }];
@@ -185,6 +185,77 @@ describe('storing a memory', () => {
         const rejected = await gateway.store({ ...space, payload_md: `token=${secret}` });
         expect(rejected.body.reason).to.equal('content_intercepted:secret');
         expect(gateway.host.logs.join('')).not.to.contain(secret);
+      });
+
+      const secretOf = (n: number) => `${n}`.padStart(4, 'k').repeat(6);
+      const hidden = {
+        payload_md: 'Where secrets hide.',
+        target_space: 'private:hidden',
+        meta_json: { db: { 'a/b': [`postgres://app:${secretOf(1)}@db/x`], password: secretOf(2) }, n: 1 },
+        evidence: [{ uri: `https://example.org/?token=${secretOf(3)}`, notes: `Bearer ${secretOf(4)}` }],
+        evidence_refs: [`https://example.org/${secretOf(5)}?token=${secretOf(5)}`],
+      };
+      const hidingPlaces = [
+        '/meta_json/db/a~1b/0',
+        '/meta_json/db/password',
+        '/evidence/0/uri',
+        '/evidence/0/notes',
+        '/evidence_refs',
+      ];
+      const told = async (answer: Answer) => {
+        const { evidence_refs: _, ...rest } = answer.body;
+        return JSON.stringify([rest, await gateway.audits(answer), gateway.host.logs]);
+      };
+
+      it('finds secrets in meta and evidence as in the text, and names their place alone', async () => {
+        await gateway.govern(false, { content_guard: { secret: 'warn' } });
+        const warned = await gateway.store(hidden);
+        expect(warned.body.warnings).to.deep.equal(
+          hidingPlaces.map((place) => `${place} holds what looks like a secret`),
+        );
+        expect(await told(warned))
+          .to.contain('"secrets":5')
+          .and.not.match(/token=kkk|Bearer kkk|app:kkk|"kkk2/);
+
+        await gateway.govern(false, { content_guard: { secret: 'redact' } });
+        const redacted = await gateway.store(hidden);
+        expect(redacted.body.message).to.equal(`5 secrets were taken out of ${hidingPlaces.join(', ')}.`);
+        const { ledger } = gateway.host.service('logbook');
+        const [kept] = await ledger.byBackendIds('fake', [String(redacted.body.memory_id)]);
+        expect(kept?.meta).to.deep.equal({
+          db: { 'a/b': ['postgres://app:[REDACTED]@db/x'], password: '[REDACTED]' },
+          n: 1,
+        });
+        expect(kept?.evidence).to.deep.equal([
+          { uri: 'https://example.org/?token=[REDACTED]', notes: 'Bearer [REDACTED]' },
+          { uri: `https://example.org/${secretOf(5)}?token=[REDACTED]`, sha256: '' },
+        ]);
+      });
+
+      it('refuses a memory for a secret or a patch outside its text, each place by itself', async () => {
+        await gateway.govern(false, { content_guard: { secret: 'reject', diff: 'reject' } });
+        const { payload_md, target_space, meta_json, evidence, evidence_refs } = hidden;
+        const rows: readonly [Json, string][] = [
+          [{ meta_json }, 'secret:/meta_json/db/a~1b/0'],
+          [{ meta_json: { 'api-key': secretOf(6) } }, 'secret:/meta_json/api-key'],
+          [{ evidence }, 'secret:/evidence/0/uri'],
+          [{ evidence: [{ uri: 'https://example.org', notes: evidence[0]?.notes }] }, 'secret:/evidence/0/notes'],
+          [{ evidence_refs }, 'secret:/evidence_refs'],
+          [{ meta_json: { patch: 'diff --git a/x b/x\n@@ -1 +1 @@\n-a\n+b' } }, 'diff:/meta_json/patch'],
+        ];
+        for (const [change, found] of rows) {
+          const answer = await gateway.store({ payload_md, target_space, ...change });
+          const [type, place] = found.split(':');
+          expect(answer.body, found).to.deep.include({ ok: false, action: 'reject', memory_id: null });
+          expect(answer.body.reason).to.equal(`content_intercepted:${type}`);
+          expect(answer.body.message)
+            .to.match(/^Rejected by policy: \//)
+            .and.contain(`: ${place} `);
+          expect(await told(answer)).not.to.match(/token=kkk|Bearer kkk|app:kkk|"kkk[26]/);
+        }
+        const fine = { meta_json: { primary_key: 'users.id', tokens: 'many', secret: '' }, evidence: [{ uri: 'x:y' }] };
+        expect((await gateway.store({ payload_md, target_space, ...fine })).body).to.include({ ok: true });
+        await gateway.govern(false, {});
       });
 
       it('writes no text of a memory to the log, at any level', async () => {

@@ -1,5 +1,4 @@
-import type { Transaction } from 'mortise/sdk';
-import { createGroupCommit, type GroupOutcome } from './group-commit.js';
+import { createGroupCommit, type GroupOutcome, type Transaction } from 'mortise/sdk';
 import { type WriteParts, writeGroup } from './write-group.js';
 import { LostRace, type WriteJob, type WriteOutcome } from './write-job.js';
 

@@ -1,13 +1,32 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Delivery } from 'mortise/sdk';
+import type { Delivery, FailedDelivery } from 'mortise/sdk';
 import type { GatewayParts } from '../parts.js';
-import { type BegunWrite, SettledElsewhere, settleFailed, settleStored } from './settle-write.js';
+import { type BegunWrite, SettledElsewhere, type SettleParts, settleFailed, settleStored } from './settle-write.js';
 import { type WriteOutcome, WriteUnsettled } from './write-job.js';
 
 /** Milliseconds before each further try to write down what came of a call. */
 const TRIES_AFTER_MS = [50, 200, 1_000];
 
-function settle(write: BegunWrite, delivery: Delivery, parts: GatewayParts): Promise<WriteOutcome> {
+/**
+ * Milliseconds after its beginning that a write may still be sent. From 15 s on another process settles it, should this
+ * one have stood still for so long.
+ */
+const SENT_WITHIN_MS = 7_500;
+
+const heldUp: FailedDelivery = {
+  kind: 'failed',
+  class: 'unavailable',
+  detail: 'timeout',
+  message: 'the process was held up before it could send the memory',
+  applied: 'no',
+  retryAfterMs: null,
+  mergedInto: null,
+};
+
+/** What writing down the outcome of a call takes. */
+export type FinishParts = SettleParts & Pick<GatewayParts, 'settlements' | 'inFlight' | 'log'>;
+
+function settle(write: BegunWrite, delivery: Delivery, parts: FinishParts): Promise<WriteOutcome> {
   return parts.settlements.run(async (trx): Promise<WriteOutcome> => {
     if (delivery.kind === 'stored') {
       await settleStored(write, delivery.id, delivery.dedup ? { backend_dedup: true } : {}, parts, trx);
@@ -19,7 +38,7 @@ function settle(write: BegunWrite, delivery: Delivery, parts: GatewayParts): Pro
 }
 
 /** What another process made of the write, which took this one for dead. */
-async function readSettled({ memory }: BegunWrite, delivery: Delivery, parts: GatewayParts): Promise<WriteOutcome> {
+async function readSettled({ memory }: BegunWrite, delivery: Delivery, parts: FinishParts): Promise<WriteOutcome> {
   const [row] = await parts.logbook.ledger.byKeys([memory.memoryKey]);
   if (row?.state === 'active') return { kind: 'stored', memoryId: row.backendMemoryId ?? '', isDedup: false };
   const { outboxId } = row ?? { outboxId: null };
@@ -28,11 +47,13 @@ async function readSettled({ memory }: BegunWrite, delivery: Delivery, parts: Ga
 }
 
 /**
- * Calls the backend and writes down what came of it. From here on nobody can cancel: the memory is in the ledger.
+ * Calls the backend and writes down what came of it. From here on nobody can cancel: the memory is in the ledger. A write
+ * that was held up for long is not sent but kept in the outbox, unless another process has done so.
  *
+ * @param begunAt `performance.now()` from before the write was begun
  * @throws WriteUnsettled when the outcome could not be written; recovery settles it.
  */
-export async function finishWrite(write: BegunWrite, parts: GatewayParts): Promise<WriteOutcome> {
+export async function finishWrite(write: BegunWrite, begunAt: number, parts: FinishParts): Promise<WriteOutcome> {
   const { memory } = write;
   parts.inFlight.add(write.auditId);
   try {
@@ -52,7 +73,10 @@ export async function finishWrite(write: BegunWrite, parts: GatewayParts): Promi
     for (const wait of tries) {
       if (wait > 0) await delay(wait);
       try {
-        delivery ??= await parts.backend.deliver(item, { repeats: true, correlationId: item.correlationId });
+        delivery ??=
+          performance.now() - begunAt > SENT_WITHIN_MS
+            ? heldUp
+            : await parts.backend.deliver(item, { repeats: true, correlationId: item.correlationId });
         return await settle(write, delivery, parts);
       } catch (error) {
         if (error instanceof SettledElsewhere && delivery !== undefined) return readSettled(write, delivery, parts);

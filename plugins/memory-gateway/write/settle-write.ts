@@ -6,11 +6,13 @@ import type {
   MemoryService,
   Transaction,
 } from 'mortise/sdk';
+import type { GatewayConfig } from '../config.js';
 
 export interface SettleParts {
   readonly logbook: LogbookService;
   readonly audit: AuditService;
   readonly backend: MemoryService;
+  readonly config: Pick<GatewayConfig, 'store_timeout_ms'>;
 }
 
 /** A memory whose ledger row is `writing` and whose audit row is pending. */
@@ -30,9 +32,9 @@ export class SettledElsewhere extends Error {
   }
 }
 
-/** Seconds until a memory is sent again that met an open circuit; it is due at once when the circuit closes. */
-const OPEN_CIRCUIT_SECONDS = 60;
 const LONGEST_ERROR = 500;
+/** What it says of a call that the backend, or something before it, gave up waiting for. */
+const timeouts: readonly string[] = ['timeout', 'api_error_504'];
 
 /**
  * The backend has the memory: its audit row and its ledger row say so together.
@@ -50,6 +52,15 @@ export async function settleStored(
   const { memoryKey } = write.memory;
   const change = { memoryKey, state: 'active', backend: backend.backend, backendMemoryId } as const;
   await logbook.ledger.settle(['writing'], [{ ...change, dropsPayload: !backend.keepsText }], { trx });
+}
+
+/**
+ * Seconds until the memory is looked for, or sent again. A backend that was too slow may still be at work on it: a look
+ * at once would find nothing, and the memory would be there twice. It gets as long again as it had.
+ */
+function firstWait({ applied, detail, retryAfterMs }: FailedDelivery, storeMs: number): number {
+  const doubtMs = applied === 'unknown' && timeouts.includes(detail) ? storeMs : 0;
+  return Math.max(doubtMs, retryAfterMs ?? 0) / 1_000;
 }
 
 function deadAudit({ memory, requestedSpace }: BegunWrite, outboxId: number, lastError: string) {
@@ -71,6 +82,7 @@ function deadAudit({ memory, requestedSpace }: BegunWrite, outboxId: number, las
       payload_sha: memory.payloadSha,
       retry_count: 0,
       extra: { last_error: lastError, requested_space: requestedSpace },
+      gateway_event: { requested_space: requestedSpace },
     },
   } as const;
 }
@@ -84,7 +96,7 @@ function deadAudit({ memory, requestedSpace }: BegunWrite, outboxId: number, las
 export async function settleFailed(
   write: BegunWrite,
   failed: FailedDelivery,
-  { logbook, audit }: SettleParts,
+  { logbook, audit, config }: SettleParts,
   trx: Transaction,
 ): Promise<number> {
   const { memory } = write;
@@ -93,7 +105,6 @@ export async function settleFailed(
     0,
     LONGEST_ERROR,
   );
-  const wait = failed.detail === 'circuit_open' ? OPEN_CIRCUIT_SECONDS : (failed.retryAfterMs ?? 0) / 1_000;
   const outboxId = await logbook.outbox.enqueueMemory(
     {
       ...memory,
@@ -103,7 +114,7 @@ export async function settleFailed(
       lastError,
       lastErrorClass: failed.class,
       verifyFirst: !isDead && failed.applied === 'unknown',
-      delaySeconds: wait,
+      delaySeconds: firstWait(failed, config.store_timeout_ms),
     },
     { trx },
   );

@@ -1,5 +1,4 @@
-import type { Database, Transaction } from 'mortise/sdk';
-import { createGroupCommit, type GroupOutcome } from './group-commit.js';
+import { createGroupCommit, type Database, type GroupOutcome, type Transaction } from 'mortise/sdk';
 
 /** Work inside a transaction. It may run twice, so it must do nothing but database work. */
 type Work = (trx: Transaction) => Promise<unknown>;

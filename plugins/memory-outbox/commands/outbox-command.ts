@@ -84,14 +84,20 @@ async function retry(ids: readonly number[], ctx: CallContext, parts: OutboxPart
       refused.push({ outbox_id: id, code: error.code, message: error.message });
     }
   }
-  const text = [`Sending ${retried.length} dead letters again.`, ...refused.map(({ message }) => message)].join('\n');
-  return { exitCode: refused.length === 0 ? 0 : 1, data: { retried, refused }, text };
+  const said = [sendingAgain(retried.length), ...refused.map(({ message }) => message)];
+  return { exitCode: refused.length === 0 ? 0 : 1, data: { retried, refused }, text: said.join('\n') };
+}
+
+function sendingAgain(letters: number): string {
+  if (letters === 0) return 'No dead letter is sent again.';
+  return letters === 1 ? 'Sending 1 dead letter again.' : `Sending ${letters} dead letters again.`;
 }
 
 /** `mortise memory outbox list|show|retry`: exit 1 for a row that is not there, or not dead. */
 export function outboxCommand(facts: CommandFacts, parts: OutboxParts): Command {
   return {
     ...facts,
+    isRead: ({ args }) => args[0] !== 'retry',
     async run(input, ctx) {
       const [what, id, ...more] = input.args;
       const query = readQuery(input);

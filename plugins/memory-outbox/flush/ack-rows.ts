@@ -5,6 +5,7 @@ import { noteConflicts } from './note-conflicts.js';
 
 /** An attempt whose memory the backend has. */
 export interface Delivered {
+  readonly kind: 'delivered';
   readonly attempt: Attempt;
   readonly memoryId: string;
   /** The row that was sent before with the same memory; null when this one was sent itself. */
@@ -13,9 +14,14 @@ export interface Delivered {
 
 /**
  * Outbox row, ledger row and audit row say together that the memory is in the backend; rows that are no longer the
- * worker's only get their conflict noted. @returns how many were acknowledged.
+ * worker's only get their conflict noted. @returns the attempts that were acknowledged.
  */
-export async function ackRows(delivered: readonly Delivered[], parts: OutboxParts, trx: Transaction): Promise<number> {
+export async function ackRows(
+  delivered: readonly Delivered[],
+  parts: OutboxParts,
+  trx: Transaction,
+): Promise<ReadonlySet<Attempt>> {
+  if (delivered.length === 0) return new Set();
   const { logbook, audit, memory } = parts;
   const workerId = delivered[0]?.attempt.workerId ?? '';
   const acks = delivered.map(({ attempt, memoryId }) => ({ outboxId: attempt.row.outboxId, memoryId }));
@@ -42,5 +48,5 @@ export async function ackRows(delivered: readonly Delivered[], parts: OutboxPart
     parts,
     trx,
   );
-  return done.length;
+  return new Set(done.map(({ attempt }) => attempt));
 }

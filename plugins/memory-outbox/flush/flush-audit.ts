@@ -33,6 +33,7 @@ export function flushAudit({ row, workerId, attemptId }: Attempt, { action, reas
       payload_sha: row.payloadSha,
       ...(row.memoryKey === null ? {} : { memory_key: row.memoryKey }),
       ...evidence,
+      gateway_event: { requested_space: row.requestedSpace },
     },
   };
 }

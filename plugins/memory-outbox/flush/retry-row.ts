@@ -4,18 +4,23 @@ import { type Attempt, flushAudit } from './flush-audit.js';
 import type { Verdict } from './judge-failure.js';
 import { noteConflicts } from './note-conflicts.js';
 
-/** Plans the next attempt and says so. @returns false when the row was no longer the worker's. */
+/**
+ * Plans the next attempt and says so.
+ *
+ * @param now the database's clock, epoch milliseconds
+ * @returns false when the row was no longer the worker's.
+ */
 export async function retryRow(
   attempt: Attempt,
   verdict: Extract<Verdict, { readonly kind: 'retry' }>,
+  now: number,
   parts: OutboxParts,
   trx: Transaction,
 ): Promise<boolean> {
-  const { outbox } = parts.logbook;
   const { error, errorClass, delaySeconds, verifyFirst } = verdict;
-  const nextAttemptAt = new Date((await outbox.clock({ trx })) + delaySeconds * 1_000).toISOString();
+  const nextAttemptAt = new Date(now + delaySeconds * 1_000).toISOString();
   const failure = { error, errorClass, nextAttemptAt, verifyFirst };
-  if (!(await outbox.failRetry(attempt.row.outboxId, attempt.workerId, failure, { trx }))) {
+  if (!(await parts.logbook.outbox.failRetry(attempt.row.outboxId, attempt.workerId, failure, { trx }))) {
     await noteConflicts([{ attempt, intended: 'retry' }], parts, trx);
     return false;
   }

@@ -1,32 +1,8 @@
 import { expect } from 'chai';
-import { eachDatabase, silentLog, type TestEngine } from 'mortise/sdk/testing';
-import type { OutboxParts } from '../parts.js';
+import { eachDatabase, type TestEngine } from 'mortise/sdk/testing';
 import { OutboxWorker } from '../worker/outbox-worker.js';
 import { type OutboxHost, type OutboxHostOptions, startOutbox, until } from './outbox-host.js';
-
-/** What a worker beside the platform's own works with. */
-function workerParts({ host, database }: OutboxHost): OutboxParts {
-  return {
-    config: {
-      worker: false,
-      batch_size: 100,
-      concurrency: 8,
-      max_retries: 5,
-      base_backoff: 60,
-      max_backoff: 3_600,
-      lease_seconds: 1,
-      max_age_hours: 168,
-      timeout_seconds: 10,
-    },
-    database,
-    logbook: host.service('logbook'),
-    audit: host.service('audit'),
-    memory: host.service('memory'),
-    log: silentLog,
-    every: () => ({ dispose() {} }),
-    random: () => 0.5,
-  };
-}
+import { workerParts } from './worker-parts.js';
 
 /** A worker whose leases run out, because its clock stands still. */
 function workerThatHangs(host: OutboxHost, workerId: string): OutboxWorker {
@@ -163,6 +139,18 @@ describe('the outbox worker', () => {
       await outbox.once();
       expect(await outbox.row(lost)).to.deep.include({ status: 'sent' });
       expect(outbox.server.journal).to.have.length(2);
+    });
+
+    it('buries no memory because it may not be looked for', async () => {
+      outbox.server.fail('add', { kind: 'reset', apply: true });
+      const id = Number((await outbox.store('Refused as a question.')).outbox_id);
+      outbox.server.fail('search', { kind: 'status', status: 400 });
+      expect(await outbox.once()).to.deep.include({ exitCode: 1 });
+      expect(await outbox.row(id)).to.deep.include({ status: 'pending', lastErrorClass: 'failure', verifyFirst: true });
+      await outbox.due(id);
+      await outbox.once();
+      expect(await outbox.row(id)).to.deep.include({ status: 'sent', memoryId: 'om-1' });
+      expect(outbox.server.journal).to.have.length(1);
     });
 
     it('waits as long as the backend asks for', async () => {
@@ -310,26 +298,6 @@ describe('the outbox worker', () => {
       await other.expectInvariants();
     });
 
-    it('sends a whole batch at once to a backend that takes many', async () => {
-      for (let n = 0; n < 5; n += 1) await outbox.queue(`Row ${n}`);
-      const before = adds();
-      const parts = workerParts(outbox);
-      const groups: number[] = [];
-      const memory = {
-        ...parts.memory,
-        takesMany: async () => true,
-        deliverMany: (...args: Parameters<typeof parts.memory.deliverMany>) => {
-          groups.push(args[0].length);
-          return parts.memory.deliverMany(...args);
-        },
-      };
-      const worker = new OutboxWorker({ ...parts, memory }, 'batch');
-      expect(await worker.runOnce()).to.deep.include({ claimed: 5, sent: 5 });
-      expect(groups).to.deep.equal([5]);
-      expect(adds() - before).to.equal(5);
-      await outbox.expectInvariants();
-    });
-
     it('never gives out a row while another of the same memory is held', async () => {
       const first = await outbox.queue('Same.');
       const row = await outbox.row(first);
@@ -366,6 +334,20 @@ describe('the outbox worker', () => {
       await other.server.start();
       await until(async () => (await other.count('logbook.outbox_memory', `status = 'sent'`)) === 7);
       await other.expectInvariants();
+    });
+
+    it('delivers at its start what a process that is gone was waiting to send', async function restart() {
+      this.timeout(30_000);
+      await outbox.server.stop();
+      for (let n = 0; n < 7; n += 1) await outbox.store(`Later ${n}`);
+      await until(() => outbox.host.service('memory').status().circuit === 'open');
+      await outbox.server.start();
+      const next = await startOther({
+        env: { MORTISE_OUTBOX_WORKER: 'true' },
+        server: outbox.server,
+        dataDir: outbox.host.dataDir,
+      });
+      await until(async () => (await next.count('logbook.outbox_memory', `status = 'sent'`)) === 7);
     });
 
     it('finishes what it has begun when it is told to stop, and gives the rest back', async function stopping() {

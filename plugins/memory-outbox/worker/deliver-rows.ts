@@ -1,6 +1,7 @@
 import type { Delivery, MemoryItem, OutboxRow } from 'mortise/sdk';
 import type { Attempt } from '../flush/flush-audit.js';
 import type { OutboxParts } from '../parts.js';
+import type { RowLeases } from './row-leases.js';
 
 /** The memory of a row as the request would have sent it. */
 export function itemOf(row: OutboxRow): MemoryItem {
@@ -29,46 +30,66 @@ async function lookUp({ row }: Attempt, call: Call, { memory }: OutboxParts): Pr
     const found = await memory.find({ memoryKey, space, payloadSha, content }, call);
     return found === null || found === undefined ? undefined : { kind: 'stored', id: found.id, dedup: true };
   } catch (error) {
-    return memory.failure(error);
+    const failed = memory.failure(error);
+    // It is the question that was refused, not the memory.
+    return failed.class === 'permanent' ? { ...failed, class: 'failure' } : failed;
   }
 }
 
+/** Sends rows in one call. A group that fails as one has no answers, unless the backend is not there for any of them. */
+async function sendGroup(
+  attempts: readonly Attempt[],
+  call: Call,
+  { memory }: OutboxParts,
+): Promise<{ readonly answers: ReadonlyMap<Attempt, Delivery>; readonly isDoubtful: boolean }> {
+  const items = attempts.map(({ row }) => itemOf(row));
+  const deliveries = await memory.deliverMany(items, call);
+  const failures = deliveries.filter((delivery) => delivery.kind === 'failed');
+  if (failures.length === attempts.length && failures.every((failed) => failed.class !== 'unavailable')) {
+    return { answers: new Map(), isDoubtful: failures.some(({ applied }) => applied === 'unknown') };
+  }
+  const answers = new Map(
+    attempts.flatMap((attempt, index) => {
+      const delivery = deliveries[index];
+      return delivery === undefined ? [] : [[attempt, delivery] as const];
+    }),
+  );
+  return { answers, isDoubtful: false };
+}
+
 /**
- * Sends what is not there yet; one answer for each attempt. A group that fails as one is sent row by row, unless the
- * backend is not there for any of them.
+ * Sends what is not there yet; one answer for each attempt that the worker surely held when its call began, none for the
+ * others. A group that fails as one is sent row by row.
  */
 export async function deliverRows(
   attempts: readonly Attempt[],
-  signal: AbortSignal,
+  leases: RowLeases,
   parts: OutboxParts,
 ): Promise<ReadonlyMap<Attempt, Delivery>> {
-  const { memory, config } = parts;
-  const call = { signal, timeoutMs: config.timeout_seconds * 1_000 };
+  const timeoutMs = parts.config.timeout_seconds * 1_000;
   const deliveries = new Map<Attempt, Delivery>();
-  for (const attempt of attempts) {
-    const found = attempt.row.verifyFirst ? await lookUp(attempt, call, parts) : undefined;
-    if (found !== undefined) deliveries.set(attempt, found);
-  }
-  const unsent = attempts.filter((attempt) => !deliveries.has(attempt));
-  if (unsent.length > 1) {
-    const answers = await memory.deliverMany(
-      unsent.map(({ row }) => itemOf(row)),
-      call,
-    );
-    const isTogether = answers.every((answer) => answer.kind === 'failed' && answer.class !== 'unavailable');
-    if (!isTogether) {
-      for (const [index, attempt] of unsent.entries()) {
-        const answer = answers[index];
-        if (answer !== undefined) deliveries.set(attempt, answer);
-      }
-      return deliveries;
+  const unsent = () => attempts.filter((attempt) => !deliveries.has(attempt));
+  const look = async (doubtful: readonly Attempt[]): Promise<void> => {
+    for (const attempt of doubtful) {
+      const found = await leases.whileHeld([attempt], (_, signal) => lookUp(attempt, { signal, timeoutMs }, parts));
+      if (found !== undefined) deliveries.set(attempt, found);
     }
+  };
+
+  await look(attempts.filter(({ row }) => row.verifyFirst));
+  if (unsent().length > 1) {
+    const group = await leases.whileHeld(unsent(), (held, signal) => sendGroup(held, { signal, timeoutMs }, parts));
+    for (const [attempt, delivery] of group?.answers ?? []) deliveries.set(attempt, delivery);
+    // Some of the group may be there although all of it failed.
+    if (group?.isDoubtful === true) await look(unsent());
   }
-  for (const attempt of unsent) {
-    deliveries.set(
-      attempt,
-      await memory.deliver(itemOf(attempt.row), { ...call, correlationId: attempt.row.correlationId ?? undefined }),
+  for (const attempt of unsent()) {
+    const { row } = attempt;
+    const correlationId = row.correlationId ?? undefined;
+    const delivery = await leases.whileHeld([attempt], (_, signal) =>
+      parts.memory.deliver(itemOf(row), { signal, timeoutMs, correlationId }),
     );
+    if (delivery !== undefined) deliveries.set(attempt, delivery);
   }
   return deliveries;
 }

@@ -1,51 +1,55 @@
-import type { Disposable } from 'mortise/sdk';
-import type { Attempt } from '../flush/flush-audit.js';
+import { createSettler, type Settler } from '../flush/create-settler.js';
 import type { OutboxParts } from '../parts.js';
-import { claimBatch } from './claim-batch.js';
+import { markTwins, type WaitingAttempt } from './find-duplicates.js';
+import { RowLeases } from './row-leases.js';
 import { addTally, emptyTally, type Tally } from './tally.js';
 import { workRows } from './work-rows.js';
 
-/** Rows that are sent together, and how to break that off. */
-interface Work {
-  readonly attempts: readonly Attempt[];
-  readonly abort: AbortController;
-}
+/** Batches that a backend which takes many is kept busy with: they share the commits of claiming and settling. */
+const GROUPS_AHEAD = 4;
 
-/** What makes two rows the same memory. */
-function dedupKey({ row }: Attempt): string {
-  return `${row.space}\n${row.payloadSha}\n${row.metaSha}`;
+/** Rows that are sent together. */
+interface Work {
+  readonly attempts: readonly WaitingAttempt[];
+  /** The backend may still be at work on them; afterwards they wait to be written down. */
+  isCalling: boolean;
 }
 
 /**
  * Claims rows and delivers them, several at a time, in the order they were claimed. Rows of the same memory are never
- * in work at once. All of its rows are renewed while it holds them; one that cannot be is let go.
+ * in work at once. All of its rows are renewed while it holds them; one that cannot be is let go, and is not sent.
  */
 export class OutboxWorker {
   readonly total: Tally = emptyTally();
   readonly #parts: OutboxParts;
   readonly #workerId: string;
+  readonly #settler: Settler;
+  readonly #leases: RowLeases;
   readonly #working = new Map<Work, Promise<void>>();
-  #queue: Attempt[] = [];
+  #queue: WaitingAttempt[] = [];
+  /** The backend takes a batch at once. */
+  #isGrouped = false;
   #isStopping = false;
   #isWoken = false;
   #goOn: () => void = () => {};
-  #renewing: Disposable | undefined;
   #looping: Promise<void> | undefined;
 
   constructor(parts: OutboxParts, workerId: string) {
     this.#parts = parts;
     this.#workerId = workerId;
+    this.#settler = createSettler(parts);
+    this.#leases = new RowLeases(parts, workerId);
   }
 
   /** Delivers one batch. */
   async runOnce(): Promise<Tally> {
-    await this.#claim();
+    await this.#claim(1);
     while (this.#queue.length > 0 || this.#working.size > 0) {
-      await this.#start();
+      this.#start();
       if (this.#working.size === 0) break;
       await Promise.race(this.#working.values());
     }
-    this.#stopRenewing();
+    this.#leases.rest();
     return this.total;
   }
 
@@ -72,17 +76,15 @@ export class OutboxWorker {
     await Promise.race([this.#looping, limit]);
     await Promise.race([Promise.all(this.#working.values()), limit]);
     clearTimeout(timer);
-    // Their leases run out, and whoever takes them over looks into the backend first.
-    for (const { abort } of this.#working.keys()) abort.abort();
-    this.#stopRenewing();
+    this.#leases.close();
   }
 
   async #loop(everyMs: number): Promise<void> {
     while (!this.#isStopping) {
       let claimed = 0;
       try {
-        if (this.#queue.length === 0 && this.#hasRoom()) claimed = await this.#claim();
-        await this.#start();
+        if (this.#hasRoom() && this.#canHoldMore()) claimed = await this.#claim(GROUPS_AHEAD);
+        this.#start();
       } catch (error) {
         this.#parts.log.warn({ err: error }, 'The outbox cannot be read at the moment.');
       }
@@ -92,7 +94,18 @@ export class OutboxWorker {
   }
 
   #hasRoom(): boolean {
-    return this.#working.size < this.#parts.config.concurrency;
+    const calls = [...this.#working.keys()].filter(({ isCalling }) => isCalling).length;
+    return calls < this.#parts.config.concurrency;
+  }
+
+  #canHoldMore(): boolean {
+    const batches = this.#isGrouped ? GROUPS_AHEAD : 1;
+    return this.#queue.length === 0 && this.#held().length < this.#parts.config.batch_size * batches;
+  }
+
+  /** Every row that the worker answers for: it waits, is being sent, or is being written down. */
+  #held(): readonly WaitingAttempt[] {
+    return [...this.#queue, ...[...this.#working.keys()].flatMap(({ attempts }) => attempts)];
   }
 
   /** Until something is done, somebody says that there may be rows, or it is time. */
@@ -109,37 +122,41 @@ export class OutboxWorker {
     this.#isWoken = false;
   }
 
-  /** A backend that is not called gets nothing; one that is being tried gets one row. */
-  async #claim(): Promise<number> {
-    const { circuit } = this.#parts.memory.status();
+  /**
+   * A backend that is not called gets nothing; one that is being tried gets one row.
+   *
+   * @param groups how many batches, for a backend that takes many at once
+   */
+  async #claim(groups: number): Promise<number> {
+    const { config, memory } = this.#parts;
+    const { circuit } = memory.status();
     if (this.#isStopping || circuit === 'open') return 0;
-    const size = circuit === 'half_open' ? 1 : this.#parts.config.batch_size;
-    const attempts = await claimBatch(this.#workerId, size, this.#parts);
+    this.#isGrouped = await memory.takesMany().catch(() => false);
+    const size = circuit === 'half_open' ? 1 : config.batch_size * (this.#isGrouped ? groups : 1);
+    const attempts = await this.#leases.claim(size, this.#held());
     addTally(this.total, { claimed: attempts.length });
-    this.#queue.push(...attempts);
-    if (attempts.length > 0) this.#keepRenewing();
+    this.#queue.push(...markTwins(this.#held(), attempts));
     return attempts.length;
   }
 
-  async #start(): Promise<void> {
-    const isGrouped = this.#queue.length > 1 && (await this.#parts.memory.takesMany().catch(() => false));
+  #start(): void {
     while (this.#hasRoom()) {
-      const attempts = this.#take(isGrouped);
+      const attempts = this.#take();
       if (attempts.length === 0) return;
-      const work = { attempts, abort: new AbortController() };
+      const work = { attempts, isCalling: true };
       this.#working.set(work, this.#work(work));
     }
   }
 
-  /** The next rows whose memory is not in work: one, or all of them for a backend that takes many. */
-  #take(isGrouped: boolean): readonly Attempt[] {
-    const busy = new Set([...this.#working.keys()].flatMap(({ attempts }) => attempts.map(dedupKey)));
-    const taken: Attempt[] = [];
+  /** The next rows whose memory is not in work: one, or a batch of them for a backend that takes many. */
+  #take(): readonly WaitingAttempt[] {
+    const busy = new Set([...this.#working.keys()].flatMap(({ attempts }) => attempts.map(({ key }) => key)));
+    const taken: WaitingAttempt[] = [];
     for (const attempt of this.#queue) {
-      if (busy.has(dedupKey(attempt))) continue;
+      if (busy.has(attempt.key)) continue;
       taken.push(attempt);
-      if (!isGrouped) break;
-      busy.add(dedupKey(attempt));
+      if (!this.#isGrouped || taken.length === this.#parts.config.batch_size) break;
+      busy.add(attempt.key);
     }
     const isTaken = new Set(taken);
     this.#queue = this.#queue.filter((attempt) => !isTaken.has(attempt));
@@ -147,48 +164,21 @@ export class OutboxWorker {
   }
 
   async #work(work: Work): Promise<void> {
-    const tally = await workRows(work.attempts, work.abort.signal, this.#parts);
+    const called = (): void => {
+      work.isCalling = false;
+      this.wake();
+    };
+    const workshop = { parts: this.#parts, settler: this.#settler, leases: this.#leases, called };
+    const tally = await workRows(work.attempts, workshop);
     addTally(this.total, tally);
+    this.#leases.drop(work.attempts);
     this.#working.delete(work);
     this.wake();
   }
 
-  #keepRenewing(): void {
-    const everyMs = (this.#parts.config.lease_seconds * 1_000) / 3;
-    this.#renewing ??= this.#parts.every(everyMs, () => this.#renew());
-  }
-
-  #stopRenewing(): void {
-    void this.#renewing?.dispose();
-    this.#renewing = undefined;
-  }
-
-  async #renew(): Promise<void> {
-    const held = [...this.#queue, ...[...this.#working.keys()].flatMap(({ attempts }) => attempts)];
-    const ids = held.map(({ row }) => row.outboxId);
-    if (ids.length === 0) return;
-    let renewed: ReadonlySet<number>;
-    try {
-      renewed = await this.#parts.logbook.outbox.renewLeases(ids, this.#workerId);
-    } catch (error) {
-      this.#parts.log.warn({ err: error, rows: ids.length }, 'Leases could not be renewed.');
-      renewed = new Set();
-    }
-    const isLost = ({ row }: Attempt) => ids.includes(row.outboxId) && !renewed.has(row.outboxId);
-    this.#queue = this.#queue.filter((attempt) => !isLost(attempt));
-    for (const { attempts, abort } of this.#working.keys()) {
-      const lost = attempts.filter(isLost);
-      if (lost.length === 0) continue;
-      this.#parts.log.warn(
-        { rows: lost.map(({ row }) => row.outboxId) },
-        'Leases were lost; their calls are broken off.',
-      );
-      abort.abort();
-    }
-  }
-
   async #release(): Promise<void> {
     const rows = this.#queue.map(({ row }) => row);
+    this.#leases.drop(this.#queue);
     this.#queue = [];
     try {
       await this.#parts.logbook.outbox.releaseLeases(rows, this.#workerId);

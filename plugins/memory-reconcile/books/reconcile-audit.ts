@@ -25,6 +25,7 @@ export function reconcileAudit(
       retry_count: row.retryCount,
       ...(row.memoryKey === null ? {} : { memory_key: row.memoryKey }),
       ...evidence,
+      gateway_event: { requested_space: row.requestedSpace },
     },
   };
 }

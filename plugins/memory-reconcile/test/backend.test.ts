@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { MortiseError } from 'mortise/sdk';
 import { eachDatabase, type TestEngine } from 'mortise/sdk/testing';
 import type { BackendCheck } from '../backend/check-backend.js';
 import { type ReconcileHost, type ReconcileHostOptions, startReconcile } from './reconcile-host.js';
@@ -98,13 +99,17 @@ describe('comparing the ledger with the backend', () => {
       expect(await books.count('logbook.outbox_memory')).to.equal(0);
     });
 
-    it('ends with 2 when the backend does not answer', async () => {
+    it('throws what the backend fails with', async () => {
       await start();
       await books.store('Fine');
       await books.server.stop();
-      const { exitCode, text } = await books.reconcile({ report: true, checkBackend: true });
-      expect(exitCode).to.equal(2);
-      expect(text).to.contain('OpenMemory connection failed');
+      const failed = books.reconcile({ report: true, checkBackend: true });
+      const { code, message } = await failed.then(
+        () => new MortiseError('none', 'It did not fail.'),
+        (error: MortiseError) => error,
+      );
+      expect(code).to.equal('backend_unavailable');
+      expect(message).to.contain('OpenMemory connection failed');
     });
 
     it('checks the text and the search row of the local backend', async () => {

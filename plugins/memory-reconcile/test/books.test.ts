@@ -49,6 +49,16 @@ describe('reconciling outbox and audit trail', () => {
       expect(books.schemaIssues(schema, data)).to.deep.equal([]);
     });
 
+    it('counts the unsettled audit rows of others, and not its own', async () => {
+      const unsettled = { action: 'allow', operation: 'test', reason: 'test:asked', status: 'pending' } as const;
+      await books.host.service('audit').write(unsettled);
+      const body = { options: { once: true }, json: true };
+      const answer = await books.host.post('/admin/commands/memory-reconcile', body);
+      const { data } = (await answer.json()) as { data: { pending_audits: { count: number } } };
+      expect(await books.count('governance.write_audit', `operation = 'admin:command'`)).to.equal(1);
+      expect(data.pending_audits.count).to.equal(1);
+    });
+
     it('makes up for the audit rows of sent and dead rows, once', async () => {
       const [one, two] = [await sent(), await dead()];
       expect(await books.reconcile({ report: true })).to.deep.include({ exitCode: 1 });
@@ -159,6 +169,19 @@ describe('reconciling outbox and audit trail', () => {
       await Promise.all([once(), once(), once()]);
       expect(await books.count('governance.write_audit', `reason = 'outbox_flush_success'`)).to.equal(10);
       expect(await books.count('governance.write_audit', `reason = 'outbox_stale'`)).to.equal(5);
+    });
+
+    it('throws what keeps it from ending, in its own words and without those of the database', async () => {
+      const [from, to] =
+        engine.dialect === 'sqlite'
+          ? ['logbook_outbox_memory', 'logbook_outbox_hidden']
+          : ['logbook.outbox_memory', 'outbox_hidden'];
+      const back =
+        engine.dialect === 'sqlite' ? ['logbook_outbox_hidden', from] : ['logbook.outbox_hidden', 'outbox_memory'];
+      await books.update(`alter table ${from} rename to ${to}`);
+      const failed = await books.reconcile({ report: true }).catch((error: unknown) => error);
+      await books.update(`alter table ${back[0]} rename to ${back[1]}`);
+      expect(failed).to.include({ code: 'reconcile_failed', message: 'The reconciliation failed; the log says why.' });
     });
 
     it('is refused what nobody can mean', async () => {

@@ -48,7 +48,7 @@ export async function startReconcile(engine: TestEngine, options: ReconcileHostO
     },
   };
   const host = await createTestHost({
-    plugins: ['memory-reconcile', 'memory-outbox', 'memory-backend-openmemory', 'memory-backend-local'],
+    plugins: ['admin', 'memory-reconcile', 'memory-outbox', 'memory-backend-openmemory', 'memory-backend-local'],
     env: { OPENMEMORY_BASE_URL: server.origin, MORTISE_OUTBOX_WORKER: 'false', ...options.env },
     database: engine.env,
     extra: [

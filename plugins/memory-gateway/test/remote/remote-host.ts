@@ -1,5 +1,5 @@
 import { type FakeOpenMemory, startFakeOpenMemory, type TestEngine, type TestHostOptions } from 'mortise/sdk/testing';
-import { type GatewayHost, startGateway } from './gateway-host.js';
+import { type GatewayHost, startGateway } from '../gateway-host.js';
 
 /** A platform whose memories go to a server at the other end of a socket. */
 export interface RemoteHost extends GatewayHost {

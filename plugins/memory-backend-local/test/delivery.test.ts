@@ -1,0 +1,59 @@
+import { expect } from 'chai';
+import { type Database, extendContext, type MemoryItem, newUlid, type PluginDefinition } from 'mortise/sdk';
+import { createTestHost, eachDatabase, type TestEngine, type TestHost } from 'mortise/sdk/testing';
+
+describe('a memory that is delivered after its ledger row', () => {
+  eachDatabase((engine: TestEngine) => {
+    let host: TestHost;
+    let database: Database | undefined;
+
+    before(async () => {
+      const probe: PluginDefinition = {
+        key: 'database-probe',
+        register() {},
+        start(started) {
+          database = started.use('database');
+        },
+      };
+      host = await createTestHost({
+        plugins: ['memory-backend-local'],
+        database: engine.env,
+        extra: [
+          {
+            manifest: { key: 'database-probe', permissions: { services: ['database'], schemas: ['logbook'] } },
+            definition: probe,
+          },
+        ],
+      });
+    });
+    after(() => host.stop());
+
+    const deliver = (item: MemoryItem) =>
+      host.points.call('memory-backend', 'local', (backend, ctx) =>
+        backend.store(item, extendContext(ctx, { timeoutMs: 5_000 })),
+      );
+    const rows = async (table: string) =>
+      (await database?.statement<{ n: number }>(`select count(*) as n from {logbook.${table}}`))?.rows[0]?.n;
+
+    it('is there once, however often that is begun', async () => {
+      const item: MemoryItem = {
+        memoryKey: `mk_${newUlid()}`,
+        content: 'The harbour opens at five.',
+        space: 'private:a',
+        kind: null,
+        meta: {},
+        evidence: [],
+        actorUserId: null,
+        payloadSha: 'f'.repeat(64),
+        correlationId: 'corr-0123456789abcdef',
+      };
+      const first = await deliver(item);
+      expect(first.id).to.match(/^mem_[0-9a-z]{26}$/);
+      expect(await deliver(item)).to.deep.equal(first);
+      expect([await rows('memory_documents'), await rows('memory_fts')]).to.deep.equal([1, 1]);
+      const other = await deliver({ ...item, memoryKey: `mk_${newUlid()}` });
+      expect(other.id).to.not.equal(first.id);
+      expect([await rows('memory_documents'), await rows('memory_fts')]).to.deep.equal([2, 2]);
+    });
+  });
+});

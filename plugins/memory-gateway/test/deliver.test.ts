@@ -1,0 +1,67 @@
+import { expect } from 'chai';
+import { type MemoryItem, MortiseError } from 'mortise/sdk';
+import { type DeliverParts, deliver } from '../backend/deliver.js';
+
+const item: MemoryItem = {
+  memoryKey: 'mk_1',
+  content: 'The harbour opens at five.',
+  space: 'private:a',
+  kind: null,
+  meta: {},
+  evidence: [],
+  actorUserId: null,
+  payloadSha: 'a'.repeat(64),
+  correlationId: 'corr-0123456789abcdef',
+};
+
+const unavailable = new MortiseError('backend_unavailable', 'It is being restarted.', {
+  details: { class: 'unavailable', status: 503, applied: 'no' },
+});
+
+/** Keeps the process from doing anything else. */
+function standStill(milliseconds: number): void {
+  const end = performance.now() + milliseconds;
+  while (performance.now() < end);
+}
+
+describe('a call of the backend that failed', () => {
+  let calls: number;
+  const backend = (afterFailure: () => void): DeliverParts => ({
+    timeoutMs: 400,
+    known: async () => [],
+    backend: {
+      backend: 'fake',
+      facts: () => undefined,
+      storeMany: async () => [],
+      get: async () => undefined,
+      async store() {
+        calls += 1;
+        if (calls > 1) return { id: 'm-1' };
+        setTimeout(afterFailure, 0);
+        throw unavailable;
+      },
+    },
+  });
+  beforeEach(() => {
+    calls = 0;
+  });
+
+  it('is repeated while there is time', async () => {
+    const delivery = await deliver(
+      item,
+      { repeats: true },
+      backend(() => {}),
+    );
+    expect(delivery).to.deep.include({ kind: 'stored', id: 'm-1' });
+  });
+
+  it('is not repeated by a process that stood still past its time', async () => {
+    const delivery = await deliver(
+      item,
+      { repeats: true },
+      backend(() => standStill(400)),
+    );
+    expect(delivery).to.deep.include({ kind: 'failed', detail: 'api_error_503' });
+    expect(calls).to.equal(1);
+  });
+});

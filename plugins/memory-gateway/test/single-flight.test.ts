@@ -1,0 +1,39 @@
+import { expect } from 'chai';
+import { createSingleFlight } from '../write/single-flight.js';
+
+describe('single flight', () => {
+  const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+  it('runs the first of a key alone, then the others together, and other keys beside it', async () => {
+    const flight = createSingleFlight();
+    const seen: string[] = [];
+    const work = (name: string) => async () => {
+      seen.push(`${name}+`);
+      await turn();
+      seen.push(`${name}-`);
+      return name;
+    };
+    const all = await Promise.all([
+      flight('k', work('a')),
+      flight('k', work('b')),
+      flight('k', work('c')),
+      flight('x', work('d')),
+    ]);
+    expect(all).to.deep.equal(['a', 'b', 'c', 'd']);
+    expect(seen.indexOf('d+')).to.be.lessThan(seen.indexOf('a-'));
+    expect(seen.indexOf('b+')).to.be.greaterThan(seen.indexOf('a-'));
+    expect(seen.indexOf('c+')).to.be.lessThan(seen.indexOf('b-'));
+  });
+
+  it('runs the others also when the first failed, and forgets the key', async () => {
+    const flight = createSingleFlight();
+    const failing = flight('k', async () => {
+      await turn();
+      throw new Error('first');
+    });
+    const other = flight('k', async () => 'other');
+    expect(await failing.catch((error: Error) => error.message)).to.equal('first');
+    expect(await other).to.equal('other');
+    expect(await flight('k', async () => 'later')).to.equal('later');
+  });
+});
