@@ -1,4 +1,12 @@
-import { type AuditService, type Logger, MortiseError, type Principal, type Watched } from 'mortise/sdk';
+import {
+  type AuditService,
+  type Logger,
+  MortiseError,
+  type PluginControl,
+  type Principal,
+  type StartHost,
+  type Watched,
+} from 'mortise/sdk';
 
 export interface AdminChange {
   readonly action: string;
@@ -10,12 +18,25 @@ export interface AdminChange {
 /** Runs a change between the two halves of its audit row: that it was asked for, and how it ended. */
 export type ChangeAudit = <T>(change: AdminChange, run: () => Promise<T>) => Promise<T>;
 
+export interface AuditPorts {
+  readonly audit: Watched<AuditService>;
+  readonly log: Logger;
+  readonly plugins: Pick<PluginControl, 'databaseHolder' | 'hurry'>;
+  readonly every: StartHost['every'];
+}
+
 type Outcome = Parameters<AuditService['finalize']>[1];
 
 interface Unsettled {
   readonly auditId: string;
   readonly outcome: Outcome;
 }
+
+/** How often the end of a change that could not be written is tried again, milliseconds. */
+const settleAgainMs = 2_000;
+
+/** What is over with the run of the plugin, and with all that it holds. */
+const endsRun: ReadonlySet<string> = new Set(['disable', 'restart']);
 
 /** Rows whose end could not be written are kept for a trail that comes back; past this many the oldest stay pending. */
 const unsettledKept = 200;
@@ -24,12 +45,16 @@ const unsettledKept = 200;
  * Every change and every refusal is one audit row, written as pending before anything happens: what the trail cannot
  * take is not done. The exception are the plugins that bring the trail back.
  */
-export function auditChanges(audit: Watched<AuditService>, log: Logger): ChangeAudit {
+export function auditChanges({ audit, log, plugins, every }: AuditPorts): ChangeAudit {
   let unsettled: readonly Unsettled[] = [];
 
   // A change may itself have stopped the plugin that keeps the trail.
   audit.onChange((trail) => {
     if (trail) void settleAll(trail);
+  });
+
+  every(settleAgainMs, async () => {
+    if (audit.current && unsettled.length > 0) await settleAll(audit.current);
   });
 
   return async (change, run) => {
@@ -48,6 +73,8 @@ export function auditChanges(audit: Watched<AuditService>, log: Logger): ChangeA
   /** @returns undefined where the change goes on without a row */
   async function begin(change: AdminChange): Promise<string | undefined> {
     const trail = audit.current;
+    // The row would wait for the very transaction that the change is to end.
+    if (endsRun.has(change.action)) plugins.hurry(change.key);
     if (trail) {
       await settleAll(trail);
       try {
@@ -57,11 +84,10 @@ export function auditChanges(audit: Watched<AuditService>, log: Logger): ChangeA
       }
     }
     if (bringsAuditBack(change)) return undefined;
+    const holder = plugins.databaseHolder();
     throw new MortiseError('audit_unavailable', 'The audit trail is not available, so nothing may be changed.', {
       status: 503,
-      hint: trail
-        ? 'Its row could not be written; mortise plugin doctor tells whether the database is full.'
-        : 'mortise plugin inspect logbook tells why.',
+      hint: hintOf(trail !== undefined, holder),
     });
   }
 
@@ -71,7 +97,7 @@ export function auditChanges(audit: Watched<AuditService>, log: Logger): ChangeA
     try {
       if (auditId !== undefined) {
         unsettled = [...unsettled, { auditId, outcome }].slice(-unsettledKept);
-        if (trail) await settleAll(trail);
+        if (trail && !(await settleAll(trail))) log.warn({ auditId }, 'the end of an admin change is audited later');
       } else if (trail) {
         await trail.write({ ...entryOf(change), ...outcome });
       } else {
@@ -82,7 +108,8 @@ export function auditChanges(audit: Watched<AuditService>, log: Logger): ChangeA
     }
   }
 
-  async function settleAll(trail: AuditService): Promise<void> {
+  /** @returns false when some are left for later */
+  async function settleAll(trail: AuditService): Promise<boolean> {
     const now = unsettled;
     unsettled = [];
     for (const [index, { auditId, outcome }] of now.entries()) {
@@ -90,11 +117,19 @@ export function auditChanges(audit: Watched<AuditService>, log: Logger): ChangeA
         await trail.finalize(auditId, outcome);
       } catch (error) {
         unsettled = [...now.slice(index), ...unsettled].slice(-unsettledKept);
-        log.warn({ auditId, error: wordOf(error) }, 'the end of an admin change is audited later');
-        return;
+        log.debug({ auditId, error: wordOf(error) }, 'the end of an admin change could not be audited');
+        return false;
       }
     }
+    return true;
   }
+}
+
+function hintOf(hasTrail: boolean, holder: string | null): string {
+  if (!hasTrail) return 'mortise plugin inspect logbook tells why.';
+  return holder === null
+    ? 'Its row could not be written; mortise plugin doctor tells whether the database is full.'
+    : `The plugin ${holder} holds a transaction that it does not end; mortise plugin disable ${holder} ends it.`;
 }
 
 function entryOf(change: AdminChange) {

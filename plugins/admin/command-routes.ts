@@ -1,4 +1,4 @@
-import { type CommandInput, MortiseError, type Points, type Route } from 'mortise/sdk';
+import { type CallContext, type CommandInput, MortiseError, type Points, type Route } from 'mortise/sdk';
 import type { ChangeAudit } from './audit-changes.js';
 
 /** What plugins add to the command line. */
@@ -20,12 +20,20 @@ export function commandRunRoute(points: Points, audit: ChangeAudit): Route {
       const input = inputOf(body);
       const plugin = points.list('command').find((one) => one.key === key)?.plugin ?? key;
       const { principal, correlationId } = ctx;
-      const result = await audit({ action: 'command', key: plugin, principal, correlationId }, () =>
-        points.call('command', key, (command, own) => command.run(input, own), ctx),
-      );
-      return { body: result };
+      const run = () => points.call('command', key, (command, own) => command.run(input, own), ctx);
+      const change = { action: 'command', key: plugin, principal, correlationId };
+      return { body: (await isRead(points, key, input, ctx)) ? await run() : await audit(change, run) };
     },
   };
+}
+
+/** Whether the command says that the input changes nothing. What cannot say so is audited. */
+async function isRead(points: Points, key: string, input: CommandInput, ctx: CallContext): Promise<boolean> {
+  try {
+    return await points.call('command', key, (command) => command.isRead?.(input) === true, ctx);
+  } catch {
+    return false;
+  }
 }
 
 function inputOf(body: unknown): CommandInput {

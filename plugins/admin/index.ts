@@ -1,5 +1,6 @@
 import type { PluginDefinition } from 'mortise/sdk';
 import { auditChanges } from './audit-changes.js';
+import { auditEdits } from './audit-edits.js';
 import { commandListRoute, commandRunRoute } from './command-routes.js';
 import { configRoute } from './config-route.js';
 import { eventsRoute } from './events-route.js';
@@ -16,7 +17,9 @@ export default function admin(): PluginDefinition {
       const plugins = host.use('plugins');
       const settings = host.use('settings');
       const database = host.use('database');
-      const audit = auditChanges(host.watch('audit'), host.log);
+      const trail = host.watch('audit');
+      const audit = auditChanges({ audit: trail, log: host.log, plugins, every: (ms, run) => host.every(ms, run) });
+      host.on('plugins-edited', (edit) => auditEdits(edit, trail, host.log));
       const changes = { host, plugins, audit };
 
       host.contribute('route', 'version', versionRoute(settings));

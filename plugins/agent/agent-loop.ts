@@ -12,12 +12,13 @@ import type {
   TurnUsage,
 } from 'mortise/sdk';
 import { askModel, type ModelAnswer } from './ask-model.js';
-import { buildContext } from './build-context.js';
+import { buildContext, type Compaction } from './build-context.js';
 import { agentError } from './errors.js';
 import { LoopDetector } from './loop-detector.js';
 import type { ResolvedModel } from './resolve-model.js';
 import type { ToolRunner } from './run-tool.js';
 import { readArguments } from './tool-arguments.js';
+import { callerOf } from './tool-caller.js';
 
 /** What a turn says when it has used up its steps. */
 export const limitText = "I've reached the maximum number of tool calls. Please try again.";
@@ -30,6 +31,7 @@ export interface LoopParts {
   readonly turn: OpenTurn;
   readonly model: ResolvedModel;
   readonly layers: readonly PromptLayer[];
+  readonly compaction: Compaction;
   readonly maxSteps: number;
   readonly ctx: CallContext;
   /** `call` goes with the events of a tool, for those who watch the turn. */
@@ -97,8 +99,20 @@ async function ask(
   order: FirstOf,
 ): Promise<ModelAnswer> {
   const { points, model, turn, ctx, tools } = parts;
-  progress.sent = buildContext(parts.layers, rows, parts.sessions.modelMessages);
-  const definitions = model.capabilities.toolCall ? tools.definitions() : [];
+  const definitions = model.capabilities.toolCall ? await tools.definitions(ctx.principal) : [];
+  const offered = definitions.map(({ name, facts }) => ({
+    name,
+    description: facts.description ?? facts.summary,
+    parameters: facts.inputSchema,
+  }));
+  progress.sent = buildContext(rows, {
+    layers: parts.layers,
+    tools: offered,
+    limits: model.limits,
+    compaction: parts.compaction,
+    turnId: turn.turnId,
+    modelMessages: parts.sessions.modelMessages,
+  });
   const answer = await askModel({
     points,
     model,
@@ -106,15 +120,7 @@ async function ask(
     request: {
       messages: progress.sent,
       sessionId: turn.chat.session.sessionId,
-      ...(definitions.length === 0
-        ? {}
-        : {
-            tools: definitions.map(({ name, facts }) => ({
-              name,
-              description: facts.description ?? facts.summary,
-              parameters: facts.inputSchema,
-            })),
-          }),
+      ...(offered.length === 0 ? {} : { tools: offered }),
     },
     onDelta: (text) => emitDelta(parts, progress, text, order),
   });
@@ -162,9 +168,7 @@ async function runRound(
     const input = args.ok ? args.value : args.shown;
     const shown = { id: call.id, arguments: args.ok ? args.value : {} };
     await parts.emit({ type: 'tool_call', step, tool_call: { name: call.name, input } }, shown);
-    const { session, sessionId, userId, channel } = { ...turn.chat.session, session: turn.sessionKey };
-    const caller = { key: session, sessionId, userId, channel, turnId: turn.turnId, epoch: turn.epoch };
-    const { ok, text, summary } = await tools.run(call, caller, ctx);
+    const { ok, text, summary } = await tools.run(call, callerOf(turn, 'agent'), ctx);
     await parts.emit({ type: 'tool_result', step, tool_result: { name: call.name, ok, summary } }, shown);
     const result: NewMessage = {
       role: 'tool',
@@ -173,7 +177,9 @@ async function runRound(
       meta: { name: call.name, step, ok, summary },
     };
     rows.push(...(await turn.append([result])));
-    if (detector.repeats(call, text)) throw agentError('agent_loop_detected', { details: { tool: call.name } });
+    if (detector.ends(call, text, parts.maxSteps - step)) {
+      throw agentError('agent_loop_detected', { details: { tool: call.name } });
+    }
   }
 }
 

@@ -19,7 +19,7 @@ export async function announceReply(
   await ctx.port?.send(completed);
   const { session } = turn.chat;
   // The finished reply is an event of its own, which egress and watchers of the session see. It starts no turn.
-  const published = ctx.publish({
+  ctx.publish({
     source_name: 'agent:speaker',
     source_kind: 'internal',
     ingress: 'internal',
@@ -31,10 +31,6 @@ export async function announceReply(
       ...(ctx.port || request.dispatch ? { answered_by: session.channel } : {}),
     },
   });
-  if (published.ok) {
-    const { obs_id: obsId, trace_id: traceId } = published.observation;
-    parts.announce({ sessionKey: turn.sessionKey, turnId: turn.turnId, obsId, traceId });
-  }
   if (!request.dispatch) return result;
   try {
     const dispatch = { session, text: reply, deliveryId: turn.turnId, config: request.dispatch.config };

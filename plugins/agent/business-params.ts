@@ -22,7 +22,6 @@ export interface BusinessParams {
 
 export function readBusinessParams(business: Json): BusinessParams {
   const promptMode = readPromptMode(business);
-  refuseDirectTool(business.tool);
   const { collaboration_mode, collaboration_event, collaboration, channel } = business;
   return {
     promptMode,
@@ -41,17 +40,6 @@ function readPromptMode(business: Json): PromptMode | undefined {
   const mode = promptModes.find((known) => isText(value) && known === value.toLowerCase());
   if (!mode) throw agentError('invalid_request', { message: 'invalid prompt_mode' });
   return mode;
-}
-
-function refuseDirectTool(tool: unknown): void {
-  if (tool === undefined) return;
-  const refuse = (message: string) => agentError('invalid_tool_input', { message });
-  if (!isObject(tool)) throw refuse('biz_params.tool must be an object');
-  const { name } = tool;
-  if (name === undefined) throw refuse('biz_params.tool.name is required');
-  if (!isText(name)) throw refuse('biz_params.tool.name must be a string');
-  if (name.trim() === '') throw refuse('biz_params.tool.name cannot be empty');
-  throw agentError('tool_not_supported', { message: `tool "${name.slice(0, 64)}" is not supported` });
 }
 
 function readMaxSteps(value: unknown): number | undefined {

@@ -65,7 +65,7 @@ export async function dispatchReply(
     ctx.log.warn({ channel: session.channel, code: 'channel_dispatch_failed' }, 'a reply was not taken by its channel');
     throw agentError('channel_dispatch_failed', { message: cause, cause: error });
   } finally {
-    ended.abort();
+    ended.abort('ended');
     ctx.signal.removeEventListener('abort', lateEnd);
   }
 }

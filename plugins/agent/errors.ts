@@ -9,13 +9,24 @@ const table = {
   channel_dispatch_failed: [502, 'the channel did not take the reply'],
   actor_mismatch: [403, 'user_id is not the user this key belongs to'],
   invalid_tool_input: [400, 'invalid tool input'],
+  tool_disabled: [403, 'the tool is disabled by server config'],
   tool_not_supported: [400, 'the tool is not supported'],
+  tool_not_available: [400, 'the tool is not available here'],
+  tool_permission_denied: [400, 'the tool may not do this'],
+  tool_conflict: [409, 'the tool is in the way of itself'],
+  tool_timeout: [504, 'the tool timed out'],
+  tool_runtime_unavailable: [502, 'the tool cannot run on this machine'],
+  tool_invoke_failed: [502, 'the tool failed'],
+  tool_invalid_result: [502, 'the tool gave back no JSON object'],
+  rate_limited: [429, 'too many requests'],
   ai_tool_guide_unavailable: [500, 'ai tool guide is unavailable'],
   codex_prompt_unavailable: [500, 'codex prompt is unavailable'],
   claude_prompt_unavailable: [500, 'claude prompt is unavailable'],
   provider_not_found: [404, 'provider not found'],
+  model_not_found: [400, 'active model is not available for provider'],
   provider_not_supported: [400, 'provider does not support attachments'],
   provider_invalid_reply: [502, 'provider response contains tool calls but tool support is disabled'],
+  context_too_large: [400, 'the input is more than the model can read'],
   runner_error: [500, 'the model adapter failed'],
   gate_dropped: [403, 'The message was refused by the gate'],
   session_busy: [429, 'too many turns wait for this session'],
@@ -32,6 +43,10 @@ const table = {
 } as const satisfies Record<string, readonly [status: number, sentence: string]>;
 
 export type AgentErrorCode = keyof typeof table;
+
+export function isAgentErrorCode(code: string): code is AgentErrorCode {
+  return Object.hasOwn(table, code);
+}
 
 export interface AgentErrorOptions {
   readonly message?: string | undefined;

@@ -2,7 +2,7 @@ import type { TurnEvent } from 'mortise/sdk';
 import { cutText } from './text.js';
 
 /** How many code points a delta has where the provider does not cut them. */
-const deltaSize = 12;
+export const deltaSize = 12;
 
 /** Events in their stored form: neighbouring deltas of one step are one. */
 export class EventLog {

@@ -1,4 +1,12 @@
-import type { HandlerContext, Observation, ObservationHandler, SessionsService, TurnRequest } from 'mortise/sdk';
+import type {
+  HandlerContext,
+  Observation,
+  ObservationHandler,
+  SessionsService,
+  TurnRequest,
+  TurnResult,
+} from 'mortise/sdk';
+import { agentError, errorOf } from './errors.js';
 import { isText } from './json.js';
 import { runTurn } from './run-turn.js';
 import type { TurnParts } from './turn-parts.js';
@@ -7,11 +15,12 @@ import type { TurnParts } from './turn-parts.js';
 export function turnHandler(parts: TurnParts, queueWaitMs: number): ObservationHandler {
   return {
     types: ['message'],
+    // A turn has its own limit.
+    timeoutMs: 0,
     async handle(observation: Observation, ctx: HandlerContext) {
-      const request = isTurnRequest(ctx.request)
-        ? ctx.request
-        : requestOf(observation, ctx.sessionKey, parts.sessions, parts.now() + queueWaitMs);
-      return request && runTurn(parts, request, ctx);
+      if (isTurnRequest(ctx.request)) return runTurn(parts, flagged(ctx.request, observation), ctx);
+      const request = requestOf(observation, ctx.sessionKey, parts.sessions, parts.now() + queueWaitMs);
+      return told(await runTurn(parts, request, ctx));
     },
   };
 }
@@ -20,15 +29,33 @@ function isTurnRequest(request: unknown): request is TurnRequest {
   return typeof request === 'object' && request !== null && 'session' in request && 'waitUntil' in request;
 }
 
+/** What is doubtful about the message goes with what its user said. */
+function flagged(request: TurnRequest, { quality_flags }: Observation): TurnRequest {
+  if (quality_flags.length === 0) return request;
+  const input = request.input.map((message) =>
+    message.role === 'user' ? { ...message, meta: { ...message.meta, quality_flags } } : message,
+  );
+  return { ...request, input };
+}
+
+/** Ends that somebody has asked for. */
+const wanted: readonly string[] = ['turn_cancelled', 'client_closed', 'server_shutdown'];
+
+/** Nobody waits for the turn: a failure that is not thrown would be known to no one. */
+function told(result: TurnResult): TurnResult {
+  if (result.kind === 'failed' && !wanted.includes(result.error.code)) throw errorOf(result.error);
+  return result;
+}
+
 /** A message that nobody waits for. Its reply leaves through egress. */
 function requestOf(
   observation: Observation,
   sessionKey: string,
   sessions: SessionsService,
   waitUntil: number,
-): TurnRequest | undefined {
+): TurnRequest {
   const session = sessions.parseKey(sessionKey);
-  if (!session) return undefined;
+  if (!session) throw agentError('invalid_request', { message: 'the key of the message names no session' });
   const { text, attachments } = observation.payload;
   const others = Array.isArray(attachments) ? attachments : [];
   const content = isText(text) ? text : '';

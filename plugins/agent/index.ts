@@ -1,17 +1,23 @@
-import type { PluginDefinition, TurnReply } from 'mortise/sdk';
+import type { PluginDefinition, Refusal } from 'mortise/sdk';
 import { ActiveContributions } from './active-contributions.js';
+import type { Compaction } from './build-context.js';
 import { turnHandler } from './handle-observation.js';
 import { turnMetrics } from './metrics.js';
+import { readSlot } from './model-slot.js';
 import { processRoute } from './process-route.js';
 import { ToolRunner } from './run-tool.js';
 import { turnDoor } from './turn-door.js';
 
 export interface Config {
+  /** `<provider>/<model>` */
+  readonly model?: string;
+  readonly compaction: Compaction;
   readonly maxSteps: number;
   readonly turnTimeoutSeconds: number;
   readonly queueLimit: number;
   readonly queueWaitSeconds: number;
   readonly toolTimeoutSeconds: number;
+  readonly disabledTools: readonly string[];
 }
 
 /** The turn engine and its HTTP door. */
@@ -23,7 +29,6 @@ export default function agent(): PluginDefinition<Config> {
       const { config, points } = host;
       const schedule = host.use('schedule');
       const tools = host.own(new ActiveContributions(points, 'tool'));
-      const timeoutMs = config.toolTimeoutSeconds * 1_000;
       const parts = {
         points,
         sessions: host.use('sessions'),
@@ -31,9 +36,18 @@ export default function agent(): PluginDefinition<Config> {
         providers: host.own(new ActiveContributions(points, 'provider')),
         prompts: host.own(new ActiveContributions(points, 'prompt-source')),
         channels: host.own(new ActiveContributions(points, 'channel')),
-        tools: new ToolRunner({ points, tools, schemas: host.use('schemas'), timeoutMs }),
+        tools: new ToolRunner({
+          points,
+          tools,
+          schemas: host.use('schemas'),
+          http: host.use('http'),
+          disabled: config.disabledTools,
+          timeoutMs: config.toolTimeoutSeconds * 1_000,
+        }),
         metrics: turnMetrics(host.use('metrics')),
-        announce: (reply: TurnReply) => host.emit('turn-reply', reply),
+        refused: (refusal: Refusal) => host.emit('refusal', refusal),
+        model: readSlot(config.model),
+        compaction: config.compaction,
         maxSteps: config.maxSteps,
         turnTimeoutMs: config.turnTimeoutSeconds * 1_000,
         queueLimit: config.queueLimit,

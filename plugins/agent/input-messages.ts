@@ -29,6 +29,10 @@ function readPart(value: unknown): ModelContentPart {
   if (!isObject(value)) throw agentError('invalid_json');
   const { type = 'text', text } = value;
   if (!isText(type) || (text !== undefined && !isText(text))) throw agentError('invalid_json');
+  // Neither database keeps it.
+  if (text?.includes('\u0000')) {
+    throw agentError('invalid_request', { message: 'the text of a message must not have NUL characters' });
+  }
   return { ...value, type } as ModelContentPart;
 }
 

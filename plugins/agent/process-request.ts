@@ -8,6 +8,8 @@ export interface ProcessRequest {
   readonly input: readonly NewMessage[];
   readonly stream: boolean;
   readonly business: Json;
+  /** What stands beside the members of a request. */
+  readonly shortcuts: Json;
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
@@ -17,10 +19,10 @@ const channelName = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 /** The body of `POST /agent/process`. Unknown members are ignored; a known one of another type is no valid body. */
 export function readProcessRequest(body: unknown): ProcessRequest {
   if (!isObject(body)) throw agentError('invalid_json');
-  const { stream = false, biz_params: business } = body;
+  const { stream = false, biz_params: business, input: messages, ...rest } = body;
   if (typeof stream !== 'boolean') throw agentError('invalid_json');
   if (business !== undefined && business !== null && !isObject(business)) throw agentError('invalid_json');
-  const input = readInput(body.input);
+  const input = readInput(messages);
   const sessionId = text(body, 'session_id');
   const userId = text(body, 'user_id');
   const channel = text(body, 'channel').trim().toLowerCase() || 'console';
@@ -32,7 +34,8 @@ export function readProcessRequest(body: unknown): ProcessRequest {
   if (!channelName.test(channel)) {
     throw agentError('invalid_channel', { message: 'channel must be a name of letters, digits, "-" and "_"' });
   }
-  return { session: { channel, userId, sessionId }, input, stream, business: business ?? {} };
+  const { session_id: _, user_id: __, channel: ___, ...shortcuts } = rest;
+  return { session: { channel, userId, sessionId }, input, stream, business: business ?? {}, shortcuts };
 }
 
 function text(body: Json, member: string): string {

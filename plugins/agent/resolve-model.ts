@@ -1,6 +1,7 @@
-import type { ProviderFacts } from 'mortise/sdk';
+import type { ModelFacts, ProviderFacts } from 'mortise/sdk';
 import type { ActiveContributions } from './active-contributions.js';
 import { agentError } from './errors.js';
+import type { ModelSlot } from './model-slot.js';
 
 /** The model of a turn and the adapter that speaks to it. */
 export interface ResolvedModel {
@@ -10,14 +11,30 @@ export interface ResolvedModel {
   readonly adapter: string;
   readonly capabilities: ProviderFacts['capabilities'];
   readonly settings: Readonly<Record<string, unknown>>;
+  /** How much it can read and write, as far as its adapter says. */
+  readonly limits: Pick<ModelFacts, 'context' | 'output'>;
 }
 
-/** What a turn uses while nothing else is chosen. */
-const fallback = { providerId: 'demo', model: 'demo-chat', adapter: 'demo' } as const;
+/** Providers whose adapter has another name than they have. */
+const adapters: Readonly<Record<string, string>> = { openai: 'openai-compatible' };
 
-/** @throws provider_not_found */
-export function resolveModel(providers: ActiveContributions<'provider'>): ResolvedModel {
-  const adapter = providers.get(fallback.adapter);
-  if (!adapter) throw agentError('provider_not_found', { details: { provider_id: fallback.providerId } });
-  return { ...fallback, capabilities: adapter.facts.capabilities, settings: {} };
+/**
+ * The adapter of a slot's provider: the one of its own name, or the one that speaks its language.
+ *
+ * @throws provider_not_found, provider_not_supported, model_not_found
+ */
+export function resolveModel(
+  { providerId, model }: ModelSlot,
+  providers: Pick<ActiveContributions<'provider'>, 'get'>,
+): ResolvedModel {
+  const adapter = adapters[providerId] ?? providerId;
+  const found = providers.get(adapter);
+  if (!found) {
+    if (adapter === providerId) throw agentError('provider_not_found', { details: { provider_id: providerId } });
+    throw agentError('provider_not_supported', { message: `adapter "${adapter}" is not supported` });
+  }
+  const { capabilities, models } = found.facts;
+  const limits = models?.find(({ id }) => id === model);
+  if (models && !limits) throw agentError('model_not_found', { details: { model } });
+  return { providerId, model, adapter, capabilities, settings: {}, limits: limits ?? {} };
 }

@@ -12,10 +12,13 @@ import { runLoop } from './agent-loop.js';
 import { announceReply } from './announce-reply.js';
 import { type PromptMode, promptModes } from './business-params.js';
 import { closeAtLimit, closeCompleted, closeFailed } from './close-turn.js';
+import { checkInput } from './context-budget.js';
 import { agentError, failureOf } from './errors.js';
 import { EventLog } from './event-log.js';
 import { attachments, userText } from './input-messages.js';
+import { chooseSlot } from './model-slot.js';
 import { resolveModel } from './resolve-model.js';
+import { runDirectTool } from './run-direct-tool.js';
 import { buildLayers } from './system-layers.js';
 import { tieredModel } from './tiered-model.js';
 import type { LiveTurn, TurnParts } from './turn-parts.js';
@@ -62,10 +65,24 @@ async function runOpened(
     await handler.port?.send({ type: 'opened', turnId: turn.turnId, chatId: turn.chat.id });
     const ctx = extendContext(handler, { signal });
     const maxSteps = Math.min(request.maxSteps ?? parts.maxSteps, parts.maxSteps);
-    const { model, layers } = await prepare(parts, request, live, ctx);
-    const { points, sessions, tools } = parts;
     const emit = emitter(parts, live, handler);
-    const end = await runLoop({ points, sessions, tools, turn, model, layers, maxSteps, ctx, emit }, progress);
+    const { points, sessions, tools, compaction } = parts;
+    const end = request.tool
+      ? await runDirectTool({ turn, tools, ctx, emit }, request.tool, progress)
+      : await runLoop(
+          {
+            points,
+            sessions,
+            tools,
+            turn,
+            ...(await prepare(parts, request, live, ctx)),
+            compaction,
+            maxSteps,
+            ctx,
+            emit,
+          },
+          progress,
+        );
     if (end.kind === 'step_limit') return await closeAtLimit(live, end, maxSteps, parts.metrics);
     completed = await closeCompleted(live, request, end, parts.metrics);
   } catch (error) {
@@ -79,11 +96,17 @@ async function runOpened(
 /** Resolves what the turn talks with, now that it has its session. */
 async function prepare(parts: TurnParts, request: TurnRequest, live: LiveTurn, ctx: HandlerContext) {
   const { chat } = live.turn;
-  const model = tieredModel(resolveModel(parts.providers), ctx.decision, parts.providers, ctx.log);
+  const model = tieredModel(
+    resolveModel(chooseSlot(chat.meta, parts.model), parts.providers),
+    ctx.decision,
+    parts.providers,
+    ctx.log,
+  );
   live.model = model;
   if (!model.capabilities.attachments && attachments(request.input).length > 0) {
     throw agentError('provider_not_supported');
   }
+  checkInput(model.limits, request.input);
   const promptMode = effectiveMode(request.promptMode, chat.meta);
   live.promptMode = promptMode;
   const layers = await buildLayers(

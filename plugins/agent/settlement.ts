@@ -1,13 +1,8 @@
-import type { GateDecision, Settled, TurnFailure, TurnResult } from 'mortise/sdk';
+import type { GateDecision, Settled, TurnAnswer, TurnResult } from 'mortise/sdk';
 import { agentError, failureOf } from './errors.js';
 
-/** What became of a submitted request: a turn, a refusal, or put aside by the gate. */
-export type Answer =
-  | { readonly kind: 'turn'; readonly result: TurnResult }
-  | { readonly kind: 'failed'; readonly error: TurnFailure }
-  | { readonly kind: 'sunk'; readonly gate: Readonly<Record<string, unknown>> };
-
-export function answerOf(settled: Settled, queueLimit: number): Answer {
+/** What became of a submitted request. */
+export function answerOf(settled: Settled, queueLimit: number): TurnAnswer {
   const { outcome, decision } = settled;
   switch (outcome) {
     case 'handled':
@@ -15,7 +10,7 @@ export function answerOf(settled: Settled, queueLimit: number): Answer {
         ? failed(agentError('internal_error'))
         : { kind: 'turn', result: settled.value as TurnResult };
     case 'refused':
-      return decision?.action === 'sink' ? { kind: 'sunk', gate: shown(settled) } : failed(dropped(settled, decision));
+      return decision?.action === 'sink' ? sunk(settled, decision) : failed(dropped(settled, decision));
     case 'busy':
     case 'queue_full':
       return failed(agentError('session_busy', { retryAfterSeconds: 1, details: { queue_limit: queueLimit } }));
@@ -51,6 +46,12 @@ function dropped(settled: Settled, decision: GateDecision | undefined) {
   return agentError('gate_dropped', { message, details });
 }
 
+/** Put aside: neither an error nor an answer. */
+function sunk(settled: Settled, { reason }: GateDecision): TurnAnswer {
+  const message = `The message was put aside by the gate: ${reason}`;
+  return { kind: 'sunk', error: { code: 'gate_sunk', status: 202, message, details: shown(settled) } };
+}
+
 function shown({ decision, observation }: Settled): Readonly<Record<string, unknown>> {
   return {
     action: decision?.action,
@@ -62,7 +63,7 @@ function shown({ decision, observation }: Settled): Readonly<Record<string, unkn
   };
 }
 
-function failed(error: ReturnType<typeof agentError>): Answer {
+function failed(error: ReturnType<typeof agentError>): TurnAnswer {
   const failure = failureOf(error);
   return { kind: 'failed', error: failure ?? { code: error.code, message: error.message, status: error.status } };
 }

@@ -1,12 +1,11 @@
-import type { RouteContext, RouteResponse, TurnEvent } from 'mortise/sdk';
+import type { RouteContext, RouteResponse, TurnAnswer, TurnEvent } from 'mortise/sdk';
 import { errorOf } from './errors.js';
 import { cutDeltas, restoreDeltas } from './event-log.js';
-import type { Answer } from './settlement.js';
 import { eventFrame, streamEnd } from './sse.js';
 
 /** Answers that show no events of a running turn; a failure is thrown. */
-export function withoutTurn(answer: Answer, stream: boolean, ctx: RouteContext): RouteResponse | undefined {
-  if (answer.kind === 'sunk') return sunk(answer.gate, stream);
+export function withoutTurn(answer: TurnAnswer, stream: boolean, ctx: RouteContext): RouteResponse | undefined {
+  if (answer.kind === 'sunk') return sunk(answer.error.details ?? {}, stream);
   if (answer.kind === 'failed') throw errorOf(answer.error);
   const { result } = answer;
   if (result.kind === 'replayed') return replay(result, stream, ctx);

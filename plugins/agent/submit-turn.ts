@@ -1,8 +1,8 @@
-import type { AdmittedTurn, ObservationInput, RouteContext, RouteResponse, TurnEvent } from 'mortise/sdk';
+import type { AdmittedTurn, ObservationInput, RouteContext, RouteResponse, TurnAnswer, TurnEvent } from 'mortise/sdk';
 import { agentError, errorOf } from './errors.js';
 import { cutDeltas } from './event-log.js';
 import type { ProcessParts } from './process-route.js';
-import { type Answer, answerOf } from './settlement.js';
+import { answerOf } from './settlement.js';
 import { errorFrame, eventFrame, streamEnd } from './sse.js';
 import { withoutTurn } from './stored-answer.js';
 import { TurnPipe } from './turn-pipe.js';
@@ -43,7 +43,7 @@ export async function submitTurn(
   return stream ? streamed(pipe, answered, ctx) : collected(pipe, answered, ctx);
 }
 
-async function collected(pipe: TurnPipe, answered: Promise<Answer>, ctx: RouteContext): Promise<RouteResponse> {
+async function collected(pipe: TurnPipe, answered: Promise<TurnAnswer>, ctx: RouteContext): Promise<RouteResponse> {
   const events: TurnEvent[] = [];
   for (let event = await pipe.next(); event; event = await pipe.next()) events.push(event);
   const answer = await answered;
@@ -54,7 +54,7 @@ async function collected(pipe: TurnPipe, answered: Promise<Answer>, ctx: RouteCo
   return { body: { reply: answer.result.reply, events: cutDeltas(events) } };
 }
 
-async function streamed(pipe: TurnPipe, answered: Promise<Answer>, ctx: RouteContext): Promise<RouteResponse> {
+async function streamed(pipe: TurnPipe, answered: Promise<TurnAnswer>, ctx: RouteContext): Promise<RouteResponse> {
   const first = await pipe.next();
   if (!first) {
     const early = withoutTurn(await answered, true, ctx);
@@ -66,7 +66,7 @@ async function streamed(pipe: TurnPipe, answered: Promise<Answer>, ctx: RouteCon
 async function* frames(
   pipe: TurnPipe,
   first: TurnEvent | undefined,
-  answered: Promise<Answer>,
+  answered: Promise<TurnAnswer>,
 ): AsyncGenerator<string> {
   try {
     for (let event = first; event; event = await pipe.next()) yield eventFrame(event);

@@ -1,6 +1,7 @@
 import type { GateDecision, Logger } from 'mortise/sdk';
 import type { ActiveContributions } from './active-contributions.js';
-import type { ResolvedModel } from './resolve-model.js';
+import { failureOf } from './errors.js';
+import { type ResolvedModel, resolveModel } from './resolve-model.js';
 
 /**
  * The model of a turn after the gate's word on it: the tier `low` takes the low model in the place of the one that was
@@ -13,11 +14,12 @@ export function tieredModel(
   log: Pick<Logger, 'warn'>,
 ): ResolvedModel {
   if (tier !== 'low' || !low) return resolved;
-  const adapter = providers.get(low.provider_id);
-  if (!adapter) {
-    log.warn({ code: 'low_model_unavailable', provider_id: low.provider_id }, 'the low model cannot be used');
+  const { provider_id: providerId, model } = low;
+  try {
+    return resolveModel({ providerId, model }, providers);
+  } catch (error) {
+    if (!failureOf(error)) throw error;
+    log.warn({ code: 'low_model_unavailable', provider_id: providerId }, 'the low model cannot be used');
     return resolved;
   }
-  const { provider_id: providerId, model } = low;
-  return { providerId, model, adapter: providerId, capabilities: adapter.facts.capabilities, settings: {} };
 }

@@ -1,4 +1,5 @@
-import { isCodedError } from 'mortise/sdk';
+import { isCodedError, type MortiseError } from 'mortise/sdk';
+import { agentError, isAgentErrorCode } from './errors.js';
 
 /** What is stored, and what the model sees, when a tool call failed. */
 export interface ToolError {
@@ -10,8 +11,11 @@ export interface ToolError {
   readonly detail?: string;
 }
 
-export function unknownTool(name: string): ToolError {
-  return { error_code: 'UNKNOWN_TOOL', code: 'tool_not_supported', message: `Unknown tool: ${name}` };
+export function unknownTool(
+  name: string,
+  code: 'tool_not_supported' | 'tool_disabled' = 'tool_not_supported',
+): ToolError {
+  return { error_code: 'UNKNOWN_TOOL', code, message: `Unknown tool: ${name}` };
 }
 
 export function invalidArguments(message: string, detail?: string): ToolError {
@@ -28,15 +32,37 @@ export function invalidResult(name: string): ToolError {
   return { error_code: 'EXECUTION_ERROR', code: 'tool_invalid_result', message: `Tool ${name} failed` };
 }
 
+export function timedOut(name: string): ToolError {
+  return { error_code: 'TOOL_TIMEOUT', code: 'tool_timeout', message: `Tool ${name} timed out` };
+}
+
 /** What a tool threw. Only the words of a coded error are for the model; any other text may hold anything. */
 export function toolFailure(name: string, error: unknown): ToolError {
   if (!isCodedError(error)) {
     return { error_code: 'EXECUTION_ERROR', code: 'tool_invoke_failed', message: `Tool ${name} failed` };
   }
   const { code, message } = error;
-  if (code === 'call_timeout') {
-    return { error_code: 'TOOL_TIMEOUT', code: 'tool_timeout', message: `Tool ${name} timed out` };
-  }
   if (code === 'contribution_unknown') return unknownTool(name);
   return { error_code: 'EXECUTION_ERROR', code, message: `Tool ${name} failed`, detail: message };
+}
+
+export function toolDisabled(name: string): MortiseError {
+  const message = `tool "${name}" is disabled by server config`;
+  return agentError('tool_disabled', { message, details: { tool: name } });
+}
+
+/** The same for a caller who named the tool: a code of the table with its status, or that the call failed and why. */
+export function directToolError(name: string, { error_code: kind, code, message, detail }: ToolError): MortiseError {
+  if (kind === 'INVALID_ARGS') return agentError('invalid_tool_input', { message });
+  if (code === 'tool_not_supported') return agentError(code, { message: `tool "${name}" is not supported` });
+  if (code === 'tool_disabled') return toolDisabled(name);
+  if (code === 'tool_timeout') return agentError(code, { message: `tool "${name}" timed out` });
+  if (code === 'tool_invalid_result') return agentError(code);
+  if (code === 'RATE_LIMITED') return agentError('rate_limited', { message: detail });
+  if (isAgentErrorCode(code) && detail !== undefined) return agentError(code, { message: detail });
+  const failed = `tool "${name}" invocation failed`;
+  return agentError('tool_invoke_failed', {
+    message: failed,
+    ...(detail === undefined ? {} : { details: { cause: code, message: detail } }),
+  });
 }

@@ -3,10 +3,11 @@ import { admitTurn, socketChannel } from './admit-turn.js';
 import { usableChannel } from './dispatch-reply.js';
 import { isNewCommand } from './input-messages.js';
 import { newChatReply } from './new-chat.js';
-import type { TurnParts } from './turn-parts.js';
+import type { ProcessParts } from './process-route.js';
+import { submitForFace } from './submit-for-face.js';
 
-/** The service `turn-door`: what `/agent/process` does before it submits, for doors of other plugins. */
-export function turnDoor(parts: TurnParts): TurnDoor {
+/** The service `turn-door`: what `/agent/process` does, for doors of other plugins. */
+export function turnDoor(parts: ProcessParts): TurnDoor {
   return {
     isCommand: isNewCommand,
     async runCommand(session) {
@@ -18,5 +19,6 @@ export function turnDoor(parts: TurnParts): TurnDoor {
       if (channel !== socketChannel) usableChannel(parts.channels, channel);
       return admitTurn(parts, asked, ctx);
     },
+    submit: (admitted, face, ctx) => submitForFace(parts, admitted, face, ctx),
   };
 }

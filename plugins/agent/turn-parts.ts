@@ -1,9 +1,11 @@
-import type { OpenTurn, Points, PromptLayer, SessionsService, TurnReply } from 'mortise/sdk';
+import type { OpenTurn, Points, PromptLayer, Refusal, SessionsService } from 'mortise/sdk';
 import type { ActiveContributions } from './active-contributions.js';
 import type { TurnProgress } from './agent-loop.js';
+import type { Compaction } from './build-context.js';
 import type { PromptMode } from './business-params.js';
 import type { EventLog } from './event-log.js';
 import type { TurnMetrics } from './metrics.js';
+import type { ModelSlot } from './model-slot.js';
 import type { ResolvedModel } from './resolve-model.js';
 import type { ToolRunner } from './run-tool.js';
 
@@ -16,8 +18,11 @@ export interface TurnParts {
   readonly channels: ActiveContributions<'channel'>;
   readonly tools: ToolRunner;
   readonly metrics: TurnMetrics;
-  /** Tells of a reply that is stored and published. */
-  readonly announce: (reply: TurnReply) => void;
+  /** Tells the audit of a caller who was refused. */
+  readonly refused: (refusal: Refusal) => void;
+  /** The model of turns whose chat has chosen none; the demo when absent. */
+  readonly model: ModelSlot | undefined;
+  readonly compaction: Compaction;
   readonly maxSteps: number;
   /** Milliseconds; 0 = no limit. */
   readonly turnTimeoutMs: number;

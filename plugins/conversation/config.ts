@@ -11,4 +11,6 @@ export interface Config {
   readonly egressQueue: number;
   readonly egressTimeoutMs: number;
   readonly egressDrainMs: number;
+  /** Whether what is known of sessions outlives the process. */
+  readonly persistence: 'memory' | 'sql';
 }

@@ -1,9 +1,7 @@
 import type {
-  AdapterCooldown,
   BusStats,
-  ConversationService,
-  EgressStatus,
   Observation,
+  ObservationError,
   ObservationInput,
   ObservationType,
   Points,
@@ -15,17 +13,19 @@ import type {
   Settled,
   SubmitOptions,
 } from 'mortise/sdk';
-import { MortiseError } from 'mortise/sdk';
+import { isCodedError, MortiseError } from 'mortise/sdk';
 import type { Cooldowns } from './cooldowns.js';
 import { cutText } from './cut-text.js';
 import type { EgressHub } from './egress/egress-hub.js';
-import { holdHandler } from './held-handler.js';
-import { InputBus } from './input-bus.js';
+import type { HandlerEntry } from './handler-table.js';
+import { Inboxes } from './inboxes.js';
+import { InputBus, type Schedule } from './input-bus.js';
 import type { LiveSession } from './live-session.js';
 import { LiveSessions } from './live-sessions.js';
-import { isAgentGenerated } from './loop-guard.js';
-import { readObservation, withSessionKey } from './read-observation.js';
-import { fanOutSource, type Routing, routeObservation, systemSession } from './route-observation.js';
+import type { ConversationMetrics } from './metrics.js';
+import { OpenTickets } from './open-tickets.js';
+import { readObservation } from './read-observation.js';
+import { fanOutSource, type RouteFacts, type Routing, routeObservation, systemSession } from './route-observation.js';
 import { Ticket } from './ticket.js';
 import { TurnSlots } from './turn-slots.js';
 import { WaitGraph } from './wait-graph.js';
@@ -39,8 +39,8 @@ const fanOutBatch = 500;
 
 export interface ConversationPorts {
   readonly points: Points;
-  /** Keys of the active handlers of a type, in order. */
-  readonly handlers: (type: ObservationType) => readonly string[];
+  /** The active handlers of a type, in order. */
+  readonly handlers: (type: ObservationType) => readonly HandlerEntry[];
   readonly gate: WorkerPorts['gate'];
   /** Sources of agents that may start a turn in another session. */
   readonly loopAllowed: () => readonly string[];
@@ -54,76 +54,101 @@ export interface ConversationPorts {
   };
   readonly now: () => number;
   readonly monotonic: () => number;
-  readonly schedule: (run: () => void) => void;
+  readonly schedule: Schedule;
   readonly raise: (code: AlertCode, session: LiveSession | undefined, detail: Record<string, unknown>) => void;
-  readonly count: WorkerPorts['count'];
+  /** What was accepted and has not ended before the limit of the stop. */
+  readonly unhandled: (left: Unhandled) => void;
+  readonly metrics: ConversationMetrics;
+  readonly changed?: WorkerPorts['changed'];
+}
+
+export interface Unhandled {
+  /** Never begun: nothing is stored of them. */
+  readonly queued: readonly Observation[];
+  /** Their handlers were told to stop. */
+  readonly begun: readonly Observation[];
 }
 
 export type AlertCode = 'worker_error' | 'inbox_overflow' | 'input_bus_backpressure' | 'egress_queue_full';
 
 /** The one path in: bus, router and a worker per session. */
-export class Conversation implements ConversationService {
+export class Conversation {
   readonly live: LiveSessions;
   readonly #ports: ConversationPorts;
   readonly #bus: InputBus;
   readonly #waits = new WaitGraph();
-  readonly #worker: WorkerPorts;
-  readonly #cooldowns: Cooldowns;
-  readonly #open = new Set<Ticket>();
-  #idleWaiters: (() => void)[] = [];
+  readonly #inboxes: Inboxes;
+  readonly #open = new OpenTickets();
   #inboxDropped = 0;
   #typed = 0;
 
   constructor(ports: ConversationPorts) {
     this.#ports = ports;
     this.live = new LiveSessions(ports.now);
-    this.#cooldowns = ports.cooldowns;
     this.#bus = new InputBus({
       capacity: ports.limits.busCapacity,
       reserve: 64,
-      consume: (ticket) => this.#deliver(ticket),
+      consume: (ticket) => this.#inboxes.arrive(ticket),
       schedule: ports.schedule,
     });
-    this.#worker = {
+    const worker: WorkerPorts = {
       gate: ports.gate,
       slots: new TurnSlots(ports.limits.concurrentTurns),
       waits: this.#waits,
-      publish: (observation) => this.publish(observation),
+      publish: (observation) => this.#publish(observation, {}, true),
       egress: (observation) => ports.hub.enqueue(observation),
-      silent: (observation) => this.#silent(observation),
       now: ports.now,
       monotonic: ports.monotonic,
       fault: (session, observation, step, error) => {
-        session.recordFault(observation, `${step}: ${error instanceof Error ? error.name : 'error'}`);
-        ports.raise('worker_error', session, { step, obs_id: observation.obs_id, ...describe(error) });
+        session.recordFault(
+          `${step}: ${isCodedError(error) ? error.code : error instanceof Error ? error.name : 'error'}`,
+        );
+        ports.metrics.failed(step);
+        ports.changed?.(session);
+        const { obs_id, trace_id } = observation;
+        ports.raise('worker_error', session, { step, obs_id, trace_id, ...describe(error) });
       },
-      count: ports.count,
+      count: ports.metrics.count,
+      flagged: ports.metrics.flagged,
+      changed: ports.changed,
     };
+    this.#inboxes = new Inboxes({
+      points: ports.points,
+      live: this.live,
+      capacity: ports.limits.inboxCapacity,
+      handlers: ports.handlers,
+      loopAllowed: ports.loopAllowed,
+      overflowed: (session, { obs_id }) => {
+        this.#inboxDropped += 1;
+        ports.metrics.inboxDropped();
+        ports.raise('inbox_overflow', session, { obs_id });
+      },
+      wake: (session) => work(session, worker),
+    });
   }
 
   publish(input: ObservationInput, options: PublishOptions = {}): PublishResult {
-    const read = this.#read(input, options.adapter);
-    if (!read.ok) return read;
-    const reason = this.#offer(new Ticket(read.observation, undefined, false, options.decided));
-    return reason === undefined ? read : { ok: false, dropped: true, reason };
+    return this.#publish(input, options, this.#inside);
   }
 
   async publishOrWait(
     input: ObservationInput,
     options: PublishOptions & { readonly signal?: AbortSignal; readonly timeoutMs?: number } = {},
   ): Promise<PublishResult> {
-    const read = this.#read(input, options.adapter);
+    const inside = this.#inside;
+    const read = this.#read(input, options.adapter, inside);
     if (!read.ok) return read;
-    const ticket = new Ticket(read.observation, undefined, false, options.decided);
-    if (!(await this.#room(ticket, options.timeoutMs ?? roomMs, options.signal))) {
-      return { ok: false, dropped: true, reason: this.#refused(this.#bus.closed ? 'closed' : 'queue_full') };
+    const { observation } = read;
+    if (!this.#hasRoom(observation)) {
+      await this.#room(observation, inside, options.timeoutMs ?? roomMs, options.signal);
     }
-    const reason = this.#offer(ticket);
-    return reason === undefined ? read : { ok: false, dropped: true, reason };
+    return this.#published(read, options, inside);
   }
 
   async submit(input: ObservationInput, options: SubmitOptions): Promise<Settled> {
-    const read = this.#read(input, options.adapter);
+    const from = this.#waits.current;
+    const inside = from !== undefined;
+    const read = this.#read(input, options.adapter, inside);
     if (!read.ok) {
       if (read.reason === 'closed') return { outcome: 'closed' };
       if (read.reason === 'adapter_cooldown') return { outcome: 'cooldown' };
@@ -132,17 +157,20 @@ export class Conversation implements ConversationService {
     const { observation } = read;
     if (this.#ports.handlers(observation.obs_type).length === 0) return { outcome: 'closed', observation };
     const target = observation.session_key ?? '';
-    const from = this.#waits.current;
     if (from !== undefined && this.#waits.wouldDeadlock(from, target)) return { outcome: 'busy', observation };
-    const refusal = this.#refuseQueue(target, options);
+    const refusal = this.#inboxes.refuses(target, options);
     if (refusal) return { outcome: refusal, observation };
-    const ticket = new Ticket(observation, options, from !== undefined);
     const done = from === undefined ? undefined : this.#waits.wait(from, target);
     try {
-      if (!(await this.#room(ticket, roomMs, options.signal))) ticket.settle({ outcome: 'backpressure' });
-      const reason = ticket.state === 'settled' ? undefined : this.#offer(ticket);
-      if (reason !== undefined) ticket.settle({ outcome: reason === 'closed' ? 'closed' : 'backpressure' });
-      return await ticket.settled;
+      // Asked first: whoever finds room is accepted before this returns, and nobody overtakes it.
+      if (!this.#hasRoom(observation) && !(await this.#room(observation, inside, roomMs, options.signal))) {
+        return { outcome: options.signal?.aborted ? 'cancelled' : 'backpressure', observation };
+      }
+      const ticket = new Ticket(observation, this.#settled, options, inside);
+      const reason = this.#offer(ticket, inside);
+      if (reason === 'inbox_full') return { outcome: 'queue_full', observation };
+      if (reason !== undefined) return { outcome: reason === 'closed' ? 'closed' : 'backpressure', observation };
+      return await ticket.wait();
     } finally {
       done?.();
     }
@@ -161,9 +189,8 @@ export class Conversation implements ConversationService {
   }
 
   preview(input: ObservationInput): PublishResult {
-    const read = readObservation(input, this.#ports.now());
-    if (!read.ok) return { ok: false, dropped: true, reason: 'invalid', errors: read.errors };
-    return { ok: true, observation: this.#routed(read.observation) };
+    const read = readObservation(input, this.#ports.now(), this.#route);
+    return read.ok ? read : { ok: false, dropped: true, reason: 'invalid', errors: read.errors };
   }
 
   ingestText(text: string, options: { actor_id?: string; session_key?: string } = {}): PublishResult | null {
@@ -182,7 +209,7 @@ export class Conversation implements ConversationService {
   async fanOut(text: string): Promise<number> {
     let count = 0;
     for (const session of [...this.live.all()]) {
-      if (session.key === systemSession || this.#bus.closed) continue;
+      if (session.key === systemSession || this.#bus.shut(false)) continue;
       const read = this.preview({
         obs_type: 'system',
         source_name: fanOutSource,
@@ -192,158 +219,129 @@ export class Conversation implements ConversationService {
       });
       // It may have been forgotten while others were served; a tick does not call it back.
       if (!read.ok || this.live.get(session.key) !== session) continue;
-      this.#deliver(new Ticket(read.observation));
+      if (!this.#inboxes.fits(read.observation, session)) continue;
+      this.#open.begin();
+      this.#inboxes.enter(this.#ticket(read.observation), session);
       count += 1;
       if (count % fanOutBatch === 0) await new Promise((resolve) => setImmediate(resolve));
     }
     return count;
   }
 
-  coolDown(cooldown: AdapterCooldown): void {
-    this.#cooldowns.start(cooldown);
-  }
-
-  endCooldown(adapter: string): boolean {
-    return this.#cooldowns.end(adapter);
-  }
-
-  cooldowns(): readonly AdapterCooldown[] {
-    return this.#cooldowns.list();
-  }
-
-  bindSession(sessionKey: string, adapter: string): void {
-    this.#ports.hub.bind(sessionKey, adapter);
-  }
-
-  unbindSession(sessionKey: string, adapter: string): void {
-    this.#ports.hub.unbind(sessionKey, adapter);
-  }
-
-  egress(): readonly EgressStatus[] {
-    return this.#ports.hub.status();
-  }
-
   stats(): BusStats {
-    let running = 0;
-    for (const session of this.live.all()) if (session.working) running += 1;
-    return { ...this.#bus.stats(), inbox_dropped: this.#inboxDropped, sessions: this.live.size, running };
+    const { size: sessions, load } = this.live;
+    return { ...this.#bus.stats(), inbox_dropped: this.#inboxDropped, sessions, ...load };
   }
 
-  /** Takes nothing new; resolves when all that was accepted has been handled, or after `ms`: the rest is then ended. */
+  /**
+   * Takes nothing new from outside; resolves when all that was accepted has been handled, and what came of it, or after
+   * `ms`: the rest is then named and ended.
+   */
   async close(ms: number): Promise<void> {
+    this.#bus.drain();
+    if (!(await this.#open.whenNone(ms))) {
+      // What an agent has said waits behind turns that end now, and still goes out.
+      this.#endRest(({ silent }) => !silent);
+      if (!(await this.#open.whenNone(ms))) this.#endRest(({ state }) => state === 'queued');
+    }
     this.#bus.close();
-    if (await this.#whenIdle(ms)) return;
-    const reason = new MortiseError('server_shutdown', 'The server is shutting down.', { status: 503 });
-    for (const ticket of [...this.#open]) ticket.cancel(reason);
-    await this.#whenIdle(ms);
   }
 
-  #read(input: ObservationInput, adapter?: string): PublishResult {
+  #endRest(which: (ticket: Ticket) => boolean): void {
+    const left = [...this.#unsettled()].filter(which);
+    if (left.length === 0) return;
+    const named = (begun: boolean): readonly Observation[] =>
+      left.filter(({ state }) => (state === 'running') === begun).map(({ observation }) => observation);
+    this.#ports.unhandled({ queued: named(false), begun: named(true) });
+    const reason = new MortiseError('server_shutdown', 'The server is shutting down.', { status: 503 });
+    for (const ticket of left) ticket.cancel(reason);
+  }
+
+  /** Whether the caller runs inside of a turn. */
+  get #inside(): boolean {
+    return this.#waits.current !== undefined;
+  }
+
+  #publish(input: ObservationInput, options: PublishOptions, inside: boolean): PublishResult {
+    const read = this.#read(input, options.adapter, inside);
+    return read.ok ? this.#published(read, options, inside) : read;
+  }
+
+  #read(input: ObservationInput, adapter: string | undefined, inside: boolean): PublishResult {
     this.#bus.attempt();
-    if (this.#bus.closed) return { ok: false, dropped: true, reason: this.#refused('closed') };
-    if (this.#cooldowns.refuses(input, adapter)) {
+    if (this.#bus.shut(inside)) return { ok: false, dropped: true, reason: this.#refused('closed') };
+    if (this.#ports.cooldowns.refuses(input, adapter)) {
       return { ok: false, dropped: true, reason: this.#refused('adapter_cooldown') };
     }
-    const read = readObservation(input, this.#ports.now());
-    if (!read.ok) return { ok: false, dropped: true, reason: this.#refused('invalid'), errors: read.errors };
-    return { ok: true, observation: this.#routed(read.observation) };
+    const read = readObservation(input, this.#ports.now(), this.#route);
+    return read.ok ? read : { ok: false, dropped: true, reason: this.#refused('invalid'), errors: read.errors };
   }
 
-  #routed(observation: Observation): Observation {
-    return withSessionKey(observation, routeObservation(observation, this.#ports.routing));
+  readonly #route = (facts: RouteFacts): string | ObservationError => routeObservation(facts, this.#ports.routing);
+
+  #published(read: Extract<PublishResult, { ok: true }>, options: PublishOptions, inside: boolean): PublishResult {
+    const { observation } = read;
+    const reason = this.#offer(this.#ticket(observation, options), inside);
+    if (reason === undefined) return read;
+    const { source_name } = observation;
+    // An adapter of the platform tells of it itself.
+    if (reason === 'queue_full' && options.adapter === undefined) {
+      this.#ports.raise('input_bus_backpressure', undefined, { source_name });
+    }
+    return { ok: false, dropped: true, reason: reason === 'inbox_full' ? 'queue_full' : reason };
+  }
+
+  #ticket(observation: Observation, { decided }: PublishOptions = {}): Ticket {
+    return new Ticket(observation, this.#settled, undefined, false, decided);
   }
 
   #refused(reason: PublishRefusal): PublishRefusal {
     this.#bus.refuse(reason);
+    this.#ports.metrics.busDropped(reason);
     return reason;
   }
 
   /** Puts a ticket on the bus; the reason when it was refused. */
-  #offer(ticket: Ticket): PublishRefusal | undefined {
-    if (this.#bus.closed) return this.#refused('closed');
-    if (!this.#bus.hasRoom(isSystem(ticket.observation))) {
-      this.#ports.raise('input_bus_backpressure', undefined, { source_name: ticket.observation.source_name });
-      return this.#refused('queue_full');
-    }
-    this.#open.add(ticket);
-    ticket.onSettled(() => {
-      this.#open.delete(ticket);
-      if (this.#open.size === 0) for (const wake of this.#idleWaiters.splice(0)) wake();
-    });
+  #offer(ticket: Ticket, inside: boolean): PublishRefusal | 'inbox_full' | undefined {
+    if (this.#bus.shut(inside)) return this.#refused('closed');
+    if (!this.#hasRoom(ticket.observation)) return this.#refused('queue_full');
+    // Here and not on arrival: what is accepted is handled.
+    const session = this.live.open(ticket.observation.session_key ?? '');
+    if (!this.#inboxes.fits(ticket.observation, session)) return 'inbox_full';
+    session.coming += 1;
+    this.#open.begin();
     this.#bus.accept(ticket);
     return undefined;
   }
 
-  async #room(ticket: Ticket, ms: number, signal: AbortSignal | undefined): Promise<boolean> {
+  #hasRoom(observation: Observation): boolean {
+    return this.#bus.hasRoom(isSystem(observation));
+  }
+
+  async #room(
+    observation: Observation,
+    inside: boolean,
+    ms: number,
+    signal: AbortSignal | undefined,
+  ): Promise<boolean> {
     const deadline = this.#ports.monotonic() + ms;
-    while (!this.#bus.hasRoom(isSystem(ticket.observation))) {
+    while (!this.#hasRoom(observation)) {
       const left = deadline - this.#ports.monotonic();
-      if (left <= 0 || this.#bus.closed || signal?.aborted) return false;
+      if (left <= 0 || this.#bus.shut(inside) || signal?.aborted) return false;
       await this.#bus.room(left, signal);
     }
     return true;
   }
 
-  /** Limits of a caller's own wait, before its observation is accepted. */
-  #refuseQueue(target: string, { wait }: SubmitOptions): 'busy' | 'queue_full' | undefined {
-    const turns = this.live.get(target)?.turns ?? 0;
-    if (turns === 0) return undefined;
-    if (wait.timeoutMs <= 0) return 'busy';
-    return turns - 1 >= wait.limit ? 'queue_full' : undefined;
-  }
+  /** Every accepted ticket comes by here once. */
+  readonly #settled = (ticket: Ticket): void => {
+    this.#inboxes.leave(ticket);
+    this.#open.end();
+  };
 
-  /** From the bus into the inbox of its session, whose worker starts when it is idle. */
-  #deliver(ticket: Ticket): void {
-    if (ticket.state === 'settled') return;
-    const session = this.live.open(ticket.observation.session_key ?? '');
-    // Asked again: several may have been accepted in one go.
-    const refusal = ticket.submit && this.#refuseQueue(session.key, ticket.submit);
-    if (refusal) {
-      ticket.settle({ outcome: refusal });
-      return;
-    }
-    if (session.depth >= this.#ports.limits.inboxCapacity) {
-      this.#inboxDropped += 1;
-      this.#ports.raise('inbox_overflow', session, { obs_id: ticket.observation.obs_id });
-      ticket.settle({ outcome: 'queue_full' });
-      return;
-    }
-    const turn = ticket.observation.obs_type === 'message' && !this.#silent(ticket.observation);
-    session.push({ ticket, turn, handlers: this.#hold(ticket) });
-    ticket.onSettled(() => session.remove(ticket));
-    void work(session, this.#worker);
-  }
-
-  #hold(ticket: Ticket) {
-    const { observation, submit, controller } = ticket;
-    if (this.#silent(observation)) return [];
-    const options = {
-      principal: submit?.principal,
-      requestId: submit?.requestId,
-      correlationId: observation.correlation_id,
-      trace: submit?.trace,
-      signal: controller.signal,
-    };
-    return this.#ports.handlers(observation.obs_type).map((key) => holdHandler(this.#ports.points, key, options));
-  }
-
-  /** What an agent said starts no turn, unless it is allowed to and speaks to another session. */
-  #silent(observation: Observation): boolean {
-    if (observation.obs_type !== 'message' || !isAgentGenerated(observation)) return false;
-    const from = observation.metadata.origin_session_key;
-    if (from === undefined || from === observation.session_key) return true;
-    return !this.#ports.loopAllowed().includes(observation.source_name);
-  }
-
-  #whenIdle(ms: number): Promise<boolean> {
-    if (this.#open.size === 0) return Promise.resolve(true);
-    return new Promise((resolve) => {
-      const timer = setTimeout(() => resolve(false), ms);
-      this.#idleWaiters.push(() => {
-        clearTimeout(timer);
-        resolve(true);
-      });
-    });
+  *#unsettled(): Iterable<Ticket> {
+    yield* this.#bus.waiting();
+    for (const session of [...this.live.all()]) yield* session.open;
   }
 }
 
@@ -351,10 +349,13 @@ function isSystem(observation: Observation): boolean {
   return observation.obs_type !== 'message' && observation.obs_type !== 'world_data';
 }
 
-/** Class, code and place of an error, never its text: it may quote what a person wrote. */
+/** Class, code and place of an error, never its text: it may quote what a person wrote. A coded one is no place to look at. */
 function describe(error: unknown): { readonly error: string; readonly stack?: readonly string[] } {
   const { name, code, stack } = (error ?? {}) as { name?: unknown; code?: unknown; stack?: unknown };
-  const frames = typeof stack === 'string' ? stack.split('\n').filter((line) => /^\s+at /.test(line)) : [];
+  const frames =
+    typeof stack === 'string' && !(error instanceof MortiseError)
+      ? stack.split('\n').filter((line) => /^\s+at /.test(line))
+      : [];
   return {
     error: typeof code === 'string' ? code : typeof name === 'string' ? name : 'error',
     ...(frames.length > 0 ? { stack: frames.map((line) => line.trim()) } : {}),

@@ -1,4 +1,5 @@
 import type { PluginDefinition } from 'mortise/sdk';
+import { observeCommand } from './commands/observe-command.js';
 import type { Config } from './config.js';
 import { consoleEgress } from './egress/console-egress.js';
 import { observationsRoute } from './ingest/observations-route.js';
@@ -12,13 +13,15 @@ export default function conversation(): PluginDefinition<Config> {
     register(host) {
       host.contribute('egress', 'console', consoleEgress);
     },
-    start(host) {
-      const started = startConversation(host);
+    async start(host) {
+      const started = await startConversation(host);
       running = started;
       host.provide('conversation', started.service);
       host.contribute('route', 'observations', observationsRoute(started));
+      host.contribute('command', 'observe', observeCommand(host.facts('command', 'observe'), started));
     },
-    stop: (reason) => running?.close(reason),
+    drain: (until) => running?.close(until),
+    stop: () => running?.close(),
     health: () =>
       running?.gateIsOn()
         ? { ok: true }

@@ -6,9 +6,20 @@ export interface InputBusOptions {
   /** Further places that only the platform's own observations may take, so that news of overload is not lost to it. */
   readonly reserve: number;
   readonly consume: (ticket: Ticket) => void;
-  /** Runs the dispatcher soon, in a context of its own. */
-  readonly schedule: (run: () => void) => void;
+  readonly schedule: Schedule;
 }
+
+/**
+ * Runs the dispatcher soon, in a context of its own: before anything else happens, or once timers and sockets have had
+ * their turn.
+ */
+export type Schedule = (run: () => void, afterOthers: boolean) => void;
+
+/**
+ * What is routed before others get a turn of the event loop. What is handled may publish again: a bus that feeds itself
+ * would otherwise never let go.
+ */
+const turnBatch = 256;
 
 /** First in, first out; what does not fit is refused, never what was accepted. */
 export class InputBus {
@@ -16,7 +27,8 @@ export class InputBus {
   #queue: Ticket[] = [];
   readonly #roomWaiters = new Set<() => void>();
   #scheduled = false;
-  #closed = false;
+  #state: 'open' | 'draining' | 'closed' = 'open';
+  #untilTurn = turnBatch;
   #published = 0;
   #accepted = 0;
   #consumed = 0;
@@ -27,8 +39,9 @@ export class InputBus {
     this.#options = options;
   }
 
-  get closed(): boolean {
-    return this.#closed;
+  /** Whether nothing more is taken. @param inside it comes from what was accepted before */
+  shut(inside: boolean): boolean {
+    return this.#state === 'closed' || (this.#state === 'draining' && !inside);
   }
 
   /** Counts an attempt; the checks before capacity are the caller's. */
@@ -52,7 +65,9 @@ export class InputBus {
     this.#highWater = Math.max(this.#highWater, this.#queue.length);
     if (this.#scheduled) return;
     this.#scheduled = true;
-    this.#options.schedule(() => this.#dispatch());
+    const tired = this.#untilTurn <= 0;
+    if (tired) this.#untilTurn = turnBatch;
+    this.#options.schedule(() => this.#dispatch(), tired);
   }
 
   /** Resolves when a place may have become free, or after `ms`. */
@@ -70,13 +85,24 @@ export class InputBus {
     });
   }
 
-  /** Later publishes are refused; what was accepted is still consumed. */
-  close(): void {
-    this.#closed = true;
+  /** Accepted and not yet routed, in order. */
+  waiting(): readonly Ticket[] {
+    return [...this.#queue];
+  }
+
+  /** From now on only what comes from the inside is taken: what running turns have to say. */
+  drain(): void {
+    if (this.#state === 'open') this.#state = 'draining';
     for (const wake of [...this.#roomWaiters]) wake();
   }
 
-  stats(): Omit<BusStats, 'inbox_dropped' | 'sessions' | 'running'> {
+  /** Later publishes are refused; what was accepted is still consumed. */
+  close(): void {
+    this.#state = 'closed';
+    for (const wake of [...this.#roomWaiters]) wake();
+  }
+
+  stats(): Omit<BusStats, 'inbox_dropped' | 'sessions' | 'running' | 'queued'> {
     return {
       capacity: this.#options.capacity,
       published: this.#published,
@@ -92,10 +118,11 @@ export class InputBus {
     this.#scheduled = false;
     const batch = this.#queue;
     this.#queue = [];
+    this.#untilTurn -= batch.length;
     for (const ticket of batch) {
       this.#consumed += 1;
       this.#options.consume(ticket);
     }
-    for (const wake of [...this.#roomWaiters]) wake();
+    if (this.#roomWaiters.size > 0) for (const wake of [...this.#roomWaiters]) wake();
   }
 }

@@ -1,13 +1,14 @@
 import type { SessionSummary } from 'mortise/sdk';
-import { LiveSession } from './live-session.js';
+import { LiveSession, type Load, type SessionRecord } from './live-session.js';
 import { systemSession } from './route-observation.js';
 
-/** The sessions that are in memory, most recently used last. */
+/** The sessions that are in memory. */
 export class LiveSessions {
   readonly #sessions = new Map<string, LiveSession>();
   readonly #now: () => number;
-  #collected = 0;
+  readonly #load: Load = { running: 0, queued: 0 };
 
+  /** @param now epoch milliseconds */
   constructor(now: () => number) {
     this.#now = now;
     this.open(systemSession);
@@ -17,8 +18,8 @@ export class LiveSessions {
     return this.#sessions.size;
   }
 
-  get collected(): number {
-    return this.#collected;
+  get load(): Readonly<Load> {
+    return this.#load;
   }
 
   get(key: string): LiveSession | undefined {
@@ -31,11 +32,14 @@ export class LiveSessions {
 
   open(key: string): LiveSession {
     const known = this.#sessions.get(key);
-    const session = known ?? new LiveSession(key, this.#now());
-    // Kept in order of use, so that collecting looks at the idle ones first.
-    if (known) this.#sessions.delete(key);
-    this.#sessions.set(key, session);
-    return session;
+    if (known) return known;
+    const made = new LiveSession(key, this.#now, this.#load);
+    this.#sessions.set(key, made);
+    return made;
+  }
+
+  restore(records: readonly SessionRecord[]): void {
+    for (const record of records) this.open(record.session_key).restore(record);
   }
 
   /** Newest activity first. */
@@ -47,18 +51,22 @@ export class LiveSessions {
   /**
    * Forgets sessions that have been idle for `ttlMs`, longest idle first, down to `minimum`. Never `system`, and never
    * one that works or has something in its inbox.
+   *
+   * @returns the keys of those
    */
-  collect(ttlMs: number, minimum: number): number {
-    const now = this.#now();
-    let removed = 0;
-    for (const session of this.#sessions.values()) {
-      if (this.#sessions.size <= minimum) break;
-      if (session.key === systemSession || !session.idle) continue;
-      if (now - (session.lastActiveAt ?? session.createdAt) < ttlMs) continue;
-      this.#sessions.delete(session.key);
-      removed += 1;
-    }
-    this.#collected += removed;
-    return removed;
+  collect(ttlMs: number, minimum: number): readonly string[] {
+    if (this.#sessions.size <= minimum) return [];
+    const until = this.#now() - ttlMs;
+    const idle = [...this.#sessions.values()].filter(
+      (session) => session.key !== systemSession && session.idle && activityOf(session) <= until,
+    );
+    const removable = this.#sessions.size - minimum;
+    if (idle.length > removable) idle.sort((a, b) => activityOf(a) - activityOf(b)).length = removable;
+    for (const { key } of idle) this.#sessions.delete(key);
+    return idle.map(({ key }) => key);
   }
+}
+
+function activityOf({ lastActiveAt, createdAt }: LiveSession): number {
+  return lastActiveAt ?? createdAt;
 }

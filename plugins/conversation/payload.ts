@@ -2,15 +2,35 @@ import type { ObservationType } from 'mortise/sdk';
 import { isObject, isText, type Problems } from './problems.js';
 
 type Payload = Readonly<Record<string, unknown>>;
+type Kind = 'text' | 'texts' | 'number' | 'object' | 'attachments' | 'severity';
 
 const severities = ['low', 'medium', 'high', 'critical'];
+const attachmentKinds = ['image', 'file', 'audio', 'video', 'unknown'];
+const attachmentLimit = 32;
 
-/** What the payload of each type must name, and must be a non-blank text. */
-const requiredNames: Partial<Record<ObservationType, string>> = {
-  world_data: 'schema_id',
-  alert: 'alert_type',
-  control: 'kind',
-  schedule: 'schedule_id',
+/** What each type must name, and be it a non-blank text; then what else it may hold, and of which kind that is. */
+const shapes: Readonly<
+  Record<ObservationType, { readonly name?: string; readonly members: Readonly<Record<string, Kind>> }>
+> = {
+  message: {
+    members: { text: 'text', attachments: 'attachments', mentions: 'texts', reply_to: 'text', extra: 'object' },
+  },
+  system: {
+    members: { text: 'text', attachments: 'attachments', mentions: 'texts', reply_to: 'text', extra: 'object' },
+  },
+  world_data: { name: 'schema_id', members: { validity_seconds: 'number', extra: 'object' } },
+  alert: { name: 'alert_type', members: { severity: 'severity', message: 'text', data: 'object' } },
+  control: { name: 'kind', members: { data: 'object' } },
+  schedule: { name: 'schedule_id', members: { data: 'object' } },
+};
+
+const nouns: Readonly<Record<Kind, string>> = {
+  text: 'a text',
+  texts: 'a list of texts',
+  number: 'a number, 0 or more',
+  object: 'an object',
+  attachments: 'a list of objects',
+  severity: `one of: ${severities.join(', ')}`,
 };
 
 /** The payload as a copy of its own, checked against its type. */
@@ -19,32 +39,52 @@ export function checkPayload(type: ObservationType, value: unknown, problems: Pr
     problems('payload', 'payload_mismatch', 'payload must be an object');
     return {};
   }
-  const name = requiredNames[type];
-  if (name === undefined) checkMessage(value, problems);
-  else if (!isText(value[name])) {
-    const code = value[name] === undefined ? 'required' : 'payload_mismatch';
-    problems(`payload.${name}`, code, `${name} is required`);
-  } else if (value[name].trim() === '') problems(`payload.${name}`, 'required', `${name} must not be blank`);
-  if (type !== 'alert') return { ...value };
-  const severity = value.severity ?? 'medium';
-  if (!isText(severity) || !severities.includes(severity)) {
-    problems('payload.severity', 'enum', `severity must be one of: ${severities.join(', ')}`);
+  const { name, members } = shapes[type];
+  if (name !== undefined) checkName(name, value[name], problems);
+  for (const member in members) {
+    const given = value[member];
+    if (given !== undefined && given !== null) checkMember(member, given, members[member] ?? 'object', problems);
   }
-  return { ...value, severity };
+  return type === 'alert' ? { ...value, severity: value.severity ?? 'medium' } : { ...value };
 }
 
-function checkMessage(payload: Payload, problems: Problems): void {
-  const { text, attachments, mentions, extra } = payload;
-  if (text !== undefined && !isText(text)) problems('payload.text', 'payload_mismatch', 'text must be a string');
-  if (attachments !== undefined && !(Array.isArray(attachments) && attachments.every(isObject))) {
-    problems('payload.attachments', 'payload_mismatch', 'attachments must be a list of objects');
-  } else if (Array.isArray(attachments) && attachments.length > 32) {
-    problems('payload.attachments', 'too_long', 'there may be at most 32 attachments');
+function checkName(name: string, value: unknown, problems: Problems): void {
+  if (value === undefined) problems(`payload.${name}`, 'required', `${name} is required`);
+  else if (!isText(value)) problems(`payload.${name}`, 'payload_mismatch', `${name} must be a text`);
+  else if (value.trim() === '') problems(`payload.${name}`, 'required', `${name} must not be blank`);
+}
+
+function checkMember(member: string, value: unknown, kind: Kind, problems: Problems): void {
+  const path = `payload.${member}`;
+  if (isOf(kind, value)) {
+    if (kind === 'attachments') checkAttachments(value as readonly Payload[], problems);
+  } else problems(path, kind === 'severity' ? 'enum' : 'payload_mismatch', `${member} must be ${nouns[kind]}`);
+}
+
+function isOf(kind: Kind, value: unknown): boolean {
+  switch (kind) {
+    case 'text':
+      return isText(value);
+    case 'texts':
+      return Array.isArray(value) && value.every(isText);
+    case 'number':
+      return typeof value === 'number' && value >= 0;
+    case 'object':
+      return isObject(value);
+    case 'attachments':
+      return Array.isArray(value) && value.every(isObject);
+    case 'severity':
+      return severities.includes(value as string);
   }
-  if (mentions !== undefined && !Array.isArray(mentions)) {
-    problems('payload.mentions', 'payload_mismatch', 'mentions must be a list');
+}
+
+function checkAttachments(attachments: readonly Payload[], problems: Problems): void {
+  if (attachments.length > attachmentLimit) {
+    problems('payload.attachments', 'too_long', `there may be at most ${attachmentLimit} attachments`);
   }
-  if (extra !== undefined && !isObject(extra)) {
-    problems('payload.extra', 'payload_mismatch', 'extra must be an object');
+  for (const [index, { kind }] of attachments.entries()) {
+    if (kind === undefined || kind === null || attachmentKinds.includes(kind as string)) continue;
+    const kinds = attachmentKinds.join(', ');
+    problems(`payload.attachments.${index}.kind`, 'enum', `the kind of an attachment must be one of: ${kinds}`);
   }
 }

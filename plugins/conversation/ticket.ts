@@ -1,51 +1,77 @@
-import { type GateDecision, MortiseError, type Observation, type Settled, type SubmitOptions } from 'mortise/sdk';
-import { deferred } from './deferred.js';
+import type { GateDecision, HeldCall, Observation, ObservationHandler, Settled, SubmitOptions } from 'mortise/sdk';
+import type { LiveSession } from './live-session.js';
 
 export type TicketState = 'queued' | 'running' | 'settled';
 
+/** Whoever has to know that a ticket is settled: told once. */
+export type TicketOwner = (ticket: Ticket) => void;
+
+type Outcome = Omit<Settled, 'observation'>;
+
 /**
- * One accepted observation on its way through bus, inbox and worker. It is settled exactly once; a ticket that was
- * settled while it stood in a queue is skipped by the worker.
+ * One accepted observation on its way through bus, inbox and worker. It is settled exactly once; one that is settled
+ * while it stands in a queue is never handled.
  */
 export class Ticket {
   readonly observation: Observation;
   readonly submit: SubmitOptions | undefined;
-  readonly decided: SubmitOptions['decided'];
+  readonly decided: ((decision: GateDecision) => void) | undefined;
   /** Submitted from inside a running turn: it needs no place under the limit of concurrent turns. */
   readonly nested: boolean;
-  /** Ends the handler: the caller has left, or the process is stopping. */
-  readonly controller = new AbortController();
-  readonly #settled = deferred<Settled>();
-  readonly #onSettled: (() => void)[] = [];
+  /** Where it is handled, from its delivery on. */
+  session: LiveSession | undefined;
+  /** An agent said it, so that it starts no turn. */
+  silent = false;
+  /** Their leases are taken with the delivery: a plugin that is being stopped still handles what was accepted before. */
+  handlers: readonly HeldCall<ObservationHandler>[] = none;
+  /** Runs when it gives up while it waits for a place. */
+  gaveUp: (() => void) | undefined;
+  readonly #owner: TicketOwner;
   #state: TicketState = 'queued';
+  #waiter: ((settled: Settled) => void) | undefined;
+  #left: (() => void) | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(observation: Observation, submit?: SubmitOptions, nested = false, decided = submit?.decided) {
+  constructor(
+    observation: Observation,
+    owner: TicketOwner,
+    submit?: SubmitOptions,
+    nested = false,
+    decided = submit?.decided,
+  ) {
     this.observation = observation;
     this.submit = submit;
     this.decided = decided;
     this.nested = nested;
-    if (!submit) return;
-    const { signal, wait } = submit;
-    if (signal) {
-      const left = (): void => this.cancel(signal.reason);
-      if (signal.aborted) left();
-      else {
-        signal.addEventListener('abort', left, { once: true });
-        this.onSettled(() => signal.removeEventListener('abort', left));
-      }
-    }
-    if (wait.timeoutMs > 0 && this.#state === 'queued') {
-      this.#timer = setTimeout(() => this.#timeOut(), wait.timeoutMs);
-    }
+    this.#owner = owner;
+  }
+
+  /** It will be a turn: what limits of turns count. */
+  get turn(): boolean {
+    return this.observation.obs_type === 'message' && !this.silent;
   }
 
   get state(): TicketState {
     return this.#state;
   }
 
-  get settled(): Promise<Settled> {
-    return this.#settled.promise;
+  /** For a caller that waits: from now on its leaving ends the ticket. */
+  wait(): Promise<Settled> {
+    return new Promise((resolve) => {
+      this.#waiter = resolve;
+      const signal = this.submit?.signal;
+      if (!signal) return;
+      this.#left = () => this.cancel(signal.reason);
+      if (signal.aborted) this.#left();
+      else signal.addEventListener('abort', this.#left, { once: true });
+    });
+  }
+
+  /** Somebody stands before it: from now on its caller's patience counts. */
+  queue(): void {
+    const patience = this.submit?.wait.timeoutMs ?? 0;
+    if (patience <= 0 || this.#state !== 'queued' || this.#timer) return;
+    this.#timer = setTimeout(() => this.settle({ outcome: 'queue_timeout' }), patience);
   }
 
   /** Its handler begins: from here on only the handler ends it. */
@@ -54,32 +80,23 @@ export class Ticket {
     if (this.#state === 'queued') this.#state = 'running';
   }
 
-  /** Removes it from its queue, or tells its handler to stop. */
+  /** Removes it from its queue, or tells its handlers to stop. */
   cancel(reason: unknown): void {
-    if (this.#state === 'settled') return;
-    const running = this.#state === 'running';
-    if (!running) this.settle({ outcome: 'cancelled' });
-    this.controller.abort(
-      reason instanceof MortiseError
-        ? reason
-        : new MortiseError('call_aborted', 'The caller is gone.', { status: 499, cause: reason }),
-    );
+    if (this.#state === 'queued') this.settle({ outcome: 'cancelled' });
+    else if (this.#state === 'running') for (const handler of this.handlers) handler.abort(reason);
   }
 
-  settle(settled: Omit<Settled, 'observation'> & { readonly decision?: GateDecision }): void {
+  settle(outcome: Outcome): void {
     if (this.#state === 'settled') return;
+    const unused = this.#state === 'queued';
     this.#state = 'settled';
     clearTimeout(this.#timer);
-    for (const run of this.#onSettled) run();
-    this.#settled.resolve({ ...settled, observation: this.observation });
-  }
-
-  #timeOut(): void {
-    this.settle({ outcome: 'queue_timeout' });
-    this.controller.abort(new MortiseError('queue_timeout', 'The queue did not move in time.', { status: 503 }));
-  }
-
-  onSettled(run: () => void): void {
-    this.#onSettled.push(run);
+    if (this.#left) this.submit?.signal?.removeEventListener('abort', this.#left);
+    if (unused) for (const handler of this.handlers) handler.release();
+    this.#owner(this);
+    this.gaveUp?.();
+    this.#waiter?.({ ...outcome, observation: this.observation });
   }
 }
+
+const none: readonly HeldCall<ObservationHandler>[] = Object.freeze([]);

@@ -12,39 +12,28 @@ export class TurnSlots {
     return this.#taken;
   }
 
-  /** Resolves with the function that gives the place back, or undefined when the signal aborts first. */
-  take(signal: AbortSignal): Promise<(() => void) | undefined> {
-    if (signal.aborted) return Promise.resolve(undefined);
-    if (this.#taken < this.#limit) {
-      this.#taken += 1;
-      return Promise.resolve(this.#giver());
-    }
-    return new Promise((resolve) => {
-      const served = (): void => {
-        signal.removeEventListener('abort', left);
-        resolve(this.#giver());
-      };
-      const left = (): void => {
-        this.#waiting.delete(served);
-        resolve(undefined);
-      };
-      this.#waiting.add(served);
-      signal.addEventListener('abort', left, { once: true });
-    });
+  /** False when every place is taken. */
+  take(): boolean {
+    if (this.#taken >= this.#limit) return false;
+    this.#taken += 1;
+    return true;
   }
 
-  #giver(): () => void {
-    let given = false;
-    return () => {
-      if (given) return;
-      given = true;
-      const [next] = this.#waiting;
-      if (next === undefined) {
-        this.#taken -= 1;
-        return;
-      }
-      this.#waiting.delete(next);
-      next();
-    };
+  /** Calls `served` once a place has become free and is taken. @returns how to stop waiting */
+  wait(served: () => void): () => void {
+    this.#waiting.add(served);
+    return () => this.#waiting.delete(served);
+  }
+
+  /** Gives a place back. */
+  give(): void {
+    const [next] = this.#waiting;
+    if (next === undefined) {
+      this.#taken -= 1;
+      return;
+    }
+    this.#waiting.delete(next);
+    // Not from here: whoever gives its place back in the same breath would stand on the stack of all before it.
+    queueMicrotask(next);
   }
 }

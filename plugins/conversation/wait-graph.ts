@@ -1,32 +1,30 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-interface RunningHandler {
+/** A handler that runs: what it submits comes from its session, until it has ended. */
+export interface RunningHandler {
   readonly sessionKey: string;
-  ended: boolean;
+  readonly ended: boolean;
 }
+
+/** One for all graphs: each storage that was ever used is copied with every promise for as long as the process lives. */
+const calls = new AsyncLocalStorage<{ readonly graph: WaitGraph; readonly running: RunningHandler }>();
 
 /**
  * Which session's running turn waits for which other session. A submit that would close a circle could never be
  * handled: the tool that waits for it holds up the very turn it waits for.
  */
 export class WaitGraph {
-  readonly #running = new AsyncLocalStorage<RunningHandler>();
   readonly #waits = new Map<string, Map<string, number>>();
 
   /** The session whose handler the caller runs in; undefined outside of any. */
   get current(): string | undefined {
-    const handler = this.#running.getStore();
-    return handler && !handler.ended ? handler.sessionKey : undefined;
+    const call = calls.getStore();
+    return call?.graph === this && !call.running.ended ? call.running.sessionKey : undefined;
   }
 
   /** Runs a handler, so that what it submits is known to come from its session. */
-  async run<T>(sessionKey: string, handler: () => Promise<T>): Promise<T> {
-    const running: RunningHandler = { sessionKey, ended: false };
-    try {
-      return await this.#running.run(running, handler);
-    } finally {
-      running.ended = true;
-    }
+  run<A extends readonly unknown[], R>(running: RunningHandler, handler: (...args: A) => R, ...args: A): R {
+    return calls.run({ graph: this, running }, handler, ...args);
   }
 
   /** Whether `target` is `from` itself or waits, through any number of sessions, for it. */

@@ -62,6 +62,9 @@ export class Draft implements GateWork {
   hasBotMention = false;
   keywordScore = 0;
 
+  /** Stages had something to emit that will not be. */
+  silenced = false;
+
   fingerprint: string | null = null;
   duplicate = false;
 
@@ -144,6 +147,12 @@ export class Draft implements GateWork {
     if (this.emits.length >= limits.emits) throw new RangeError('too many observations to emit');
     this.emits.push(observation);
     this.changes?.push({ emit: observation.obs_type ?? 'message', source_name: observation.source_name });
+  }
+
+  /** Takes back what stages emit. */
+  silence(): void {
+    this.silenced = this.emits !== undefined;
+    this.emits = undefined;
   }
 
   /** A reason that decides nothing. */

@@ -1,4 +1,4 @@
-import type { GateConfig, ObservationInput } from 'mortise/sdk';
+import type { Alert, GateConfig } from 'mortise/sdk';
 import type { Draft } from './draft.js';
 
 type Escalation = GateConfig['drop_escalation'];
@@ -18,22 +18,22 @@ export class DropMonitor {
   #consecutive = 0;
   #alertedAt = Number.NEGATIVE_INFINITY;
 
-  /** Looks at a decision that has been made; a burst is tagged and told. */
-  watch(draft: Draft): void {
+  /** Looks at a decision that has been made; a burst is tagged. @returns what to tell of it */
+  watch(draft: Draft): Alert | undefined {
     const { observation, action } = draft;
     if (action !== 'drop') {
       if (observation.obs_type === 'message' || observation.obs_type === 'world_data') this.#consecutive = 0;
-      return;
+      return undefined;
     }
     const escalation = draft.compiled.config.drop_escalation;
     this.#consecutive += 1;
     this.#count(draft.reason, draft.now, escalation.window_sec);
     const count = this.#seconds.reduce((sum, second) => sum + second.count, 0);
-    if (count < escalation.burst_threshold && this.#consecutive < escalation.consecutive_threshold) return;
-    if (draft.now - this.#alertedAt < escalation.cooldown_sec * 1_000) return;
+    if (count < escalation.burst_threshold && this.#consecutive < escalation.consecutive_threshold) return undefined;
+    if (draft.now - this.#alertedAt < escalation.cooldown_sec * 1_000) return undefined;
     this.#alertedAt = draft.now;
     draft.tag('drop_burst', 'true');
-    draft.emit(this.#alert(count, escalation));
+    return this.#alert(count, escalation);
   }
 
   #count(reason: string, now: number, windowSeconds: number): void {
@@ -53,13 +53,13 @@ export class DropMonitor {
     latest.byReason.set(name, (latest.byReason.get(name) ?? 0) + 1);
   }
 
-  #alert(count: number, escalation: Escalation): ObservationInput {
+  #alert(count: number, escalation: Escalation): Alert {
     const byReason: Record<string, number> = {};
     for (const second of this.#seconds) {
       for (const [reason, number] of second.byReason) byReason[reason] = (byReason[reason] ?? 0) + number;
     }
     const { window_sec, burst_threshold, consecutive_threshold, cooldown_sec } = escalation;
-    return painAlert('gate:drop_burst', 'medium', 'Many observations are dropped.', {
+    return gateAlert('drop_burst', 'pain', 'Many observations are dropped.', {
       window_sec,
       count,
       burst_threshold,
@@ -71,26 +71,8 @@ export class DropMonitor {
   }
 }
 
-/** An ALERT of the gate about itself. @param source `<kind>:<id>` */
-export function painAlert(
-  source: string,
-  severity: 'low' | 'medium' | 'high',
-  message: string,
-  data: Readonly<Record<string, unknown>>,
-): ObservationInput {
-  const colon = source.indexOf(':');
-  return {
-    obs_type: 'alert',
-    source_name: source,
-    source_kind: 'internal',
-    ingress: 'internal',
-    session_key: 'system',
-    actor: { actor_type: 'system', actor_id: 'system' },
-    payload: {
-      alert_type: 'pain',
-      severity,
-      message,
-      data: { source_kind: source.slice(0, colon), source_id: source.slice(colon + 1), ...data },
-    },
-  };
+/** What the gate tells about itself. @param id of what hurts */
+export function gateAlert(id: string, code: string, message: string, data: Readonly<Record<string, unknown>>): Alert {
+  const source = { source_kind: 'gate', source_id: id };
+  return { source: `gate:${id}`, severity: 'medium', code, message, data: { ...source, ...data } };
 }

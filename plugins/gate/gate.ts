@@ -1,4 +1,5 @@
 import {
+  type Alert,
   type GateContext,
   type GateOutcome,
   type GateStageContext,
@@ -11,7 +12,8 @@ import type { CompiledConfig } from './compile-config.js';
 import { outcomeOf } from './decision.js';
 import type { DedupMemory } from './dedup-memory.js';
 import { Draft } from './draft.js';
-import { DropMonitor, painAlert } from './drop-monitor.js';
+import { DropMonitor, gateAlert } from './drop-monitor.js';
+import type { GateMetrics } from './metrics.js';
 import type { GatePipeline, StageTrace } from './pipeline.js';
 import { rememberContent } from './stages/dedup.js';
 import { policy, settle } from './stages/policy.js';
@@ -25,7 +27,8 @@ export interface GatePorts {
   readonly overload: () => boolean;
   /** The runner itself has failed. */
   readonly fault: (error: unknown, now: number) => void;
-  readonly decided?: (scene: string, action: string, reason: string, seconds: number) => void;
+  readonly alert: (alert: Alert) => void;
+  readonly decided?: GateMetrics['decided'];
   /** Monotonic milliseconds, fine enough to time a pass. */
   readonly clock: () => number;
 }
@@ -36,7 +39,7 @@ export interface Explained {
   readonly trace: readonly StageTrace[];
 }
 
-/** How long a session keeps quiet about its chains of agents, milliseconds. */
+/** How long a session keeps quiet about its chains, milliseconds. */
 const loopQuietMs = 60_000;
 
 /** Decides: drop, put aside or deliver. Synchronous, deterministic, and without effects outside of its own memory. */
@@ -92,17 +95,24 @@ export class Gate {
   }
 
   #escalate(draft: Draft): void {
-    this.#monitor.watch(draft);
-    if (draft.reason !== 'loop_hops' || !this.#loops.pass(draft.sessionKey, draft.now, loopQuietMs)) return;
-    const alert = painAlert('gate:loop_hops', 'medium', 'A chain of agents was too long and has been ended.', {
-      hop: draft.observation.hop,
-      max_hops: draft.compiled.config.loop_guard.max_hops,
-    });
-    draft.emit({ ...alert, payload: { ...alert.payload, alert_type: 'loop_hops' } });
+    const burst = this.#monitor.watch(draft);
+    if (burst !== undefined) this.#ports.alert(burst);
+    if (draft.reason !== 'loop_hops' && !draft.silenced) return;
+    if (!this.#loops.pass(draft.sessionKey, draft.now, loopQuietMs)) return;
+    const { observation, compiled } = draft;
+    this.#ports.alert(
+      gateAlert('loop_hops', 'loop_hops', 'A chain of observations was too long and has been ended.', {
+        hop: observation.hop,
+        max_hops: compiled.config.loop_guard.max_hops,
+        source_name: observation.source_name,
+      }),
+    );
   }
 }
 
-/** A closed stage may have failed where no policy came after it, the last one included. */
 function complete(draft: Draft): void {
+  // A closed stage may have failed where no policy came after it, the last one included.
   if (draft.reason === '' || draft.failed !== undefined) policy(draft);
+  // Whatever becomes of the last link of a chain, a stage that emits what it emits again adds no further one.
+  if (draft.observation.hop > draft.compiled.config.loop_guard.max_hops) draft.silence();
 }

@@ -17,6 +17,12 @@ export interface PipelinePorts {
   readonly trouble: (what: StageTrouble, stage: string, now: number) => void;
   /** Monotonic milliseconds, fine enough to time a stage. */
   readonly clock: () => number;
+  /** Where the durations of a stage are kept. */
+  readonly timed?: (stage: string) => Durations;
+}
+
+interface Durations {
+  record(seconds: number): void;
 }
 
 interface Step {
@@ -26,6 +32,7 @@ interface Step {
   readonly onFailure: 'closed' | 'open';
   readonly builtIn: boolean;
   readonly health: StageHealth;
+  readonly durations: Durations | undefined;
   readonly run: (draft: Draft, session: GateStageContext['sessionState']) => unknown;
 }
 
@@ -98,6 +105,7 @@ export class GatePipeline {
         trace.push({ stage: step.key, slot: step.slot, elapsed_us: Math.round(microseconds * 10) / 10, changes });
       } else {
         step.health.took(microseconds);
+        step.durations?.record(microseconds / 1e6);
         if (step.health.slow) this.#ports.trouble('stage_slow', step.key, draft.now);
       }
     }
@@ -151,7 +159,8 @@ export class GatePipeline {
 
   #ownStep({ key, onFailure, budgetUs, apply }: BuiltInStage): Step {
     const health = this.#healthOf(`built-in/${key}`, budgetUs);
-    return { key, slot: key, order: 0, onFailure, builtIn: true, health, run: apply };
+    const durations = this.#ports.timed?.(key);
+    return { key, slot: key, order: 0, onFailure, builtIn: true, health, durations, run: apply };
   }
 
   #contributedStep(stage: PipelineStage<'gate-stage'>): Step {
@@ -164,6 +173,7 @@ export class GatePipeline {
       onFailure: facts.onFailure ?? 'closed',
       builtIn: false,
       health: this.#healthOf(`${plugin}/${key}`, facts.budgetUs ?? pluginBudgetUs),
+      durations: this.#ports.timed?.(key),
       run: (draft, session) => {
         const ctx = this.#context(key, draft, session);
         const work = new StageWork(draft);

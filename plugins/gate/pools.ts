@@ -1,6 +1,6 @@
 import { type GateIngest, type GatePool, type Observation, redactSecrets, type TakenEntry } from 'mortise/sdk';
 
-const poolSize = 200;
+export const poolSize = 200;
 const previewLength = 200;
 /** What is looked at for a preview: enough that a secret at its end is still known as one. */
 const previewSource = 2_000;
@@ -24,13 +24,23 @@ export interface PoolEntry {
   readonly released: boolean;
 }
 
-interface Kept {
+/** One place of a ring. */
+export interface Kept {
   readonly item: GateIngest;
   readonly at: number;
+  /** Of several in one millisecond. */
+  readonly order: number;
   released: boolean;
 }
 
-/** The newest of what was dropped, sunk, or sunk from tools: a ring each, in memory. */
+/** Where entries outlive the process. */
+export interface PoolKeeper {
+  add(place: string, kept: Kept): void;
+  claim(obsId: string): Promise<boolean | undefined>;
+  unclaim(obsId: string): Promise<void>;
+}
+
+/** The newest of what was dropped, sunk, or sunk from tools: a ring each, in memory, and with a keeper also beyond it. */
 export class Pools {
   readonly #rings: Readonly<Record<GatePool, { kept: Kept[]; next: number; total: number }>> = {
     drop: { kept: [], next: 0, total: 0 },
@@ -38,19 +48,25 @@ export class Pools {
     tool: { kept: [], next: 0, total: 0 },
   };
   readonly #now: () => number;
+  readonly #keeper: PoolKeeper | undefined;
 
   /** @param now epoch milliseconds */
-  constructor(now: () => number) {
+  constructor(now: () => number, keeper?: PoolKeeper) {
     this.#now = now;
+    this.#keeper = keeper;
   }
 
   ingest(items: readonly GateIngest[]): void {
     for (const item of items) {
-      const ring = this.#rings[item.pool];
-      ring.kept[ring.next] = { item, at: this.#now(), released: false };
-      ring.next = (ring.next + 1) % poolSize;
-      ring.total += 1;
+      const kept = { item, at: this.#now(), order: this.#rings[item.pool].total, released: false };
+      const place = this.#put(kept);
+      this.#keeper?.add(place, kept);
     }
+  }
+
+  /** What an earlier process has left, oldest first. */
+  restore(all: readonly Kept[]): void {
+    for (const kept of all) this.#put(kept);
   }
 
   total(pool: GatePool): number {
@@ -62,15 +78,35 @@ export class Pools {
     return this.#newestFirst(pool).slice(0, limit).map(shown);
   }
 
-  take(pool: GatePool, obsId: string): TakenEntry {
+  /** For a release, which an entry may have once. */
+  async take(pool: GatePool, obsId: string): Promise<TakenEntry> {
     const kept = this.#newestFirst(pool).find(({ item }) => item.observation.obs_id === obsId);
     if (!kept) return { ok: false, reason: 'not_found' };
     if (kept.released) return { ok: false, reason: 'already_released' };
     kept.released = true;
-    const undo = (): void => {
+    try {
+      // Another process may have released it; what is not stored is known here alone.
+      if ((await this.#keeper?.claim(obsId)) === false) return { ok: false, reason: 'already_released' };
+    } catch (error) {
+      kept.released = false;
+      throw error;
+    }
+    const undo = async (): Promise<void> => {
+      await this.#keeper?.unclaim(obsId);
       kept.released = false;
     };
     return { ok: true, observation: kept.item.observation, undo };
+  }
+
+  /** @returns the name of its place */
+  #put(kept: Kept): string {
+    const { pool } = kept.item;
+    const ring = this.#rings[pool];
+    const place = `${pool} ${ring.next}`;
+    ring.kept[ring.next] = kept;
+    ring.next = (ring.next + 1) % poolSize;
+    ring.total += 1;
+    return place;
   }
 
   #newestFirst(pool: GatePool): readonly Kept[] {

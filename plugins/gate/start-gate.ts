@@ -19,6 +19,7 @@ import { OverloadMonitor } from './overload-monitor.js';
 import { GatePipeline } from './pipeline.js';
 import { Pools } from './pools.js';
 import { type BaseFacts, Snapshots } from './snapshots.js';
+import { poolStoreOf } from './store/keep-pools.js';
 
 /** How often the process is asked how it is, milliseconds. */
 const sampleMs = 250;
@@ -50,13 +51,16 @@ export interface RunningGate {
   readonly monotonic: () => number;
   /** Epoch milliseconds. */
   readonly now: () => number;
+  /** Of the instance of the process. */
+  readonly replica: string;
   /** Takes over what the file says now; a fault that the schema cannot see leaves the old state in force. */
   adopt(config: GateConfig): void;
   configError(): ConfigError | null;
+  close(): Promise<void>;
 }
 
 /** Puts the parts of the gate together. */
-export function startGate(host: StartHost<GateConfig>): RunningGate {
+export async function startGate(host: StartHost<GateConfig>): Promise<RunningGate> {
   const schedule = host.use('schedule');
   const settings = host.use('settings');
   const watched = host.watch('conversation');
@@ -80,9 +84,13 @@ export function startGate(host: StartHost<GateConfig>): RunningGate {
   };
   const clock = performance.now.bind(performance);
   const dedup = new DedupMemory();
-  const pools = new Pools(() => schedule.now());
+  const store = host.config.persistence === 'sql' ? poolStoreOf(host) : undefined;
+  const pools = new Pools(() => schedule.now(), store);
+  await store?.restore(pools);
   const overload = new OverloadMonitor();
-  const pipeline = new GatePipeline({ contributed: host.points.pipeline('gate-stage'), dedup, trouble, clock });
+  const metrics = exposeMetrics(host.use('metrics'), pools);
+  const contributed = host.points.pipeline('gate-stage');
+  const pipeline = new GatePipeline({ contributed, dedup, trouble, clock, timed: metrics.stage });
   const gate = new Gate({
     pipeline,
     dedup,
@@ -92,7 +100,8 @@ export function startGate(host: StartHost<GateConfig>): RunningGate {
       host.log.error({ error: fault instanceof Error ? fault.name : 'error' }, 'the gate has failed');
       trouble('gate_error', 'gate', now);
     },
-    decided: exposeMetrics(host.use('metrics'), pools, () => pipeline.status(schedule.monotonic())),
+    alert: (alert) => host.emit('alert', alert),
+    decided: metrics.decided,
     clock,
   });
   let expected = schedule.monotonic() + sampleMs;
@@ -125,6 +134,7 @@ export function startGate(host: StartHost<GateConfig>): RunningGate {
     conversation: () => watched.current,
     monotonic: () => schedule.monotonic(),
     now: () => schedule.now(),
+    replica: host.use('instances').id,
     adopt(config) {
       const fault = configFault(config);
       if (fault !== undefined) {
@@ -134,7 +144,12 @@ export function startGate(host: StartHost<GateConfig>): RunningGate {
       error = null;
       snapshots.replaceBase(config, facts());
     },
-    configError: () => error ?? settings.configStatus()?.lastError ?? null,
+    configError() {
+      const status = settings.configStatus();
+      // What the file says now decides: a fault of an earlier content is none any more.
+      return status?.lastError ?? (status?.gone ? null : error);
+    },
+    close: async () => store?.close(),
   };
 }
 

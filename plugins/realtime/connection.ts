@@ -54,7 +54,7 @@ export class Connection implements SocketHandler, CallingSocket {
     this.#outbox = new Outbox(socket, parts.now, () => this.#flushLater());
     this.#state = parts.http.keyed && !ctx.principal.authenticated ? 'unknown' : 'open';
     if (this.#state === 'open') return;
-    const late = () => this.#refuse(newId, wireError('AUTH_TIMEOUT'));
+    const late = () => this.#refuseStranger('AUTH_TIMEOUT');
     this.#authTimer = setTimeout(late, parts.config.authSeconds * 1_000);
   }
 
@@ -66,7 +66,7 @@ export class Connection implements SocketHandler, CallingSocket {
   message(frame: string | Uint8Array): void {
     if (this.#state === 'closing' || this.#state === 'closed') return;
     if (this.#state === 'unknown' && frame.length > authFrameLimit) {
-      this.#refuse(newId, wireError('AUTH_REQUIRED'));
+      this.#refuseStranger('AUTH_REQUIRED');
       return;
     }
     const read = readFrame(frame);
@@ -185,7 +185,7 @@ export class Connection implements SocketHandler, CallingSocket {
 
   #authenticateFirst(request: RpcRequest | undefined): void {
     if (request?.method !== authMethod) {
-      this.#refuse(request?.id ?? newId, wireError('AUTH_REQUIRED'));
+      this.#refuseStranger('AUTH_REQUIRED', request?.id);
       return;
     }
     this.#authenticate(request);
@@ -196,9 +196,10 @@ export class Connection implements SocketHandler, CallingSocket {
       // Without keys there is nothing to be wrong.
       if (this.#parts.http.keyed) this.#principal = authenticate(this.#socket, request);
     } catch (error) {
-      if (this.#state === 'open' && isCodedError(error) && error.code === 'INVALID_PARAMS') {
-        this.#fail(request.id, error);
-      } else this.#refuse(request.id, error);
+      const keyless = isCodedError(error) && error.code === 'INVALID_PARAMS';
+      if (keyless && this.#state === 'open') this.#fail(request.id, error);
+      else if (keyless) this.#refuseStranger('AUTH_REQUIRED', request.id);
+      else this.#refuse(request.id, error);
       return;
     }
     clearTimeout(this.#authTimer);
@@ -214,8 +215,10 @@ export class Connection implements SocketHandler, CallingSocket {
     }
     const { maxInFlight } = this.#parts.config;
     // Who has used up its places must still be able to end something.
-    const most = method === 'chat.cancel' ? maxInFlight * 2 : maxInFlight;
-    return this.#requests.size >= most ? wireError('RATE_LIMITED') : undefined;
+    const ends = method === 'chat.cancel';
+    if (this.#requests.size >= (ends ? maxInFlight * 2 : maxInFlight)) return wireError('RATE_LIMITED');
+    const waitMs = ends ? 0 : this.#socket.admit(this.#principal);
+    return waitMs > 0 ? wireError('RATE_LIMITED', undefined, { retry_after_ms: waitMs }) : undefined;
   }
 
   async #serve({ id, method, params }: RpcRequest): Promise<void> {
@@ -242,6 +245,12 @@ export class Connection implements SocketHandler, CallingSocket {
       this.#ctx.log.error({ correlation_id: correlationId, ...fault }, 'a request of a socket failed');
     }
     this.send(id, errorFrame(id, failure, correlationId));
+  }
+
+  /** Nobody said who they are: the audit hears of it, as it does of a wrong key. */
+  #refuseStranger(code: 'AUTH_REQUIRED' | 'AUTH_TIMEOUT', id = newId): void {
+    this.#socket.unauthenticated();
+    this.#refuse(id, wireError(code));
   }
 
   /** Says what was wrong with the authentication, and closes. */

@@ -1,9 +1,10 @@
 import type { PluginDefinition } from 'mortise/sdk';
+import { Announcements } from './announcements.js';
 import type { Config } from './config.js';
 import { Connections } from './connections.js';
 import { LiveSends } from './live-sends.js';
 import type { RealtimeParts } from './method.js';
-import { pushReply, replyChannel, writeReply } from './push-replies.js';
+import { socketEgress } from './socket-egress.js';
 import { socketRoute } from './socket-route.js';
 import { Watchers } from './watchers.js';
 
@@ -34,12 +35,10 @@ export default function realtime(): PluginDefinition<Config> {
       const connections = host.own(new Connections(parts));
       host.every(lookEveryMs(config), () => connections.look());
       host.on('shutdown', ({ deadline }) => connections.shutDown(deadline - schedule.now()));
-      host.on('turn-reply', (reply) => database.notify(replyChannel, writeReply(reply)));
-      host.own(
-        await database.listen(replyChannel, (announced) => {
-          pushReply(watchers, sessions, announced).catch(() => host.log.warn('a reply was not pushed to its watchers'));
-        }),
-      );
+      const announcements = host.own(new Announcements({ database, watchers, sessions, log: host.log }));
+      await announcements.listen();
+      host.on('input-request', (change) => announcements.announce({ kind: 'question', ...change }));
+      host.contribute('egress', 'socket', socketEgress(host.facts('egress', 'socket'), announcements));
       host.contribute('route', 'realtime-socket', socketRoute(connections));
     },
   };

@@ -36,9 +36,10 @@ const wordings: Readonly<Record<string, Wording>> = {
   invalid_json: ({ message }) => wording(wireError('INVALID_PARAMS', `Invalid params: ${message}`)),
   provider_request_failed: modelFailure,
   provider_invalid_reply: modelFailure,
-  provider_stream_incomplete: () => wording(wireError('LLM_ERROR', 'Model stream ended before completion')),
   runner_error: () => wording(wireError('LLM_ERROR', 'LLM API error: the model adapter failed')),
   store_error: () => unexpected,
+  database_unavailable: () => unexpected,
+  database_closed: () => unexpected,
   internal_error: () => unexpected,
 };
 
@@ -62,8 +63,12 @@ const settingCodes = ['provider_not_found', 'provider_not_supported', 'provider_
 /** Kinds that a provider tries again by itself. */
 const retryable = [408, 429, 500, 502, 503, 504, 529];
 
+/** What an adapter calls a stream that ended although its answer was not complete. */
+const incomplete = 'incomplete_stream';
+
 function modelFailure({ message, details }: Failure): WireFailure {
-  const { status, attempts } = details ?? {};
+  const { provider_status: status, attempts, cause } = details ?? {};
+  if (cause === incomplete) return wording(wireError('LLM_ERROR', 'Model stream ended before completion'));
   if (typeof attempts === 'number' && (typeof status !== 'number' || retryable.includes(status))) {
     return wording(wireError('LLM_ERROR', `LLM call failed after ${attempts} attempts: ${message}`));
   }

@@ -1,4 +1,6 @@
-import type { GateLayer, GateOverrideKey, Observation } from 'mortise/sdk';
+import type { GateLayer, GateOverrideKey } from 'mortise/sdk';
+import type { Cause } from './cause.js';
+import { overlayName } from './overlays/overlay.js';
 
 /** An override that ends by itself, and what asked for it. */
 export interface Expiry {
@@ -6,8 +8,9 @@ export interface Expiry {
   readonly key: GateOverrideKey;
   /** Monotonic milliseconds. */
   readonly at: number;
-  readonly ttlSec: number;
-  readonly cause: Observation;
+  /** Null when another process knows it. */
+  readonly ttlSec: number | null;
+  readonly cause: Cause;
 }
 
 export interface ExpiryPorts {
@@ -28,12 +31,12 @@ export class Expiries {
   }
 
   set(expiry: Expiry): void {
-    this.#entries.set(`${expiry.layer} ${expiry.key}`, expiry);
+    this.#entries.set(overlayName(expiry), expiry);
     this.#arm();
   }
 
   drop(layer: GateLayer, key: GateOverrideKey): void {
-    if (this.#entries.delete(`${layer} ${key}`)) this.#arm();
+    if (this.#entries.delete(overlayName({ layer, key }))) this.#arm();
   }
 
   close(): void {

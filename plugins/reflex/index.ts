@@ -1,4 +1,6 @@
 import type { PluginDefinition } from 'mortise/sdk';
+import { clearOverrideCommand, setOverrideCommand } from './commands/override-commands.js';
+import { releaseCommand } from './commands/release-command.js';
 import { clearCooldownRoute } from './routes/cooldowns.js';
 import { clearOverrideRoute, setOverridesRoute } from './routes/overrides.js';
 import { releaseRoute } from './routes/release.js';
@@ -28,6 +30,10 @@ export default function reflex(): PluginDefinition<Config> {
       host.contribute('route', 'clear-override', clearOverrideRoute(started));
       host.contribute('route', 'clear-cooldown', clearCooldownRoute(started));
       host.contribute('route', 'release', releaseRoute(started));
+      const facts = (key: string) => host.facts('command', key);
+      host.contribute('command', 'gate-override-set', setOverrideCommand(facts('gate-override-set'), started));
+      host.contribute('command', 'gate-override-clear', clearOverrideCommand(facts('gate-override-clear'), started));
+      host.contribute('command', 'gate-release', releaseCommand(facts('gate-release'), started));
       host.contribute('route', 'gate-sessions', sessionsRoute(started.conversation));
     },
     stop: () => running?.close(),

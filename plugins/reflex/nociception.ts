@@ -1,10 +1,11 @@
-import type { ConversationService, GateControl, Observation, ObservationInput } from 'mortise/sdk';
+import type { Alert, ConversationService, GateControl, Observation, ObservationInput } from 'mortise/sdk';
 import type { ExpiryPorts } from './expiries.js';
 
 export interface NociceptionPorts {
   readonly conversation: Pick<ConversationService, 'coolDown' | 'endCooldown' | 'stats'>;
   readonly gate: Pick<GateControl, 'snapshot' | 'totals'>;
   readonly publish: (observation: ObservationInput) => void;
+  readonly raise: (alert: Alert) => void;
   readonly fanOut: () => void;
   /** Whether ticks go to all sessions at all. */
   readonly fanOutOn: boolean;
@@ -78,7 +79,7 @@ export class Nociception {
       this.#suppressedUntil = now + config.fanout_suppress_sec * 1_000;
       if (now - this.#alertedAt >= escalation.cooldown_sec * 1_000) {
         this.#alertedAt = now;
-        this.#ports.publish(dropOverload(since, config.drop_burst));
+        this.#ports.raise(dropOverload(since, config.drop_burst));
       }
     }
     if (this.#ports.fanOutOn && now >= this.#suppressedUntil) this.#ports.fanOut();
@@ -140,17 +141,13 @@ function sourceOf(kind: unknown, id: unknown, name: string): string {
   return name.indexOf(':') > 0 ? name : 'unknown:unknown';
 }
 
-function dropOverload(drops: number, limit: number): ObservationInput {
+function dropOverload(drops: number, limit: number): Alert {
   return {
-    ...internal,
-    obs_type: 'alert',
-    source_name: 'system:drop_overload',
-    payload: {
-      alert_type: 'pain',
-      severity: 'high',
-      message: 'Very many observations were dropped since the last tick.',
-      data: { source_kind: 'system', source_id: 'drop_overload', drops, limit },
-    },
+    source: 'system:drop_overload',
+    severity: 'high',
+    code: 'pain',
+    message: 'Very many observations were dropped since the last tick.',
+    data: { source_kind: 'system', source_id: 'drop_overload', drops, limit },
   };
 }
 

@@ -1,11 +1,17 @@
 import type { Alert, ConversationService, GateControl, Observation, ObservationInput, StartHost } from 'mortise/sdk';
-import { ControlAudit, type ControlEntry } from './control-audit.js';
+import { continued } from './cause.js';
+import type { ControlEntry } from './control-entry.js';
+import { ControlStore } from './control-store.js';
 import { controlAuditTable } from './migrations/0001-control-audit.js';
+import { overlaysTable } from './migrations/0002-overlays.js';
 import { Nociception } from './nociception.js';
+import { lookEveryMs, SharedOverlays } from './overlays/shared-overlays.js';
 import { SystemReflex } from './system-reflex.js';
 
 export interface Config {
   readonly fanOut: boolean;
+  /** Whether overrides outlive the process. On PostgreSQL, where processes share them, they do in any case. */
+  readonly persistence: 'memory' | 'sql';
 }
 
 export interface RunningReflex {
@@ -38,15 +44,21 @@ export async function startReflex(host: StartHost<Config>): Promise<RunningRefle
   const conversation = host.use('conversation');
   const gate = host.use('gate-control');
   const trail = host.watch('audit');
-  await database.migrate([controlAuditTable]);
-  const audit = new ControlAudit(database, (error) => {
-    host.log.warn(
-      { error: error instanceof Error ? error.name : 'error' },
-      'rows of the control audit wait for the database',
-    );
+  await database.migrate([controlAuditTable, overlaysTable]);
+  const shared = database.dialect === 'postgres' || host.config.persistence === 'sql';
+  const waits = (error: unknown): void => {
+    const name = error instanceof Error ? error.name : 'error';
+    host.log.warn({ error: name }, 'changes of the gate wait for the database');
+  };
+  const store = new ControlStore({
+    database,
+    shared,
+    monotonic: () => schedule.monotonic(),
+    failed: waits,
+    overlaysWritten: () => void overlays.look(),
   });
   const metrics = host.use('metrics');
-  const inputs = metrics.counter('mortise_reflex_total', 'What was judged', ['action', 'accepted']);
+  const inputs = metrics.counter('mortise_reflex_changes_total', 'What was judged', ['action', 'accepted']);
   const pain = metrics.counter('mortise_pain_total', 'Pain alerts', ['source', 'severity']);
   const overloads = metrics.counter('mortise_reflex_overload_total', 'Ticks with very many drops');
   const monotonic = () => schedule.monotonic();
@@ -54,23 +66,31 @@ export async function startReflex(host: StartHost<Config>): Promise<RunningRefle
   const publish = (observation: ObservationInput): void => void conversation.publish(observation);
   const reflex = new SystemReflex({
     gate,
-    audit: {
-      room: (rows) => audit.room(rows),
-      add: (entry) => {
-        audit.add(entry);
-        if (entry.action !== 'suggest' && entry.action !== 'expire') told(entry);
+    store: {
+      room: (rows) => store.room(rows),
+      pending: (overlay) => store.pending(overlay),
+      add: (write) => {
+        store.add(write);
+        for (const entry of write.entries) if (entry.action.startsWith('admin_')) told(entry);
       },
     },
-    publish: (parent, observation) => publish(continued(parent, observation)),
+    publish: (cause, observation) => publish(continued(cause, observation)),
     counted: (action, accepted) => inputs.add(1, { action, accepted: String(accepted) }),
     monotonic,
     after,
     now,
   });
+  const overlays = new SharedOverlays({
+    database,
+    adopt: (all) => reflex.adopt(all),
+    revision: () => store.revision,
+    failed: waits,
+  });
   const nociception = new Nociception({
     conversation,
     gate,
     publish,
+    raise: (alert) => host.emit('alert', alert),
     fanOut: () => void conversation.fanOut('[tick]'),
     fanOutOn: host.config.fanOut,
     felt: (source, severity) => pain.add(1, { source: sourceLabel(source), severity }),
@@ -95,16 +115,20 @@ export async function startReflex(host: StartHost<Config>): Promise<RunningRefle
         );
       });
   };
+  if (shared) {
+    await overlays.start();
+    host.every(lookEveryMs, () => overlays.look());
+  }
   return {
     conversation,
     gate,
     reflex,
     nociception,
-    room: () => audit.room(1),
+    room: () => store.room(1),
     note: (entry) => {
       const full: ControlEntry = { ...emptyEntry, at: now(), ...entry };
       inputs.add(1, { action: full.action, accepted: String(full.accepted) });
-      audit.add(full);
+      store.add({ entries: [full] });
       told(full);
     },
     feel: (observation) => {
@@ -122,7 +146,8 @@ export async function startReflex(host: StartHost<Config>): Promise<RunningRefle
     async close() {
       reflex.close();
       nociception.close();
-      await audit.close();
+      await store.close();
+      await overlays.close();
     },
   };
 }
@@ -155,15 +180,4 @@ function after(ms: number, run: () => void): () => void {
   const timer = setTimeout(run, Math.min(ms, longestTimer));
   timer.unref();
   return () => clearTimeout(timer);
-}
-
-/** What follows from an observation, also when its handler has long ended. */
-function continued(parent: Observation, observation: ObservationInput): ObservationInput {
-  return {
-    ...observation,
-    trace_id: parent.trace_id,
-    correlation_id: parent.correlation_id,
-    hop: parent.hop + 1,
-    parent_obs_id: parent.obs_id,
-  };
 }

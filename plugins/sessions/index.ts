@@ -24,7 +24,7 @@ export default function sessions(): PluginDefinition<Config> {
       const database = host.use('database');
       const instances = host.use('instances');
       await database.migrate([sessionTables]);
-      const store = openStore(database, instances.id);
+      const store = openStore(database, instances.id, host.log);
       const running = new RunningTurns();
       const service = sessionsService({ store, running, ttlMs: host.config.claimTtlSeconds * 1_000 });
       await ensureDefaultChat(store);

@@ -35,6 +35,8 @@ export async function withLease<T>(
   } finally {
     await heartbeat.stop();
     // A release that fails is no failure of the work: the lease runs out by itself.
-    await releaseSession(store, claim.key, claim.token).catch(() => false);
+    await releaseSession(store, claim.key, claim.token).catch(() =>
+      store.log.warn({ session_key: claim.key, epoch: claim.epoch }, 'a session was not released; its lease runs out'),
+    );
   }
 }

@@ -92,7 +92,7 @@ export class RunningTurn implements OpenTurn {
 }
 
 /** The first 20 code points of the first user text that says something. */
-function chatName(input: readonly StoredMessage[]): string | null {
+function chatName(input: readonly NewMessage[]): string | null {
   for (const { role, content } of input) {
     const text = content.trim();
     if (role === 'user' && text !== '') return [...text.slice(0, 40)].slice(0, 20).join('');

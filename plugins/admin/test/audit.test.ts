@@ -41,6 +41,7 @@ describe('the audit of admin changes', function () {
     expect([done.status, done.body.state]).to.deep.equal([200, 'disabled']);
     expect(await told()).to.deep.equal(['admin:disable allow pending admin:asked']);
     await mayWrite(true);
+    await until(async () => (await told()).includes('admin:disable allow success admin:done'));
     await send(host, '/admin/plugins/two/disable');
     expect(await told()).to.deep.equal(Array(2).fill('admin:disable allow success admin:done'));
   });

@@ -29,6 +29,12 @@ describe('plugins.json', function () {
       (await readFile(pluginsFile, 'utf8')).replace('"one":{"enabled":true}', '"one":{"enabled":false}'),
     );
     await until(async () => (await rowOf(host as TestHost, 'one'))?.state === 'disabled');
+    const trail = host.service('audit');
+    await until(async () => (await trail.query({ operation: 'admin:disable' })).rows.length > 0);
+    const { rows: told } = await trail.query({});
+    expect(told.map((row) => [row.operation, row.targetSpace, row.principal, row.reason])).to.deep.equal([
+      ['admin:disable', 'plugin:one', 'file', 'admin:file_edited'],
+    ]);
   });
 
   it('broken by hand changes nothing that runs, raises an alert, and is a finding', async () => {

@@ -1,8 +1,15 @@
 import { readFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import type { Finding } from 'mortise/sdk';
-import { createTestHost, type ServerProcess, startServer, type TestHost } from 'mortise/sdk/testing';
-import { get, made, rows } from './support.js';
+import {
+  createTestHost,
+  ownPostgres,
+  type ServerProcess,
+  startServer,
+  type TestHost,
+  testDialects,
+} from 'mortise/sdk/testing';
+import { get, made, rows, until } from './support.js';
 
 const apiKey = 'an-api-key-0123456789';
 
@@ -81,6 +88,44 @@ describe('health', function () {
     const { findings } = (await get<{ findings: Finding[] }>(host, '/admin/plugins/doctor')).body;
     expect(findings[0]).to.include({ severity: 'error', code: 'database_full' });
     expect(host.logs.filter((line) => line.includes('"database_full"'))).to.have.length(1);
+    expect(await get(host, '/ready')).to.deep.equal({
+      status: 503,
+      body: { ready: false, waiting: [{ key: 'database', state: 'failed', code: 'database_full' }] },
+    });
+  });
+
+  it('has a finding when the database takes no writes', async () => {
+    host = await createTestHost({ plugins: ['admin'] });
+    const probe = host.app.database.forPlugin('probe', []);
+    expect((await get(host, '/admin/plugins/doctor')).body).to.deep.equal({ findings: [] });
+    await probe.statement('pragma query_only = on');
+    const { findings } = (await get<{ findings: Finding[] }>(host, '/admin/plugins/doctor')).body;
+    await probe.statement('pragma query_only = off');
+    expect(findings.map(({ severity, code }) => `${severity} ${code}`)).to.deep.equal([
+      'warning database_takes_no_writes',
+    ]);
+  });
+
+  it('has a finding while a PostgreSQL server is down, and none once it is back', async () => {
+    if (!testDialects().includes('postgres')) return;
+    const server = await ownPostgres();
+    try {
+      const url = `postgres://postgres:a-password-word@127.0.0.1:${server.port}/postgres`;
+      host = await createTestHost({ plugins: ['admin', 'logbook'], database: { DATABASE_URL: url } });
+      const found = async () =>
+        (await get<{ findings: Finding[] }>(host as TestHost, '/admin/plugins/doctor')).body.findings;
+      await server.stop();
+      const [first] = await found();
+      expect(first).to.include({ severity: 'error', code: 'database_unreachable' });
+      expect([first?.message, first?.fix].join()).to.include(String(server.port)).and.to.include('DATABASE_URL');
+      expect(first?.message).not.to.include('a-password-word');
+      await server.start();
+      await until(async () => (await found()).length === 0, 20_000);
+    } finally {
+      await host?.stop();
+      host = undefined;
+      await server.dispose();
+    }
   });
 
   it('is not ready while the database does not answer', async () => {

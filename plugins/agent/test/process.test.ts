@@ -48,6 +48,14 @@ describe('POST /agent/process', () => {
       });
     });
 
+    it('refuses a text that neither database keeps', async () => {
+      expect(await errorOf(await gateway.process('a\u0000b'))).to.include({
+        status: 400,
+        code: 'invalid_request',
+        message: 'the text of a message must not have NUL characters',
+      });
+    });
+
     it('streams the same events, with the answer committed when the stream ends', async () => {
       const response = await gateway.process('hello smoke', { stream: true });
       expect(response.headers.get('content-type')).to.equal('text/event-stream');

@@ -376,6 +376,27 @@ describe('agent turns', () => {
       expect((await turnsOf(gateway.host))[0]).to.include({ status: 'timed_out' });
     });
 
+    it('leaves the process free while a model that does not stream thinks', async () => {
+      const gateway = await start((_, __, signal) => slowly(200, 'at last', signal));
+      let ticks = 0;
+      const ticker = setInterval(() => {
+        ticks += 1;
+      }, 10);
+      try {
+        expect(((await (await gateway.process('hi')).json()) as { reply: string }).reply).to.equal('at last');
+      } finally {
+        clearInterval(ticker);
+      }
+      expect(ticks).to.be.at.least(5);
+    });
+
+    it('lets a turn take as long as it likes when there is no time limit', async () => {
+      const gateway = await start((_, __, signal) => slowly(100, 'in the end', signal), {
+        env: { MORTISE_AGENT_TURN_TIMEOUT_SECONDS: '0' },
+      });
+      expect(((await (await gateway.process('hi')).json()) as { reply: string }).reply).to.equal('in the end');
+    });
+
     it('tells a turn whose session was taken over, and stores nothing more of it', async () => {
       const gateway = await start((_, call) => (call === 1 ? asksFor(['c', 'steal', '{}']) : says('never')), {
         extra: [
@@ -493,6 +514,47 @@ describe('agent turns', () => {
       await until('the turn', async () => (await turnsOf(gateway.host))[0]?.status === 'completed');
       expect((await rowsOf(gateway)).map(({ content }) => content)).to.deep.equal(['from elsewhere', 'answered']);
       expect(gateway.host.logs.join('\n')).to.not.contain('a reply was shown on the console');
+    });
+
+    it('tells of a turn that fails and that nobody waits for, without a word of it', async () => {
+      // biome-ignore lint/correctness/useYield: it fails before it has anything to say
+      const script: Script = async function* () {
+        throw new MortiseError('llm_refused', 'canary of the model', { status: 400 });
+      };
+      const gateway = await start(script, { plugins: ['agent', 'channel-console', 'admin'] });
+      const conversation = gateway.host.service('conversation');
+      const published = conversation.publish({
+        source_name: 'test:adapter',
+        ingress: 'adapter',
+        session_key: 'console:u1:s1',
+        actor: { actor_type: 'user', actor_id: 'u1' },
+        payload: { text: 'canary of the user' },
+      });
+      await until('the fault', () => conversation.session('console:u1:s1')?.error_total === 1);
+      expect((await turnsOf(gateway.host))[0]).to.include({ status: 'failed' });
+      expect(conversation.session('console:u1:s1')?.recent_obs.at(-1)).to.include({ error: 'handler: runner_error' });
+      const { obs_id, trace_id } = published.ok ? published.observation : { obs_id: '', trace_id: '' };
+      const lines = gateway.host.logs.filter((line) => line.includes('was not handled as it should be'));
+      expect(lines).to.have.length(1);
+      const line = JSON.parse(lines[0] ?? '{}');
+      expect(line).to.include({ level: 'warn', code: 'worker_error', error: 'runner_error', obs_id, trace_id });
+      expect(line).to.not.have.property('stack');
+      expect(gateway.host.logs.join('\n')).to.not.contain('canary');
+      const metrics = await (await gateway.host.fetch('/metrics')).text();
+      expect(metrics).to.match(/mortise_observations_total\{outcome="error"\} 1/);
+    });
+
+    it('tells nothing of a turn that nobody waits for and that someone cancels', async () => {
+      const gateway = await start((_, __, signal) => slowly(60_000, 'never', signal));
+      const conversation = gateway.host.service('conversation');
+      const session = { channel: 'console', userId: 'u1', sessionId: 's1' };
+      conversation.publish({ source_name: 'x', session_key: 'console:u1:s1', payload: { text: 'wait' } });
+      await until('the turn', () => gateway.model.requests.length === 1);
+      const sessions = gateway.host.service('sessions');
+      const turn = await sessions.runningTurn(session);
+      await sessions.cancelTurn(turn?.turnId ?? '');
+      await until('the end', () => !conversation.busy('console:u1:s1'));
+      expect(conversation.session('console:u1:s1')).to.include({ error_total: 0 });
     });
 
     it('keeps a key that is bound to a user to that user', async () => {

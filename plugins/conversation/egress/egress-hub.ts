@@ -14,6 +14,16 @@ export interface EgressHubPorts extends EgressQueuePorts {
   readonly undelivered: (adapter: string, observations: readonly Observation[]) => void;
 }
 
+/** Keys of adapters, by what they take. */
+interface Doors {
+  readonly adapters: readonly EgressAdapter[];
+  readonly alerts: readonly string[];
+  /** Take every reply, whoever else does. */
+  readonly everywhere: readonly string[];
+  /** Take replies of sessions that nobody else listens to. */
+  readonly usual: readonly string[];
+}
+
 /**
  * Sends what the agent says to where its session is listened to. Enqueuing neither waits nor throws; every adapter has a
  * queue and a loop of its own, so that one that is slow, broken or full is alone with it.
@@ -22,6 +32,7 @@ export class EgressHub {
   readonly #ports: EgressHubPorts;
   readonly #queues = new Map<string, EgressQueue>();
   readonly #bound = new Map<string, Set<string>>();
+  #sorted: Doors | undefined;
   #closed = false;
 
   constructor(ports: EgressHubPorts) {
@@ -66,29 +77,65 @@ export class EgressHub {
   }
 
   #queue(adapter: string): EgressQueue {
-    const known = this.#queues.get(adapter) ?? new EgressQueue(adapter, this.#ports);
-    this.#queues.set(adapter, known);
-    return known;
+    const known = this.#queues.get(adapter);
+    if (known) return known;
+    const made = new EgressQueue(adapter, this.#ports);
+    this.#queues.set(adapter, made);
+    return made;
   }
 
   #route(observation: Observation): Iterable<string> {
     const { obs_type: type, session_key: key = '', metadata } = observation;
-    if (type === 'alert') return this.#adapters('alert').map((adapter) => adapter.key);
-    if (type !== 'message') return [];
-    if (metadata.direction !== 'outbound' && !isAgentGenerated(observation)) return [];
+    if (type === 'alert') return this.#doors().alerts;
+    if (type !== 'message') return none;
+    if (metadata.direction !== 'outbound' && !isAgentGenerated(observation)) return none;
+    const listeners = this.#listeners(key, metadata.answered_by);
+    const { everywhere } = this.#doors();
+    return everywhere.length === 0 ? listeners : new Set([...listeners, ...everywhere]);
+  }
+
+  /** Who listens to a session, or stands in for those who would. */
+  #listeners(key: string, answeredBy: unknown): Iterable<string> {
     const bound = this.#bound.get(key);
-    const answeredBy = metadata.answered_by;
     if (typeof answeredBy === 'string') {
       // Whoever waited has it already; only others that listen to this session get it as well.
-      return [...(bound ?? [])].filter((adapter) => adapter !== answeredBy && adapter !== `channel:${answeredBy}`);
+      if (!bound) return none;
+      for (const adapter of bound) if (isFace(adapter, answeredBy)) return withoutFace(bound, answeredBy);
+      return bound;
     }
     if (bound) return bound;
     const channel = this.#ports.channelOf(key);
-    if (channel !== undefined) return [channel];
-    return this.#adapters('message').flatMap((adapter) => (adapter.default ? [adapter.key] : []));
+    return channel === undefined ? this.#doors().usual : [channel];
   }
 
-  #adapters(kind: 'message' | 'alert'): readonly EgressAdapter[] {
-    return this.#ports.adapters().filter(({ accepts = ['message'] }) => accepts.includes(kind));
+  /** What the adapters that are there now take, sorted out once for each set of them. */
+  #doors(): Doors {
+    const adapters = this.#ports.adapters();
+    if (this.#sorted?.adapters === adapters) return this.#sorted;
+    const keys = (takes: (adapter: EgressAdapter) => boolean | undefined) =>
+      adapters.filter(takes).map(({ key }) => key);
+    this.#sorted = {
+      adapters,
+      // Beside the messages, which are what a way out is for.
+      alerts: keys(({ accepts }) => accepts?.includes('alert')),
+      everywhere: keys(({ everywhere }) => everywhere),
+      usual: keys((adapter) => adapter.default),
+    };
+    return this.#sorted;
   }
+}
+
+const none: readonly string[] = Object.freeze([]);
+
+const channelPrefix = 'channel:';
+
+/** Whether an adapter is the way out of a face: of that name, or its channel. */
+function isFace(adapter: string, face: string): boolean {
+  if (adapter.length === face.length) return adapter === face;
+  const channel = adapter.length === face.length + channelPrefix.length && adapter.startsWith(channelPrefix);
+  return channel && adapter.endsWith(face);
+}
+
+function withoutFace(bound: ReadonlySet<string>, face: string): readonly string[] {
+  return [...bound].filter((adapter) => !isFace(adapter, face));
 }

@@ -8,7 +8,11 @@ export interface EgressQueuePorts {
   readonly coolingDown: (adapter: string) => boolean;
   readonly failed: (adapter: string, observation: Observation, error: unknown) => void;
   readonly full: (adapter: string, observation: Observation) => void;
+  readonly count: (adapter: string, what: EgressCount) => void;
 }
+
+/** What becomes of an observation on its way out. */
+export type EgressCount = 'sent' | 'failed' | 'timed_out' | 'dropped' | 'suppressed';
 
 /** What waits for one adapter, in order, and the loop that sends it. Without anything to send there is no loop. */
 export class EgressQueue {
@@ -18,11 +22,8 @@ export class EgressQueue {
   #running: Promise<void> | undefined;
   #current: Observation | undefined;
   #closed = false;
-  #sent = 0;
-  #failed = 0;
-  #timedOut = 0;
-  #dropped = 0;
-  #suppressed = 0;
+  #full = false;
+  readonly #counts = { sent: 0, failed: 0, timed_out: 0, dropped: 0, suppressed: 0 };
 
   constructor(adapter: string, ports: EgressQueuePorts) {
     this.adapter = adapter;
@@ -32,8 +33,10 @@ export class EgressQueue {
   enqueue(observation: Observation): void {
     if (this.#closed) return;
     if (this.#waiting.length >= this.#ports.capacity) {
-      this.#dropped += 1;
-      this.#ports.full(this.adapter, observation);
+      this.#count('dropped');
+      // Told when it becomes full: a flood of refusals costs each worker next to nothing.
+      if (!this.#full) this.#ports.full(this.adapter, observation);
+      this.#full = true;
       return;
     }
     this.#waiting.push(observation);
@@ -56,15 +59,12 @@ export class EgressQueue {
   }
 
   status(): EgressStatus {
-    return {
-      adapter: this.adapter,
-      depth: this.#waiting.length,
-      sent: this.#sent,
-      failed: this.#failed,
-      timed_out: this.#timedOut,
-      dropped: this.#dropped,
-      suppressed: this.#suppressed,
-    };
+    return { adapter: this.adapter, depth: this.#waiting.length, ...this.#counts };
+  }
+
+  #count(what: EgressCount): void {
+    this.#counts[what] += 1;
+    this.#ports.count(this.adapter, what);
   }
 
   async #run(): Promise<void> {
@@ -72,17 +72,17 @@ export class EgressQueue {
     await null;
     for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) {
       if (this.#ports.coolingDown(this.adapter)) {
-        this.#suppressed += 1;
+        this.#count('suppressed');
         continue;
       }
       this.#current = next;
+      this.#full = false;
       try {
         await this.#ports.send(this.adapter, next);
-        this.#sent += 1;
+        this.#count('sent');
       } catch (error) {
         if (this.#closed) return;
-        if (isTimeout(error)) this.#timedOut += 1;
-        else this.#failed += 1;
+        this.#count(isTimeout(error) ? 'timed_out' : 'failed');
         this.#ports.failed(this.adapter, next, error);
       } finally {
         this.#current = undefined;

@@ -1,8 +1,16 @@
-import { MortiseError, type Observation, type SessionsService, type StartHost } from 'mortise/sdk';
+import {
+  type Counter,
+  type MetricsService,
+  MortiseError,
+  type Observation,
+  type SessionsService,
+  type StartHost,
+} from 'mortise/sdk';
 import type { AlertLimiter } from '../alerts.js';
 import type { Config } from '../config.js';
 import type { Cooldowns } from '../cooldowns.js';
 import { type EgressAdapter, EgressHub } from './egress-hub.js';
+import type { EgressCount } from './egress-queue.js';
 
 /** Adapters of this form are channels. */
 const channelPrefix = 'channel:';
@@ -25,9 +33,10 @@ export function startEgress(
       adapters = undefined;
     }),
   );
-  const undelivered = host
-    .use('metrics')
-    .counter('mortise_egress_undelivered_total', 'Replies that were not sent before the end', ['adapter']);
+  const metrics = host.use('metrics');
+  const undelivered = metrics.counter('mortise_egress_undelivered_total', 'Replies that were not sent before the end', [
+    'adapter',
+  ]);
   const hub = new EgressHub({
     capacity: config.egressQueue,
     adapters: () => {
@@ -65,30 +74,42 @@ export function startEgress(
       });
     },
     full: (adapter, { obs_id }) => alerts.raise('egress_queue_full', adapter, { adapter, obs_id }),
+    count: egressCounters(metrics),
     undelivered: (adapter, observations) => {
       undelivered.add(observations.length, { adapter });
       const obsIds = observations.map(({ obs_id }) => obs_id);
       host.log.warn({ adapter, obs_ids: obsIds }, 'replies were not sent before the end');
     },
   });
-  for (const [name, help, member] of levels) {
-    host
-      .use('metrics')
-      .observe(name, help, ['adapter'], () =>
-        hub.status().map((status) => ({ labels: { adapter: status.adapter }, value: status[member] })),
-      );
-  }
+  metrics.observe('mortise_egress_depth', 'Replies that wait to be sent', ['adapter'], () =>
+    hub.status().map(({ adapter, depth }) => ({ labels: { adapter }, value: depth })),
+  );
   return hub;
 }
 
-const levels = [
-  ['mortise_egress_depth', 'Replies that wait to be sent', 'depth'],
-  ['mortise_egress_sent', 'Replies sent so far', 'sent'],
-  ['mortise_egress_failed', 'Replies that were not sent because of a fault', 'failed'],
-  ['mortise_egress_timed_out', 'Replies that were not sent in time', 'timed_out'],
-  ['mortise_egress_dropped', 'Replies that a full queue refused', 'dropped'],
-  ['mortise_egress_suppressed', 'Replies not sent while the adapter cooled down', 'suppressed'],
-] as const;
+const counters = {
+  sent: ['mortise_egress_sent_total', 'Replies sent'],
+  failed: ['mortise_egress_failed_total', 'Replies that were not sent because of a fault'],
+  timed_out: ['mortise_egress_timed_out_total', 'Replies that were not sent in time'],
+  dropped: ['mortise_egress_dropped_total', 'Replies that a full queue refused'],
+  suppressed: ['mortise_egress_suppressed_total', 'Replies not sent while the adapter cooled down'],
+} as const;
+
+function egressCounters(metrics: MetricsService): (adapter: string, what: EgressCount) => void {
+  const byName = Object.fromEntries(
+    Object.entries(counters).map(([what, [name, help]]) => [what, metrics.counter(name, help, ['adapter'])]),
+  ) as Record<EgressCount, Counter>;
+  const bound = new Map<string, Partial<Record<EgressCount, ReturnType<Counter['bind']>>>>();
+  return (adapter, what) => {
+    let own = bound.get(adapter);
+    if (!own) {
+      own = {};
+      bound.set(adapter, own);
+    }
+    own[what] ??= byName[what].bind({ adapter });
+    own[what].add();
+  };
+}
 
 async function sendThroughChannel(
   { points }: StartHost<Config>,

@@ -1,37 +1,43 @@
 import {
-  type Alert,
+  type CallOptions,
+  type EventTaken,
+  type InputAdapterFacts,
   isCodedError,
   type ObservationInput,
+  type ObserveRequest,
   type Points,
   type PublishResult,
-  QuietTimes,
+  type TriggerResult,
 } from 'mortise/sdk';
-
-/** How long an adapter keeps quiet about a full bus, milliseconds. */
-const quietMs = 60_000;
-/** Names of members that a raw event shows in an alert; never its values. */
-const shownNames = 50;
+import { cutText } from '../cut-text.js';
+import { isObject, isText } from '../problems.js';
+import type { AdapterAlerts } from './adapter-alerts.js';
+import { RecentIds } from './recent-ids.js';
 
 export interface InputAdaptersPorts {
   readonly points: Points;
   readonly publish: (observation: ObservationInput, adapter: string) => PublishResult;
-  readonly alert: (alert: Alert) => void;
+  readonly alerts: Pick<AdapterAlerts, 'raise' | 'succeeded' | 'forget'>;
+  readonly coolingDown: (adapter: string) => boolean;
   readonly monotonic: () => number;
 }
 
-const table = {
-  adapter_start_error: ['high', 'An input adapter could not be started.'],
-  adapter_stop_error: ['medium', 'An input adapter could not be stopped.'],
-  input_bus_backpressure: ['medium', 'What an input adapter published was refused.'],
-  adapter_emit_error: ['high', 'An input adapter published what is no observation.'],
-} as const satisfies Record<string, readonly [Alert['severity'], string]>;
+/** An adapter that was started. */
+interface Door {
+  readonly key: string;
+  readonly facts: InputAdapterFacts;
+  readonly reads: boolean;
+  readonly observes: boolean;
+  readonly seen: RecentIds;
+  open: boolean;
+  /** Monotonic milliseconds. */
+  observedAt: number;
+}
 
 /** Starts the ways in that plugins contribute, once each, and stops them again. One that fails is alone with it. */
 export class InputAdapters {
   readonly #ports: InputAdaptersPorts;
-  readonly #running = new Map<string, { open: boolean }>();
-  readonly #failures = new Map<string, number>();
-  readonly #quiet = new QuietTimes();
+  readonly #doors = new Map<string, Door>();
   #closed = false;
 
   constructor(ports: InputAdaptersPorts) {
@@ -41,81 +47,123 @@ export class InputAdapters {
   /** Starts what is new; what has gone publishes nothing any more. */
   async follow(): Promise<void> {
     if (this.#closed) return;
-    const keys = this.#ports.points.keys('input-adapter');
-    for (const [key, door] of this.#running) {
-      if (keys.includes(key)) continue;
+    const there = this.#ports.points.list('input-adapter').filter(({ active }) => active);
+    const keys = new Set(there.map(({ key }) => key));
+    for (const [key, door] of this.#doors) {
+      if (keys.has(key)) continue;
       door.open = false;
-      this.#running.delete(key);
+      this.#doors.delete(key);
+      this.#ports.alerts.forget(key);
     }
-    await Promise.all(keys.filter((key) => !this.#running.has(key)).map((key) => this.#start(key)));
+    const added = there.filter(({ key }) => !this.#doors.has(key));
+    await Promise.all(
+      added.map(({ key, facts, offers }) =>
+        this.#start({
+          key,
+          facts,
+          reads: offers.includes('toObservation'),
+          observes: offers.includes('observe'),
+          seen: new RecentIds(this.#ports.monotonic),
+          open: true,
+          observedAt: Number.NEGATIVE_INFINITY,
+        }),
+      ),
+    );
   }
 
   async close(): Promise<void> {
     this.#closed = true;
-    await Promise.all([...this.#running.keys()].map((key) => this.#stop(key)));
+    await Promise.all([...this.#doors.values()].map((door) => this.#stop(door)));
   }
 
-  async #start(key: string): Promise<void> {
-    const door = { open: true };
-    this.#running.set(key, door);
+  async trigger(key: string, request: ObserveRequest, options: CallOptions = {}): Promise<TriggerResult> {
+    const { points, alerts, monotonic, coolingDown } = this.#ports;
+    const door = this.#doors.get(key);
+    if (!door?.open) return { ok: false, reason: 'unknown' };
+    if (!door.observes) return { ok: false, reason: 'not_active' };
+    if (coolingDown(key)) return { ok: false, reason: 'cooling_down' };
+    const now = monotonic();
+    if (now - door.observedAt < (door.facts.minIntervalMs ?? 0)) return { ok: false, reason: 'too_soon' };
+    door.observedAt = now;
     try {
-      await this.#ports.points.call('input-adapter', key, (adapter, ctx) =>
-        adapter.start((observation) => this.#publish(key, door, observation), ctx),
+      const look = points.call('input-adapter', key, (it, ctx) => it.observe?.(request, ctx) ?? [], options);
+      const taken = (await look).map((event) => this.#take(door, event).ok);
+      const count = taken.filter(Boolean).length;
+      return { ok: true, taken: count, refused: taken.length - count };
+    } catch (error) {
+      alerts.raise('adapter_observe_error', key, error);
+      return { ok: false, reason: 'failed' };
+    }
+  }
+
+  async #start(door: Door): Promise<void> {
+    const { points, alerts } = this.#ports;
+    this.#doors.set(door.key, door);
+    try {
+      await points.call('input-adapter', door.key, (adapter, ctx) =>
+        adapter.start((event) => this.#take(door, event), ctx),
       );
     } catch (error) {
       door.open = false;
-      this.#tell('adapter_start_error', key, error);
+      alerts.raise('adapter_start_error', door.key, error);
     }
   }
 
-  async #stop(key: string): Promise<void> {
-    const door = this.#running.get(key);
-    if (!door) return;
+  async #stop(door: Door): Promise<void> {
+    this.#doors.delete(door.key);
+    if (!door.open) return;
     door.open = false;
-    this.#running.delete(key);
     try {
-      await this.#ports.points.call('input-adapter', key, (adapter) => adapter.stop());
+      await this.#ports.points.call('input-adapter', door.key, (adapter) => adapter.stop());
     } catch (error) {
-      if (!isCodedError(error) || error.code !== 'contribution_unknown') this.#tell('adapter_stop_error', key, error);
+      if (isCodedError(error) && error.code === 'contribution_unknown') return;
+      this.#ports.alerts.raise('adapter_stop_error', door.key, error);
     }
   }
 
-  #publish(key: string, door: { readonly open: boolean }, observation: unknown) {
+  /** Never throws: what an adapter hands in is its own affair, and told as such. */
+  #take(door: Door, event: unknown): EventTaken {
+    const { key, facts, seen } = door;
     if (!door.open) return { ok: false, reason: 'closed' };
-    const names = typeof observation === 'object' && observation !== null ? Object.keys(observation) : [];
-    const given = (names.length > 0 ? observation : {}) as ObservationInput;
-    const result = this.#ports.publish({ ...given, source_kind: 'external', ingress: 'adapter' }, key);
-    if (result.ok) {
-      this.#failures.delete(key);
-      return { ok: true };
-    }
-    if (result.reason === 'invalid') {
-      const paths = result.errors?.map(({ path }) => path);
-      this.#tell('adapter_emit_error', key, undefined, { paths, names: names.slice(0, shownNames) });
-    } else if (result.reason === 'queue_full') {
-      if (this.#quiet.pass(key, this.#ports.monotonic(), quietMs)) this.#tell('input_bus_backpressure', key, undefined);
-    }
-    return { ok: false, reason: result.reason };
+    const read = this.#read(door, event);
+    if (read === 'unreadable' || read === 'ignored') return { ok: false, reason: read };
+    const given: Partial<ObservationInput> = isObject(read) ? read : {};
+    const rawId = facts.dedup && isObject(given.evidence) ? given.evidence.raw_event_id : undefined;
+    if (isText(rawId) && seen.find(key, rawId) !== undefined) return { ok: false, reason: 'duplicate' };
+    const result = this.#publish(key, given, event);
+    if (result.ok && isText(rawId)) seen.remember(key, rawId, result.observation.obs_id);
+    return result.ok ? { ok: true } : { ok: false, reason: result.reason };
   }
 
-  #tell(code: keyof typeof table, key: string, error: unknown, more: Readonly<Record<string, unknown>> = {}): void {
-    const failures = (this.#failures.get(key) ?? 0) + 1;
-    this.#failures.set(key, failures);
-    const [severity, message] = table[code];
-    const name = error instanceof Error ? error.name : undefined;
-    this.#ports.alert({
-      source: `adapter:${key}`,
-      severity,
-      code,
-      message,
-      data: {
-        adapter: key,
-        ...(name === undefined ? {} : { error_type: name, error: isCodedError(error) ? error.code : name }),
-        consecutive_failures: failures,
-        source_kind: 'adapter',
-        source_id: key,
-        ...more,
-      },
+  #read({ key, reads }: Door, event: unknown): unknown {
+    if (!reads) return event;
+    const { points, alerts } = this.#ports;
+    let read: unknown = 'unreadable';
+    let fault: unknown;
+    const call = points.call('input-adapter', key, (adapter) => {
+      try {
+        read = adapter.toObservation?.(event) ?? 'ignored';
+      } catch (error) {
+        fault = error;
+        throw error;
+      }
     });
+    call.catch(() => undefined);
+    if (read === 'unreadable') alerts.raise('adapter_parse_error', key, fault, event);
+    return read;
+  }
+
+  #publish(key: string, given: Partial<ObservationInput>, event: unknown): PublishResult {
+    const { alerts, publish } = this.#ports;
+    const { payload } = given;
+    const cut = isObject(payload) ? cutText(payload) : { payload: payload as unknown as ObservationInput['payload'] };
+    const whole = { ...given, ...cut, source_kind: 'external', ingress: 'adapter' };
+    const result = publish(whole as ObservationInput, key);
+    if (result.ok) alerts.succeeded(key);
+    else if (result.reason === 'queue_full') alerts.raise('input_bus_backpressure', key);
+    else if (result.reason === 'invalid') {
+      alerts.raise('adapter_emit_error', key, undefined, event, { paths: result.errors?.map(({ path }) => path) });
+    }
+    return result;
   }
 }

@@ -1,10 +1,10 @@
 import {
+  type CallContext,
   type GateDecision,
   MortiseError,
   type ObservationError,
   type PublishResult,
   type Route,
-  type RouteContext,
 } from 'mortise/sdk';
 import type { Conversation } from '../conversation.js';
 import type { Cooldowns } from '../cooldowns.js';
@@ -28,27 +28,53 @@ type Accepted =
   | { readonly status: 'accepted'; readonly obs_id: string; readonly trace_id: string }
   | { readonly status: 'duplicate'; readonly obs_id: string };
 
+/** What one observation came to, or many. */
+export interface Taken {
+  /** HTTP status. */
+  readonly status: 200 | 202;
+  readonly body: object;
+  /** What the gate decided of it, when that was waited for. */
+  readonly action?: string | undefined;
+}
+
 /** `POST /observations`: events of other systems, one or up to a hundred. */
 export function observationsRoute(ports: ObservationsPorts): Route {
   return {
     handle: async ({ body, query }, ctx) => {
-      if (!isObject(body)) throw invalidRequest('The body must be an observation: a JSON object.');
-      ctx.setHeader('X-Trace-Id', ctx.trace.traceId);
-      if (body.observations !== undefined) return { status: 202, body: takeBatch(ports, body.observations, ctx) };
       const wait = query.get('wait');
       if (wait !== null && wait !== 'decision') throw invalidRequest('wait may only be "decision".');
-      const decision = waitForDecision();
-      const taken = take(ports, body, ctx, decision.decided);
-      if (taken.status === 'duplicate') return { status: 200, body: taken };
-      if (wait === null) return { status: 202, body: taken };
-      const decided = await decision.within(decisionMs);
-      if (decided) ctx.setHeader('X-Gate-Action', decided.action);
-      return { status: 202, body: { ...taken, decision: decided ? shown(decided) : null } };
+      ctx.setHeader('X-Trace-Id', ctx.trace.traceId);
+      const { action, ...answer } = await takeObservations(ports, body, wait !== null, ctx);
+      if (action !== undefined) ctx.setHeader('X-Gate-Action', action);
+      return answer;
     },
   };
 }
 
-function takeBatch(ports: ObservationsPorts, observations: unknown, ctx: RouteContext) {
+/**
+ * Takes what another system says.
+ *
+ * @param wait for what the gate decides of one, two seconds at most
+ * @throws MortiseError `invalid_request`, `invalid_observation` (400), `obs_type_not_allowed` (403), `backpressure` (503), …
+ */
+export async function takeObservations(
+  ports: ObservationsPorts,
+  body: unknown,
+  wait: boolean,
+  ctx: CallContext,
+): Promise<Taken> {
+  if (!isObject(body)) throw invalidRequest('The body must be an observation: a JSON object.');
+  if (body.observations !== undefined) return { status: 202, body: takeBatch(ports, body.observations, ctx) };
+  const decision = waitForDecision();
+  const taken = take(ports, body, ctx, decision.decided);
+  if (taken.status === 'duplicate') return { status: 200, body: taken };
+  if (!wait) return { status: 202, body: taken };
+  const decided = await decision.within(decisionMs);
+  const shown = decided ? shownDecision(decided) : null;
+  return { status: 202, body: { ...taken, decision: shown }, action: decided?.action };
+}
+
+function takeBatch(ports: ObservationsPorts, observations: unknown, ctx: CallContext) {
   if (!Array.isArray(observations) || observations.length === 0 || observations.length > batchLimit) {
     throw invalidRequest(`observations must be a list of 1 to ${batchLimit} observations.`);
   }
@@ -69,7 +95,7 @@ function takeBatch(ports: ObservationsPorts, observations: unknown, ctx: RouteCo
 function take(
   { conversation, cooldowns, recent }: ObservationsPorts,
   body: unknown,
-  ctx: RouteContext,
+  ctx: CallContext,
   decided?: (decision: GateDecision) => void,
 ): Accepted {
   if (!isObject(body)) throw invalidObservation([mismatch]);
@@ -132,7 +158,7 @@ function invalidRequest(message: string): MortiseError {
   return new MortiseError('invalid_request', message, { status: 400 });
 }
 
-function shown({ action, reason, reasons, scene, score }: GateDecision) {
+function shownDecision({ action, reason, reasons, scene, score }: GateDecision) {
   return { action, reason, reasons, scene, score: score ?? null };
 }
 

@@ -31,7 +31,7 @@ export function outsideObservation(
   { traceId, correlationId }: { readonly traceId: string; readonly correlationId: string },
 ): { readonly input: ObservationInput; readonly errors: readonly ObservationError[] } {
   const given = body as Partial<ObservationInput>;
-  const errors = reservedNames(given);
+  const errors = [...reservedNames(given), ...unstorable(given.payload)];
   const { obs_type, source_name, timestamp, session_key, actor, evidence, confidence, tags, metadata } = given;
   const payload = obs_type === 'alert' ? alertPayload(given) : (given.payload as ObservationInput['payload']);
   const cut = isObject(payload) ? cutText(payload) : { payload };
@@ -75,6 +75,12 @@ function reservedNames({ source_name: source, actor }: Partial<ObservationInput>
     errors.push({ path: 'actor.actor_id', code: 'reserved', message: 'the actor "agent" is the platform itself' });
   }
   return errors;
+}
+
+/** Neither database keeps a NUL in a text. */
+function unstorable(payload: unknown): readonly ObservationError[] {
+  if (!isObject(payload) || !isText(payload.text) || !payload.text.includes('\u0000')) return [];
+  return [{ path: 'payload.text', code: 'payload_mismatch', message: 'text must not have NUL characters' }];
 }
 
 /** An alert from outside is about whoever sends it, never about an adapter of the platform. */

@@ -40,6 +40,7 @@ function testHub(send: EgressHubPorts['send'], more: Partial<EgressHubPorts> = {
     full: (adapter) => full.push(adapter),
     undelivered: (adapter, observations) =>
       undelivered.push(...observations.map(({ obs_id }) => `${adapter} ${obs_id}`)),
+    count: () => undefined,
     ...more,
   });
   return { hub, sent, failed, full, undelivered };
@@ -57,6 +58,14 @@ describe('the ways out', () => {
     hub.enqueue({ ...reply('e'), obs_type: 'alert', source_name: 'gate:x' });
     await hub.close(1_000);
     expect(sent).to.have.members(['first a', 'second a', 'first c', 'second c', 'alarm e']);
+  });
+
+  it('that ask for alerts get them beside their messages', async () => {
+    const { hub, sent } = testHub(works, { adapters: () => [{ key: 'both', default: true, accepts: ['alert'] }] });
+    hub.enqueue(reply('a'));
+    hub.enqueue({ ...reply('b'), obs_type: 'alert', source_name: 'gate:x' });
+    await hub.close(1_000);
+    expect(sent).to.deep.equal(['both a', 'both b']);
   });
 
   it('of a session stand in the place of the usual ones, each once', async () => {
@@ -85,6 +94,25 @@ describe('the ways out', () => {
     hub.enqueue(reply('a'));
     await hub.close(1_000);
     expect(sent).to.deep.equal(['channel:qq a']);
+  });
+
+  it('that are everywhere get every reply once, beside whoever else does', async () => {
+    const { hub, sent } = testHub(works, {
+      adapters: () => [...adapters, { key: 'all', everywhere: true }, { key: 'both', everywhere: true, default: true }],
+    });
+    hub.bind('console:u1:bound', 'bound');
+    hub.bind('console:u1:bound', 'all');
+    hub.enqueue(reply('a'));
+    hub.enqueue(reply('b', {}, 'console:u1:bound'));
+    hub.enqueue(reply('c', { answered_by: 'console' }));
+    hub.enqueue({ ...reply('d'), obs_type: 'alert', source_name: 'gate:x' });
+    await hub.close(1_000);
+    const at = (name: string): string[] =>
+      sent.filter((one) => one.endsWith(` ${name}`)).map((one) => one.slice(0, -2));
+    expect(at('a')).to.have.members(['first', 'second', 'all', 'both']);
+    expect(at('b')).to.have.members(['bound', 'all', 'both']);
+    expect(at('c')).to.have.members(['all', 'both']);
+    expect(at('d')).to.have.members(['alarm']);
   });
 
   it('keep the order, and one that fails costs the others nothing', async () => {
@@ -116,7 +144,9 @@ describe('the ways out', () => {
       hub.enqueue(reply(name));
       await sleep(1);
     }
-    expect(full).to.deep.equal(['first', 'first']);
+    // Told once, until there is room again.
+    expect(full).to.deep.equal(['first']);
+    expect(hub.status()[0]).to.include({ adapter: 'first', depth: 3, dropped: 2 });
     expect(sent).to.deep.equal(['0', '1', '2', '3', '4', '5'].map((name) => `second ${name}`));
     finish();
   });

@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'chai';
 import {
   type CallContext,
   type HandlerContext,
+  type HeldCall,
   MortiseError,
   type Observation,
   type ObservationHandler,
@@ -9,7 +11,7 @@ import {
   type Points,
 } from 'mortise/sdk';
 import { silentLog } from 'mortise/sdk/testing';
-import { type AlertCode, Conversation, type ConversationPorts } from '../conversation.js';
+import { type AlertCode, Conversation, type ConversationPorts, type Unhandled } from '../conversation.js';
 import { Cooldowns } from '../cooldowns.js';
 import { type EgressAdapter, EgressHub } from '../egress/egress-hub.js';
 
@@ -17,7 +19,9 @@ export type Handle = (observation: Observation, ctx: HandlerContext) => Promise<
 
 export interface TestConversation {
   readonly conversation: Conversation;
+  readonly cooldowns: Cooldowns;
   readonly alerts: { readonly code: AlertCode; readonly session: string | undefined }[];
+  readonly unhandled: readonly Unhandled[];
   /** Runs what the bus has scheduled; only with `held`. */
   dispatch(): void;
 }
@@ -32,6 +36,8 @@ export interface TestOptions {
   readonly monotonic?: () => number;
   readonly loopAllowed?: readonly string[];
   readonly adapters?: readonly EgressAdapter[];
+  /** In the place of the ways out. */
+  readonly enqueue?: (observation: Observation) => void;
   readonly sends?: (adapter: string, observation: Observation) => Promise<void>;
 }
 
@@ -47,30 +53,44 @@ const sessions = {
 /** A conversation with one handler of messages, and the calls of a host that leases nothing. */
 export function testConversation(options: TestOptions = {}): TestConversation {
   const alerts: TestConversation['alerts'] = [];
+  const unhandled: Unhandled[] = [];
   const scheduled: (() => void)[] = [];
   const cooldowns = new Cooldowns(options.monotonic ?? (() => performance.now()));
   const conversation = new Conversation({
     points: pointsOf({ types: ['message'], handle: options.handle ?? (async () => 'done') }),
-    handlers: (type) => (type === 'message' ? ['test'] : []),
+    handlers: (type) => (type === 'message' ? [{ key: 'test', timeoutMs: 0 }] : []),
     gate: options.gate ?? (() => undefined),
     loopAllowed: () => options.loopAllowed ?? [],
-    hub: testHub(options.adapters ?? [], cooldowns, options.sends ?? (async () => undefined)),
+    hub: Object.assign(
+      testHub(options.adapters ?? [], cooldowns, options.sends ?? (async () => undefined)),
+      options.enqueue ? { enqueue: options.enqueue } : {},
+    ),
     cooldowns,
-    routing: { mode: 'user', sessions, channels: () => ['console'] },
+    routing: { mode: 'user', sessions, hasChannel: (name) => name === 'console' },
     limits: { busCapacity: 1_000, inboxCapacity: 256, concurrentTurns: 256, ...options.limits },
     now: options.now ?? Date.now,
     monotonic: options.monotonic ?? (() => performance.now()),
-    schedule: (run) => {
+    schedule: (run, afterOthers) => {
       if (options.held) scheduled.push(run);
+      else if (afterOthers) setImmediate(run);
       else queueMicrotask(run);
     },
+    unhandled: (left) => unhandled.push(left),
     raise: (code, session) => alerts.push({ code, session: session?.key }),
-    count: () => undefined,
+    metrics: {
+      count: () => undefined,
+      flagged: () => undefined,
+      busDropped: () => undefined,
+      inboxDropped: () => undefined,
+      failed: () => undefined,
+      unhandled: () => undefined,
+      collected: () => undefined,
+    },
   });
   const dispatch = (): void => {
     for (const run of scheduled.splice(0)) run();
   };
-  return { conversation, alerts, dispatch };
+  return { conversation, cooldowns, alerts, unhandled, dispatch };
 }
 
 function testHub(adapters: readonly EgressAdapter[], cooldowns: Cooldowns, send: NonNullable<TestOptions['sends']>) {
@@ -83,39 +103,43 @@ function testHub(adapters: readonly EgressAdapter[], cooldowns: Cooldowns, send:
     failed: () => undefined,
     full: () => undefined,
     undelivered: () => undefined,
+    count: () => undefined,
   });
 }
 
-/** What the kernel does for a call, without the book-keeping: a signal that follows the caller's, and no waiting past it. */
+/** What the kernel does for a held call, without the book-keeping. */
 function pointsOf(handler: ObservationHandler): Points {
-  const call = async (
-    _point: string,
-    _key: string,
-    run: (value: ObservationHandler, ctx: CallContext) => unknown,
-    options: { readonly signal?: AbortSignal } = {},
-  ): Promise<unknown> => {
+  const hold = (): HeldCall<ObservationHandler> => {
     const controller = new AbortController();
-    const aborted = new Promise<never>((_, reject) => {
-      const relay = (): void => {
-        const error = new MortiseError('call_aborted', 'The caller is gone.', { cause: options.signal?.reason });
-        controller.abort(error);
-        reject(error);
-      };
-      if (options.signal?.aborted) relay();
-      options.signal?.addEventListener('abort', relay, { once: true });
-    });
-    aborted.catch(() => undefined);
-    const ctx: CallContext = {
-      signal: controller.signal,
-      log: silentLog,
-      principal: { id: 'local', admin: true, loopback: true, authenticated: false },
-      requestId: 'req-1',
-      correlationId: 'corr-0000000000000000',
-      trace: { traceId: '0'.repeat(32), spanId: '0'.repeat(16), sampled: false },
+    let begun = false;
+    return {
+      run(use, ended) {
+        begun = true;
+        if (controller.signal.aborted) {
+          ended({ ok: false, error: controller.signal.reason });
+          return;
+        }
+        new Promise((resolve) => resolve(use(handler, contextOf(controller.signal)))).then(
+          (value) => ended({ ok: true, value }),
+          (error: unknown) => ended({ ok: false, error }),
+        );
+      },
+      abort: (cause) => controller.abort(new MortiseError('call_aborted', 'The caller is gone.', { cause })),
+      release: () => expect(begun).to.equal(false),
     };
-    return Promise.race([run(handler, ctx), aborted]);
   };
-  return { call } as unknown as Points;
+  return { hold } as unknown as Points;
+}
+
+function contextOf(signal: AbortSignal): CallContext {
+  return {
+    signal,
+    log: silentLog,
+    principal: { id: 'local', admin: true, loopback: true, authenticated: false },
+    requestId: 'req-1',
+    correlationId: 'corr-0000000000000000',
+    trace: { traceId: '0'.repeat(32), spanId: '0'.repeat(16), sampled: false },
+  };
 }
 
 export function message(text: string, session = 's1'): ObservationInput {
@@ -130,9 +154,9 @@ export function message(text: string, session = 's1'): ObservationInput {
 
 export const patient = { limit: 16, timeoutMs: 5_000 };
 
-export async function until(what: string, holds: () => boolean, ms = 5_000): Promise<void> {
+export async function until(what: string, holds: () => boolean | Promise<boolean>, ms = 5_000): Promise<void> {
   const deadline = performance.now() + ms;
-  while (!holds()) {
+  while (!(await holds())) {
     if (performance.now() > deadline) throw new Error(`waited too long for: ${what}`);
     await sleep(5);
   }

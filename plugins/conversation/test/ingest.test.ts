@@ -1,7 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import type { InputAdapter, Observation } from 'mortise/sdk';
-import { createTestHost, type TestHost, type TestHostOptions, type TestPlugin } from 'mortise/sdk/testing';
+import type { Observation } from 'mortise/sdk';
+import { createTestHost, type TestHost, type TestHostOptions } from 'mortise/sdk/testing';
 import { RecentIds } from '../ingest/recent-ids.js';
 import { until } from './fixture.js';
 
@@ -91,6 +90,36 @@ describe('events of other systems', () => {
     ]);
   });
 
+  for (const [what, more, problem] of [
+    ['a session with too long a name', { session_key: 's'.repeat(257) }, 'session_key too_long'],
+    ['a session of a user with too long a name', { session_key: `ws:${'u'.repeat(129)}:s` }, 'session_key too_long'],
+    ['an actor with too long a name', { actor: { actor_id: 'u'.repeat(129) } }, 'actor.actor_id too_long'],
+    ['an actor whose escaped name is too long', { actor: { actor_id: ':'.repeat(128) } }, 'actor.actor_id too_long'],
+    ['a text with NUL', { payload: { text: 'a\u0000b' } }, 'payload.text payload_mismatch'],
+    ['an actor with control characters', { actor: { actor_id: 'u\n1' } }, 'actor.actor_id payload_mismatch'],
+  ] as const) {
+    it(`are refused when they can be no turn: ${what}`, async () => {
+      await start();
+      const { status, body } = await post(event('hi', more));
+      expect([status, body.error.code]).to.deep.equal([400, 'invalid_observation']);
+      expect(body.error.details.errors.map(({ path, code }) => `${path} ${code}`)).to.deep.equal([problem]);
+    });
+  }
+
+  it('of an adapter are refused alike when they can be no turn', async () => {
+    await start();
+    const tooLong = { ...event('hi', { session_key: 's'.repeat(257) }), ingress: 'adapter' } as const;
+    expect(host.service('conversation').publish(tooLong)).to.include({ ok: false, reason: 'invalid' });
+  });
+
+  it('may have the longest names that a turn can have, and data any key', async () => {
+    await start();
+    const longest = { session_key: '😀'.repeat(256), actor: { actor_id: 'u'.repeat(128) } };
+    expect((await post(event('hi', longest))).status).to.equal(202);
+    const data = { obs_type: 'world_data', payload: { schema_id: 'x', data: {} }, session_key: 's'.repeat(1_024) };
+    expect((await post(event('hi', data))).status).to.equal(202);
+  });
+
   for (const [what, more] of [
     ['an agent', { source_name: 'agent:x' }],
     ['the platform', { source_name: 'System:x' }],
@@ -172,6 +201,27 @@ describe('events of other systems', () => {
     expect(body.results[1]?.error).to.include({ code: 'backpressure' });
   });
 
+  it('are refused when the request itself is wrong', async () => {
+    await start();
+    const send = async (body: string, type = 'application/json') => {
+      const response = await host.fetch('/observations', {
+        method: 'POST',
+        headers: { 'content-type': type },
+        body,
+      });
+      const { error } = (await response.json()) as Body;
+      return [response.status, error.code];
+    };
+    expect(await send('{')).to.deep.equal([400, 'invalid_json']);
+    expect((await send('text', 'text/plain'))[0]).to.equal(415);
+    expect((await send(JSON.stringify(event('x'.repeat(30_000_000)))))[0]).to.equal(413);
+    expect(await send('[]')).to.deep.equal([400, 'invalid_request']);
+    for (const observations of [[], Array(101).fill(event()), 'many']) {
+      expect(await send(JSON.stringify({ observations }))).to.deep.equal([400, 'invalid_request']);
+    }
+    expect((await post(event(), '?wait=forever')).status).to.equal(400);
+  });
+
   it('are seen as ticks when the timer is on', async () => {
     await start({ env: { MORTISE_TICK_SECONDS: '0.02' } });
     await until('ticks', () => seen.length >= 2);
@@ -203,58 +253,6 @@ describe('events of other systems', () => {
     await until('the ticks', () => seen.length === 4);
     expect(seen[2]).to.deep.include({ obs_type: 'system', source_name: 'core:fanout', payload: { text: '[tick]' } });
     expect(activity()).to.deep.equal(before);
-  });
-
-  describe('through an adapter', () => {
-    const adapter = (key: string, parts: InputAdapter): TestPlugin => ({
-      manifest: { key: `adapter-${key}`, contributes: { 'input-adapter': [{ key, facts: {} }] } },
-      definition: {
-        key: `adapter-${key}`,
-        register(own) {
-          own.contribute('input-adapter', key, parts);
-        },
-      },
-    });
-
-    it('come in while the adapter runs, and not after it is disabled', async () => {
-      let publish: Parameters<InputAdapter['start']>[0] = () => ({ ok: false });
-      const good = adapter('good', {
-        start: async (given) => {
-          publish = given;
-        },
-        stop: async () => undefined,
-      });
-      await start({ extra: [good] });
-      await until('the start', () => publish(event('a')).ok);
-      await until('the event', () => seen.length === 1);
-      expect(seen[0]).to.include({ ingress: 'adapter' });
-      await host.control.disable('adapter-good');
-      await until('the end', () => !publish(event('b')).ok);
-      expect(publish(event('c'))).to.deep.equal({ ok: false, reason: 'closed' });
-    });
-
-    it('that cannot be started, or publishes nonsense, raise an alert without their content', async () => {
-      let publish: Parameters<InputAdapter['start']>[0] = () => ({ ok: false });
-      const broken = adapter('broken', {
-        start: () => Promise.reject(new Error('canary')),
-        stop: async () => undefined,
-      });
-      const sloppy = adapter('sloppy', {
-        start: async (given) => {
-          publish = given;
-        },
-        stop: async () => undefined,
-      });
-      await start({ extra: [broken, sloppy] });
-      await until('the start', () => publish({ text: 'canary' }).reason === 'invalid');
-      const alerts = () => new Map(seen.map(({ payload }) => [payload.alert_type, payload.data as Json]));
-      await until('the alerts', () => alerts().size === 2);
-      expect(alerts().get('adapter_start_error')).to.include({ adapter: 'broken', source_kind: 'adapter' });
-      expect(alerts().get('adapter_emit_error')).to.deep.include({ adapter: 'sloppy', names: ['text'] });
-      expect(JSON.stringify([...alerts()])).to.not.contain('canary');
-      await sleep(10);
-      expect(host.logs.join('\n')).to.not.contain('canary');
-    });
   });
 });
 

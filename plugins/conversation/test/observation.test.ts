@@ -1,19 +1,24 @@
 import { expect } from 'chai';
-import type { Observation, ObservationInput } from 'mortise/sdk';
-import { derive, readObservation, withSessionKey } from '../read-observation.js';
-import { routeObservation } from '../route-observation.js';
+import fc from 'fast-check';
+import type { Observation, ObservationError, ObservationInput } from 'mortise/sdk';
+import { derive } from '../derive.js';
+import { readObservation } from '../read-observation.js';
+import { type RouteFacts, routeObservation } from '../route-observation.js';
 
 const now = Date.parse('2026-11-21T10:00:00.000Z');
 const base: ObservationInput = { source_name: 'test:face', payload: { text: 'hi' } };
 
-function read(input: Partial<ObservationInput> = {}): Observation {
-  const result = readObservation({ ...base, ...input }, now);
+type Route = (facts: RouteFacts) => string | ObservationError;
+const asGiven: Route = ({ key }) => key ?? 'default';
+
+function read(input: Partial<ObservationInput> = {}, route = asGiven): Observation {
+  const result = readObservation({ ...base, ...input }, now, route);
   if (!result.ok) throw new Error(JSON.stringify(result.errors));
   return result.observation;
 }
 
 function errors(input: Partial<Record<keyof ObservationInput, unknown>>): string[] {
-  const result = readObservation({ ...base, ...input } as ObservationInput, now);
+  const result = readObservation({ ...base, ...input } as ObservationInput, now, asGiven);
   return result.ok ? [] : result.errors.map(({ path, code }) => `${path} ${code}`);
 }
 
@@ -78,6 +83,101 @@ describe('an observation', () => {
     expect(errors({ session_key: 'system' })).to.deep.equal(['session_key reserved']);
   });
 
+  it('may hold only members of their kind', () => {
+    const wrong = (obs_type: string, payload: object) => errors({ obs_type, payload });
+    expect(wrong('message', { mentions: 'bob', reply_to: 7, extra: [] })).to.deep.equal([
+      'payload.mentions payload_mismatch',
+      'payload.reply_to payload_mismatch',
+      'payload.extra payload_mismatch',
+    ]);
+    expect(wrong('message', { attachments: Array(33).fill({ kind: 'image' }) })).to.deep.equal([
+      'payload.attachments too_long',
+    ]);
+    expect(wrong('system', { attachments: [{ kind: 'image' }, { kind: 'song' }] })).to.deep.equal([
+      'payload.attachments.1.kind enum',
+    ]);
+    expect(wrong('world_data', { schema_id: 's', data: 7, validity_seconds: -1 })).to.deep.equal([
+      'payload.validity_seconds payload_mismatch',
+    ]);
+    expect(wrong('alert', { alert_type: 'a', message: {}, data: 'x' })).to.deep.equal([
+      'payload.message payload_mismatch',
+      'payload.data payload_mismatch',
+    ]);
+    expect(wrong('control', { kind: 'k', data: [] })).to.deep.equal(['payload.data payload_mismatch']);
+    expect(wrong('schedule', { schedule_id: 's', data: null })).to.deep.equal([]);
+  });
+
+  it('is refused for every other member that is none', () => {
+    expect(errors({ source_name: 'x'.repeat(129) })).to.deep.equal(['source_name too_long']);
+    expect(errors({ session_key: 7 })).to.deep.equal(['session_key payload_mismatch']);
+    expect(errors({ session_key: 'k\n' })).to.deep.equal(['session_key too_long']);
+    expect(errors({ session_key: 'k'.repeat(1_025) })).to.deep.equal(['session_key too_long']);
+    expect(errors({ actor: 'bob' })).to.deep.equal(['actor payload_mismatch']);
+    expect(errors({ actor: { actor_type: 'robot' } })).to.deep.equal(['actor.actor_type enum']);
+    expect(errors({ actor: { actor_id: 7, display_name: 'n'.repeat(1_025) } })).to.deep.equal([
+      'actor.actor_id payload_mismatch',
+      'actor.display_name too_long',
+    ]);
+    expect(errors({ evidence: 'e' })).to.deep.equal(['evidence payload_mismatch']);
+    expect(errors({ tags: Array(33).fill('t') })).to.deep.equal(['tags too_long']);
+    expect(errors({ tags: ['t'.repeat(65)] })).to.deep.equal(['tags too_long']);
+    expect(errors({ confidence: Number.NaN })).to.deep.equal(['confidence range']);
+    expect(errors({ metadata: [] })).to.deep.equal(['metadata payload_mismatch']);
+    for (const timestamp of ['2026-02-30T10:00:00Z', 'yesterday', 7]) {
+      expect(errors({ timestamp })).to.deep.equal(['timestamp naive_datetime']);
+    }
+    expect(read({ timestamp: '2026-11-21T12:00:00+02:00' }).timestamp).to.equal('2026-11-21T10:00:00.000Z');
+  });
+
+  it('holds metadata of 16 KiB as JSON and no more', () => {
+    const metadata = (bytes: number) => ({ a: 'x'.repeat(bytes - '{"a":""}'.length) });
+    expect(errors({ metadata: metadata(16_384) })).to.deep.equal([]);
+    expect(errors({ metadata: metadata(16_385) })).to.deep.equal(['metadata too_long']);
+    expect(errors({ metadata: { a: { b: 'é'.repeat(8_000) } } })).to.deep.equal([]);
+    expect(errors({ metadata: { a: { b: 'é'.repeat(8_200) } } })).to.deep.equal(['metadata too_long']);
+    // What is no JSON has no size that fits.
+    expect(errors({ metadata: { a: 1n } })).to.deep.equal(['metadata too_long']);
+  });
+
+  it('ignores members that nobody knows', () => {
+    expect(read({ colour: 'red', obs_id: 'mine' } as Partial<ObservationInput>)).to.not.have.property('colour');
+    expect(read({ obs_id: 'mine' } as Partial<ObservationInput>).obs_id).to.match(/^[0-9a-f]{32}$/);
+  });
+
+  it('is read or refused, whatever it is, without a throw, and what is read stays as it is through JSON', () => {
+    const members = [
+      'source_name',
+      'obs_type',
+      'payload',
+      'actor',
+      'metadata',
+      'tags',
+      'timestamp',
+      'hop',
+      'confidence',
+    ];
+    const anything = fc.oneof(
+      fc.anything({ withBigInt: true, withNullPrototype: true }),
+      fc.dictionary(fc.constantFrom(...members), fc.anything({ withBigInt: true })),
+      fc.record({ source_name: fc.string({ minLength: 1 }), payload: fc.object(), metadata: fc.jsonValue() }),
+    );
+    fc.assert(
+      fc.property(anything, (input) => {
+        const result = readObservation(input as ObservationInput, now, asGiven);
+        if (!result.ok) expect(result.errors.length).to.be.greaterThan(0);
+        else expect(Object.isFrozen(result.observation)).to.equal(true);
+      }),
+      { numRuns: 500 },
+    );
+    fc.assert(
+      fc.property(fc.string(), fc.dictionary(fc.string(), fc.jsonValue(), { maxKeys: 3 }), (text, extra) => {
+        const observation = read({ payload: { text, extra }, metadata: { extra } });
+        // JSON knows no -0.
+        expect(JSON.stringify(JSON.parse(JSON.stringify(observation)))).to.equal(JSON.stringify(observation));
+      }),
+    );
+  });
+
   it('says what is doubtful about it', () => {
     const flags = (input: Partial<ObservationInput>) =>
       read({ session_key: 'k', actor: { actor_id: 'u' }, ...input }).quality_flags;
@@ -112,10 +212,11 @@ describe('routing', () => {
         return sessionId === '' ? undefined : { channel, userId, sessionId };
       },
     },
-    channels: () => ['console'],
+    hasChannel: (name: string) => name === 'console',
   };
-  const route = (input: Partial<ObservationInput>, mode: 'user' | 'default' = 'user') =>
-    routeObservation(read(input), { ...routing, mode });
+  const routed = (input: Partial<ObservationInput>, mode: 'user' | 'default' = 'user') =>
+    read(input, (facts) => routeObservation(facts, { ...routing, mode }));
+  const route = (...input: Parameters<typeof routed>) => routed(...input).session_key;
 
   it('keeps a key that names a session of a known channel, and makes any other a console session', () => {
     expect(route({ session_key: 'console:u:s' })).to.equal('console:u:s');
@@ -131,11 +232,8 @@ describe('routing', () => {
   });
 
   it('gives the platform its own session, and remembers the key that was meant', () => {
-    const alert = read({ obs_type: 'alert', session_key: 'console:u:s', payload: { alert_type: 'x' } });
-    const key = routeObservation(alert, { ...routing, mode: 'user' });
-    expect(key).to.equal('system');
-    expect(withSessionKey(alert, key)).to.deep.include({
-      obs_id: alert.obs_id,
+    const alert = routed({ obs_type: 'alert', session_key: 'console:u:s', payload: { alert_type: 'x' } });
+    expect(alert).to.deep.include({
       session_key: 'system',
       metadata: { origin_session_key: 'console:u:s' },
     });

@@ -1,19 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import type { GateService, Observation, ObservationType } from 'mortise/sdk';
+import type { GateService, Observation, ObservationType, Points } from 'mortise/sdk';
 import { createTestHost, type TestHost, type TestPlugin } from 'mortise/sdk/testing';
+import { HandlerTable } from '../handler-table.js';
 import { message, patient, until } from './fixture.js';
 
 type Handle = (observation: Observation) => Promise<unknown>;
 
 /** A plugin that handles observations of some types. */
-function handler(types: readonly ObservationType[], handle: Handle): TestPlugin {
+function handler(types: readonly ObservationType[], handle: Handle, limit: { timeoutMs?: number } = {}): TestPlugin {
+  const facts = { types, ...limit };
   return {
-    manifest: { key: 'test-handler', contributes: { 'observation-handler': [{ key: 'test', facts: { types } }] } },
+    manifest: { key: 'test-handler', contributes: { 'observation-handler': [{ key: 'test', facts }] } },
     definition: {
       key: 'test-handler',
       register(host) {
-        host.contribute('observation-handler', 'test', { types, handle });
+        host.contribute('observation-handler', 'test', { ...facts, handle });
       },
     },
   };
@@ -126,6 +128,38 @@ describe('the plugin conversation', () => {
     expect(await conversation.submit(message('d'), { wait: patient })).to.include({ outcome: 'closed' });
   });
 
+  it('waits for no handler past its limit, and goes on with the session', async () => {
+    let letGo: () => void = () => undefined;
+    const opened = await start(
+      handler(
+        ['message'],
+        ({ payload }) =>
+          payload.text === 'stuck' ? new Promise<void>((resolve) => (letGo = resolve)) : Promise.resolve('done'),
+        { timeoutMs: 50 },
+      ),
+    );
+    const conversation = opened.service('conversation');
+    const [stuck, next] = await Promise.all(
+      ['stuck', 'next'].map((text) => conversation.submit(message(text), { wait: patient })),
+    );
+    expect([stuck?.outcome, next?.outcome]).to.deep.equal(['error', 'handled']);
+    const state = conversation.session(stuck?.observation?.session_key ?? '');
+    expect(state?.recent_obs[0]?.error).to.equal('handler: call_timeout');
+    letGo();
+  });
+
+  it('lets a handler that says nothing about its time take half a minute', () => {
+    const list = () => [
+      { key: 'usual', plugin: 'p', facts: { types: ['message'] }, offers: [], active: true },
+      { key: 'endless', plugin: 'p', facts: { types: ['message'], timeoutMs: 0 }, offers: [], active: true },
+    ];
+    const table = new HandlerTable({ list, onChange: () => ({ dispose: () => undefined }) } as unknown as Points);
+    expect(table.of('message')).to.deep.equal([
+      { key: 'usual', timeoutMs: 30_000 },
+      { key: 'endless', timeoutMs: 0 },
+    ]);
+  });
+
   it('handles in a context of its own what was published inside of a transaction', async () => {
     let read: unknown;
     const opened = await start({
@@ -161,10 +195,26 @@ describe('the plugin conversation', () => {
   });
 
   it('counts what it does', async () => {
-    const opened = await start(handler(['message'], async () => 'x'));
-    await opened.service('conversation').submit(message('hi'), { wait: patient });
+    const opened = await start(
+      handler(['message'], async ({ payload }) => {
+        if (payload.text === 'broken') throw new Error('no');
+      }),
+    );
+    const conversation = opened.service('conversation');
+    await conversation.submit(message('hi'), { wait: patient });
+    await conversation.submit(message('broken'), { wait: patient });
+    await conversation.submit({ ...message(' '), ingress: 'adapter' }, { wait: patient });
+    conversation.publish({ ...message('x'), confidence: 7 });
     const text = await opened.app.metrics.render();
-    expect(text).to.match(/mortise_observations_total\{[^}]*outcome="handled"[^}]*\} 1/);
+    for (const line of [
+      'mortise_observation_flags_total{flag="EMPTY_CONTENT"} 1',
+      'mortise_worker_errors_total{step="handler"} 1',
+      'mortise_bus_dropped_total{reason="invalid"} 1',
+      'mortise_bus_depth 0',
+    ]) {
+      expect(text).to.contain(line);
+    }
+    expect(text).to.match(/mortise_observations_total\{[^}]*outcome="handled"[^}]*\} [2-9]/);
     expect(text).to.match(/mortise_sessions_active(\{[^}]*\})? 2/);
   });
 });

@@ -4,31 +4,34 @@ import { conversationOf, type RunningGate } from '../start-gate.js';
 
 const ingresses: readonly string[] = ['api', 'ws', 'cron', 'channel', 'timer', 'ingest', 'adapter', 'internal'];
 
-/** `POST /gate/explain`: what the gate would decide of an observation, stage by stage; nothing comes of it. */
+/** `POST /gate/explain`. */
 export function explainRoute(running: RunningGate): Route {
+  return { handle: ({ body }) => ({ body: explain(running, body) }) };
+}
+
+/**
+ * What the gate would decide of an observation, stage by stage; nothing comes of it.
+ *
+ * @throws MortiseError `invalid_observation`, `invalid_request` (400)
+ */
+export function explain(running: RunningGate, body: unknown) {
+  const conversation = conversationOf(running);
+  const read = conversation.preview(readBody(body));
+  if (!read.ok) {
+    throw new MortiseError('invalid_observation', 'The observation is not valid.', {
+      status: 400,
+      details: { errors: read.errors ?? [] },
+    });
+  }
+  const sessionKey = read.observation.session_key ?? '';
+  const session = conversation.session(sessionKey) ?? unknownSession(sessionKey, running.now());
+  const context = { sessionKey, now: running.monotonic(), session, overload: false };
+  const { outcome, draft, trace } = running.gate.explain(read.observation, context);
   return {
-    handle: ({ body }) => {
-      const conversation = conversationOf(running);
-      const read = conversation.preview(readBody(body));
-      if (!read.ok) {
-        throw new MortiseError('invalid_observation', 'The observation is not valid.', {
-          status: 400,
-          details: { errors: read.errors ?? [] },
-        });
-      }
-      const sessionKey = read.observation.session_key ?? '';
-      const session = conversation.session(sessionKey) ?? unknownSession(sessionKey, running.now());
-      const context = { sessionKey, now: running.monotonic(), session, overload: false };
-      const { outcome, draft, trace } = running.gate.explain(read.observation, context);
-      return {
-        body: {
-          decision: outcome.decision,
-          features: shownFeatures(draft),
-          trace,
-          config_revision: outcome.decision.config_revision,
-        },
-      };
-    },
+    decision: outcome.decision,
+    features: shownFeatures(draft),
+    trace,
+    config_revision: outcome.decision.config_revision,
   };
 }
 
@@ -38,9 +41,17 @@ function readBody(body: unknown): ObservationInput {
   }
   const input = body as ObservationInput;
   const ingress = ingresses.includes(String(input.ingress)) ? (input.ingress as Observation['ingress']) : 'ingest';
-  return { ...input, source_name: input.source_name ?? 'gate:explain', source_kind: 'external', ingress };
+  return { ...input, source_kind: 'external', ingress };
 }
 
 function unknownSession(session_key: string, created_at: number): SessionState {
-  return { session_key, created_at, last_active_at: null, processed_total: 0, error_total: 0, recent_obs: [] };
+  return {
+    session_key,
+    created_at,
+    last_active_at: null,
+    processed_total: 0,
+    error_total: 0,
+    recent_obs: [],
+    idleSeconds: () => null,
+  };
 }

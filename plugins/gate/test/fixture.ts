@@ -1,4 +1,5 @@
 import type {
+  Alert,
   GateConfig,
   GateOutcome,
   GateSnapshot,
@@ -23,6 +24,7 @@ export interface TestGate {
   readonly dedup: DedupMemory;
   readonly troubles: { readonly what: string; readonly stage: string }[];
   readonly faults: unknown[];
+  readonly alerts: Alert[];
   /** Decides at `now` (monotonic milliseconds). */
   handle(observation: Observation, now?: number, overload?: boolean): GateOutcome;
 }
@@ -34,6 +36,7 @@ export function testGate(patch: Patch = {}, stages: readonly (GateStage & { read
   const dedup = new DedupMemory();
   const troubles: TestGate['troubles'] = [];
   const faults: unknown[] = [];
+  const alerts: Alert[] = [];
   const clock = () => performance.now();
   const pipeline = new GatePipeline({
     contributed: pipelineOf(stages),
@@ -47,6 +50,7 @@ export function testGate(patch: Patch = {}, stages: readonly (GateStage & { read
     config: () => snapshots.compiled,
     overload: () => false,
     fault: (error) => faults.push(error),
+    alert: (alert) => alerts.push(alert),
     clock,
   });
   return {
@@ -56,6 +60,7 @@ export function testGate(patch: Patch = {}, stages: readonly (GateStage & { read
     dedup,
     troubles,
     faults,
+    alerts,
     handle: (observation, now = 1_000, overload = false) =>
       gate.handle(observation, { sessionKey: observation.session_key ?? '', now, session: sessionState, overload }),
   };
@@ -68,6 +73,7 @@ export const sessionState: SessionState = Object.freeze({
   processed_total: 0,
   error_total: 0,
   recent_obs: [],
+  idleSeconds: () => null,
 });
 
 function pipelineOf(stages: readonly (GateStage & { readonly key: string })[]): Pipeline<'gate-stage'> {

@@ -1,4 +1,4 @@
-import { utimes, writeFile } from 'node:fs/promises';
+import { rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
@@ -152,6 +152,13 @@ describe('the plugin gate', () => {
     const { error } = await json(wrong);
     expect(error).to.include({ code: 'invalid_observation' });
     expect((await host.post('/gate/explain', [])).status).to.equal(400);
+    // As the door that takes it for real.
+    for (const body of [{ payload: { text: 'hi' } }, { ...message('hi'), session_key: 's'.repeat(300) }]) {
+      const answers = await Promise.all(['/gate/explain', '/observations'].map((path) => host.post(path, body)));
+      const [explained, taken] = (await Promise.all(answers.map((answer) => answer.json()))) as Body[];
+      expect(explained?.error).to.include({ code: 'invalid_observation' });
+      expect(explained?.error).to.deep.equal(taken?.error);
+    }
   });
 
   it('tells what is in force and how its stages are', async () => {
@@ -241,6 +248,24 @@ describe('the plugin gate', () => {
     expect(await status()).to.include({ ok: true });
   });
 
+  it('tells of the fault of the file as it is, not of an earlier one', async () => {
+    await start({ config: { gate: { version: 1 } } });
+    const file = join(host.configDir, 'gate.json');
+    const told = async (text: string | undefined) => {
+      await (text === undefined ? rm(file) : writeFile(file, text));
+      const reloaded = await json(host.post('/gate/config/reload', {}));
+      const { base } = await status();
+      expect(reloaded.error).to.equal(base.last_error?.message ?? null);
+      return base.last_error?.message;
+    };
+    const unseen = '{"version":1,"overload":{"bus_on":0.5,"bus_off":0.7}}';
+    expect(await told(unseen)).to.contain('bus_off');
+    expect(await told('{"version":2}')).to.contain('version');
+    expect(await told(unseen)).to.contain('bus_off');
+    expect(await told(undefined)).to.equal(undefined);
+    expect(await told(unseen)).to.contain('bus_off');
+  });
+
   it('starts with defaults when the file is wrong from the beginning', async () => {
     await start({ config: { gate: { version: 1, budgets: { thresholds: { high: 0.1 } } } } });
     expect(await submit('hi')).to.include({ outcome: 'handled' });
@@ -254,6 +279,11 @@ describe('the plugin gate', () => {
     const text = await host.app.metrics.render();
     expect(text).to.match(/mortise_gate_processed_total\{[^}]*scene="dialogue"[^}]*action="deliver"[^}]*\} 1/);
     expect(text).to.match(/mortise_gate_reason_total\{[^}]*reason="message_default"[^}]*\} 1/);
+    expect(text).to.match(
+      /mortise_gate_decisions_total\{[^}]*action="deliver"[^}]*scene="dialogue"[^}]*reason="message_default"[^}]*\} 1/,
+    );
+    expect(text).to.contain('mortise_gate_pipeline_seconds_count');
+    expect(text).to.contain('mortise_gate_stage_seconds');
     expect(text).to.not.contain('console:u1');
   });
 

@@ -19,8 +19,8 @@ export interface FakeModel {
 }
 
 /** A model that does what the test says, in the place of the demo model. */
-export function fakeModel(script: Script): FakeModel {
-  const facts = { capabilities: { stream: true, toolCall: true, attachments: false, reasoning: false } };
+export function fakeModel(script: Script, { attachments = false } = {}): FakeModel {
+  const facts = { capabilities: { stream: true, toolCall: true, attachments, reasoning: false } };
   const requests: GenerateRequest[] = [];
   const signals: AbortSignal[] = [];
   return {

@@ -39,8 +39,16 @@ describe('sockets', () => {
       }
     }).timeout(patient);
 
+    /** Reasons of what the audit was told from now on. */
+    function refusals(): string[] {
+      const reasons: string[] = [];
+      platform.host.app.kernel.events.on('refusal', ({ reason, target }) => reasons.push(`${target} ${reason}`));
+      return reasons;
+    }
+
     it('without a key in their headers authenticate with the first frame', async () => {
       platform = await openPlatform(engine, { env: keyed });
+      const told = refusals();
       const client = await platform.connect();
       expect(await client.answer('auth', { api_key: apiKey })).to.deep.equal({ ok: true });
       expect(textOf(await client.ask('chat.send', { content: 'hi' }))).to.equal('Echo: hi');
@@ -48,6 +56,7 @@ describe('sockets', () => {
         ['{"id":"1","method":"chat.history"}', 'AUTH_REQUIRED'],
         ['nonsense', 'AUTH_REQUIRED'],
         [`{"id":"1","method":"auth","params":{"api_key":"${'x'.repeat(5_000)}"}}`, 'AUTH_REQUIRED'],
+        ['{"id":"1","method":"auth"}', 'AUTH_REQUIRED'],
         ['{"id":"1","method":"auth","params":{"api_key":"wrong"}}', 'AUTH_FAILED'],
       ] as const) {
         const other = await platform.connect();
@@ -55,18 +64,22 @@ describe('sockets', () => {
         other.raw('{"id":"2","method":"chat.history"}');
         await until('the end', () => other.closed !== undefined);
         expect([kinds(other.frames), other.closed?.code]).to.deep.equal([[code], 4001]);
+        expect(told.splice(0)).to.deep.equal(['/ws auth_failed']);
       }
     }).timeout(patient);
 
     it('are closed when nobody authenticates in time', async () => {
       platform = await openPlatform(engine, { env: { ...keyed, MORTISE_WS_AUTH_SECONDS: '0.2' } });
+      const told = refusals();
       const late = await platform.connect();
       await until('the end', () => late.closed !== undefined);
       expect([kinds(late.frames), late.closed?.code]).to.deep.equal([['AUTH_TIMEOUT'], 4001]);
+      expect(told).to.deep.equal(['/ws auth_failed']);
     }).timeout(patient);
 
     it('are locked out after five failures', async () => {
       platform = await openPlatform(engine, { env: keyed });
+      const told = refusals();
       const waiting = await platform.connect();
       for (let attempt = 1; attempt <= 5; attempt += 1) {
         const client = await platform.connect();
@@ -74,6 +87,21 @@ describe('sockets', () => {
       }
       expect(kinds(await waiting.ask('auth', { api_key: apiKey }))).to.have.members(['AUTH_RATE_LIMITED']);
       expect(await refused({})).to.equal(429);
+      expect(told).to.deep.equal([...Array(5).fill('/ws auth_failed'), ...Array(2).fill('/ws rate_limited')]);
+    }).timeout(patient);
+
+    it('have the rate that their caller has over all doors, and can always cancel', async () => {
+      platform = await openPlatform(engine, { env: { MORTISE_RATE_LIMIT: '2/600' } });
+      const client = await platform.connect();
+      await client.answer('chat.history');
+      expect((await platform.host.fetch('/chats')).status).to.equal(200);
+      const told = refusals();
+      const [limited] = await client.ask('chat.send', { content: 'one too many' });
+      expect(limited?.error).to.include({ code: 'RATE_LIMITED', message: 'Too many requests' });
+      expect(limited?.error?.details?.retry_after_ms).to.be.a('number');
+      expect((await platform.host.fetch('/chats')).status).to.equal(429);
+      expect(told).to.deep.equal(['/ws rate_limited', '/chats rate_limited']);
+      expect((await client.answer('chat.cancel', { session_id: 'main' })).cancelled).to.equal(false);
     }).timeout(patient);
 
     it('hear of replies that others asked for in the sessions they watch, and not of their own', async () => {
@@ -107,6 +135,27 @@ describe('sockets', () => {
       });
       await until('the push', () => client.of('watch').length > 1);
       expect(client.of('watch')[1]?.data.content).to.equal('Echo: hi');
+    }).timeout(patient);
+
+    it('hear of what an agent says of its own accord, through the way out of that name', async () => {
+      platform = await openPlatform(engine, {});
+      const client = await platform.connect();
+      await client.ask('session.watch', { session_id: 's' }, 'watch');
+      const conversation = platform.host.service('conversation');
+      const said = conversation.publish({
+        source_name: 'agent:speaker',
+        source_kind: 'internal',
+        ingress: 'internal',
+        session_key: 'ws:local:s',
+        actor: { actor_type: 'system', actor_id: 'agent' },
+        payload: { text: 'by the way' },
+      });
+      expect(said.ok).to.equal(true);
+      await until('the push', () => client.of('watch').length > 1);
+      expect(client.of('watch')[1]?.data.content).to.equal('by the way');
+      await until('the count', () =>
+        conversation.egress().some(({ adapter, sent }) => adapter === 'socket' && sent === 1),
+      );
     }).timeout(patient);
 
     it('are cut off when they do not answer a ping', async () => {
@@ -177,7 +226,7 @@ describe('sockets', () => {
         }
         yield { type: 'done' };
       });
-      platform = await openPlatform(engine, { model, env: { MORTISE_MAX_CONCURRENT_TURNS: '1000' } });
+      platform = await openPlatform(engine, { model, env: { MORTISE_MAX_CONCURRENT_TURNS: '64' } });
       const clients = await Promise.all(Array.from({ length: 20 }, () => platform.connect()));
       const asked = clients.flatMap((client, c) =>
         Array.from({ length: 10 }, (_, s) => {
@@ -188,6 +237,7 @@ describe('sockets', () => {
       await Promise.all(asked.map(({ client, id }) => client.end(id, 60_000)));
       for (const { client, name, id } of asked) {
         const whole = Array.from({ length: 100 }, (_, i) => `${name}:${i};`).join('');
+        expect(client.of(id).flatMap(({ error }) => (error ? [error] : []))).to.deep.equal([]);
         expect(textOf(client.of(id))).to.equal(whole);
         expect(client.of(id).filter(({ data }) => data.done)).to.have.length(1);
       }

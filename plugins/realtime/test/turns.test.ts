@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { MortiseError } from 'mortise/sdk';
-import { eachDatabase } from 'mortise/sdk/testing';
+import { eachDatabase, type TestPlugin } from 'mortise/sdk/testing';
 import {
   asksFor,
   echoTool,
@@ -143,8 +143,7 @@ describe('turns of the socket', () => {
     }).timeout(patient);
 
     it('end with the safety text after the last allowed round, and store it', async () => {
-      // Distinct arguments: the same call over and over is stopped earlier.
-      const model = fakeModel((_, call) => asksFor([['call_1', 'echo', `{"text":"${call}"}`]]));
+      const model = fakeModel(() => asksFor([['call_1', 'echo', '{"text":"ping"}']]));
       const client = await start({ model, extra: [echoTool], env: { MORTISE_MAX_TOOL_ITERATIONS: '10' } });
       const frames = await client.ask('chat.send', { content: 'go' });
       expect(frames.filter(({ type }) => type === 'tool_call')).to.have.length(10);
@@ -213,13 +212,16 @@ describe('turns of the socket', () => {
 
     it('word model failures by how they were tried', async () => {
       const failures: [object, string][] = [
-        [{ attempts: 3, status: 429 }, 'LLM call failed after 3 attempts: provider returned status 429'],
-        [{ attempts: 1, status: 400 }, 'LLM API error: 400 provider returned status 400'],
+        [{ attempts: 3, provider_status: 429 }, 'LLM call failed after 3 attempts: provider returned status 429'],
+        [{ provider_status: 400 }, 'LLM API error: 400 provider returned status 400'],
+        [{ cause: 'incomplete_stream' }, 'Model stream ended before completion'],
       ];
       const model = fakeModel(async function* (_, call) {
-        const details = (failures[call - 1]?.[0] ?? {}) as { status: number };
+        const details = (failures[call - 1]?.[0] ?? {}) as { provider_status?: number };
         yield* [];
-        throw new MortiseError('provider_request_failed', `provider returned status ${details.status}`, { details });
+        throw new MortiseError('provider_request_failed', `provider returned status ${details.provider_status}`, {
+          details,
+        });
       });
       const client = await start({ model });
       for (const [, message] of failures) {
@@ -358,8 +360,18 @@ describe('turns of the socket', () => {
       expect(model.requests).to.have.length(1);
     }).timeout(patient);
 
-    it('of other channels are those of the other doors', async () => {
-      const client = await start({ model: fakeModel(() => says('from the console')) });
+    it('of other channels are those of the other doors, and no plugin takes the socket for its channel', async () => {
+      const facts = { defaults: { enabled: true } };
+      const impostor: TestPlugin = {
+        manifest: { key: 'impostor', contributes: { channel: [{ key: 'ws', facts }] } },
+        definition: {
+          key: 'impostor',
+          register: (host) => host.contribute('channel', 'ws', { ...facts, sendText: async () => undefined }),
+        },
+      };
+      const client = await start({ model: fakeModel(() => says('from the console')), extra: [impostor] });
+      const row = platform.host.control.list().find(({ key }) => key === 'impostor');
+      expect(row).to.include({ state: 'blocked', code: 'contribution_key' });
       const where = { channel: 'console', user_id: 'u1', session_id: 's1' };
       await client.ask('chat.send', { content: 'hi', ...where });
       const chats = (await (await platform.host.fetch('/chats?user_id=u1')).json()) as {

@@ -23,6 +23,8 @@ function testNociception(fanOutOn = false) {
       totals: () => ({ dropped: counts.dropped }) as GateTotals,
     },
     publish: (observation) => published.push(observation),
+    raise: ({ source, code }) =>
+      published.push({ obs_type: 'alert', source_name: source, payload: { alert_type: code } }),
     fanOut: () => {
       counts.fanOuts += 1;
     },

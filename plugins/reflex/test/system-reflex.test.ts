@@ -8,7 +8,7 @@ import type {
   Observation,
   ObservationInput,
 } from 'mortise/sdk';
-import type { ControlEntry } from '../control-audit.js';
+import type { ControlEntry } from '../control-entry.js';
 import { adminSource, SystemReflex } from '../system-reflex.js';
 import { ManualClock } from './fixture.js';
 
@@ -75,7 +75,7 @@ function testReflex(config: Partial<GateConfig['system_reflex']> = {}, room = tr
   const rows: ControlEntry[] = [];
   const reflex = new SystemReflex({
     gate,
-    audit: { room: () => room, add: (entry) => rows.push(entry) },
+    store: { room: () => room, pending: () => false, add: ({ entries }) => rows.push(...entries) },
     publish: (_, observation) => published.push(observation),
     counted: () => undefined,
     monotonic: () => clock.now,

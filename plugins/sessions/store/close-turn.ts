@@ -1,7 +1,7 @@
-import type { TurnOutcome } from 'mortise/sdk';
+import type { BatchStatement, TurnOutcome } from 'mortise/sdk';
 import { sessionError } from '../errors.js';
 import { limitEvents } from '../turn-events.js';
-import { insertMessages } from './insert-messages.js';
+import { messageInserts } from './insert-messages.js';
 import { allocateAndRelease } from './release.js';
 import type { Lease, Store } from './store.js';
 
@@ -32,38 +32,45 @@ export async function closeTurn(store: Store, turn: ClosingTurn, outcome: TurnOu
       epoch: turn.lease.epoch,
       firstSeq,
     };
-    await insertMessages(store, place, messages, trx);
-    const { json, truncated } = limitEvents(outcome.events ?? []);
-    await database.statement(
-      `update {realtime.turns} set status = ?, provider_id = coalesce(?, provider_id), model = coalesce(?, model),
-         steps = ?, input_tokens = ?, output_tokens = ?, error_code = ?, error_message = ?, events = ?,
-         events_truncated = ?, finished_at = ${database.now.millis},
-         idempotency_key = case when ? then idempotency_key else null end
-       where turn_id = ?`,
-      [
-        outcome.status,
-        outcome.providerId ?? null,
-        outcome.model ?? null,
-        outcome.steps,
-        outcome.usage?.inputTokens ?? null,
-        outcome.usage?.outputTokens ?? null,
-        outcome.error?.code ?? null,
-        outcome.error?.message ?? null,
-        json,
-        truncated,
-        outcome.status === 'completed',
-        turn.turnId,
-      ],
-      { trx },
-    );
-    await database.statement(
-      `update {realtime.chats} set updated_at = ${database.now.millis},
-         name = case when name = 'New Chat' then coalesce(?, name) else name end
-       where id = ?`,
-      [outcome.status === 'completed' ? turn.chatName : null, turn.chatId],
+    await database.batch(
+      [...messageInserts(store, place, messages), endOfTurn(store, turn, outcome), touchedChat(store, turn, outcome)],
       { trx },
     );
   });
+}
+
+function endOfTurn({ database }: Store, { turnId }: ClosingTurn, outcome: TurnOutcome): BatchStatement {
+  const { json, truncated } = limitEvents(outcome.events ?? []);
+  return {
+    sql: `update {realtime.turns} set status = ?, provider_id = coalesce(?, provider_id), model = coalesce(?, model),
+       steps = ?, input_tokens = ?, output_tokens = ?, error_code = ?, error_message = ?, events = ?,
+       events_truncated = ?, finished_at = ${database.now.millis},
+       idempotency_key = case when ? then idempotency_key else null end
+     where turn_id = ?`,
+    bindings: [
+      outcome.status,
+      outcome.providerId ?? null,
+      outcome.model ?? null,
+      outcome.steps,
+      outcome.usage?.inputTokens ?? null,
+      outcome.usage?.outputTokens ?? null,
+      outcome.error?.code ?? null,
+      outcome.error?.message ?? null,
+      json,
+      truncated,
+      outcome.status === 'completed',
+      turnId,
+    ],
+  };
+}
+
+function touchedChat({ database }: Store, { chatId, chatName }: ClosingTurn, { status }: TurnOutcome): BatchStatement {
+  return {
+    sql: `update {realtime.chats} set updated_at = ${database.now.millis},
+       name = case when name = 'New Chat' then coalesce(?, name) else name end
+     where id = ?`,
+    bindings: [status === 'completed' ? chatName : null, chatId],
+  };
 }
 
 /** A worker that lost its claim writes no row of the session; it only says so on its own turn. */

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Database, Transaction } from 'mortise/sdk';
+import type { Database, SqlValue, StatementResult, Transaction } from 'mortise/sdk';
 
 type Work<T> = (trx: Transaction) => Promise<T>;
 
@@ -34,10 +34,21 @@ export class GroupedWrites {
   /** @throws MortiseError `nested_query` inside of an open transaction of the same call chain. */
   async run<T>(work: Work<T>): Promise<T> {
     if (this.#database.dialect !== 'sqlite') return this.#database.transaction(work);
+    return this.#wait(work, (waiting) => this.#waiting.push(waiting));
+  }
+
+  /** One statement that must not be late: it goes before all that waits. */
+  async urgent(sql: string, bindings: readonly SqlValue[]): Promise<StatementResult<object>> {
+    if (this.#database.dialect !== 'sqlite') return this.#database.statement(sql, bindings);
+    const work = (trx: Transaction) => this.#database.statement(sql, bindings, { trx });
+    return this.#wait(work, (waiting) => this.#waiting.unshift(waiting));
+  }
+
+  #wait<T>(work: Work<T>, enqueue: (waiting: Waiting) => void): Promise<T> {
     // The group would wait for the transaction that its member is in: asking for the builder says so at once.
     this.#database.query();
     return new Promise<T>((resolve, reject) => {
-      this.#waiting.push({ work, resolve: (value) => resolve(value as T), reject });
+      enqueue({ work, resolve: (value) => resolve(value as T), reject });
       if (!this.#running) void this.#detached(() => this.#drain());
     });
   }

@@ -1,4 +1,4 @@
-import type { NewMessage, StoredMessage, Transaction } from 'mortise/sdk';
+import type { BatchStatement, NewMessage, StoredMessage, Transaction } from 'mortise/sdk';
 import { newId } from '../ids.js';
 import { writeToolCalls } from './rows.js';
 import type { Store } from './store.js';
@@ -19,50 +19,60 @@ export async function insertMessages(
   messages: readonly NewMessage[],
   trx: Transaction,
 ): Promise<readonly StoredMessage[]> {
-  const { statement, now, codec } = bound(store);
-  const stored: StoredMessage[] = [];
-  for (const [index, message] of messages.entries()) {
-    const id = newId('msg');
-    const seq = place.firstSeq + index;
-    const status = message.status ?? 'complete';
-    const { rows } = await statement<{ created_at: number }>(
-      `insert into {realtime.messages} (id, session_id, chat_id, turn_id, seq, role, type, content, parts, tool_calls,
-         tool_call_id, status, lease_epoch, meta, created_at)
-       values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ${now}) returning created_at`,
-      [
-        id,
-        place.sessionKey,
-        place.chatId,
-        place.turnId,
-        seq,
-        message.role,
-        message.type ?? 'message',
-        message.content,
-        message.parts === undefined ? null : codec.json(message.parts),
-        message.toolCalls === undefined ? null : codec.json(writeToolCalls(message.toolCalls)),
-        message.toolCallId ?? null,
-        status,
-        place.epoch,
-        message.meta === undefined ? null : codec.json(message.meta),
-      ],
-      { trx },
-    );
-    stored.push({
-      ...message,
-      id,
-      sessionKey: place.sessionKey,
-      chatId: place.chatId,
-      turnId: place.turnId,
-      seq,
-      status,
-      epoch: place.epoch,
-      createdAt: rows[0]?.created_at ?? Date.now(),
-    });
-  }
-  return stored;
+  const rows = messageRows(place, messages);
+  const results = await store.database.batch(
+    rows.map((row) => insertOf(store, row)),
+    { trx },
+  );
+  return rows.map((row, index) => ({ ...row, createdAt: Number(results[index]?.rows[0]?.created_at ?? Date.now()) }));
 }
 
-function bound(store: Store) {
-  const { database } = store;
-  return { statement: database.statement.bind(database), now: database.now.millis, codec: database.codec } as const;
+/** Statements that write rows, for a batch with others. */
+export function messageInserts(
+  store: Store,
+  place: MessagePlace,
+  messages: readonly NewMessage[],
+): readonly BatchStatement[] {
+  return messageRows(place, messages).map((row) => insertOf(store, row));
+}
+
+type Row = Omit<StoredMessage, 'createdAt'>;
+
+function messageRows(place: MessagePlace, messages: readonly NewMessage[]): readonly Row[] {
+  const { sessionKey, chatId, turnId, epoch, firstSeq } = place;
+  return messages.map((message, index) => ({
+    ...message,
+    id: newId('msg'),
+    sessionKey,
+    chatId,
+    turnId,
+    seq: firstSeq + index,
+    status: message.status ?? 'complete',
+    epoch,
+  }));
+}
+
+function insertOf({ database: { codec, now } }: Store, row: Row): BatchStatement {
+  const json = (value: unknown): string | null => (value === undefined ? null : codec.json(value));
+  return {
+    sql: `insert into {realtime.messages} (id, session_id, chat_id, turn_id, seq, role, type, content, parts, tool_calls,
+       tool_call_id, status, lease_epoch, meta, created_at)
+     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ${now.millis}) returning created_at`,
+    bindings: [
+      row.id,
+      row.sessionKey,
+      row.chatId,
+      row.turnId,
+      row.seq,
+      row.role,
+      row.type ?? 'message',
+      row.content,
+      json(row.parts),
+      json(row.toolCalls && writeToolCalls(row.toolCalls)),
+      row.toolCallId ?? null,
+      row.status,
+      row.epoch,
+      json(row.meta),
+    ],
+  };
 }

@@ -1,11 +1,11 @@
-import type { Chat, OpenTurnRequest, StoredMessage, Transaction } from 'mortise/sdk';
+import type { BatchStatement, Chat, NewMessage, OpenTurnRequest, Transaction } from 'mortise/sdk';
 import { insertChat } from '../chats/insert-chat.js';
 import { mergeMeta } from '../chats/meta.js';
 import { readChat } from '../chats/read-chat.js';
 import { sessionError } from '../errors.js';
-import { claimSession } from './claim.js';
+import { type Claim, claimSession } from './claim.js';
 import { findKeyHolder } from './idempotency.js';
-import { insertMessages } from './insert-messages.js';
+import { messageInserts } from './insert-messages.js';
 import { interruptTurns } from './interrupt-turns.js';
 import type { Lease, Session, Store } from './store.js';
 
@@ -13,7 +13,7 @@ export interface Opened {
   readonly kind: 'open';
   readonly lease: Lease;
   readonly chat: Chat;
-  readonly input: readonly StoredMessage[];
+  readonly input: readonly NewMessage[];
 }
 
 export type OpenAttempt = Opened | { readonly kind: 'busy' } | { readonly kind: 'replay'; readonly turnId: string };
@@ -57,29 +57,38 @@ async function openInside(
 ): Promise<OpenAttempt> {
   const claim = await claimSession(store, session, ttlMs, trx);
   if (!claim) return { kind: 'busy' };
-  await interruptTurns(store, session.key, trx);
+  if (claim.leftRunning > 0) await interruptTurns(store, session.key, trx);
   if (request.idempotency) {
     const holder = await findKeyHolder(store, session.key, request.idempotency, trx);
     if (holder !== undefined) throw new RollBack({ kind: 'replay', turnId: holder });
   }
-  const chat = await openChat(store, session, claim.currentChatId, request.chatMeta, trx);
-  await insertTurn(store, session, chat.id, claim.epoch, request, turnId, trx);
-  const firstSeq = await allocateInput(store, claim, chat.id, request, trx);
-  const place = { sessionKey: session.key, chatId: chat.id, turnId, epoch: claim.epoch, firstSeq };
-  const input = await insertMessages(store, place, request.input, trx);
-  return { kind: 'open', lease: claim, chat, input };
+  const chat = await openChat(store, session, claim, request.chatMeta, trx);
+  const place = { sessionKey: session.key, chatId: chat.id, turnId, epoch: claim.epoch, firstSeq: claim.nextSeq };
+  const [allocated] = await store.database.batch(
+    [
+      allocateInput(claim, chat.id, request),
+      newTurn(store, session, chat.id, claim.epoch, request, turnId),
+      ...messageInserts(store, place, request.input),
+    ],
+    { trx },
+  );
+  if (allocated?.changes !== 1) throw sessionError('session_fenced');
+  return { kind: 'open', lease: claim, chat, input: request.input };
 }
 
 async function openChat(
   store: Store,
   session: Session,
-  currentChatId: string | null,
-  patch: OpenTurnRequest['chatMeta'],
+  claim: Claim,
+  patch: OpenTurnRequest['chatMeta'] = {},
   trx: Transaction,
 ): Promise<Chat> {
-  const current = currentChatId === null ? undefined : await readChat(store, currentChatId, trx);
-  if (!current) return insertChat(store, session, { name: 'New Chat', meta: patch ?? {} }, trx);
-  if (patch === undefined || Object.keys(patch).length === 0) return current;
+  const patched = Object.keys(patch).length > 0;
+  const current =
+    seenChat(store, session, patched ? null : claim.currentChat) ??
+    (claim.currentChatId === null ? undefined : await readChat(store, claim.currentChatId, trx));
+  if (!current) return insertChat(store, session, { name: 'New Chat', meta: patch }, trx);
+  if (!patched) return current;
   const meta = mergeMeta(current.meta, patch);
   await store.database.statement(
     'update {realtime.chats} set meta = ? where id = ?',
@@ -89,20 +98,26 @@ async function openChat(
   return { ...current, meta };
 }
 
-async function insertTurn(
+function seenChat(store: Store, session: Session, seen: Claim['currentChat']): Chat | undefined {
+  if (!seen) return undefined;
+  const { channel, userId, sessionId, key } = session;
+  const meta = store.database.codec.parseJson<Record<string, unknown>>(seen.meta);
+  return { ...seen, session: { channel, userId, sessionId }, sessionKey: key, meta };
+}
+
+function newTurn(
   store: Store,
   session: Session,
   chatId: string,
   epoch: number,
   request: OpenTurnRequest,
   turnId: string,
-  trx: Transaction,
-): Promise<void> {
-  await store.database.statement(
-    `insert into {realtime.turns} (turn_id, session_id, chat_id, status, idempotency_key, body_sha256, lease_epoch, owner,
-       prompt_mode, provider_id, model, trace_id, correlation_id, started_at)
+): BatchStatement {
+  return {
+    sql: `insert into {realtime.turns} (turn_id, session_id, chat_id, status, idempotency_key, body_sha256, lease_epoch,
+       owner, prompt_mode, provider_id, model, trace_id, correlation_id, started_at)
      values (?, ?, ?, 'running', ?, ?, ?, ?, ?, ?, ?, ?, ?, ${store.database.now.millis})`,
-    [
+    bindings: [
       turnId,
       session.key,
       chatId,
@@ -116,27 +131,19 @@ async function insertTurn(
       request.traceId,
       request.correlationId,
     ],
-    { trx },
-  );
+  };
 }
 
-/** Numbers for the input; the session learns its chat and, once, its title in the same statement. */
-async function allocateInput(
-  store: Store,
-  claim: Lease,
-  chatId: string,
-  request: OpenTurnRequest,
-  trx: Transaction,
-): Promise<number> {
-  const { rows } = await store.database.statement<{ next_seq: number }>(
-    `update {realtime.sessions} set next_seq = next_seq + ?, current_chat_id = ?, title = coalesce(title, ?)
-     where id = ? and lock_token = ? returning next_seq`,
-    [request.input.length, chatId, titleOf(request), claim.key, claim.token],
-    { trx },
-  );
-  const [row] = rows;
-  if (!row) throw sessionError('session_fenced');
-  return row.next_seq - request.input.length;
+/**
+ * Numbers for the input, from the one that the claim saw: it holds the row. The session learns its chat and, once, its
+ * title in the same statement.
+ */
+function allocateInput(claim: Claim, chatId: string, request: OpenTurnRequest): BatchStatement {
+  return {
+    sql: `update {realtime.sessions} set next_seq = next_seq + ?, current_chat_id = ?, title = coalesce(title, ?)
+     where id = ? and lock_token = ? and next_seq = ?`,
+    bindings: [request.input.length, chatId, titleOf(request), claim.key, claim.token, claim.nextSeq],
+  };
 }
 
 function titleOf(request: OpenTurnRequest): string | null {

@@ -1,4 +1,4 @@
-import type { Database, SessionRef } from 'mortise/sdk';
+import type { Database, Logger, SessionRef } from 'mortise/sdk';
 import { sessionKey } from '../session-key.js';
 import { GroupedWrites } from './grouped-writes.js';
 
@@ -9,10 +9,11 @@ export interface Store {
   readonly owner: string;
   /** Transactions on the path of every turn. */
   readonly writes: GroupedWrites;
+  readonly log: Pick<Logger, 'warn'>;
 }
 
-export function openStore(database: Database, owner: string): Store {
-  return { database, owner, writes: new GroupedWrites(database) };
+export function openStore(database: Database, owner: string, log: Store['log']): Store {
+  return { database, owner, writes: new GroupedWrites(database), log };
 }
 
 /** A session with its key computed once. */

@@ -8,7 +8,7 @@ import { openStore } from '../store/store.js';
 const host = await openDatabase(JSON.parse(process.argv[2] ?? '{}'), silentLog);
 const database = host.forPlugin('sessions', ['realtime']);
 await database.migrate([sessionTables]);
-const store = openStore(database, `child-${process.pid}`);
+const store = openStore(database, `child-${process.pid}`, silentLog);
 const service = sessionsService({ store, running: new RunningTurns(), ttlMs: 60_000 });
 
 async function writeTurns(sessionId: string): Promise<never> {

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { eachDatabase } from 'mortise/sdk/testing';
 import { claimSession } from '../store/claim.js';
 import { releaseSession } from '../store/release.js';
+import { renewSession } from '../store/renew.js';
 import { asSession } from '../store/store.js';
 import { codeOf, openSessions, s1 } from './open-store.js';
 
@@ -30,6 +31,25 @@ describe('grouped writes', () => {
       const won = claims.filter((claim) => claim !== null);
       expect(won).to.have.length(1);
       expect(await releaseSession(store, asSession(s1).key, won[0]?.token ?? '')).to.equal(true);
+    });
+
+    it('let a renewal pass them, which must not be late', async () => {
+      const { store } = await openSessions(engine);
+      const session = asSession(s1);
+      const lease = await claimSession(store, session, 1_000);
+      if (!lease) throw new Error('the session is taken');
+      const order: string[] = [];
+      const writes = Array.from({ length: 80 }, (_, n) =>
+        store.writes
+          .run((trx) => claimSession(store, asSession({ ...s1, sessionId: `g${n}` }), 1_000, trx))
+          .then(() => order.push('write')),
+      );
+      const renewal = renewSession(store, lease, 1_000).then((renewed) => order.push(`renewed ${renewed}`));
+      await Promise.all([...writes, renewal]);
+      expect(order).to.have.length(81);
+      // The first group is on its way when the renewal comes; it is in the next one, before the rest.
+      if (engine.dialect === 'sqlite') expect(order.indexOf('renewed true')).to.be.within(1, 33);
+      else expect(order).to.include('renewed true');
     });
 
     it('are refused inside of an open transaction, which they would wait for', async () => {

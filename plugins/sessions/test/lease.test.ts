@@ -7,7 +7,17 @@ import { readDisplay } from '../store/read-display.js';
 import { releaseSession } from '../store/release.js';
 import { renewSession } from '../store/renew.js';
 import { asSession, type Lease, type Store } from '../store/store.js';
-import { codeOf, nextSeq, openSessions, s1, type TestSessions, user } from './open-store.js';
+import {
+  assistant,
+  codeOf,
+  nextSeq,
+  opened,
+  openSessions,
+  s1,
+  type TestSessions,
+  turnRequest,
+  user,
+} from './open-store.js';
 
 const session = asSession(s1);
 const place = { chatId: null, turnId: null };
@@ -57,30 +67,39 @@ describe('session lease', () => {
 
     it('shows another process the rows in their order', async () => {
       const [a, b] = (await processes(engine, 2)) as [TestSessions, TestSessions];
-      for (const text of ['one', 'two', 'three']) await importMessage(a.store, session, user(text));
-      const { rows } = await b.store.database.statement<{ content: string }>(
-        'select content from {realtime.messages} where session_id = ? order by seq',
-        [session.key],
-      );
-      expect(rows.map(({ content }) => content)).to.deep.equal(['one', 'two', 'three']);
+      const turn = await opened(a.service, turnRequest('one'));
+      await turn.close({ status: 'completed', messages: [assistant('two')], steps: 1 });
+      const next = await opened(b.service, turnRequest('three'));
+      const { messages } = await a.service.display({ session: s1 });
+      for (const rows of [await next.history(), messages]) {
+        expect(rows.map(({ seq, role, content }) => [seq, role, content])).to.deep.equal([
+          [0, 'user', 'one'],
+          [1, 'assistant', 'two'],
+          [2, 'user', 'three'],
+        ]);
+      }
     });
 
-    it('lets exactly one of many simultaneous claims win, 200 times, free or expired', async function races() {
-      this.timeout(60_000);
-      const all = await processes(engine, 4);
-      for (let round = 0; round < 200; round += 1) {
-        const contested = asSession({ ...s1, sessionId: `race-${round >> 1}` });
-        const claims = await Promise.all(
-          Array.from({ length: 8 }, (_, n) => claimSession((all[n % 4] as TestSessions).store, contested, 30_000)),
-        );
-        const won = claims.filter((claim) => claim !== null);
-        expect(won, `round ${round}`).to.have.length(1);
-        // Every second round meets the same session with its lease run out.
-        await (all[0] as TestSessions).store.database.statement(
-          'update {realtime.sessions} set lease_expires_at = 1 where id = ?',
-          [contested.key],
-        );
-      }
+    it('numbers rows that are imported from outside, side by side', async () => {
+      const sessions = await openSessions(engine);
+      const stored = await Promise.all(
+        Array.from({ length: 30 }, (_, n) => importMessage(sessions.store, session, user(`${n}`))),
+      );
+      expect(
+        stored
+          .flat()
+          .map(({ seq }) => seq)
+          .toSorted((a, b) => a - b),
+      ).to.deep.equal(Array.from({ length: 30 }, (_, n) => n));
+      expect(stored.flat().every(({ epoch }) => epoch === null)).to.equal(true);
+    });
+
+    it('goes to exactly one of ten who ask at once', async () => {
+      const all = await processes(engine, 2);
+      const claims = await Promise.all(
+        Array.from({ length: 10 }, (_, n) => claimSession((all[n % 2] as TestSessions).store, session, 30_000)),
+      );
+      expect(claims.filter((claim) => claim !== null)).to.have.length(1);
     });
 
     it('keeps others out until the lease runs out', async () => {

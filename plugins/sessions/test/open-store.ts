@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database, NewMessage, OpenTurn, OpenTurnRequest, SessionRef, SessionsService } from 'mortise/sdk';
-import type { TestEngine } from 'mortise/sdk/testing';
+import { silentLog, type TestEngine } from 'mortise/sdk/testing';
 import { sessionTables } from '../migrations/0001-sessions.js';
 import type { TurnOpener } from '../open-turn.js';
 import { RunningTurns } from '../running-turns.js';
 import { sessionsService } from '../service.js';
-import { openStore } from '../store/store.js';
+import { openStore, type Store } from '../store/store.js';
 
 export interface TestSessions extends TurnOpener {
   readonly service: SessionsService;
@@ -14,12 +14,17 @@ export interface TestSessions extends TurnOpener {
 /** The store as one process would have it; `owner` tells processes apart. */
 export async function openSessions(
   engine: TestEngine,
-  options: { readonly owner?: string; readonly ttlMs?: number; readonly database?: Database } = {},
+  options: {
+    readonly owner?: string;
+    readonly ttlMs?: number;
+    readonly database?: Database;
+    readonly log?: Store['log'];
+  } = {},
 ): Promise<TestSessions> {
   const database = options.database ?? (await engine.open('sessions', ['realtime']));
   await database.migrate([sessionTables]);
   const opener = {
-    store: openStore(database, options.owner ?? 'process-a'),
+    store: openStore(database, options.owner ?? 'process-a', options.log ?? silentLog),
     running: new RunningTurns(),
     ttlMs: options.ttlMs ?? 30_000,
   };

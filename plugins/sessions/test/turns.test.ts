@@ -223,6 +223,59 @@ describe('turns', () => {
       expect((await service.getTurn(lost.turnId))?.status).to.equal('interrupted');
     });
 
+    it('does not fail work whose session could not be given back, and says so', async () => {
+      const warnings: object[] = [];
+      const real = await openSessions(engine);
+      const { database } = real.store;
+      const unreleasing = new Proxy(database, {
+        get: (target, name) => {
+          const member: unknown = Reflect.get(target, name);
+          if (name !== 'statement') return typeof member === 'function' ? member.bind(target) : member;
+          return (sql: string, ...rest: never[]) =>
+            /lock_token = null/.test(sql) ? Promise.reject(new Error('no database')) : target.statement(sql, ...rest);
+        },
+      });
+      const log = { warn: (fields: object) => void warnings.push(fields) };
+      const { service } = await openSessions(engine, { database: unreleasing, log, ttlMs: 60 });
+      expect(await service.withLease(s1, async () => 'done')).to.equal('done');
+      expect(warnings).to.deep.equal([{ session_key: 'console:u1:s1', epoch: 1 }]);
+      await until(
+        'the lease to run out',
+        async () => (await real.service.withLease(s1, async () => 'next')) === 'next',
+      );
+    });
+
+    it('uses the chat that became current while it waited for the row of its session', async () => {
+      const { service, store } = await openSessions(engine);
+      await ask(service, 'one', '1');
+      const { database } = store;
+      let commit = (): void => undefined;
+      let written = false;
+      const changing = database.transaction(async (trx) => {
+        const key = asSession(s1).key;
+        await database.statement("update {realtime.sessions} set current_chat_id = 'new' where id = ?", [key], { trx });
+        await database.statement(
+          "insert into {realtime.chats} (id, session_id, name, created_at, updated_at) values ('new', ?, 'Newer', 1, 1)",
+          [key],
+          { trx },
+        );
+        written = true;
+        await new Promise<void>((resolve) => {
+          commit = resolve;
+        });
+      });
+      await until('the change', () => written);
+      const opening = opened(service, turnRequest('two'));
+      if (engine.dialect === 'postgres') {
+        const waiting =
+          "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
+        await until('the claim to wait', async () => (await database.statement(waiting)).rows.length > 0);
+      }
+      commit();
+      await changing;
+      expect((await opening).chat).to.include({ id: 'new', name: 'Newer' });
+    });
+
     it('lends a session for work that is no turn, and takes it back whatever happens', async () => {
       const { service } = await openSessions(engine);
       await ask(service, 'one', '1');

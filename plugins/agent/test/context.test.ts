@@ -1,0 +1,140 @@
+import { expect } from 'chai';
+import * as fc from 'fast-check';
+import type { ModelMessage, StoredMessage } from 'mortise/sdk';
+import { buildContext, type ContextParts } from '../build-context.js';
+import { checkInput, historyBudget, messageTokens, mostTokens } from '../context-budget.js';
+import { estimateTokens } from '../estimate-tokens.js';
+
+function row(turnId: string | null, role: StoredMessage['role'], content: string, more: Partial<StoredMessage> = {}) {
+  const facts = {
+    id: 'msg',
+    sessionKey: 's',
+    chatId: 'c',
+    seq: 0,
+    status: 'complete' as const,
+    epoch: 1,
+    createdAt: 0,
+  };
+  return { ...facts, turnId, role, content, ...more } satisfies StoredMessage;
+}
+
+/** A turn of about this many tokens: 4 characters each, half of them asked and half answered. */
+function turnOf(name: string, tokens: number): StoredMessage[] {
+  const half = 'abcd '.repeat(tokens / 2).trim();
+  return [row(name, 'user', half), row(name, 'assistant', half)];
+}
+
+const asked = row('now', 'user', 'and now');
+
+function context(rows: readonly StoredMessage[], parts: Partial<ContextParts> = {}): readonly ModelMessage[] {
+  return buildContext(rows, {
+    layers: [],
+    tools: [],
+    limits: { context: 400, output: 100 },
+    compaction: 'window',
+    turnId: 'now',
+    modelMessages: (kept) => kept.map(({ role, content }) => ({ role, content })),
+    ...parts,
+  });
+}
+
+const sizes = (messages: readonly ModelMessage[]) => messages.map(({ content }) => String(content).length);
+
+describe('the estimate of tokens', () => {
+  it('counts runs between white space by fours, and each Han, kana or Hangul character for itself', () => {
+    const texts = ['hello world', '你好，世界', 'Hello 世界 abcde', 'internationalization', '😀😃😄😁😆', '', ' \n\t '];
+    expect(texts.map(estimateTokens)).to.deep.equal([4, 5, 6, 5, 2, 0, 0]);
+    expect(estimateTokens('あア한')).to.equal(3);
+  });
+
+  it('is never more than the number of characters', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), fc.array(fc.string()), (text, args) => {
+        const toolCalls = args.map((one) => ({ id: 'c', name: 'tool', arguments: one }));
+        const message = row('t', 'assistant', text, { toolCalls });
+        return estimateTokens(text) <= text.length && messageTokens(message) <= mostTokens(message);
+      }),
+    );
+  });
+});
+
+describe('what a model is sent of a long chat', () => {
+  it('is everything while it fits', () => {
+    const rows = [...turnOf('a', 100), ...turnOf('b', 100), asked];
+    expect(context(rows)).to.have.length(5);
+  });
+
+  it('is the newest turns that fit, and how many are missing', () => {
+    // 400 to read less 100 to write, nine tenths of it, less the question's two: 268 for the turns before it.
+    const rows = [...turnOf('a', 20), ...turnOf('b', 100), ...turnOf('c', 100), ...turnOf('d', 60), asked];
+    const messages = context(rows);
+    expect(messages[0]).to.deep.equal({ role: 'system', content: 'Earlier conversation omitted (1 turns).' });
+    expect(messages.map(({ role }) => role).join(' ')).to.equal(
+      'system user assistant user assistant user assistant user',
+    );
+    // One larger turn in the way ends it: what is before it would be a gap.
+    const larger = [...turnOf('a', 20), ...turnOf('b', 200), ...turnOf('c', 100), ...turnOf('d', 60), asked];
+    expect(context(larger)[0]?.content).to.equal('Earlier conversation omitted (2 turns).');
+  });
+
+  it('is at least the last two turns', () => {
+    const rows = [...turnOf('a', 400), ...turnOf('b', 400), ...turnOf('c', 400), asked];
+    expect(context(rows)).to.have.length(6);
+    expect(context([...turnOf('a', 400), ...turnOf('b', 400), asked])).to.have.length(5);
+  });
+
+  it('leaves room for the layers, the tools and what this turn has said so far', () => {
+    const rows = [...turnOf('a', 100), ...turnOf('b', 100), ...turnOf('c', 60), asked];
+    const layer = { name: 'base', role: 'system' as const, source: 'x', content: 'abcd '.repeat(20) };
+    const omitted = (parts: Partial<ContextParts>, more: StoredMessage[] = []) =>
+      context([...rows, ...more], parts).some(({ content }) => String(content).startsWith('Earlier'));
+    expect(omitted({})).to.equal(false);
+    expect(omitted({ layers: [layer] })).to.equal(true);
+    expect(omitted({ tools: [{ description: 'abcd '.repeat(20) }] })).to.equal(true);
+    expect(omitted({}, [row('now', 'tool', 'abcd '.repeat(20), { toolCallId: 'c' })])).to.equal(true);
+    expect(
+      context(rows, { layers: [layer] })
+        .slice(0, 2)
+        .map(({ content }) => content),
+    ).to.deep.equal([layer.content, 'Earlier conversation omitted (1 turns).']);
+  });
+
+  it('is everything when that is what was asked for', () => {
+    const rows = [...turnOf('a', 400), ...turnOf('b', 400), ...turnOf('c', 400), asked];
+    expect(context(rows, { compaction: 'off' })).to.have.length(7);
+  });
+
+  it('holds tool texts of all but the newest three turns only to their beginning', () => {
+    const long = (turn: string) => row(turn, 'tool', 'x'.repeat(900), { toolCallId: 'c' });
+    const rows = [...['a', 'b', 'c'].map(long), asked, long('now')];
+    const sent = context(rows, { limits: {} });
+    expect(sizes(sent.filter(({ role }) => role === 'tool'))).to.deep.equal([500, 900, 900, 900]);
+  });
+
+  it('takes imported rows, which belong to no turn, for one turn with each question', () => {
+    const imported = ['a', 'b', 'c'].flatMap((name) => turnOf(name, 400).map((one) => ({ ...one, turnId: null })));
+    expect(context([...imported, asked])).to.have.length(6);
+  });
+
+  it('is planned for a usual model when its adapter says nothing', () => {
+    expect(historyBudget({}, { layers: [], tools: [], current: [] })).to.equal(Math.floor((128_000 - 16_384) * 0.9));
+    expect(historyBudget({ context: 8_000 }, { layers: [], tools: [], current: [] })).to.equal(5_400);
+  });
+});
+
+describe('an input that no model of this size can read', () => {
+  it('is told apart from one that is merely long', () => {
+    checkInput({ context: 100 }, [row('t', 'user', 'abcd '.repeat(100))]);
+    let caught: unknown;
+    try {
+      checkInput({ context: 100 }, [row('t', 'user', 'abcd '.repeat(60)), row('t', 'user', 'abcd '.repeat(41))]);
+    } catch (error) {
+      caught = error;
+    }
+    expect(caught).to.deep.include({
+      code: 'context_too_large',
+      status: 400,
+      details: { estimated_tokens: 101, limit: 100 },
+    });
+  });
+});

@@ -1,0 +1,45 @@
+import { expect } from 'chai';
+import type { GateDecision } from 'mortise/sdk';
+import { Pools } from '../pools.js';
+import { says } from './fixture.js';
+
+const decision = { action: 'drop', reason: 'r', reasons: ['r'], scene: 'dialogue', session_key: 's', trace_id: 't' };
+
+function drop(pools: Pools, text: string): string {
+  const observation = says(text);
+  pools.ingest([{ pool: 'drop', observation, decision: decision as GateDecision }]);
+  return observation.obs_id;
+}
+
+describe('a pool', () => {
+  it('keeps the newest two hundred, newest first, and counts all', () => {
+    const pools = new Pools(() => 0);
+    for (let index = 0; index < 450; index += 1) drop(pools, `m${index}`);
+    expect(pools.total('drop')).to.equal(450);
+    expect(pools.recent('drop', 200).map(({ preview }) => preview)).to.deep.equal(
+      Array.from({ length: 200 }, (_, index) => `m${449 - index}`),
+    );
+    expect(pools.recent('drop')).to.have.length(20);
+    expect(pools.recent('sink')).to.deep.equal([]);
+  });
+
+  it('shows two hundred characters of a text, and no secret in them', () => {
+    const pools = new Pools(() => 0);
+    drop(pools, '😀'.repeat(300));
+    expect([...(pools.recent('drop')[0]?.preview ?? '')]).to.have.length(200);
+    const secret = `sk-${'a1B2'.repeat(8)}`;
+    drop(pools, `${'x'.repeat(190)} ${secret}`);
+    expect(pools.recent('drop')[0]?.preview).to.not.contain(secret.slice(0, 9));
+  });
+
+  it('gives an entry out once, and again when it was given back', async () => {
+    const pools = new Pools(() => 0);
+    const obsId = drop(pools, 'x');
+    const taken = await pools.take('drop', obsId);
+    expect(taken).to.include({ ok: true });
+    expect(await pools.take('drop', obsId)).to.deep.equal({ ok: false, reason: 'already_released' });
+    if (taken.ok) await taken.undo();
+    expect(await pools.take('drop', obsId)).to.include({ ok: true });
+    expect(await pools.take('sink', obsId)).to.deep.equal({ ok: false, reason: 'not_found' });
+  });
+});

@@ -1,0 +1,47 @@
+import {
+  type CallContext,
+  type GenerateEvent,
+  type GenerateRequest,
+  type Provider,
+  type ProviderFacts,
+  startDeadline,
+} from 'mortise/sdk';
+import { readStream } from './answer/read-stream.js';
+import { readWhole } from './answer/read-whole.js';
+import { type OpenAiConfig, settingsOf } from './config.js';
+import { providerError } from './errors.js';
+import type { Clients } from './upstream/create-clients.js';
+import { createOpener } from './upstream/create-opener.js';
+
+/** The adapter for every API that speaks OpenAI's chat completions. */
+export function createProvider(facts: ProviderFacts, config: OpenAiConfig, clients: Clients): Provider {
+  const open = createOpener(clients);
+  return {
+    ...facts,
+    capabilities: { ...facts.capabilities, attachments: config.attachments },
+    ...(config.models.length > 0 ? { models: config.models } : {}),
+    generate: (request, ctx) => generate(request, settingsOf(config, request), open, ctx),
+  };
+}
+
+async function* generate(
+  request: GenerateRequest,
+  settings: OpenAiConfig,
+  open: ReturnType<typeof createOpener>,
+  { signal }: CallContext,
+): AsyncGenerator<GenerateEvent> {
+  if (request.model.trim() === '') {
+    throw providerError('provider_not_configured', 'model is required for active provider');
+  }
+  const deadline = startDeadline(settings.timeout_ms, signal);
+  try {
+    const answer = await open(request, settings, deadline.signal);
+    yield* answer.streams ? readStream(answer) : readWhole(answer);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!deadline.expired) throw error;
+    throw providerError('provider_request_failed', 'provider request timed out', { cause: 'timeout' });
+  } finally {
+    deadline.close();
+  }
+}

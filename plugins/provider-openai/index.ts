@@ -1,0 +1,18 @@
+import { type PluginDefinition, whenServing } from 'mortise/sdk';
+import type { OpenAiConfig } from './config.js';
+import { createProvider } from './create-provider.js';
+import { createClients } from './upstream/create-clients.js';
+
+/** Offers the model adapter `openai-compatible`. */
+export default function providerOpenAi(): PluginDefinition<OpenAiConfig> {
+  return {
+    key: 'provider-openai',
+    register() {},
+    start(host) {
+      const facts = host.facts('provider', 'openai-compatible');
+      const clients = createClients(host.use('fetch'));
+      host.contribute('provider', 'openai-compatible', createProvider(facts, host.config, clients));
+      if (host.config.api_key) whenServing(host, host.use('http'), () => clients.load());
+    },
+  };
+}

@@ -1,0 +1,180 @@
+import { expect } from 'chai';
+import type { ModelMessage } from 'mortise/sdk';
+import { openAi } from 'mortise/sdk/testing';
+import { apiKey, failureOf, type OpenAiHost, openAiHost, type say } from './support.js';
+
+describe('requests to the API', () => {
+  let api: OpenAiHost;
+
+  async function start(config: object = {}): Promise<void> {
+    api = await openAiHost(config);
+    api.upstream.always(openAi.says('ok'));
+  }
+
+  afterEach(() => api.stop());
+
+  const bodies = (): unknown[] => api.upstream.requests.map(({ body }) => body);
+
+  it('say what the API asks for, streamed and not', async () => {
+    await start();
+    await api.ask();
+    await api.ask({ stream: false });
+    const messages = [{ role: 'user', content: 'hello' }];
+    expect(bodies()).to.deep.equal([
+      { model: 'gpt-4o-mini', messages, stream: true, stream_options: { include_usage: true } },
+      { model: 'gpt-4o-mini', messages },
+    ]);
+    const [streamed, whole] = api.upstream.requests.map(({ headers }) => headers);
+    expect(streamed).to.include({ authorization: `Bearer ${apiKey}`, accept: 'text/event-stream' });
+    expect(streamed?.['content-type']).to.equal('application/json');
+    expect(whole?.accept).to.equal('application/json');
+    expect(streamed).to.not.have.any.keys('openai-organization', 'openai-project', 'x-stainless-timeout');
+  });
+
+  it('carry the whole conversation, with tools and what they answered', async () => {
+    await start({ reasoning_effort: 'low' });
+    const call = { id: 'call_1', name: 'look', arguments: '{"at":1}' };
+    const messages: ModelMessage[] = [
+      { role: 'system', content: 'be kind' },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'two' },
+          { type: 'text', text: 'lines' },
+        ],
+      },
+      { role: 'assistant', content: '' },
+      { role: 'assistant', content: 'I look', toolCalls: [call] },
+      { role: 'tool', content: 'seen', toolCallId: 'call_1', name: 'look' },
+      { role: 'assistant', content: '', toolCalls: [{ ...call, id: 'call_2' }] },
+      { role: 'tool', content: 'seen again', toolCallId: 'call_2' },
+    ];
+    const parameters = { type: 'object', properties: { at: { type: 'integer' } } };
+    await api.ask({ messages, tools: [{ name: 'look', description: 'Looks.', parameters }], maxOutputTokens: 7 });
+    const wire = { id: 'call_1', type: 'function', function: { name: 'look', arguments: '{"at":1}' } };
+    expect(bodies()).to.deep.equal([
+      {
+        model: 'gpt-4o-mini',
+        messages: [
+          { role: 'system', content: 'be kind' },
+          { role: 'user', content: 'two\nlines' },
+          { role: 'assistant', content: 'I look', tool_calls: [wire] },
+          { role: 'tool', tool_call_id: 'call_1', content: 'seen', name: 'look' },
+          { role: 'assistant', content: null, tool_calls: [{ ...wire, id: 'call_2' }] },
+          { role: 'tool', tool_call_id: 'call_2', content: 'seen again' },
+        ],
+        tools: [{ type: 'function', function: { name: 'look', description: 'Looks.', parameters } }],
+        reasoning_effort: 'low',
+        max_tokens: 7,
+        stream: true,
+        stream_options: { include_usage: true },
+      },
+    ]);
+  });
+
+  it('carry attachments in the API’s own form, or in the plain one of an image', async () => {
+    await start({ attachments: true });
+    const own = { type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } };
+    const content = [{ type: 'text', text: 'what is this' }, { type: 'image', url: 'https://a.example/b.png' }, own];
+    await api.ask({ messages: [{ role: 'user', content }] });
+    const [body] = bodies() as { messages: { content: unknown }[] }[];
+    expect(body?.messages[0]?.content).to.deep.equal([
+      { type: 'text', text: 'what is this' },
+      { type: 'image_url', image_url: { url: 'https://a.example/b.png' } },
+      own,
+    ]);
+    const unknown = [{ type: 'hologram', data: 'x' }];
+    expect(await failureOf(api.ask({ messages: [{ role: 'user', content: unknown }] }))).to.include({
+      code: 'provider_not_supported',
+      status: 400,
+    });
+    const facts = api.host.points.list('provider')[0]?.facts;
+    expect(facts?.capabilities.attachments).to.equal(true);
+  });
+
+  it('name organisation and project, and send headers that override those of the API', async () => {
+    const headers = { 'X-Own': 'yes', Authorization: `Bearer ${apiKey}`, 'User-Agent': 'mine' };
+    await start({ organization: 'org-1', project: 'proj-1', headers });
+    await api.ask();
+    expect(api.upstream.requests[0]?.headers).to.include({
+      'openai-organization': 'org-1',
+      'openai-project': 'proj-1',
+      'x-own': 'yes',
+      'user-agent': 'mine',
+    });
+  });
+
+  it('do without the option for usage where the API does not know it', async () => {
+    await start();
+    api.upstream.answer(openAi.fails(400, { message: "Unrecognized request argument supplied: 'stream_options'" }));
+    const events = await api.ask();
+    await api.ask();
+    expect(events.map(({ type }) => type)).to.deep.equal(['content_delta', 'done']);
+    expect(bodies().map((body) => 'stream_options' in (body as object))).to.deep.equal([true, false, false]);
+  });
+
+  it('are not made without a key or a model', async () => {
+    await start({ api_key: ' ' });
+    expect(await failureOf(api.ask())).to.deep.equal({
+      code: 'provider_not_configured',
+      status: 400,
+      message: 'provider api_key is required',
+    });
+    expect(await failureOf(api.ask({ settings: { api_key: 'sk-…' } }))).to.include({
+      code: 'provider_not_configured',
+      message: 'provider api_key has characters that no header can carry',
+    });
+    expect(await failureOf(api.ask({ model: ' ' }))).to.include({
+      code: 'provider_not_configured',
+      message: 'model is required for active provider',
+    });
+    expect(api.upstream.requests).to.deep.equal([]);
+  });
+
+  it('go where a provider row says, with nothing of the configured account', async () => {
+    const config = { base_url: 'http://127.0.0.1:9/v1', api_key: 'sk-configured-secret-000', organization: 'org-1' };
+    await start({ ...config, headers: { 'X-Secret': 'of the configured account' } });
+    await api.ask({ settings: { base_url: api.upstream.baseUrl, api_key: apiKey } });
+    const [request] = api.upstream.requests;
+    expect(request?.headers.authorization).to.equal(`Bearer ${apiKey}`);
+    expect(JSON.stringify(request?.headers)).to.not.match(/configured|org-1/);
+    expect(await failureOf(api.ask({ settings: { base_url: api.upstream.baseUrl } }))).to.include({
+      code: 'provider_not_configured',
+    });
+  });
+
+  it('take nothing from the environment of the process that was not configured', async () => {
+    process.env.OPENAI_ORG_ID = 'org-of-somebody';
+    process.env.OPENAI_LOG = 'debug';
+    const printed: unknown[] = [];
+    const { debug } = console;
+    console.debug = (...words) => printed.push(words);
+    try {
+      await start();
+      await api.ask();
+      expect(printed).to.deep.equal([]);
+      expect(api.upstream.requests[0]?.headers).to.not.have.property('openai-organization');
+    } finally {
+      console.debug = debug;
+      delete process.env.OPENAI_ORG_ID;
+      delete process.env.OPENAI_LOG;
+    }
+  });
+
+  it('hold texts of any script, also where the answer is cut between two bytes of a character', async () => {
+    await start();
+    const text = '你好，世界 👩‍👩‍👧‍👦 naïve';
+    const frames = ['你好，', '世界 👩‍👩‍👧‍👦', ' naïve'].map((content) => openAi.chunk({ content }));
+    const all = [...frames, openAi.chunk({}, 'stop'), openAi.endMark].join('');
+    for (const size of [1, 2, 3, 7, 100]) {
+      api.upstream.answer({ ...openAi.streams(), body: openAi.cutBytes(all, size) });
+      const events = await api.ask({ messages: [{ role: 'user', content: text }] });
+      expect(events.flatMap((event) => (event.type === 'content_delta' ? event.text : []))).to.deep.equal([
+        '你好，',
+        '世界 👩‍👩‍👧‍👦',
+        ' naïve',
+      ]);
+    }
+    expect((bodies()[0] as ReturnType<typeof say>).messages[0]?.content).to.equal(text);
+  });
+});

@@ -1,0 +1,76 @@
+import { expect } from 'chai';
+import type { Failure } from '../upstream/read-failure.js';
+import { readFailure } from '../upstream/read-failure.js';
+import { waitBefore, withRetries } from '../upstream/retry.js';
+
+const busy: Failure = { retryable: true, error: (attempts) => new Error(`after ${attempts}`) };
+
+describe('the one place that repeats requests', () => {
+  it('waits twice as long each time, a fifth more or less', () => {
+    const waits = (random: number) => [1, 2, 3].map((repeat) => waitBefore(repeat, undefined, random));
+    expect(waits(0.5)).to.deep.equal([500, 1_000, 2_000]);
+    expect(waits(0)).to.deep.equal([400, 800, 1_600]);
+    expect(waits(1)).to.deep.equal([600, 1_200, 2_400]);
+  });
+
+  it('waits as the API asks, ten seconds at most', () => {
+    expect([0, 3_000, 60_000].map((asked) => waitBefore(1, asked, 0.9))).to.deep.equal([0, 3_000, 10_000]);
+    const now = Date.parse('2026-02-24T08:00:00Z');
+    const asked = (value: string) =>
+      readFailure({ status: 429, headers: new Headers({ 'retry-after': value }) }, now).retryAfterMs;
+    expect(asked('1.5')).to.equal(1_500);
+    expect(asked('Tue, 24 Feb 2026 08:00:04 GMT')).to.equal(4_000);
+    expect(asked('Tue, 24 Feb 2026 07:00:00 GMT')).to.equal(0);
+    expect(asked('later')).to.equal(undefined);
+  });
+
+  it('gives up with the last failure, and says how often it tried', async () => {
+    const waits: number[] = [];
+    let tried = 0;
+    const run = withRetries(
+      async () => {
+        tried += 1;
+        throw new Error('busy');
+      },
+      {
+        most: 2,
+        wait: async (ms) => waits.push(ms),
+        random: () => 0.5,
+        read: () => busy,
+        check: () => undefined,
+      },
+    );
+    expect(await run.catch((error: Error) => error.message)).to.equal('after 3');
+    expect([tried, waits]).to.deep.equal([3, [500, 1_000]]);
+  });
+
+  it('repeats nothing once the call was ended', async () => {
+    const ended = new Error('ended');
+    let tried = 0;
+    const run = withRetries(
+      async () => {
+        tried += 1;
+        throw new Error('busy');
+      },
+      {
+        most: 2,
+        wait: async () => undefined,
+        random: () => 0.5,
+        read: () => busy,
+        check: () => {
+          throw ended;
+        },
+      },
+    );
+    expect(await run.catch((error: Error) => error)).to.equal(ended);
+    expect(tried).to.equal(1);
+  });
+
+  it('does not repeat what waited too long already, or could not even be asked', () => {
+    const late = Object.assign(new Error('Connection error.'), { cause: { code: 'UND_ERR_HEADERS_TIMEOUT' } });
+    expect(readFailure(late, 0).retryable).to.equal(false);
+    expect(readFailure(new TypeError('not a header'), 0).retryable).to.equal(false);
+    expect(readFailure(new Error('Connection error.'), 0).retryable).to.equal(true);
+    expect(readFailure(new TypeError('terminated', { cause: { code: 'UND_ERR_SOCKET' } }), 0).retryable).to.equal(true);
+  });
+});

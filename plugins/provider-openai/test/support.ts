@@ -1,0 +1,68 @@
+import type { GenerateEvent, GenerateRequest } from 'mortise/sdk';
+import { createTestHost, type FakeOpenAi, startFakeOpenAi, type TestHost } from 'mortise/sdk/testing';
+
+export const apiKey = 'sk-test-key-0123456789abcdef';
+
+export interface OpenAiHost {
+  readonly host: TestHost;
+  readonly upstream: FakeOpenAi;
+  /** Every event of one answer. */
+  ask(request?: Partial<GenerateRequest>, signal?: AbortSignal): Promise<GenerateEvent[]>;
+  stream(request?: Partial<GenerateRequest>, signal?: AbortSignal): AsyncIterable<GenerateEvent>;
+  stop(): Promise<void>;
+}
+
+/** A platform with this plugin alone, set up for a scripted API. */
+export async function openAiHost(config: object = {}): Promise<OpenAiHost> {
+  const upstream = await startFakeOpenAi({ apiKey });
+  const host = await createTestHost({
+    plugins: ['provider-openai'],
+    config: { 'provider-openai': { base_url: upstream.baseUrl, api_key: apiKey, ...config } },
+    listen: false,
+  });
+  const stream: OpenAiHost['stream'] = (request, signal) =>
+    host.points.stream('provider', 'openai-compatible', (provider, ctx) => provider.generate(say(request), ctx), {
+      signal,
+    });
+  return {
+    host,
+    upstream,
+    stream,
+    async ask(request, signal) {
+      const events: GenerateEvent[] = [];
+      for await (const event of stream(request, signal)) events.push(event);
+      return events;
+    },
+    async stop() {
+      await host.stop();
+      await upstream.stop();
+    },
+  };
+}
+
+export function say(more: Partial<GenerateRequest> = {}): GenerateRequest {
+  const messages = [{ role: 'user', content: 'hello' }] as const;
+  return { model: 'gpt-4o-mini', messages, stream: true, settings: {}, ...more };
+}
+
+export function textOf(events: readonly GenerateEvent[]): string {
+  return events.map((event) => (event.type === 'content_delta' ? event.text : '')).join('');
+}
+
+export interface CaughtError {
+  readonly code: string;
+  readonly message: string;
+  readonly status: number;
+  readonly details?: Readonly<Record<string, unknown>>;
+}
+
+/** What the call was refused with. */
+export async function failureOf(run: Promise<unknown>): Promise<CaughtError> {
+  const outcome = await run.then(
+    (value) => ({ value }),
+    (error: unknown) => ({ error }),
+  );
+  if ('value' in outcome) throw new Error(`It did not fail: ${JSON.stringify(outcome.value)}`);
+  const { code, message, status, details } = outcome.error as CaughtError;
+  return { code, message, status, ...(details ? { details } : {}) };
+}

@@ -1,0 +1,101 @@
+import { randomUUID } from 'node:crypto';
+import type { Database, Disposable, Logger, SessionsService } from 'mortise/sdk';
+import { type Push, pushToWatchers } from './pushes.js';
+import type { Watchers } from './watchers.js';
+
+const channel = 'realtime-push';
+
+/** Longer pushes leave their largest member out, bytes. */
+const pushBytes = 5_000;
+/** Pushes of one notification together, bytes: it holds 7,000. */
+const notificationBytes = 6_500;
+
+export interface AnnouncementParts {
+  readonly database: Pick<Database, 'dialect' | 'notify' | 'listen'>;
+  readonly watchers: Watchers;
+  readonly sessions: Pick<SessionsService, 'getTurn'>;
+  readonly log: Pick<Logger, 'warn'>;
+}
+
+/**
+ * Tells the sockets that watch a session: those of this process at once, those of the others on the database by
+ * notifications, since any process may run the turn and any may have the socket. What is to be told while a
+ * notification is on its way goes together in the next one.
+ */
+export class Announcements implements Disposable {
+  readonly #parts: AnnouncementParts;
+  readonly #self = randomUUID();
+  /** As JSON, in order. */
+  #waiting: string[] = [];
+  #telling: Promise<void> | undefined;
+  #passing = Promise.resolve();
+  #listening: Disposable | undefined;
+
+  constructor(parts: AnnouncementParts) {
+    this.#parts = parts;
+  }
+
+  async listen(): Promise<void> {
+    this.#listening = await this.#parts.database.listen(channel, (announced) => {
+      const [from, ...pushes] = JSON.parse(announced) as [string, ...Push[]];
+      // One after the other: a push that has to be read must not be passed by those behind it.
+      if (from !== this.#self) this.#passing = this.#passing.then(() => this.#pass(pushes));
+    });
+  }
+
+  async announce(push: Push): Promise<void> {
+    const { database, watchers, sessions } = this.#parts;
+    await pushToWatchers(watchers, sessions, push);
+    if (database.dialect !== 'postgres') return;
+    this.#waiting.push(announced(push));
+    this.#telling ??= this.#tellOthers().finally(() => {
+      this.#telling = undefined;
+    });
+  }
+
+  async dispose(): Promise<void> {
+    await this.#telling;
+    await this.#listening?.dispose();
+    await this.#passing;
+  }
+
+  async #pass(pushes: readonly Push[]): Promise<void> {
+    const { watchers, sessions, log } = this.#parts;
+    for (const push of pushes) {
+      try {
+        await pushToWatchers(watchers, sessions, push);
+      } catch {
+        log.warn({ kind: push.kind }, 'watchers of a session were not told what another process announced');
+      }
+    }
+  }
+
+  async #tellOthers(): Promise<void> {
+    const { database, log } = this.#parts;
+    while (this.#waiting.length > 0) {
+      const together = this.#waiting.splice(0, fitting(this.#waiting));
+      try {
+        await database.notify(channel, `["${this.#self}",${together.join(',')}]`);
+      } catch {
+        log.warn({ pushes: together.length }, 'other processes were not told what their watchers should know');
+      }
+    }
+  }
+}
+
+/** How many of them one notification can hold; at least one. */
+function fitting(pushes: readonly string[]): number {
+  let bytes = 0;
+  const tooMany = pushes.findIndex((push) => {
+    bytes += Buffer.byteLength(push) + 1;
+    return bytes > notificationBytes;
+  });
+  return tooMany < 0 ? pushes.length : Math.max(tooMany, 1);
+}
+
+function announced(push: Push): string {
+  const whole = JSON.stringify(push);
+  if (Buffer.byteLength(whole) <= pushBytes) return whole;
+  const { text: _text, questions: _questions, ...rest } = push as Push & { text?: unknown; questions?: unknown };
+  return JSON.stringify(rest);
+}

@@ -1,0 +1,65 @@
+import { expect } from 'chai';
+import { MortiseError, type Observation, type Settled } from 'mortise/sdk';
+import { toolResultFrame } from '../frames.js';
+import { settledFailure } from '../settlement.js';
+import { wordFailure } from '../word-failure.js';
+
+const observation = { obs_id: 'o', trace_id: 't' } as Observation;
+
+describe('what a socket is told', () => {
+  it('when its message came to no turn', () => {
+    const outcomes: [Settled['outcome'], boolean, string, string][] = [
+      ['busy', false, 'SESSION_BUSY', 'Session is being processed by another request. Please try again.'],
+      ['queue_full', false, 'BACKPRESSURE', 'Server is overloaded. Please try again.'],
+      ['queue_timeout', false, 'BACKPRESSURE', 'Server is overloaded. Please try again.'],
+      ['backpressure', false, 'BACKPRESSURE', 'Server is overloaded. Please try again.'],
+      ['cooldown', false, 'ADAPTER_COOLDOWN', 'This way in is cooling down after repeated failures'],
+      ['cancelled', true, 'SERVER_SHUTTING_DOWN', 'Server is shutting down'],
+      ['closed', true, 'SERVER_SHUTTING_DOWN', 'Server is shutting down'],
+      ['closed', false, 'PLUGIN_UNAVAILABLE', 'What answers this is not running'],
+      ['error', false, 'INTERNAL_ERROR', 'An internal error occurred'],
+    ];
+    for (const [outcome, draining, code, message] of outcomes) {
+      const failure = wordFailure(settledFailure({ outcome, observation }, draining));
+      expect([failure.code, failure.message], outcome).to.deep.equal([code, message]);
+    }
+  });
+
+  it('when its turn failed, in its own words or in those of HTTP, and never in those of an exception', () => {
+    const failures: [unknown, string, string][] = [
+      [
+        new MortiseError('session_fenced', 'x'),
+        'SESSION_FENCED',
+        'Lock token mismatch for session s1: another worker has taken over',
+      ],
+      [
+        new MortiseError('agent_turn_timeout', 'x', { details: { timeout_seconds: 1_800 } }),
+        'TURN_TIMEOUT',
+        'Turn exceeded 1800 s',
+      ],
+      [
+        new MortiseError('provider_request_failed', 'x', { details: { cause: 'incomplete_stream' } }),
+        'LLM_ERROR',
+        'Model stream ended before completion',
+      ],
+      [new MortiseError('runner_error', 'x'), 'LLM_ERROR', 'LLM API error: the model adapter failed'],
+      [new MortiseError('store_error', 'insert into'), 'INTERNAL_ERROR', 'An internal error occurred'],
+      [new MortiseError('database_unavailable', 'x'), 'INTERNAL_ERROR', 'An internal error occurred'],
+      [new MortiseError('context_too_large', 'too much'), 'CONTEXT_TOO_LARGE', 'too much'],
+      [new Error('select secret from /etc'), 'INTERNAL_ERROR', 'An internal error occurred'],
+      ['text', 'INTERNAL_ERROR', 'An internal error occurred'],
+    ];
+    for (const [error, code, message] of failures) {
+      const failure = wordFailure(error, 's1');
+      expect([failure.code, failure.message]).to.deep.equal([code, message]);
+    }
+  });
+
+  it('of the result of a tool, in at most 160 characters', () => {
+    const shown = (summary: string | undefined): string =>
+      (toolResultFrame('id', 'call_1', true, summary) as { data: { summary: string } }).data.summary;
+    expect(shown('😀'.repeat(200))).to.equal('😀'.repeat(160));
+    expect(shown('short')).to.equal('short');
+    expect(shown(undefined)).to.equal('');
+  });
+});

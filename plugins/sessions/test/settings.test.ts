@@ -1,0 +1,30 @@
+import { expect } from 'chai';
+import { createTestHost, type TestHost } from 'mortise/sdk/testing';
+
+const variable = 'MORTISE_SESSION_CLAIM_TTL_SECONDS';
+
+describe('the life of a lease', () => {
+  let host: TestHost;
+
+  afterEach(() => host?.stop());
+
+  const start = async (value: string): Promise<void> => {
+    host = await createTestHost({ plugins: ['sessions'], env: { [variable]: value }, listen: false });
+  };
+  const row = () => host.control.list().find(({ key }) => key === 'sessions');
+
+  for (const value of ['0', '-1', '3601', 'soon']) {
+    it(`cannot be ${value}: the plugin stays out, says which variable to mend, and the host runs`, async () => {
+      await start(value);
+      expect(row()).to.include({ state: 'blocked', code: 'invalid_config' });
+      expect(row()?.message).to.include(variable);
+    });
+  }
+
+  for (const value of ['0.5', '3600']) {
+    it(`can be ${value}`, async () => {
+      await start(value);
+      expect(row()?.state).to.equal('active');
+    });
+  }
+});
