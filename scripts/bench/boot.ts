@@ -10,6 +10,7 @@ import { cpus, loadavg, tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { nodeFlags } from '../../core/sdk/testing/index.js';
 
 const { values } = parseArgs({ options: { runs: { type: 'string', default: '10' }, json: { type: 'boolean' } } });
 const projectDir = resolve(dirname(fileURLToPath(import.meta.url)), '..', '..', '..');
@@ -39,24 +40,16 @@ await writeFile(join(folder, 'plugins.json'), JSON.stringify(wanted));
 /** Milliseconds from the spawn to the line. */
 function start(): Promise<number> {
   const from = performance.now();
-  const child = spawn(
-    process.execPath,
-    [
-      '--experimental-strip-types',
-      '--disable-warning=ExperimentalWarning',
-      join(projectDir, 'dist', 'core', 'main.js'),
-    ],
-    {
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: {
-        PATH: process.env.PATH,
-        MORTISE_DATA_DIR: join(folder, 'data'),
-        MORTISE_PLUGINS_DIR: join(folder, 'plugins'),
-        MORTISE_PLUGINS_FILE: join(folder, 'plugins.json'),
-        MORTISE_PORT: '0',
-      },
+  const child = spawn(process.execPath, [...nodeFlags, join(projectDir, 'dist', 'core', 'main.js')], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: {
+      PATH: process.env.PATH,
+      MORTISE_DATA_DIR: join(folder, 'data'),
+      MORTISE_PLUGINS_DIR: join(folder, 'plugins'),
+      MORTISE_PLUGINS_FILE: join(folder, 'plugins.json'),
+      MORTISE_PORT: '0',
     },
-  );
+  });
   let output = '';
   let took = 0;
   return new Promise((done, fail) => {

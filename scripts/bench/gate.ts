@@ -70,6 +70,7 @@ const session = Object.freeze({
   processed_total: 0,
   error_total: 0,
   recent_obs: [],
+  idleSeconds: () => null,
 });
 
 function numberAfter(name: string, otherwise: number): number {

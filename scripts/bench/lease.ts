@@ -1,5 +1,6 @@
 import { CallStats } from '../../core/kernel/call-stats.js';
 import { LeaseBook } from '../../core/kernel/lease-book.js';
+import { lendContribution } from '../../core/kernel/lend-contribution.js';
 import { PluginPoints } from '../../core/kernel/plugin-points.js';
 import { Registry } from '../../core/kernel/registry.js';
 import { createScheduler } from '../../core/schedule/index.js';
@@ -85,13 +86,14 @@ function publish(): PluginPoints {
       throw new Error('This benchmark logs nothing.');
     },
     startSpan: () => undefined,
-    onIgnoredAbort: () => undefined,
+    onIgnoredAbort: () => true,
   });
   registry.swap(
     [
       {
         ...labels,
         value: tool,
+        lend: lendContribution(tool),
         facts: {},
         offers: [],
         leases,

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Failure } from './failure.mjs';
 import { readJson, writeJson } from './json-file.mjs';
@@ -92,11 +92,19 @@ function remember(root, memory) {
 }
 
 /**
+ * The compiler writes no empty file: one that is empty was cut short.
+ * @param {string} path
+ */
+function isThere(path) {
+  return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0;
+}
+
+/**
  * @param {string} root
  * @param {readonly string[]} paths
  */
 function missingOutput(root, paths) {
-  return paths.some((path) => /(?<!\.d)\.ts$/.test(path) && !existsSync(join(root, output, path.replace(/ts$/, 'js'))));
+  return paths.some((path) => /(?<!\.d)\.ts$/.test(path) && !isThere(join(root, output, path.replace(/ts$/, 'js'))));
 }
 
 const produced = /\.(js|js\.map|d\.ts|d\.ts\.map)$/;

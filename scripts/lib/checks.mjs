@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readJson } from './json-file.mjs';
+import { nodeFlags } from './node-flags.mjs';
 import { prepare } from './prepare.mjs';
 import { runChild } from './run-child.mjs';
 import { environmentWith } from './runtime.mjs';
@@ -24,6 +25,17 @@ const unitTests = [
   'dist/test/layers/**/*.test.js',
 ];
 
+/** Everything about memories, and what of it stops and starts a memory backend, or the worker that delivers to it. */
+const gatewayTests = [
+  'dist/plugins/{logbook,logbook-tools,mcp-*,memory-*,evidence-store,text-analysis}/test/**/*.test.js',
+  'dist/test/{memory,conformance}/**/*.test.js',
+];
+const backendTests = [
+  'dist/plugins/memory-{backend-openmemory,outbox,reconcile}/test/**/*.test.js',
+  'dist/plugins/memory-gateway/test/remote/**/*.test.js',
+  'dist/test/memory/remote/**/*.test.js',
+];
+
 /** @type {Check} */
 const buildCheck = { title: 'Types and build', run: build };
 
@@ -42,13 +54,28 @@ export const checks = {
  * @type {Readonly<Record<string, Check>>}
  */
 export const partialChecks = {
-  unit: { title: 'Unit tests', after: buildCheck, run: (at) => mocha(at, { run: unitTests, leave: [fixtures] }) },
+  unit: {
+    title: 'Unit tests',
+    after: buildCheck,
+    run: (at) =>
+      mocha(at, { run: unitTests, leave: [fixtures], load: [new URL('no-network.mjs', import.meta.url).href] }),
+  },
   integration: {
     title: 'Integration tests',
     after: buildCheck,
     run: (at) => mocha(at, { run: [tests], leave: [fixtures, ...unitTests] }),
   },
+  gateway: {
+    title: 'Memory gateway tests',
+    after: buildCheck,
+    run: (at) => mocha(at, { run: gatewayTests, leave: [fixtures, ...(isHttpOnly() ? backendTests : [])] }),
+  },
 };
+
+/** For machines where nothing may be stopped and started; the full run is then asked for by name. */
+function isHttpOnly() {
+  return process.env.HTTP_ONLY_MODE === '1' && process.env.VERIFY_FULL !== '1';
+}
 
 /**
  * @param {Surroundings} at
@@ -66,12 +93,12 @@ async function build(at) {
  * @param {Surroundings} at
  * @param {string} script relative to the root
  * @param {readonly string[]} args
- * @param {NodeJS.ProcessEnv} [extra]
+ * @param {{ extra?: NodeJS.ProcessEnv, flags?: readonly string[] }} [options] more environment, and flags of Node
  * @returns {Promise<Outcome>}
  */
-async function tool({ root, node, interrupts }, script, args, extra = {}) {
+async function tool({ root, node, interrupts }, script, args, { extra = {}, flags = [] } = {}) {
   const env = { ...environmentWith(node), ...extra };
-  const { code } = await runChild(node, [join(root, script), ...args], {
+  const { code } = await runChild(node, [...flags, join(root, script), ...args], {
     cwd: root,
     env,
     stdio: 'inherit',
@@ -82,10 +109,11 @@ async function tool({ root, node, interrupts }, script, args, extra = {}) {
 
 /**
  * @param {Surroundings} at
- * @param {{ run: readonly string[], leave: readonly string[] }} selection
+ * @param {{ run: readonly string[], leave: readonly string[], load?: readonly string[] }} selection `load`: modules that
+ *   come before everything else
  * @returns {Promise<Outcome>}
  */
-async function mocha(at, { run, leave }) {
+async function mocha(at, { run, leave, load = [] }) {
   const folder = mkdtempSync(join(tmpdir(), 'mortise-totals-'));
   const file = join(folder, 'totals.json');
   const jobs = Number(process.env.MORTISE_TEST_JOBS) || 1;
@@ -97,7 +125,10 @@ async function mocha(at, { run, leave }) {
     ...run,
   ];
   try {
-    const { ok } = await tool(at, 'node_modules/mocha/bin/mocha.js', args, { MORTISE_TEST_TOTALS: file });
+    const { ok } = await tool(at, 'node_modules/mocha/bin/mocha.js', args, {
+      extra: { MORTISE_TEST_TOTALS: file },
+      flags: [...nodeFlags(), ...load.flatMap((module) => ['--import', module])],
+    });
     const totals = readJson(file);
     if (totals) return { ok, totals };
     console.log('The test run broke off before its end.');

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { lstatSync, readFileSync } from 'node:fs';
+import { existsSync, lstatSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { readJson, writeJson } from './json-file.mjs';
 
@@ -7,14 +7,28 @@ import { readJson, writeJson } from './json-file.mjs';
 const stampFile = (root) => join(root, 'node_modules', '.mortise-installed.json');
 
 /** @param {string} root */
-function wanted(root) {
-  const lockfile = readFileSync(join(root, 'package-lock.json'));
+const lockfile = (root) => readFileSync(join(root, 'package-lock.json'));
+
+/** @param {Buffer} locked */
+function wanted(locked) {
   return {
-    lockfile: createHash('sha256').update(lockfile).digest('hex'),
+    lockfile: createHash('sha256').update(locked).digest('hex'),
     // Native packages are chosen by platform: a node_modules carried over from another machine does not count.
     platform: process.platform,
     arch: process.arch,
   };
+}
+
+/**
+ * Whether each locked package is there: somebody may have removed one, or a copy was cut short.
+ * @param {string} root
+ * @param {Buffer} locked
+ */
+function isWhole(root, locked) {
+  const { packages } = JSON.parse(locked.toString());
+  return Object.entries(packages).every(
+    ([path, { optional, link }]) => path === '' || optional || link || existsSync(join(root, path, 'package.json')),
+  );
 }
 
 /**
@@ -23,10 +37,12 @@ function wanted(root) {
  */
 export function dependenciesCurrent(root) {
   // A linked node_modules belongs to another checkout: it is used as it is and never installed into.
-  if (isLink(join(root, 'node_modules'))) return true;
+  if (isLink(join(root, 'node_modules'))) return existsSync(join(root, 'node_modules'));
   const stamp = readJson(stampFile(root));
-  const now = wanted(root);
-  return stamp?.lockfile === now.lockfile && stamp.platform === now.platform && stamp.arch === now.arch;
+  const locked = lockfile(root);
+  const now = wanted(locked);
+  const isSame = stamp?.lockfile === now.lockfile && stamp.platform === now.platform && stamp.arch === now.arch;
+  return isSame && isWhole(root, locked);
 }
 
 /**
@@ -36,14 +52,16 @@ export function dependenciesCurrent(root) {
  * @param {{ node: string, step: (work: () => Promise<void>) => Promise<void> }} options
  */
 export async function installDependencies(root, npm, { node, step }) {
-  const now = wanted(root);
-  if (!installedByHand(root)) {
+  const locked = lockfile(root);
+  if (!installedByHand(root) || !isWhole(root, locked)) {
+    // A link whose target is gone is in npm's way.
+    if (isLink(join(root, 'node_modules'))) rmSync(join(root, 'node_modules'));
     // dev and optional are named because NODE_ENV=production or a user's npm settings would leave out the compiler and
     // the native parts.
     const args = ['ci', '--prefix', root, '--ignore-scripts', '--include=dev', '--include=optional'];
     await step(() => npm(args, { what: 'The dependencies', node }));
   }
-  writeJson(stampFile(root), now);
+  writeJson(stampFile(root), wanted(locked));
 }
 
 /**

@@ -5,9 +5,10 @@ import { createCrashNote } from './crash-note.mjs';
 import { exitCodeOfSignal } from './exit-code.mjs';
 import { Failure } from './failure.mjs';
 import { endSignals } from './interrupts.mjs';
+import { nodeFlags } from './node-flags.mjs';
 import { prepare } from './prepare.mjs';
 import { createProgress } from './progress.mjs';
-import { nodeFlags, supervise } from './supervise.mjs';
+import { supervise } from './supervise.mjs';
 
 const errorsShown = 10;
 
@@ -43,7 +44,7 @@ export function runCommand(root, args) {
 export async function runCompiled(root, compiled, args) {
   const { node, file } = await ready(root, compiled, createProgress());
   return new Promise((resolve, reject) => {
-    const child = spawn(node, [...nodeFlags, file, ...args], { stdio: 'inherit' });
+    const child = spawn(node, [...nodeFlags(), file, ...args], { stdio: 'inherit' });
     for (const signal of endSignals) {
       // At a terminal Ctrl-C reaches the command by itself: it is in the same group.
       process.on(signal, () => (signal === 'SIGINT' && process.stdin.isTTY) || child.kill(signal));

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { Failure } from './failure.mjs';
 
@@ -48,7 +48,7 @@ export function findRuntime(root, version = process.version) {
   if (isSupported(version)) return process.execPath;
   const { path, verified } = locate(root);
   try {
-    if (isSupported(readFileSync(verified, 'utf8')) && existsSync(path)) return path;
+    if (isSupported(readFileSync(verified, 'utf8')) && statSync(path).size > 0) return path;
   } catch {
     // Not installed yet.
   }
@@ -95,11 +95,13 @@ function unsupported() {
 
 /**
  * @param {string} path
- * @returns {string | NodeJS.ErrnoException} the error when it does not run
+ * @returns {string | (Error & { code?: string })} the error when it does not run
  */
 function askVersion(path) {
   try {
-    return execFileSync(path, ['--version'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+    const said = execFileSync(path, ['--version'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+    // An empty file runs without a word.
+    return said === '' ? new Error('it says no version') : said;
   } catch (error) {
     return error;
   }

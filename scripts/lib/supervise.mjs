@@ -3,11 +3,9 @@ import { noCrashNote } from './crash-note.mjs';
 import { exitCodeOfSignal } from './exit-code.mjs';
 import { Failure } from './failure.mjs';
 import { endSignals } from './interrupts.mjs';
+import { nodeFlags } from './node-flags.mjs';
 import { createRestartAllowance, describeEnd, isWorthRestart, restartsAllowed } from './restart.mjs';
 import { createSignalRelay } from './signal-relay.mjs';
-
-/** With these the product's entries run, so that plugins dropped in as TypeScript load on every supported Node. */
-export const nodeFlags = ['--experimental-strip-types', '--disable-warning=ExperimentalWarning'];
 
 const windows = process.platform === 'win32';
 
@@ -68,7 +66,7 @@ export async function supervise(node, args, { say, note = noCrashNote() }) {
  */
 function run(node, args, { crashed, onStart }) {
   return new Promise((resolve, reject) => {
-    const server = spawn(node, [...nodeFlags, ...args], {
+    const server = spawn(node, [...nodeFlags(), ...args], {
       // On Windows a detached process gets a console window of its own.
       detached: !windows,
       stdio: ['inherit', 'inherit', 'inherit', 'ipc'],

@@ -1,0 +1,112 @@
+import { Agent } from 'node:http';
+import { availableParallelism, loadavg } from 'node:os';
+import { parseArgs } from 'node:util';
+import { openAi, startFakeOpenAi } from '../../core/sdk/testing/index.js';
+import { chunkText, readEventStream, turnText } from './model/event-stream.js';
+import { startRelay } from './model/http-relay.js';
+import { chatBody, openModelServer, turnBody } from './model/model-server.js';
+import { percentile, rounded } from './turns/figures.js';
+import type { Dialect } from './turns/server.js';
+import { openSockets } from './turns/socket.js';
+
+/**
+ * What the platform adds to the first token of a streaming API, over events and over the socket, beside the same request
+ * straight to the API and through a process that only passes bytes on. The ways take turns within each round, so that a
+ * noisy moment meets all of them. `hop` is the time from the API's sending to the client; `whole` from the client's request.
+ *
+ *     npm run bench -- first-token [--rounds 300] [--database sqlite|postgres] [--json]
+ */
+const { values } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '300' },
+    database: { type: 'string', default: 'sqlite' },
+    json: { type: 'boolean' },
+  },
+});
+const limits = { p50Ms: 1, p99Ms: 5 };
+const rounds = Number(values.rounds);
+const warmUp = 30;
+
+let sentAt = 0;
+const upstream = await startFakeOpenAi();
+upstream.always(
+  openAi.streamsFrom(async function* () {
+    sentAt = performance.now();
+    yield openAi.chunk({ content: 'first' });
+    yield openAi.chunk({}, 'stop');
+    yield openAi.endMark;
+  }),
+);
+const relay = await startRelay(upstream.baseUrl);
+const server = await openModelServer(values.database as Dialect, upstream.baseUrl);
+const agent = new Agent({ keepAlive: true });
+const [socket] = await openSockets(server.origin, 1);
+
+type Ask = (round: number, onText: () => void) => Promise<unknown>;
+
+const completions = (baseUrl: string): Ask => {
+  const url = `${baseUrl}/chat/completions`;
+  return (_, onText) => readEventStream({ agent, url, body: chatBody('hi'), textOf: chunkText, onText });
+};
+const ways: Readonly<Record<string, Ask>> = {
+  direct: completions(upstream.baseUrl),
+  relay: completions(relay.baseUrl),
+  events: (round, onText) => {
+    const url = `${server.origin}/agent/process`;
+    return readEventStream({ agent, url, body: turnBody('hi', `first-${round}`), textOf: turnText, onText });
+  },
+  socket: async (round, onText) => socket?.ask('chat.send', { content: 'hi', session_id: `first-${round}` }, onText),
+};
+const hops = new Map(Object.keys(ways).map((name) => [name, [] as number[]]));
+const wholes = new Map(Object.keys(ways).map((name) => [name, [] as number[]]));
+
+for (let round = -warmUp; round < rounds; round += 1) {
+  const order = Object.entries(ways);
+  // Each way comes first in its turn.
+  order.unshift(...order.splice(((round % order.length) + order.length) % order.length));
+  for (const [name, ask] of order) {
+    const from = performance.now();
+    await ask(round, () => {
+      const now = performance.now();
+      if (round < 0) return;
+      hops.get(name)?.push(now - sentAt);
+      wholes.get(name)?.push(now - from);
+    });
+  }
+}
+
+await socket?.close();
+agent.destroy();
+await server.dispose();
+relay.stop();
+await upstream.stop();
+
+const figures = (times: readonly number[] = []) => ({ p50: percentile(times, 50), p99: percentile(times, 99) });
+const base = figures(hops.get('relay'));
+const rows = Object.keys(ways).map((name) => {
+  const hop = figures(hops.get(name));
+  return {
+    name,
+    hopP50Ms: hop.p50,
+    hopP99Ms: hop.p99,
+    addedP50Ms: rounded(hop.p50 - base.p50),
+    addedP99Ms: rounded(hop.p99 - base.p99),
+    wholeP50Ms: figures(wholes.get(name)).p50,
+    wholeP99Ms: figures(wholes.get(name)).p99,
+  };
+});
+const ok = rows.every(({ addedP50Ms, addedP99Ms }) => addedP50Ms <= limits.p50Ms && addedP99Ms <= limits.p99Ms);
+const load = loadavg().map((value) => value.toFixed(1));
+if (values.json)
+  process.stdout.write(`${JSON.stringify({ rounds, database: values.database, limits, ok, load, rows })}\n`);
+else {
+  for (const row of rows) {
+    process.stdout.write(
+      `${row.name.padEnd(8)} hop p50 ${row.hopP50Ms} ms, p99 ${row.hopP99Ms} ms; over the relay ${row.addedP50Ms}, ${row.addedP99Ms}; whole p50 ${row.wholeP50Ms}, p99 ${row.wholeP99Ms}\n`,
+    );
+  }
+  process.stdout.write(
+    `${values.database}, ${rounds} rounds, load ${load.join(' ')} on ${availableParallelism()} cores\n`,
+  );
+}
+process.exitCode = ok ? 0 : 1;

@@ -1,0 +1,57 @@
+const syllables = 'ba ce di fo gu ha je ki lo mu na pe ri so tu va we xi yo zu ral ten mor sil ver con'.split(' ');
+const vocabulary = 20_000;
+/** Common Chinese characters stand together in Unicode from here. */
+const firstCharacter = 0x4e00;
+const characters = 3_000;
+
+/**
+ * Texts in a repeatable order: the same seed gives the same ones. How often a word comes follows Zipf's law, as in real
+ * texts: a few are everywhere, most are rare.
+ */
+export interface Texts {
+  /** English-like, of as many characters. */
+  english(length: number): string;
+  /** Every third one Chinese. */
+  mixed(length: number): string;
+  /** Three words, or as much Chinese, of middling frequency: what people search for. */
+  question(): string;
+}
+
+export function createTexts(seed = 1): Texts {
+  let state = seed >>> 0;
+  // Numerical Recipes' linear congruential generator; good enough to spread words.
+  const next = (): number => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+  // The rank of a draw from Zipf's distribution with exponent 1: frequencies fall as 1/rank.
+  const rank = (of: number, from = 1): number => Math.floor(from * (of / from) ** next()) - 1;
+  const word = (at: number): string => {
+    let text = '';
+    for (let left = at + syllables.length; left > 0; left = Math.floor(left / syllables.length))
+      text += syllables[left % syllables.length];
+    return text;
+  };
+  const character = (at: number): string => String.fromCharCode(firstCharacter + at);
+  let count = 0;
+  const english = (length: number): string => {
+    count += 1;
+    let text = `note ${count}`;
+    while (text.length < length) text += ` ${word(rank(vocabulary))}`;
+    return text.slice(0, length);
+  };
+  const chinese = (length: number): string => {
+    count += 1;
+    let text = `笔记${count}`;
+    while (text.length < length) text += character(rank(characters));
+    return text;
+  };
+  return {
+    english,
+    mixed: (length) => (next() < 1 / 3 ? chinese(length) : english(length)),
+    question: () =>
+      next() < 1 / 3
+        ? Array.from({ length: 4 }, () => character(rank(characters, 30))).join('')
+        : Array.from({ length: 3 }, () => word(rank(vocabulary, 50))).join(' '),
+  };
+}

@@ -1,0 +1,54 @@
+import { type Agent, type IncomingMessage, request } from 'node:http';
+
+export interface StreamedRequest {
+  readonly agent: Agent;
+  readonly url: string;
+  readonly body: object;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** The text that an event adds, if it adds any. */
+  readonly textOf: (event: unknown) => string | undefined;
+  readonly onText: (text: string) => void;
+  /** Told of the open answer: a slow reader stops it for a while. */
+  readonly onOpen?: (answer: IncomingMessage) => void;
+}
+
+/** Posts JSON and reads the events of the answer as they come. Settles at its end; fails when it has no end mark. */
+export function readEventStream({ agent, url, body, headers, textOf, onText, onOpen }: StreamedRequest): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const options = { agent, method: 'POST', headers: { 'content-type': 'application/json', ...headers } };
+    const outgoing = request(url, options, (answer) => {
+      let rest = '';
+      let isWhole = false;
+      onOpen?.(answer);
+      answer.setEncoding('utf8');
+      answer.on('data', (part: string) => {
+        const frames = (rest + part).split('\n\n');
+        rest = frames.pop() ?? '';
+        for (const frame of frames) {
+          const data = frame.startsWith('data: ') ? frame.slice(6) : '';
+          if (data === '[DONE]') isWhole = true;
+          else if (data !== '') {
+            const text = textOf(JSON.parse(data));
+            if (text) onText(text);
+          }
+        }
+      });
+      answer.on('end', () => (isWhole ? resolve() : reject(new Error(`no end mark (status ${answer.statusCode})`))));
+      answer.on('error', reject);
+    });
+    outgoing.on('error', reject);
+    outgoing.end(JSON.stringify(body));
+  });
+}
+
+/** The text of an event of `POST /agent/process`. */
+export function turnText(event: unknown): string | undefined {
+  const { type, delta, meta } = event as { type: string; delta?: string; meta?: { code?: string } };
+  if (type === 'error') throw new Error(meta?.code ?? 'error');
+  return delta;
+}
+
+/** The text of a chunk of the API. */
+export function chunkText(event: unknown): string | undefined {
+  return (event as { choices: { delta?: { content?: string } }[] }).choices[0]?.delta?.content;
+}

@@ -1,0 +1,42 @@
+/** What a number of callers saw, each of whom waits for an answer before it asks again. */
+export interface LoopFigures {
+  readonly operations: number;
+  readonly perSecond: number;
+  /** Milliseconds, sorted upwards. */
+  readonly latencies: readonly number[];
+}
+
+/** Runs `callers` loops for a time. @throws what `operation` throws: a benchmark of refusals says nothing. */
+export async function closedLoop(
+  callers: number,
+  seconds: number,
+  operation: () => Promise<void>,
+): Promise<LoopFigures> {
+  const latencies: number[] = [];
+  const from = performance.now();
+  const end = from + seconds * 1_000;
+  const caller = async (): Promise<void> => {
+    for (let now = from; now < end; ) {
+      await operation();
+      const after = performance.now();
+      latencies.push(after - now);
+      now = after;
+    }
+  };
+  await Promise.all(Array.from({ length: callers }, caller));
+  const took = (performance.now() - from) / 1_000;
+  latencies.sort((a, b) => a - b);
+  return { operations: latencies.length, perSecond: latencies.length / took, latencies };
+}
+
+/** The value below which a share of the sorted values lies. */
+export function percentile(sorted: readonly number[], share: number): number {
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}
+
+export function median(values: readonly number[]): number {
+  return percentile(
+    [...values].sort((a, b) => a - b),
+    0.5,
+  );
+}

@@ -1,0 +1,9 @@
+/** What is used of the driver; it publishes no types. */
+declare module 'better-sqlite3' {
+  export default class Database {
+    constructor(file: string, options?: { readonly readonly?: boolean; readonly timeout?: number });
+    prepare(sql: string): { all(): object[] };
+    exec(sql: string): unknown;
+    close(): void;
+  }
+}

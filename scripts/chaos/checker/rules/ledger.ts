@@ -1,0 +1,40 @@
+import { type Evidence, type LedgerRow, memoryOf, spaceOf } from '../evidence.js';
+
+interface Surroundings {
+  /** Id → memory. */
+  readonly inBackend: ReadonlyMap<string, string>;
+  readonly deadLetters: ReadonlySet<string>;
+}
+
+function flaw(row: LedgerRow, { inBackend, deadLetters }: Surroundings): string | null {
+  switch (row.state) {
+    case 'active': {
+      const memory = memoryOf(row.space, row.payload_md ?? '');
+      return inBackend.get(row.backend_memory_id ?? '') === memory
+        ? null
+        : `is active as ${row.backend_memory_id}, which the backend does not have so`;
+    }
+    case 'dead':
+    case 'merged':
+      return deadLetters.has(row.outbox_id ?? '') ? null : `is ${row.state} without a dead letter`;
+    default:
+      return `is ${row.state}`;
+  }
+}
+
+/** What the ledger says of a memory is true, and nothing in it is unfinished; what the backend has is in it. */
+export function* ledger({ ledger, journal, outbox }: Evidence): Iterable<string> {
+  const stored = journal.filter((line) => line.as === 'stored');
+  const surroundings = {
+    inBackend: new Map(stored.map((line) => [line.id, memoryOf(spaceOf(line), line.content)])),
+    deadLetters: new Set(outbox.filter(({ status }) => status === 'dead').map(({ outbox_id }) => outbox_id)),
+  };
+  for (const row of ledger) {
+    const why = flaw(row, surroundings);
+    if (why !== null) yield `Memory ${row.memory_key} ${why}.`;
+  }
+  const keys = new Set(ledger.map(({ memory_key }) => memory_key));
+  for (const { id, metadata } of stored) {
+    if (!keys.has(String(metadata.mortise_key))) yield `The backend's ${id} is not in the ledger.`;
+  }
+}

@@ -1,0 +1,48 @@
+/**
+ * Kills the product at random points while its memory backend misbehaves, and has an independent checker look at what is
+ * left. See README.md.
+ */
+import { readOptions, UsageError } from './options.js';
+import { shareKills } from './plan/share-kills.js';
+import { replay, reportText } from './report.js';
+import { type ChaosResult, runChaos } from './run-chaos.js';
+
+function readUsage() {
+  try {
+    return readOptions(process.argv.slice(2));
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exit(2);
+  }
+}
+
+const { kills, seed, life, databases, backends, json } = readUsage();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
+
+const TELL_EVERY_KILLS = 50;
+const runs = shareKills(kills, databases, backends).map((share) => ({
+  ...share,
+  seed,
+  life,
+  onKill: (killed: number) => {
+    if (json || killed % TELL_EVERY_KILLS !== 0) return;
+    process.stderr.write(`${share.database}, ${share.backend}: ${killed} kills\n`);
+  },
+}));
+// Side by side: most of a run is waiting for processes to start.
+const ended = await Promise.allSettled(runs.map(runChaos));
+const results = ended.flatMap((one): ChaosResult[] => (one.status === 'fulfilled' ? [one.value] : []));
+for (const [index, one] of ended.entries()) {
+  const run = runs[index];
+  if (one.status === 'fulfilled' || run === undefined) continue;
+  process.stderr.write(
+    `${String(one.reason instanceof Error ? one.reason.stack : one.reason)}\nagain: ${replay(run)}\n`,
+  );
+}
+process.stdout.write(
+  json
+    ? `${JSON.stringify({ ok: results.every(({ ok }) => ok), results })}\n`
+    : `${results.map(reportText).join('\n\n')}\n`,
+);
+process.exit(results.length === runs.length && results.every(({ ok }) => ok) ? 0 : 1);

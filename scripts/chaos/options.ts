@@ -1,0 +1,71 @@
+import { randomInt } from 'node:crypto';
+import { parseArgs } from 'node:util';
+
+export type DatabaseKind = 'sqlite' | 'postgres';
+
+/** `openmemory` misbehaves in a process of its own; `local` lies in the product's database, and only kills can harm it. */
+export type BackendKind = 'openmemory' | 'local';
+
+/** What one run on one database is to be. */
+export interface ChaosRun {
+  readonly database: DatabaseKind;
+  readonly backend: BackendKind;
+  readonly kills: number;
+  readonly seed: number;
+  /** Answers that a process gives before it is killed, on average. */
+  readonly life: number;
+  /** Told after each kill. */
+  readonly onKill?: (killed: number) => void;
+}
+
+export interface ChaosOptions extends Pick<ChaosRun, 'kills' | 'seed' | 'life'> {
+  /** On each, a part of the kills. */
+  readonly databases: readonly DatabaseKind[];
+  readonly backends: readonly BackendKind[];
+  readonly json: boolean;
+}
+
+/** Words that nobody can mean, and how to say it right. */
+export class UsageError extends Error {}
+
+export const usage =
+  'npm run chaos -- --kills <n> [--seed <n>] [--life <answers>] [--database sqlite|postgres] [--backend openmemory|local] [--json]';
+
+function wholeNumber(name: string, text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new UsageError(`--${name} must be a whole number, not "${text}": ${usage}`);
+}
+
+/** @throws UsageError */
+export function readOptions(args: readonly string[]): ChaosOptions {
+  const read = (): Record<string, string | boolean | undefined> => {
+    try {
+      const options = {
+        kills: { type: 'string' },
+        seed: { type: 'string' },
+        life: { type: 'string' },
+        database: { type: 'string' },
+        backend: { type: 'string' },
+        json: { type: 'boolean' },
+      } as const;
+      return parseArgs({ args: [...args], options }).values;
+    } catch (error) {
+      throw new UsageError(`${error instanceof Error ? error.message : String(error)}: ${usage}`);
+    }
+  };
+  const { kills = '20', seed = String(randomInt(1_000_000)), life = '20', database, backend, json } = read();
+  if (database !== undefined && database !== 'sqlite' && database !== 'postgres') {
+    throw new UsageError(`--database must be sqlite or postgres, not "${database}": ${usage}`);
+  }
+  if (backend !== undefined && backend !== 'openmemory' && backend !== 'local') {
+    throw new UsageError(`--backend must be openmemory or local, not "${backend}": ${usage}`);
+  }
+  return {
+    kills: wholeNumber('kills', String(kills)),
+    seed: wholeNumber('seed', String(seed)),
+    life: wholeNumber('life', String(life)),
+    databases: database === undefined ? ['sqlite', 'postgres'] : [database],
+    backends: backend === undefined ? ['openmemory', 'local'] : [backend],
+    json: json === true,
+  };
+}

@@ -1,0 +1,48 @@
+import type { FakeCall, FakeFault } from 'mortise/sdk/testing';
+import { randomStream } from './random-stream.js';
+
+/** What the backend does to every request of a call, for a while. */
+export interface Spell {
+  readonly name: string;
+  readonly call: FakeCall | 'any';
+  /** `null`: all is well. `down`: nobody listens. */
+  readonly fault: FakeFault | 'down' | null;
+  readonly ms: number;
+}
+
+type Trouble = Omit<Spell, 'ms'>;
+
+const calm: Trouble = { name: 'calm', call: 'any', fault: null };
+
+/**
+ * `applied`: the backend keeps the memory and does not say so. `late`: it does so when the request was given up already.
+ * That ends within twice the product's time limit, as the product's promise does: a backend that applies a request long
+ * after that cannot be told from one that lost it.
+ */
+const troubles: readonly [Trouble, ...Trouble[]] = [
+  { name: '500', call: 'add', fault: { kind: 'status', status: 500 } },
+  { name: '500 applied', call: 'add', fault: { kind: 'status', status: 500, apply: true } },
+  { name: '500 everywhere', call: 'any', fault: { kind: 'status', status: 500 } },
+  { name: '503', call: 'any', fault: { kind: 'status', status: 503 } },
+  { name: 'timeout', call: 'add', fault: { kind: 'hang' } },
+  { name: 'timeout applied', call: 'add', fault: { kind: 'hang', apply: true } },
+  { name: 'reset applied', call: 'add', fault: { kind: 'reset', apply: true } },
+  { name: 'reset', call: 'any', fault: { kind: 'reset' } },
+  { name: 'truncated', call: 'any', fault: { kind: 'truncate' } },
+  { name: 'no JSON', call: 'add', fault: { kind: 'malformed' } },
+  { name: 'no id', call: 'add', fault: { kind: 'missing-id' } },
+  { name: 'duplicate', call: 'add', fault: { kind: 'merge' } },
+  { name: 'slow', call: 'add', fault: { kind: 'slow', ms: 150 } },
+  { name: 'late', call: 'add', fault: { kind: 'slow', ms: 650 } },
+  { name: 'refused', call: 'add', fault: { kind: 'status', status: 422 } },
+  { name: 'down', call: 'any', fault: 'down' },
+];
+
+/** The backend's moods, one after the other, without end: trouble and calm by turns. */
+export function* planSpells(seed: number): Generator<Spell> {
+  const random = randomStream(seed, 'spells');
+  for (;;) {
+    yield { ...calm, ms: random.between(150, 900) };
+    yield { ...random.pick(troubles), ms: random.between(30, 350) };
+  }
+}

@@ -1,0 +1,49 @@
+import type { ChaosResult } from './run-chaos.js';
+
+const MOST_SHOWN = 20;
+const titles = { sqlite: 'SQLite', postgres: 'PostgreSQL' } as const;
+
+function counts(found: Readonly<Record<string, number>>): string {
+  return (
+    Object.entries(found)
+      .map(([name, count]) => `${count} ${name}`)
+      .join(', ') || 'none'
+  );
+}
+
+/** The command that runs the same plan again. */
+export function replay({
+  kills,
+  seed,
+  life,
+  database,
+  backend,
+}: Pick<ChaosResult, 'kills' | 'seed' | 'life' | 'database' | 'backend'>): string {
+  return `npm run chaos -- --kills ${kills} --seed ${seed} --life ${life} --database ${database} --backend ${backend}`;
+}
+
+/** One run for people. */
+export function reportText(result: ChaosResult): string {
+  const { database, seed, backend, dialect, processes, killed, figures, looks, violations, seconds, folder } = result;
+  const lines = [
+    `${titles[database]}, ${processes} process${processes === 1 ? '' : 'es'}, backend ${dialect === null ? backend : `${backend} "${dialect}"`}, seed ${seed}`,
+    `  kills:      ${killed.boot + killed.serving} (${killed.serving} while serving, ${killed.boot} while starting) in ${seconds.killing} s`,
+    `  backend:    ${counts(result.spells)}`,
+    `  requests:   ${counts(figures.requests)}`,
+    `  outbox:     ${counts(figures.outbox)}; ${counts(figures.events)}`,
+    `  memories:   ${counts(figures.ledger)}; in the backend ${counts(figures.backend)}`,
+    `  audit:      ${figures.audits} rows, ${figures.links} links; invariants looked at ${looks} times in between`,
+    `  came to rest in ${seconds.settling} s, checked in ${seconds.checking} s`,
+  ];
+  if (violations.length === 0) return [...lines, '  nothing lost, nothing doubled, every rule holds'].join('\n');
+  const shown = violations.slice(0, MOST_SHOWN).map(({ rule, what }) => `    ${rule}: ${what}`);
+  const more = violations.length - shown.length;
+  return [
+    ...lines,
+    `  ${violations.length} VIOLATIONS`,
+    ...shown,
+    ...(more > 0 ? [`    and ${more} more`] : []),
+    `  left to look at: ${folder}`,
+    `  again: ${replay(result)}`,
+  ].join('\n');
+}

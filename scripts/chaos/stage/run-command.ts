@@ -1,0 +1,51 @@
+import { execFile } from 'node:child_process';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { ServerProcessOptions } from 'mortise/sdk/testing';
+
+const projectDir = resolve(dirname(fileURLToPath(import.meta.url)), '..', '..', '..', '..');
+
+export interface CommandOutcome {
+  readonly exitCode: number;
+  /** What it printed with `--json`; null when that is no JSON. */
+  readonly data: unknown;
+  readonly output: string;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/** Runs a command of `mortise` on what a server left in its folder. */
+export function runCommand(
+  folder: string,
+  { database, env }: ServerProcessOptions,
+  args: readonly string[],
+): Promise<CommandOutcome> {
+  const cli = join(projectDir, 'dist', 'core', 'cli', 'main.js');
+  const options = {
+    cwd: folder,
+    maxBuffer: 64 * 1_048_576,
+    env: {
+      PATH: process.env.PATH,
+      HOME: process.env.HOME,
+      MORTISE_DATA_DIR: join(folder, 'data'),
+      MORTISE_CONFIG_DIR: join(folder, 'config'),
+      MORTISE_PLUGINS_DIR: join(folder, 'plugins'),
+      MORTISE_PLUGINS_FILE: join(folder, 'plugins.json'),
+      MORTISE_WORKSPACE_DIR: folder,
+      ...database,
+      ...env,
+    },
+  };
+  return new Promise((done) => {
+    execFile(process.execPath, [cli, '--json', ...args], options, (error, stdout, stderr) => {
+      const exitCode = error === null ? 0 : typeof error.code === 'number' ? error.code : -1;
+      done({ exitCode, data: parsed(stdout), output: `${stdout}${stderr}` });
+    });
+  });
+}

@@ -1,0 +1,82 @@
+import { execFile } from 'node:child_process';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import type { ChaosResult } from '../run-chaos.js';
+
+const main = resolve(dirname(fileURLToPath(import.meta.url)), '..', 'main.js');
+
+interface Outcome {
+  readonly code: unknown;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function chaos(...args: string[]): Promise<Outcome> {
+  return new Promise((done) => {
+    execFile(process.execPath, [main, ...args], { cwd: join(main, '..') }, (error, stdout, stderr) =>
+      done({ code: error === null ? 0 : error.code, stdout, stderr }),
+    );
+  });
+}
+
+describe('200 kills at random points, while the memory backend misbehaves', () => {
+  let outcome: Outcome;
+  let results: readonly ChaosResult[];
+  before(async function kill() {
+    // Two minutes on an idle machine with two cores; most of it is processes that start.
+    this.timeout(1_800_000);
+    outcome = await chaos('--kills', '200', '--seed', '20261121', '--json');
+    results = outcome.stdout === '' ? [] : (JSON.parse(outcome.stdout) as { results: ChaosResult[] }).results;
+  });
+
+  const resultOf = (database: string, backend: string) =>
+    results.find((one) => one.database === database && one.backend === backend);
+
+  for (const [database, title] of [
+    ['sqlite', 'on SQLite'],
+    ['postgres', 'on PostgreSQL, which two processes share'],
+  ] as const) {
+    it(`neither lose nor double a memory ${title}`, () => {
+      const result = resultOf(database, 'openmemory');
+      expect(result?.violations ?? outcome.stderr).to.deep.equal([]);
+      expect(result?.killed.boot ?? 0).to.be.greaterThan(4);
+      expect((result?.killed.boot ?? 0) + (result?.killed.serving ?? 0)).to.equal(80);
+      // A run in which little happens proves little.
+      expect(result?.figures.requests.stored).to.be.greaterThan(150);
+      expect(result?.figures.requests['stored elsewhere']).to.be.greaterThan(30);
+      expect(result?.figures.outbox.sent).to.be.greaterThan(200);
+      expect(result?.figures.outbox.dead).to.be.greaterThan(0);
+      expect(result?.figures.events).to.include.keys(
+        'outbox_stale',
+        'outbox_flush_retry',
+        'recovered: found in the backend',
+        'OPENMEMORY_WRITE_FAILED:recovered_after_crash',
+      );
+      expect(result?.looks).to.equal(16);
+    });
+
+    it(`nor one in the product's own database ${title}`, () => {
+      const result = resultOf(database, 'local');
+      expect(result?.violations ?? outcome.stderr).to.deep.equal([]);
+      expect((result?.killed.boot ?? 0) + (result?.killed.serving ?? 0)).to.equal(20);
+      expect(result?.figures.requests.stored).to.be.greaterThan(100);
+      expect(result?.figures.requests['stored elsewhere']).to.be.greaterThan(20);
+      expect(result?.looks).to.equal(4);
+    });
+  }
+
+  it('is told what it cannot mean', async () => {
+    for (const args of [
+      ['--kills', 'many'],
+      ['--database', 'oracle'],
+      ['--backend', 'paper'],
+      ['--speed', '9'],
+      ['--seed', '-1'],
+    ]) {
+      const { code, stdout, stderr } = await chaos(...args);
+      expect([code, stdout]).to.deep.equal([2, '']);
+      expect(stderr).to.contain('npm run chaos -- --kills <n>');
+    }
+  });
+});

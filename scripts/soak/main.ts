@@ -1,0 +1,62 @@
+import { parseArgs } from 'node:util';
+import { brokenRules } from './invariants.js';
+import { kills } from './kills.js';
+import { renewals } from './renewals.js';
+import { type Dialect, openStage } from './stage.js';
+import { staleWrites } from './stale-writes.js';
+
+/**
+ * What sessions promise when everything goes wrong, at length: stale writes in every way there are, claims that have to
+ * outlive their time, and processes that are killed while they write.
+ *
+ *     npm run soak -- [--kills 50] [--seed 1] [--database sqlite|postgres] [--json]
+ */
+const options = {
+  kills: { type: 'string', default: '50' },
+  seed: { type: 'string', default: '1' },
+  database: { type: 'string' },
+  json: { type: 'boolean', default: false },
+} as const;
+const { values } = parseArgs({ options });
+const killCount = wholeNumber('kills', values.kills);
+const seed = wholeNumber('seed', values.seed);
+const dialects: readonly Dialect[] = ['sqlite', 'postgres'];
+const chosen = dialects.filter((dialect) => values.database === undefined || values.database === dialect);
+if (chosen.length === 0) throw new Error('--database is sqlite or postgres.');
+
+const results = [];
+for (const database of chosen) {
+  const stage = await openStage(database);
+  try {
+    const stale = await staleWrites(stage);
+    for (const one of stale) say(`${database}: ${one.fault}: ${one.refused} of ${one.stale} stale writes refused`);
+    const renewed = await renewals(stage, 100);
+    say(`${database}: ${renewed.fenced} of ${renewed.turns} long turns fenced, ${renewed.rivalsWon} rivals won`);
+    const fresh = await openStage(database);
+    const killed = await kills(fresh, killCount, seed, (n) => {
+      if (n % 50 === 0) say(`${database}: ${n} kills`);
+    }).finally(() => fresh.dispose());
+    const { interrupted, longestMs, broken } = killed;
+    say(`${database}: ${killCount} kills, ${interrupted} turns interrupted, sessions free within ${longestMs} ms`);
+    const ok =
+      stale.every(({ stale: all, refused, changed }) => all > 0 && refused === all && changed === 0) &&
+      renewed.fenced + renewed.rivalsWon + broken.length === 0;
+    for (const rule of broken.slice(0, 20)) say(`${database}: BROKEN ${rule}`);
+    results.push({ database, seed, ok, stale, renewed, killed, broken: await brokenRules(stage) });
+  } finally {
+    await stage.dispose();
+  }
+}
+const ok = results.every((result) => result.ok);
+if (values.json) process.stdout.write(`${JSON.stringify({ ok, results })}\n`);
+else process.stdout.write(ok ? 'every promise was kept\n' : 'A PROMISE WAS BROKEN\n');
+process.exit(ok ? 0 : 1);
+
+function say(text: string): void {
+  process.stderr.write(`${text}\n`);
+}
+
+function wholeNumber(name: string, text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new Error(`--${name} takes a whole number.`);
+}

@@ -1,0 +1,137 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { OpenTurn, SessionsService } from '../../core/sdk/index.js';
+import { layCable } from './cable.js';
+import { openSessions, question, type Stage } from './stage.js';
+import type { Outcomes } from './worker.js';
+import { WorkerProcess } from './worker-process.js';
+
+export interface StaleWrites {
+  readonly fault: string;
+  /** Writes of owners that had lost their session. */
+  readonly stale: number;
+  /** Of them those that were refused as such. */
+  readonly refused: number;
+  /** Sessions that have other rows or numbers than their new owner left. */
+  readonly changed: number;
+}
+
+const count = 100;
+const key = (id: string): string => `console:soak:${id}`;
+
+/** A fault that takes its session from the owner of a turn. */
+type Theft = (stage: Stage, sessionId: string, thief: SessionsService) => Promise<void>;
+
+async function takeOver(stage: Stage, sessionId: string, thief: SessionsService): Promise<OpenTurn> {
+  await stage.tables.statement('update {realtime.sessions} set lease_expires_at = 1 where id = ?', [key(sessionId)]);
+  return openBy(thief, sessionId);
+}
+
+async function openBy(sessions: SessionsService, sessionId: string): Promise<OpenTurn> {
+  const opened = await sessions.openTurn(question(sessionId, 'mine'), { waitMs: 30_000 });
+  if (opened.kind !== 'open') throw new Error(`${sessionId} is ${opened.kind}`);
+  return opened.turn;
+}
+
+const thefts: Readonly<Record<string, Theft>> = {
+  'taken over': async (stage, id, thief) => void (await takeOver(stage, id, thief)),
+  'taken over and released': async (stage, id, thief) => {
+    const turn = await takeOver(stage, id, thief);
+    await turn.close({ status: 'completed', messages: [{ role: 'assistant', content: 'mine' }], steps: 1 });
+  },
+  'token rewritten': async ({ tables }, id) => {
+    await tables.statement("update {realtime.sessions} set lock_token = 'thief' where id = ?", [key(id)]);
+  },
+  'session deleted': async ({ tables }, id) => {
+    await tables.statement('delete from {realtime.sessions} where id = ?', [key(id)]);
+  },
+};
+
+/** What a session looks like: its number and its rows. */
+async function look({ tables }: Stage, prefix: string): Promise<ReadonlyMap<string, string>> {
+  const { rows } = await tables.statement<{ id: string; next_seq: number; rows: number; last: string | null }>(
+    `select s.id, s.next_seq, (select count(*) from {realtime.messages} m where m.session_id = s.id) as rows,
+       (select max(m.id) from {realtime.messages} m where m.session_id = s.id) as last
+     from {realtime.sessions} s where s.client_session_id like ?`,
+    [`${prefix}%`],
+  );
+  return new Map(rows.map((row) => [row.id, `${row.next_seq} ${row.rows} ${row.last}`]));
+}
+
+function different(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): number {
+  return [...new Set([...before.keys(), ...after.keys()])].filter((id) => before.get(id) !== after.get(id)).length;
+}
+
+/** Opens turns in a process, lets `lose` take their sessions away, and has the process write all the same. */
+async function inProcess(
+  stage: Stage,
+  fault: string,
+  ttlSeconds: number,
+  lose: (worker: WorkerProcess, ids: readonly string[]) => Promise<void>,
+): Promise<StaleWrites> {
+  const worker = new WorkerProcess(stage, ttlSeconds);
+  try {
+    const ids = Array.from({ length: count }, (_, n) => `${fault.replaceAll(' ', '-')}-${n}`);
+    await worker.ask({ do: 'open', sessionIds: ids });
+    await lose(worker, ids);
+    const before = await look(stage, fault.replaceAll(' ', '-'));
+    const writing = worker.ask<Outcomes>({ do: 'write' });
+    worker.child.kill('SIGCONT');
+    const outcomes = await writing;
+    const stale = Object.values(outcomes).reduce((sum, n) => sum + n, 0);
+    const changed = different(before, await look(stage, fault.replaceAll(' ', '-')));
+    return { fault, stale, refused: outcomes.session_fenced ?? 0, changed };
+  } finally {
+    await worker.kill();
+  }
+}
+
+/** Writes of owners that lost their session in every way there is. None may land. */
+export async function staleWrites(stage: Stage): Promise<readonly StaleWrites[]> {
+  const host = await openSessions(stage.env, 30);
+  const thief = host.service('sessions');
+  const results: StaleWrites[] = [];
+  try {
+    for (const [fault, theft] of Object.entries(thefts)) {
+      const steal = async (_: WorkerProcess, ids: readonly string[]): Promise<void> => {
+        for (const id of ids) await theft(stage, id, thief);
+      };
+      results.push(await inProcess(stage, fault, 30, steal));
+    }
+    results.push(
+      await inProcess(stage, 'stopped for longer than its claim', 1, async (worker, ids) => {
+        await freeze(stage, worker);
+        await Promise.all(ids.map((id) => openBy(thief, id)));
+      }),
+    );
+    if (stage.dialect === 'postgres') results.push(await cutOff(stage, thief));
+  } finally {
+    await host.stop();
+  }
+  return results;
+}
+
+/** The owner loses its database, and has it back when others have taken over. */
+async function cutOff(stage: Stage, thief: SessionsService): Promise<StaleWrites> {
+  const { DATABASE_HOST = '', DATABASE_PORT = '' } = stage.env;
+  const cable = await layCable(DATABASE_HOST, Number(DATABASE_PORT));
+  try {
+    const env = { ...stage.env, DATABASE_HOST: '127.0.0.1', DATABASE_PORT: String(cable.port) };
+    return await inProcess({ ...stage, env }, 'cut off for longer than its claim', 1, async (_, ids) => {
+      cable.cut();
+      await Promise.all(ids.map((id) => openBy(thief, id)));
+      cable.mend();
+    });
+  } finally {
+    cable.dispose();
+  }
+}
+
+/** Stops a process, but not in the middle of a transaction: on SQLite nobody can write then until it goes on. */
+async function freeze({ tables }: Stage, { child }: WorkerProcess): Promise<void> {
+  child.kill('SIGSTOP');
+  while (!(await tables.canWrite(300))) {
+    child.kill('SIGCONT');
+    await sleep(20);
+    child.kill('SIGSTOP');
+  }
+}
