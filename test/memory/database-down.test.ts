@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { eachDatabase } from 'mortise/sdk/testing';
 import { type Cable, layCable } from './cable.js';
-import { type MemoryHost, startMemory } from './memory-host.js';
+import { answerOf, type MemoryHost, memoryPlugins, startMemory } from './memory-host.js';
 
 describe('memories without a database', () => {
   eachDatabase(
@@ -14,7 +14,7 @@ describe('memories without a database', () => {
         const { DATABASE_HOST = '', DATABASE_PORT } = engine.env;
         cable = await layCable(DATABASE_HOST, Number(DATABASE_PORT));
         const env = { ...engine.env, DATABASE_HOST: '127.0.0.1', DATABASE_PORT: String(cable.port) };
-        memory = await startMemory(engine, { database: env });
+        memory = await startMemory(engine, { database: env, plugins: [...memoryPlugins, 'memory-outbox'] });
       });
       after(async () => {
         await memory.stop();
@@ -36,16 +36,22 @@ describe('memories without a database', () => {
           reason: 'LOGBOOK_DB_UNAVAILABLE',
         });
 
-        const { error } = await memory.call('memory_store', body);
-        expect(error).to.include({ code: -32001 });
-        expect(error)
-          .to.have.property('data')
-          .that.deep.includes({
+        for (const [tool, args] of [
+          ['memory_store', body],
+          ['memory_query', { query: 'down', spaces: ['private:down'] }],
+          ['reliability_report', {}],
+          ['governance_update', { admin_key: 'any', team_write_enabled: true }],
+          ['evidence_upload', { content: 'down', content_type: 'text/plain' }],
+        ] as const) {
+          const { error } = await memory.call(tool, args);
+          expect(error, tool).to.include({ code: -32001 });
+          expect(error?.data, tool).to.deep.include({
             category: 'dependency',
             reason: 'LOGBOOK_DB_UNAVAILABLE',
             retryable: true,
             details: { service: 'database' },
           });
+        }
 
         const queried = await memory.query({ query: 'down', spaces: ['private:down'] });
         expect(queried.status).to.equal(503);
@@ -54,6 +60,16 @@ describe('memories without a database', () => {
         const report = await memory.get('/reliability/report');
         expect(report.status).to.equal(503);
         expect(report.body).to.deep.include({ ok: false, outbox_stats: {}, audit_stats: {}, generated_at: '' });
+
+        const governed = await answerOf(await memory.host.post('/governance/settings/update', { admin_key: 'any' }));
+        expect(governed.status).to.equal(503);
+        expect(governed.body).to.deep.include({ ok: false, action: 'error', settings: null });
+        for (const path of ['/memory/audit', '/memory/outbox']) {
+          const answer = await memory.get(path);
+          expect(answer.status, path).to.equal(503);
+          // Where the database is concerns nobody who asks.
+          expect(JSON.stringify(answer.body), path).to.not.match(/ECONN|127\.0\.0\.1/);
+        }
 
         expect((await memory.get('/health')).status).to.equal(200);
         const deep = await memory.get('/health?deep=1');

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { get } from 'node:http';
 import { expect } from 'chai';
 import { createTestHost, eachDatabase } from 'mortise/sdk/testing';
 import { answerOf, type Json, type MemoryHost, memoryPlugins, startMemory } from './memory-host.js';
@@ -20,6 +21,49 @@ describe('the doors to memories', () => {
         expect(response.headers.get('x-correlation-id')).to.match(/^corr-[0-9a-f]{16}$/);
         expect(JSON.parse(text).correlation_id).to.equal(response.headers.get('x-correlation-id'));
         expect((await memory.get('/health?deep=1')).body).to.deep.include({ ok: true, status: 'ok' });
+      });
+
+      const methods: readonly [path: string, allowed: readonly string[]][] = [
+        ['/health', ['GET', 'HEAD', 'OPTIONS']],
+        ['/mcp', ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'POST']],
+        ['/memory/store', ['OPTIONS', 'POST']],
+        ['/memory/query', ['OPTIONS', 'POST']],
+        ['/reliability/report', ['GET', 'HEAD', 'OPTIONS']],
+        ['/governance/settings/update', ['OPTIONS', 'POST']],
+      ];
+      for (const [path, allowed] of methods) {
+        it(`say which methods ${path} has, to any other`, async () => {
+          const method = allowed.includes('POST') ? 'PUT' : 'POST';
+          const { status, headers, body } = await answerOf(await memory.host.fetch(path, { method }));
+          expect([status, headers.get('allow')]).to.deep.equal([405, allowed.join(', ')]);
+          expect(Object.keys(body)).to.deep.equal(['ok', 'error', 'detail', 'reason', 'correlation_id']);
+          expect(body).to.deep.include({ ok: false, reason: 'METHOD_NOT_ALLOWED', detail: body.error });
+        });
+      }
+
+      it('answer to their own names alone', async () => {
+        const { port } = new URL(memory.host.origin);
+        const health = (host: string) =>
+          new Promise<{ status: number; text: string }>((resolve, reject) => {
+            get({ port, path: '/health', headers: { host } }, (response) => {
+              let text = '';
+              response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+              response.on('end', () => resolve({ status: response.statusCode ?? 0, text }));
+            }).on('error', reject);
+          });
+        for (const name of ['localhost', '127.0.0.1:9', '[::1]']) expect((await health(name)).status).to.equal(200);
+        const foreign = await health('evil.example');
+        expect(foreign.status).to.equal(403);
+        expect(JSON.parse(foreign.text)).to.deep.include({ ok: false, reason: 'HOST_NOT_ALLOWED' });
+      });
+
+      it('have nothing below the endpoint, and nothing for clients that look for a way to sign in', async () => {
+        const below = await answerOf(await memory.host.fetch('/mcp/sse'));
+        expect([below.status, below.body.reason]).to.deep.equal([404, 'NOT_FOUND']);
+        for (const path of ['oauth-authorization-server', 'oauth-protected-resource/mcp']) {
+          const { status, headers } = await answerOf(await memory.host.fetch(`/.well-known/${path}`));
+          expect([status, headers.get('content-type')]).to.deep.equal([404, 'application/json']);
+        }
       });
 
       it('store and find alike over REST and JSON-RPC', async () => {
@@ -140,12 +184,12 @@ describe('the doors to memories', () => {
         for (const response of await Promise.all(refused)) expect(response.status).to.equal(403);
         const audit = memory.host.service('audit');
         const counts = async () => {
-          const { rows } = await audit.query({ reasonPrefix: 'origin_refused:' });
+          const { rows } = await audit.query({ reasonPrefix: 'origin_refused:/memory' });
           return rows.reduce((sum, { evidence }) => sum + Number(evidence.count), 0);
         };
         const until = Date.now() + 8_000;
         while ((await counts()) < 5 && Date.now() < until) await new Promise((resolve) => setTimeout(resolve, 50));
-        const { rows } = await audit.query({ reasonPrefix: 'origin_refused:' });
+        const { rows } = await audit.query({ reasonPrefix: 'origin_refused:/memory' });
         expect(await counts()).to.equal(5);
         expect(rows.length).to.be.at.most(2);
         expect(rows[0]).to.deep.include({

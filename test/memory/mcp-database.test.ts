@@ -114,6 +114,13 @@ describe('the MCP endpoint when a migration has failed', function () {
         });
       });
 
+      it('says in its health that it is not there, and in the log which table is in the way', async () => {
+        const deep = await host().fetch('/health?deep=1');
+        expect(deep.status).to.equal(503);
+        expect((await deep.json()) as Json).to.deep.include({ ok: false });
+        expect(host().logs.join('')).to.match(/items\b[^\n]* already exists/);
+      });
+
       it('runs what does not need it', async () => {
         expect((await rpc(host(), 'tools/call', { name: 'job' })).result).to.have.property('content');
       });

@@ -1,4 +1,4 @@
-import type { Database, PluginDefinition, SchemasService } from 'mortise/sdk';
+import type { AuditRow, Database, PluginDefinition, SchemasService } from 'mortise/sdk';
 import { createTestHost, type TestEngine, type TestHost, type TestHostOptions } from 'mortise/sdk/testing';
 
 /** Every plugin that a memory passes through. */
@@ -19,6 +19,11 @@ export async function answerOf(response: Response): Promise<Answer> {
 export const results = ({ body }: Answer): readonly Json[] => body.results as readonly Json[];
 export const contents = (answer: Answer): readonly unknown[] => results(answer).map(({ content }) => content);
 
+/** The audit rows of the request that was answered so. */
+export async function auditsOf({ host }: MemoryHost, { body }: Answer): Promise<readonly AuditRow[]> {
+  return (await host.service('audit').query({ correlationId: String(body.correlation_id) })).rows;
+}
+
 /** The platform with all that memories need, as it is shipped. */
 export interface MemoryHost {
   readonly host: TestHost;
@@ -28,12 +33,14 @@ export interface MemoryHost {
   store(body: unknown): Promise<Answer>;
   query(body: unknown): Promise<Answer>;
   get(path: string): Promise<Answer>;
+  /** Rows of a table, e.g. `logbook.memories`, that meet a condition with one binding. */
+  count(table: string, where?: string, binding?: unknown): Promise<number>;
   /** `tools/call` over JSON-RPC: the result object, or the error. */
   call(name: string, args: Json): Promise<{ readonly result?: Json; readonly error?: Json }>;
   stop(): Promise<void>;
 }
 
-export async function startMemory(engine: TestEngine, options: TestHostOptions = {}): Promise<MemoryHost> {
+export async function startMemory(engine: Pick<TestEngine, 'env'>, options: TestHostOptions = {}): Promise<MemoryHost> {
   let database: Database | undefined;
   let compiler: SchemasService | undefined;
   const probe: PluginDefinition = {
@@ -50,6 +57,7 @@ export async function startMemory(engine: TestEngine, options: TestHostOptions =
     database: engine.env,
     ...options,
     extra: [
+      ...(options.extra ?? []),
       {
         manifest: { key: 'database-probe', permissions: { services: ['database', 'schemas'], schemas } },
         definition: probe,
@@ -57,13 +65,21 @@ export async function startMemory(engine: TestEngine, options: TestHostOptions =
     ],
   });
   if (database === undefined || compiler === undefined) throw new Error('The probe did not start.');
+  const found = database;
   return {
     host,
-    database,
+    database: found,
     schemas: compiler,
     store: async (body) => answerOf(await host.post('/memory/store', body)),
     query: async (body) => answerOf(await host.post('/memory/query', body)),
     get: async (path) => answerOf(await host.fetch(path)),
+    async count(table, where = '1 = 1', binding) {
+      const { rows } = await found.statement<{ n: number }>(
+        `select count(*) as n from {${table}} where ${where}`,
+        binding === undefined ? [] : [String(binding)],
+      );
+      return rows[0]?.n ?? -1;
+    },
     async call(name, args) {
       const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } };
       const response = (await (await host.post('/mcp', body)).json()) as {

@@ -21,6 +21,48 @@ const inBoot: readonly Crash[] = [
   { plugin: 'endless-loop', does: 'loops for ever in start()', code: 'blocked_event_loop', message: /more than 2 s / },
 ];
 
+const name = 'endless_pattern';
+const endless = { text: `${'a'.repeat(60)}!` };
+
+interface Door {
+  readonly plugin: string;
+  readonly needs: readonly string[];
+  /** Comes with what a schema of the plugin `endless-pattern` takes for ever to check. */
+  knock(server: ZooServer): Promise<unknown>;
+}
+
+const checkingDoors: readonly Door[] = [
+  {
+    plugin: 'mcp-server',
+    needs: [],
+    knock: (server) =>
+      server.ask('POST', '/mcp', { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: endless } }),
+  },
+  {
+    plugin: 'agent',
+    needs: ['sessions', 'conversation', 'channel-console', 'provider-demo'],
+    knock: (server) =>
+      server.ask('POST', '/agent/process', {
+        session_id: 's1',
+        user_id: 'me',
+        input: [{ role: 'user', type: 'message', content: [{ type: 'text', text: 'go' }] }],
+        biz_params: { tool: { name, input: endless } },
+      }),
+  },
+  {
+    plugin: 'realtime',
+    needs: ['sessions', 'conversation'],
+    knock: ({ origin }) =>
+      new Promise<void>((resolve) => {
+        const socket = new WebSocket(`${origin.replace('http', 'ws')}/ws`);
+        socket.addEventListener('open', () =>
+          socket.send(JSON.stringify({ type: 'request', id: '1', method: 'endless.pattern', params: endless })),
+        );
+        socket.addEventListener('close', () => resolve());
+      }),
+  },
+];
+
 describe('a server that a plugin brings down', function () {
   this.timeout(60_000);
   let server: ZooServer;
@@ -59,6 +101,31 @@ describe('a server that a plugin brings down', function () {
     await ready(server, 2);
     await isLeftOut('loops-in-call', 'blocked_event_loop', /more than 2 s /);
   });
+
+  it('is started once more without a plugin that never lets go of the microtasks', async () => {
+    const env = { MORTISE_WATCHDOG_SECONDS: '2' };
+    server = await startZoo({ plugins: ['healthy', 'loops-in-microtasks'], env });
+    await ready(server);
+    await until(async () => (await row('loops-in-microtasks')).state === 'active');
+    await server.ask('GET', '/loops-in-microtasks').catch(() => undefined);
+    await ready(server, 2);
+    await isLeftOut('loops-in-microtasks', 'blocked_event_loop', /more than 2 s /);
+  });
+
+  for (const { plugin, needs, knock } of checkingDoors) {
+    it(`is started once more without a plugin whose schema takes for ever to check, and with ${plugin} that checks`, async () => {
+      const env = { MORTISE_WATCHDOG_SECONDS: '2' };
+      const plugins = ['healthy', 'endless-pattern'];
+      server = await startZoo({ plugins, enabled: [...plugins, ...needs, plugin], env });
+      await ready(server);
+      const active = ['endless-pattern', plugin];
+      await until(async () => (await Promise.all(active.map(row))).every(({ state }) => state === 'active'));
+      await knock(server).catch(() => undefined);
+      await ready(server, 2);
+      await isLeftOut('endless-pattern', 'blocked_event_loop', /more than 2 s /);
+      await until(async () => (await row(plugin)).state === 'active');
+    });
+  }
 
   it('stays up in safe mode when the crashes come after the boot and name nobody, and says how to get out', async () => {
     server = await startZoo({ plugins: ['healthy', 'aborts-later'] });

@@ -45,6 +45,7 @@ export const table: readonly Expected[] = [
   // Its folder and its manifest.
   blocked('no-manifest', 'manifest_unreadable', /no-manifest\/plugin\.json .*there is none/, /Add a plugin\.json/),
   blocked('bad-json', 'manifest_not_json', /bad-json\/plugin\.json/, /trailing comma/),
+  blocked('deep-json', 'manifest_not_json', /deep-json\/plugin\.json .*deeper than 100 levels/, /trailing comma/),
   { plugin: 'byte-order-mark', state: 'active', code: null },
   blocked('wrong-types', 'manifest_invalid', /\/title .*\/version|\/version .*\/title/, mendManifest),
   blocked('unknown-member', 'manifest_invalid', /contribute/, mendManifest),
@@ -125,9 +126,20 @@ export const table: readonly Expected[] = [
   failed('start-throws', 'start_failed', /the engine is cold \(index\.js:5\)/, /mortise plugin restart/),
   failed('start-rejects', 'start_failed', /the line is dead/, /mortise plugin restart/),
   failed('start-hangs', 'start_timeout', /400 ms/, /must not wait/),
+  failed('migration-hangs', 'start_timeout', /1500 ms/, /must not wait/),
+  failed('captures-errors', 'capture_attempt', /uncaught errors of the whole process/, /catch its own errors/),
   failed('start-exits', 'exit_attempt', /end the process/, /throw an error instead/),
 
+  failed('changes-every-object', 'import_failed', /not extensible \(index\.js:1\)/, /mortise plugin restart/),
+
   // While it runs.
+  {
+    plugin: 'removes-listeners',
+    state: 'active',
+    code: null,
+    lastFault: 'uncaught_error',
+    finding: 'uncaught_error',
+  },
   { plugin: 'exits-later', state: 'active', code: null, lastFault: 'exit_attempt', finding: 'exit_attempt' },
   quarantined('rejects-later', /failed 5 times within 60 s; the last time: nobody looks\.$/),
   quarantined('timer-throws', /the clock is wrong/),
@@ -141,6 +153,7 @@ export const table: readonly Expected[] = [
   { plugin: 'floods-alerts', state: 'active', code: null, finding: 'output_dropped' },
   { plugin: 'leaves-timer', state: 'active', code: null },
   { plugin: 'ignores-abort', state: 'active', code: null },
+  { plugin: 'transaction-hangs', state: 'active', code: null },
   { plugin: 'stop-hangs', state: 'active', code: null },
   { plugin: 'stop-throws', state: 'active', code: null },
   { plugin: 'dispose-hangs', state: 'active', code: null },

@@ -73,6 +73,21 @@ describe('a server full of broken plugins', function () {
     });
   }
 
+  it('disables transaction-hangs while it keeps the database', async () => {
+    const asked = server.ask('GET', '/transaction-hangs').catch(() => undefined);
+    await until(
+      async () => {
+        const { body } = await server.ask('GET', '/admin/plugins/doctor');
+        return (body as { findings: Finding[] }).findings.some((found) => found.code === 'database_held');
+      },
+      20_000,
+      () => 'the doctor does not say who keeps the database',
+    );
+    const { status, body } = await server.ask('POST', '/admin/plugins/transaction-hangs/disable', {});
+    expect([status, body.state]).to.deep.equal([200, 'disabled']);
+    await asked;
+  });
+
   it('finds the timer that a disabled plugin left behind', async () => {
     await server.ask('POST', '/admin/plugins/leaves-timer/disable', {});
     const { body } = await server.ask('GET', '/admin/plugins/doctor?key=leaves-timer');

@@ -1,0 +1,205 @@
+import { once } from 'node:events';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'chai';
+import { eachDatabase, type ServerProcess, startServer } from 'mortise/sdk/testing';
+import { WebSocket } from 'ws';
+
+const keys = ['sessions', 'conversation', 'agent', 'admin', 'channel-console', 'realtime', 'held-model'];
+const facts = { capabilities: { stream: true, toolCall: false, attachments: false, reasoning: false } };
+
+/** Says one piece at once, and the rest when the file `go` is there; never the rest of `hang`. */
+const heldModel = (folder: string) => `import { access } from 'node:fs/promises';
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+export default () => ({
+  key: 'held-model',
+  register(host) {
+    host.contribute('provider', 'demo', {
+      ...host.facts('provider', 'demo'),
+      async *generate({ messages }, { signal }) {
+        const text = messages.at(-1).content;
+        yield { type: 'content_delta', text: 'Re: ' };
+        const there = () => access(${JSON.stringify(join(folder, 'go'))}).then(() => true, () => false);
+        while (text === 'hang' || !(await there())) {
+          if (signal.aborted) throw signal.reason;
+          await pause(10);
+        }
+        yield { type: 'content_delta', text };
+        yield { type: 'done' };
+      },
+    });
+  },
+});`;
+
+interface Frame {
+  readonly id: string;
+  readonly type: string;
+  readonly data?: { readonly content: string; readonly done: boolean };
+  readonly error?: { readonly code: string };
+}
+
+async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
+  for (const deadline = Date.now() + 20_000; !(await holds()); await sleep(20)) {
+    if (Date.now() > deadline) throw new Error(`waited too long for: ${what}`);
+  }
+}
+
+describe('a server that is told to stop', function () {
+  this.timeout(90_000);
+
+  eachDatabase((engine) => {
+    let folder: string;
+    let server: ServerProcess;
+    const sockets: WebSocket[] = [];
+
+    beforeEach(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'mortise-shutdown-'));
+      const plugin = join(folder, 'plugins', 'held-model');
+      await mkdir(plugin, { recursive: true });
+      const manifest = {
+        manifestVersion: 1,
+        key: 'held-model',
+        version: '0.0.0',
+        title: 'Held model',
+        summary: 'Made by a test.',
+        entry: 'index.js',
+        contributes: { provider: [{ key: 'demo', facts }] },
+      };
+      await writeFile(join(plugin, 'plugin.json'), JSON.stringify(manifest));
+      await writeFile(join(plugin, 'package.json'), '{"type":"module"}');
+      await writeFile(join(plugin, 'index.js'), heldModel(folder));
+    });
+
+    afterEach(async () => {
+      for (const socket of sockets.splice(0)) socket.terminate();
+      await server?.dispose();
+      await rm(folder, { recursive: true, force: true });
+    });
+
+    async function start(env: Record<string, string> = {}): Promise<void> {
+      const plugins = { version: 1, plugins: Object.fromEntries(keys.map((key) => [key, { enabled: true }])) };
+      server = await startServer({ folder, plugins, database: engine.env, env });
+    }
+
+    const ask = (session: string, text: string, stream = false): Promise<Response> =>
+      server.post('/agent/process', {
+        session_id: session,
+        user_id: 'u1',
+        channel: 'console',
+        stream,
+        input: [{ role: 'user', type: 'message', content: [{ type: 'text', text }] }],
+      });
+
+    /** Turns that were accepted and have not ended, running or queued: each holds its handler. */
+    async function accepted(): Promise<number> {
+      const metrics = await (await server.fetch('/metrics')).text();
+      return Number(/^mortise_point_inflight\{[^}]*observation-handler[^}]*\} (\d+)$/m.exec(metrics)?.[1] ?? 0);
+    }
+
+    async function socket(): Promise<{ readonly socket: WebSocket; readonly frames: Frame[] }> {
+      const opened = new WebSocket(`${server.origin.replace('http', 'ws')}/ws`);
+      sockets.push(opened);
+      const frames: Frame[] = [];
+      opened.on('message', (text) => frames.push(JSON.parse(String(text)) as Frame));
+      opened.on('error', () => undefined);
+      await once(opened, 'open');
+      return { socket: opened, frames };
+    }
+
+    /** What was said in a session, after a new start on what the process left. */
+    async function said(session: string): Promise<readonly (readonly [role: string, text: string])[]> {
+      const chats = (await (await server.fetch('/chats')).json()) as { id: string; session_id: string }[];
+      const id = chats.find((chat) => chat.session_id === session)?.id;
+      const answer = await server.fetch(`/chats/${id}?include_failed=true`);
+      const { messages } = (await answer.json()) as { messages: { role: string; content: { text: string }[] }[] };
+      return messages.map(({ role, content }) => [role, content.map(({ text }) => text).join('')] as const);
+    }
+
+    it('answers all that it accepted, running and queued, and keeps it', async () => {
+      await start();
+      const sessions = ['a', 'b', 'c', 'd'];
+      const texts = (session: string): string[] => Array.from({ length: 5 }, (_, n) => `${session}${n}`);
+      const answers: Promise<Response>[] = [];
+      // In a session one after the other, so that their order is known.
+      for (const [n, count] of texts('').entries()) {
+        answers.push(...sessions.map((session) => ask(session, `${session}${count}`, n % 2 === 1)));
+        await until('the requests to be accepted', async () => (await accepted()) === answers.length);
+      }
+      const { socket: client, frames } = await socket();
+      for (const id of ['s0', 's1']) {
+        client.send(JSON.stringify({ id, method: 'chat.send', params: { content: id, session_id: id } }));
+      }
+      await until('the socket to be accepted', async () => (await accepted()) === answers.length + 2);
+
+      const ended = server.end('SIGTERM');
+      await until('the refusal of new connections', () =>
+        server.fetch('/healthz').then(
+          () => false,
+          () => true,
+        ),
+      );
+      client.send(JSON.stringify({ id: 'late', method: 'chat.send', params: { content: 'late' } }));
+      await until('the refusal of new requests', () => frames.some(({ id }) => id === 'late'));
+      expect(frames.find(({ id }) => id === 'late')?.error?.code).to.equal('SERVER_SHUTTING_DOWN');
+      await writeFile(join(folder, 'go'), '');
+
+      const replies = await Promise.all(answers.map(async (answer) => (await answer).text()));
+      for (const [index, reply] of replies.entries()) {
+        const text = `${sessions[index % 4]}${Math.floor(index / 4)}`;
+        expect(reply, text).to.include(`"reply":"Re: ${text}"`);
+      }
+      expect(await ended).to.equal(0);
+      const done = frames.filter(({ type, data }) => type === 'stream_chunk' && data?.done).map(({ id }) => id);
+      expect(done).to.have.members(['s0', 's1']);
+
+      await start();
+      for (const session of sessions) {
+        const expected = texts(session).flatMap((text) => [
+          ['user', text],
+          ['assistant', `Re: ${text}`],
+        ]);
+        expect(await said(session)).to.deep.equal(expected);
+      }
+      for (const id of ['s0', 's1']) expect((await said(id))[1]).to.deep.equal(['assistant', `Re: ${id}`]);
+    });
+
+    it('tells what it cannot wait for, keeps what was shown of it, and is gone in time', async () => {
+      await start({ MORTISE_HTTP_SHUTDOWN_TIMEOUT_SECONDS: '2' });
+      const streaming = ask('a', 'hang', true);
+      const waiting = ask('b', 'hang');
+      const { socket: client, frames } = await socket();
+      client.send(JSON.stringify({ id: 's0', method: 'chat.send', params: { content: 'hang', session_id: 's0' } }));
+      await until('the turns', async () => (await accepted()) === 3 && frames.length > 0);
+      const queued = ask('a', 'behind it');
+      await until('the queued one', async () => (await accepted()) === 4);
+
+      const from = Date.now();
+      expect(await server.end('SIGTERM')).to.equal(0);
+      expect(Date.now() - from).to.be.within(1_000, 8_000);
+      const events = (await (await streaming).text()).split('\n\n').filter((frame) => frame.startsWith('data: '));
+      expect(events.at(-1)).to.equal('data: [DONE]');
+      expect(JSON.parse(events.at(-2)?.slice(6) ?? '')).to.deep.include({ type: 'error' });
+      expect(JSON.parse(events.at(-2)?.slice(6) ?? '').meta.code).to.equal('server_shutdown');
+      for (const answer of [await waiting, await queued]) {
+        expect(answer.status).to.equal(503);
+        expect(((await answer.json()) as { error: { code: string } }).error.code).to.equal('server_shutdown');
+      }
+      expect(frames.at(-1)?.error?.code).to.equal('SERVER_SHUTTING_DOWN');
+      expect(server.output()).to.include('shutdown_degraded');
+
+      await start();
+      for (const session of ['a', 'b', 's0']) {
+        expect(await said(session)).to.deep.equal([
+          ['user', 'hang'],
+          ['assistant', 'Re: '],
+        ]);
+        const chats = (await (await server.fetch('/chats')).json()) as { id: string; session_id: string }[];
+        const id = chats.find((chat) => chat.session_id === session)?.id;
+        const turns = (await (await server.fetch(`/chats/${id}/turns`)).json()) as { status: string }[];
+        expect(turns.map(({ status }) => status)).to.deep.equal(['interrupted']);
+      }
+    });
+  });
+});

@@ -1,0 +1,439 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'chai';
+import type { InputAdapter, Observation, ObservationType } from 'mortise/sdk';
+import {
+  createTestHost,
+  eachDatabase,
+  type TestHost,
+  type TestHostOptions,
+  type TestPlugin,
+} from 'mortise/sdk/testing';
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** Notes what is delivered of the platform's own, beside those that handle it. */
+function listener(seen: Observation[], types: readonly ObservationType[] = ['alert', 'control', 'system']): TestPlugin {
+  return {
+    manifest: { key: 'listener', contributes: { 'observation-handler': [{ key: 'notes', facts: { types } }] } },
+    definition: {
+      key: 'listener',
+      register(host) {
+        host.contribute('observation-handler', 'notes', {
+          types,
+          handle: async (observation) => void seen.push(observation),
+        });
+      },
+    },
+  };
+}
+
+/** A way in that looks when it is triggered, and fails for as long as it is told to. */
+function sensor(state: { fails: boolean }): TestPlugin {
+  const adapter: InputAdapter = {
+    start: async () => undefined,
+    stop: async () => undefined,
+    observe: async () => {
+      if (state.fails) throw new Error('the sensor is silent');
+      return [{ source_name: 'sensor', payload: { text: 'warm' } }];
+    },
+  };
+  return {
+    manifest: { key: 'sensor', contributes: { 'input-adapter': [{ key: 'sensor', facts: {} }] } },
+    definition: { key: 'sensor', register: (host) => void host.contribute('input-adapter', 'sensor', adapter) },
+  };
+}
+
+/** A way out that fails for as long as it is told to. */
+function terminal(state: { fails: boolean; readonly sent: string[] }): TestPlugin {
+  return {
+    manifest: { key: 'terminal', contributes: { egress: [{ key: 'terminal', facts: { default: true } }] } },
+    definition: {
+      key: 'terminal',
+      register(host) {
+        host.contribute('egress', 'terminal', {
+          default: true,
+          async send({ payload }) {
+            if (state.fails) throw new Error('the line is cut');
+            state.sent.push(String(payload.text));
+          },
+        });
+      },
+    },
+  };
+}
+
+/** Notes the trace of every message that comes by. */
+function tracer(traces: (string | undefined)[]): TestPlugin {
+  return {
+    manifest: {
+      key: 'tracer',
+      contributes: { 'gate-stage': [{ key: 'tracer', facts: { slot: 'feature', order: 1 } }] },
+    },
+    definition: {
+      key: 'tracer',
+      register(host) {
+        host.contribute('gate-stage', 'tracer', {
+          slot: 'feature',
+          order: 1,
+          apply: ({ observation }) => {
+            if (observation.obs_type === 'message') traces.push(observation.trace_id);
+          },
+        });
+      },
+    },
+  };
+}
+
+describe('the gate in a running system', () => {
+  eachDatabase((engine) => {
+    let host: TestHost;
+    let seen: Observation[] = [];
+
+    async function start(options: TestHostOptions = {}): Promise<void> {
+      seen = [];
+      const { extra = [], ...rest } = options;
+      host = await createTestHost({
+        plugins: ['reflex', 'logbook', 'channel-console'],
+        database: engine.env,
+        ...rest,
+        extra: [listener(seen), ...extra],
+      });
+    }
+
+    afterEach(async function stop() {
+      this.timeout(20_000);
+      await host.stop();
+    });
+
+    async function until(what: string, holds: () => boolean | Promise<boolean>, ms = 5_000): Promise<void> {
+      const deadline = performance.now() + ms;
+      while (!(await holds())) {
+        if (performance.now() > deadline) throw new Error(`waited too long for: ${what}`);
+        await sleep(5);
+      }
+    }
+
+    const observe = async (body: object, query = '') => {
+      const response = await host.post(`/observations${query}`, body);
+      return { status: response.status, body: (await response.json()) as Json };
+    };
+    const effective = async () => {
+      const status = (await (await host.fetch('/gate/status')).json()) as { overrides: { effective: Json } };
+      return status.overrides.effective;
+    };
+    const told = (kind: string) =>
+      seen.flatMap(({ payload }) => (payload.kind === kind ? [payload.data as Json & { reason: string }] : []));
+    const alerts = (source: string) => seen.filter(({ source_name }) => source_name === source);
+    const system = (text: string) => seen.filter(({ payload }) => payload.text === text);
+    const suggest = (force_low_model: boolean, ttl_sec: number) =>
+      observe({
+        obs_type: 'control',
+        source_name: 'operator',
+        payload: { kind: 'tuning_suggestion', data: { suggested_overrides: { force_low_model }, ttl_sec } },
+      });
+
+    it('is changed by a suggestion that is posted, and has the value of its file back when the time is up', async () => {
+      await start({ config: { gate: { version: 1, overrides: { force_low_model: true } } } });
+      expect((await suggest(false, 1)).status).to.equal(202);
+      await until('the change', async () => (await effective()).force_low_model === false);
+      const changedAt = performance.now();
+      await until('the answers', () => told('tuning_applied').length === 1 && told('system_mode_changed').length === 1);
+      expect(told('tuning_applied')[0]).to.include({ accepted: true, reason: 'agent_suggestion' });
+      await until('the value of the file', async () => (await effective()).force_low_model === true);
+      // To the millisecond it is tested with a clock of the test.
+      expect(performance.now() - changedAt).to.be.at.least(800);
+      await until('the news', () => told('tuning_applied').length === 2 && told('system_mode_changed').length === 2);
+      expect(told('tuning_applied')[1]).to.include({ reason: 'ttl_expired' });
+      const database = host.app.database.forPlugin('test', ['gate']);
+      const rows = async () =>
+        (await database.statement<{ action: string }>('select action from {gate.control_audit} order by id')).rows;
+      await until('the rows', async () => (await rows()).length === 2);
+      expect((await rows()).map(({ action }) => action)).to.deep.equal(['suggest', 'expire']);
+    });
+
+    it('leaves an adapter alone that keeps failing, and takes from it again when the time is up', async () => {
+      const state = { fails: true };
+      await start({
+        config: { gate: { version: 1, nociception: { adapter_cooldown_sec: 0.5 } } },
+        extra: [sensor(state)],
+      });
+      const trigger = () => host.service('conversation').trigger('sensor', { reason: 'test' });
+      for (let round = 0; round < 5; round += 1) expect((await trigger()).ok).to.equal(false);
+      await until('the cooldown', async () => {
+        const result = await trigger();
+        return !result.ok && result.reason === 'cooling_down';
+      });
+      const [started] = system('adapter_cooldown_started');
+      expect(started).to.include({ obs_type: 'system', source_name: 'system:nociception', session_key: 'system' });
+      state.fails = false;
+      await until('the end', async () => (await trigger()).ok);
+      expect(system('adapter_cooldown_started')).to.have.length(1);
+      // The end is told with the next look at the clock, which whoever triggers need not wait for.
+      await until('the news of it', () => system('adapter_cooldown_ended').length === 1);
+    });
+
+    it('leaves a way out alone that keeps failing, and counts what is not sent', async () => {
+      const state = { fails: true, sent: [] as string[] };
+      await start({
+        config: { gate: { version: 1, nociception: { burst: 3, adapter_cooldown_sec: 0.4 } } },
+        extra: [terminal(state)],
+      });
+      const say = (text: string) =>
+        host.service('conversation').publish({
+          source_name: 'agent:speaker',
+          source_kind: 'internal',
+          session_key: 'console:u1:s1',
+          actor: { actor_type: 'system', actor_id: 'agent' },
+          payload: { text },
+          metadata: { direction: 'outbound' },
+        });
+      const status = () =>
+        host
+          .service('conversation')
+          .egress()
+          .find(({ adapter }) => adapter === 'terminal');
+      for (const text of ['a', 'b', 'c']) say(text);
+      await until('the cooldown', () => host.service('conversation').cooldowns().length === 1);
+      say('d');
+      await until('the suppression', () => status()?.suppressed === 1);
+      state.fails = false;
+      await until('the end', () => host.service('conversation').cooldowns().length === 0);
+      say('e');
+      await until('the reply', () => state.sent.length === 1);
+      expect(state.sent).to.deep.equal(['e']);
+      expect(status()).to.include({ failed: 3, suppressed: 1, sent: 1 });
+    });
+
+    it('raises one alert for a burst of drops, whatever their reasons', async () => {
+      await start({ config: { gate: { version: 1, overrides: { drop_actors: ['bad'] } } } });
+      for (let round = 0; round < 25; round += 1) {
+        const dropped = [
+          { source_name: 'shop', payload: { text: ' ' } },
+          { source_name: 'shop', actor: { actor_id: 'bad' }, payload: { text: `no ${round}` } },
+          { source_name: 'shop', session_key: 'same', payload: { text: 'the same' } },
+        ][round % 3];
+        expect((await observe(dropped ?? {})).status).to.equal(202);
+      }
+      await until('the alert', () => alerts('gate:drop_burst').length === 1);
+      await sleep(50);
+      expect(alerts('gate:drop_burst')).to.have.length(1);
+      expect(host.logs.filter((line) => line.includes('gate:drop_burst'))).to.have.length(1);
+      const { payload } = alerts('gate:drop_burst')[0] as Observation;
+      expect(payload).to.include({ alert_type: 'pain', severity: 'medium' });
+      // Eight in a row are enough.
+      expect(payload.data).to.deep.include({
+        consecutive_threshold: 8,
+        burst_threshold: 20,
+        by_reason: (payload.data as Json).by_reason,
+      });
+      expect(Object.keys((payload.data as { by_reason: Json }).by_reason)).to.include('override=drop_actor');
+    });
+
+    it('tells of very many drops between two ticks, and holds back what goes to all sessions', async () => {
+      await start({
+        env: { MORTISE_TICK_SECONDS: '0.1', MORTISE_SYSTEM_FANOUT: 'true' },
+        config: { gate: { version: 1, nociception: { drop_burst: 10, fanout_suppress_sec: 3_600 } } },
+      });
+      await observe({ source_name: 'shop', session_key: 'console:u1:s1', payload: { text: 'hi' } });
+      await until('a tick for all', () => system('[tick]').length > 0);
+      expect(system('[tick]')[0]).to.include({ session_key: 'console:u1:s1', source_name: 'core:fanout' });
+      await observe({ observations: Array(12).fill({ source_name: 'shop', payload: { text: ' ' } }) });
+      await until('the alert', () => alerts('system:drop_overload').length === 1);
+      const ticks = system('[tick]').length;
+      await sleep(400);
+      expect(system('[tick]').length - ticks).to.be.at.most(1);
+      expect(alerts('system:drop_overload')).to.have.length(1);
+    });
+
+    it('refuses messages while the process is overloaded, and tells of it once', async () => {
+      await start({
+        plugins: ['reflex', 'agent', 'provider-demo', 'channel-console'],
+        config: { gate: { version: 1, overload: { lag_on_ms: 200, lag_off_ms: 200 } } },
+      });
+      const ask = () => host.post('/agent/process', { session_id: 's1', user_id: 'u1', channel: 'console', input: [] });
+      const block = async () => {
+        for (let round = 0; round < 4; round += 1) {
+          const until = performance.now() + 700;
+          while (performance.now() < until);
+          await sleep(1);
+        }
+      };
+      const overload = async () =>
+        ((await (await host.fetch('/gate/status')).json()) as { health: { overload: boolean } }).health.overload;
+      await block();
+      await until('the overload', overload);
+      const refused = await ask();
+      expect([refused.status, refused.headers.get('retry-after')]).to.deep.equal([503, '1']);
+      expect(((await refused.json()) as { error: { details: Json } }).error.details).to.include({
+        reason: 'system_overload',
+      });
+      await until('the end', async () => !(await overload()), 15_000);
+      expect((await ask()).status).to.equal(200);
+      await block();
+      expect(alerts('system:gate_overload')).to.have.length(1);
+      expect(alerts('system:gate_overload')[0]?.payload).to.include({ alert_type: 'pain', severity: 'high' });
+    });
+
+    it('names a stage that fails again and again, once', async () => {
+      const stage: TestPlugin = {
+        manifest: {
+          key: 'fragile',
+          contributes: { 'gate-stage': [{ key: 'fragile', facts: { slot: 'feature', order: 1 } }] },
+        },
+        definition: {
+          key: 'fragile',
+          register(own) {
+            own.contribute('gate-stage', 'fragile', {
+              slot: 'feature',
+              order: 1,
+              apply: () => {
+                throw new Error('canary');
+              },
+            });
+          },
+        },
+      };
+      await start({ extra: [stage] });
+      for (let round = 0; round < 7; round += 1) await observe({ source_name: 'shop', payload: { text: `m${round}` } });
+      await until('the alert', () => alerts('gate:stage_failed').length > 0);
+      await sleep(30);
+      expect(alerts('gate:stage_failed')).to.have.length(1);
+      expect(alerts('gate:stage_failed')[0]?.payload).to.deep.include({
+        severity: 'high',
+        data: { stage: 'fragile' },
+      });
+      const status = (await (await host.fetch('/gate/status')).json()) as { stages: readonly Json[] };
+      const fragile = status.stages.find(({ key }) => key === 'fragile');
+      expect(fragile).to.include({ state: 'ok', on_failure: 'closed' });
+      expect(fragile?.failures).to.be.at.least(7);
+    });
+
+    it('ends a stage that emits what it emits again, with one alert, and goes on', async () => {
+      const looper: TestPlugin = {
+        manifest: {
+          key: 'looper',
+          contributes: { 'gate-stage': [{ key: 'looper', facts: { slot: 'feature', order: 5 } }] },
+        },
+        definition: {
+          key: 'looper',
+          register(own) {
+            own.contribute('gate-stage', 'looper', {
+              slot: 'feature',
+              order: 5,
+              apply: (work) => {
+                if (work.observation.payload.text !== 'loop') return;
+                work.emit({ source_name: 'looper', payload: { text: 'loop' } });
+              },
+            });
+          },
+        },
+      };
+      await start({ extra: [looper] });
+      const said = { source_name: 'shop', session_key: 'console:u1:s1', payload: { text: 'loop' } };
+      expect((await observe(said, '?wait=decision')).body.decision).to.include({ action: 'deliver' });
+      await until('the alert', () => seen.some(({ payload }) => payload.alert_type === 'loop_hops'));
+      expect((await observe({ ...said, payload: { text: 'on' } }, '?wait=decision')).status).to.equal(202);
+      expect(alerts('gate:loop_hops')).to.have.length(1);
+      const { totals } = (await (await host.fetch('/gate/status')).json()) as { totals: { by_reason: Json } };
+      expect(totals.by_reason).to.include({ loop_hops: 1, message_default: 10 });
+    });
+
+    it('gives a way out that never answers up after its time, and sends what comes next', async () => {
+      const sent: unknown[] = [];
+      const slow: TestPlugin = {
+        manifest: { key: 'slow', contributes: { egress: [{ key: 'slow', facts: { default: true, timeoutMs: 100 } }] } },
+        definition: {
+          key: 'slow',
+          register(own) {
+            own.contribute('egress', 'slow', {
+              default: true,
+              timeoutMs: 100,
+              send: ({ payload }, { signal }) =>
+                payload.text === 'stuck'
+                  ? new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+                  : Promise.resolve(void sent.push(payload.text)),
+            });
+          },
+        },
+      };
+      await start({ extra: [slow] });
+      const said = (text: string) =>
+        host.service('conversation').publish({
+          source_name: 'agent:speaker',
+          source_kind: 'internal',
+          session_key: 'console:u1:s1',
+          actor: { actor_id: 'agent' },
+          payload: { text },
+        });
+      const stuck = said('stuck');
+      said('next');
+      await until('the next', () => sent.length === 1);
+      const status = host
+        .service('conversation')
+        .egress()
+        .find(({ adapter }) => adapter === 'slow');
+      expect(status).to.include({ timed_out: 1, failed: 0, sent: 1 });
+      const obsId = stuck.ok ? stuck.observation.obs_id : '';
+      const traceId = stuck.ok ? stuck.observation.trace_id : '';
+      const line = host.logs.find((one) => one.includes('a reply was not sent'));
+      expect(JSON.parse(line ?? '{}')).to.include({ level: 'warn', adapter: 'slow', obs_id: obsId, trace_id: traceId });
+      await until('the alert', () => alerts('egress:slow').length === 1);
+    });
+
+    it('carries one trace from the request to the reply and the audit', async () => {
+      const state = { fails: false, sent: [] as string[] };
+      const traces: (string | undefined)[] = [];
+      await start({
+        plugins: ['reflex', 'agent', 'provider-demo', 'channel-console'],
+        extra: [terminal(state), tracer(traces)],
+      });
+      const traceId = 'abcdef0123456789abcdef0123456789';
+      const headers = { traceparent: `00-${traceId}-0123456789abcdef-01` };
+      const body = { source_name: 'shop', session_key: 'console:u1:s1', payload: { text: 'hi' } };
+      const posted = await host.post('/observations', body, headers);
+      expect(posted.headers.get('x-trace-id')).to.equal(traceId);
+      await until('the reply', () => state.sent.length === 1 && traces.length >= 2);
+      expect(new Set(traces)).to.deep.equal(new Set([traceId]));
+      const change = { overrides: { force_low_model: true }, reason: 'test' };
+      expect((await host.post('/gate/overrides', change, headers)).headers.get('x-trace-id')).to.equal(traceId);
+      const database = host.app.database.forPlugin('test', ['gate']);
+      const rows = async () =>
+        (await database.statement<{ trace_id: string }>('select trace_id from {gate.control_audit}')).rows;
+      await until('the row', async () => (await rows()).length === 1);
+      expect((await rows())[0]?.trace_id).to.equal(traceId);
+    });
+
+    it('changes the gate while its audit cannot be written, and writes it later', async () => {
+      await start();
+      const database = host.app.database.forPlugin('test', ['gate']);
+      const [table, away] = [database.table('gate.control_audit'), 'control_audit_away'];
+      const moved = engine.dialect === 'postgres' ? `gate.${away}` : away;
+      await database.statement(`alter table ${table} rename to ${away}`);
+      const change = { overrides: { emergency_mode: true }, reason: 'test' };
+      expect((await host.post('/gate/overrides', change)).status).to.equal(202);
+      await until('the change', async () => (await effective()).emergency_mode === true);
+      await sleep(50);
+      const back = engine.dialect === 'postgres' ? 'control_audit' : table;
+      await database.statement(`alter table ${moved} rename to ${back}`);
+      const rows = async () =>
+        (await database.statement<{ override_key: string }>('select override_key from {gate.control_audit}')).rows;
+      await until('the row', async () => (await rows()).length === 1);
+    });
+
+    it('lets an adapter work again when an operator says so, and notes who did', async () => {
+      const state = { fails: true };
+      await start({ config: { gate: { version: 1, nociception: { burst: 1 } } }, extra: [sensor(state)] });
+      const trigger = () => host.service('conversation').trigger('sensor', { reason: 'test' });
+      await trigger();
+      await until('the cooldown', () => host.service('conversation').cooldowns().length === 1);
+      const status = (await (await host.fetch('/gate/status')).json()) as { cooldowns: readonly Json[] };
+      expect(status.cooldowns[0]).to.include({ adapter: 'sensor' });
+      const cleared = await host.fetch('/gate/cooldowns/sensor', { method: 'DELETE' });
+      expect(await cleared.json()).to.deep.equal({ cleared: true });
+      state.fails = false;
+      expect(await trigger()).to.include({ ok: true });
+      const trail = host.service('audit');
+      await until('the note', async () => (await trail.query({ operation: 'gate:cooldown_clear' })).rows.length === 1);
+    });
+  });
+});

@@ -1,0 +1,128 @@
+import { expect } from 'chai';
+import { eachDatabase, type TestEngine } from 'mortise/sdk/testing';
+import { auditsOf, contents } from '../memory-host.js';
+import { refuseRows } from './refuse-rows.js';
+import { type RemoteMemory, startRemoteMemory, until } from './remote-memory.js';
+
+describe('a database that takes no more', () => {
+  eachDatabase((engine: TestEngine) => {
+    let memory: RemoteMemory;
+    beforeEach(async function start() {
+      this.timeout(40_000);
+      memory = await startRemoteMemory(engine);
+    });
+    afterEach(() => memory.stop());
+
+    const put = (text: string) => memory.store({ payload_md: text, target_space: 'private:a' });
+    const adds = () => memory.server.requests.filter(({ call }) => call === 'add').length;
+    const state = async (text: string) => {
+      const { rows } = await memory.database.statement<{ state: string; audit_id: number }>(
+        'select state, audit_id from {logbook.memories} where payload_md = ?',
+        [text],
+      );
+      return rows[0];
+    };
+
+    it('keeps a memory from the backend whose audit row cannot be written before', async () => {
+      const end = await refuseRows(memory, {
+        event: 'insert',
+        table: 'governance.write_audit',
+        when: `new.operation = 'memory_store'`,
+      });
+      for (const target_space of ['private:a', 'foo:bar']) {
+        const { status, body } = await memory.store({ payload_md: 'Not audited.', target_space });
+        expect(status).to.equal(200);
+        expect(body).to.deep.include({ ok: false, action: 'error', error_code: 'AUDIT_WRITE_FAILED', memory_id: null });
+        expect(body.message).to.contain('was not stored');
+      }
+      expect(adds()).to.equal(0);
+      expect(await memory.count('logbook.memories')).to.equal(0);
+      await end();
+      expect((await put('Not audited.')).body).to.deep.include({ ok: true, dedup: false });
+    });
+
+    it('is asked again before the outcome of a write is given up', async () => {
+      const end = await refuseRows(memory, {
+        event: 'update',
+        table: 'governance.write_audit',
+        when: `new.status = 'success'`,
+      });
+      const storing = put('Settled at last.');
+      await until(() => memory.host.logs.some((line) => line.includes('is not written yet')));
+      await end();
+      const answer = await storing;
+      expect(answer.body).to.deep.include({ ok: true, memory_id: 'om-1' });
+      expect((await auditsOf(memory, answer))[0]).to.deep.include({ status: 'success' });
+      expect(adds()).to.equal(1);
+    });
+
+    it('leaves a write open whose outcome it never took, and the recovery settles it', async () => {
+      const end = await refuseRows(memory, {
+        event: 'update',
+        table: 'governance.write_audit',
+        when: `new.status <> 'pending'`,
+      });
+      const { body } = await put('Left open.');
+      expect(body).to.deep.include({ ok: false, action: 'error', error_code: 'AUDIT_WRITE_FAILED', memory_id: null });
+      expect(body.message).to.contain('outcome of the write is unknown').and.contain('will be settled');
+      expect(await state('Left open.')).to.deep.include({ state: 'writing' });
+      await end();
+      const old = memory.database.codec.time(Date.now() - 60_000);
+      await memory.database.statement('update {governance.write_audit} set created_at = ?', [old]);
+      expect((await memory.command('memory-recover')).data).to.deep.include({ stored: 1, unresolved: 0 });
+      expect(await state('Left open.')).to.deep.include({ state: 'active' });
+      const { rows } = await memory.host.service('audit').query({ operation: 'memory_store' });
+      expect(rows).to.have.length(1);
+      expect(rows[0]).to.deep.include({ status: 'success', action: 'allow' });
+      expect(rows[0]?.evidence).to.deep.include({ recovered: true, memory_id: 'om-1' });
+      expect([adds(), memory.server.memories.size]).to.deep.equal([1, 1]);
+      expect((await put('Left open.')).body).to.deep.include({ ok: true, dedup: true, memory_id: 'om-1' });
+    });
+
+    it('is an internal error where it fails before anything is decided, and says nothing of itself', async () => {
+      const rename = (from: string, to: string) =>
+        memory.database.statement(
+          engine.dialect === 'sqlite'
+            ? `alter table identity_${from} rename to identity_${to}`
+            : `alter table identity.${from} rename to ${to}`,
+        );
+      await rename('users', 'people');
+      const answer = await memory.store({ payload_md: 'Whose?', target_space: 'private:a', actor_user_id: 'alice' });
+      await rename('people', 'users');
+      expect(answer.body).to.deep.include({
+        ok: false,
+        action: 'error',
+        error_code: 'INTERNAL_ERROR',
+        reason: 'internal_error',
+        message: `Internal error (${answer.body.correlation_id})`,
+      });
+      expect(JSON.stringify(answer.body)).not.to.match(/people|users|select|table/);
+      const [audit, ...others] = await auditsOf(memory, answer);
+      expect(others).to.deep.equal([]);
+      expect(audit).to.deep.include({ action: 'reject', reason: 'internal_error', status: 'failed' });
+    });
+
+    it('for want of space loses nothing it has, and goes on when there is space again', async () => {
+      const fill = async (): Promise<() => Promise<void>> => {
+        if (engine.dialect === 'postgres') {
+          // The code that a server gives for a full disk.
+          const full = { event: 'insert', table: 'logbook.memories', when: 'true', sqlState: '53100' } as const;
+          return refuseRows(memory, full);
+        }
+        await memory.database.statement('pragma max_page_count = 1');
+        return async () => void (await memory.database.statement('pragma max_page_count = 1073741823'));
+      };
+      await put('Before.');
+      const end = await fill();
+      // The last page has room for some more.
+      let full = await put(`Too much. ${'x'.repeat(100_000)}`);
+      for (let n = 0; n < 20 && full.body.action !== 'error'; n += 1) full = await put(`Too much ${n}.`);
+      expect(full.body).to.deep.include({ ok: false, action: 'error', error_code: 'AUDIT_WRITE_FAILED' });
+      expect(contents(await memory.query({ query: 'before', spaces: ['private:a'] }))).to.deep.equal(['Before.']);
+      await end();
+      expect((await put('After.')).body).to.deep.include({ ok: true, action: 'allow' });
+      expect((await memory.get('/reliability/report')).body.message).to.equal(null);
+      expect(await memory.host.service('audit').verify()).to.deep.include({ ok: true });
+    });
+  });
+});

@@ -1,0 +1,172 @@
+import { expect } from 'chai';
+import { createGate, eachDatabase, openAi } from 'mortise/sdk/testing';
+import { errorOf, eventsOf, httpSession, kinds, type ModelPlatform, openModelPlatform } from './platform.js';
+
+const soon = { 'retry-after': '0' };
+
+describe('an API that fails', () => {
+  eachDatabase((engine) => {
+    let platform: ModelPlatform;
+
+    before(async function start() {
+      this.timeout(30_000);
+      platform = await openModelPlatform(engine);
+    });
+
+    afterEach(async () => {
+      platform.upstream.clear();
+      const chats = (await (await platform.host.fetch('/chats')).json()) as { id: string }[];
+      await platform.host.post(
+        '/chats/batch-delete',
+        chats.map(({ id }) => id).filter((id) => id !== 'chat-default'),
+      );
+    });
+
+    after(async function stop() {
+      this.timeout(20_000);
+      await platform.stop();
+    });
+
+    it('is asked three times for what may pass, and its failure has the words of each door', async () => {
+      platform.upstream.always(openAi.fails(429, {}, soon));
+      const frames = await platform.send('hi');
+      expect(platform.asked()).to.have.length(3);
+      expect(kinds(frames)).to.deep.equal(['LLM_ERROR']);
+      expect(frames[0]?.error?.message).to.equal('LLM call failed after 3 attempts: provider returned status 429');
+      expect(await errorOf(await platform.process('hi'))).to.deep.include({
+        status: 502,
+        code: 'provider_request_failed',
+        message: 'provider returned status 429',
+      });
+      expect(platform.asked()).to.have.length(6);
+      expect((await platform.rows()).map(({ role, content }) => [role, content])).to.deep.equal([['user', 'hi']]);
+    });
+
+    it('is asked once for what will not', async () => {
+      for (const status of [400, 401, 403, 404]) {
+        platform.upstream.clear();
+        platform.upstream.always(openAi.fails(status, {}, soon));
+        const [frame] = await platform.send('hi');
+        expect(frame?.error).to.deep.include({
+          code: 'LLM_ERROR',
+          message: `LLM API error: ${status} provider returned status ${status}`,
+        });
+        expect(platform.asked(), String(status)).to.have.length(1);
+      }
+    });
+
+    it('is an error without a stream, and an event within one, and hides its turn from the chat', async () => {
+      platform.upstream.always(openAi.fails(500, {}, soon));
+      expect(await errorOf(await platform.process('hi'))).to.include({
+        status: 502,
+        message: 'provider returned status 500',
+      });
+      const response = await platform.process('hi', { stream: true });
+      expect(response.status).to.equal(200);
+      const events = (await eventsOf(response)) as { type: string; meta?: object }[];
+      expect(events.map((event) => event.type ?? event)).to.deep.equal(['step_started', 'error', '[DONE]']);
+      expect(events[1]?.meta).to.include({
+        code: 'provider_request_failed',
+        message: 'provider returned status 500',
+      });
+      const [chat] = (await (await platform.host.fetch('/chats?user_id=u1')).json()) as { id: string }[];
+      const shown = async (query: string) =>
+        ((await (await platform.host.fetch(`/chats/${chat?.id}${query}`)).json()) as { messages: object[] }).messages;
+      expect(await shown('')).to.deep.equal([]);
+      expect(await shown('?include_failed=true')).to.have.length(2);
+      const turns = (await (await platform.host.fetch(`/chats/${chat?.id}/turns`)).json()) as { status: string }[];
+      expect(turns.map(({ status }) => status)).to.deep.equal(['failed', 'failed']);
+    });
+
+    it('is forgiven one failure, in one turn', async () => {
+      platform.upstream.answer(openAi.fails(503, {}, soon), openAi.says('here'));
+      expect(((await (await platform.process('hi')).json()) as { reply: string }).reply).to.equal('here');
+      expect(platform.asked()).to.have.length(2);
+      expect(await platform.rows(httpSession)).to.have.length(2);
+    });
+
+    it('that answers nothing at all is no answer; white space has a name', async () => {
+      platform.upstream.answer(openAi.says(''), openAi.says('  '));
+      expect(await errorOf(await platform.process('hi'))).to.include({
+        status: 502,
+        code: 'provider_invalid_reply',
+        message: 'provider response has empty content',
+      });
+      expect(((await (await platform.process('hi')).json()) as { reply: string }).reply).to.equal('(empty reply)');
+    });
+
+    it('keeps what was shown when its connection breaks, and the next turn knows it', async () => {
+      const gate = createGate();
+      platform.upstream.answer(
+        openAi.streamsFrom(async function* () {
+          yield openAi.chunk({ content: 'Hel' });
+          await gate.opened;
+          yield openAi.reset;
+        }),
+        openAi.says('better'),
+      );
+      const client = await platform.connect();
+      const sent = client.request('chat.send', { content: 'hi' });
+      while (sent.frames.length === 0) await new Promise((resolve) => setImmediate(resolve));
+      gate.open();
+      const frames = await sent.ended;
+      expect(kinds(frames)).to.deep.equal(['stream_chunk', 'LLM_ERROR']);
+      expect(frames[1]?.error?.message).to.equal('LLM API error: provider stream request failed');
+      expect((await platform.rows()).map(({ content, status }) => [content, status])).to.deep.equal([
+        ['hi', 'complete'],
+        ['Hel', 'error'],
+      ]);
+      await client.request('chat.send', { content: 'again' }).ended;
+      expect(platform.asked()[1]?.messages.map(({ role, content }) => [role, content])).to.deep.equal([
+        ['user', 'hi'],
+        ['assistant', 'Hel'],
+        ['user', 'again'],
+      ]);
+    });
+
+    it('has neither its words nor the key in the log, and its secrets in no answer', async () => {
+      const told = { message: `Incorrect API key provided: sk-abcdefghijklmnopqrstuv canary-of-the-api` };
+      platform.upstream.always(openAi.fails(401, told));
+      const body = await (await platform.process('canary-of-a-person')).text();
+      expect(body).to.contain('Incorrect API key provided: [REDACTED]').and.not.contain('sk-abc');
+      expect(platform.host.logs.join('\n')).to.not.match(/canary|sk-/);
+    });
+
+    it('is not there at all', async function gone() {
+      this.timeout(30_000);
+      const other = await openModelPlatform(engine);
+      try {
+        await other.upstream.stop();
+        const [frame] = await other.send('hi');
+        expect(frame?.error?.message).to.equal('LLM call failed after 3 attempts: provider request failed');
+        expect(await errorOf(await other.process('hi'))).to.deep.include({
+          code: 'provider_request_failed',
+          details: { cause: 'ECONNREFUSED', attempts: 3 },
+        });
+      } finally {
+        await other.host.stop();
+      }
+    });
+
+    it('without a key is not asked, and the demo goes on answering', async function keyless() {
+      this.timeout(30_000);
+      const other = await openModelPlatform(engine, { OPENAI_API_KEY: '' });
+      try {
+        expect(await errorOf(await other.process('hi'))).to.include({
+          status: 400,
+          code: 'provider_not_configured',
+          message: 'provider api_key is required',
+        });
+        expect(other.asked()).to.deep.equal([]);
+      } finally {
+        await other.stop();
+      }
+      const demo = await openModelPlatform(engine, { MORTISE_MODEL: '', OPENAI_API_KEY: '' });
+      try {
+        expect(((await (await demo.process('hi')).json()) as { reply: string }).reply).to.equal('Echo: hi');
+      } finally {
+        await demo.stop();
+      }
+    });
+  });
+});

@@ -1,0 +1,69 @@
+import { readFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import { type FakeOpenAi, openAi, type ServerProcess, startFakeOpenAi, startServer } from 'mortise/sdk/testing';
+import { apiKey } from './platform.js';
+
+const projectDir = resolve(dirname(fileURLToPath(import.meta.url)), '..', '..', '..');
+
+/** The environments of the commands that start the server with a model. */
+async function commands(file: string): Promise<readonly Record<string, string>[]> {
+  const text = await readFile(join(projectDir, file), 'utf8');
+  return [...text.matchAll(/^((?:[A-Z_]+=\S+ )*MORTISE_MODEL=\S+ )npm start$/gm)].map(([, assignments = '']) =>
+    Object.fromEntries(
+      assignments
+        .trim()
+        .split(' ')
+        .map((one) => one.split('=', 2) as [string, string]),
+    ),
+  );
+}
+
+describe('the commands that switch to a real model', function () {
+  this.timeout(60_000);
+  let upstream: FakeOpenAi;
+  let server: ServerProcess | undefined;
+
+  beforeEach(async () => {
+    upstream = await startFakeOpenAi({ apiKey });
+    upstream.always(openAi.says('from the', ' real one'));
+  });
+
+  afterEach(async () => {
+    await server?.dispose();
+    server = undefined;
+    await upstream.stop();
+  });
+
+  /** The shipped server in a process of its own, with an API that is not the one on the internet. */
+  async function reply(env: Readonly<Record<string, string>>): Promise<string> {
+    server = await startServer({ env });
+    const answer = await server.post('/agent/process', {
+      session_id: 's1',
+      user_id: 'me',
+      input: [{ role: 'user', type: 'message', content: [{ type: 'text', text: 'hello' }] }],
+    });
+    return ((await answer.json()) as { reply: string }).reply;
+  }
+
+  for (const file of ['README.md', 'plugins/provider-openai/README.md']) {
+    it(`work as ${file} has them`, async () => {
+      const found = await commands(file);
+      expect(found.length).to.be.greaterThan(0);
+      for (const env of found) {
+        expect(await reply({ ...env, OPENAI_API_KEY: apiKey, OPENAI_BASE_URL: upstream.baseUrl })).to.equal(
+          'from the real one',
+        );
+        const asked = upstream.requests.at(-1)?.body as { model: string } | undefined;
+        expect(`openai/${asked?.model}`).to.equal(env.MORTISE_MODEL);
+        await server?.dispose();
+      }
+    });
+  }
+
+  it('are needed: a key alone changes nothing', async () => {
+    expect(await reply({ OPENAI_API_KEY: apiKey, OPENAI_BASE_URL: upstream.baseUrl })).to.equal('Echo: hello');
+    expect(upstream.requests).to.deep.equal([]);
+  });
+});
