@@ -1,5 +1,6 @@
 import type { Observation, ObservationError, ObservationInput, ObservationType } from '../observation.js';
-import type { ObserveRequest, ReplyPort } from '../points/conversation.js';
+import type { ObserveRequest } from '../points/input-adapter.js';
+import type { ReplyPort } from '../points/observation-handler.js';
 import type { CallOptions } from '../points.js';
 import type { GateAction, GateDecision } from './gate.js';
 
