@@ -1,5 +1,5 @@
 import { type Alert, type ObservationInput, QuietTimes } from 'mortise/sdk';
-import type { AlertCode } from './conversation.js';
+import type { AlertCode } from './conversation-ports.js';
 
 /** How long one subject keeps quiet after an alert, milliseconds. */
 const quietMs = 60_000;

@@ -35,9 +35,9 @@ export class Ticket {
   constructor(
     observation: Observation,
     owner: TicketOwner,
-    submit?: SubmitOptions,
-    nested = false,
-    decided = submit?.decided,
+    submit: SubmitOptions | undefined,
+    nested: boolean,
+    decided: ((decision: GateDecision) => void) | undefined,
   ) {
     this.observation = observation;
     this.submit = submit;

@@ -11,9 +11,11 @@ import {
   type Points,
 } from 'mortise/sdk';
 import { silentLog } from 'mortise/sdk/testing';
-import { type AlertCode, Conversation, type ConversationPorts, type Unhandled } from '../conversation.js';
+import { Conversation } from '../conversation.js';
+import type { AlertCode, ConversationPorts } from '../conversation-ports.js';
 import { Cooldowns } from '../cooldowns.js';
 import { type EgressAdapter, EgressHub } from '../egress/egress-hub.js';
+import type { Unhandled } from '../end-accepted.js';
 
 export type Handle = (observation: Observation, ctx: HandlerContext) => Promise<unknown>;
 
