@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { get } from 'node:http';
 import { expect } from 'chai';
-import { createTestHost, eachDatabase } from 'mortise/sdk/testing';
-import { answerOf, type Json, type MemoryHost, memoryPlugins, startMemory } from './memory-host.js';
+import { eachDatabase } from 'mortise/sdk/testing';
+import { answerOf, type Json, type MemoryHost, startMemory } from './memory-host.js';
 
 describe('the doors to memories', () => {
   eachDatabase(
@@ -64,6 +64,21 @@ describe('the doors to memories', () => {
           const { status, headers } = await answerOf(await memory.host.fetch(`/.well-known/${path}`));
           expect([status, headers.get('content-type')]).to.deep.equal([404, 'application/json']);
         }
+      });
+
+      it('list the five tools in few words', async () => {
+        const list = await memory.host.post('/mcp', { jsonrpc: '2.0', id: 1, method: 'tools/list' });
+        const { tools } = (await answerOf(list)).body.result as { readonly tools: readonly Json[] };
+        expect(tools.map(({ name }) => name)).to.deep.equal([
+          'memory_store',
+          'memory_query',
+          'reliability_report',
+          'governance_update',
+          'evidence_upload',
+        ]);
+        const shown = tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
+        expect(Buffer.byteLength(JSON.stringify(shown))).to.be.at.most(8_000);
+        expect(Buffer.byteLength(JSON.stringify(tools)) / 4).to.be.at.most(2_000);
       });
 
       it('store and find alike over REST and JSON-RPC', async () => {
@@ -201,27 +216,6 @@ describe('the doors to memories', () => {
     },
     { keepRows: true },
   );
-
-  it('list the five tools in few words', async function list() {
-    this.timeout(20_000);
-    const host = await createTestHost({ plugins: memoryPlugins });
-    try {
-      const { body } = await answerOf(await host.post('/mcp', { jsonrpc: '2.0', id: 1, method: 'tools/list' }));
-      const { tools } = body.result as { readonly tools: readonly Json[] };
-      expect(tools.map(({ name }) => name)).to.deep.equal([
-        'memory_store',
-        'memory_query',
-        'reliability_report',
-        'governance_update',
-        'evidence_upload',
-      ]);
-      const shown = tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
-      expect(Buffer.byteLength(JSON.stringify(shown))).to.be.at.most(8_000);
-      expect(Buffer.byteLength(JSON.stringify(tools)) / 4).to.be.at.most(2_000);
-    } finally {
-      await host.stop();
-    }
-  });
 });
 
 /** What the published schema of the report has against a value. */

@@ -1,63 +1,73 @@
 import { expect } from 'chai';
-import { createTestHost, type TestHost } from 'mortise/sdk/testing';
+import { createTestHost, eachDatabase, type TestHost } from 'mortise/sdk/testing';
 import { answerOf, type Json, memoryPlugins } from './memory-host.js';
 
 describe('how often a tool may be called', function () {
   this.timeout(30_000);
-  let host: TestHost;
-  before(async () => {
-    const limits = {
-      memory_query: '3/3600',
-      memory_store: '1/3600',
-      reliability_report: '1/3600',
-      governance_update: '1/3600',
-    };
-    host = await createTestHost({ plugins: memoryPlugins, env: { MORTISE_TOOL_RATE_LIMITS: JSON.stringify(limits) } });
-  });
-  after(() => host.stop());
+  eachDatabase(
+    (engine) => {
+      let host: TestHost;
+      before(async () => {
+        const limits = {
+          memory_query: '3/3600',
+          memory_store: '1/3600',
+          reliability_report: '1/3600',
+          governance_update: '1/3600',
+        };
+        const env = { MORTISE_TOOL_RATE_LIMITS: JSON.stringify(limits) };
+        host = await createTestHost({ plugins: memoryPlugins, env, database: engine.env });
+      });
+      after(() => host.stop());
 
-  const query = { query: 'a', spaces: ['private:me'] };
-  const store = { payload_md: 'Once.', target_space: 'private:me' };
-  const call = (name: string, args: Json) =>
-    host.post('/mcp', { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } });
+      const query = { query: 'a', spaces: ['private:me'] };
+      const store = { payload_md: 'Once.', target_space: 'private:me' };
+      const call = (name: string, args: Json) =>
+        host.post('/mcp', { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } });
 
-  it('is one count for every door', async () => {
-    const legacy = { tool: 'memory_query', arguments: query };
-    const served = [
-      await host.post('/memory/query', query),
-      await call('memory_query', query),
-      await host.post('/mcp', legacy),
-    ];
-    expect(served.map(({ status }) => status)).to.deep.equal([200, 200, 200]);
-    const refused = [
-      await host.post('/memory/query', query),
-      await call('memory_query', query),
-      await host.post('/mcp', legacy),
-    ];
-    expect(refused.map(({ status }) => status)).to.deep.equal([429, 429, 429]);
-    for (const { headers } of refused) expect(Number(headers.get('retry-after'))).to.be.within(1, 3_600);
-    const [rest, rpc, older] = await Promise.all(refused.map(answerOf));
-    expect(rest?.body).to.include({ ok: false, reason: 'RATE_LIMITED' }).and.have.any.keys('correlation_id', 'detail');
-    expect(rest?.body.details).to.have.property('retry_after_ms');
-    expect(rpc?.body.error).to.include({ code: -32001 }).and.have.nested.property('data.reason', 'RATE_LIMITED');
-    expect(older?.body).to.include({ ok: false, reason: 'RATE_LIMITED' });
-  });
+      it('is one count for every door', async () => {
+        const legacy = { tool: 'memory_query', arguments: query };
+        const served = [
+          await host.post('/memory/query', query),
+          await call('memory_query', query),
+          await host.post('/mcp', legacy),
+        ];
+        expect(served.map(({ status }) => status)).to.deep.equal([200, 200, 200]);
+        const refused = [
+          await host.post('/memory/query', query),
+          await call('memory_query', query),
+          await host.post('/mcp', legacy),
+        ];
+        expect(refused.map(({ status }) => status)).to.deep.equal([429, 429, 429]);
+        for (const { headers } of refused) expect(Number(headers.get('retry-after'))).to.be.within(1, 3_600);
+        const [rest, rpc, older] = await Promise.all(refused.map(answerOf));
+        expect(rest?.body)
+          .to.include({ ok: false, reason: 'RATE_LIMITED' })
+          .and.have.any.keys('correlation_id', 'detail');
+        expect(rest?.body.details).to.have.property('retry_after_ms');
+        expect(rpc?.body.error).to.include({ code: -32001 }).and.have.nested.property('data.reason', 'RATE_LIMITED');
+        expect(older?.body).to.include({ ok: false, reason: 'RATE_LIMITED' });
+      });
 
-  it('holds for each REST route, and keeps a refused call from doing anything', async () => {
-    expect((await host.post('/memory/store', store)).status).to.equal(200);
-    expect((await host.post('/memory/store', { ...store, payload_md: 'Twice.' })).status).to.equal(429);
-    const first = await host.fetch('/reliability/report');
-    expect([first.status, (await host.fetch('/reliability/report')).status]).to.deep.equal([200, 429]);
-    const governance = () => host.post('/governance/settings/update', { team_write_enabled: true });
-    expect([(await governance()).status, (await governance()).status]).to.deep.equal([200, 429]);
-    const { rows } = await host.service('audit').query({ reasonPrefix: 'governance' });
-    expect(rows.length).to.be.at.most(1);
-  });
+      it('holds for each REST route, and keeps a refused call from doing anything', async () => {
+        expect((await host.post('/memory/store', store)).status).to.equal(200);
+        expect((await host.post('/memory/store', { ...store, payload_md: 'Twice.' })).status).to.equal(429);
+        const first = await host.fetch('/reliability/report');
+        expect([first.status, (await host.fetch('/reliability/report')).status]).to.deep.equal([200, 429]);
+        const governance = () => host.post('/governance/settings/update', { team_write_enabled: true });
+        expect([(await governance()).status, (await governance()).status]).to.deep.equal([200, 429]);
+        const { rows } = await host.service('audit').query({ reasonPrefix: 'governance' });
+        expect(rows.length).to.be.at.most(1);
+      });
 
-  it('leaves a row in the audit trail', async () => {
-    const found = async () => (await host.service('audit').query({ reasonPrefix: 'rate_limited:memory_query' })).rows;
-    const until = Date.now() + 8_000;
-    while ((await found()).length === 0 && Date.now() < until) await new Promise((resolve) => setTimeout(resolve, 50));
-    expect((await found())[0]).to.deep.include({ action: 'reject', reason: 'rate_limited:memory_query' });
-  });
+      it('leaves a row in the audit trail', async () => {
+        const found = async () =>
+          (await host.service('audit').query({ reasonPrefix: 'rate_limited:memory_query' })).rows;
+        const until = Date.now() + 8_000;
+        while ((await found()).length === 0 && Date.now() < until)
+          await new Promise((resolve) => setTimeout(resolve, 50));
+        expect((await found())[0]).to.deep.include({ action: 'reject', reason: 'rate_limited:memory_query' });
+      });
+    },
+    { keepRows: true },
+  );
 });

@@ -224,85 +224,88 @@ eachDatabase((engine) => {
 });
 
 describe('sessions with keys', () => {
-  let host: TestHost;
-  before(async () => {
-    host = await createTestHost({
-      plugins: ['mcp-server'],
-      extra: [createProbe().plugin],
-      env: {
-        MORTISE_API_KEYS: JSON.stringify([
-          { key: 'key-of-ann-1234', id: 'ann' },
-          { key: 'key-of-boss-123', id: 'boss' },
-        ]),
-      },
+  eachDatabase((engine) => {
+    let host: TestHost;
+    before(async () => {
+      host = await createTestHost({
+        plugins: ['mcp-server'],
+        extra: [createProbe().plugin],
+        database: engine.env,
+        env: {
+          MORTISE_API_KEYS: JSON.stringify([
+            { key: 'key-of-ann-1234', id: 'ann' },
+            { key: 'key-of-boss-123', id: 'boss' },
+          ]),
+        },
+      });
     });
-  });
-  after(() => host.stop());
-  const ann = { authorization: 'Bearer key-of-ann-1234' };
-  const boss = { authorization: 'bearer key-of-boss-123' };
+    after(() => host.stop());
+    const ann = { authorization: 'Bearer key-of-ann-1234' };
+    const boss = { authorization: 'bearer key-of-boss-123' };
 
-  it('belong to the principal that began them', async () => {
-    const { headers: sent } = await rpc(host, 'initialize', {}, ann);
-    const session = { 'mcp-session-id': String(sent.get('mcp-session-id')) };
-    expect((await rpc(host, 'tools/list', {}, { ...ann, ...session })).status).to.equal(200);
-    expect((await rpc(host, 'tools/list', {}, { ...boss, ...session })).status).to.equal(404);
-  });
+    it('belong to the principal that began them', async () => {
+      const { headers: sent } = await rpc(host, 'initialize', {}, ann);
+      const session = { 'mcp-session-id': String(sent.get('mcp-session-id')) };
+      expect((await rpc(host, 'tools/list', {}, { ...ann, ...session })).status).to.equal(200);
+      expect((await rpc(host, 'tools/list', {}, { ...boss, ...session })).status).to.equal(404);
+    });
 
-  it('keep the tasks of one principal from another', async () => {
-    const capabilities = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
-    const as = (headers: Record<string, string>) => ({ capabilities, headers });
-    const made = await stateless(
-      host,
-      'tools/call',
-      { name: 'job', arguments: { ask: true } },
-      {
-        capabilities: { ...capabilities, elicitation: {} },
-        headers: ann,
-      },
-    );
-    const taskId = at(made.body, 'result', 'taskId');
-    expect(taskId).to.be.a('string');
-    expect(at((await stateless(host, 'tasks/get', { taskId }, as(ann))).body, 'result', 'taskId')).to.equal(taskId);
-    for (const method of ['tasks/get', 'tasks/update', 'tasks/cancel']) {
-      const { body } = await stateless(host, method, { taskId, inputResponses: {} }, as(boss));
-      expect(at(body, 'error', 'code'), method).to.equal(-32602);
-    }
-    const still = await stateless(host, 'tasks/get', { taskId }, as(ann));
-    expect(at(still.body, 'result', 'status')).to.be.oneOf(['working', 'input_required']);
-  });
-
-  it('offer each principal its own tools', async () => {
-    const names = async (headers: Record<string, string>) =>
-      (at((await rpc(host, 'tools/list', {}, headers)).body, 'result', 'tools') as { name: string }[]).map(
-        (tool) => tool.name,
+    it('keep the tasks of one principal from another', async () => {
+      const capabilities = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
+      const as = (headers: Record<string, string>) => ({ capabilities, headers });
+      const made = await stateless(
+        host,
+        'tools/call',
+        { name: 'job', arguments: { ask: true } },
+        {
+          capabilities: { ...capabilities, elicitation: {} },
+          headers: ann,
+        },
       );
-    expect(await names(ann)).not.to.include('hidden');
-    expect(await names(boss)).to.include('hidden');
-  });
-
-  it('need a key, but a preflight does not', async () => {
-    const refused = await rpc(host, 'tools/list');
-    expect(refused.status).to.equal(401);
-    expect(refused.body).to.include({ ok: false, reason: 'AUTH_FAILED' });
-    expect(at(refused.body, 'detail')).to.be.a('string');
-    expect(refused.headers.get('access-control-allow-origin')).to.equal('*');
-    const preflight = await fetch(`${host.origin}/mcp`, {
-      method: 'OPTIONS',
-      headers: {
-        'access-control-request-method': 'POST',
-        'access-control-request-headers': 'content-type, mcp-method',
-      },
+      const taskId = at(made.body, 'result', 'taskId');
+      expect(taskId).to.be.a('string');
+      expect(at((await stateless(host, 'tasks/get', { taskId }, as(ann))).body, 'result', 'taskId')).to.equal(taskId);
+      for (const method of ['tasks/get', 'tasks/update', 'tasks/cancel']) {
+        const { body } = await stateless(host, method, { taskId, inputResponses: {} }, as(boss));
+        expect(at(body, 'error', 'code'), method).to.equal(-32602);
+      }
+      const still = await stateless(host, 'tasks/get', { taskId }, as(ann));
+      expect(at(still.body, 'result', 'status')).to.be.oneOf(['working', 'input_required']);
     });
-    expect(preflight.status).to.equal(204);
-    expect(preflight.headers.get('access-control-allow-methods')).to.equal('POST, OPTIONS');
-    expect(preflight.headers.get('access-control-allow-headers')).to.equal(
-      'Content-Type, Authorization, Mcp-Session-Id, mcp-method',
-    );
-  });
 
-  it('refuse a foreign origin', async () => {
-    const { status, headers } = await rpc(host, 'tools/list', {}, { ...ann, origin: 'http://evil.example' });
-    expect(status).to.equal(403);
-    expect(headers.get('access-control-allow-origin')).to.equal('*');
+    it('offer each principal its own tools', async () => {
+      const names = async (headers: Record<string, string>) =>
+        (at((await rpc(host, 'tools/list', {}, headers)).body, 'result', 'tools') as { name: string }[]).map(
+          (tool) => tool.name,
+        );
+      expect(await names(ann)).not.to.include('hidden');
+      expect(await names(boss)).to.include('hidden');
+    });
+
+    it('need a key, but a preflight does not', async () => {
+      const refused = await rpc(host, 'tools/list');
+      expect(refused.status).to.equal(401);
+      expect(refused.body).to.include({ ok: false, reason: 'AUTH_FAILED' });
+      expect(at(refused.body, 'detail')).to.be.a('string');
+      expect(refused.headers.get('access-control-allow-origin')).to.equal('*');
+      const preflight = await fetch(`${host.origin}/mcp`, {
+        method: 'OPTIONS',
+        headers: {
+          'access-control-request-method': 'POST',
+          'access-control-request-headers': 'content-type, mcp-method',
+        },
+      });
+      expect(preflight.status).to.equal(204);
+      expect(preflight.headers.get('access-control-allow-methods')).to.equal('POST, OPTIONS');
+      expect(preflight.headers.get('access-control-allow-headers')).to.equal(
+        'Content-Type, Authorization, Mcp-Session-Id, mcp-method',
+      );
+    });
+
+    it('refuse a foreign origin', async () => {
+      const { status, headers } = await rpc(host, 'tools/list', {}, { ...ann, origin: 'http://evil.example' });
+      expect(status).to.equal(403);
+      expect(headers.get('access-control-allow-origin')).to.equal('*');
+    });
   });
 });
