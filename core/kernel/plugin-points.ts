@@ -159,5 +159,8 @@ function stageOf<P extends PointName>(entry: Registered): PipelineStage<P> {
           stats.record(leases.monotonic() - startedAt, failed);
         }
       }),
+    failed: () => {
+      stats.errors += 1;
+    },
   };
 }

@@ -98,4 +98,6 @@ export interface PipelineStage<P extends keyof ExtensionPoints & string> {
   readonly facts: Contribution<P>['facts'];
   /** Leased, counted and attributed; what the stage throws is thrown. */
   run<R>(use: (value: ExtensionPoints[P]) => R): R;
+  /** Counts an error of the contribution that showed only after its pass. */
+  failed(): void;
 }

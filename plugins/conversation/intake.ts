@@ -14,6 +14,7 @@ import { InputBus } from './input-bus.js';
 import type { LiveSession } from './live-session.js';
 import type { LiveSessions } from './live-sessions.js';
 import { OpenTickets } from './open-tickets.js';
+import { isObject } from './problems.js';
 import { readObservation } from './read-observation.js';
 import { type RouteFacts, routeObservation } from './route-observation.js';
 import { Ticket } from './ticket.js';
@@ -54,7 +55,7 @@ export class Intake {
   read(input: ObservationInput, adapter: string | undefined, inside: boolean): PublishResult {
     this.#bus.attempt();
     if (this.#bus.shut(inside)) return { ok: false, dropped: true, reason: this.#refused('closed') };
-    if (this.#ports.cooldowns.refuses(input, adapter)) {
+    if (isObject(input) && this.#ports.cooldowns.refuses(input, adapter)) {
       return { ok: false, dropped: true, reason: this.#refused('adapter_cooldown') };
     }
     const read = this.preview(input);

@@ -1,8 +1,8 @@
 import type { GateOutcome, GateService, Observation, ObservationInput, PublishResult } from 'mortise/sdk';
 import { Delivery } from './delivery.js';
-import { derive } from './derive.js';
 import { gateFailed, gateOff } from './gate-off.js';
 import type { LiveSession } from './live-session.js';
+import { publishEmits } from './publish-emits.js';
 import type { Ticket } from './ticket.js';
 import type { TurnSlots } from './turn-slots.js';
 import type { WaitGraph } from './wait-graph.js';
@@ -58,16 +58,12 @@ function passGate(session: LiveSession, ticket: Ticket, ports: WorkerPorts): Del
   guard(session, observation, 'record', ports, () => session.record(observation, ports.now()));
   guard(session, observation, 'egress', ports, () => ports.egress(observation));
   const outcome = decide(session, observation, ports);
-  const { decision, emit, ingest } = outcome;
+  const { decision, ingest } = outcome;
   session.recent.decided(decision);
   const flagged = outcome.observation ?? observation;
   if (flagged.quality_flags.length > 0) ports.flagged(flagged);
   if (ticket.decided) guard(session, observation, 'decided', ports, () => ticket.decided?.(decision));
-  if (emit.length > 0) {
-    guard(session, observation, 'emit', ports, () => {
-      for (const emitted of emit) ports.publish(derive(observation, emitted));
-    });
-  }
+  publishEmits(session, observation, outcome, ports);
   if (ingest.length > 0) guard(session, observation, 'ingest', ports, () => ports.gate()?.ingest(ingest));
   const delivered = decision.action === 'deliver';
   if (delivered && !ticket.silent) return new Delivery(session, ticket, outcome, ports);

@@ -42,8 +42,11 @@ export function outcomeOf(draft: Draft, elapsedUs: number): GateOutcome {
           ? 'tool'
           : 'sink';
   const ingest = pool ? Object.freeze([{ pool, observation: flagged ?? observation, decision }]) : nothing;
-  const emit = draft.emits ? Object.freeze(draft.emits) : nothing;
-  return Object.freeze(flagged ? { decision, observation: flagged, emit, ingest } : { decision, emit, ingest });
+  const { emits } = draft;
+  const outcome = emits
+    ? { decision, ingest, emit: emits.map(({ observation }) => observation), emitters: emits.map(({ stage }) => stage) }
+    : { decision, ingest, emit: nothing };
+  return Object.freeze(flagged ? { ...outcome, observation: flagged } : outcome);
 }
 
 /** A change makes a new observation with the same id. */

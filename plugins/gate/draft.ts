@@ -22,6 +22,12 @@ export interface Proposal {
   readonly builtIn: boolean;
 }
 
+/** What a stage wants published. */
+export interface Emitted {
+  readonly stage: string;
+  readonly observation: ObservationInput;
+}
+
 const scenes: readonly string[] = ['dialogue', 'group', 'system', 'tool_call', 'tool_result', 'alert', 'unknown'];
 /** Bounds of what one stage of a plugin can add; more is a fault of the stage. */
 const limits = { proposals: 32, tags: 64, features: 64, emits: 16, textLength: 256 };
@@ -51,7 +57,7 @@ export class Draft implements GateWork {
   notes: string[] | undefined;
   tags: Record<string, string> | undefined;
   flags: QualityFlag[] | undefined;
-  emits: ObservationInput[] | undefined;
+  emits: Emitted[] | undefined;
   extraFeatures: Map<string, unknown> | undefined;
 
   /** Trimmed, and the same in lower case; empty for what is no message. */
@@ -144,9 +150,13 @@ export class Draft implements GateWork {
 
   emit(observation: ObservationInput): void {
     this.emits ??= [];
-    if (this.emits.length >= limits.emits) throw new RangeError('too many observations to emit');
-    this.emits.push(observation);
-    this.changes?.push({ emit: observation.obs_type ?? 'message', source_name: observation.source_name });
+    // Counted for each stage: one must not use up what another has to say.
+    const own = this.emits.reduce((count, { stage }) => (stage === this.stage ? count + 1 : count), 0);
+    if (own >= limits.emits) throw new RangeError('too many observations to emit');
+    this.emits.push({ stage: this.stage, observation });
+    // Whether it is one is found out when it is published.
+    const given = observation as ObservationInput | null | undefined;
+    this.changes?.push({ emit: given?.obs_type ?? 'message', source_name: given?.source_name });
   }
 
   /** Takes back what stages emit. */

@@ -13,6 +13,8 @@ interface Counted {
 
 export interface GateMetrics {
   readonly decided: (scene: string, action: GateAction, reason: string, seconds: number) => void;
+  /** A stage emitted what is no observation. */
+  readonly slipped: (stage: string, plugin: string) => void;
   /** The durations of one stage. */
   readonly stage: (key: string) => { record(seconds: number): void };
 }
@@ -29,6 +31,10 @@ export function exposeMetrics(metrics: MetricsService, pools: Pools): GateMetric
   metrics.observe('mortise_gate_pool_seen', 'Observations that were put into a pool so far', ['pool'], () =>
     (['drop', 'sink', 'tool'] as const).map((pool: GatePool) => ({ labels: { pool }, value: pools.total(pool) })),
   );
+  const slips = metrics.counter('mortise_gate_emit_invalid_total', 'What stages emitted and is no observation', [
+    'stage',
+    'plugin',
+  ]);
   const names = new Set<string>();
   const known = new Map<string, Readonly<Record<GateAction, Map<string, readonly Counted[]>>>>();
   const countersOf = (scene: string, action: GateAction, reason: string): readonly Counted[] => {
@@ -42,6 +48,7 @@ export function exposeMetrics(metrics: MetricsService, pools: Pools): GateMetric
   };
   return {
     stage: (stage) => stages.bind({ stage }),
+    slipped: (stage, plugin) => slips.add(1, { stage, plugin }),
     decided(scene, action, reason, seconds) {
       let ofScene = known.get(scene);
       if (!ofScene) {

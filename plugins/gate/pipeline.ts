@@ -34,6 +34,8 @@ interface Step {
   readonly health: StageHealth;
   readonly durations: Durations | undefined;
   readonly run: (draft: Draft, session: GateStageContext['sessionState']) => unknown;
+  /** Of a contributed stage. */
+  readonly contributed?: PipelineStage<'gate-stage'>;
 }
 
 /** One row of the list of stages. */
@@ -126,6 +128,18 @@ export class GatePipeline {
     }));
   }
 
+  /**
+   * What a stage emitted was no observation: counted as its failure. What it judged stands.
+   *
+   * @returns its plugin; undefined when there is no such stage any more, or it is the gate's own
+   */
+  slipped(stage: string): string | undefined {
+    const step = this.#current().find(({ key }) => key === stage);
+    step?.health.slipped();
+    step?.contributed?.failed();
+    return step?.contributed?.plugin;
+  }
+
   #failed(step: Step, draft: Draft, reason: string | undefined): void {
     if (!draft.dryRun) {
       const tooOften = step.health.failure(draft.now, step.onFailure === 'open');
@@ -174,6 +188,7 @@ export class GatePipeline {
       builtIn: false,
       health: this.#healthOf(`${plugin}/${key}`, facts.budgetUs ?? pluginBudgetUs),
       durations: this.#ports.timed?.(key),
+      contributed: stage,
       run: (draft, session) => {
         const ctx = this.#context(key, draft, session);
         const work = new StageWork(draft);

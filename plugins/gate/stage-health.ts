@@ -63,6 +63,11 @@ export class StageHealth {
     this.#failures.length = 0;
   }
 
+  /** It did something wrong that costs its judgement nothing. */
+  slipped(): void {
+    this.failed += 1;
+  }
+
   /** @returns whether it has failed too often in too short a time */
   failure(now: number, breaks: boolean): boolean {
     this.failed += 1;

@@ -23,11 +23,12 @@ import { poolStoreOf } from './store/keep-pools.js';
 
 /** How often the process is asked how it is, milliseconds. */
 const sampleMs = 250;
-const quietMs = { stage_slow: 300_000, stage_failed: 60_000, gate_error: 60_000 } as const;
+const quietMs = { stage_slow: 300_000, stage_failed: 60_000, stage_emit_invalid: 60_000, gate_error: 60_000 } as const;
 
 const troubles: Readonly<Record<keyof typeof quietMs, Pick<Alert, 'severity' | 'message'>>> = {
   stage_slow: { severity: 'low', message: 'A stage of the gate takes longer than its budget.' },
   stage_failed: { severity: 'high', message: 'A stage of the gate fails again and again; what it judges is dropped.' },
+  stage_emit_invalid: { severity: 'medium', message: 'A stage of the gate emits what is no observation.' },
   gate_error: { severity: 'high', message: 'The gate itself has failed; an observation was dropped.' },
 };
 
@@ -78,9 +79,11 @@ export async function startGate(host: StartHost<GateConfig>): Promise<RunningGat
   if (firstFault !== undefined) refuse(firstFault);
 
   const quiet = new QuietTimes();
+  const raise = (code: keyof typeof quietMs, data: Alert['data']): void =>
+    host.emit('alert', { source: `gate:${code}`, code, ...troubles[code], ...(data ? { data } : {}) });
   const trouble = (code: keyof typeof quietMs, subject: string, now: number): void => {
     if (!quiet.pass(`${code} ${subject}`, now, quietMs[code])) return;
-    host.emit('alert', { source: `gate:${code}`, code, ...troubles[code], data: { stage: subject } });
+    raise(code, { stage: subject });
   };
   const clock = performance.now.bind(performance);
   const dedup = new DedupMemory();
@@ -129,6 +132,15 @@ export async function startGate(host: StartHost<GateConfig>): Promise<RunningGat
     service: {
       handle: (observation, context) => gate.handle(observation, context),
       ingest: (items) => pools.ingest(items),
+      notPublished: (stage, errors) => {
+        const plugin = pipeline.slipped(stage) ?? 'gate';
+        metrics.slipped(stage, plugin);
+        if (!quiet.pass(`stage_emit_invalid ${stage}`, schedule.monotonic(), quietMs.stage_emit_invalid)) return;
+        // Without the messages: what they quote may be what a person wrote.
+        const problems = errors.map(({ path, code: error }) => ({ path, code: error }));
+        host.log.warn({ stage, plugin, problems }, 'what a stage emitted was not published');
+        raise('stage_emit_invalid', { stage, plugin });
+      },
     },
     control: controlOf(gate, pools, snapshots, overload),
     conversation: () => watched.current,

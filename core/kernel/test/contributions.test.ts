@@ -238,6 +238,9 @@ describe('a synchronous pipeline', () => {
       [1, 0],
       [1, 1],
     ]);
+    // What shows only after the pass is on the same account.
+    before[0]?.failed();
+    expect(made.kernel.registry.all('gate-stage')[0]?.stats).to.include({ calls: 1, errors: 1 });
     const { revision } = pipeline;
     await made.control.enable('c');
     await until(() => pipeline.revision > revision);

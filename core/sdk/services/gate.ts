@@ -1,5 +1,5 @@
 import type { Disposable } from '../context.js';
-import type { Observation, ObservationInput } from '../observation.js';
+import type { Observation, ObservationError, ObservationInput } from '../observation.js';
 import type { SessionState } from './conversation.js';
 
 export type GateAction = 'drop' | 'sink' | 'deliver';
@@ -42,6 +42,8 @@ export interface GateOutcome {
   readonly observation?: Observation;
   /** Published as continuations of the observation. */
   readonly emit: readonly ObservationInput[];
+  /** The keys of the stages that `emit` comes from, in the same order; absent when it comes from none. */
+  readonly emitters?: readonly string[];
   readonly ingest: readonly GateIngest[];
 }
 
@@ -192,6 +194,8 @@ export interface GateService {
   handle(observation: Observation, context: GateContext): GateOutcome;
   /** Puts sunk and dropped observations into their pools. */
   ingest(items: readonly GateIngest[]): void;
+  /** What a stage emitted is no observation and was not published: a fault of the stage's plugin. */
+  notPublished?(stage: string, errors: readonly ObservationError[]): void;
 }
 
 /** The service `gate-control`, from the plugin `gate`: what it goes by, and the switches that change it. */

@@ -85,6 +85,7 @@ function pipelineOf(stages: readonly (GateStage & { readonly key: string })[]): 
         plugin: 'test',
         facts: stage,
         run: (use) => use(stage),
+        failed: () => undefined,
       }),
     ),
   };

@@ -1,0 +1,150 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'chai';
+import type { GateStage, Observation, ObservationInput } from 'mortise/sdk';
+import { createTestHost, type TestHost, type TestPlugin } from 'mortise/sdk/testing';
+
+const seen: Observation[] = [];
+
+/** Stands in for the agent, and hears of alerts. */
+const handler: TestPlugin = {
+  manifest: {
+    key: 'test-handler',
+    contributes: { 'observation-handler': [{ key: 'test', facts: { types: ['message', 'alert', 'world_data'] } }] },
+  },
+  definition: {
+    key: 'test-handler',
+    register(host) {
+      host.contribute('observation-handler', 'test', {
+        types: ['message', 'alert', 'world_data'],
+        handle: async (observation) => {
+          seen.push(observation);
+          return 'handled';
+        },
+      });
+    },
+  },
+};
+
+/** A plugin whose stage does something with every message of a person. */
+function staged(key: string, apply: GateStage['apply']): TestPlugin {
+  const facts = { slot: 'feature', order: 1 } as const;
+  return {
+    manifest: { key, contributes: { 'gate-stage': [{ key, facts }] } },
+    definition: {
+      key,
+      register: (host) =>
+        void host.contribute('gate-stage', key, {
+          ...facts,
+          apply: (work, ctx) => {
+            if (work.observation.obs_type === 'message') apply(work, ctx);
+          },
+        }),
+    },
+  };
+}
+
+const unreadable = Object.defineProperty({}, 'obs_type', {
+  enumerable: true,
+  get: () => {
+    throw new Error('canary');
+  },
+});
+
+const good: ObservationInput = {
+  obs_type: 'world_data',
+  source_name: 'probe',
+  payload: { schema_id: 'probe', data: {} },
+};
+
+describe('what stages emit', () => {
+  let host: TestHost;
+
+  afterEach(async function stop() {
+    this.timeout(20_000);
+    await host.stop();
+  });
+
+  const submit = (text: string) =>
+    host.service('conversation').submit(
+      {
+        source_name: 'test',
+        ingress: 'adapter',
+        session_key: 'console:u1:s1',
+        actor: { actor_type: 'user', actor_id: 'u1' },
+        payload: { text },
+      },
+      { wait: { limit: 16, timeoutMs: 5_000 } },
+    );
+
+  async function until(what: string, holds: () => boolean): Promise<void> {
+    for (const deadline = performance.now() + 5_000; !holds(); await sleep(5)) {
+      if (performance.now() > deadline) throw new Error(`waited too long for: ${what}`);
+    }
+  }
+
+  for (const [what, wrong] of [
+    ['null', null],
+    ['no observation', { source_name: '', payload: { text: 'secret-word' } }],
+    ['an object that cannot be read', unreadable],
+  ] as const) {
+    it(`and is ${what} is the fault of the stage's plugin, and costs nothing else`, async () => {
+      seen.length = 0;
+      const bad = staged('bad-stage', (work) => {
+        work.emit(wrong as unknown as ObservationInput);
+        work.emit(good);
+      });
+      const sound = staged('sound-stage', (work) => work.emit({ ...good, source_name: 'sound' }));
+      host = await createTestHost({ plugins: ['gate', 'conversation'], extra: [handler, bad, sound] });
+      expect(await submit('hi')).to.include({ outcome: 'handled' });
+      const again = await submit('again');
+      expect(again).to.include({ outcome: 'handled' });
+      const alerts = () => seen.filter(({ obs_type }) => obs_type === 'alert').map(({ payload }) => payload);
+      await until('the alert', () => alerts().length > 0);
+
+      // Two messages, two good ones for each of them, and the alert.
+      expect(host.service('conversation').stats()).to.include({ accepted: 2 + 2 * 2 + 1 });
+      const { stages } = (await (await host.fetch('/gate/status')).json()) as {
+        readonly stages: readonly { readonly key: string; readonly failures: number; readonly state: string }[];
+      };
+      const failures = (key: string) => stages.find((one) => one.key === key)?.failures;
+      expect([failures('bad-stage'), failures('sound-stage')]).to.deep.equal([2, 0]);
+      const errors = async (key: string) => (await host.control.inspect(key)).contributions[0]?.errors;
+      expect([await errors('bad-stage'), await errors('sound-stage')]).to.deep.equal([2, 0]);
+      expect(await host.app.metrics.render()).to.match(
+        /mortise_gate_emit_invalid_total\{stage="bad-stage",plugin="bad-stage"\} 2/,
+      );
+      // Told once for a stage, by its own name.
+      expect(alerts()).to.have.length(1);
+      expect(alerts()[0]).to.deep.include({
+        alert_type: 'stage_emit_invalid',
+        data: { stage: 'bad-stage', plugin: 'bad-stage' },
+      });
+      const told = host.logs.filter((line) => line.includes('what a stage emitted was not published'));
+      expect(told).to.have.length(1);
+      expect(JSON.parse(told[0] ?? '{}')).to.include({ stage: 'bad-stage' });
+      expect(host.logs.join('\n')).to.not.contain('secret-word').and.not.contain('canary');
+      expect(host.service('conversation').session(again.observation?.session_key ?? '')).to.include({
+        error_total: 2,
+      });
+    });
+  }
+
+  it('has a limit for each of them, so that one uses up nothing of another', async () => {
+    const many = staged('a-many', (work) => {
+      for (let count = 0; count < 16; count += 1) work.emit(good);
+    });
+    const sound = staged('b-sound', (work) => work.emit({ ...good, source_name: 'sound' }));
+    host = await createTestHost({ plugins: ['gate', 'conversation'], extra: [handler, many, sound] });
+    expect(await submit('hi')).to.include({ outcome: 'handled' });
+    expect(host.service('conversation').stats()).to.include({ published: 1 + 16 + 1 });
+  });
+
+  it('is explained as it is decided, also when it is nothing', async () => {
+    const bad = staged('bad-stage', (work) => work.emit(null as unknown as ObservationInput));
+    host = await createTestHost({ plugins: ['gate', 'conversation'], extra: [handler, bad] });
+    const answer = await host.post('/gate/explain', { source_name: 'test', payload: { text: 'hi' } });
+    const { decision } = (await answer.json()) as { readonly decision: object };
+    expect(decision).to.include({ action: 'deliver' });
+    expect(await submit('hi')).to.include({ outcome: 'handled' });
+  });
+});
