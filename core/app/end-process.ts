@@ -11,7 +11,12 @@ export async function endProcess(code: number): Promise<never> {
   const last = performance.now() + patienceMs;
   while (systemIsAsked() && performance.now() < last) await new Promise((resolve) => setTimeout(resolve, 10));
   if (systemIsAsked()) process.kill(process.pid, 'SIGKILL');
-  return exit(code);
+  try {
+    return exit(code);
+  } catch {
+    // A listener of the end threw, which is asked only once.
+    return exit(code);
+  }
 }
 
 /** Whether a thread of the process waits for the system; `process.exit` waits for those threads. */

@@ -45,6 +45,7 @@ export class Kernel {
   #plan: ReadonlyMap<string, PlannedPlugin> = new Map();
   /** Plugins that are about to be disabled. */
   readonly #heldBack = new Set<readonly PluginRecord[]>();
+  readonly #told = new WeakSet<PluginProblem>();
   #sweeper: NodeJS.Timeout | undefined;
   #desiredWatch: { dispose(): void | Promise<void> } | undefined;
 
@@ -248,6 +249,11 @@ export class Kernel {
   /** An uncaught error, unhandled rejection, ignored abort or failed start of a plugin. Coded errors are none. */
   fault(key: string, code: string, thrown: unknown): void {
     const error = harmless(thrown);
+    // What the host refused is counted where it was tried, and may come by again as an uncaught error or a failed start.
+    if (error instanceof PluginProblem) {
+      if (this.#told.has(error)) return;
+      this.#told.add(error);
+    }
     const record = this.record(key);
     const message = this.#ports.clean(describeError(error));
     if (code === 'callback_failed' && isCodedError(error) && !(error instanceof PluginProblem)) {

@@ -4,6 +4,7 @@ import { harmless, stackOf } from './describe-error.js';
 import { keepListeners } from './keep-listeners.js';
 import { PluginProblem } from './plugin-problem.js';
 import type { KernelLogger } from './ports.js';
+import { refuseEnds } from './refuse-ends.js';
 
 export interface ProcessGuardPorts {
   readonly log: KernelLogger;
@@ -15,8 +16,8 @@ export interface ProcessGuardPorts {
 
 /**
  * Puts errors that nobody caught on the account of the plugin whose code made them, and keeps plugins from ending the
- * process, from taking away its listeners or the errors that they wait for, and from giving every object of the process a member: that throws where it is
- * tried, and so in the plugin that tries it.
+ * process, from taking away its listeners or the errors that they wait for, and from giving every object of the process a
+ * member: that throws where it is tried, and so in the plugin that tries it.
  *
  * @returns the undo step.
  */
@@ -37,26 +38,31 @@ export function guardProcess(ports: ProcessGuardPorts): () => void {
     if (plugin !== undefined) ports.fault(plugin, 'unhandled_rejection', reason);
     else ports.log.error({ err: reason }, 'a promise was rejected and nobody looked');
   };
-  const isPlugin = (): boolean => owner(new Error('who asks?')) !== undefined;
-  const { exit, setUncaughtExceptionCaptureCallback: capture } = process;
-  const guardedExit: typeof exit = (code) => {
-    if (isPlugin()) throw new PluginProblem(problem('exit_attempt'));
-    return exit.call(process, code);
+  const refuse = (code: 'exit_attempt' | 'capture_attempt'): void => {
+    const plugin = owner(new Error('who asks?'));
+    if (plugin === undefined) return;
+    const refused = new PluginProblem(problem(code));
+    // It may catch what it gets, and in a call the error goes to the caller.
+    ports.fault(plugin, code, refused);
+    throw refused;
   };
+  const { setUncaughtExceptionCaptureCallback: capture } = process;
   const guardedCapture: typeof capture = (run) => {
-    if (isPlugin()) throw new PluginProblem(problem('capture_attempt'));
+    refuse('capture_attempt');
     capture.call(process, run);
   };
 
   process.on('uncaughtException', onUncaught);
   process.on('unhandledRejection', onRejection);
-  Object.assign(process, { exit: guardedExit, setUncaughtExceptionCaptureCallback: guardedCapture });
+  process.setUncaughtExceptionCaptureCallback = guardedCapture;
   const letListenersGo = keepListeners();
+  const letItEnd = refuseEnds(() => refuse('exit_attempt'));
   Object.preventExtensions(Object.prototype);
   return () => {
+    process.setUncaughtExceptionCaptureCallback = capture;
     letListenersGo();
+    letItEnd();
     process.off('uncaughtException', onUncaught);
     process.off('unhandledRejection', onRejection);
-    Object.assign(process, { exit, setUncaughtExceptionCaptureCallback: capture });
   };
 }

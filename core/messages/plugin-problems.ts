@@ -163,7 +163,7 @@ const rows = {
   }),
   exit_attempt: () => ({
     message: 'It tried to end the process.',
-    hint: 'A plugin must throw an error instead of calling process.exit().',
+    hint: 'A plugin must throw an error instead of calling process.exit(), process.abort() or process.kill() on the server.',
   }),
   capture_attempt: () => ({
     message: 'It tried to take the uncaught errors of the whole process for itself.',

@@ -129,6 +129,8 @@ export const table: readonly Expected[] = [
   failed('migration-hangs', 'start_timeout', /1500 ms/, /must not wait/),
   failed('captures-errors', 'capture_attempt', /uncaught errors of the whole process/, /catch its own errors/),
   failed('start-exits', 'exit_attempt', /end the process/, /throw an error instead/),
+  failed('start-aborts', 'exit_attempt', /end the process/, /process\.abort/),
+  failed('start-kills-itself', 'exit_attempt', /end the process/, /process\.kill/),
 
   failed('changes-every-object', 'import_failed', /not extensible \(index\.js:1\)/, /mortise plugin restart/),
 
@@ -141,6 +143,7 @@ export const table: readonly Expected[] = [
     finding: 'uncaught_error',
   },
   { plugin: 'exits-later', state: 'active', code: null, lastFault: 'exit_attempt', finding: 'exit_attempt' },
+  { plugin: 'ends-in-call', state: 'active', code: null },
   quarantined('rejects-later', /failed 5 times within 60 s; the last time: nobody looks\.$/),
   quarantined('timer-throws', /the clock is wrong/),
   quarantined('raw-timer-throws', /the raw clock is wrong/),

@@ -1,6 +1,8 @@
 import { expect } from 'chai';
+import { problem } from '../../messages/plugin-problems.js';
 import { MortiseError } from '../../sdk/errors.js';
 import type { StartHost } from '../../sdk/plugin.js';
+import { PluginProblem } from '../plugin-problem.js';
 import type { Suspect } from '../ports.js';
 import { echoPlugin, knownSecret, type MadeKernel, makeKernel, plugin, until } from './kernel-fixture.js';
 
@@ -70,6 +72,16 @@ describe('a plugin that fails again and again', () => {
     ]);
     expect(shown.match(/connect postgres:\/\/bob:\[REDACTED\]@db with \[REDACTED\]/g)).to.have.length.above(6);
     expect(shown).not.to.include(knownSecret).and.not.to.include('hunter2');
+  });
+
+  it('is counted once for what the host refused it, however often that comes by', async () => {
+    await boot(echoPlugin('bad'));
+    for (let count = 0; count < 4; count += 1) {
+      const refused = new PluginProblem(problem('exit_attempt'));
+      for (const code of ['exit_attempt', 'callback_failed', 'uncaught_error']) made.kernel.fault('bad', code, refused);
+    }
+    await settled();
+    expect([made.state('bad'), made.kernel.record('bad')?.lastFault?.code]).to.deep.equal(['active', 'exit_attempt']);
   });
 
   it('is left alone when the faults are far apart', async () => {
