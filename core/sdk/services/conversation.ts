@@ -191,5 +191,6 @@ export interface ConversationService {
   /** Replies of the session leave through this adapter too. Binding twice is one binding. */
   bindSession(sessionKey: string, adapter: string): void;
   unbindSession(sessionKey: string, adapter: string): void;
+  /** Of every way out that is there or was used, also before its first send. */
   egress(): readonly EgressStatus[];
 }

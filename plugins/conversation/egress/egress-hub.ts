@@ -9,6 +9,8 @@ export interface EgressAdapter extends EgressFacts {
 export interface EgressHubPorts extends EgressQueuePorts {
   /** Adapters that are there now. */
   readonly adapters: () => readonly EgressAdapter[];
+  /** Channels that replies may leave through, by the names that they have as adapters. */
+  readonly channels: () => readonly string[];
   /** The adapter that reaches the people of a session through its own channel; undefined when there is none. */
   readonly channelOf: (sessionKey: string) => string | undefined;
   readonly undelivered: (adapter: string, observations: readonly Observation[]) => void;
@@ -56,8 +58,11 @@ export class EgressHub {
     for (const adapter of this.#route(observation)) this.#queue(adapter).enqueue(observation);
   }
 
+  /** Of every way out that is there or was used. */
   status(): readonly EgressStatus[] {
-    return [...this.#queues.values()].map((queue) => queue.status());
+    const { adapters, channels } = this.#ports;
+    const names = new Set([...adapters().map(({ key }) => key), ...channels(), ...this.#queues.keys()]);
+    return [...names].map((name) => (this.#queues.get(name) ?? new EgressQueue(name, this.#ports)).status());
   }
 
   /** Sends what waits for at most `ms`; what is left then is told to the owner. */

@@ -46,6 +46,8 @@ export function startEgress(
         .map(({ key, facts }) => ({ ...facts, key }));
       return adapters;
     },
+    channels: () =>
+      points.keys('channel').flatMap((channel) => (faces.includes(channel) ? [] : `${channelPrefix}${channel}`)),
     channelOf: (sessionKey) => {
       const channel = sessions.parseKey(sessionKey)?.channel;
       if (channel === undefined || faces.includes(channel)) return undefined;

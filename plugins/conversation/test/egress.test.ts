@@ -30,6 +30,7 @@ function testHub(send: EgressHubPorts['send'], more: Partial<EgressHubPorts> = {
   const hub = new EgressHub({
     capacity: 256,
     adapters: () => adapters,
+    channels: () => [],
     channelOf: () => undefined,
     coolingDown: () => false,
     send: async (adapter, observation) => {
@@ -58,6 +59,28 @@ describe('the ways out', () => {
     hub.enqueue({ ...reply('e'), obs_type: 'alert', source_name: 'gate:x' });
     await hub.close(1_000);
     expect(sent).to.have.members(['first a', 'second a', 'first c', 'second c', 'alarm e']);
+  });
+
+  it('are listed before their first send, and stay so when they go', async () => {
+    let there = adapters.slice(0, 2);
+    const { hub } = testHub(works, { adapters: () => there, channels: () => ['channel:qq'] });
+    const names = () => hub.status().map(({ adapter }) => adapter);
+    expect(names()).to.deep.equal(['first', 'second', 'channel:qq']);
+    expect(hub.status()[0]).to.deep.equal({
+      adapter: 'first',
+      depth: 0,
+      sent: 0,
+      failed: 0,
+      timed_out: 0,
+      dropped: 0,
+      suppressed: 0,
+    });
+    hub.enqueue(reply('a'));
+    there = adapters.slice(1, 2);
+    await until('the send', () => hub.status().some(({ adapter, sent }) => adapter === 'first' && sent === 1));
+    expect(names()).to.deep.equal(['second', 'channel:qq', 'first']);
+    there = [];
+    expect(names()).to.have.members(['channel:qq', 'first', 'second']);
   });
 
   it('that ask for alerts get them beside their messages', async () => {

@@ -99,6 +99,7 @@ function testHub(adapters: readonly EgressAdapter[], cooldowns: Cooldowns, send:
   return new EgressHub({
     capacity: 256,
     adapters: () => adapters,
+    channels: () => [],
     channelOf: () => undefined,
     coolingDown: (adapter) => cooldowns.left(adapter) > 0,
     send,
