@@ -77,6 +77,16 @@ describe('events of other systems', () => {
     expect([observation?.obs_id, observation?.trace_id]).to.not.include.members(['x', 'f'.repeat(32)]);
   });
 
+  it('are taken without members that no observation has', async () => {
+    await start();
+    const { status } = await post(event('hello', { actor_id: 'u1', text: 'other', quality: 1 }));
+    expect(status).to.equal(202);
+    await until('the event', () => seen.length === 1);
+    expect(seen[0]).to.not.have.any.keys('actor_id', 'text', 'quality', 'actor');
+    expect(seen[0]?.payload.text).to.equal('hello');
+    expect(seen[0]?.quality_flags).to.include('MISSING_IDENTITY');
+  });
+
   it('are refused with all that is wrong with them', async () => {
     await start();
     const { status, body } = await post({ source_name: ' ', timestamp: '2026-01-01', payload: 3, confidence: 7 });
