@@ -2,6 +2,7 @@ import Router from '@koa/router';
 import type { ManifestRoute } from '../sdk/index.js';
 import type { MountedRoute } from './mounted-route.js';
 import { type Mount, mountOfPath } from './mounts.js';
+import { PathAreas } from './path-areas.js';
 
 /** One method of one path. */
 export interface TableRoute {
@@ -52,6 +53,7 @@ export function createRouteTable(routes: readonly MountedRoute[], mounts: Readon
   const fallback = mounts.get('agent') ?? [...mounts.values()][0];
   if (!fallback) throw new TypeError('a route table needs at least one mount');
   const entries = new Map<string, PathEntry>();
+  const declared: TableRoute[] = [];
   const statics: StaticEntry[] = [];
   const firstSegments = new Set(['.well-known']);
   // Those of running plugins claim a method before those of disabled ones.
@@ -67,6 +69,7 @@ export function createRouteTable(routes: readonly MountedRoute[], mounts: Readon
       statics.push({ prefix: staticPrefix(declaration.path), route });
       continue;
     }
+    declared.push(route);
     firstSegments.add(firstSegment(declaration.path));
     const canonical = canonicalPath(declaration.path);
     const entry: PathEntry = entries.get(canonical) ?? { methods: new Map() };
@@ -76,13 +79,14 @@ export function createRouteTable(routes: readonly MountedRoute[], mounts: Readon
   }
   statics.sort((a, b) => b.prefix.length - a.prefix.length);
   const { fixed, candidates } = createMatcher(entries);
+  const areas = new PathAreas(declared, mounts);
 
   return {
     find(method, path) {
       const wanted = method === 'HEAD' ? 'GET' : method;
       const exact = fixed(path)?.methods.get(wanted);
       if (exact?.mounted.enabled) return { kind: 'route', route: exact, captures: [] };
-      const found = candidates(path);
+      const found = candidates(path).map(({ entry, captures }) => ({ entry: admitted(entry, areas, path), captures }));
       for (const { entry, captures } of found) {
         const route = entry.methods.get(wanted);
         if (route?.mounted.enabled) return { kind: 'route', route, captures };
@@ -99,6 +103,17 @@ export function createRouteTable(routes: readonly MountedRoute[], mounts: Readon
       }
       return { kind: 'unknown', mount };
     },
+  };
+}
+
+/** An entry without the catch-alls that leave the path to others. */
+function admitted(entry: PathEntry, areas: PathAreas, path: string): PathEntry {
+  const { methods, upgrade } = entry;
+  const admits = (route: TableRoute): boolean => areas.admits(route, path);
+  if ([...methods.values()].every(admits) && (!upgrade || admits(upgrade))) return entry;
+  return {
+    methods: new Map([...methods].filter(([, route]) => admits(route))),
+    ...(upgrade && admits(upgrade) ? { upgrade } : {}),
   };
 }
 

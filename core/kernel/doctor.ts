@@ -1,5 +1,6 @@
 import { problem, problemOf } from '../messages/plugin-problems.js';
 import type { Finding } from '../sdk/host/plugin-control.js';
+import { idleCatchAlls } from './idle-catch-alls.js';
 import type { Kernel } from './kernel.js';
 import type { PluginRecord } from './plugin-record.js';
 import { rawResources } from './raw-resources.js';
@@ -8,7 +9,10 @@ import { rawResources } from './raw-resources.js';
 export async function findings(kernel: Kernel, only: PluginRecord | undefined): Promise<readonly Finding[]> {
   const records = only ? [only] : kernel.records();
   const beside = only ? [] : await kernel.ports.findings();
-  const found = [...records.flatMap((record) => aboutPlugin(record, kernel.ports.clean)), ...beside];
+  const found = [
+    ...records.flatMap((record) => [...aboutPlugin(record, kernel.ports.clean), ...aboutRoutes(record, kernel)]),
+    ...beside,
+  ];
   const rank = { error: 0, warning: 1, info: 2 } as const;
   return found.sort((a, b) => rank[a.severity] - rank[b.severity]);
 }
@@ -75,4 +79,17 @@ function aboutPlugin(record: PluginRecord, clean: (text: string) => string): rea
     }
   }
   return found;
+}
+
+function aboutRoutes({ key, run, entry }: PluginRecord, kernel: Kernel): readonly Finding[] {
+  const { manifest } = run?.entry ?? entry;
+  if (!run || !manifest) return [];
+  const others = kernel.records().flatMap((other) => (other.entry.manifest ? [other.entry.manifest] : []));
+  return idleCatchAlls(manifest, others).map(({ path, owner }) => ({
+    severity: 'warning',
+    key,
+    code: 'route_idle',
+    message: `${path} of ${key} answers nothing: "${owner}" has routes there, and unknown paths beside them stay unknown.`,
+    fix: 'Give the route a first segment of its own.',
+  }));
 }

@@ -58,7 +58,12 @@ export interface ManifestRoute {
   readonly kind: 'http' | 'upgrade' | 'static';
   /** Absent for `upgrade` and `static` (GET). A list declares several methods for one handler. */
   readonly method?: string | readonly string[];
-  /** `/chats/:chat_id`; the last segment may be `*rest`. */
+  /**
+   * `/chats/:chat_id`; the last segment may be `*rest`. A fixed path goes before a parameter, a parameter before a rest.
+   * A path that ends in a rest, or begins with a parameter, catches no path below one that another plugin has a route on
+   * as far in or further, on or off: unknown paths below `/admin` stay the platform's 404 whoever declares `/*rest`. Give it a
+   * first segment of its own.
+   */
   readonly path: string;
   /** `public`: nobody is asked; `key`: a key when one is configured; `admin`: the admin right. */
   readonly auth: 'public' | 'key' | 'admin';

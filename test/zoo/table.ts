@@ -143,6 +143,7 @@ export const table: readonly Expected[] = [
     finding: 'uncaught_error',
   },
   { plugin: 'exits-later', state: 'active', code: null, lastFault: 'exit_attempt', finding: 'exit_attempt' },
+  { plugin: 'catches-all', state: 'active', code: null },
   { plugin: 'ends-in-call', state: 'active', code: null },
   quarantined('rejects-later', /failed 5 times within 60 s; the last time: nobody looks\.$/),
   quarantined('timer-throws', /the clock is wrong/),

@@ -103,6 +103,15 @@ describe('a server full of broken plugins', function () {
     expect((await inspect('ignores-abort')).last_fault?.code).to.equal('ignored_abort');
   });
 
+  it('keeps its own answers and those of other plugins beside a route that catches all', async () => {
+    expect((await server.ask('GET', '/elsewhere')).body).to.deep.equal({ caught: true });
+    for (const path of ['/admin', '/admin/nowhere', '/healthz/x', '/mcp/x', '/v1/x', '/.well-known/x', '/healthy/x'])
+      expect((await server.ask('GET', path)).status, path).to.equal(404);
+    for (const path of ['/healthz', '/ready', '/version', '/metrics', '/admin/plugins', '/healthy/echo'])
+      expect((await server.ask('PUT', path, {})).status, path).to.equal(405);
+    expect((await server.ask('GET', '/healthz')).body).to.deep.equal({ ok: true });
+  });
+
   it('goes on whatever way a plugin takes to end it in a call, and names the plugin once for each', async () => {
     const tries = async (way: string): Promise<void> => {
       const { status, body } = await server.ask('GET', `/ends-in-call?way=${way}`);

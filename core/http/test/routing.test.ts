@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { ask, askRaw, route, serve, stopAll } from './serve.js';
+import { ask, askRaw, route, type Served, serve, stopAll } from './serve.js';
 
 const echo = (path: string, more = {}) =>
   route({ path, ...more }, (request) => ({
@@ -85,6 +85,55 @@ describe('routing', () => {
   it('lets a less specific path serve the methods that a fixed one does not have', async () => {
     const served = await serve([echo('/chats/batch', { method: 'POST' }), echo('/chats/:id')]);
     expect((await ask(served, '/chats/batch')).json.params).to.deep.equal({ id: 'batch' });
+  });
+
+  describe('with a catch-all', () => {
+    const of = (plugin: string, mounted: ReturnType<typeof echo>) => ({ ...mounted, plugin });
+    const methods = { method: ['GET', 'POST'] };
+    const admin = ['/admin/plugins/:key', '/admin/config', '/healthz'].map((path) => of('admin', echo(path)));
+    const statusOf = async (served: Served, path: string, method = 'GET') =>
+      (await ask(served, path, { method })).status;
+
+    for (const catchAll of ['/*rest', '/:any', '/:any/*rest'])
+      it(`keeps the platform's answers where others have paths: ${catchAll}`, async () => {
+        const off = { ...of('off', echo('/off/:id')), enabled: false };
+        const served = await serve([...admin, off, of('greedy', echo(catchAll, methods))]);
+        for (const path of ['/admin', '/admin/', '/admin/nowhere', '/admin/plugins', '/admin/plugins/a/b'])
+          expect(await statusOf(served, path), path).to.equal(404);
+        for (const path of ['/admin/config', '/healthz', '/admin/plugins/a'])
+          expect(await statusOf(served, path, 'POST'), path).to.equal(405);
+        for (const path of ['/mcp', '/mcp/x', '/v1/messages', '/.well-known/oauth-protected-resource', '/off/a/b'])
+          expect(await statusOf(served, path), path).to.equal(404);
+        expect((await ask(served, '/off/a')).json.error.hint).to.equal('plugin off is disabled');
+        expect((await ask(served, '/v1/messages')).json.type).to.equal('error');
+        const own = catchAll === '/:any' ? '/else' : '/else/where';
+        expect([await statusOf(served, own), await statusOf(served, own, 'POST')]).to.deep.equal([200, 200]);
+        expect(await statusOf(served, own, 'DELETE')).to.equal(405);
+      });
+
+    it('keeps them also below a first segment that the catch-all shares', async () => {
+      const served = await serve([
+        ...admin,
+        of('greedy', echo('/admin/*rest')),
+        of('deep', echo('/admin/extra/*rest')),
+      ]);
+      expect(await statusOf(served, '/admin/nowhere')).to.equal(404);
+      expect(await statusOf(served, '/admin/extra/a')).to.equal(200);
+    });
+
+    it('lets it take what lies below paths of its own plugin, on a mount that it names, and other methods', async () => {
+      const served = await serve([
+        of('one', echo('/files/latest')),
+        of('one', echo('/files/*rest')),
+        of('other', echo('/files/*rest', { method: 'POST' })),
+        of('mine', echo('/mine/:id')),
+        of('mine', echo('/*rest', { mount: 'anthropic' })),
+      ]);
+      expect(await statusOf(served, '/files/a')).to.equal(200);
+      expect(await statusOf(served, '/mine/a/b')).to.equal(200);
+      expect(await statusOf(served, '/v1/models')).to.equal(200);
+      expect(await statusOf(served, '/mcp/x')).to.equal(404);
+    });
   });
 
   it('serves HEAD wherever there is GET, with the same headers and no body', async () => {
