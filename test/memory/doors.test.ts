@@ -76,6 +76,10 @@ describe('the doors to memories', () => {
           'governance_update',
           'evidence_upload',
         ]);
+        for (const { description, inputSchema } of tools) {
+          expect(description).to.be.a('string').and.not.equal('');
+          expect(inputSchema).to.have.property('type', 'object');
+        }
         const shown = tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
         expect(Buffer.byteLength(JSON.stringify(shown))).to.be.at.most(8_000);
         expect(Buffer.byteLength(JSON.stringify(tools)) / 4).to.be.at.most(2_000);
@@ -92,6 +96,15 @@ describe('the doors to memories', () => {
         const found = await memory.call('memory_query', { query: 'json-rpc', spaces: ['private:doors'] });
         expect(found.result?.total).to.equal(1);
         expect((await memory.call('reliability_report', {})).result).to.deep.include({ ok: true, message: null });
+      });
+
+      it('find what is in the space that is asked for, in the very next query, and nowhere else', async () => {
+        const stored = await memory.store({ payload_md: 'The lantern of alice', target_space: 'private:alice' });
+        expect(stored.body).to.deep.include({ ok: true, action: 'allow', space_written: 'private:alice' });
+        expect(stored.body.memory_id).to.match(/^mem_[0-9a-z]{26}$/);
+        const found = async (space: string) => (await memory.query({ query: 'lantern', spaces: [space] })).body.results;
+        expect(await found('private:alice')).to.have.nested.property('[0].id', stored.body.memory_id);
+        expect(await found('private:bob')).to.deep.equal([]);
       });
 
       const broken: [string, Json | readonly unknown[], string, readonly unknown[]][] = [
@@ -144,7 +157,9 @@ describe('the doors to memories', () => {
         expect((await memory.query({ query: 'x', top_k: '5' })).status).to.equal(200);
         expect((await memory.query({ query: 'x', top_k: 0 })).body.reason).to.equal('INVALID_PARAM_VALUE');
         const { error } = await memory.call('memory_query', { query: 'x', top_k: '5' });
+        expect(error).to.include({ code: -32602 });
         expect(error).to.have.nested.property('data.reason', 'INVALID_PARAM_TYPE');
+        expect(error).to.have.nested.property('data.details.path', '/top_k');
       });
 
       it('refuse alike over JSON-RPC what the schema cannot tell', async () => {
@@ -179,6 +194,8 @@ describe('the doors to memories', () => {
         const stats = body.audit_stats as Record<string, number>;
         expect(stats.total).to.equal(rows[0]?.n);
         expect((stats.allow ?? 0) + (stats.redirect ?? 0) + (stats.reject ?? 0)).to.equal(stats.total);
+        expect(Object.keys(stats).slice(0, 4)).to.deep.equal(['allow', 'redirect', 'reject', 'total']);
+        expect(Object.keys(body.outbox_stats as Json).slice(0, 4)).to.deep.equal(['pending', 'sent', 'dead', 'total']);
         expect(body.v2_evidence_stats).to.deep.include({ total_audits_with_v2: 1 });
         expect(body.message).to.equal(null);
       });

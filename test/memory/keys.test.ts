@@ -24,51 +24,70 @@ const guarded: readonly [method: string, path: string][] = [
 
 describe('a server with a key', function () {
   this.timeout(30_000);
-  eachDatabase((engine) => {
-    let memory: MemoryHost;
-    before(async () => {
-      const plugins = [...memoryPlugins, 'memory-outbox'];
-      memory = await startMemory(engine, { plugins, env: { MORTISE_API_KEY: KEY } });
-    });
-    after(() => memory.stop());
+  eachDatabase(
+    (engine) => {
+      let memory: MemoryHost;
+      before(async () => {
+        const plugins = [...memoryPlugins, 'memory-outbox'];
+        memory = await startMemory(engine, { plugins, env: { MORTISE_API_KEY: KEY } });
+      });
+      after(() => memory.stop());
 
-    const ask = (method: string, path: string, headers: Readonly<Record<string, string>>) =>
-      memory.host.fetch(path, { method, headers, ...(method === 'POST' ? { body: '{}' } : {}) });
+      const ask = (method: string, path: string, headers: Readonly<Record<string, string>>) =>
+        memory.host.fetch(path, { method, headers, ...(method === 'POST' ? { body: '{}' } : {}) });
 
-    for (const [method, path] of guarded) {
-      it(`refuses ${method} ${path} without it, with a wrong one and with half of it`, async () => {
-        const tries: readonly Readonly<Record<string, string>>[] = [
-          {},
-          bearer('wrong'),
-          bearer(KEY.slice(0, -1)),
-          { 'x-api-key': `${KEY}x` },
-          { authorization: KEY },
+      for (const [method, path] of guarded) {
+        it(`refuses ${method} ${path} without it, with a wrong one and with half of it`, async () => {
+          const tries: readonly Readonly<Record<string, string>>[] = [
+            {},
+            bearer('wrong'),
+            bearer(KEY.slice(0, -1)),
+            { 'x-api-key': `${KEY}x` },
+            { authorization: KEY },
+          ];
+          for (const headers of tries) {
+            const answer = await answerOf(await ask(method, path, { 'content-type': 'application/json', ...headers }));
+            expect(answer.status, JSON.stringify(headers)).to.equal(401);
+            expect(answer.headers.get('www-authenticate')).to.equal('Bearer realm="mortise"');
+            expect(answer.headers.get('access-control-allow-origin')).to.equal(path === '/mcp' ? '*' : null);
+            expect(answer.body).to.deep.include({ ok: false, reason: 'AUTH_FAILED', detail: answer.body.error });
+            expect(JSON.stringify(answer.body)).not.to.contain(KEY.slice(0, 8));
+          }
+        });
+      }
+
+      it('stores nothing for those who do not have it', async () => {
+        const args = { payload_md: 'Without a key.', target_space: 'private:a' };
+        const doors: readonly (readonly [path: string, body: Json])[] = [
+          ['/memory/store', args],
+          ['/mcp', { tool: 'memory_store', arguments: args }],
         ];
-        for (const headers of tries) {
-          const answer = await answerOf(await ask(method, path, { 'content-type': 'application/json', ...headers }));
-          expect(answer.status, JSON.stringify(headers)).to.equal(401);
-          expect(answer.headers.get('www-authenticate')).to.equal('Bearer realm="mortise"');
-          expect(answer.headers.get('access-control-allow-origin')).to.equal(path === '/mcp' ? '*' : null);
-          expect(answer.body).to.deep.include({ ok: false, reason: 'AUTH_FAILED', detail: answer.body.error });
-          expect(JSON.stringify(answer.body)).not.to.contain(KEY.slice(0, 8));
+        for (const [path, body] of doors) {
+          for (const headers of [{}, bearer('wrong')]) {
+            expect((await memory.host.post(path, body, headers)).status).to.equal(401);
+          }
+        }
+        expect(await memory.count('logbook.memories')).to.equal(0);
+        expect((await memory.host.post('/memory/store', args, bearer(KEY))).status).to.equal(200);
+        expect(await memory.count('logbook.memories')).to.equal(1);
+      });
+
+      it('takes it in either header, in any case of the scheme', async () => {
+        for (const headers of [bearer(KEY), { authorization: `bEARER ${KEY}` }, { 'x-api-key': KEY }]) {
+          expect((await ask('GET', '/reliability/report', headers)).status).to.equal(200);
         }
       });
-    }
 
-    it('takes it in either header, in any case of the scheme', async () => {
-      for (const headers of [bearer(KEY), { authorization: `bEARER ${KEY}` }, { 'x-api-key': KEY }]) {
-        expect((await ask('GET', '/reliability/report', headers)).status).to.equal(200);
-      }
-    });
-
-    it('asks nobody for it who wants to know whether it is well, or may send something', async () => {
-      expect((await ask('GET', '/health', {})).status).to.equal(200);
-      expect((await ask('GET', '/health?deep=1', {})).status).to.equal(200);
-      const preflight = await ask('OPTIONS', '/mcp', { 'access-control-request-method': 'POST' });
-      expect([preflight.status, await preflight.text()]).to.deep.equal([204, '']);
-      expect((await ask('GET', '/.well-known/oauth-authorization-server', {})).status).to.equal(404);
-    });
-  });
+      it('asks nobody for it who wants to know whether it is well, or may send something', async () => {
+        expect((await ask('GET', '/health', {})).status).to.equal(200);
+        expect((await ask('GET', '/health?deep=1', {})).status).to.equal(200);
+        const preflight = await ask('OPTIONS', '/mcp', { 'access-control-request-method': 'POST' });
+        expect([preflight.status, await preflight.text()]).to.deep.equal([204, '']);
+        expect((await ask('GET', '/.well-known/oauth-authorization-server', {})).status).to.equal(404);
+      });
+    },
+    { keepRows: true },
+  );
 });
 
 describe('keys that are bound', () => {

@@ -53,8 +53,14 @@ describe('the commands of the memory, in a process of their own', () => {
               '  - stale: 0 (missing audit: 0, fixed: 0, rescheduled: 0)',
             ]);
           }
-          const json = (await run('memory', 'reconcile', '--report', '--json')).json();
-          expect(json).to.deep.include({ ok: true, exit_code: 0, mode: 'report', total_scanned: 0 });
+          for (const [option, mode] of [
+            ['--report', 'report'],
+            ['--once', 'repair'],
+          ] as const) {
+            const ended = await run('memory', 'reconcile', option, '--json');
+            expect(ended.code).to.equal(0);
+            expect(ended.json()).to.deep.include({ ok: true, exit_code: 0, mode, total_scanned: 0 });
+          }
         });
 
         it('ends with 1 while an audit row is missing, mends it, and ends with 0', async () => {

@@ -13,7 +13,7 @@ const keys = ['admin', 'logbook', 'text-analysis', 'memory-gateway', 'memory-bac
 const plugins = { version: 1, plugins: Object.fromEntries(keys.map((key) => [key, { enabled: true }])) };
 
 /** Whoever takes a dead process's writes over waits 15 s for a sign of life, and looks every 15 s. */
-const SETTLED_WITHIN_MS = 60_000;
+const SETTLED_WITHIN_MS = 30_000;
 
 describe('a server that is killed between the backend and its own books', () => {
   eachDatabase((engine) => {
