@@ -50,8 +50,9 @@ export class EgressQueue {
     await this.#running;
   }
 
-  /** @returns what was not sent */
+  /** @returns what was not sent; the first time alone */
   close(): readonly Observation[] {
+    if (this.#closed) return [];
     this.#closed = true;
     const left = this.#waiting;
     this.#waiting = [];

@@ -76,6 +76,50 @@ describe('the plugin conversation', () => {
     });
   });
 
+  it('stops in time though a way out hangs, and names and counts what it did not send', async () => {
+    let counted = '';
+    const hanging: TestPlugin = {
+      manifest: {
+        key: 'hanging',
+        requires: ['conversation'],
+        contributes: { egress: [{ key: 'hanging', facts: { default: true } }] },
+      },
+      definition: {
+        key: 'hanging',
+        register(own) {
+          own.contribute('egress', 'hanging', {
+            default: true,
+            timeoutMs: 30_000,
+            send: (_, { signal }) =>
+              new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+          });
+        },
+        // Between the end of what was accepted and that of the plugins below.
+        stop: async () => {
+          counted = (await host?.app.metrics.render()) ?? '';
+        },
+      },
+    };
+    const env = { MORTISE_EGRESS_DRAIN_MS: '50' };
+    const opened = await createTestHost({ plugins: ['conversation'], extra: [hanging], env, listen: false });
+    host = opened;
+    const obsIds = ['0', '1', '2', '3', '4'].map((text) => {
+      const said = opened.service('conversation').publish({ ...message(text), source_name: 'agent:speaker' });
+      return said.ok ? said.observation.obs_id : undefined;
+    });
+    const depth = () =>
+      opened
+        .service('conversation')
+        .egress()
+        .find(({ adapter }) => adapter === 'hanging')?.depth;
+    await until('the queue', () => depth() === 4);
+    await opened.stop();
+    const lines = opened.logs.filter((line) => line.includes('not sent before the end'));
+    expect(lines).to.have.length(1);
+    expect(JSON.parse(lines[0] ?? '{}')).to.deep.include({ level: 'warn', adapter: 'hanging', obs_ids: obsIds });
+    expect(counted).to.match(/mortise_egress_undelivered_total\{[^}]*adapter="hanging"[^}]*\} 5/);
+  });
+
   it('raises one alert for many faults of a session, and never one about its own alerts for ever', async () => {
     let handled = 0;
     const opened = await start(
