@@ -247,6 +247,9 @@ describe('the gate at the door of the agent', () => {
       expect(frames).to.have.length(2);
       expect(JSON.parse(String(frames[0]).slice(6))).to.deep.include({ type: 'completed', step: 0, reply: '' });
       expect(frames[1]).to.equal('data: [DONE]');
+      expect(await host.app.metrics.render()).not.to.match(/point_calls_total\{point="provider"[^}]*\} [1-9]/);
+      const pool = (await (await host.fetch('/gate/pools/sink')).json()) as { total_seen: number };
+      expect(pool.total_seen).to.equal(2);
     });
 
     it('refuses a stream with an ordinary error', async () => {
@@ -254,6 +257,7 @@ describe('the gate at the door of the agent', () => {
       const response = await process('hi', { stream: true });
       expect(response.status).to.equal(403);
       expect(response.headers.get('content-type')).to.contain('application/json');
+      expect(await response.json()).to.have.nested.property('error.code', 'gate_dropped');
     });
 
     it('answers with the low model when it is forced, and with the usual one when that is not there', async () => {

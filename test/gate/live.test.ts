@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { InputAdapter, Observation, ObservationType } from 'mortise/sdk';
@@ -149,6 +151,20 @@ describe('the gate in a running system', () => {
         (await database.statement<{ action: string }>('select action from {gate.control_audit} order by id')).rows;
       await until('the rows', async () => (await rows()).length === 2);
       expect((await rows()).map(({ action }) => action)).to.deep.equal(['suggest', 'expire']);
+    });
+
+    it('keeps a suggestion in force while its file changes, and shows the new file when the time is up', async () => {
+      await start({ config: { gate: { version: 1 } }, env: { MORTISE_GATE_RELOAD_MS: '0' } });
+      await suggest(true, 2);
+      await until('the change', async () => (await effective()).force_low_model === true);
+      const changed = { version: 1, overrides: { force_low_model: false, drop_actors: ['bad'] } };
+      await writeFile(join(host.configDir, 'gate.json'), JSON.stringify(changed));
+      const reloaded = (await (await host.post('/gate/config/reload', {})).json()) as Json;
+      expect(reloaded).to.include({ changed: true, error: null });
+      expect(await effective()).to.deep.include({ force_low_model: true, drop_actors: ['bad'] });
+      await until('the end', async () => (await effective()).force_low_model === false);
+      expect(await effective()).to.deep.include({ drop_actors: ['bad'] });
+      await until('the news', () => told('tuning_applied').some(({ reason }) => reason === 'ttl_expired'));
     });
 
     it('leaves an adapter alone that keeps failing, and takes from it again when the time is up', async () => {

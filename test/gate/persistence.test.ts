@@ -142,6 +142,10 @@ describe('what the gate and its sessions remember', () => {
         ).rows.map(({ session_key }) => session_key);
       await until('the row', async () => (await keys()).includes('console:u1:s1'));
       await until('the end', async () => !(await keys()).includes('console:u1:s1'));
+      expect(await host.app.metrics.render()).to.match(
+        /mortise_sessions_collected_total\{[^}]*reason="idle"[^}]*\} [1-9]/,
+      );
+      expect(host.service('conversation').session('system')).not.to.equal(undefined);
       await submit(host, message('hi again'));
       expect(host.service('conversation').session('console:u1:s1')?.processed_total).to.equal(1);
     });

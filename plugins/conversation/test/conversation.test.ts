@@ -472,6 +472,31 @@ describe('conversation', () => {
     expect(conversation.session('console:u1:s1')).to.include({ processed_total: 1 });
   });
 
+  it('forgets no session whose work waits for a place', async () => {
+    let now = 1_000_000;
+    let finish: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    const { conversation } = testConversation({
+      now: () => now,
+      limits: { concurrentTurns: 1 },
+      handle: () => held,
+    });
+    const first = conversation.submit(message('first', 's1'), { wait: patient });
+    await until('the work', () => conversation.busy('console:u1:s1'));
+    const behind = [
+      conversation.submit(message('behind it', 's1'), { wait: patient }),
+      conversation.submit(message('elsewhere', 's2'), { wait: patient }),
+    ];
+    await until('the others', () => conversation.stats().queued > 0 && conversation.busy('console:u1:s2'));
+    now += 600_000;
+    expect(conversation.live.collect(600_000, 1)).to.deep.equal([]);
+    finish();
+    const settled = await Promise.all([first, ...behind]);
+    expect(settled.map(({ outcome }) => outcome)).to.deep.equal(['handled', 'handled', 'handled']);
+  });
+
   it('adds nothing to what every promise of the process carries, however many of them there were', async () => {
     // Each storage of contexts in use leaves a member of its own in every resource that is made.
     const carried = () => Object.getOwnPropertySymbols(new AsyncResource('probe')).length;

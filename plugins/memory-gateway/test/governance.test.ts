@@ -1,8 +1,24 @@
 import { expect } from 'chai';
+import type { Database } from 'mortise/sdk';
 import { eachDatabase, type TestEngine, type TestHostOptions } from 'mortise/sdk/testing';
 import { type Answer, type GatewayHost, type Json, startGateway } from './gateway-host.js';
 
 const KEY = 'adm-key-0123456789';
+
+/** The tables of a database as SQL names them, whoever made them. */
+async function everyTable(database: Database): Promise<readonly string[]> {
+  const { rows } = await database.statement<{ name: string }>(
+    database.dialect === 'sqlite'
+      ? `select name from pragma_table_list where schema = 'main' and type in ('table', 'virtual')`
+      : `select format('%I.%I', schemaname, tablename) as name from pg_tables
+         where schemaname not in ('pg_catalog', 'information_schema')`,
+  );
+  return rows.map(({ name }) => name);
+}
+
+/** A value of a column as text, bytes included. */
+const textOf = (value: unknown): string =>
+  value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : JSON.stringify(value);
 
 describe('governance_update', () => {
   eachDatabase((engine: TestEngine) => {
@@ -82,6 +98,22 @@ describe('governance_update', () => {
       const kept = JSON.stringify([rows, settingsRows.rows, gateway.host.logs]);
       expect(kept).to.not.contain(KEY).and.not.contain('wrong-key-value');
       expect(rows[0]?.evidence).to.deep.include({ changes: { team_write_enabled: true, policy_keys: [] } });
+    });
+
+    it('keeps no key in any table, whatever became of the request', async () => {
+      await open();
+      for (const admin_key of [KEY, 'wrong-key-value']) {
+        await update({ team_write_enabled: true, admin_key });
+        await call({ admin_key, policy_json: { note: 'x' } });
+        await update({ admin_key, policy_json: { max_chars: 'many' } });
+      }
+      const tables = await everyTable(gateway.database);
+      expect(tables).to.include.members([engine.dialect === 'sqlite' ? 'governance_settings' : 'governance.settings']);
+      for (const table of tables) {
+        const { rows } = await gateway.database.statement<Json>(`select * from ${table}`);
+        const text = rows.flatMap((row) => Object.values(row).map(textOf)).join('\n');
+        expect(text, table).to.not.contain(KEY).and.not.contain('wrong-key-value');
+      }
     });
 
     it('refuses every key while the server has none', async () => {

@@ -108,6 +108,61 @@ describe('a worker that stood still', function () {
   });
 });
 
+describe('a clock that jumps by an hour', function () {
+  this.timeout(60_000);
+
+  eachDatabase((engine: TestEngine) => {
+    let outbox: OutboxHost;
+    beforeEach(async () => {
+      outbox = await startOutbox(engine, { fake: { idempotent: true } });
+    });
+    afterEach(() => outbox.stop());
+
+    /** What a jump of the database's clock by `hours` makes of the times that were written before it. */
+    const jump = async (id: number, hours: number): Promise<void> => {
+      const { nextAttemptAt, lockedAt } = await outbox.row(id);
+      const moved = (time: string | null) =>
+        time === null ? null : outbox.database.codec.time(Date.parse(time) - hours * 3_600_000);
+      await outbox.database.statement(
+        'update {logbook.outbox_memory} set next_attempt_at = ?, locked_at = ? where outbox_id = ?',
+        [moved(nextAttemptAt), moved(lockedAt), id],
+      );
+    };
+    const stored = (text: string) =>
+      outbox.server.journal.filter(({ as, content }) => as === 'stored' && content === text).length;
+
+    it('backwards delays a memory and loses none of it', async () => {
+      const id = await outbox.queue('Later.');
+      await jump(id, -1);
+      expect((await outbox.once()).data).to.deep.include({ claimed: 0 });
+      expect(await outbox.row(id)).to.deep.include({ status: 'pending', payload: 'Later.' });
+      await jump(id, 1);
+      expect((await outbox.once()).data).to.deep.include({ sent: 1 });
+      expect([stored('Later.'), outbox.server.memories.size]).to.deep.equal([1, 1]);
+      await outbox.expectInvariants();
+    });
+
+    it('forwards while a memory is sent has it sent again, and stored once', async () => {
+      const id = await outbox.queue('Now.');
+      const before = outbox.server.requests.length;
+      outbox.server.fail('add', { kind: 'slow', ms: 1_000 });
+      const sending = new OutboxWorker(workerParts(outbox), 'first').runOnce();
+      await until(() => outbox.server.requests.slice(before).some(({ call }) => call === 'add'));
+      await jump(id, 1);
+      expect((await outbox.once({ workerId: 'second' })).data).to.deep.include({ sent: 1 });
+      expect(await sending).to.deep.include({ claimed: 1, sent: 0, conflicts: 1 });
+      expect((await outbox.trail(id)).slice(1)).to.deep.equal([
+        'redirect outbox_stale',
+        'allow outbox_flush_success',
+        'redirect outbox_flush_conflict',
+      ]);
+      expect(await outbox.row(id)).to.deep.include({ status: 'sent' });
+      expect([stored('Now.'), outbox.server.memories.size]).to.deep.equal([1, 1]);
+      await outbox.expectInvariants();
+    });
+  });
+});
+
 describe('a process that is frozen while it delivers', function () {
   this.timeout(60_000);
 

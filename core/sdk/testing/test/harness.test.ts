@@ -73,14 +73,23 @@ describe('the test harness', () => {
         (error: Error) => error.message,
       );
 
-    for (const name of ['mortise_test', 'mortise_test_7', 'MORTISE_TEST12', '_test']) {
+    for (const name of ['mortise_test', 'mortise_test_3', 'MORTISE_TEST', 'MORTISE_TEST12', '_test']) {
       it(`accepts ${name}`, async () => {
         expect(await outcome(onPostgres(name))).to.equal('accepted');
         expect(await outcome(onSqlite(`/srv/${name}.db`))).to.equal('accepted');
       });
     }
 
-    for (const name of ['production', 'mortise', 'mortise_test_x', 'mortise_testing', 'test', '']) {
+    for (const name of [
+      'production',
+      'mortise',
+      'mortise_test_x',
+      'mortise_testing',
+      'a_testing_prod',
+      'mytest',
+      'test',
+      '',
+    ]) {
       it(`refuses "${name}"`, async () => {
         expect(await outcome(onPostgres(name))).to.equal(refusal(name));
         if (name !== '') expect(await outcome(onSqlite(`/srv/${name}.db`))).to.equal(refusal(name));
@@ -201,6 +210,44 @@ describe('the test harness', () => {
         await until(async () => !(await answers(port)));
         await until(() => spawnSync('ls', [base]).stdout.length === 0);
         rmSync(base, { recursive: true });
+      }
+    });
+
+    it('whatever server the shell of the developer points at', async function pointed() {
+      this.timeout(60_000);
+      const { settings, leaked } = await answerOf(
+        use('postgres', {
+          DATABASE_HOST: 'database.invalid',
+          DATABASE_NAME: 'production',
+          POSTGRES_DSN: 'postgres://x',
+        }),
+      );
+      expect(leaked).to.deep.equal([]);
+      expect(partsOf({ settings })).to.deep.include({ host: '127.0.0.1', user: 'postgres' });
+      expect(partsOf({ settings }).database).to.match(/^mortise_test_\d+$/);
+    });
+
+    it('and empties no database on it but those for tests', async function somebody() {
+      this.timeout(60_000);
+      const server = await ownPostgres();
+      const connection = { ...(await testServerParts(server.port)), database: 'postgres' };
+      const settings = { dialect: 'postgres', connection } as const;
+      const host = await openDatabase(settings, silentLog);
+      try {
+        const database = host.forPlugin('own', ['own']);
+        await database.migrate([{ name: '1', up: (schema) => schema.createTable('own.rows', (t) => t.text('text')) }]);
+        await database.statement(`insert into {own.rows} (text) values ('precious')`);
+        const control = await controlConnection(settings, { guarded: false });
+        const emptied = await control.empty().then(
+          () => 'emptied',
+          (error: Error) => error.message,
+        );
+        await control.close();
+        expect(emptied).to.include("Refusing to run tests against database 'postgres'");
+        expect((await database.statement('select text from {own.rows}')).rows).to.have.length(1);
+      } finally {
+        await host.close();
+        await server.dispose();
       }
     });
 
