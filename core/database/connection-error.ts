@@ -1,6 +1,7 @@
 import type { Knex } from 'knex';
 import type { Logger } from '../sdk/context.js';
 import { MortiseError } from '../sdk/errors.js';
+import { errorKind } from './error-kind.js';
 import { databaseError } from './errors.js';
 
 /**
@@ -11,6 +12,11 @@ export function connectionError(error: unknown): MortiseError {
   if (error instanceof MortiseError) return error;
   if (error instanceof Error && error.message === 'aborted') return databaseError('database_closed', {}, error);
   return databaseError('database_unavailable', {}, error);
+}
+
+/** A statement whose connection is gone fails as one that got none: its caller can do no more than try again. */
+export function statementError(error: unknown): unknown {
+  return errorKind(error) === 'unavailable' ? connectionError(error) : error;
 }
 
 /** One line without SQL: the code of the driver, and its words where they carry no data. */

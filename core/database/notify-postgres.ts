@@ -38,7 +38,11 @@ export function postgresBus(settings: PostgresSettings, session: Session, log: L
   const connect = async (): Promise<void> => {
     // Loaded with the first listener: on SQLite the driver is never needed.
     const { Client } = (await import('pg')).default;
-    const connection = new Client({ ...connectionSettings(settings), statement_timeout: 0 });
+    const connection = new Client({
+      ...connectionSettings(settings),
+      statement_timeout: 0,
+      query_timeout: settings.answerTimeoutMs ?? 5_000,
+    });
     client = connection;
     connection.on('error', (error) => lost(connection, error));
     connection.on('end', () => lost(connection, new Error('ended')));

@@ -1,10 +1,11 @@
 import PostgresDialect from 'knex/lib/dialects/postgres/index.js';
 import { storableText } from './codec.js';
-import { connectionError } from './connection-error.js';
+import { connectionError, statementError } from './connection-error.js';
 import { databaseError } from './errors.js';
+import type { AnsweringConnection } from './silence.js';
 
 /** What is used of a `pg` client. */
-export interface PostgresConnection {
+export interface PostgresConnection extends AnsweringConnection {
   query(query: { readonly name?: string; readonly text: string; readonly values: readonly unknown[] }): Promise<{
     readonly command: string;
     readonly rowCount: number | null;
@@ -12,7 +13,7 @@ export interface PostgresConnection {
   }>;
   setTypeParser(oid: number, parse: (text: string) => unknown): void;
   /** The wire below. */
-  readonly connection: { readonly stream: { cork(): void; uncork(): void } };
+  readonly connection: AnsweringConnection['connection'] & { readonly stream: { cork(): void; uncork(): void } };
 }
 
 interface PostgresQuery {
@@ -29,6 +30,14 @@ export class PostgresClient extends PostgresDialect {
       return await super.acquireConnection();
     } catch (error) {
       throw connectionError(error);
+    }
+  }
+
+  override async query(connection: PostgresConnection, query: unknown): Promise<unknown> {
+    try {
+      return await super.query(connection, query);
+    } catch (error) {
+      throw statementError(error);
     }
   }
 

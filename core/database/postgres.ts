@@ -2,11 +2,13 @@ import { randomUUID } from 'node:crypto';
 import knex, { type Knex } from 'knex';
 import type { Logger } from '../sdk/context.js';
 import type { SqlValue, StatementResult } from '../sdk/host/database.js';
+import { askPostgres } from './ask-postgres.js';
 import { codec } from './codec.js';
-import { knexLog } from './connection-error.js';
+import { knexLog, statementError } from './connection-error.js';
 import { type ClaimPlan, checkBindings, type Engine, poolReading, statementCompiler } from './engine.js';
 import { PostgresClient, type PostgresConnection, storableBinding, withoutRowData } from './postgres-client.js';
 import { type PostgresSettings, publicTarget } from './settings.js';
+import { SilenceWatch } from './silence.js';
 
 /** Types whose text form differs from what SQLite returns: each is read into the same value here. */
 const parsers: readonly (readonly [oid: number, parse: (text: string) => unknown])[] = [
@@ -25,7 +27,10 @@ const statementLimit = 500;
 /** The team database: a pool of connections that opens them when they are needed and drops the dead ones. */
 export function postgresEngine(settings: PostgresSettings, log: Logger): Engine {
   // A connection may be sent the next statement before it has answered the last one: see `batch`.
-  const connection = { ...connectionSettings(settings), pipeline: true };
+  const session = connectionSettings(settings);
+  const connection = { ...session, pipeline: true };
+  const answerMs = settings.answerTimeoutMs ?? 5_000;
+  const silence = new SilenceWatch(answerMs, askPostgres(session, answerMs, log), log);
   const builder = knex({
     client: PostgresClient,
     connection,
@@ -38,6 +43,7 @@ export function postgresEngine(settings: PostgresSettings, log: Logger): Engine 
       idleTimeoutMillis: 30_000,
       afterCreate(connection: PostgresConnection, done: (error: unknown, connection: PostgresConnection) => void) {
         for (const [oid, parse] of parsers) connection.setTypeParser(oid, parse);
+        silence.watch(connection);
         done(null, connection);
       },
     },
@@ -70,7 +76,7 @@ export function postgresEngine(settings: PostgresSettings, log: Logger): Engine 
     try {
       return await send();
     } catch (error) {
-      if (!isStalePlan(error)) throw withoutRowData(error);
+      if (!isStalePlan(error)) throw statementError(withoutRowData(error));
       // A migration of another process changed the table: prepare anew. Inside a transaction this fails too, and the
       // first error is the one that tells why.
       names.set(compiled.text, `mortise_${names.size + 1}_${randomUUID()}`);
@@ -113,7 +119,10 @@ export function postgresEngine(settings: PostgresSettings, log: Logger): Engine 
       return rows.map(({ 'claimed at': _, ...columns }) => columns as Row);
     },
     pool: () => poolReading(client),
-    close: () => builder.destroy(),
+    async close() {
+      await builder.destroy();
+      silence.dispose();
+    },
   };
 }
 

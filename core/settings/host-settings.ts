@@ -42,6 +42,7 @@ interface HostFile {
     readonly name: string;
     readonly schema: string;
     readonly pool_max: number;
+    readonly answer_timeout_ms: number;
     readonly file?: string;
   };
 }
@@ -119,9 +120,10 @@ function principals(file: HostFile): readonly ConfiguredPrincipal[] {
 
 function database(file: HostFile, dataDir: string, place: (name: string, path: string) => string): DatabaseSettings {
   const { url, host, port, user, password, name, schema, pool_max: poolMax } = file.database;
-  if (url !== undefined) return { dialect: 'postgres', connection: url, schema, poolMax };
+  const shared = { schema, poolMax, answerTimeoutMs: file.database.answer_timeout_ms };
+  if (url !== undefined) return { dialect: 'postgres', connection: url, ...shared };
   if (host !== undefined) {
-    return { dialect: 'postgres', connection: { host, port, user, password, database: name }, schema, poolMax };
+    return { dialect: 'postgres', connection: { host, port, user, password, database: name }, ...shared };
   }
   const path = file.database.file;
   return {

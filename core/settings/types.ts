@@ -110,6 +110,8 @@ export type DatabaseSettings =
           };
       readonly schema: string;
       readonly poolMax: number;
+      /** How long the server may owe an answer before it is asked whether it is there. */
+      readonly answerTimeoutMs: number;
     };
 
 /** One state of an owner's configuration: frozen, swapped as a whole. */

@@ -6,6 +6,7 @@ export * from './create-test-host.js';
 export { eachDatabase, type TestEngine } from './databases.js';
 export * from './fake-openai.js';
 export * from './fake-openmemory.js';
+export { type FrozenPostgres, freezePostgres } from './freeze-postgres.js';
 export { nodeFlags } from './node-flags.js';
 export { seededRandom } from './seeded-random.js';
 export { type ServerProcess, type ServerProcessOptions, startServer } from './server-process.js';

@@ -161,6 +161,7 @@ describe('host settings', () => {
       connection: { host: 'db', port: 5432, user: 'postgres', password: '', database: 'n' },
       schema: 'team',
       poolMax: 10,
+      answerTimeoutMs: 5_000,
     });
   });
 

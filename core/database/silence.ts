@@ -1,0 +1,103 @@
+import type { Logger } from '../sdk/context.js';
+
+/** What is read of an open connection to tell whether it still answers. */
+export interface AnsweringConnection {
+  /** The server's process behind it. */
+  readonly processID: number | null;
+  /** False while an answer is outstanding. */
+  readonly readyForQuery: boolean;
+  readonly connection: { readonly stream: { readonly bytesRead: number; destroy(error: Error): void } };
+  once(event: 'end', run: () => void): unknown;
+}
+
+/** What the server is doing for each of its processes, as it tells on a new connection; undefined when it does not. */
+export type AskServer = () => Promise<ReadonlyMap<number, string | null> | undefined>;
+
+/** The server, or the way to it, took what was sent and never answered. */
+export class ServerSilent extends Error {
+  /** Errno of a connection that timed out, so that whoever sorts errors knows the kind. */
+  readonly code = 'ETIMEDOUT';
+
+  constructor() {
+    super('the server takes what is sent and does not answer');
+    this.name = 'ServerSilent';
+  }
+}
+
+interface Heard {
+  /** Bytes that had come when it was last looked at. */
+  bytes: number;
+  /** Monotonic time since which it owes an answer and nothing has come. */
+  quietSince: number;
+  /** The server said that it has nothing to do for this connection: what was sent has not arrived. */
+  isForgotten: boolean;
+}
+
+/** How often a connection is looked at within its limit. */
+const LOOKS = 5;
+
+/**
+ * Cuts connections that will never answer. TCP calls a stopped server alive for as long as its kernel is, and a
+ * statement may well take long; so a server that is quiet for the limit is asked on a new connection what it is at, and
+ * only one that is silent there too, or knows of nothing to do, is given up.
+ */
+export class SilenceWatch {
+  readonly #limitMs: number;
+  readonly #ask: AskServer;
+  readonly #log: Logger;
+  readonly #heard = new Map<AnsweringConnection, Heard>();
+  readonly #looking: NodeJS.Timeout;
+  #asking = false;
+
+  constructor(limitMs: number, ask: AskServer, log: Logger) {
+    this.#limitMs = limitMs;
+    this.#ask = ask;
+    this.#log = log;
+    this.#looking = setInterval(() => void this.#look(), limitMs / LOOKS).unref();
+  }
+
+  watch(connection: AnsweringConnection): void {
+    const bytes = connection.connection.stream.bytesRead;
+    this.#heard.set(connection, { bytes, quietSince: performance.now(), isForgotten: false });
+    connection.once('end', () => this.#heard.delete(connection));
+  }
+
+  dispose(): void {
+    clearInterval(this.#looking);
+  }
+
+  async #look(): Promise<void> {
+    const now = performance.now();
+    for (const [connection, heard] of this.#heard) {
+      const { bytesRead } = connection.connection.stream;
+      if (!connection.readyForQuery && bytesRead === heard.bytes) continue;
+      Object.assign(heard, { bytes: bytesRead, quietSince: now, isForgotten: false });
+    }
+    const isQuiet = ({ quietSince }: Heard): boolean => now - quietSince >= this.#limitMs;
+    if (this.#asking || ![...this.#heard.values()].some(isQuiet)) return;
+    this.#asking = true;
+    const before = new Map([...this.#heard].map(([connection, { bytes }]) => [connection, bytes]));
+    const known = await this.#ask();
+    this.#asking = false;
+    for (const [connection, bytes] of before) {
+      const heard = this.#heard.get(connection);
+      if (heard === undefined || connection.connection.stream.bytesRead !== bytes) continue;
+      // Idle connections of a silent server too: whoever took one would wait as long again.
+      if (known === undefined) this.#cut(connection);
+      else if (isQuiet(heard)) this.#judge(connection, heard, known);
+    }
+  }
+
+  /** The last bytes of an answer may be on the way while the server calls itself idle: it is asked twice. */
+  #judge(connection: AnsweringConnection, heard: Heard, known: ReadonlyMap<number, string | null>): void {
+    const isIdle = known.get(connection.processID ?? 0)?.startsWith('idle') === true;
+    if (isIdle && heard.isForgotten) this.#cut(connection);
+    heard.isForgotten = isIdle;
+  }
+
+  #cut(connection: AnsweringConnection): void {
+    this.#heard.delete(connection);
+    if (!connection.readyForQuery) this.#log.warn('The database does not answer; the connection was cut');
+    connection.connection.stream.destroy(new ServerSilent());
+  }
+}

@@ -1,0 +1,76 @@
+import { expect } from 'chai';
+import { freezePostgres, ownPostgres, testDialects } from 'mortise/sdk/testing';
+import { type MemoryHost, memoryPlugins, startMemory } from './memory-host.js';
+
+const describeOnPostgres = testDialects().includes('postgres') ? describe : () => {};
+
+/** What a tool has for its answer. */
+const toolLimitMs = 30_000;
+
+describeOnPostgres('memories while the database stands still', function frozen() {
+  this.timeout(90_000);
+  let server: Awaited<ReturnType<typeof ownPostgres>>;
+  let memory: MemoryHost;
+
+  before(async () => {
+    server = await ownPostgres();
+    const database = { DATABASE_HOST: '127.0.0.1', DATABASE_PORT: String(server.port), DATABASE_NAME: 'postgres' };
+    memory = await startMemory({ env: database }, { database, plugins: [...memoryPlugins, 'memory-outbox'] });
+  });
+  // First of all: a test that ran out of time has not done it, and nothing could be stopped.
+  let thaw = (): void => {};
+  afterEach(() => thaw());
+  after(async () => {
+    await memory.stop();
+    await server.dispose();
+  });
+
+  it('are refused as without one, well within the time of a tool, and may safely be stored again', async () => {
+    const bodies = Array.from({ length: 12 }, (_, index) => ({
+      payload_md: `While it stood still, ${index}`,
+      target_space: 'private:frozen',
+    }));
+    const kept = await memory.store({ payload_md: 'Before it stood still', target_space: 'private:frozen' });
+    // Under way when it happens: some of them in the middle of a commit.
+    const underWay = bodies.slice(0, 6).map((body) => memory.store(body));
+    ({ thaw } = await freezePostgres(memory.database));
+    const began = performance.now();
+    const answers = await Promise.all([...underWay, ...bodies.slice(6).map((body) => memory.store(body))]);
+    for (const { status, body } of answers.slice(6)) {
+      expect(status).to.equal(503);
+      expect(body).to.include({ ok: false, action: 'error', reason: 'LOGBOOK_DB_UNAVAILABLE' });
+    }
+    for (const [tool, args] of [
+      ['memory_store', bodies[0] ?? {}],
+      ['memory_query', { query: 'still', spaces: ['private:frozen'] }],
+      ['reliability_report', {}],
+    ] as const) {
+      const { error } = await memory.call(tool, args);
+      expect(error?.data, tool).to.deep.include({ reason: 'LOGBOOK_DB_UNAVAILABLE', retryable: true });
+    }
+    expect(performance.now() - began).to.be.lessThan(toolLimitMs);
+    const asked = performance.now();
+    expect((await memory.get('/health?deep=1')).status).to.equal(503);
+    expect(performance.now() - asked).to.be.lessThan(4_000);
+    thaw();
+
+    for (const body of bodies) {
+      const until = Date.now() + 20_000;
+      let again = await memory.store(body);
+      while (again.status !== 200 && Date.now() < until) again = await memory.store(body);
+      expect(again.body).to.deep.include({ ok: true, action: 'allow' });
+    }
+    // Each is there once, whatever became of the store that nobody heard of.
+    const { rows } = await memory.database.statement<{ n: number; texts: number }>(
+      `select count(*) as n, count(distinct payload_md) as texts from {logbook.memories} where space = 'private:frozen'`,
+    );
+    expect(rows).to.deep.equal([{ n: bodies.length + 1, texts: bodies.length + 1 }]);
+    expect(
+      (await memory.store({ payload_md: 'Before it stood still', target_space: 'private:frozen' })).body,
+    ).to.include({
+      memory_id: kept.body.memory_id,
+      dedup: true,
+    });
+    expect((await memory.get('/reliability/report')).body).to.include({ ok: true, message: null });
+  });
+});
