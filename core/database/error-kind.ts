@@ -46,6 +46,7 @@ const kinds: Readonly<Record<string, DatabaseErrorKind>> = {
   database_unusable: 'unavailable',
   database_unavailable: 'unavailable',
   database_closed: 'unavailable',
+  database_full: 'full',
 };
 
 /** Errors of the driver that carry no code. */

@@ -19,6 +19,7 @@ import { OpenTransactions, type TransactionWatch } from './open-transactions.js'
 import { type PluginDatabaseParts, pluginDatabase } from './plugin-database.js';
 import { postgresEngine } from './postgres.js';
 import { type DatabaseSettings, renamedSchemas } from './settings.js';
+import { SpaceWatch } from './space.js';
 import { sqliteEngine } from './sqlite.js';
 import { Session } from './transaction.js';
 
@@ -62,14 +63,22 @@ export async function openDatabase(
   options: OpenOptions = {},
 ): Promise<DatabaseHost> {
   const open = new OpenTransactions(log, options.transactions);
-  const { engine, session, bus } = connect(settings, log, options.onFull, open);
+  const space = new SpaceWatch();
+  const onFull = (): void => {
+    space.refused();
+    options.onFull?.();
+  };
+  const { engine, session, bus } = connect(settings, log, onFull, open);
   let registered: RegisteredInstance | undefined;
   const parts: PluginDatabaseParts = {
     engine,
     session,
     bus,
     renamed: renamedSchemas(settings),
-    probe: async () => registered?.beat(),
+    probe: async () => {
+      await space.check(engine.dialect === 'sqlite' ? engine.target : undefined);
+      await registered?.beat();
+    },
   };
   const unusable = engine.dialect === 'sqlite' ? 'database_unusable' : 'database_refused';
   try {
@@ -114,7 +123,7 @@ export async function openDatabase(
 function connect(
   settings: DatabaseSettings,
   log: Logger,
-  onFull: (() => void) | undefined,
+  onFull: () => void,
   open: OpenTransactions,
 ): { readonly engine: Engine; readonly session: Session; readonly bus: PluginDatabaseParts['bus'] } {
   if (settings.dialect === 'sqlite') {

@@ -21,6 +21,23 @@ export function databaseCheckFailed(cause?: unknown): MortiseError {
   });
 }
 
+/** The database takes no writes: nothing was changed, and the same call may succeed once there is space. */
+export function databaseFull(cause?: unknown): MortiseError {
+  return new MortiseError('LOGBOOK_DB_UNAVAILABLE', 'The database has no space left to write.', {
+    status: 503,
+    retryable: true,
+    retryAfterSeconds: 30,
+    details: { category: 'dependency', service: 'database', cause: 'database_full' },
+    cause,
+  });
+}
+
+/** What keeps the database from its work, where nothing can be audited any more. */
+export function databaseFailure(database: Database, error: unknown): MortiseError {
+  if (isDatabaseDown(database, error)) return databaseUnavailable(error);
+  return database.codec.errorKind(error) === 'full' ? databaseFull(error) : databaseCheckFailed(error);
+}
+
 /** Statuses of a backend after which the same call may succeed. */
 function isPassing(status: number): boolean {
   return status === 408 || status === 425 || status === 429 || status >= 500;

@@ -1,5 +1,5 @@
 import type { Invariant } from 'mortise/sdk';
-import { databaseCheckFailed, databaseUnavailable, isDatabaseDown } from './dependency-error.js';
+import { databaseFailure } from './dependency-error.js';
 import type { GatewayParts } from './parts.js';
 
 function violations(invariants: readonly Invariant[]): string | null {
@@ -28,7 +28,6 @@ export async function reliabilityReport(correlationId: string, parts: GatewayPar
       invariants: figures.invariants,
     };
   } catch (error) {
-    if (isDatabaseDown(parts.database, error)) throw databaseUnavailable(error);
-    throw databaseCheckFailed(error);
+    throw databaseFailure(parts.database, error);
   }
 }

@@ -126,6 +126,9 @@ describe('the SQLite file', () => {
     const inside = database.transaction((trx) => database.statement(insert, ['x'.repeat(1_000_000)], { trx }));
     expect(database.codec.errorKind(await errorOf(inside))).to.equal('full');
     expect(told).to.equal(2);
+    // A few bytes still fit, and are no sign that more would.
+    await database.statement('delete from {notes.notes} where text is null');
+    expect([await database.ping(), await database.canWrite()]).to.deep.equal([true, false]);
   });
 
   it('that is full loses the whole transaction, never a part of it', async () => {

@@ -165,7 +165,10 @@ export interface Database {
   ): Promise<Disposable>;
   /** True when a query answers within `timeoutMs` (default 2,000). */
   ping(timeoutMs?: number): Promise<boolean>;
-  /** True when a small write is committed within `timeoutMs` (default 2,000): a full disk still answers queries. */
+  /**
+   * True when a small write is committed within `timeoutMs` (default 2,000), and none was refused within the last minute
+   * for want of space: a full disk still answers queries, and takes a few bytes.
+   */
   canWrite(timeoutMs?: number): Promise<boolean>;
 }
 

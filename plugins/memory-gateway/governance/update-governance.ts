@@ -1,5 +1,5 @@
 import { MortiseError, type Transaction } from 'mortise/sdk';
-import { databaseCheckFailed, databaseUnavailable, isDatabaseDown } from '../dependency-error.js';
+import { databaseFailure, databaseUnavailable, isDatabaseDown } from '../dependency-error.js';
 import type { GatewayParts } from '../parts.js';
 import { PrincipalRefused } from '../principal-refused.js';
 import type { StoreContext } from '../store/store-memory.js';
@@ -78,10 +78,12 @@ async function failed(request: UpdateRequest, error: unknown, parts: GatewayPart
   try {
     await auditRefused(request, INTERNAL, parts);
   } catch (unaudited) {
-    // A full disk, say: what cannot be audited is no decision.
-    throw databaseCheckFailed(unaudited);
+    // A full disk, say: what cannot be audited is no decision. A refusal that is audited needs less space than a change.
+    throw databaseFailure(parts.database, unaudited);
   }
-  return refusedResult(request, INTERNAL, 'internal error, nothing was changed');
+  const isFull = parts.database.codec.errorKind(error) === 'full';
+  const cause = isFull ? 'the database has no space left' : 'internal error';
+  return refusedResult(request, INTERNAL, `${cause}, nothing was changed`);
 }
 
 /**

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { CallContext, Route } from 'mortise/sdk';
 import { failureText } from '../backend-client.js';
 import type { GatewayParts } from '../parts.js';
@@ -7,11 +8,12 @@ interface Check {
   readonly detail: string;
 }
 
-const DATABASE_MS = 2_000;
+/** Whoever watches asks every few seconds: what has not answered by then is not well. */
+const LIMIT_MS = 2_000;
 
 async function checkBackend({ backend }: GatewayParts, ctx: CallContext): Promise<Check> {
   try {
-    return await backend.health(ctx);
+    return await backend.health({ ...ctx, timeoutMs: LIMIT_MS });
   } catch (error) {
     return { ok: false, detail: failureText(error) };
   }
@@ -27,18 +29,31 @@ async function checkOutbox({ logbook }: GatewayParts): Promise<Check> {
 }
 
 /** Without a database that keeps what it is given no memory can be taken. */
-async function checkDatabase({ database }: GatewayParts, isUp: boolean): Promise<Check> {
-  if (!isUp) return { ok: false, detail: 'the database does not answer' };
-  if (await database.canWrite(DATABASE_MS)) return { ok: true, detail: 'ready' };
+async function checkDatabase({ database }: GatewayParts): Promise<Check> {
+  const [answers, takesWrites] = await Promise.all([database.ping(LIMIT_MS), database.canWrite(LIMIT_MS)]);
+  if (!answers) return { ok: false, detail: 'the database does not answer' };
+  if (takesWrites) return { ok: true, detail: 'ready' };
   return { ok: false, detail: 'the database cannot be written; is its disk full?' };
+}
+
+/** What has not ended in time goes on unwatched; it ends by itself. */
+async function inTime(check: Promise<Check>, detail: string): Promise<Check> {
+  const limit = new AbortController();
+  const late = delay(LIMIT_MS, { ok: false, detail }, { signal: limit.signal, ref: false });
+  try {
+    return await Promise.race([check, late]);
+  } finally {
+    limit.abort();
+  }
 }
 
 /** Looks at everything the gateway leans on. Only a database that does not answer or cannot be written makes it unhealthy. */
 async function deepHealth(parts: GatewayParts, ctx: CallContext) {
-  const isDatabaseUp = await parts.database.ping(DATABASE_MS);
-  const database = await checkDatabase(parts, isDatabaseUp);
-  const memory_backend = await checkBackend(parts, ctx);
-  const outbox = isDatabaseUp ? await checkOutbox(parts) : { ok: false, detail: 'the outbox cannot be read' };
+  const [database, memory_backend, outbox] = await Promise.all([
+    checkDatabase(parts),
+    inTime(checkBackend(parts, ctx), 'the memory backend does not answer'),
+    inTime(checkOutbox(parts), 'the outbox cannot be read'),
+  ]);
   const status = !database.ok ? 'error' : memory_backend.ok && outbox.ok ? 'ok' : 'degraded';
   return { status, checks: { database, memory_backend, outbox } };
 }

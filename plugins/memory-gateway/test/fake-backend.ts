@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { MemoryBackend, MemoryHit, MemoryItem, PluginDefinition } from 'mortise/sdk';
 import { MortiseError } from 'mortise/sdk';
 import type { TestPlugin } from 'mortise/sdk/testing';
@@ -10,6 +11,8 @@ export interface FakeBackend {
   /** What a search answers; undefined: what it was given and that has a word of the query. */
   hits: readonly MemoryHit[] | undefined;
   failure: Error | undefined;
+  /** It is asked whether it is well, and never says. */
+  hangs: boolean;
 }
 
 /** Stores under `fake_<memory key>`; an item whose text has the word `poison` fails its group. */
@@ -19,6 +22,7 @@ export function fakeBackend(): FakeBackend {
     groups: [],
     hits: undefined,
     failure: undefined,
+    hangs: false,
     plugin: {
       manifest: { key: 'fake-backend', contributes: { 'memory-backend': ['fake'] } },
       definition: () => definition,
@@ -42,7 +46,8 @@ export function fakeBackend(): FakeBackend {
       const hits = found.map(({ memoryKey, content }) => ({ id: `fake_${memoryKey}`, content, score: 0.5 }));
       return { hits: fake.hits ?? hits.slice(0, limit), unknownFilters: Object.keys(filters.other ?? {}) };
     },
-    async health() {
+    async health({ signal }) {
+      if (fake.hangs) await once(signal, 'abort');
       if (fake.failure !== undefined) throw fake.failure;
       return { ok: true, detail: 'ready' };
     },

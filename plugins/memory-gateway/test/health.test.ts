@@ -9,6 +9,17 @@ describe('the health of the memory gateway', function () {
   });
   after(() => gateway.stop());
 
+  it('does not wait for long where the memory backend hangs, and says so', async () => {
+    gateway.fake.hangs = true;
+    const began = performance.now();
+    const deep = await gateway.get('/health?deep=1');
+    gateway.fake.hangs = false;
+    expect(performance.now() - began).to.be.lessThan(3_500);
+    expect([deep.status, deep.body.status]).to.deep.equal([200, 'degraded']);
+    expect(deep.body.checks).to.have.nested.property('memory_backend.ok', false);
+    expect(deep.body.checks).to.have.nested.property('database.ok', true);
+  });
+
   it('says that the database cannot be written, and looks only when asked', async () => {
     await gateway.database.statement('pragma query_only = on');
     try {

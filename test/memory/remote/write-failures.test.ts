@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { eachDatabase, type TestEngine } from 'mortise/sdk/testing';
-import { auditsOf, contents } from '../memory-host.js';
+import { answerOf, auditsOf, contents } from '../memory-host.js';
 import { refuseRows } from './refuse-rows.js';
 import { type RemoteMemory, startRemoteMemory, until } from './remote-memory.js';
 
@@ -102,6 +102,24 @@ describe('a database that takes no more', () => {
       expect(audit).to.deep.include({ action: 'reject', reason: 'internal_error', status: 'failed' });
     });
 
+    it('for want of space is named so to whoever changes the governance, and changes nothing', async () => {
+      const govern = async () =>
+        answerOf(await memory.host.post('/governance/settings/update', { policy_json: { max_chars: 7 } }));
+      const end = await refuseRows(memory, {
+        event: 'insert',
+        table: 'governance.write_audit',
+        when: `new.operation = 'governance_update'`,
+        sqlState: '53100',
+      });
+      const { status, body } = await govern();
+      await end();
+      // SQLite has no such code to raise: there the cause is one that nobody knows.
+      const reason = engine.dialect === 'postgres' ? 'LOGBOOK_DB_UNAVAILABLE' : 'LOGBOOK_DB_CHECK_FAILED';
+      expect([status, body.reason]).to.deep.equal([503, reason]);
+      if (engine.dialect === 'postgres') expect(body.message).to.include('no space left');
+      expect((await govern()).body).to.include({ reason: 'governance_update:missing_credentials' });
+    });
+
     it('for want of space loses nothing it has, and goes on when there is space again', async () => {
       const fill = async (): Promise<() => Promise<void>> => {
         if (engine.dialect === 'postgres') {
@@ -119,6 +137,9 @@ describe('a database that takes no more', () => {
       for (let n = 0; n < 20 && full.body.action !== 'error'; n += 1) full = await put(`Too much ${n}.`);
       expect(full.body).to.deep.include({ ok: false, action: 'error', error_code: 'AUDIT_WRITE_FAILED' });
       expect(contents(await memory.query({ query: 'before', spaces: ['private:a'] }))).to.deep.equal(['Before.']);
+      const deep = await memory.get('/health?deep=1');
+      expect([deep.status, deep.body.status]).to.deep.equal([503, 'error']);
+      expect(deep.body.checks).to.have.nested.property('database.detail').that.includes('is its disk full?');
       await end();
       expect((await put('After.')).body).to.deep.include({ ok: true, action: 'allow' });
       expect((await memory.get('/reliability/report')).body.message).to.equal(null);
