@@ -35,11 +35,6 @@ function queryText({ spaceTerms, all }: EngineQuery): string {
 
 /** Full-text search of PostgreSQL, without its own parser: the terms are made already. */
 export function postgresEngine(database: Database): SearchEngine {
-  const seqs = async (text: string, bindings: readonly (string | number)[]): Promise<readonly number[]> => {
-    const { rows } = await database.statement<{ seq: number }>(text, bindings);
-    return rows.map(({ seq }) => seq);
-  };
-
   const remove = async (seq: number, options: TransactionOption): Promise<void> => {
     await database.statement('delete from {logbook.memory_fts} where seq = ?', [seq], options);
   };
@@ -62,19 +57,16 @@ export function postgresEngine(database: Database): SearchEngine {
       );
       return new Map(rows.map(({ term, doc }) => [term, doc]));
     },
-    ranked: (query, limit) => {
-      const text = queryText(query);
-      return seqs(
-        `select seq from {logbook.memory_fts} where terms @@ ?::tsquery
-         group by seq order by max(ts_rank(terms, ?::tsquery)) desc, seq desc limit ?`,
-        [text, text, limit],
+    async newest(queries, before, limit) {
+      const { rows } = await database.statement<{ seqs: string | null }>(
+        `select (
+           select json_agg(seq) from (
+             select distinct seq from {logbook.memory_fts} where terms @@ wanted.query::tsquery and seq < ?
+             order by seq desc limit ?) found
+         ) as seqs from jsonb_array_elements_text(?::jsonb) with ordinality wanted(query, place) order by place`,
+        [before, limit, JSON.stringify(queries.map(queryText))],
       );
+      return rows.map(({ seqs }) => (seqs === null ? [] : database.codec.parseJson<number[]>(seqs)));
     },
-    newest: (query, before, limit) =>
-      seqs(
-        `select distinct seq from {logbook.memory_fts} where terms @@ ?::tsquery and seq < ?
-         order by seq desc limit ?`,
-        [queryText(query), before, limit],
-      ),
   };
 }

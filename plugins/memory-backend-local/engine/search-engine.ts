@@ -24,8 +24,9 @@ export interface SearchEngine {
   remove(seq: number, options: TransactionOption): Promise<void>;
   /** Number of memories with each term; terms that no memory has may be left out. */
   frequencies(terms: readonly string[]): Promise<ReadonlyMap<string, number>>;
-  /** Best first by the engine's own rank. Its cost grows with the number of matches. */
-  ranked(query: EngineQuery, limit: number): Promise<readonly number[]>;
-  /** Newest first, below `before`. Its cost grows with the number of rows returned. */
-  newest(query: EngineQuery, before: number, limit: number): Promise<readonly number[]>;
+  /**
+   * The memories that each query finds, in no order: the newest below `before`, at most `limit` for each. Its cost grows
+   * with the number of memories returned.
+   */
+  newest(queries: readonly EngineQuery[], before: number, limit: number): Promise<readonly (readonly number[])[]>;
 }

@@ -1,0 +1,67 @@
+import { type Database, jsonTexts } from 'mortise/sdk';
+import { type ScoredQuery, type ScoreParts, scoreText, totalScore } from './score.js';
+
+/** A candidate with its score. */
+export interface Scored {
+  readonly seq: number;
+  readonly memoryId: string;
+  readonly parts: ScoreParts;
+  readonly score: number;
+}
+
+interface DocumentColumns {
+  readonly seq: number;
+  readonly memory_id: string;
+  readonly length: number;
+  readonly postings: Uint8Array;
+}
+
+/** Of the likeliest candidates so many are read at once, and so many of them at the most before others are looked for. */
+const PAGE = 50;
+const MOST_LIKELY = 400;
+
+/** Reads and scores memories, those alone that are in the spaces. */
+export async function scoreDocuments(
+  database: Database,
+  seqs: readonly number[],
+  spaceTerms: readonly string[],
+  query: ScoredQuery,
+): Promise<readonly Scored[]> {
+  const { rows } = await database.statement<DocumentColumns>(
+    `select seq, memory_id, length, postings from {logbook.memory_documents}
+     where seq in (select cast(value as bigint) from ${jsonTexts(database.dialect)} wanted)
+     and space in ${jsonTexts(database.dialect)}`,
+    [JSON.stringify(seqs), JSON.stringify(spaceTerms)],
+  );
+  return rows.map((row) => {
+    const parts = scoreText(query, row);
+    return { seq: row.seq, memoryId: row.memory_id, parts, score: totalScore(parts) };
+  });
+}
+
+export function bestFirst(a: Scored, b: Scored): number {
+  return b.score - a.score || b.seq - a.seq;
+}
+
+/**
+ * Scores candidates in their order until a page of them has none that is among the best: the further down, the less of
+ * the query they have.
+ *
+ * @param enough hits wanted; more than there are candidates when some may be refused yet
+ */
+export async function scoreLikeliest(
+  candidates: readonly number[],
+  enough: number,
+  score: (seqs: readonly number[]) => Promise<readonly Scored[]>,
+): Promise<{ readonly scored: readonly Scored[]; readonly read: number }> {
+  let scored: Scored[] = [];
+  let read = 0;
+  while (read < Math.min(candidates.length, MOST_LIKELY)) {
+    const page = await score(candidates.slice(read, read + PAGE));
+    read += PAGE;
+    const worst = scored[enough - 1];
+    scored = [...scored, ...page].sort(bestFirst);
+    if (worst !== undefined && page.length > 0 && scored[enough - 1] === worst) break;
+  }
+  return { scored, read };
+}
