@@ -33,7 +33,7 @@ export const CHAIN_START = '0'.repeat(64);
 
 const chainLinks = {
   table: 'governance.audit_chain',
-  columns: ['writer_id', 'seq', 'audit_id', 'phase', 'row_sha', 'chain_sha', 'created_at'],
+  columns: ['writer_id', 'seq', 'audit_id', 'phase', 'row_sha', 'chain_sha', 'created_at', 'hash_version'],
 };
 
 const moveHead = `on conflict (writer_id) do update
@@ -51,11 +51,18 @@ const growths: Readonly<Record<Dialect, InsertTarget>> = {
   },
 };
 
-/** The hash that a link keeps of an audit row: every column of meaning, its id included. */
-export function rowSha(auditId: string, entry: StoredEntry): string {
+/** Which facts the hash of a new link is of. Links of the first version tell nothing of `ts` and `updated_at`. */
+export const HASH_VERSION = 2;
+
+/**
+ * The hash that a link keeps of an audit row: every column, its id included. Times are ISO 8601 in UTC with
+ * milliseconds on both databases. The versions differ in the number of facts, so that no row has the same hash in both.
+ */
+export function rowSha(auditId: string, entry: StoredEntry, version: number = HASH_VERSION): string {
   const facts = [
     auditId,
     entry.createdAt,
+    ...(version === 1 ? [] : [entry.ts, entry.updatedAt]),
     entry.actorUserId,
     entry.targetSpace,
     entry.action,
@@ -125,7 +132,7 @@ export async function appendLinks(
     const row = rowSha(auditId, entry);
     seq += 1;
     chainSha = nextChainSha(chainSha, row);
-    return [head.writerId, seq, auditId, phase, row, chainSha, now];
+    return [head.writerId, seq, auditId, phase, row, chainSha, now, HASH_VERSION];
   });
   await insertRows(database, growths[database.dialect], links, { trx });
   if (database.dialect === 'postgres' || rows.length === 0) return;

@@ -31,6 +31,7 @@ export async function finalizeEntry(
   const evidence = settledEvidence(database.codec.parseJson<Record<string, unknown>>(row.evidence_refs_json), outcome);
   const settled: StoredEntry = {
     ...before,
+    updatedAt: database.codec.time(Date.now()),
     status: outcome.status,
     action: outcome.action,
     reason: storableText(outcome.reason),
@@ -39,7 +40,7 @@ export async function finalizeEntry(
   await database.statement(
     `update {governance.write_audit} set status = ?, action = ?, reason = ?, evidence_refs_json = ?, updated_at = ?
      where audit_id = ? and status = 'pending'`,
-    [settled.status, settled.action, settled.reason, settled.evidence, database.codec.time(Date.now()), auditId],
+    [settled.status, settled.action, settled.reason, settled.evidence, settled.updatedAt, auditId],
     { trx },
   );
   const head = await holdChain(database, instanceId, trx);

@@ -25,11 +25,11 @@ const auditRows = {
 };
 
 function bindings(database: Database, entry: StoredEntry) {
-  const time = database.codec.time(entry.createdAt);
+  const { codec } = database;
   return [
-    time,
-    time,
-    time,
+    codec.time(entry.createdAt),
+    codec.time(entry.ts),
+    codec.time(entry.updatedAt),
     entry.actorUserId,
     entry.targetSpace,
     entry.action,

@@ -5,6 +5,7 @@ import { type StoredEntry, storedJson } from './stored-entry.js';
 export interface AuditColumns {
   readonly audit_id: number;
   readonly created_at: string;
+  readonly ts: string;
   readonly updated_at: string;
   readonly actor_user_id: string | null;
   readonly target_space: string | null;
@@ -23,6 +24,7 @@ export interface AuditColumns {
 export const auditColumnNames = [
   'audit_id',
   'created_at',
+  'ts',
   'updated_at',
   'actor_user_id',
   'target_space',
@@ -40,10 +42,21 @@ export const auditColumnNames = [
 
 export const auditColumns = auditColumnNames.join(', ');
 
+/** A time as it is hashed. What is none, which only an edit by hand leaves behind, is hashed as it is. */
+function hashedTime({ codec }: Database, stored: string): string {
+  try {
+    return codec.parseTime(stored) ?? '';
+  } catch {
+    return String(stored);
+  }
+}
+
 /** The row as it was hashed. */
 export function storedEntryOf(database: Database, row: AuditColumns): StoredEntry {
   return {
-    createdAt: database.codec.parseTime(row.created_at) ?? '',
+    createdAt: hashedTime(database, row.created_at),
+    ts: hashedTime(database, row.ts),
+    updatedAt: hashedTime(database, row.updated_at),
     actorUserId: row.actor_user_id,
     targetSpace: row.target_space,
     action: row.action,

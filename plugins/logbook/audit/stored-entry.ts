@@ -3,6 +3,9 @@ import { type AuditEntry, canonicalJson, type Database } from 'mortise/sdk';
 /** An audit entry as its row holds it, ready to be hashed and inserted. Times are ISO 8601. */
 export interface StoredEntry {
   readonly createdAt: string;
+  readonly ts: string;
+  /** When it was settled; as long as it is not, when it was made. */
+  readonly updatedAt: string;
   readonly actorUserId: string | null;
   readonly targetSpace: string | null;
   readonly action: string | null;
@@ -42,6 +45,8 @@ export function storedJson({ dialect, codec }: Database, column: string): string
 export function toStoredEntry(database: Database, entry: AuditEntry, writerId: string, createdAt: string): StoredEntry {
   return {
     createdAt,
+    ts: createdAt,
+    updatedAt: createdAt,
     actorUserId: storableText(entry.actorUserId),
     targetSpace: storableText(entry.targetSpace),
     action: entry.action,

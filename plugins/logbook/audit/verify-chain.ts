@@ -11,6 +11,7 @@ interface Link {
   readonly link_audit_id: number;
   readonly row_sha: string;
   readonly chain_sha: string;
+  readonly hash_version: number;
   /** Whether a later link tells of the row's present state. */
   readonly settled_later: unknown;
   /** Null where the row is gone. */
@@ -25,7 +26,7 @@ const rowColumns = auditColumnNames.map((name) =>
 );
 
 const pageText = `
-  select c.writer_id, c.seq, c.audit_id as link_audit_id, c.row_sha, c.chain_sha,
+  select c.writer_id, c.seq, c.audit_id as link_audit_id, c.row_sha, c.chain_sha, c.hash_version,
     case when c.phase = 'insert' and exists (
       select 1 from {governance.audit_chain} f where f.audit_id = c.audit_id and f.phase = 'final'
     ) then 1 else 0 end as settled_later,
@@ -41,7 +42,8 @@ function problemOf(database: Database, link: LinkAndRow, seq: number, chainSha: 
   if (link.row_audit_id === null) return 'row_missing';
   if (database.codec.parseFlag(link.settled_later)) return null;
   const row = { ...link, audit_id: link.row_audit_id, writer_id: link.row_writer_id };
-  return rowSha(String(row.audit_id), storedEntryOf(database, row)) === link.row_sha ? null : 'row_altered';
+  const sha = rowSha(String(row.audit_id), storedEntryOf(database, row), link.hash_version);
+  return sha === link.row_sha ? null : 'row_altered';
 }
 
 /** Where a chain ended when it last grew. */

@@ -7,6 +7,7 @@ import { governance } from './0005-governance.js';
 import { scm } from './0006-scm.js';
 import { outboxId } from './0007-outbox-id.js';
 import { auditHeads } from './0008-audit-heads.js';
+import { auditHash } from './0009-audit-hash.js';
 
 /** The tables of the logbook, in the order they were added. */
 export const migrations: readonly Migration[] = [
@@ -18,4 +19,5 @@ export const migrations: readonly Migration[] = [
   scm,
   outboxId,
   auditHeads,
+  auditHash,
 ];

@@ -27,7 +27,7 @@ const tables: Readonly<Record<string, string>> = {
   'governance.write_audit':
     'audit_id created_at ts actor_user_id target_space action reason payload_sha evidence_refs_json correlation_id ' +
     'status updated_at operation memory_key principal writer_id',
-  'governance.audit_chain': 'writer_id seq audit_id phase row_sha chain_sha created_at',
+  'governance.audit_chain': 'writer_id seq audit_id phase row_sha chain_sha created_at hash_version',
   'governance.audit_heads': 'writer_id seq chain_sha updated_at',
   'scm.patch_blobs':
     'blob_id source_type source_id uri evidence_uri sha256 size_bytes format meta_json created_at updated_at',

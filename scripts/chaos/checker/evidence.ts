@@ -54,6 +54,8 @@ export interface AuditRow {
   readonly audit_id: string;
   /** ISO 8601, UTC, with milliseconds. */
   readonly created_at: string;
+  readonly ts: string;
+  readonly updated_at: string;
   readonly actor_user_id: string | null;
   readonly target_space: string | null;
   readonly payload_sha: string | null;
@@ -76,6 +78,8 @@ export interface ChainLink {
   readonly phase: string;
   readonly row_sha: string;
   readonly chain_sha: string;
+  /** Which facts of the row its hash is of. */
+  readonly hash_version: string;
 }
 
 /** Where a chain ended when it last grew. */

@@ -14,10 +14,13 @@ export function table({ dialect }: DatabaseReader, schema: string, name: string)
   return dialect === 'sqlite' ? `${schema}_${name}` : `${schema}.${name}`;
 }
 
+/** Those of an audit row are hashed as they were written. */
+const times: ReadonlySet<string> = new Set(['created_at', 'ts', 'updated_at']);
+
 /** Columns as text, so that ids, JSON and times look the same on both databases. */
 function texts({ dialect }: DatabaseReader, columns: readonly string[]): string {
   const text = (column: string) =>
-    column === 'created_at' && dialect === 'postgres'
+    times.has(column) && dialect === 'postgres'
       ? `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
       : `cast(${column} as text)`;
   return columns.map((column) => `${text(column)} as ${column}`).join(', ');
@@ -56,6 +59,8 @@ const columns = {
   audits: [
     'audit_id',
     'created_at',
+    'ts',
+    'updated_at',
     'actor_user_id',
     'target_space',
     'action',
@@ -69,7 +74,7 @@ const columns = {
     'writer_id',
     'evidence_refs_json',
   ],
-  chain: ['writer_id', 'seq', 'audit_id', 'phase', 'row_sha', 'chain_sha'],
+  chain: ['writer_id', 'seq', 'audit_id', 'phase', 'row_sha', 'chain_sha', 'hash_version'],
   heads: ['writer_id', 'seq', 'chain_sha'],
   users: ['user_id'],
 };

@@ -10,13 +10,15 @@ function canonical(value: unknown): string {
 }
 
 /**
- * The hash that the last link of an audit row must have. SQLite keeps the JSON text that was hashed; PostgreSQL keeps its
+ * The hash that the last link of an audit row must have. Links of the first version tell nothing of `ts` and
+ * `updated_at`. SQLite keeps the JSON text that was hashed; PostgreSQL keeps its
  * value, whose canonical text was.
  */
-export function rowSha(row: AuditRow, dialect: 'sqlite' | 'postgres'): string {
+export function rowSha(row: AuditRow, hashVersion: string, dialect: 'sqlite' | 'postgres'): string {
   const facts = [
     row.audit_id,
     row.created_at,
+    ...(hashVersion === '1' ? [] : [row.ts, row.updated_at]),
     row.actor_user_id,
     row.target_space,
     row.action,

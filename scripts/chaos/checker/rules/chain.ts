@@ -30,7 +30,8 @@ function strayed(row: AuditRow, links: readonly ChainLink[], dialect: Evidence['
   if (inserted.length !== 1) return inserted.length === 0 ? 'is in no chain' : 'is in the chains more than once';
   if (settled.length > 1) return `was settled ${settled.length} times`;
   const last = settled[0] ?? inserted[0];
-  return last?.row_sha === rowSha(row, dialect) ? null : 'is not as its last link tells';
+  if (last === undefined) return 'is in no chain';
+  return last.row_sha === rowSha(row, last.hash_version, dialect) ? null : 'is not as its last link tells';
 }
 
 /** The hash chain of every writer is whole up to its head, and every audit row is in one, as it was written. */

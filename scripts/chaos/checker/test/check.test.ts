@@ -175,6 +175,14 @@ const damages: Readonly<Record<string, readonly [sql: string, said: RegExp]>> = 
     `update ${audits} set principal = 'nobody' where reason = 'dedup_hit'`,
     /^chain: Audit row \d is not as its last link tells\.$/m,
   ],
+  'an audit row whose time was altered': [
+    `update ${audits} set ts = '2026-01-02T03:04:05.678Z' where reason = 'dedup_hit'`,
+    /^chain: Audit row \d is not as its last link tells\.$/m,
+  ],
+  'an audit row whose last change was put at another time': [
+    `update ${audits} set updated_at = '2026-01-02T03:04:05.678Z' where reason = 'dedup_hit'`,
+    /^chain: Audit row \d is not as its last link tells\.$/m,
+  ],
   'an audit row whose JSON was altered': [
     `update ${audits} set evidence_refs_json = '{}' where reason = 'outbox_flush_dead'`,
     /^chain: Audit row \d is not as its last link tells\.$/m,
