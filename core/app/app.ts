@@ -10,6 +10,7 @@ import { BootJournal, steadyAfterMs } from '../kernel/boot-journal.js';
 import type { CatalogueEntry } from '../kernel/catalogue.js';
 import { createControl } from '../kernel/control.js';
 import { Kernel } from '../kernel/kernel.js';
+import type { Unfinished } from '../kernel/overrun.js';
 import type { Desired } from '../kernel/ports.js';
 import { guardProcess } from '../kernel/process-guard.js';
 import { watchRawResources } from '../kernel/raw-resources.js';
@@ -69,8 +70,15 @@ export interface App {
   boot(): Promise<void>;
   /** Opens the port. @throws MortiseError */
   listen(): Promise<{ readonly origin: string }>;
-  /** Answers no new requests, lets what runs finish until `deadline` (epoch milliseconds), and gives everything back. */
-  stop(deadline: number): Promise<'clean' | 'degraded'>;
+  /** Answers no new requests, lets what runs finish, and has given everything back by `deadline` (epoch milliseconds). */
+  stop(deadline: number): Promise<StopReport>;
+}
+
+export interface StopReport {
+  /** Something had to be cut short. */
+  readonly degraded: boolean;
+  /** What plugins had not ended when the time was over. */
+  readonly unfinished: readonly Unfinished[];
 }
 
 /** Opens settings, database and port owners in order, and composes them with the kernel. @throws MortiseError */
@@ -268,10 +276,11 @@ export async function openApp(options: AppOptions): Promise<App> {
       });
     },
     stop: async (deadline) => {
-      kernel.events.emit('shutdown', { deadline });
-      const outcome = await http.drain(deadline);
+      const spare = timeAfterRequests(deadline - Date.now());
+      kernel.events.emit('shutdown', { deadline: deadline - spare });
+      const requests = await http.drain(deadline - spare, spare / 2);
       await kernel.drain(deadline);
-      await kernel.shutdown(deadline);
+      const unfinished = await kernel.shutdown(deadline);
       for (const item of held.reverse()) await item.dispose();
       await http.close();
       await outward.close();
@@ -285,7 +294,7 @@ export async function openApp(options: AppOptions): Promise<App> {
       journal.close();
       metrics.dispose();
       sink.flush();
-      return outcome;
+      return { degraded: requests === 'degraded' || unfinished.length > 0, unfinished };
     },
   };
 }
@@ -297,6 +306,11 @@ const crashLoopFinding: Finding = {
   message: 'The server crashed twice in a row soon after its start, so only required plugins are started.',
   fix: 'Disable the plugin that you suspect (mortise plugin disable <key>), or mend it and say so (mortise plugin release <key>); then start again. After 60 s without a crash the next start is a full one again, too.',
 };
+
+/** What requests leave of the time to stop, for queues, replies and plugins: at most a third of it, and two seconds. */
+function timeAfterRequests(ms: number): number {
+  return Math.min(Math.max(ms, 0) / 3, 2_000);
+}
 
 /** Which plugins should run, as one text: equal when nothing was changed. */
 function wantedPlugins({ plugins }: Desired): string {

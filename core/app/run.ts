@@ -60,11 +60,11 @@ export async function run(projectDir: string): Promise<void> {
     const seconds = app?.settings.host.shutdownSeconds ?? 0;
     // The last word: whatever hangs, the process ends.
     setTimeout(() => void endProcess(code), (seconds + 1.5) * 1_000);
-    const outcome = await app?.stop(Date.now() + seconds * 1_000).catch((error: unknown) => {
+    const stopped = await app?.stop(Date.now() + seconds * 1_000).catch((error: unknown) => {
       say([explain(error).join(' ')]);
-      return 'degraded' as const;
+      return { degraded: true, unfinished: [] };
     });
-    if (outcome === 'degraded') app?.log.warn({}, 'shutdown_degraded');
+    if (stopped?.degraded) app?.log.warn({ unfinished: stopped.unfinished }, 'shutdown_degraded');
     await endProcess(code);
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop(0));

@@ -162,6 +162,8 @@ export class Dispatcher {
       log.debug({ correlation_id: exchange.correlationId, path: exchange.pattern }, 'a client left');
       return;
     }
+    // The stop itself tells of it.
+    if (failure.code === 'server_shutdown') return;
     if (!failure.unexpected && !(error instanceof MortiseError && error.cause !== undefined)) return;
     const fields = {
       correlation_id: exchange.correlationId,

@@ -47,10 +47,11 @@ export interface HttpServer {
   /** Replaces the whole table of routes at once; requests in flight keep the route they began with. */
   mount(routes: readonly MountedRoute[]): void;
   /**
-   * Stops accepting, answers further requests on open connections with 503, and waits for what is in flight. After
-   * `deadline` (epoch milliseconds) the rest is aborted with reason `server_shutdown` and, a second later, cut off.
+   * Stops accepting, answers further requests on open connections with 503 until {@link close}, and waits for what is in
+   * flight. After `deadline` (epoch milliseconds) the rest is aborted with reason `server_shutdown` and, when it has had
+   * `lastWords` milliseconds (at most a second), cut off.
    */
-  drain(deadline: number): Promise<'clean' | 'degraded'>;
+  drain(deadline: number, lastWords?: number): Promise<'clean' | 'degraded'>;
   /** Ends everything at once. */
   close(): Promise<void>;
 }
@@ -125,7 +126,7 @@ export function createHttpServer(settings: HttpServerSettings, dependencies: Htt
     mount(routes) {
       table = createRouteTable(routes, mounts);
     },
-    async drain(deadline) {
+    async drain(deadline, lastWords = lastWordsMs) {
       draining = true;
       // Not http's own close(): that cuts idle connections at once, and their next request would get no answer.
       NetServer.prototype.close.call(server);
@@ -134,9 +135,8 @@ export function createHttpServer(settings: HttpServerSettings, dependencies: Htt
         inFlight.abortAll(
           new MortiseError('server_shutdown', 'the server is shutting down', { status: 503, retryable: true }),
         );
-        if (!(await inFlight.whenEmpty(lastWordsMs))) inFlight.destroyAll();
+        if (!(await inFlight.whenEmpty(Math.min(lastWords, lastWordsMs)))) inFlight.destroyAll();
       }
-      server.closeAllConnections();
       return clean ? 'clean' : 'degraded';
     },
     async close() {

@@ -10,6 +10,7 @@ import { describeError, harmless, writtenInStacks } from './describe-error.js';
 import { EventBus } from './event-bus.js';
 import { Inventory } from './inventory.js';
 import { Lifecycle } from './lifecycle.js';
+import type { Unfinished } from './overrun.js';
 import { isSuspicion, ownProblem } from './own-problem.js';
 import { dependantsOf, makePlan, type PlannedPlugin } from './plan.js';
 import { PluginPoints } from './plugin-points.js';
@@ -47,6 +48,7 @@ export class Kernel {
   readonly #heldBack = new Set<readonly PluginRecord[]>();
   readonly #told = new WeakSet<PluginProblem>();
   #sweeper: NodeJS.Timeout | undefined;
+  readonly #unfinished: Unfinished[] = [];
   #desiredWatch: { dispose(): void | Promise<void> } | undefined;
 
   constructor(ports: KernelPorts) {
@@ -65,6 +67,7 @@ export class Kernel {
       declared: (point) => this.declared(point),
       enter: (record, state, shown) => this.#enter(record, state, shown),
       onFault: (plugin, code, error) => this.fault(plugin, code, error),
+      onUnfinished: (unfinished) => void this.#unfinished.push(unfinished),
     });
     this.points = new PluginPoints({
       registry: this.registry,
@@ -134,8 +137,12 @@ export class Kernel {
     await Promise.all(this.records().map((record) => (record.state === 'active' ? record.run?.drain() : undefined)));
   }
 
-  /** Stops all plugins, dependants first, within the time left until `deadline` (epoch milliseconds). */
-  async shutdown(deadline: number): Promise<void> {
+  /**
+   * Stops all plugins, dependants first, within the time left until `deadline` (epoch milliseconds).
+   *
+   * @returns what had not ended when its time was over
+   */
+  async shutdown(deadline: number): Promise<readonly Unfinished[]> {
     this.#deadline.begin(deadline);
     for (const record of this.records()) if (record.state !== 'active') record.run?.cancelStart();
     await this.#desiredWatch?.dispose();
@@ -147,6 +154,7 @@ export class Kernel {
       await this.#inventory.dispose();
     });
     clearInterval(this.#sweeper);
+    return this.#unfinished;
   }
 
   /** Runs one operation after the other, as the host itself. */

@@ -9,6 +9,7 @@ import type { EventBus } from './event-bus.js';
 import { isThenable } from './is-thenable.js';
 import { abortGraceMs } from './lease.js';
 import { LeaseBook } from './lease-book.js';
+import { Overrun, type Unfinished } from './overrun.js';
 import { PluginCallbacks } from './plugin-callbacks.js';
 import { loadDefinition } from './plugin-code.js';
 import { PluginHost } from './plugin-host.js';
@@ -45,6 +46,8 @@ export interface PluginRunPorts {
   readonly deadline: ShutdownDeadline;
   declared(point: string): readonly Contribution[];
   onFault(plugin: string, code: string, error: unknown): void;
+  /** The process ends and does not wait for it: nobody's fault. */
+  onUnfinished(unfinished: Unfinished): void;
 }
 
 /** One life of a plugin: from loading its code to giving back the last thing it held. */
@@ -89,6 +92,10 @@ export class PluginRun {
         const blocker = ports.kernel.blocker?.();
         if (blocker !== undefined && blocker !== accountable) return false;
         const what = accountable === plugin ? `${point} "${key}"` : `what it does with ${point} "${key}"`;
+        if (ports.deadline.begun) {
+          ports.onUnfinished({ plugin: accountable, what });
+          return true;
+        }
         ports.onFault(accountable, 'ignored_abort', new Error(`${what} went on after it was told to stop`));
         return true;
       },
@@ -138,7 +145,7 @@ export class PluginRun {
     if (!definition?.drain || this.#ended) return;
     try {
       const drained = this.#marked(async () => definition.drain?.(this.#ports.deadline.until('drain')));
-      const late = (): Error => new Error('drain() did not finish before the plugins were stopped');
+      const late = (): Error => new Overrun('drain', 'drain() did not finish before the plugins were stopped');
       await withTimeLimit(drained, this.#limit('drain', longestDrainMs), late);
     } catch (error) {
       this.#fault('drain_failed', error);
@@ -285,7 +292,7 @@ export class PluginRun {
     if (!definition?.stop) return;
     try {
       const stopped = this.#marked(async () => definition.stop?.(reason));
-      const late = (): Error => new Error(`stop() did not finish within ${limit} ms`);
+      const late = (): Error => new Overrun('stop', `stop() did not finish within ${limit} ms`);
       await withTimeLimit(stopped, this.#limit('stop', limit), late);
     } catch (error) {
       this.#fault('stop_failed', error);
@@ -296,7 +303,7 @@ export class PluginRun {
     const limit = this.entry.manifest?.timeouts?.stop ?? defaultTimeouts.stop;
     this.#host?.enter('stopped');
     this.#scope?.letGo();
-    const late = (): Error => new Error(`something it held was not given back within ${limit} ms`);
+    const late = (): Error => new Overrun('release', `something it held was not given back within ${limit} ms`);
     const errors = await this.#resources.dispose((item) =>
       withTimeLimit(
         this.#marked(async () => item.dispose()),
@@ -324,8 +331,12 @@ export class PluginRun {
     return runMarked({ plugin: this.entry.key }, run);
   }
 
+  /** What the end of the process cut short is only noted. */
   #fault(code: string, error: unknown): void {
-    this.#ports.onFault(this.entry.key, code, error);
+    const plugin = this.entry.key;
+    if (error instanceof Overrun && this.#ports.deadline.begun) {
+      this.#ports.onUnfinished({ plugin, what: `${error.step}()` });
+    } else this.#ports.onFault(plugin, code, error);
   }
 
   #limit(step: StopStep, ms: number): Limit {

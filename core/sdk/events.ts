@@ -62,6 +62,6 @@ export interface HostEvents {
   'mcp-resource-updated': { readonly uri: string };
   /** A question of a turn was asked, answered or given up. */
   'input-request': InputRequestChange;
-  /** The process begins to shut down; `deadline` is epoch milliseconds. */
+  /** The process begins to shut down; requests may go on until `deadline`, epoch milliseconds. */
   shutdown: { readonly deadline: number };
 }

@@ -139,10 +139,10 @@ export class Conversation {
     return { ...this.#intake.stats(), inbox_dropped: this.#inboxDropped, sessions, ...load };
   }
 
-  /** Takes nothing new from outside, and handles what was accepted for at most `ms`. */
-  async close(ms: number): Promise<void> {
+  /** Takes nothing new from outside, handles what was accepted for at most `ms`, and then ends it. */
+  async close(ms: number, lastWordsMs = ms): Promise<void> {
     this.#intake.drain();
-    await endAccepted(ms, {
+    await endAccepted(ms, lastWordsMs, {
       open: this.#intake.open,
       unsettled: () => this.#intake.unsettled(),
       unhandled: this.#ports.unhandled,

@@ -19,13 +19,13 @@ export interface EndAcceptedPorts {
 
 /**
  * Resolves when all that was accepted has been handled, and what came of it, or after `ms`: the rest is then named and
- * ended, first turns and what waits for them, then what these still had to say.
+ * ended, first turns and what waits for them, then, `lastWordsMs` later, what these still had to say.
  */
-export async function endAccepted(ms: number, ports: EndAcceptedPorts): Promise<void> {
+export async function endAccepted(ms: number, lastWordsMs: number, ports: EndAcceptedPorts): Promise<void> {
   if (await ports.open.whenNone(ms)) return;
   // What an agent has said waits behind turns that end now, and still goes out.
   endRest(ports, ({ silent }) => !silent);
-  if (!(await ports.open.whenNone(ms))) endRest(ports, ({ state }) => state === 'queued');
+  if (!(await ports.open.whenNone(lastWordsMs))) endRest(ports, ({ state }) => state === 'queued');
 }
 
 function endRest({ unsettled, unhandled }: EndAcceptedPorts, which: (ticket: Ticket) => boolean): void {

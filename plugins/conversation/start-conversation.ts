@@ -17,8 +17,8 @@ import { sessionStoreOf } from './store/keep-sessions.js';
 
 /** How long a stop without a deadline may take, milliseconds. */
 const stopMs = 10_000;
-/** What of it work may use: the rest is for what goes out. */
-const workShare = 0.9;
+/** How far into it work may go, what running turns say when they are told to end, and what goes out. */
+const latest = { work: 0.9, lastWords: 0.94, egress: 0.98 } as const;
 
 export interface RunningConversation extends ObservationsPorts {
   readonly service: ConversationService;
@@ -98,18 +98,25 @@ export async function startConversation(host: StartHost<Config>): Promise<Runnin
     host.every(config.tickSeconds * 1_000, tick);
   }
   void adapters.follow();
+  let closing: Promise<void> | undefined;
+  const close = async (until: number): Promise<void> => {
+    const from = schedule.now();
+    const left = (step: keyof typeof latest): number =>
+      Math.max(from + (until - from) * latest[step] - schedule.now(), 0);
+    await adapters.close();
+    await conversation.close(left('work'), left('lastWords') - left('work'));
+    await hub.close(Math.min(config.egressDrainMs, left('egress')));
+    await store?.close();
+  };
   return {
     conversation,
     cooldowns,
     recent: new RecentIds(monotonic),
     service: face({ conversation, adapters, cooldowns, hub }),
     gateIsOn: () => gate.current !== undefined,
-    async close(until = schedule.now() + stopMs) {
-      const left = (share: number): number => Math.max((until - schedule.now()) * share, 0);
-      await adapters.close();
-      await conversation.close(left(workShare));
-      await hub.close(Math.min(config.egressDrainMs, left(1)));
-      await store?.close();
+    close(until = schedule.now() + stopMs) {
+      closing ??= close(until);
+      return closing;
     },
   };
 }

@@ -2,8 +2,9 @@ import type { CallContext, Disposable, Socket } from 'mortise/sdk';
 import { Connection } from './connection.js';
 import type { RealtimeParts } from './method.js';
 
-/** What requests in progress leave of a shutdown for their last frames, milliseconds. */
+/** What requests in progress leave of a shutdown for their last frames: milliseconds, and at most this share of it. */
 const lastWordsMs = 1_000;
+const lastWordsShare = 0.25;
 
 /** All open sockets of the process. */
 export class Connections implements Disposable {
@@ -41,7 +42,7 @@ export class Connections implements Disposable {
       () => {
         for (const connection of this.#open) connection.endNow();
       },
-      Math.max(0, msLeft - lastWordsMs),
+      Math.max(0, msLeft - Math.min(lastWordsMs, msLeft * lastWordsShare)),
     );
   }
 

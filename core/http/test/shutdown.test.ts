@@ -59,6 +59,31 @@ describe('shutdown', () => {
     expect(await drained).to.equal('clean');
   });
 
+  it('answers on open connections until it is closed, while plugins finish what they have accepted', async () => {
+    const served = await serve([route({ path: '/chats' }, () => ({ body: [] }))]);
+    const kept = connect(served.port, '127.0.0.1');
+    let received = '';
+    kept.on('data', (chunk) => {
+      received += chunk;
+    });
+    kept.write('GET /chats HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    await until(() => received.includes('[]'), 'the connection is open and idle');
+    expect(await served.server.drain(Date.now() + 5_000)).to.equal('clean');
+    received = '';
+    kept.write('GET /chats HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    await until(() => received.includes('shutting_down'), 'the refusal arrived');
+    expect(received).to.match(/^HTTP\/1.1 503 /);
+    expect(received.toLowerCase()).to.include('\r\nretry-after: 1\r\n').and.to.include('\r\nconnection: close\r\n');
+    const other = connect(served.port, '127.0.0.1');
+    let refused = false;
+    other.on('error', () => {
+      refused = true;
+    });
+    await until(() => refused, 'new connections are refused');
+    await served.server.close();
+    kept.destroy();
+  });
+
   it('ends at once when nothing is in flight, idle connections or not', async () => {
     const served = await serve([route({ path: '/chats' }, () => ({ body: [] }))]);
     const agent = new Agent({ keepAlive: true });
@@ -113,6 +138,8 @@ describe('shutdown', () => {
     expect(Date.now() - started).to.be.within(1_000, 2_000);
     expect((await polite).text).to.equal('data: 1\n\ndata: server_shutdown\n\ndata: [DONE]\n\n');
     expect(await deaf).to.include({ status: 503 });
+    // Expected at a stop: told with its request, and no error of the log.
+    expect(served.lines.filter((line) => line.includes('a request failed'))).to.deep.equal([]);
     expect((await deaf).json.error.code).to.equal('server_shutdown');
     await until(() => cut, 'the stuck one is cut');
   });

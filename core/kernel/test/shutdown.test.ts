@@ -78,6 +78,9 @@ describe('a shutdown', () => {
     expect(Date.now() - from).to.be.within(325, 480);
     expect(untils[0]).to.be.within(from + 325, from + 425);
     expect(made.kernel.record('fails')?.lastFault).to.include({ code: 'drain_failed' });
+    // The limit is the process's: who does not keep it is named, not blamed.
+    expect(made.kernel.record('hangs')?.lastFault).to.equal(null);
+    expect(await made.kernel.shutdown(from + 600)).to.deep.equal([{ plugin: 'hangs', what: 'drain()' }]);
     await made.stop();
   });
 
@@ -102,10 +105,16 @@ describe('a shutdown', () => {
     for (const key of ['a', 'b', 'c'])
       made.kernel.points.call('tool', key, (tool) => tool.run({}, {} as never)).catch(() => undefined);
     const from = performance.now();
-    await made.kernel.shutdown(Date.now() + 600);
+    const unfinished = await made.kernel.shutdown(Date.now() + 600);
     // Each of the three, one after the other, gets a little even past the deadline.
     expect(performance.now() - from).to.be.lessThan(600 + 3 * 350 + 400);
     expect(made.control.list().map((row) => row.state)).to.deep.equal(['disabled', 'disabled', 'disabled']);
+    const named = unfinished.map(({ plugin: key, what }) => `${key} ${what}`);
+    expect(named).to.have.members(
+      ['a', 'b', 'c'].flatMap((key) => [`${key} tool "${key}"`, `${key} stop()`, `${key} release()`]),
+    );
+    expect(made.kernel.records().map(({ lastFault }) => lastFault)).to.deep.equal([null, null, null]);
+    expect(made.lines.filter((line) => line.startsWith('a plugin failed'))).to.deep.equal([]);
     await made.stop();
   });
 

@@ -1,6 +1,6 @@
 import type { EgressFacts, EgressStatus, Observation } from 'mortise/sdk';
 import { isAgentGenerated } from '../loop-guard.js';
-import { EgressQueue, type EgressQueuePorts } from './egress-queue.js';
+import { EgressQueue, type EgressQueuePorts, type Unsent } from './egress-queue.js';
 
 export interface EgressAdapter extends EgressFacts {
   readonly key: string;
@@ -13,7 +13,7 @@ export interface EgressHubPorts extends EgressQueuePorts {
   readonly channels: () => readonly string[];
   /** The adapter that reaches the people of a session through its own channel; undefined when there is none. */
   readonly channelOf: (sessionKey: string) => string | undefined;
-  readonly undelivered: (adapter: string, observations: readonly Observation[]) => void;
+  readonly undelivered: (adapter: string, unsent: Unsent) => void;
 }
 
 /** Keys of adapters, by what they take. */
@@ -76,8 +76,8 @@ export class EgressHub {
     await Promise.race([Promise.all(queues.map((queue) => queue.drained())), late]);
     clearTimeout(timer);
     for (const queue of queues) {
-      const left = queue.close();
-      if (left.length > 0) this.#ports.undelivered(queue.adapter, left);
+      const unsent = queue.close();
+      if (unsent.waiting.length > 0 || unsent.handedOver) this.#ports.undelivered(queue.adapter, unsent);
     }
   }
 

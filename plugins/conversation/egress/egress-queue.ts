@@ -11,6 +11,13 @@ export interface EgressQueuePorts {
   readonly count: (adapter: string, what: EgressCount) => void;
 }
 
+/** What a queue had not done when it was closed. */
+export interface Unsent {
+  readonly waiting: readonly Observation[];
+  /** The adapter has it and has not said what came of it: it may be sent. */
+  readonly handedOver: Observation | undefined;
+}
+
 /** What becomes of an observation on its way out. */
 export type EgressCount = 'sent' | 'failed' | 'timed_out' | 'dropped' | 'suppressed';
 
@@ -50,13 +57,13 @@ export class EgressQueue {
     await this.#running;
   }
 
-  /** @returns what was not sent; the first time alone */
-  close(): readonly Observation[] {
-    if (this.#closed) return [];
+  /** Sends nothing further. @returns what was not done; the first time alone */
+  close(): Unsent {
+    if (this.#closed) return { waiting: [], handedOver: undefined };
     this.#closed = true;
-    const left = this.#waiting;
+    const waiting = this.#waiting;
     this.#waiting = [];
-    return this.#current ? [this.#current, ...left] : left;
+    return { waiting, handedOver: this.#current };
   }
 
   status(): EgressStatus {

@@ -34,7 +34,7 @@ export function startEgress(
     }),
   );
   const metrics = host.use('metrics');
-  const undelivered = metrics.counter('mortise_egress_undelivered_total', 'Replies that were not sent before the end', [
+  const undelivered = metrics.counter('mortise_egress_undelivered_total', 'Replies not sent, or not confirmed, before the end', [
     'adapter',
   ]);
   const hub = new EgressHub({
@@ -77,10 +77,16 @@ export function startEgress(
     },
     full: (adapter, { obs_id }) => alerts.raise('egress_queue_full', adapter, { adapter, obs_id }),
     count: egressCounters(metrics),
-    undelivered: (adapter, observations) => {
-      undelivered.add(observations.length, { adapter });
-      const obsIds = observations.map(({ obs_id }) => obs_id);
-      host.log.warn({ adapter, obs_ids: obsIds }, 'replies were not sent before the end');
+    undelivered: (adapter, { waiting, handedOver }) => {
+      undelivered.add(waiting.length + (handedOver ? 1 : 0), { adapter });
+      host.log.warn(
+        {
+          adapter,
+          obs_ids: waiting.map(({ obs_id }) => obs_id),
+          ...(handedOver ? { unconfirmed_obs_id: handedOver.obs_id } : {}),
+        },
+        waiting.length > 0 ? 'replies were not sent before the end' : 'a reply was not confirmed before the end',
+      );
     },
   });
   metrics.observe('mortise_egress_depth', 'Replies that wait to be sent', ['adapter'], () =>

@@ -1,0 +1,63 @@
+import { expect } from 'chai';
+import { createTestHost, type TestHost, type TestPlugin } from 'mortise/sdk/testing';
+import { message, until } from './fixture.js';
+
+const never = (): Promise<never> => new Promise(() => undefined);
+
+/** A handler that does not hear that it should stop, and a way out that takes a reply and says nothing more. */
+const deaf: TestPlugin = {
+  manifest: {
+    key: 'deaf',
+    contributes: {
+      'observation-handler': [{ key: 'deaf', facts: { types: ['message'] } }],
+      egress: [{ key: 'deaf', facts: { default: true, timeoutMs: 30_000 } }],
+    },
+  },
+  definition: {
+    key: 'deaf',
+    register(host) {
+      host.contribute('observation-handler', 'deaf', { types: ['message'], handle: never });
+      host.contribute('egress', 'deaf', { default: true, timeoutMs: 30_000, send: never });
+    },
+  },
+};
+
+describe('a stop that reaches its limit', () => {
+  it('is no fault of the conversation, which names what it did not finish', async () => {
+    const host: TestHost = await createTestHost({ plugins: ['conversation'], extra: [deaf], listen: false });
+    const conversation = host.service('conversation');
+    const said = (text: string) => {
+      const told = conversation.publish({ ...message(text, 's2'), source_name: 'agent:speaker' });
+      return told.ok ? told.observation.obs_id : '';
+    };
+    const replies = [said('one'), said('two')];
+    await until('the reply that is handed over', () =>
+      conversation.egress().some(({ adapter, depth }) => adapter === 'deaf' && depth === 1),
+    );
+    const [begun, queued] = ['a', 'b'].map((text) => {
+      const told = conversation.publish(message(text));
+      return told.ok ? told.observation.obs_id : '';
+    });
+    await until('the turn', () => conversation.busy('console:u1:s1') || conversation.stats().running > 0);
+    const from = Date.now();
+    const report = await host.app.stop(from + 1_500);
+    expect(Date.now() - from).to.be.below(1_900);
+    // The conversation ends by itself in its part of the time; the plugin that hangs is named, and nobody is blamed.
+    expect(report.degraded).to.equal(true);
+    expect(report.unfinished.map(({ plugin }) => plugin))
+      .to.include('deaf')
+      .and.not.include('conversation');
+    const told = host.logs.map((line) => JSON.parse(line) as Record<string, unknown>);
+    expect(told.filter(({ level }) => level === 'error')).to.deep.equal([]);
+    const warned = (msg: string) => told.filter((line) => line.msg === msg);
+    expect(warned('observations were accepted and not handled before the end')).to.have.length(1);
+    expect(warned('observations were accepted and not handled before the end')[0]).to.deep.include({
+      obs_ids: [queued],
+      interrupted_obs_ids: [begun],
+    });
+    const unsent = warned('replies were not sent before the end').filter(({ adapter }) => adapter === 'deaf');
+    expect(unsent).to.have.length(1);
+    expect(unsent[0]).to.deep.include({ obs_ids: [replies[1]], unconfirmed_obs_id: replies[0] });
+    await host.stop();
+  });
+});
