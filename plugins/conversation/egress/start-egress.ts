@@ -34,9 +34,11 @@ export function startEgress(
     }),
   );
   const metrics = host.use('metrics');
-  const undelivered = metrics.counter('mortise_egress_undelivered_total', 'Replies not sent, or not confirmed, before the end', [
-    'adapter',
-  ]);
+  const undelivered = metrics.counter(
+    'mortise_egress_undelivered_total',
+    'Replies not sent, or not confirmed, before the end',
+    ['adapter'],
+  );
   const hub = new EgressHub({
     capacity: config.egressQueue,
     adapters: () => {

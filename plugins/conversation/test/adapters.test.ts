@@ -169,7 +169,7 @@ describe('an input adapter', () => {
             return [event('a'), event('b'), {}];
           },
         },
-        { minIntervalMs: 60 },
+        { minIntervalMs: 500 },
       ),
     );
     await started();
