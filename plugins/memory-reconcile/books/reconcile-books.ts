@@ -1,6 +1,6 @@
 import type { ReconcileOptions } from '../options.js';
 import type { ReconcileParts } from '../parts.js';
-import type { Round, StatusCount } from './findings.js';
+import type { Detail, Round, StatusCount } from './findings.js';
 import { mendSettled } from './mend-settled.js';
 import { mendStale } from './mend-stale.js';
 
@@ -19,21 +19,35 @@ async function oneRound(options: ReconcileOptions, parts: ReconcileParts): Promi
   };
 }
 
-function add(a: StatusCount, b: StatusCount): StatusCount {
-  return {
-    count: a.count + b.count,
-    missing_audit: a.missing_audit + b.missing_audit,
-    fixed: a.fixed + b.fixed,
-  };
-}
+const missed = ({ missing_audit, fixed }: StatusCount): number => missing_audit - fixed;
+const waiting = ({ scanned, sent, dead }: Round): number => scanned - sent.count - dead.count;
+const rowsOf = (details: readonly Detail[], status: Detail['status']): number =>
+  new Set(details.filter((one) => one.status === status).map(({ outbox_id }) => outbox_id)).size;
 
-function together(a: Round, b: Round): Round {
+/**
+ * What all rounds came to. Rows that several looked at are counted once, what was mended is added up, and what is still
+ * amiss is what the last one found.
+ */
+function together(earlier: readonly Round[], last: Round): Round {
+  const rounds = [...earlier, last];
+  const details = [...earlier.flatMap((round) => round.details.filter(({ fixed }) => fixed)), ...last.details];
+  const audits = (status: 'sent' | 'dead' | 'stale') => {
+    const fixed = rounds.reduce((sum, round) => sum + round[status].fixed, 0);
+    return { missing_audit: fixed + missed(last[status]), fixed };
+  };
+  const settled = (status: 'sent' | 'dead') => ({
+    count: Math.max(last[status].count, rowsOf(details, status)),
+    ...audits(status),
+  });
+  const [sent, dead] = [settled('sent'), settled('dead')];
+  const staleRows = rowsOf(details, 'stale');
+  const rescheduled = rounds.reduce((sum, { stale }) => sum + stale.rescheduled, 0);
   return {
-    scanned: a.scanned + b.scanned,
-    sent: add(a.sent, b.sent),
-    dead: add(a.dead, b.dead),
-    stale: { ...add(a.stale, b.stale), rescheduled: a.stale.rescheduled + b.stale.rescheduled },
-    details: [...a.details, ...b.details],
+    scanned: sent.count + dead.count + Math.max(waiting(last), staleRows),
+    sent,
+    dead,
+    stale: { count: staleRows, ...audits('stale'), rescheduled },
+    details,
   };
 }
 
@@ -48,12 +62,12 @@ export async function reconcileBooks(
   parts: ReconcileParts,
   signal: AbortSignal,
 ): Promise<Round> {
+  const earlier: Round[] = [];
   let last = await oneRound(options, parts);
-  let sum = last;
-  for (let rounds = 1; options.untilClean && goesOn(last) && rounds < MOST_ROUNDS; rounds += 1) {
+  while (options.untilClean && goesOn(last) && earlier.length + 1 < MOST_ROUNDS) {
     signal.throwIfAborted();
+    earlier.push(last);
     last = await oneRound(options, parts);
-    sum = together(sum, last);
   }
-  return sum;
+  return earlier.length === 0 ? last : together(earlier, last);
 }
