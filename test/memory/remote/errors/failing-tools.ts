@@ -1,7 +1,7 @@
 import { MortiseError, type PluginDefinition, type Tool } from 'mortise/sdk';
 import type { TestPlugin } from 'mortise/sdk/testing';
 
-const secret = 'password=hunter2hunter2hunter2 in /work/secret.js';
+const secret = 'password=hunter2hunter2hunter2 in /srv/app/secret.js';
 
 const facts = { summary: 'Fails.', audience: ['mcp'], inputSchema: { type: 'object' } } as const;
 
