@@ -2,9 +2,8 @@ import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import { eachDatabase, type ServerProcess, startServer } from 'mortise/sdk/testing';
+import { eachDatabase, type ServerProcess, startServer, until } from 'mortise/sdk/testing';
 import { WebSocket } from 'ws';
 
 const keys = ['sessions', 'conversation', 'agent', 'admin', 'channel-console', 'realtime', 'held-model'];
@@ -38,12 +37,6 @@ interface Frame {
   readonly type: string;
   readonly data?: { readonly content: string; readonly done: boolean };
   readonly error?: { readonly code: string };
-}
-
-async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
-  for (const deadline = Date.now() + 20_000; !(await holds()); await sleep(20)) {
-    if (Date.now() > deadline) throw new Error(`waited too long for: ${what}`);
-  }
 }
 
 describe('a server that is told to stop', function () {

@@ -1,9 +1,8 @@
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import { createTestHost, eachDatabase, type TestHost } from 'mortise/sdk/testing';
+import { createTestHost, eachDatabase, type TestHost, until } from 'mortise/sdk/testing';
 import { onServer } from '../../core/cli/test/run-cli.js';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -28,14 +27,6 @@ describe('the gate on the command line', function () {
 
     const gate = (...args: string[]) => onServer(host, '--json', 'gate', ...args);
     const overrides = () => host.service('gate-control').snapshot().config.overrides;
-
-    async function until(what: string, holds: () => boolean): Promise<void> {
-      const deadline = performance.now() + 5_000;
-      while (!holds()) {
-        if (performance.now() > deadline) throw new Error(`waited too long for: ${what}`);
-        await sleep(5);
-      }
-    }
 
     it('tells what is in force as the route does', async () => {
       const { code, json } = await gate('status');

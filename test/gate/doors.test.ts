@@ -9,6 +9,7 @@ import {
   type TestHost,
   type TestHostOptions,
   type TestPlugin,
+  until,
 } from 'mortise/sdk/testing';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -189,10 +190,7 @@ describe('the gate at the door of the agent', () => {
       await start();
       await answer(process('hi'));
       const conversation = host.service('conversation');
-      const deadline = performance.now() + 5_000;
-      while ((conversation.session('console:u1:s1')?.processed_total ?? 0) < 2 && performance.now() < deadline) {
-        await sleep(5);
-      }
+      await until('the reply', () => conversation.session('console:u1:s1')?.processed_total === 2);
       const state = conversation.session('console:u1:s1');
       expect(state?.recent_obs.map(({ action }) => action)).to.deep.equal(['deliver', 'deliver']);
       const calls = (await host.app.metrics.render()).match(/point="provider",key="demo"[^}]*outcome="ok"\} (\d+)/);
@@ -287,8 +285,7 @@ describe('the gate at the door of the agent', () => {
         scene: 'dialogue',
         score: 0.12,
       });
-      const deadline = performance.now() + 5_000;
-      while (sent.length === 0 && performance.now() < deadline) await sleep(5);
+      await until('the reply', () => sent.length > 0);
       expect(sent.map(({ payload }) => payload.text)).to.deep.equal(['Echo: rain']);
       expect(sent[0]?.trace_id).to.equal(trace_id);
     });
@@ -300,8 +297,7 @@ describe('the gate at the door of the agent', () => {
       const conversation = host.service('conversation');
       for (const _ of [1, 2]) conversation.bindSession('console:u1:s1', 'recorder');
       await answer(process('second'));
-      const deadline = performance.now() + 5_000;
-      while (sent.length === 0 && performance.now() < deadline) await sleep(5);
+      await until('the reply', () => sent.length > 0);
       await sleep(20);
       expect(sent.map(({ payload }) => payload.text)).to.deep.equal(['Echo: first second']);
     });

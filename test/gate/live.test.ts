@@ -9,6 +9,7 @@ import {
   type TestHost,
   type TestHostOptions,
   type TestPlugin,
+  until,
 } from 'mortise/sdk/testing';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -106,14 +107,6 @@ describe('the gate in a running system', () => {
       this.timeout(20_000);
       await host.stop();
     });
-
-    async function until(what: string, holds: () => boolean | Promise<boolean>, ms = 5_000): Promise<void> {
-      const deadline = performance.now() + ms;
-      while (!(await holds())) {
-        if (performance.now() > deadline) throw new Error(`waited too long for: ${what}`);
-        await sleep(5);
-      }
-    }
 
     const observe = async (body: object, query = '') => {
       const response = await host.post(`/observations${query}`, body);

@@ -1,7 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import {
   createTestHost,
@@ -9,9 +8,13 @@ import {
   type TestHost,
   type TestHostOptions,
   type TestPlugin,
+  until,
 } from 'mortise/sdk/testing';
 
 type Json = Readonly<Record<string, unknown>>;
+
+/** Milliseconds that a crowd may take. */
+const patient = 60_000;
 
 const capabilities = { stream: true, toolCall: false, attachments: false, reasoning: false };
 
@@ -94,14 +97,6 @@ describe('many sessions at once', function () {
       return host;
     }
 
-    async function until(what: string, holds: () => boolean, ms = 60_000): Promise<void> {
-      const deadline = performance.now() + ms;
-      while (!holds()) {
-        if (performance.now() > deadline) throw new Error(`waited too long for: ${what}`);
-        await sleep(10);
-      }
-    }
-
     const said = (session: number, text: string) => ({
       source_name: 'load',
       session_key: `console:u${session}:s`,
@@ -130,10 +125,10 @@ describe('many sessions at once', function () {
           expect(await observe(to, batch)).to.include({ accepted: 100 });
         }
       }
-      await until('all but the slow one', () => model.answered.length === 2 * (sessions - 1));
+      await until('all but the slow one', () => model.answered.length === 2 * (sessions - 1), patient);
       expect(model.asked).to.include('s0 m0').and.to.not.include('s0 m1');
       letGo();
-      await until('the slow one', () => model.answered.length === 2 * sessions);
+      await until('the slow one', () => model.answered.length === 2 * sessions, patient);
       const at = new Map(model.asked.map((text, index) => [text, index]));
       expect(at.size).to.equal(2 * sessions);
       for (let session = 0; session < sessions; session += 1) {
@@ -146,9 +141,9 @@ describe('many sessions at once', function () {
       const to = await start({ env: { MORTISE_SESSION_INBOX_CAPACITY: '1' } });
       const letGo = model.hold('one');
       const first = ask(to, 'one');
-      await until('the first', () => model.asked.length === 1);
+      await until('the first', () => model.asked.length === 1, patient);
       const second = ask(to, 'two');
-      await until('the second', () => to.service('conversation').stats().queued === 1);
+      await until('the second', () => to.service('conversation').stats().queued === 1, patient);
       const third = await ask(to, 'three');
       expect([third.status, third.headers.get('retry-after')]).to.deep.equal([429, '1']);
       expect(((await third.json()) as { error: Json }).error).to.include({ code: 'session_busy' });
@@ -158,7 +153,7 @@ describe('many sessions at once', function () {
       expect([refused.status, refused.headers.get('retry-after')]).to.deep.equal([503, '1']);
       letGo();
       expect([(await first).status, (await second).status]).to.deep.equal([200, 200]);
-      await until('the event', () => model.answered.length === 3);
+      await until('the event', () => model.answered.length === 3, patient);
       expect(model.answered).to.have.members(['one', 'two', 'four']);
     });
 
@@ -193,9 +188,9 @@ describe('many sessions at once', function () {
         to,
         [0, 1, 2].map((n) => said(1, `m${n}`)),
       );
-      await until('the turn', () => model.asked.length === 1);
+      await until('the turn', () => model.asked.length === 1, patient);
       const stopped = to.stop(1_000);
-      await until('the line', () => to.logs.some((one) => one.includes('not handled before the end')));
+      await until('the line', () => to.logs.some((one) => one.includes('not handled before the end')), patient);
       letGo();
       await stopped;
       host = undefined;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Observation, ObservationInput } from 'mortise/sdk';
-import { createTestHost, eachDatabase, type TestHost, type TestPlugin } from 'mortise/sdk/testing';
+import { createTestHost, eachDatabase, type TestHost, type TestPlugin, until } from 'mortise/sdk/testing';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -67,14 +67,6 @@ describe('what the gate and its sessions remember', () => {
       });
       hosts.push(host);
       return host;
-    }
-
-    async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
-      const deadline = performance.now() + 5_000;
-      while (!(await holds())) {
-        if (performance.now() > deadline) throw new Error(`waited too long for: ${what}`);
-        await sleep(5);
-      }
     }
 
     const submit = (host: TestHost, observation: ObservationInput) =>

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { createTestHost, type TestHost } from 'mortise/sdk/testing';
+import { createTestHost, type TestHost, until } from 'mortise/sdk/testing';
 
 /** Variables of the conversation: a value that is right, one that is none, and one that is out of bounds. */
 const numbers: readonly (readonly [name: string, right: string, outside: string, bounds: RegExp])[] = [
@@ -79,10 +79,8 @@ describe('the variables of the gate', () => {
     expect(findings.map(({ severity, code }) => [severity, code])).to.deep.include(['warning', 'invalid_config']);
     // Also after the file was looked at.
     await writeFile(join(host.configDir, 'gate.json'), '{"version":1,"bot_names":["robot"]}');
-    const deadline = performance.now() + 5_000;
     const names = () => host.service('gate-control').snapshot().config.bot_names;
-    while (names()[0] !== 'robot' && performance.now() < deadline)
-      await new Promise((resolve) => setTimeout(resolve, 10));
+    await until('the file', () => names()[0] === 'robot');
     expect(names()).to.deep.equal(['robot']);
     expect((await host.control.inspect('gate')).health?.ok).to.equal(false);
   });
@@ -90,10 +88,8 @@ describe('the variables of the gate', () => {
   it('name another file for the gate', async () => {
     await start({ MORTISE_GATE_CONFIG: 'elsewhere.json' });
     await writeFile(join(host.dataDir, 'elsewhere.json'), '{"version":1,"bot_names":["robot"]}');
-    const deadline = performance.now() + 5_000;
     const names = () => host.service('gate-control').snapshot().config.bot_names;
-    while (names()[0] !== 'robot' && performance.now() < deadline)
-      await new Promise((resolve) => setTimeout(resolve, 10));
+    await until('the file', () => names()[0] === 'robot');
     expect(names()).to.deep.equal(['robot']);
   });
 

@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database, MessagePage, SessionRef } from 'mortise/sdk';
 import {
   createTestHost,
@@ -192,11 +191,3 @@ export function tool(
 }
 
 export const echoTool = tool('echo', ({ text }) => ({ echoed: text ?? '' }));
-
-export async function until(what: string, holds: () => boolean | Promise<boolean>, ms = 10_000): Promise<void> {
-  const deadline = performance.now() + ms;
-  while (!(await holds())) {
-    if (performance.now() > deadline) throw new Error(`waited too long for: ${what}`);
-    await sleep(5);
-  }
-}

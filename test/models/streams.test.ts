@@ -1,15 +1,6 @@
 import { expect } from 'chai';
-import { createGate, eachDatabase, openAi } from 'mortise/sdk/testing';
-import {
-  chunks,
-  errorOf,
-  eventsOf,
-  httpSession,
-  kinds,
-  type ModelPlatform,
-  openModelPlatform,
-  until,
-} from './platform.js';
+import { createGate, eachDatabase, openAi, until } from 'mortise/sdk/testing';
+import { chunks, errorOf, eventsOf, httpSession, kinds, type ModelPlatform, openModelPlatform } from './platform.js';
 
 const { chunk, endMark } = openAi;
 const pieces = ['Hel', 'lo ', '世界', ' 👋'];

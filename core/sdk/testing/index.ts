@@ -12,3 +12,4 @@ export { seededRandom } from './seeded-random.js';
 export { type ServerProcess, type ServerProcessOptions, startServer } from './server-process.js';
 export { silentLog } from './silent-log.js';
 export { createTestDatabase, ownPostgres, type TestDatabase, temporaryPath, testDialects } from './test-database.js';
+export { until } from './until.js';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { MortiseError, type Tool } from 'mortise/sdk';
-import { eachDatabase, type TestPlugin } from 'mortise/sdk/testing';
-import { errorOf, eventsOf, type Gateway, openGateway, turnsOf, until } from './gateway.js';
+import { eachDatabase, type TestPlugin, until } from 'mortise/sdk/testing';
+import { errorOf, eventsOf, type Gateway, openGateway, turnsOf } from './gateway.js';
 
 const items = {
   type: 'object',

@@ -175,14 +175,6 @@ export async function errorOf(
   return { status: response.status, ...error };
 }
 
-export async function until(what: string, holds: () => boolean | Promise<boolean>, ms = 5_000): Promise<void> {
-  const deadline = performance.now() + ms;
-  while (!(await holds())) {
-    if (performance.now() > deadline) throw new Error(`waited too long for: ${what}`);
-    await sleep(10);
-  }
-}
-
 export interface ShownTurn {
   readonly turn_id: string;
   readonly chat_id: string;

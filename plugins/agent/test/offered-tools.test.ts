@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { GenerateEvent, Principal, Tool, ToolContext } from 'mortise/sdk';
-import { eachDatabase, type TestPlugin } from 'mortise/sdk/testing';
-import { asksFor, errorOf, fakeModel, type Gateway, openGateway, says, tool, turnsOf, until } from './gateway.js';
+import { eachDatabase, type TestPlugin, until } from 'mortise/sdk/testing';
+import { asksFor, errorOf, fakeModel, type Gateway, openGateway, says, tool, turnsOf } from './gateway.js';
 
 function toolPlugin(name: string, value: Partial<Tool> & Pick<Tool, 'run'>): TestPlugin {
   const facts = { summary: 'Made by a test.', audience: ['agent' as const], inputSchema: { type: 'object' } };

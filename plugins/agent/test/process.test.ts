@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { eachDatabase } from 'mortise/sdk/testing';
-import { errorOf, eventsOf, type Gateway, openGateway, turnsOf, until, user } from './gateway.js';
+import { eachDatabase, until } from 'mortise/sdk/testing';
+import { errorOf, eventsOf, type Gateway, openGateway, turnsOf, user } from './gateway.js';
 
 interface Reply {
   readonly reply: string;

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { MortiseError } from 'mortise/sdk';
-import { eachDatabase, type TestEngine, temporaryPath } from 'mortise/sdk/testing';
+import { eachDatabase, type TestEngine, temporaryPath, until } from 'mortise/sdk/testing';
 import { limitText } from '../agent-loop.js';
 import {
   asksFor,
@@ -17,7 +17,6 @@ import {
   slowly,
   tool,
   turnsOf,
-  until,
 } from './gateway.js';
 
 type Options = Parameters<typeof openGateway>[1];

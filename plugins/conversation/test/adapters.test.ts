@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { InputAdapter, InputAdapterFacts, Observation } from 'mortise/sdk';
-import { createTestHost, type TestHost, type TestHostOptions, type TestPlugin } from 'mortise/sdk/testing';
-import { until } from './fixture.js';
+import { createTestHost, type TestHost, type TestHostOptions, type TestPlugin, until } from 'mortise/sdk/testing';
 
 type Json = Readonly<Record<string, unknown>>;
 type Publish = Parameters<InputAdapter['start']>[0];

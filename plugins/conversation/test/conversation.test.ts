@@ -2,7 +2,8 @@ import { AsyncResource } from 'node:async_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { GateOutcome, GateService, Observation } from 'mortise/sdk';
-import { message, patient, testConversation, until } from './fixture.js';
+import { until } from 'mortise/sdk/testing';
+import { message, patient, testConversation } from './fixture.js';
 
 const textOf = (observation: Observation): string => String(observation.payload.text);
 

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Observation } from 'mortise/sdk';
+import { until } from 'mortise/sdk/testing';
 import { type EgressAdapter, EgressHub, type EgressHubPorts } from '../egress/egress-hub.js';
-import { until } from './fixture.js';
 
 const adapters: readonly EgressAdapter[] = [
   { key: 'first', default: true },

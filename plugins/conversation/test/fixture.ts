@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import {
   type CallContext,
@@ -156,11 +155,3 @@ export function message(text: string, session = 's1'): ObservationInput {
 }
 
 export const patient = { limit: 16, timeoutMs: 5_000 };
-
-export async function until(what: string, holds: () => boolean | Promise<boolean>, ms = 5_000): Promise<void> {
-  const deadline = performance.now() + ms;
-  while (!(await holds())) {
-    if (performance.now() > deadline) throw new Error(`waited too long for: ${what}`);
-    await sleep(5);
-  }
-}

@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import type { Observation } from 'mortise/sdk';
-import { createTestHost, type TestHost, type TestHostOptions } from 'mortise/sdk/testing';
+import { createTestHost, type TestHost, type TestHostOptions, until } from 'mortise/sdk/testing';
 import { RecentIds } from '../ingest/recent-ids.js';
-import { until } from './fixture.js';
 
 type Json = Readonly<Record<string, unknown>>;
 

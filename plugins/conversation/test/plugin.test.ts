@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { GateService, Observation, ObservationType, Points } from 'mortise/sdk';
-import { createTestHost, type TestHost, type TestPlugin } from 'mortise/sdk/testing';
+import { createTestHost, type TestHost, type TestPlugin, until } from 'mortise/sdk/testing';
 import { HandlerTable } from '../handler-table.js';
-import { message, patient, until } from './fixture.js';
+import { message, patient } from './fixture.js';
 
 type Handle = (observation: Observation) => Promise<unknown>;
 

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { message, patient, testConversation, until } from './fixture.js';
+import { until } from 'mortise/sdk/testing';
+import { message, patient, testConversation } from './fixture.js';
 
 /** How a handler behaves with an observation. */
 type Behaviour = 'at once' | 'soon' | 'later' | 'fails at once' | 'fails later';

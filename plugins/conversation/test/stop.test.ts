@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { createTestHost, type TestHost, type TestPlugin } from 'mortise/sdk/testing';
-import { message, until } from './fixture.js';
+import { createTestHost, type TestHost, type TestPlugin, until } from 'mortise/sdk/testing';
+import { message } from './fixture.js';
 
 const never = (): Promise<never> => new Promise(() => undefined);
 

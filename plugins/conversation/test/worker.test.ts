@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import type { GateAction, GateOutcome, GateService, Observation, ObservationInput } from 'mortise/sdk';
-import { message, patient, type TestOptions, testConversation, until } from './fixture.js';
+import { until } from 'mortise/sdk/testing';
+import { message, patient, type TestOptions, testConversation } from './fixture.js';
 
 /** A gate that says what the test wants said. */
 function gateOf(action: GateAction, more: Partial<GateOutcome> = {}, ingest: GateService['ingest'] = () => undefined) {

@@ -1,7 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { GateStage, Observation, ObservationInput } from 'mortise/sdk';
-import { createTestHost, type TestHost, type TestPlugin } from 'mortise/sdk/testing';
+import { createTestHost, type TestHost, type TestPlugin, until } from 'mortise/sdk/testing';
 
 const seen: Observation[] = [];
 
@@ -75,12 +74,6 @@ describe('what stages emit', () => {
       },
       { wait: { limit: 16, timeoutMs: 5_000 } },
     );
-
-  async function until(what: string, holds: () => boolean): Promise<void> {
-    for (const deadline = performance.now() + 5_000; !holds(); await sleep(5)) {
-      if (performance.now() > deadline) throw new Error(`waited too long for: ${what}`);
-    }
-  }
 
   for (const [what, wrong] of [
     ['null', null],

@@ -1,6 +1,5 @@
 import { rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Observation, ObservationInput } from 'mortise/sdk';
 import {
@@ -9,6 +8,7 @@ import {
   type TestHost,
   type TestHostOptions,
   type TestPlugin,
+  until,
 } from 'mortise/sdk/testing';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -103,14 +103,6 @@ describe('the plugin gate', () => {
 
   const json = async (response: Response | Promise<Response>): Promise<Body> =>
     (await response).json() as Promise<Body>;
-
-  async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
-    const deadline = performance.now() + 5_000;
-    while (!(await holds())) {
-      if (performance.now() > deadline) throw new Error(`waited too long for: ${what}`);
-      await sleep(5);
-    }
-  }
 
   const status = () => json(host.fetch('/gate/status'));
 

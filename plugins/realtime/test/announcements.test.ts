@@ -1,9 +1,8 @@
 import { expect } from 'chai';
-import { eachDatabase, silentLog } from 'mortise/sdk/testing';
+import { eachDatabase, silentLog, until } from 'mortise/sdk/testing';
 import { Announcements } from '../announcements.js';
 import type { Reply } from '../pushes.js';
 import { Watchers } from '../watchers.js';
-import { until } from './socket-client.js';
 
 const session = { channel: 'ws', userId: 'local', sessionId: 's' };
 

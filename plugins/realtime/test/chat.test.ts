@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { eachDatabase } from 'mortise/sdk/testing';
+import { eachDatabase, until } from 'mortise/sdk/testing';
 import { asksFor, echoTool, fakeModel, inTurn, openPlatform, type Platform, says, slowly } from './platform.js';
-import { chunks, kinds, type SocketClient, textOf, until } from './socket-client.js';
+import { chunks, kinds, type SocketClient, textOf } from './socket-client.js';
 
 const patient = 30_000;
 

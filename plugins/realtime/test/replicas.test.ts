@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import type { Database, StoredMessage } from 'mortise/sdk';
-import { eachDatabase } from 'mortise/sdk/testing';
+import { eachDatabase, until } from 'mortise/sdk/testing';
 import { type Replica, startReplica } from './replica.js';
-import { type Frame, kinds, type SocketClient, textOf, until } from './socket-client.js';
+import { type Frame, kinds, type SocketClient, textOf } from './socket-client.js';
 
 const patient = 60_000;
 

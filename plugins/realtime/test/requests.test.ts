@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { MortiseError } from 'mortise/sdk';
-import { eachDatabase, type TestPlugin } from 'mortise/sdk/testing';
+import { eachDatabase, type TestPlugin, until } from 'mortise/sdk/testing';
 import { fakeModel, openPlatform, type Platform, says, slowly } from './platform.js';
-import { type Frame, kinds, type SocketClient, until } from './socket-client.js';
+import { type Frame, kinds, type SocketClient } from './socket-client.js';
 
 const patient = 30_000;
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;

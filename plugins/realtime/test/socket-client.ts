@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { until } from 'mortise/sdk/testing';
 import { type ClientOptions, WebSocket } from 'ws';
 
 export interface Frame {
@@ -105,12 +105,4 @@ export function kinds(frames: readonly Frame[]): string[] {
   return frames.map((frame) =>
     frame.data?.done ? 'done' : frame.type === 'error' ? `${frame.error?.code}` : frame.type,
   );
-}
-
-export async function until(what: string, holds: () => boolean | Promise<boolean>, ms = 10_000): Promise<void> {
-  const deadline = performance.now() + ms;
-  while (!(await holds())) {
-    if (performance.now() > deadline) throw new Error(`waited too long for: ${what}`);
-    await sleep(5);
-  }
 }

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { expect } from 'chai';
-import { eachDatabase } from 'mortise/sdk/testing';
+import { eachDatabase, until } from 'mortise/sdk/testing';
 import { fakeModel, openPlatform, type Platform, says, slowly } from './platform.js';
-import { kinds, SocketClient, textOf, until } from './socket-client.js';
+import { kinds, SocketClient, textOf } from './socket-client.js';
 
 const patient = 30_000;
 const apiKey = 'an-api-key-0123456789';

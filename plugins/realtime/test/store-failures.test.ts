@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { eachDatabase } from 'mortise/sdk/testing';
+import { eachDatabase, until } from 'mortise/sdk/testing';
 import { asksFor, fakeModel, inTurn, openPlatform, type Platform, says, tool } from './platform.js';
-import { kinds, textOf, until } from './socket-client.js';
+import { kinds, textOf } from './socket-client.js';
 
 const patient = 30_000;
 

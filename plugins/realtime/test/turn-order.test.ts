@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { MortiseError, type ToolContext } from 'mortise/sdk';
-import { eachDatabase } from 'mortise/sdk/testing';
+import { eachDatabase, until } from 'mortise/sdk/testing';
 import {
   asksFor,
   echoTool,
@@ -13,7 +13,7 @@ import {
   slowly,
   tool,
 } from './platform.js';
-import { kinds, type SocketClient, textOf, until } from './socket-client.js';
+import { kinds, type SocketClient, textOf } from './socket-client.js';
 
 const patient = 30_000;
 

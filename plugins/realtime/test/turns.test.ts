@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { MortiseError } from 'mortise/sdk';
-import { eachDatabase, type TestPlugin } from 'mortise/sdk/testing';
+import { eachDatabase, type TestPlugin, until } from 'mortise/sdk/testing';
 import {
   asksFor,
   echoTool,
@@ -14,7 +14,7 @@ import {
   slowly,
   tool,
 } from './platform.js';
-import { chunks, kinds, type SocketClient, textOf, until } from './socket-client.js';
+import { chunks, kinds, type SocketClient, textOf } from './socket-client.js';
 
 const patient = 30_000;
 const limitText = "I've reached the maximum number of tool calls. Please try again.";

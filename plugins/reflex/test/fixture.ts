@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Observation, ObservationHandler, ObservationType } from 'mortise/sdk';
 import type { TestPlugin } from 'mortise/sdk/testing';
 
@@ -49,12 +48,4 @@ export function listener(
       },
     },
   };
-}
-
-export async function until(what: string, holds: () => boolean | Promise<boolean>, ms = 5_000): Promise<void> {
-  const deadline = performance.now() + ms;
-  while (!(await holds())) {
-    if (performance.now() > deadline) throw new Error(`waited too long for: ${what}`);
-    await sleep(5);
-  }
 }

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Observation, ObservationInput } from 'mortise/sdk';
-import { createTestHost, eachDatabase, type TestHost } from 'mortise/sdk/testing';
-import { listener, until } from './fixture.js';
+import { createTestHost, eachDatabase, type TestHost, until } from 'mortise/sdk/testing';
+import { listener } from './fixture.js';
 
 const suggestion = (value: boolean, ttl_sec: number): ObservationInput => ({
   obs_type: 'control',

@@ -2,8 +2,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { extendContext, type GateControl, type Observation, type ObservationInput } from 'mortise/sdk';
-import { createTestHost, eachDatabase, type TestHost, type TestHostOptions } from 'mortise/sdk/testing';
-import { listener, until } from './fixture.js';
+import { createTestHost, eachDatabase, type TestHost, type TestHostOptions, until } from 'mortise/sdk/testing';
+import { listener } from './fixture.js';
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -2,10 +2,10 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { eachDatabase } from 'mortise/sdk/testing';
+import { eachDatabase, until } from 'mortise/sdk/testing';
 import { repairHistory } from '../history-repair.js';
 import { sweepSessions } from '../sweep.js';
-import { openSessions, until } from './open-store.js';
+import { openSessions } from './open-store.js';
 
 const child = fileURLToPath(new URL('./crash-child.js', import.meta.url));
 const rounds = 4;

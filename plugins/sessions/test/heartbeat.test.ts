@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
+import { until } from 'mortise/sdk/testing';
 import { startHeartbeat } from '../heartbeat.js';
-import { until } from './open-store.js';
 
 describe('heartbeat', () => {
   it('gives up at once when the lease is not ours any more', async () => {

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database, NewMessage, OpenTurn, OpenTurnRequest, SessionRef, SessionsService } from 'mortise/sdk';
 import { silentLog, type TestEngine } from 'mortise/sdk/testing';
 import { sessionTables } from '../migrations/0001-sessions.js';
@@ -67,15 +66,6 @@ export async function ask(service: SessionsService, text: string, answer: string
   const turn = await opened(service, turnRequest(text));
   await turn.close({ status: 'completed', messages: [assistant(answer)], steps: 1 });
   return turn;
-}
-
-/** Polls until a condition holds. */
-export async function until(what: string, holds: () => boolean | Promise<boolean>, ms = 5_000): Promise<void> {
-  const deadline = performance.now() + ms;
-  while (!(await holds())) {
-    if (performance.now() > deadline) throw new Error(`waited too long for: ${what}`);
-    await sleep(10);
-  }
 }
 
 /** The stable code of what a promise rejects with. */

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import { eachDatabase } from 'mortise/sdk/testing';
+import { eachDatabase, until } from 'mortise/sdk/testing';
 import { claimSession } from '../store/claim.js';
 import { asSession } from '../store/store.js';
 import { sweepSessions } from '../sweep.js';
-import { ask, assistant, codeOf, nextSeq, opened, openSessions, s1, turnRequest, until, user } from './open-store.js';
+import { ask, assistant, codeOf, nextSeq, opened, openSessions, s1, turnRequest, user } from './open-store.js';
 
 const key = { key: 'k-1', bodySha256: 'a'.repeat(64) };
 
