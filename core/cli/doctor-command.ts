@@ -2,10 +2,10 @@ import type { Command } from 'commander';
 import type { OfflineControl } from '../app/offline-control.js';
 import { isCodedError, MortiseError } from '../sdk/errors.js';
 import type { Finding, PluginRow } from '../sdk/host/plugin-control.js';
+import { oneLine } from '../sdk/one-line.js';
 import type { CommandEnvironment } from './environment.js';
 import { examples } from './examples.js';
 import { exitCodes } from './exit.js';
-import { oneLine } from './one-line.js';
 import { printAnswer } from './print-answer.js';
 import { switchPlugin } from './switch-plugin.js';
 

@@ -1,4 +1,5 @@
 import { isatty } from 'node:tty';
+import { oneLine } from '../sdk/one-line.js';
 
 export type LogFormat = 'auto' | 'json' | 'text';
 
@@ -46,12 +47,12 @@ export function readableLine(json: string, coloured = false): string {
   const level = String(line.level);
   const facts = Object.entries(line)
     .filter(([name, value]) => !forMachines.has(name) && value !== undefined && value !== null && value !== '')
-    .map(([name, value]) => `${harmless(name)}=${harmless(fact(value))}`);
+    .map(([name, value]) => `${oneLine(name)}=${oneLine(fact(value))}`);
   return `${[
     paint('grey', localTime(String(line.ts))),
     paint(levelColours[level] ?? 'grey', level.padEnd(5)),
-    ...(typeof line.plugin === 'string' ? [paint('cyan', harmless(line.plugin))] : []),
-    harmless(String(line.msg)),
+    ...(typeof line.plugin === 'string' ? [paint('cyan', oneLine(line.plugin))] : []),
+    oneLine(String(line.msg)),
     ...facts.map((one) => paint('dim', one)),
   ].join(' ')}\n`;
 }
@@ -71,10 +72,4 @@ function localTime(timestamp: string): string {
   const two = (value: number): string => String(value).padStart(2, '0');
   const clock = [at.getHours(), at.getMinutes(), at.getSeconds()].map(two).join(':');
   return `${clock}.${String(at.getMilliseconds()).padStart(3, '0')}`;
-}
-
-/** Without control characters: what a log line quotes must not steer the terminal. */
-function harmless(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the ones to be replaced
-  return text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, '·');
 }
