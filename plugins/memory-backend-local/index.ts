@@ -5,7 +5,10 @@ import { createEngine } from './engine/create-engine.js';
 import { migrations } from './migrations/index.js';
 import { createCorpus } from './search/corpus.js';
 import { reindex } from './store/reindex.js';
+import { createTidying } from './store/tidy-index.js';
 import { createRerank } from './vectors/rerank.js';
+
+const TIDY_EVERY_MS = 1_000;
 
 /** Offers the memory backend `local`. */
 export default function memoryBackendLocal(): PluginDefinition<LocalConfig> {
@@ -33,6 +36,7 @@ export default function memoryBackendLocal(): PluginDefinition<LocalConfig> {
           ? undefined
           : createRerank(embedder, { database, points: host.points, audit: host.use('audit'), log: host.log });
       host.contribute('memory-backend', 'local', createBackend(facts, parts, rerank));
+      if (database.dialect === 'sqlite') host.every(TIDY_EVERY_MS, createTidying(parts));
       reindex(parts, host.signal).catch((error: unknown) => {
         host.log.error({ err: error }, 'Memories could not be indexed anew; they keep their old terms.');
       });

@@ -68,5 +68,7 @@ export function postgresEngine(database: Database): SearchEngine {
       );
       return rows.map(({ seqs }) => (seqs === null ? [] : database.codec.parseJson<number[]>(seqs)));
     },
+    // The server's own vacuum does.
+    tidy: async () => false,
   };
 }

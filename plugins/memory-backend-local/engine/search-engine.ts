@@ -29,4 +29,6 @@ export interface SearchEngine {
    * with the number of memories returned.
    */
   newest(queries: readonly EngineQuery[], before: number, limit: number): Promise<readonly (readonly number[])[]>;
+  /** Does a few milliseconds of the work that makes searches cheaper. @returns false when there is none left. */
+  tidy(): Promise<boolean>;
 }

@@ -1,0 +1,109 @@
+import { expect } from 'chai';
+import type { Database, PluginDefinition } from 'mortise/sdk';
+import { createTestHost, eachDatabase, silentLog, type TestEngine, type TestHost } from 'mortise/sdk/testing';
+import { createEngine } from '../engine/create-engine.js';
+import type { SearchEngine } from '../engine/search-engine.js';
+import { migrations } from '../migrations/index.js';
+import { createTidying } from '../store/tidy-index.js';
+
+describe('the index of memories, while nothing is stored', () => {
+  eachDatabase((testEngine: TestEngine) => {
+    let host: TestHost;
+    let database: Database;
+    let engine: SearchEngine;
+
+    beforeEach(async () => {
+      const probe: PluginDefinition = {
+        key: 'database-probe',
+        register() {},
+        async start(started) {
+          database = started.use('database');
+          await database.migrate(migrations);
+          engine = createEngine(database);
+        },
+      };
+      const manifest = { key: 'database-probe', permissions: { services: ['database'], schemas: ['logbook'] } };
+      host = await createTestHost({ plugins: [], database: testEngine.env, extra: [{ manifest, definition: probe }] });
+    });
+    afterEach(() => host.stop());
+
+    const addOne = (seq: number) =>
+      database.transaction((trx) => engine.add([{ seq, spaceTerm: '_s_1', terms: ['all', `only${seq}`] }], { trx }));
+
+    const found = async () => {
+      const all = [['all'], ['only7'], ['none']].map((terms) => ({ spaceTerms: [], all: [terms] }));
+      const lists = await engine.newest(all, Number.MAX_SAFE_INTEGER, 1_000);
+      return lists.map((seqs) => [...seqs].sort((a, b) => a - b));
+    };
+
+    it('is put in order step by step, and finds the same', async () => {
+      for (let seq = 1; seq <= 30; seq += 1) await addOne(seq);
+      await database.transaction((trx) => engine.remove(9, { trx }));
+      const before = await found();
+      expect(before[0]).to.have.length(29);
+      const segments = async () => {
+        const { rows } = await database.statement('select distinct segid from {logbook.memory_fts}_idx');
+        return rows.length;
+      };
+      if (database.dialect === 'sqlite') expect(await segments()).to.be.greaterThan(5);
+      for (let step = 0; step < 100 && (await engine.tidy()); step += 1);
+      expect(await engine.tidy()).to.equal(false);
+      if (database.dialect === 'sqlite') expect(await segments()).to.be.at.most(3);
+      expect(await found()).to.deep.equal(before);
+    });
+
+    describe('by a run every now and then', () => {
+      let left: number;
+      let isBroken: boolean;
+      let run: () => Promise<void>;
+
+      beforeEach(() => {
+        left = 3;
+        isBroken = false;
+        const countdown: SearchEngine = {
+          ...engine,
+          async tidy() {
+            left -= 1;
+            if (isBroken) throw new Error('disk full');
+            return left > 0;
+          },
+        };
+        const tidying = createTidying({ database, engine: countdown, log: silentLog });
+        run = () => tidying(new AbortController().signal);
+      });
+
+      const store = (id: string) =>
+        database.statement(
+          `insert into {logbook.memory_documents} (memory_id, space, length, postings, analysis) values (?, 's', 0, ?, '1')`,
+          [id, new Uint8Array()],
+        );
+
+      it('is left alone while memories are stored', async () => {
+        for (const id of ['a', 'b', 'c']) {
+          await store(id);
+          await run();
+        }
+        expect(left).to.equal(3);
+        await run();
+        expect(left).to.equal(0);
+      });
+
+      it('is left alone once it is in order, until something is stored', async () => {
+        for (let times = 0; times < 5; times += 1) await run();
+        expect(left).to.equal(0);
+        left = 2;
+        await store('d');
+        await run();
+        expect(left).to.equal(2);
+        await run();
+        expect(left).to.equal(0);
+      });
+
+      it('is not tried again and again when it cannot be put in order', async () => {
+        isBroken = true;
+        for (let times = 0; times < 5; times += 1) await run();
+        expect(left).to.equal(2);
+      });
+    });
+  });
+});
