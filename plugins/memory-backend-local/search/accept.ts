@@ -29,6 +29,7 @@ function toHit(memory: LedgerMemory, scored: Scored, isExplained: boolean): Memo
     score: scored.score,
     space: memory.space,
     metadata: memory.meta,
+    memory,
     ...(isExplained ? { explain: scored.parts } : {}),
   };
 }

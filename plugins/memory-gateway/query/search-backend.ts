@@ -50,6 +50,26 @@ function storedText(hit: MemoryHit, memory: LedgerMemory): string | null {
 }
 
 /**
+ * The ledger's rows of the hits. A backend whose books are the ledger has read some of them for this search; the word of
+ * any other is not taken for them.
+ */
+async function rowsOf(
+  hits: readonly MemoryHit[],
+  isExact: boolean,
+  { backend: { backend }, logbook: { ledger } }: GatewayParts,
+): Promise<readonly LedgerMemory[]> {
+  const isRow = (hit: MemoryHit, row: LedgerMemory) => row.backend === backend && row.backendMemoryId === hit.id;
+  const rows = hits.flatMap((hit) =>
+    isExact && hit.memory !== undefined && isRow(hit, hit.memory) ? [hit.memory] : [],
+  );
+  if (rows.length === hits.length) return rows;
+  return ledger.byBackendIds(
+    backend,
+    hits.map(({ id }) => id),
+  );
+}
+
+/**
  * Asks the backend, and keeps what is certainly in the spaces and meets the filters: the ledger knows best where a
  * memory is, and what the ledger does not know cannot be checked against a filter.
  */
@@ -63,10 +83,7 @@ export async function searchBackend(
   const limit = isExact ? topK : Math.min(ASKED_PER_RESULT * topK, MOST_ASKED);
   const { hits, unknownFilters } = await parts.backend.search({ query, spaces, filters, limit }, ctx);
   const { ledger } = parts.logbook;
-  const rows = await ledger.byBackendIds(
-    parts.backend.backend,
-    hits.map(({ id }) => id),
-  );
+  const rows = await rowsOf(hits, isExact, parts);
   // A backend may keep one memory for the same text of several spaces.
   const memories = Map.groupBy(rows, (row) => row.backendMemoryId);
   const spaceOfHit = (hit: MemoryHit) => metadataSpace(hit.metadata) ?? hit.space;

@@ -43,6 +43,21 @@ describe('the memory backend', () => {
         expect(contents(filtered)).to.deep.equal(['Mine']);
       });
 
+      it('places a hit by its own row of the ledger, whatever row the backend has read', async () => {
+        const mine = await gateway.store({ payload_md: 'Mine again', target_space: 'private:placed' });
+        const theirs = await gateway.store({ payload_md: 'Not mine', target_space: 'private:apart' });
+        const { ledger } = gateway.host.service('logbook');
+        const [memory] = await ledger.byBackendIds('fake', [String(mine.body.memory_id)]);
+        fake.hits = [
+          { id: String(mine.body.memory_id), content: 'Mine again', score: 0.9, ...(memory && { memory }) },
+          { id: String(theirs.body.memory_id), content: 'Not mine', score: 0.5, ...(memory && { memory }) },
+        ];
+        expect(contents(await gateway.query({ query: 'x', spaces: ['private:placed'] }))).to.deep.equal(['Mine again']);
+        expect(contents(await gateway.query({ query: 'x', spaces: ['private:apart'] }))).to.deep.equal(['Not mine']);
+        fake.hits = fake.hits.slice(0, 1);
+        expect(contents(await gateway.query({ query: 'x', spaces: ['private:apart'] }))).to.deep.equal([]);
+      });
+
       it('shows no text under an id but the one that was stored under it, and each once', async () => {
         const mine = await gateway.store({ payload_md: 'My salary', target_space: 'private:mixed' });
         await gateway.store({ payload_md: 'Their salary', target_space: 'private:others' });
