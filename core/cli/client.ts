@@ -57,7 +57,7 @@ export function createClient(options: ClientOptions): Client {
     request: async <T>(method: string, path: string, body?: unknown): Promise<T> => {
       const answer = await ask(method, path, body);
       if (answer.status < 400) return answer.body as T;
-      throw errorOf(answer);
+      throw errorOf(answer, options);
     },
   };
 }
@@ -106,13 +106,30 @@ interface ErrorBody {
   readonly hint?: string;
 }
 
-function errorOf({ status, body }: Answer): MortiseError {
-  const { code, message, details, hint } = (body as { error?: ErrorBody } | undefined)?.error ?? {};
+function errorOf({ status, body }: Answer, options: ClientOptions): MortiseError {
+  const { code, message, details, hint: told } = (body as { error?: ErrorBody } | undefined)?.error ?? {};
+  const hint = hintOf(code, told, options);
   return new MortiseError(code ?? 'request_failed', message ?? `The server answered ${status}.`, {
     status,
     ...(details ? { details } : {}),
     ...(hint ? { hint } : {}),
   });
+}
+
+/** The server speaks of headers to those who send them; whoever types a command sets variables and options. */
+function hintOf(code: string | undefined, told: string | undefined, options: ClientOptions): string | undefined {
+  if (code === 'unauthorized') {
+    return options.apiKey
+      ? 'MORTISE_API_KEY (or --api-key) is no key of this server.'
+      : 'Set MORTISE_API_KEY to a key of this server, or give it with --api-key.';
+  }
+  if (code !== 'admin_required' || told?.includes('X-Admin-Key') !== true) return told;
+  if (told.includes('on the server')) {
+    return 'Set GOVERNANCE_ADMIN_KEY on the server, and to the same key here, or give it with --admin-key.';
+  }
+  return options.adminKey
+    ? 'GOVERNANCE_ADMIN_KEY (or --admin-key) is not the admin key of this server.'
+    : 'Set GOVERNANCE_ADMIN_KEY to the admin key of this server, or give it with --admin-key.';
 }
 
 function parse(text: string): unknown {

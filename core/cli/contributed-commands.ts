@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import type { OfflineControl } from '../app/offline-control.js';
 import { MortiseError } from '../sdk/errors.js';
 import type { CommandFacts, CommandInput, CommandResult } from '../sdk/points/command.js';
+import { checkInput, type NamedOption } from './check-input.js';
 import { CommandError, noServer, UnfinishedRun } from './command-error.js';
 import type { CommandEnvironment } from './environment.js';
 import { examples } from './examples.js';
@@ -32,7 +33,13 @@ interface CommandList {
   readonly commands: readonly ContributedCommand[];
 }
 
-/** Without its database a team's installation still knows its commands; they then end as they want to when they fail. */
+/** A server without its database, and one that does not know the caller: the files tell which commands there are. */
+const knownFromFiles = /^(database_|unauthorized$)/;
+
+/**
+ * Without its database a team's installation still knows its commands; they then end as they want to when they fail. So
+ * does one whose key is missing: a wrong word is told before a missing right.
+ */
 async function listCommands(environment: CommandEnvironment): Promise<CommandList> {
   const listed = ({ points }: OfflineControl): CommandList => ({
     commands: points.list('command').map(({ key, plugin, facts }) => ({ key, plugin, ...facts })),
@@ -40,7 +47,7 @@ async function listCommands(environment: CommandEnvironment): Promise<CommandLis
   try {
     return await environment.either<CommandList>((server) => server.request('GET', '/admin/commands'), listed);
   } catch (error) {
-    if (!(error instanceof MortiseError) || !error.code.startsWith('database_')) throw error;
+    if (!(error instanceof MortiseError) || !knownFromFiles.test(error.code)) throw error;
     return environment.fromFiles(listed);
   }
 }
@@ -71,14 +78,17 @@ function addCommand(
   if (rest.some((part) => /^[<[](?!options)/.test(part))) command.argument('[args...]');
   if (rest.length > 0) command.usage(rest.join(' '));
   const files: string[] = [];
-  for (const { flags, summary, file } of one.options ?? []) {
+  const known: NamedOption[] = [];
+  for (const { flags, summary, file, value } of one.options ?? []) {
     const option = command.createOption(flags, summary);
     command.addOption(option);
     if (file) files.push(option.attributeName());
+    known.push({ name: option.attributeName(), long: option.long ?? flags, value });
   }
   if (one.examples && one.examples.length > 0) command.addHelpText('after', examples(...one.examples));
   command.action(async () => {
     const { args } = command;
+    checkInput(one, { args, options: command.opts() }, known);
     const options = await withFiles(command.opts(), files);
     const result = await run(environment, one, { args, options, json: environment.json }).catch((error: unknown) => {
       throw new UnfinishedRun(one.failureExit ?? exitCodes.refused, error);

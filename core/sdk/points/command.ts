@@ -1,17 +1,34 @@
 import type { CallContext } from '../context.js';
 import type { ExtensionPointDeclaration } from './point.js';
 
+/** What an option takes: one of some words, a number (`from`, or strictly `above`; `to` included), a time in ISO 8601. */
+export type OptionValue =
+  | { readonly oneOf: readonly string[] }
+  | {
+      readonly number: 'whole' | 'any';
+      /** 0 when neither it nor `above` is given. */
+      readonly from?: number;
+      readonly above?: number;
+      readonly to?: number;
+    }
+  | { readonly time: true };
+
 export interface CommandOption {
   /** `--limit <n>` */
   readonly flags: string;
   readonly summary: string;
   /** Its value names a file where the command is typed; the command gets the file's text. */
   readonly file?: boolean;
+  /** The command line refuses anything else, by name and with what is allowed, before it asks a server. */
+  readonly value?: OptionValue;
 }
 
 /** Give them in the manifest: the command line reads them where the plugin does not run. */
 export interface CommandFacts {
-  /** Words after `mortise`, e.g. `memory reconcile`. */
+  /**
+   * Words after `mortise`, e.g. `memory reconcile`. The command line holds callers to `<list|show>` (one of these words
+   * comes first) and `(--once | --report)` (exactly one of these).
+   */
   readonly usage: string;
   readonly summary: string;
   readonly examples?: readonly string[];

@@ -1,0 +1,117 @@
+import { expect } from 'chai';
+import { createTestHost, type TestHost, type TestPlugin } from 'mortise/sdk/testing';
+import { checkInput } from '../check-input.js';
+import { onServer, runCli } from './run-cli.js';
+
+const facts = {
+  usage: 'lamp (--on | --off) [options]',
+  summary: 'Switches a lamp.',
+  options: [
+    { flags: '--on', summary: 'on' },
+    { flags: '--off', summary: 'off' },
+    { flags: '--watts <n>', summary: 'how bright', value: { number: 'whole', from: 1, to: 100 } },
+    { flags: '--colour <name>', summary: 'which', value: { oneOf: ['white', 'amber'] } },
+  ],
+} as const;
+const shelf = { usage: 'shelf <list|show> [id]', summary: 'Looks at a shelf.' };
+
+const lamp: TestPlugin = {
+  manifest: {
+    key: 'lamp',
+    contributes: {
+      command: [
+        { key: 'lamp', facts },
+        { key: 'shelf', facts: shelf },
+      ],
+    },
+  },
+  definition: {
+    key: 'lamp',
+    register(own) {
+      for (const key of ['lamp', 'shelf']) {
+        own.contribute('command', key, {
+          ...own.facts('command', key),
+          run: async () => ({ exitCode: 0, data: {}, text: 'Done.' }),
+        });
+      }
+    },
+  },
+};
+
+describe('what is typed after a command of a plugin', function () {
+  this.timeout(60_000);
+
+  describe('on a server that wants keys', () => {
+    const keys = { MORTISE_API_KEY: 'key-0123456789', GOVERNANCE_ADMIN_KEY: 'adm-0123456789' };
+    let host: TestHost;
+    before(async () => {
+      host = await createTestHost({ plugins: ['admin', 'logbook'], extra: [lamp], env: keys });
+    });
+    after(() => host.stop());
+    const withKey = (...args: readonly string[]) =>
+      runCli(['--api-base', host.origin, '--api-key', keys.MORTISE_API_KEY, ...args]);
+
+    it('is told to be wrong before a right is missed', async () => {
+      const wrong: readonly [readonly string[], string][] = [
+        [['lamp', '--on', '--watts', '101'], '--watts cannot be "101"; it takes a whole number from 1 to 100.'],
+        [['lamp', '--on', '--colour', 'red'], '--colour cannot be "red"; it takes white or amber.'],
+        [['lamp'], 'An option is missing; it takes --on or --off.'],
+        [['lamp', '--on', '--off'], '--on and --off exclude each other; it takes --on or --off.'],
+        [['shelf'], 'A word is missing; it takes list or show.'],
+        [['shelf', 'burn'], '"burn" is no word of this command; it takes list or show.'],
+      ];
+      for (const [args, sentence] of wrong) {
+        const { code, stdout, stderr } = await withKey(...args);
+        expect([code, stdout], args.join(' ')).to.deep.equal([2, '']);
+        const usage = args[0] === 'lamp' ? facts.usage : shelf.usage;
+        expect(stderr).to.equal(`[wrong_usage] ${sentence}\n  Usage: mortise ${usage}\n`);
+      }
+      const asJson = await withKey('--json', 'lamp', '--on', '--watts', 'many');
+      expect(asJson.error()).to.include({ code: 'wrong_usage', hint: `Usage: mortise ${facts.usage}` });
+    });
+
+    it('is run by who has the right, and else told how to have it from a command line', async () => {
+      const right = await withKey('--admin-key', keys.GOVERNANCE_ADMIN_KEY, 'lamp', '--on', '--watts', '100');
+      expect([right.code, right.stdout]).to.deep.equal([0, 'Done.\n']);
+      const none = await withKey('lamp', '--on');
+      expect(none.code).to.equal(1);
+      expect(none.stderr)
+        .to.include('[admin_required]')
+        .and.include('Set GOVERNANCE_ADMIN_KEY')
+        .and.include('--admin-key');
+      const other = await withKey('--admin-key', 'another', 'lamp', '--on');
+      expect(other.stderr).to.include('is not the admin key of this server');
+      const nobody = await onServer(host, 'plugin', 'list');
+      expect(nobody.stderr).to.include('[unauthorized]').and.include('MORTISE_API_KEY');
+      for (const { stderr } of [none, other, nobody]) expect(stderr).not.to.match(/X-A\w+-Key|Bearer/i);
+    });
+
+    it('is told to be wrong by a server that does not even know the caller, as far as the files know the command', async () => {
+      const { code, stderr } = await onServer(host, 'memory', 'reconcile', '--once', '--batch-size', 'x');
+      expect(code).to.equal(2);
+      expect(stderr).to.include('--batch-size cannot be "x"; it takes a whole number from 1 to 1000000.');
+    });
+  });
+
+  it('may be any number, a number from somewhere on, or a time', () => {
+    const check = (value: Parameters<typeof checkInput>[2][number]['value'], given: string) => {
+      try {
+        checkInput({ usage: 'x' }, { args: [], options: { at: given } }, [{ name: 'at', long: '--at', value }]);
+        return 'taken';
+      } catch (error) {
+        return (error as Error).message;
+      }
+    };
+    expect(check({ number: 'any', above: 0 }, '0.5')).to.equal('taken');
+    expect(check({ number: 'any', above: 0 }, '0')).to.equal('--at cannot be "0"; it takes a number above 0.');
+    expect(check({ number: 'whole', from: 1 }, '1.5')).to.include('a whole number from 1 on.');
+    expect(check({ number: 'any', above: 0, to: 2 }, '3')).to.include('a number above 0, at most 2.');
+    for (const given of ['', '-1', '1e3', ' 1', '0x1'])
+      expect(check({ number: 'any' }, given), given).not.to.equal('taken');
+    expect(check({ time: true }, '2026-01-31T08:30:00Z')).to.equal('taken');
+    expect(check({ time: true }, 'yesterday')).to.include('a time in ISO 8601');
+    expect(check({ oneOf: ['a'] }, `b\n${'c'.repeat(100)}`))
+      .to.include('"b c')
+      .and.include('…');
+  });
+});
