@@ -11,6 +11,7 @@ import {
   type TestPlugin,
   until,
 } from 'mortise/sdk/testing';
+import { stagePlugin } from './stage-plugin.js';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -43,25 +44,14 @@ const small: TestPlugin = {
 };
 
 /** A stage that refuses one text and fails at another. */
-const judge: TestPlugin = {
-  manifest: {
-    key: 'judge',
-    contributes: { 'gate-stage': [{ key: 'judge', facts: { slot: 'policy', order: -1 } }] },
+const judge = stagePlugin(
+  'judge',
+  (work) => {
+    if (work.observation.payload.text === 'reject') work.propose('drop', 'rejected');
+    if (work.observation.payload.text === 'break') throw new Error('broken');
   },
-  definition: {
-    key: 'judge',
-    register(host) {
-      host.contribute('gate-stage', 'judge', {
-        slot: 'policy',
-        order: -1,
-        apply(work) {
-          if (work.observation.payload.text === 'reject') work.propose('drop', 'rejected');
-          if (work.observation.payload.text === 'break') throw new Error('broken');
-        },
-      });
-    },
-  },
-};
+  { slot: 'policy', order: -1 },
+);
 
 /** A way out that keeps what it was given. */
 function recorder(sent: Observation[]): TestPlugin {

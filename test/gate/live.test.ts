@@ -11,6 +11,7 @@ import {
   type TestPlugin,
   until,
 } from 'mortise/sdk/testing';
+import { stagePlugin } from './stage-plugin.js';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -67,24 +68,9 @@ function terminal(state: { fails: boolean; readonly sent: string[] }): TestPlugi
 
 /** Notes the trace of every message that comes by. */
 function tracer(traces: (string | undefined)[]): TestPlugin {
-  return {
-    manifest: {
-      key: 'tracer',
-      contributes: { 'gate-stage': [{ key: 'tracer', facts: { slot: 'feature', order: 1 } }] },
-    },
-    definition: {
-      key: 'tracer',
-      register(host) {
-        host.contribute('gate-stage', 'tracer', {
-          slot: 'feature',
-          order: 1,
-          apply: ({ observation }) => {
-            if (observation.obs_type === 'message') traces.push(observation.trace_id);
-          },
-        });
-      },
-    },
-  };
+  return stagePlugin('tracer', ({ observation }) => {
+    if (observation.obs_type === 'message') traces.push(observation.trace_id);
+  });
 }
 
 describe('the gate in a running system', () => {
@@ -284,24 +270,9 @@ describe('the gate in a running system', () => {
     });
 
     it('names a stage that fails again and again, once', async () => {
-      const stage: TestPlugin = {
-        manifest: {
-          key: 'fragile',
-          contributes: { 'gate-stage': [{ key: 'fragile', facts: { slot: 'feature', order: 1 } }] },
-        },
-        definition: {
-          key: 'fragile',
-          register(own) {
-            own.contribute('gate-stage', 'fragile', {
-              slot: 'feature',
-              order: 1,
-              apply: () => {
-                throw new Error('canary');
-              },
-            });
-          },
-        },
-      };
+      const stage = stagePlugin('fragile', () => {
+        throw new Error('canary');
+      });
       await start({ extra: [stage] });
       for (let round = 0; round < 7; round += 1) await observe({ source_name: 'shop', payload: { text: `m${round}` } });
       await until('the alert', () => alerts('gate:stage_failed').length > 0);
@@ -318,25 +289,10 @@ describe('the gate in a running system', () => {
     });
 
     it('ends a stage that emits what it emits again, with one alert, and goes on', async () => {
-      const looper: TestPlugin = {
-        manifest: {
-          key: 'looper',
-          contributes: { 'gate-stage': [{ key: 'looper', facts: { slot: 'feature', order: 5 } }] },
-        },
-        definition: {
-          key: 'looper',
-          register(own) {
-            own.contribute('gate-stage', 'looper', {
-              slot: 'feature',
-              order: 5,
-              apply: (work) => {
-                if (work.observation.payload.text !== 'loop') return;
-                work.emit({ source_name: 'looper', payload: { text: 'loop' } });
-              },
-            });
-          },
-        },
-      };
+      const looper = stagePlugin('looper', (work) => {
+        if (work.observation.payload.text !== 'loop') return;
+        work.emit({ source_name: 'looper', payload: { text: 'loop' } });
+      });
       await start({ extra: [looper] });
       const said = { source_name: 'shop', session_key: 'console:u1:s1', payload: { text: 'loop' } };
       expect((await observe(said, '?wait=decision')).body.decision).to.include({ action: 'deliver' });

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { type Database, extendContext, type MemoryItem, newUlid, type PluginDefinition } from 'mortise/sdk';
-import { createTestHost, eachDatabase, type TestEngine, type TestHost } from 'mortise/sdk/testing';
+import { createTestHost, eachDatabase, memoryItem, type TestEngine, type TestHost } from 'mortise/sdk/testing';
 
 describe('a memory that is delivered after its ledger row', () => {
   eachDatabase((engine: TestEngine) => {
@@ -36,17 +36,7 @@ describe('a memory that is delivered after its ledger row', () => {
       (await database?.statement<{ n: number }>(`select count(*) as n from {logbook.${table}}`))?.rows[0]?.n;
 
     it('is there once, however often that is begun', async () => {
-      const item: MemoryItem = {
-        memoryKey: `mk_${newUlid()}`,
-        content: 'The harbour opens at five.',
-        space: 'private:a',
-        kind: null,
-        meta: {},
-        evidence: [],
-        actorUserId: null,
-        payloadSha: 'f'.repeat(64),
-        correlationId: 'corr-0123456789abcdef',
-      };
+      const item = memoryItem(1, { memoryKey: `mk_${newUlid()}` });
       const first = await deliver(item);
       expect(first.id).to.match(/^mem_[0-9a-z]{26}$/);
       expect(await deliver(item)).to.deep.equal(first);

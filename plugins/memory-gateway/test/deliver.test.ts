@@ -1,18 +1,9 @@
 import { expect } from 'chai';
-import { type MemoryItem, MortiseError } from 'mortise/sdk';
+import { MortiseError } from 'mortise/sdk';
+import { memoryItem } from 'mortise/sdk/testing';
 import { type DeliverParts, deliver } from '../backend/deliver.js';
 
-const item: MemoryItem = {
-  memoryKey: 'mk_1',
-  content: 'The harbour opens at five.',
-  space: 'private:a',
-  kind: null,
-  meta: {},
-  evidence: [],
-  actorUserId: null,
-  payloadSha: 'a'.repeat(64),
-  correlationId: 'corr-0123456789abcdef',
-};
+const item = memoryItem(1);
 
 const unavailable = new MortiseError('backend_unavailable', 'It is being restarted.', {
   details: { class: 'unavailable', status: 503, applied: 'no' },

@@ -9,6 +9,7 @@ export * from './cron-node.js';
 export * from './embedder.js';
 export * from './gate-stage.js';
 export * from './memory-backend.js';
+export { memoryItem } from './memory-backend-calls.js';
 export * from './memory-policy.js';
 export * from './openai-compatible.js';
 export * from './prompt-source.js';

@@ -3,7 +3,7 @@ import { eachDatabase, silentLog, type TestEngine } from 'mortise/sdk/testing';
 import { finishWrite } from '../../write/finish-write.js';
 import type { BegunWrite } from '../../write/settle-write.js';
 import { createTransactionGroup } from '../../write/transaction-group.js';
-import { type RemoteHost, startRemote } from './remote-host.js';
+import { type RemoteHost, startRemote, writingMemory } from './remote-host.js';
 
 describe('a write that was begun', () => {
   eachDatabase((engine: TestEngine) => {
@@ -19,25 +19,7 @@ describe('a write that was begun', () => {
       const intended = { action: 'allow', reason: 'policy:private_space' } as const;
       const entry = { ...intended, operation: 'memory_store', status: 'pending', memoryKey: 'mk_held' } as const;
       const auditId = await remote.host.service('audit').write(entry);
-      const memory = {
-        memoryKey: 'mk_held',
-        space: 'private:a',
-        payload: TEXT,
-        payloadSha: 'a'.repeat(64),
-        payloadLength: TEXT.length,
-        metaSha: '',
-        kind: null,
-        meta: {},
-        evidence: [],
-        actorUserId: null,
-        itemId: null,
-        backend: 'openmemory',
-        backendMemoryId: null,
-        state: 'writing',
-        auditId,
-        outboxId: null,
-        correlationId: 'corr-0123456789abcdef',
-      } as const;
+      const memory = writingMemory(TEXT, { memoryKey: 'mk_held', auditId });
       await remote.host.service('logbook').ledger.insert([memory]);
       return { auditId, intended, memory, requestedSpace: 'private:a' };
     };

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { AuditService } from 'mortise/sdk';
 import { eachDatabase, ownPostgres, startFakeOpenMemory, type TestEngine, testDialects } from 'mortise/sdk/testing';
 import { startGateway } from '../gateway-host.js';
-import { type RemoteHost, startRemote } from './remote-host.js';
+import { type RemoteHost, startRemote, writingMemory } from './remote-host.js';
 
 describe('writes of a process that ended', () => {
   eachDatabase((engine: TestEngine) => {
@@ -36,27 +36,8 @@ describe('writes of a process that ended', () => {
         `update {governance.write_audit} set created_at = ?, writer_id = ? where audit_id = ?`,
         [remote.database.codec.time(Date.now() - 60_000), writer, Number(auditId)],
       );
-      await remote.host.service('logbook').ledger.insert([
-        {
-          memoryKey,
-          space: 'private:a',
-          payload: TEXT,
-          payloadSha: 'a'.repeat(64),
-          payloadLength: TEXT.length,
-          metaSha: '',
-          kind: 'FACT',
-          meta: { a: 1 },
-          evidence: [],
-          actorUserId: null,
-          itemId: null,
-          backend: 'openmemory',
-          backendMemoryId: null,
-          state: 'writing',
-          auditId,
-          outboxId: null,
-          correlationId: 'corr-0123456789abcdef',
-        },
-      ]);
+      const memory = writingMemory(TEXT, { memoryKey, auditId, kind: 'FACT', meta: { a: 1 } });
+      await remote.host.service('logbook').ledger.insert([memory]);
       return auditId;
     };
 

@@ -1,4 +1,5 @@
 import { type FakeOpenMemory, startFakeOpenMemory, type TestEngine, type TestHostOptions } from 'mortise/sdk/testing';
+import type { BegunWrite } from '../../write/settle-write.js';
 import { type GatewayHost, startGateway } from '../gateway-host.js';
 
 /** A platform whose memories go to a server at the other end of a socket. */
@@ -49,4 +50,29 @@ export async function until(isSo: () => boolean | Promise<boolean>, limitMs = 10
     if (Date.now() > end) throw new Error('It did not become so in time.');
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
+}
+
+/** The ledger row of a store that has begun and has not come to its end. */
+export function writingMemory(
+  text: string,
+  more: Partial<BegunWrite['memory']> & Pick<BegunWrite['memory'], 'memoryKey' | 'auditId'>,
+): BegunWrite['memory'] {
+  return {
+    space: 'private:a',
+    payload: text,
+    payloadSha: 'a'.repeat(64),
+    payloadLength: text.length,
+    metaSha: '',
+    kind: null,
+    meta: {},
+    evidence: [],
+    actorUserId: null,
+    itemId: null,
+    backend: 'openmemory',
+    backendMemoryId: null,
+    state: 'writing',
+    outboxId: null,
+    correlationId: 'corr-0123456789abcdef',
+    ...more,
+  };
 }
