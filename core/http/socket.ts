@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream';
 import type { RawData, WebSocket } from 'ws';
 import type { CallContext, Logger, Socket, SocketHandler, UpgradeRoute } from '../sdk/index.js';
 import { errorFacts } from './error-facts.js';
@@ -11,15 +12,24 @@ export interface SocketFacts
 const internalError = 1011;
 
 /** Connects an accepted WebSocket to the route that serves it. A handler that throws loses its socket, nothing else. */
-export function attachSocket(webSocket: WebSocket, route: UpgradeRoute, call: CallContext, facts: SocketFacts): void {
+export function attachSocket(
+  webSocket: WebSocket,
+  raw: Duplex,
+  route: UpgradeRoute,
+  call: CallContext,
+  facts: SocketFacts,
+): void {
   const { log, ...identity } = facts;
+  const gather = gatherer(raw);
   const socket: Socket = {
     ...identity,
     get buffered() {
       return webSocket.bufferedAmount;
     },
     send: (frame) => {
-      if (webSocket.readyState === webSocket.OPEN) webSocket.send(frame);
+      if (webSocket.readyState !== webSocket.OPEN) return;
+      gather();
+      webSocket.send(frame);
     },
     close: (code, reason) => webSocket.close(code, reason),
     terminate: () => webSocket.terminate(),
@@ -44,6 +54,20 @@ export function attachSocket(webSocket: WebSocket, route: UpgradeRoute, call: Ca
   webSocket.on('message', (data, binary) => guard(() => handler?.message(binary ? toBytes(data) : data.toString())));
   webSocket.on('pong', () => guard(() => handler?.pong?.()));
   webSocket.on('close', (code) => guard(() => handler?.close(code)));
+}
+
+/** What is sent within one turn of the event loop leaves in one piece: many streams share a socket. */
+function gatherer(raw: Duplex): () => void {
+  let gathering = false;
+  return () => {
+    if (gathering) return;
+    gathering = true;
+    raw.cork();
+    setImmediate(() => {
+      gathering = false;
+      raw.uncork();
+    });
+  };
 }
 
 function toBytes(data: RawData): Uint8Array {

@@ -126,7 +126,7 @@ export class Upgrades {
           resolve();
         });
         within(() =>
-          attachSocket(webSocket, route, call, {
+          attachSocket(webSocket, socket, route, call, {
             id: exchange.correlationId,
             remoteAddress: exchange.client.address,
             headers: plainHeaders(request.headers),

@@ -114,6 +114,26 @@ describe('WebSockets', () => {
     expect(JSON.parse(served.lines[0] ?? '')[0]).to.include({ status: 101, path: '/ws', method: 'GET' });
   });
 
+  it('sends what it is given in one turn of the event loop in one piece, in order, also before it closes', async () => {
+    const served = await serve([upgradeRoute()]);
+    const client = connect(served);
+    const received: string[] = [];
+    client.on('message', (frame) => received.push(String(frame)));
+    await until(() => seen.sockets.length === 1, 'the socket is open');
+    const [socket] = seen.sockets;
+    const buffered = (): number => socket?.buffered ?? Number.NaN;
+    const words = ['one', 'two', 'three'];
+    for (const word of words) socket?.send(word);
+    // Each frame has a head of two bytes.
+    expect(buffered()).to.equal(words.join('').length + 3 * 2);
+    await until(() => received.length === 3, 'the frames arrived');
+    expect(buffered()).to.equal(0);
+    socket?.send('last');
+    socket?.close(1000, 'done');
+    await until(() => seen.closed.length === 1, 'the socket is closed');
+    expect(received).to.deep.equal([...words, 'last']);
+  });
+
   it('closes a socket whose frame is too large, and one whose handler throws', async () => {
     const served = await serve([upgradeRoute()]);
     const codes: number[] = [];
