@@ -149,9 +149,8 @@ export class BootJournal {
 }
 
 /** Written by the watchdog thread just before it ends the process. */
-export function accuse(file: string, plugin: string, seconds: number): void {
+export function accuse(file: string, plugin: string, suspect: Suspect): void {
   const state = read(file);
-  const suspect: Suspect = { code: 'blocked_event_loop', detail: String(seconds), sure: true };
   const next: JournalState = {
     ...state,
     explained: true,

@@ -32,7 +32,7 @@ export function ownProblem(
 
 /** The plugin is kept out because of how the process ended. */
 export function isSuspicion(shown: Problem): boolean {
-  return shown.code === 'boot_crash' || shown.code === 'blocked_event_loop';
+  return ['boot_crash', 'blocked_event_loop', 'heap_exhausted'].includes(shown.code);
 }
 
 function engineProblem(entry: CatalogueEntry, versions: KernelPorts['versions']): Problem | null {
@@ -44,10 +44,9 @@ function engineProblem(entry: CatalogueEntry, versions: KernelPorts['versions'])
   return null;
 }
 
-function suspicion(suspect: Suspect): Problem {
-  return suspect.code === 'boot_crash'
-    ? problem('boot_crash', suspect.detail)
-    : problem('blocked_event_loop', Number(suspect.detail));
+function suspicion({ code, detail }: Suspect): Problem {
+  if (code === 'boot_crash') return problem(code, detail);
+  return problem(code, Number(detail));
 }
 
 /** What is wrong with a plugin's configuration, or with one that it is to get. */

@@ -7,8 +7,8 @@ import type { CatalogueEntry, PluginFolder } from './catalogue.js';
 
 /** A plugin that was in the middle of something when the process ended badly. */
 export interface Suspect {
-  readonly code: 'boot_crash' | 'blocked_event_loop';
-  /** The step it was in, or the seconds it blocked. */
+  readonly code: 'boot_crash' | 'blocked_event_loop' | 'heap_exhausted';
+  /** The step it was in, the seconds it blocked, or the mebibytes of the heap it filled. */
   readonly detail: string;
   /** False: several plugins were starting at that moment, and this is one of them. */
   readonly sure: boolean;

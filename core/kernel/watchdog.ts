@@ -1,6 +1,8 @@
+import { getHeapStatistics } from 'node:v8';
 import { Worker } from 'node:worker_threads';
 import type { Disposable } from '../sdk/context.js';
 import { showRunningPlugin } from './running-plugin.js';
+import type { WatchdogData } from './watchdog-thread.js';
 
 export interface WatchdogOptions {
   /** How long the event loop may stand still, not counting the time in which it waits for a processor. */
@@ -11,13 +13,19 @@ export interface WatchdogOptions {
 }
 
 /**
- * A thread that notices when the event loop stands still, finds out whose code runs, notes that plugin in the boot
+ * A thread that notices when the event loop stands still, or the heap fills, finds out whose code runs, notes that plugin in the boot
  * journal and ends the process, so that its supervisor starts it again without the plugin.
  */
 export function startWatchdog(options: WatchdogOptions): Disposable & { refresh(): void } {
   const beat = new Int32Array(new SharedArrayBuffer(4));
   const worker = new Worker(new URL('./watchdog-thread.js', import.meta.url), {
-    workerData: { beat, limitMs: options.seconds * 1_000, journalFile: options.journalFile, pid: process.pid },
+    workerData: {
+      beat,
+      limitMs: options.seconds * 1_000,
+      heapLimit: getHeapStatistics().heap_size_limit,
+      journalFile: options.journalFile,
+      pid: process.pid,
+    } satisfies WatchdogData,
     stdout: false,
     stderr: false,
   });

@@ -181,6 +181,10 @@ const rows = {
     message: `It kept the process busy for more than ${seconds} s without a pause; the process was started again without it.`,
     hint: 'Look for an endless loop; long work must await in between. Then start it again: mortise plugin release <key>',
   }),
+  heap_exhausted: (mebibytes: number) => ({
+    message: `It filled the heap of the process (${mebibytes} MiB); the process was started again without it.`,
+    hint: 'Look for what it keeps for ever; NODE_OPTIONS=--max-old-space-size=<MiB> gives the process more. Then start it again: mortise plugin release <key>',
+  }),
   safe_mode: () => ({
     message: 'Safe mode: only required plugins are started.',
     hint: 'Mend or disable the plugin that crashes, then start again without --safe; mortise plugin doctor tells why.',

@@ -151,9 +151,10 @@ describe('the boot journal', () => {
   it('keeps what the watchdog wrote, without counting a crash', () => {
     const journal = BootJournal.open(file);
     journal.note('loops', 'start');
-    accuse(file, 'loops', 3);
+    const suspect = { code: 'blocked_event_loop', detail: '3', sure: true } as const;
+    accuse(file, 'loops', suspect);
     const next = afterCrash();
-    expect(next.suspect('loops')).to.deep.equal({ code: 'blocked_event_loop', detail: '3', sure: true });
+    expect(next.suspect('loops')).to.deep.equal(suspect);
     expect(next.crashLoop).to.equal(false);
   });
 
