@@ -92,6 +92,9 @@ function prepareConnection(connection: SqliteConnection, busyTimeoutMs: number):
   // FULL: a commit is on disk before it is acknowledged (the driver's own default for WAL is NORMAL).
   connection.pragma('synchronous = FULL');
   connection.pragma('foreign_keys = ON');
+  // A statement of many rows keeps the pages it changes, for the case that it fails half-way: not in a file, which costs
+  // more than the rows themselves.
+  connection.pragma('temp_store = MEMORY');
   connection.pragma(`busy_timeout = ${driverBusyTimeoutMs}`);
   setBusyLimit(connection, busyTimeoutMs);
 }

@@ -34,12 +34,12 @@ interface Part {
   readonly level: number;
 }
 
-function isWordKind(kind: number): boolean {
+/** Whether a word of letters and digits begins with, or goes on in, a character of this kind. */
+export function isWordKind(kind: number): boolean {
   return kind === LETTER || kind === CAPITAL || kind === NUMBER;
 }
 
-/** Whether the character at an offset begins a word of letters and digits. */
-export function isWordStart(text: string, at: number): boolean {
+function isWordStart(text: string, at: number): boolean {
   return isWordKind(kindAt(text, at));
 }
 

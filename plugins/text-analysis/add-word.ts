@@ -1,15 +1,16 @@
 import { CAPITAL, kindAt, LETTER, MARK, NUMBER, widthAt } from './character-kind.js';
-import { stem } from './stem.js';
-import { isStopWord } from './stop-words.js';
+import { knownStem, stem } from './stem.js';
 import { cutLong, LONGEST_TERM, type TokenSink } from './token-sink.js';
 
-/** Stop words keep their form, so that `does` is not taken for a `doe`. */
+function addStemmed(sink: TokenSink, stemmed: string, word: string, start: number, end: number): void {
+  sink.add('stem', stemmed, start, end);
+  if (stemmed !== word) sink.add('raw', word, start, end);
+}
+
 function addPlain(sink: TokenSink, start: number, end: number): void {
   cutLong(sink.folded.lower, start, end, (from, to) => {
     const word = sink.folded.lower.slice(from, to);
-    const stemmed = isStopWord(word) ? word : stem(word);
-    sink.add('stem', stemmed, from, to);
-    if (stemmed !== word) sink.add('raw', word, from, to);
+    addStemmed(sink, stem(word), word, from, to);
   });
 }
 
@@ -57,6 +58,13 @@ const SHORTEST_PART = 2;
  */
 export function addWord(sink: TokenSink, start: number, end: number): void {
   const { cased, lower } = sink.folded;
+  const word = cased.slice(start, end);
+  const stemmed = knownStem(word);
+  // Most words, and nothing in them divides.
+  if (stemmed !== undefined) {
+    addStemmed(sink, stemmed, word, start, end);
+    return;
+  }
   if (end - start > LONGEST_TERM) {
     addPlain(sink, start, end);
     return;

@@ -1,5 +1,5 @@
 import type { AnalysedToken } from 'mortise/sdk';
-import { addName, isWordStart } from './add-name.js';
+import { addName, isWordKind } from './add-name.js';
 import { addSegmented, createWordBorders } from './add-segmented.js';
 import { kindAt, SEGMENTED, widthAt } from './character-kind.js';
 import { foldText } from './fold-text.js';
@@ -12,8 +12,9 @@ export function analyse(text: string): readonly AnalysedToken[] {
   const wordBorders = createWordBorders(folded.lower);
   let at = 0;
   while (at < folded.cased.length) {
-    if (kindAt(folded.cased, at) === SEGMENTED) at = addSegmented(sink, at, wordBorders);
-    else if (isWordStart(folded.cased, at)) at = addName(sink, at);
+    const kind = kindAt(folded.cased, at);
+    if (kind === SEGMENTED) at = addSegmented(sink, at, wordBorders);
+    else if (isWordKind(kind)) at = addName(sink, at);
     else at += widthAt(folded.cased, at);
   }
   return sink.tokens;

@@ -45,6 +45,7 @@ describe('the SQLite file', () => {
     expect(await pragma('journal_mode')).to.equal('wal');
     expect(await pragma('synchronous')).to.equal(2);
     expect(await pragma('foreign_keys')).to.equal(1);
+    expect(await pragma('temp_store')).to.equal(2);
   });
 
   it('that is none is refused with its name and is not touched', async () => {

@@ -25,7 +25,8 @@ export function engineTerm(term: string): string {
 export function indexText(analysis: TextAnalysis, text: string): IndexedText {
   const headings = analysis.headingRanges(text);
   const places = new Map<string, number[]>();
-  const terms = new Set<string>();
+  const plain: string[] = [];
+  const signed = new Set<string>();
   let heading = 0;
   let place = -1;
   let start = -1;
@@ -40,12 +41,13 @@ export function indexText(analysis: TextAnalysis, text: string): IndexedText {
     if (known === undefined) {
       known = [];
       places.set(token.term, known);
-      terms.add(engineTerm(token.term));
+      if (HAS_SIGN.test(token.term)) signed.add(engineTerm(token.term));
+      else plain.push(token.term);
     }
     const isHeading = (headings[heading]?.start ?? Number.POSITIVE_INFINITY) <= start;
     known.push(place);
     if (isHeading) known.push(place);
     length += isHeading ? 2 : 1;
   }
-  return { length, postings: writePostings(places), terms: [...terms] };
+  return { length, postings: writePostings(places), terms: [...plain, ...signed] };
 }

@@ -24,17 +24,18 @@ export function termHash(term: string): number {
 
 /** Writes terms with their places, a place standing twice where it counts twice. */
 export function writePostings(terms: ReadonlyMap<string, readonly number[]>): Postings {
-  const lists = [...terms.values()];
-  const order = new Float64Array(lists.length);
-  let index = 0;
-  for (const term of terms.keys()) {
-    order[index] = termHash(term) * MOST_TERMS + index;
-    index += 1;
+  const lists: (readonly number[])[] = [];
+  const order = new Float64Array(terms.size);
+  let total = 0;
+  let last = 0;
+  for (const [term, list] of terms) {
+    order[lists.length] = termHash(term) * MOST_TERMS + lists.length;
+    lists.push(list);
+    total += list.length;
+    last = Math.max(last, list.at(-1) ?? 0);
   }
   order.sort();
-  const total = lists.reduce((sum, list) => sum + list.length, 0);
-  const last = lists.reduce((most, list) => Math.max(most, list.at(-1) ?? 0), total);
-  const width = last < 65_536 ? 2 : 4;
+  const width = Math.max(last, total) < 65_536 ? 2 : 4;
   const starts = HASHES + 4 * lists.length;
   const places = starts + width * (lists.length + 1);
   const bytes = new Uint8Array(places + width * total);
@@ -44,7 +45,8 @@ export function writePostings(terms: ReadonlyMap<string, readonly number[]>): Po
   bytes[0] = width;
   view.setUint32(1, lists.length, true);
   let written = 0;
-  for (const [slot, key] of order.entries()) {
+  for (let slot = 0; slot < order.length; slot += 1) {
+    const key = order[slot] ?? 0;
     view.setUint32(HASHES + 4 * slot, Math.floor(key / MOST_TERMS), true);
     write(starts + width * slot, written);
     for (const place of lists[key % MOST_TERMS] ?? []) {
