@@ -3,7 +3,7 @@ import BetterSqliteClient from 'knex/lib/dialects/better-sqlite3/index.js';
 import SqliteTransaction from 'knex/lib/dialects/sqlite3/execution/sqlite-transaction.js';
 import { connectionError } from './connection-error.js';
 import { databaseError } from './errors.js';
-import { assertAlive, execute, patiently, type SqliteConnection, setOwned } from './sqlite-connection.js';
+import { assertAlive, committed, execute, patiently, type SqliteConnection, setOwned } from './sqlite-connection.js';
 
 interface SqliteQuery {
   readonly sql: string;
@@ -58,6 +58,7 @@ export class SqliteClient extends BetterSqliteClient {
       query.response = outcome.rows;
       query.context = { lastID: outcome.lastInsertRowid, changes: outcome.changes };
       if (step === 'begin') setOwned(connection, true);
+      if (step === 'end' && /^commit/i.test(sql)) committed(connection);
       return query;
     } catch (error) {
       // A commit that failed must not leave its transaction open for the next user of the connection.

@@ -34,6 +34,7 @@ const sliceMs = 10;
 
 const statements = new WeakMap<SqliteConnection, Map<string, SqliteStatement>>();
 const busyLimits = new WeakMap<SqliteConnection, number>();
+const commitListeners = new WeakMap<SqliteConnection, () => void>();
 const owned = new WeakSet<SqliteConnection>();
 
 let sliceEnd = 0;
@@ -41,6 +42,15 @@ let sliceEnd = 0;
 /** How long work on this connection waits for another process that writes. */
 export function setBusyLimit(connection: SqliteConnection, ms: number): void {
   busyLimits.set(connection, ms);
+}
+
+/** `run` is called after every transaction that this connection commits. */
+export function onCommit(connection: SqliteConnection, run: () => void): void {
+  commitListeners.set(connection, run);
+}
+
+export function committed(connection: SqliteConnection): void {
+  commitListeners.get(connection)?.();
 }
 
 /** Runs one statement, prepared once per connection: preparing costs six times as much as running. */

@@ -7,8 +7,9 @@ import { knexLog, shortReason } from './connection-error.js';
 import { type ClaimPlan, checkBindings, type Engine, poolReading, statementCompiler } from './engine.js';
 import { databaseError } from './errors.js';
 import type { SqliteSettings } from './settings.js';
+import { longestLogPages, SqliteCheckpoints } from './sqlite-checkpoints.js';
 import { SqliteClient } from './sqlite-client.js';
-import { assertAlive, execute, patiently, type SqliteConnection, setBusyLimit } from './sqlite-connection.js';
+import { assertAlive, execute, onCommit, patiently, type SqliteConnection, setBusyLimit } from './sqlite-connection.js';
 
 /** How long the driver itself may wait for a lock: while it does, the whole process stands still. */
 const driverBusyTimeoutMs = 20;
@@ -21,6 +22,7 @@ const driverBusyTimeoutMs = 20;
  */
 export function sqliteEngine(settings: SqliteSettings, log: Logger): Engine {
   makePrivateFile(settings.file);
+  const checkpoints = new SqliteCheckpoints(settings.file);
   const builder = knex({
     client: SqliteClient,
     connection: { filename: settings.file },
@@ -34,6 +36,7 @@ export function sqliteEngine(settings: SqliteSettings, log: Logger): Engine {
       afterCreate(connection: SqliteConnection, done: (error: unknown, connection: SqliteConnection) => void) {
         try {
           prepareConnection(connection, settings.busyTimeoutMs ?? 5_000);
+          if (settings.file !== ':memory:') onCommit(connection, () => checkpoints.committed());
           done(null, connection);
         } catch (error) {
           done(error, connection);
@@ -81,7 +84,10 @@ export function sqliteEngine(settings: SqliteSettings, log: Logger): Engine {
       return patiently(connection, () => claimRows<Row>(connection, plan));
     },
     pool: () => poolReading(client),
-    close: () => builder.destroy(),
+    async close() {
+      await builder.destroy();
+      await checkpoints.close();
+    },
   };
 }
 
@@ -95,6 +101,7 @@ function prepareConnection(connection: SqliteConnection, busyTimeoutMs: number):
   // A statement of many rows keeps the pages it changes, for the case that it fails half-way: not in a file, which costs
   // more than the rows themselves.
   connection.pragma('temp_store = MEMORY');
+  connection.pragma(`wal_autocheckpoint = ${longestLogPages}`);
   connection.pragma(`busy_timeout = ${driverBusyTimeoutMs}`);
   setBusyLimit(connection, busyTimeoutMs);
 }

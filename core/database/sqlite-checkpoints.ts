@@ -1,0 +1,63 @@
+import { AsyncResource } from 'node:async_hooks';
+import { Worker } from 'node:worker_threads';
+
+/** A process that commits less than this does not need the thread. */
+const commitsBeforeStart = 200;
+
+/** Commits after which the log is copied: one or two megabytes, where many stores share each commit. */
+const commitsPerCopy = 8;
+
+/** Pages of the log, 16 MiB, from which on commits copy it themselves: the thread does not keep up, or is not there. */
+export const longestLogPages = 4_096;
+
+/**
+ * Copies the write-ahead log into the database file on a thread of its own. The copy waits for the disk, for longer than a
+ * commit does; on the thread that serves requests all of them would wait with it.
+ */
+export class SqliteCheckpoints {
+  readonly #file: string;
+  /** In the context of the host: whose commit it is that starts the thread says nothing about the thread. */
+  readonly #start = AsyncResource.bind(() => this.#open());
+  #thread: Worker | undefined;
+  #commits = 0;
+  #over = false;
+
+  constructor(file: string) {
+    this.#file = file;
+  }
+
+  /** Something was committed. */
+  committed(): void {
+    this.#commits += 1;
+    if (this.#over || this.#commits < commitsBeforeStart || this.#commits % commitsPerCopy > 0) return;
+    this.#thread ??= this.#start();
+    this.#thread.postMessage('copy');
+  }
+
+  /** Ends the thread. */
+  async close(): Promise<void> {
+    this.#over = true;
+    const thread = this.#thread;
+    if (thread === undefined) return;
+    // The process waits for it, whatever else there is to do.
+    thread.ref();
+    thread.postMessage('close');
+    await new Promise((resolve) => thread.once('exit', resolve));
+  }
+
+  #open(): Worker {
+    const thread = new Worker(new URL('./sqlite-checkpoint-thread.js', import.meta.url), {
+      workerData: { file: this.#file },
+      stdout: false,
+      stderr: false,
+    });
+    // Without it commits copy the log, as they would if there had never been a thread.
+    thread.on('error', () => undefined);
+    thread.on('exit', () => {
+      this.#over = true;
+      this.#thread = undefined;
+    });
+    thread.unref();
+    return thread;
+  }
+}
