@@ -284,39 +284,6 @@ describe('the MCP endpoint for plain callers', () => {
       expect(at(body, 'error', 'data', 'details', 'path')).to.equal('/name');
     });
 
-    describe('to a browser', () => {
-      const cors: Readonly<Record<string, string>> = {
-        'access-control-allow-origin': '*',
-        'access-control-allow-methods': 'POST, OPTIONS',
-        'access-control-allow-headers': 'Content-Type, Authorization, Mcp-Session-Id',
-        'access-control-expose-headers': 'Mcp-Session-Id, X-Correlation-ID, X-Request-Id',
-        'access-control-max-age': '86400',
-      };
-      const shown = (headers: Headers) =>
-        Object.fromEntries([...headers].filter(([name]) => name.startsWith('access-control-')));
-
-      it('refuses a foreign page, with the headers that let it read why', async () => {
-        const list = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}';
-        const { status, body, headers } = await postText(host, list, { origin: 'http://evil.example' });
-        expect(status).to.equal(403);
-        expect(body).to.include({ ok: false, reason: 'ORIGIN_NOT_ALLOWED', detail: at(body, 'error') });
-        expect(shown(headers)).to.deep.equal(cors);
-      });
-
-      it('says what may be sent before it is, without a body', async () => {
-        const response = await fetch(`${host.origin}/mcp`, {
-          method: 'OPTIONS',
-          headers: {
-            'access-control-request-method': 'POST',
-            'access-control-request-headers': 'content-type, mcp-method',
-          },
-        });
-        expect([response.status, await response.text()]).to.deep.equal([204, '']);
-        const allowed = `${cors['access-control-allow-headers']}, mcp-method`;
-        expect(shown(response.headers)).to.deep.equal({ ...cors, 'access-control-allow-headers': allowed });
-      });
-    });
-
     it('gives every request an id of its own', async () => {
       const ids = await Promise.all(
         ['a', 'b'].map(async () => at((await callTool(host, 'nope')).body, 'error', 'data', 'correlation_id')),
