@@ -4,6 +4,7 @@ import { createBackend } from './create-backend.js';
 import { createEngine } from './engine/create-engine.js';
 import { migrations } from './migrations/index.js';
 import { createCorpus } from './search/corpus.js';
+import { createDocuments } from './search/documents.js';
 import { reindex } from './store/reindex.js';
 import { createTidying } from './store/tidy-index.js';
 import { createRerank } from './vectors/rerank.js';
@@ -19,12 +20,14 @@ export default function memoryBackendLocal(): PluginDefinition<LocalConfig> {
       const database = host.use('database');
       await database.migrate(migrations);
       const engine = createEngine(database);
+      const analysis = host.use('text-analysis');
       const parts = {
         database,
         engine,
         logbook: host.use('logbook'),
-        analysis: host.use('text-analysis'),
+        analysis,
         corpus: createCorpus(database, engine),
+        documents: createDocuments(database, analysis.version),
         log: host.log,
       };
       // The first count walks over the whole index; no search should wait for it.

@@ -1,4 +1,4 @@
-import { type Database, jsonTexts } from 'mortise/sdk';
+import type { Document } from './documents.js';
 import { type ScoredQuery, type ScoreParts, scoreText, totalScore } from './score.js';
 
 /** A candidate with its score. */
@@ -9,33 +9,20 @@ export interface Scored {
   readonly score: number;
 }
 
-interface DocumentColumns {
-  readonly seq: number;
-  readonly memory_id: string;
-  readonly length: number;
-  readonly postings: Uint8Array;
-}
-
 /** Of the likeliest candidates so many are read at once, and so many of them at the most before others are looked for. */
 const PAGE = 50;
 const MOST_LIKELY = 400;
 
-/** Reads and scores memories, those alone that are in the spaces. */
-export async function scoreDocuments(
-  database: Database,
-  seqs: readonly number[],
+/** The documents in one of the spaces, scored. */
+export function scoreDocuments(
+  documents: readonly Document[],
   spaceTerms: readonly string[],
   query: ScoredQuery,
-): Promise<readonly Scored[]> {
-  const { rows } = await database.statement<DocumentColumns>(
-    `select seq, memory_id, length, postings from {logbook.memory_documents}
-     where seq in (select cast(value as bigint) from ${jsonTexts(database.dialect)} wanted)
-     and space in ${jsonTexts(database.dialect)}`,
-    [JSON.stringify(seqs), JSON.stringify(spaceTerms)],
-  );
-  return rows.map((row) => {
-    const parts = scoreText(query, row);
-    return { seq: row.seq, memoryId: row.memory_id, parts, score: totalScore(parts) };
+): readonly Scored[] {
+  const readable = documents.filter((document) => spaceTerms.includes(document.spaceTerm));
+  return readable.map((document) => {
+    const parts = scoreText(query, document);
+    return { seq: document.seq, memoryId: document.memoryId, parts, score: totalScore(parts) };
   });
 }
 

@@ -4,6 +4,7 @@ import { termHash } from '../index/postings.js';
 import { spaceTerm } from '../index/space-term.js';
 import { accept, isFiltered } from './accept.js';
 import type { Corpus } from './corpus.js';
+import type { ReadDocuments } from './documents.js';
 import { furtherPages, likeliest } from './find-candidates.js';
 import { planCandidates } from './plan-candidates.js';
 import { type ReadQuery, readQuery } from './read-query.js';
@@ -16,6 +17,7 @@ export interface SearchParts {
   readonly analysis: TextAnalysis;
   readonly engine: SearchEngine;
   readonly corpus: Corpus;
+  readonly documents: ReadDocuments;
 }
 
 /** Terms that are looked up and scored, the rarest of a longer query. */
@@ -59,7 +61,7 @@ export async function searchMemories(parts: SearchParts, search: MemorySearch): 
   const plan = planCandidates(planned, read.required, filter, documents);
   const conditions = { filters, phrases: read.phrases, minScore: filters.minScore ?? 0 };
   const isExplained = filters.explain === true;
-  const score = (seqs: readonly number[]) => scoreDocuments(parts.database, seqs, spaceTerms, query);
+  const score = async (seqs: readonly number[]) => scoreDocuments(await parts.documents(seqs), spaceTerms, query);
 
   const candidates = await likeliest(parts.engine, plan);
   const enough = isFiltered(conditions) ? Number.POSITIVE_INFINITY : limit;

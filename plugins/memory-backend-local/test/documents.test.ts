@@ -1,0 +1,76 @@
+import { expect } from 'chai';
+import type { Database, PluginDefinition } from 'mortise/sdk';
+import { createTestHost, eachDatabase, type TestEngine, type TestHost } from 'mortise/sdk/testing';
+import { migrations } from '../migrations/index.js';
+import { createDocuments } from '../search/documents.js';
+
+describe('the documents of the index', () => {
+  eachDatabase((engine: TestEngine) => {
+    let host: TestHost;
+    let database: Database;
+
+    beforeEach(async () => {
+      const probe: PluginDefinition = {
+        key: 'database-probe',
+        register() {},
+        async start(started) {
+          database = started.use('database');
+          await database.migrate(migrations);
+        },
+      };
+      const manifest = { key: 'database-probe', permissions: { services: ['database'], schemas: ['logbook'] } };
+      host = await createTestHost({ plugins: [], database: engine.env, extra: [{ manifest, definition: probe }] });
+    });
+    afterEach(() => host.stop());
+
+    const store = async (id: string, analysis: string): Promise<number> => {
+      const { rows } = await database.statement<{ seq: number }>(
+        `insert into {logbook.memory_documents} (memory_id, space, length, postings, analysis)
+         values (?, '_s_1', 1, ?, ?) returning seq`,
+        [id, new Uint8Array(100), analysis],
+      );
+      return rows[0]?.seq ?? 0;
+    };
+    /** Changes a document behind the reader's back: whoever has it kept does not see it. */
+    const lengthen = (seq: number, analysis: string) =>
+      database.statement('update {logbook.memory_documents} set length = 2, analysis = ? where seq = ?', [
+        analysis,
+        seq,
+      ]);
+
+    it('are read together, kept ones and others, and those alone that are there', async () => {
+      const read = createDocuments(database, '1');
+      const [a, b] = [await store('a', '1'), await store('b', '1')];
+      expect(await read([a])).to.have.length(1);
+      const both = [...(await read([b, a, 999]))].sort((one, other) => one.seq - other.seq);
+      expect(both.map(({ seq, memoryId, spaceTerm, length }) => [seq, memoryId, spaceTerm, length])).to.deep.equal([
+        [a, 'a', '_s_1', 1],
+        [b, 'b', '_s_1', 1],
+      ]);
+      expect([...(both[0]?.postings ?? [])]).to.deep.equal([...new Uint8Array(100)]);
+      expect(await read([])).to.deep.equal([]);
+    });
+
+    it('are not kept before they are indexed anew', async () => {
+      const read = createDocuments(database, '2');
+      const seq = await store('a', '1');
+      expect((await read([seq]))[0]?.length).to.equal(1);
+      await lengthen(seq, '2');
+      expect((await read([seq]))[0]?.length).to.equal(2);
+    });
+
+    it('are kept while they are asked for, and forgotten when others take their place', async () => {
+      const seqs: number[] = [];
+      for (let index = 0; index < 20; index += 1) seqs.push(await store(`m${index}`, '1'));
+      const [asked = 0, forgotten = 0, ...others] = seqs;
+      const read = createDocuments(database, '1', 4_000);
+      await read([asked, forgotten]);
+      for (const seq of [asked, forgotten]) await lengthen(seq, '1');
+      for (const other of others) {
+        await read([other]);
+        expect((await read([asked]))[0]?.length).to.equal(1);
+      }
+      expect((await read([forgotten]))[0]?.length).to.equal(2);
+    });
+  });
+});
