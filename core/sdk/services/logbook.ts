@@ -207,6 +207,8 @@ export interface MemoryLedger {
     wanted: { readonly spaces: readonly string[]; readonly filters: LedgerFilters; readonly limit: number },
     options?: TransactionOption,
   ): Promise<readonly LedgerMemory[]>;
+  /** Whether the spaces have a row in one of the states. */
+  hasAny(spaces: readonly string[], states: readonly LedgerState[], options?: TransactionOption): Promise<boolean>;
   /** Rows of the spaces and states whose text holds the phrase or one of its terms; best first, then newest. */
   searchText(
     wanted: {

@@ -60,6 +60,14 @@ export function createLedger(database: Database): MemoryLedger {
       }
       return found;
     },
+    async hasAny(spaces, states, options) {
+      const { rows } = await database.statement(
+        `select 1 as one from {logbook.memories} where space in ${jsonTexts(database.dialect)} and ${stateSql(states)} limit 1`,
+        [database.codec.json(spaces)],
+        options,
+      );
+      return rows.length > 0;
+    },
     async searchText({ question, spaces, states, filters, limit }, options) {
       const condition = questionCondition(database, question, ['payload_md']);
       if (condition === undefined) return [];

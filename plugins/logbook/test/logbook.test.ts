@@ -225,6 +225,18 @@ describe('the logbook', () => {
       expect(await search('')).to.deep.equal([]);
     });
 
+    it('tells whether spaces have rows in some state', async () => {
+      await logbook.ledger.insert([
+        memory({ payload: 'waits', space: 'private:waiting', state: 'queued' }),
+        memory({ payload: 'is there', space: 'private:done', state: 'active' }),
+      ]);
+      const hasAny = (...spaces: string[]) => logbook.ledger.hasAny(spaces, ['queued', 'dead', 'merged']);
+      expect(await hasAny('private:waiting')).to.equal(true);
+      expect(await hasAny('private:done', 'private:waiting')).to.equal(true);
+      expect(await hasAny('private:done')).to.equal(false);
+      expect(await hasAny()).to.equal(false);
+    });
+
     it('shows candidates of no space to those who ask for shared ones', async () => {
       const insert = (title: string, space: string | null) =>
         database.statement('insert into {analysis.knowledge_candidates} (title, target_space) values (?, ?)', [

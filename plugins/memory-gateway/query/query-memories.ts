@@ -1,4 +1,4 @@
-import type { CallContext } from 'mortise/sdk';
+import type { CallContext, LedgerState } from 'mortise/sdk';
 import { failureText } from '../backend-client.js';
 import { defaultSpace } from '../config.js';
 import { backendUnavailable, databaseCheckFailed, databaseUnavailable, isDatabaseDown } from '../dependency-error.js';
@@ -11,12 +11,17 @@ import { refuseSpace } from './refuse-space.js';
 import { searchBackend } from './search-backend.js';
 import { splitQuestion } from './split-question.js';
 
+const undelivered: readonly LedgerState[] = ['queued', 'dead', 'merged'];
+
 /** Memories that were accepted but that the backend does not have. */
 async function searchPending(asked: QueryArguments, parts: GatewayParts): Promise<readonly QueryItem[]> {
-  const hits = await parts.logbook.ledger.searchText({
+  const { ledger } = parts.logbook;
+  // Mostly there are none, and to know that is cheaper than to put the question.
+  if (!(await ledger.hasAny(asked.spaces, undelivered))) return [];
+  const hits = await ledger.searchText({
     question: splitQuestion(asked.query),
     spaces: asked.spaces,
-    states: ['queued', 'dead', 'merged'],
+    states: undelivered,
     filters: ledgerFilters(asked.filters),
     limit: asked.topK,
   });
