@@ -23,7 +23,8 @@ export async function sweepSessions(store: Store, { alive }: SweepOptions): Prom
   const living = rows.length === 0 ? new Set<string>() : await alive();
   let taken = 0;
   for (const row of rows) {
-    const dead = !living.has(row.lease_owner);
+    // Who sweeps lives, though a machine that gave it no time has kept it from saying so.
+    const dead = row.lease_owner !== store.owner && !living.has(row.lease_owner);
     if (!dead && !database.codec.parseFlag(row.expired)) continue;
     taken += await database.transaction(async (trx) => {
       const { rows: still } = await database.statement<{ id: string }>(

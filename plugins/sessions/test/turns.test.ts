@@ -213,6 +213,14 @@ describe('turns', () => {
       await kept.close({ status: 'completed', steps: 1 });
     });
 
+    it('keeps its own turns though a starved machine has let its sign of life grow old', async () => {
+      const { service, store } = await openSessions(engine, { owner: 'living' });
+      const turn = await opened(service);
+      expect(await sweepSessions(store, { alive: async () => new Set<string>() })).to.equal(0);
+      await turn.close({ status: 'completed', steps: 1 });
+      expect((await service.getTurn(turn.turnId))?.status).to.equal('completed');
+    });
+
     it('interrupts the turn of an expired lease when the next one claims the session', async () => {
       const { service, store } = await openSessions(engine);
       const lost = await opened(service);
