@@ -21,6 +21,12 @@ describe('the life of a lease', () => {
     });
   }
 
+  it('is a minute unless someone says otherwise', async () => {
+    host = await createTestHost({ plugins: ['sessions'], listen: false });
+    const { config } = await host.control.inspect('sessions');
+    expect(config.find(({ name }) => name === 'sessions.claimTtlSeconds')).to.include({ value: 60, source: 'default' });
+  });
+
   for (const value of ['0.5', '3600']) {
     it(`can be ${value}`, async () => {
       await start(value);
