@@ -21,7 +21,7 @@ export function readEventStream({ agent, url, body, headers, textOf, onText, onO
       let isWhole = false;
       onOpen?.(answer);
       answer.setEncoding('utf8');
-      answer.on('data', (part: string) => {
+      const take = (part: string): void => {
         const frames = (rest + part).split('\n\n');
         rest = frames.pop() ?? '';
         for (const frame of frames) {
@@ -31,6 +31,13 @@ export function readEventStream({ agent, url, body, headers, textOf, onText, onO
             const text = textOf(JSON.parse(data));
             if (text) onText(text);
           }
+        }
+      };
+      answer.on('data', (part: string) => {
+        try {
+          take(part);
+        } catch (error) {
+          answer.destroy(error as Error);
         }
       });
       answer.on('end', () => (isWhole ? resolve() : reject(new Error(`no end mark (status ${answer.statusCode})`))));
