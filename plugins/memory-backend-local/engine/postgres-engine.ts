@@ -60,7 +60,7 @@ export function postgresEngine(database: Database): SearchEngine {
     async newest(queries, before, limit) {
       const { rows } = await database.statement<{ seqs: string | null }>(
         `select (
-           select json_agg(seq) from (
+           select json_agg(seq order by seq desc) from (
              select distinct seq from {logbook.memory_fts} where terms @@ wanted.query::tsquery and seq < ?
              order by seq desc limit ?) found
          ) as seqs from jsonb_array_elements_text(?::jsonb) with ordinality wanted(query, place) order by place`,

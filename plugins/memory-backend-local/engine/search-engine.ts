@@ -25,8 +25,8 @@ export interface SearchEngine {
   /** Number of memories with each term; terms that no memory has may be left out. */
   frequencies(terms: readonly string[]): Promise<ReadonlyMap<string, number>>;
   /**
-   * The memories that each query finds, in no order: the newest below `before`, at most `limit` for each. Its cost grows
-   * with the number of memories returned.
+   * The memories that each query finds below `before`, newest first, at most `limit` for each. Its cost grows with the
+   * number of memories returned.
    */
   newest(queries: readonly EngineQuery[], before: number, limit: number): Promise<readonly (readonly number[])[]>;
   /** Does a few milliseconds of the work that makes searches cheaper. @returns false when there is none left. */

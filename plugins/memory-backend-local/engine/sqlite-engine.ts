@@ -40,16 +40,16 @@ export function sqliteEngine(database: Database): SearchEngine {
       return new Map(rows.map(({ term, doc }) => [term, doc]));
     },
     async newest(queries, before, limit) {
-      // One row for each query, its memories as JSON: reading a row of its own for each of them costs twice as much.
-      const { rows } = await database.statement<{ seqs: string }>(
+      // One row for each query, its memories as text: reading a row of its own for each of them costs twice as much.
+      const { rows } = await database.statement<{ seqs: string | null }>(
         `select (
-           select json_group_array(seq) from (
+           select group_concat(seq) from (
              select rowid as seq from {logbook.memory_fts} where {logbook.memory_fts} match value and rowid < ?
              order by rowid desc limit ?)
          ) as seqs from json_each(?) order by key`,
         [before, limit, JSON.stringify(queries.map(matchText))],
       );
-      return rows.map(({ seqs }) => database.codec.parseJson<number[]>(seqs));
+      return rows.map(({ seqs }) => (seqs === null ? [] : (JSON.parse(`[${seqs}]`) as number[])));
     },
     async tidy() {
       const changes = { sql: 'select total_changes() as n' };

@@ -10,8 +10,11 @@ export interface Scored {
 }
 
 /** Of the likeliest candidates so many are read at once, and so many of them at the most before others are looked for. */
-const PAGE = 50;
+const PAGE = 25;
 const MOST_LIKELY = 400;
+
+/** Pages in a row that have none of the best: the end. */
+const FRUITLESS_PAGES = 2;
 
 /** The documents in one of the spaces, scored. */
 export function scoreDocuments(
@@ -31,7 +34,7 @@ export function bestFirst(a: Scored, b: Scored): number {
 }
 
 /**
- * Scores candidates in their order until a page of them has none that is among the best: the further down, the less of
+ * Scores candidates in their order until pages of them have none that is among the best: the further down, the less of
  * the query they have.
  *
  * @param enough hits wanted; more than there are candidates when some may be refused yet
@@ -43,12 +46,14 @@ export async function scoreLikeliest(
 ): Promise<{ readonly scored: readonly Scored[]; readonly read: number }> {
   let scored: Scored[] = [];
   let read = 0;
-  while (read < Math.min(candidates.length, MOST_LIKELY)) {
+  let fruitless = 0;
+  while (read < Math.min(candidates.length, MOST_LIKELY) && fruitless < FRUITLESS_PAGES) {
     const page = await score(candidates.slice(read, read + PAGE));
     read += PAGE;
     const worst = scored[enough - 1];
     scored = [...scored, ...page].sort(bestFirst);
-    if (worst !== undefined && page.length > 0 && scored[enough - 1] === worst) break;
+    // A page of which nothing may be read says nothing of those behind it.
+    if (page.length > 0) fruitless = worst !== undefined && scored[enough - 1] === worst ? fruitless + 1 : 0;
   }
   return { scored, read };
 }

@@ -14,9 +14,11 @@ describe('the order of candidates', () => {
     expect(byWeight([])).to.deep.equal([]);
   });
 
-  it('has every memory once, whatever order the lists have', () => {
+  it('has every memory once, and none before one that is worth more', () => {
     const list = fc.record({
-      seqs: fc.uniqueArray(fc.integer({ min: 1, max: 2 ** 40 }), { maxLength: 20 }),
+      seqs: fc
+        .uniqueArray(fc.integer({ min: 1, max: 50 }), { maxLength: 20 })
+        .map((seqs) => seqs.sort((one, other) => other - one)),
       weight: fc.double({ min: 0.01, max: 10, noNaN: true }),
     });
     fc.assert(
@@ -41,17 +43,17 @@ describe('scoring the likeliest candidates', () => {
   const scoredBy = (score: (place: number) => number) => async (seqs: readonly number[]) =>
     seqs.map((seq): Scored => ({ seq, memoryId: String(seq), score: score(1_000 - seq), parts }));
 
-  it('ends with the first page that has none of the best', async () => {
+  it('ends when fifty in a row have none of the best', async () => {
     const falling = scoredBy((place) => 1 / (place + 1));
     const { scored, read } = await scoreLikeliest(candidates, 10, falling);
-    expect(read).to.equal(100);
+    expect(read).to.equal(75);
     expect(scored.slice(0, 10).map(({ seq }) => seq)).to.deep.equal(candidates.slice(0, 10));
   });
 
   it('goes on while a page has one of the best', async () => {
     const rising = scoredBy((place) => Math.min(place, 120));
     const { scored, read } = await scoreLikeliest(candidates, 1, rising);
-    expect(read).to.equal(200);
+    expect(read).to.equal(175);
     expect(scored[0]?.seq).to.equal(1_000 - 120);
   });
 
