@@ -11,10 +11,8 @@ import type { CatalogueEntry } from '../kernel/catalogue.js';
 import { createControl } from '../kernel/control.js';
 import { Kernel } from '../kernel/kernel.js';
 import type { Unfinished } from '../kernel/overrun.js';
-import type { Desired } from '../kernel/ports.js';
 import { guardProcess } from '../kernel/process-guard.js';
 import { watchRawResources } from '../kernel/raw-resources.js';
-import { startWatchdog } from '../kernel/watchdog.js';
 import { createScheduler } from '../schedule/index.js';
 import { keepValidators, loadSchema } from '../schema/index.js';
 import type { Disposable } from '../sdk/context.js';
@@ -24,18 +22,22 @@ import type { Settings } from '../settings/types.js';
 import { createLogSink, createMetrics, createTracing } from '../telemetry/index.js';
 import type { HostLogger, MetricsRegistry } from '../telemetry/types.js';
 import { auditFileEdits } from './audit-file-edits.js';
+import { crashLoopFinding, wantedPlugins } from './crash-loop.js';
 import { databaseFindings } from './database-findings.js';
 import { onlyPlugins, openDesiredState } from './desired-state.js';
 import { kernelPorts, noJournal } from './kernel-ports.js';
 import { linkDroppedInPlugins } from './link-dropped-in-plugins.js';
 import { makeDataDir } from './make-data-dir.js';
 import { mountRoutes } from './mount-routes.js';
+import { numberOf } from './number-of.js';
+import { observeKernel } from './observe-kernel.js';
 import { whoHasPort } from './own-port.js';
 import { shareStates } from './replica-states.js';
 import { SeenFiles } from './seen-files.js';
 import { createStorageAlarm } from './storage-alarm.js';
 import { watchFolder } from './watch-folder.js';
 import { watchNeighbours } from './watch-neighbours.js';
+import { watchProcess } from './watch-process.js';
 
 export interface AppOptions {
   readonly projectDir: string;
@@ -189,26 +191,7 @@ export async function openApp(options: AppOptions): Promise<App> {
     .factory(parts.control, () => control)
     .seal();
 
-  metrics.host.observePluginState(() =>
-    kernel.records().map(({ key, state }) => ({ labels: { key, state }, value: 1 })),
-  );
-  metrics.host.observePointInflight(() =>
-    kernel.registry
-      .everything()
-      .map(({ point, key, plugin, stats }) => ({ labels: { point, key, plugin }, value: stats.inFlight })),
-  );
-  metrics.host.observeDatabasePool(() => {
-    const { used, free, pending } = database.pool();
-    return Object.entries({ used, free, waiting: pending }).map(([state, value]) => ({ labels: { state }, value }));
-  });
-  kernel.events.on('alert', (alert) => {
-    metrics.host.alerts.add(1, {
-      source: alert.source.split(':')[0] ?? alert.source,
-      severity: alert.severity,
-      code: alert.code,
-    });
-    sink.log.warn({ source: alert.source, severity: alert.severity, code: alert.code }, `alert: ${alert.message}`);
-  });
+  observeKernel(kernel, database, metrics.host, sink.log);
   const seen = new SeenFiles(host);
   const know = (path: string): void => void seen.know(path).catch(() => undefined);
   settings.onWrite(know);
@@ -299,43 +282,7 @@ export async function openApp(options: AppOptions): Promise<App> {
   };
 }
 
-/** Said while the crashes of the last starts keep the plugins out. */
-const crashLoopFinding: Finding = {
-  severity: 'error',
-  code: 'safe_mode',
-  message: 'The server crashed twice in a row soon after its start, so only required plugins are started.',
-  fix: 'Disable the plugin that you suspect (mortise plugin disable <key>), or mend it and say so (mortise plugin release <key>); then start again. After 60 s without a crash the next start is a full one again, too.',
-};
-
 /** What requests leave of the time to stop, for queues, replies and plugins: at most a third of it, and two seconds. */
 function timeAfterRequests(ms: number): number {
   return Math.min(Math.max(ms, 0) / 3, 2_000);
-}
-
-/** Which plugins should run, as one text: equal when nothing was changed. */
-function wantedPlugins({ plugins }: Desired): string {
-  return Object.keys(plugins)
-    .filter((key) => plugins[key]?.enabled)
-    .sort()
-    .join(' ');
-}
-
-/** Ends an endless loop in a plugin; 0 seconds turns it off. */
-function watchProcess(settings: Settings, kernel: Kernel): Disposable {
-  const seconds = numberOf(settings.variable('MORTISE_WATCHDOG_SECONDS'), 10);
-  if (seconds <= 0) return { dispose: () => undefined };
-  const watchdog = startWatchdog({
-    seconds,
-    journalFile: join(settings.host.dataDir, 'boot.json'),
-    folders: () => kernel.folders(),
-  });
-  kernel.events.on('plugin-state', ({ to }) => {
-    if (to === 'checking') watchdog.refresh();
-  });
-  return watchdog;
-}
-
-function numberOf(text: string | undefined, otherwise: number): number {
-  const value = Number(text);
-  return text === undefined || !Number.isFinite(value) || value < 0 ? otherwise : value;
 }

@@ -1,21 +1,20 @@
-import { type Problem, problem } from '../messages/plugin-problems.js';
-import { isCodedError } from '../sdk/errors.js';
+import type { Problem } from '../messages/plugin-problems.js';
 import type { PluginStateName } from '../sdk/events.js';
 import type { StopReason } from '../sdk/plugin.js';
 import { extensionPoints } from '../sdk/points/index.js';
 import type { Contribution, Points } from '../sdk/points.js';
 import { runUnmarked } from './attribution.js';
 import { contributionId, declaredContributions } from './contributions.js';
-import { describeError, harmless, writtenInStacks } from './describe-error.js';
+import { writtenInStacks } from './describe-error.js';
 import { EventBus } from './event-bus.js';
+import { Faults } from './faults.js';
 import { Inventory } from './inventory.js';
 import { Lifecycle } from './lifecycle.js';
 import type { Unfinished } from './overrun.js';
 import { isSuspicion, ownProblem } from './own-problem.js';
 import { dependantsOf, makePlan, type PlannedPlugin } from './plan.js';
 import { PluginPoints } from './plugin-points.js';
-import { PluginProblem } from './plugin-problem.js';
-import { faultLimit, faultWindowSeconds, type PluginRecord } from './plugin-record.js';
+import type { PluginRecord } from './plugin-record.js';
 import type { Desired, KernelPorts } from './ports.js';
 import { Registry } from './registry.js';
 import { ServiceRegistry } from './service-registry.js';
@@ -23,8 +22,6 @@ import { ShutdownDeadline } from './shutdown-deadline.js';
 
 /** How often open leases are checked against their limits, milliseconds. */
 const sweepEveryMs = 20;
-/** Of one plugin within a minute: a timer that it made past the host may fail for ever. */
-const faultsLogged = 20;
 
 type Configs = ReadonlyMap<string, Readonly<Record<string, unknown>>>;
 
@@ -46,7 +43,7 @@ export class Kernel {
   #plan: ReadonlyMap<string, PlannedPlugin> = new Map();
   /** Plugins that are about to be disabled. */
   readonly #heldBack = new Set<readonly PluginRecord[]>();
-  readonly #told = new WeakSet<PluginProblem>();
+  readonly #faults: Faults;
   #sweeper: NodeJS.Timeout | undefined;
   readonly #unfinished: Unfinished[] = [];
   #desiredWatch: { dispose(): void | Promise<void> } | undefined;
@@ -56,6 +53,13 @@ export class Kernel {
     this.#inventory = new Inventory(ports, (record) => this.#later(() => this.applyConfig(record)));
     this.#deadline = new ShutdownDeadline(() => ports.clock.now());
     this.events = new EventBus((error) => ports.log.error({ err: error }, 'an event listener failed'));
+    this.#faults = new Faults({
+      kernel: ports,
+      events: this.events,
+      record: (key) => this.record(key),
+      isRequired: (key) => this.isRequired(key),
+      quarantine: (record, shown) => this.#later(() => this.#quarantine(record, shown)),
+    });
     this.#lifecycle = new Lifecycle({
       kernel: ports,
       registry: this.registry,
@@ -256,31 +260,7 @@ export class Kernel {
 
   /** An uncaught error, unhandled rejection, ignored abort or failed start of a plugin. Coded errors are none. */
   fault(key: string, code: string, thrown: unknown): void {
-    const error = harmless(thrown);
-    // What the host refused is counted where it was tried, and may come by again as an uncaught error or a failed start.
-    if (error instanceof PluginProblem) {
-      if (this.#told.has(error)) return;
-      this.#told.add(error);
-    }
-    const record = this.record(key);
-    const message = this.#ports.clean(describeError(error));
-    if (code === 'callback_failed' && isCodedError(error) && !(error instanceof PluginProblem)) {
-      this.#ports.log.warn({ plugin: key, code: error.code, error: message }, 'a plugin callback failed');
-      return;
-    }
-    const count = record?.countFault(this.#ports.clock.now(), code, message) ?? 0;
-    if (count <= faultsLogged) this.#ports.log.error({ plugin: key, code, err: error }, 'a plugin failed');
-    if (!record) return;
-    // A listener of alerts may be what fails: past the limit nobody is told again.
-    if (count <= faultLimit) {
-      const sentence = `The plugin ${key} failed (${code}); mortise plugin inspect ${key} shows how.`;
-      this.events.emit('alert', { source: `plugin:${key}`, severity: 'medium', code, message: sentence });
-    }
-    if (count < faultLimit || record.state === 'quarantined') return;
-    // Without it nothing works, and nobody could release it: one that limps serves better than none.
-    if (this.#inventory.isRequired(key)) return;
-    const shown = problem('repeated_faults', count, faultWindowSeconds, message);
-    this.#later(() => this.#quarantine(record, shown));
+    this.#faults.take(key, code, thrown);
   }
 
   /** Folders of the plugins' code as they are written in a stack, for finding out whose it is. */

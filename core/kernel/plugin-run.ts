@@ -1,5 +1,5 @@
-import { type Problem, problem } from '../messages/plugin-problems.js';
-import { isCodedError, MortiseError } from '../sdk/errors.js';
+import { problem } from '../messages/plugin-problems.js';
+import { MortiseError } from '../sdk/errors.js';
 import type { PluginConfig, PluginDefinition, PluginHealth, StopReason } from '../sdk/plugin.js';
 import type { Contribution } from '../sdk/points.js';
 import { runMarked } from './attribution.js';
@@ -8,11 +8,12 @@ import { describeError, explainError } from './describe-error.js';
 import type { EventBus } from './event-bus.js';
 import { isThenable } from './is-thenable.js';
 import { abortGraceMs } from './lease.js';
-import { LeaseBook } from './lease-book.js';
+import type { LeaseBook } from './lease-book.js';
 import { Overrun, type Unfinished } from './overrun.js';
 import { PluginCallbacks } from './plugin-callbacks.js';
 import { loadDefinition } from './plugin-code.js';
 import { PluginHost } from './plugin-host.js';
+import { openLeaseBook } from './plugin-leases.js';
 import { PluginOutput } from './plugin-output.js';
 import { PluginPoints } from './plugin-points.js';
 import { PluginProblem } from './plugin-problem.js';
@@ -22,6 +23,7 @@ import { ResourceStack } from './resource-stack.js';
 import type { ServiceRegistry } from './service-registry.js';
 import type { ShutdownDeadline, StopStep } from './shutdown-deadline.js';
 import { Staging } from './staging.js';
+import { startProblem } from './start-problem.js';
 import { type Limit, milliseconds, withTimeLimit } from './time-limit.js';
 import type { Turn } from './turn.js';
 
@@ -80,26 +82,7 @@ export class PluginRun {
     this.#config = config.value;
     this.#ports = ports;
     this.output = new PluginOutput(entry.key, log, () => clock.monotonic());
-    this.leases = new LeaseBook(entry.key, {
-      monotonic: () => clock.monotonic(),
-      logFor: (lease) =>
-        this.output.bounded(
-          log.child({ plugin: entry.key, request_id: lease.requestId, correlation_id: lease.correlationId }),
-        ),
-      startSpan: ({ point, key, plugin }, parent) =>
-        ports.kernel.tracing.start(`${point} ${key}`, parent, { 'mortise.plugin': plugin }),
-      onIgnoredAbort: ({ accountable, point, key, plugin }) => {
-        const blocker = ports.kernel.blocker?.();
-        if (blocker !== undefined && blocker !== accountable) return false;
-        const what = accountable === plugin ? `${point} "${key}"` : `what it does with ${point} "${key}"`;
-        if (ports.deadline.begun) {
-          ports.onUnfinished({ plugin: accountable, what });
-          return true;
-        }
-        ports.onFault(accountable, 'ignored_abort', new Error(`${what} went on after it was told to stop`));
-        return true;
-      },
-    });
+    this.leases = openLeaseBook(entry.key, this.output, ports);
     this.staging = new Staging(entry, ports.registry, this.leases, ports.kernel);
   }
 
@@ -347,12 +330,4 @@ export class PluginRun {
     const { key } = this.entry;
     return new MortiseError('plugin_stopping', `The plugin ${key} is being stopped.`, { status: 503, retryable: true });
   }
-}
-
-/** A coded error keeps its code, so that others can tell a dead database from a mistake in the plugin. */
-function startProblem(error: unknown, codeFolder: string | undefined): Problem {
-  if (!isCodedError(error)) return problem('start_failed', explainError(error, codeFolder));
-  const shown = problem('start_failed', explainError(error.message, codeFolder));
-  const hint = error instanceof MortiseError ? error.hint : undefined;
-  return { code: error.code, message: shown.message, hint: hint ?? shown.hint };
 }
