@@ -1,4 +1,4 @@
-import { withClient } from '../client-side.js';
+import { ClientContext } from '../client-side.js';
 import { interactive } from '../interaction.js';
 import type { Method } from '../method.js';
 import { offsetOf, page } from '../wire/cursor.js';
@@ -47,7 +47,7 @@ export const getPrompt: Method = {
       const result = await server.host.points.call(
         'mcp-prompt',
         name,
-        (prompt, ctx) => prompt.get(args, withClient(ctx, client, undefined)),
+        (prompt, ctx) => prompt.get(args, new ClientContext(ctx, client)),
         callOptions(caller),
       );
       return { members: membersText(result) };

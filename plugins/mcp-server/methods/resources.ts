@@ -1,5 +1,5 @@
 import { type Contribution, isCodedError } from 'mortise/sdk';
-import { withClient } from '../client-side.js';
+import { ClientContext } from '../client-side.js';
 import { interactive } from '../interaction.js';
 import { emptyResult, type Method, type MethodCall } from '../method.js';
 import { offsetOf, page } from '../wire/cursor.js';
@@ -58,7 +58,7 @@ export const readResource: Method = {
         const contents = await server.host.points.call(
           'mcp-resource',
           resource.key,
-          (value, ctx) => value.read(uri, withClient(ctx, client, undefined)),
+          (value, ctx) => value.read(uri, new ClientContext(ctx, client)),
           callOptions(caller),
         );
         return { members: `${membersText({ contents })}${listCaching(call, 0)}` };

@@ -1,5 +1,5 @@
 import { type Deadline, isCodedError, startDeadline, type Tool, type ToolContext } from 'mortise/sdk';
-import { type ClientSide, withClient } from '../client-side.js';
+import { ClientContext, type ClientSide } from '../client-side.js';
 import { InputRequired } from '../input-rounds.js';
 import type { Caller } from '../method.js';
 import type { McpServer } from '../server.js';
@@ -84,7 +84,7 @@ async function leased<R>(
       (value, ctx) => {
         const split = schema.split(value.normalise?.(args) ?? args);
         schema.check(split.args, value.explain?.bind(value));
-        const own = withClient(ctx, client, deadline);
+        const own = new ClientContext(ctx, client, deadline);
         return use(value, split, Object.assign(own, { caller: 'mcp' as const, commit: deadline.commit }));
       },
       {
