@@ -1,0 +1,48 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { SeenFiles, type SeenFilesOptions } from '../seen-files.js';
+
+describe('the files that were seen', () => {
+  let folder: string;
+  let options: SeenFilesOptions;
+  const write = (key: string, value: object): Promise<void> =>
+    writeFile(join(options.configDir, `${key}.json`), JSON.stringify(value));
+  const edited = async (): Promise<readonly string[]> =>
+    (await new SeenFiles(options).look()).edits.map(({ file }) => file);
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'mortise-seen-'));
+    options = {
+      dataDir: join(folder, 'data'),
+      configDir: join(folder, 'config'),
+      pluginsFile: join(folder, 'plugins.json'),
+    };
+    await Promise.all([mkdir(options.dataDir), mkdir(options.configDir)]);
+    await writeFile(options.pluginsFile, '{"plugins":{}}');
+    await write('one', { a: 1 });
+    await write('two', { a: 1 });
+    await new SeenFiles(options).look();
+  });
+  afterEach(() => rm(folder, { recursive: true, force: true }));
+
+  it('are told as edited until that is taken', async () => {
+    await write('one', { a: 2 });
+    expect(await edited()).to.deep.equal(['config/one.json']);
+    const { take } = await new SeenFiles(options).look();
+    await take();
+    expect(await edited()).to.deep.equal([]);
+  });
+
+  it('keep what the platform itself wrote between the look and the taking', async () => {
+    const seen = new SeenFiles(options);
+    await write('one', { a: 2 });
+    const { edits, take } = await seen.look();
+    await write('two', { a: 2 });
+    await seen.know(join(options.configDir, 'two.json'));
+    await take();
+    expect(edits.map(({ file }) => file)).to.deep.equal(['config/one.json']);
+    expect(await edited()).to.deep.equal([]);
+  });
+});
