@@ -54,6 +54,15 @@ describe('the configuration of a plugin', () => {
     return { settings, config: await settings.own<Config>('kb', of) };
   }
 
+  it('is told to be nested too deep, and keeps its last good state', async () => {
+    const { settings, config } = await owned({}, { limit: 0.25 });
+    await project.write(file, `{"extra": ${'{"a":'.repeat(200)}1${'}'.repeat(200)}}`);
+    await settings.poll();
+    await settings.poll();
+    expect(config.snapshot?.config.limit).to.equal(0.25);
+    expect(config.problem?.message).to.include('is nested deeper than 100 levels');
+  });
+
   it('is its defaults without a file, nested ones too, frozen', async () => {
     const { config } = await owned();
     expect(config.snapshot).to.deep.include({ revision: 1, source: 'defaults', sha256: null });

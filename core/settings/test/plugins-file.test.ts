@@ -121,6 +121,7 @@ describe('plugins.json', () => {
       'is not valid: /plugins/kb/requird is not a known name',
     ],
     ['{"version": 1, "plugins": {"a-b": {"enabled": true}, "a_b": {"enabled": true}}}', 'names the plugin a_b twice'],
+    [`{"version": 1, "plugins": ${'{"a":'.repeat(200)}1${'}'.repeat(200)}}`, 'is nested deeper than 100 levels'],
   ];
   for (const [content, reason] of broken) {
     it(`keeps the running state through an edit that ${reason}`, async () => {
