@@ -8,3 +8,4 @@ export { keepValidators } from './kept-validators.js';
 export { loadSchema } from './load.js';
 export type * from './types.js';
 export { isSchemaObject, resolveLocal, subSchemas } from './walk.js';
+export { withinTime } from './within-time.js';

@@ -1,4 +1,4 @@
-import { allowedBy, type CompiledSchema, isSchemaObject, type SchemaIssue } from '../schema/index.js';
+import { allowedBy, type CompiledSchema, isSchemaObject, type SchemaIssue, withinTime } from '../schema/index.js';
 import type { EffectiveValue } from '../sdk/index.js';
 import { convertVariable } from './convert.js';
 import type { Environment } from './environment.js';
@@ -45,8 +45,27 @@ export type Computed =
 /** Where a fault is that no file and no variable has brought. */
 export const schemaFile = 'config.schema.json';
 
+/** How long a check may take, milliseconds. It takes microseconds, unless a pattern tries for ever. */
+const longestCheckMs = 2_000;
+
+const endlessCheck: ConfigIssue = {
+  path: '',
+  place: '',
+  keyword: 'pattern',
+  message: `cannot be checked within ${longestCheckMs / 1_000} s: one of its patterns tries for ever`,
+  params: {},
+  origin: schemaFile,
+  shown: undefined,
+};
+
 /** Everything a start or a reload needs to know about one owner's configuration. Nothing is read from disk here. */
 export function compute(input: ComputeInput): Computed {
+  return (
+    withinTime(() => computeNow(input), longestCheckMs)?.value ?? { ok: false, issues: [endlessCheck], secrets: [] }
+  );
+}
+
+function computeNow(input: ComputeInput): Computed {
   const { facts } = input;
   const value: Record<string, unknown> = structuredClone({ ...input.file });
   const provenance: Provenance[] = [];

@@ -69,6 +69,7 @@ export const table: readonly Expected[] = [
   // Its configuration.
   blocked('config-schema-missing', 'config_schema', /config\.schema\.json .*does not exist/, /JSON Schema/),
   blocked('config-schema-invalid', 'config_schema', /config\.schema\.json/, /JSON Schema/),
+  blocked('config-endless', 'invalid_config', /tries for ever/, /config\/config-endless\.json/),
   blocked('config-invalid', 'invalid_config', /\/limit /, /config\/config-invalid\.json/),
 
   // What it needs, and what others claim as well.

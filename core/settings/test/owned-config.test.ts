@@ -222,6 +222,16 @@ describe('the configuration of a plugin', () => {
     expect(config.problem).to.equal(null);
   });
 
+  it('is not waited for when a pattern of its schema tries for ever, and is taken once that is mended', async () => {
+    const properties = { name: { type: 'string', pattern: '^(a+)+$' } };
+    const { settings, config } = await owned({}, { name: `${'a'.repeat(40)}!` }, { type: 'object', properties });
+    expect(config.snapshot).to.equal(undefined);
+    expect(config.problem?.message).to.match(/^config\.schema\.json: .* one of its patterns tries for ever\.$/);
+    await project.write(file, { name: 'aaa' });
+    await settings.poll();
+    expect([config.problem, config.snapshot?.config]).to.deep.equal([null, { name: 'aaa' }]);
+  });
+
   it('starts from its defaults with a bad file when its schema says so, and stays watched', async () => {
     const lenient = { ...schema, 'x-on-invalid': 'default' };
     const { settings, config } = await owned({}, '{', lenient);
