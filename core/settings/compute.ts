@@ -48,15 +48,17 @@ export const schemaFile = 'config.schema.json';
 /** How long a check may take, milliseconds. It takes microseconds, unless a pattern tries for ever. */
 const longestCheckMs = 2_000;
 
-const endlessCheck: ConfigIssue = {
-  path: '',
-  place: '',
-  keyword: 'pattern',
-  message: `cannot be checked within ${longestCheckMs / 1_000} s: one of its patterns tries for ever`,
-  params: {},
-  origin: schemaFile,
-  shown: undefined,
-};
+function endlessCheck(fileName: string): ConfigIssue {
+  return {
+    path: '',
+    place: `the check of ${fileName}`,
+    keyword: 'pattern',
+    message: `takes more than ${longestCheckMs / 1_000} s: one of its patterns tries for ever`,
+    params: {},
+    origin: schemaFile,
+    shown: undefined,
+  };
+}
 
 /** Everything a start or a reload needs to know about one owner's configuration. Nothing is read from disk here. */
 export function compute(input: ComputeInput): Computed {
