@@ -62,9 +62,8 @@ function endlessCheck(fileName: string): ConfigIssue {
 
 /** Everything a start or a reload needs to know about one owner's configuration. Nothing is read from disk here. */
 export function compute(input: ComputeInput): Computed {
-  return (
-    withinTime(() => computeNow(input), longestCheckMs)?.value ?? { ok: false, issues: [endlessCheck], secrets: [] }
-  );
+  const issues = [endlessCheck(input.fileName)];
+  return withinTime(() => computeNow(input), longestCheckMs)?.value ?? { ok: false, issues, secrets: [] };
 }
 
 function computeNow(input: ComputeInput): Computed {
