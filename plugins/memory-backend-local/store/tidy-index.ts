@@ -17,6 +17,7 @@ const LONGEST_RUN_MS = 50;
 export function createTidying({ database, engine, log }: TidyParts): (signal: AbortSignal) => Promise<void> {
   let newest: number | undefined;
   let isTidy = false;
+  let isFailing = false;
 
   const isQuiet = async (): Promise<boolean> => {
     const { rows } = await database.statement<{ newest: number | null }>(
@@ -24,19 +25,24 @@ export function createTidying({ database, engine, log }: TidyParts): (signal: Ab
     );
     const last = newest;
     newest = rows[0]?.newest ?? 0;
-    if (newest !== last) isTidy = false;
+    if (newest !== last) {
+      isTidy = false;
+      isFailing = false;
+    }
     return newest === last;
   };
 
   return async (signal) => {
-    if (!(await isQuiet()) || isTidy) return;
     try {
+      if (!(await isQuiet()) || isTidy) return;
       const end = performance.now() + LONGEST_RUN_MS;
       while (!isTidy && !signal.aborted && performance.now() < end) isTidy = !(await engine.tidy());
     } catch (error) {
       // Searches find all the same: it is tried again when something has been stored.
       isTidy = true;
-      log.warn({ err: error }, 'The index of memories could not be put in order; searches take longer than they need.');
+      if (!isFailing)
+        log.warn({ err: error }, 'The index of memories could not be put in order; searches take longer.');
+      isFailing = true;
     }
   };
 }

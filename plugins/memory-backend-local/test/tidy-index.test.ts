@@ -99,6 +99,15 @@ describe('the index of memories, while nothing is stored', () => {
         expect(left).to.equal(0);
       });
 
+      it('is no fault of the plugin when the database does not answer', async () => {
+        const lines: unknown[] = [];
+        const log = { ...silentLog, warn: (fields: unknown) => void lines.push(fields) };
+        const refuse = () => Promise.reject(new Error('the database is away'));
+        const tidying = createTidying({ database: { ...database, statement: refuse }, engine, log });
+        for (let times = 0; times < 3; times += 1) await tidying(new AbortController().signal);
+        expect(lines).to.have.length(1);
+      });
+
       it('is not tried again and again when it cannot be put in order', async () => {
         isBroken = true;
         for (let times = 0; times < 5; times += 1) await run();
