@@ -192,6 +192,7 @@ export async function openApp(options: AppOptions): Promise<App> {
     .seal();
 
   observeKernel(kernel, database, metrics.host, sink.log);
+  metrics.host.observeDroppedLines(sink.dropped);
   const seen = new SeenFiles(host);
   const know = (path: string): void => void seen.know(path).catch(() => undefined);
   settings.onWrite(know);

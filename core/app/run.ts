@@ -2,6 +2,7 @@ import { MortiseError } from '../sdk/errors.js';
 import { type App, openApp } from './app.js';
 import { endProcess } from './end-process.js';
 import { readCommit } from './read-commit.js';
+import { outliveStreamErrors, say } from './say.js';
 
 /** Asks the supervisor to start the process again, once. */
 const exitForRestart = 75;
@@ -27,10 +28,6 @@ function applyArguments(args: readonly string[]): { readonly safeMode: boolean }
   return { safeMode };
 }
 
-function say(lines: readonly string[]): void {
-  for (const line of lines) process.stderr.write(`mortise: ${line}\n`);
-}
-
 function explain(error: unknown): readonly string[] {
   if (error instanceof AggregateError) return error.errors.flatMap(explain);
   if (error instanceof MortiseError) return error.hint ? [error.message, error.hint] : [error.message];
@@ -47,6 +44,7 @@ function isSystemError(error: unknown): error is NodeJS.ErrnoException {
 
 /** Runs the server until a signal, a restart or a failure ends the process. Resolves when every plugin has settled. */
 export async function run(projectDir: string): Promise<void> {
+  outliveStreamErrors();
   const { safeMode } = applyArguments(process.argv.slice(2));
   const commit = readCommit(projectDir);
   if (commit !== undefined) process.env.MORTISE_COMMIT ??= commit;

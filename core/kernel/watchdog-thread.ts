@@ -67,7 +67,11 @@ async function endForHeap(view: MainThreadView, frames: Frames): Promise<void> {
   const mebibytes = String(Math.round(heapLimit / 1_048_576));
   // The engine would have said so, and the main thread cannot any more.
   const whose = plugin === undefined ? 'it is not known whose code filled it' : `the plugin ${plugin} filled it`;
-  writeSync(2, `mortise: the heap is full (${mebibytes} MiB): ${whose}\n`);
+  try {
+    writeSync(2, `mortise: the heap is full (${mebibytes} MiB): ${whose}\n`);
+  } catch {
+    // A log that cannot be written must not keep it from ending the process.
+  }
   end(plugin, { code: 'heap_exhausted', detail: mebibytes, sure: true });
 }
 

@@ -1,4 +1,5 @@
 import { pino } from 'pino';
+import { createLineWriter, descriptorOutput, type LineOutput } from './line-writer.js';
 import { isReadable, type LogFormat, readableLine } from './readable-line.js';
 import { sanitizeFields } from './sanitize.js';
 import { createSecretFilter } from './secret-filter.js';
@@ -9,7 +10,7 @@ type WritableLevel = Exclude<LogLevel, 'silent'>;
 export interface LogSinkOptions {
   readonly level: LogLevel;
   /** Where lines go; a stream of the caller's own in tests. */
-  readonly destination: 'stdout' | 'stderr' | { write(line: string): void };
+  readonly destination: 'stdout' | 'stderr' | LineOutput;
   /** `auto` (default): for people on a terminal, JSON everywhere else. */
   readonly format?: LogFormat;
 }
@@ -20,7 +21,8 @@ export interface LogSinkOptions {
  */
 export function createLogSink(options: LogSinkOptions): LogSink {
   const filter = createSecretFilter();
-  const { target, readable } = openTarget(options);
+  const { output, readable } = openOutput(options);
+  const lines = createLineWriter(output);
   const writer = pino(
     {
       level: options.level,
@@ -29,7 +31,7 @@ export function createLogSink(options: LogSinkOptions): LogSink {
       timestamp: () => `,"ts":"${new Date().toISOString()}"`,
       formatters: { level: (label) => ({ level: label }) },
     },
-    target,
+    lines,
   );
 
   function emit(
@@ -73,6 +75,7 @@ export function createLogSink(options: LogSinkOptions): LogSink {
   return {
     log: logger(undefined),
     readable,
+    dropped: () => lines.dropped,
     setLevel(level) {
       writer.level = level;
     },
@@ -82,18 +85,18 @@ export function createLogSink(options: LogSinkOptions): LogSink {
   };
 }
 
-function openTarget({ destination, format = 'auto' }: LogSinkOptions): {
-  readonly target: { write(line: string): void };
+function openOutput({ destination, format = 'auto' }: LogSinkOptions): {
+  readonly output: LineOutput;
   readonly readable: boolean;
 } {
   if (typeof destination === 'object') {
     const readable = format === 'text';
-    return { target: readable ? { write: (line) => destination.write(readableLine(line)) } : destination, readable };
+    return { output: readable ? { write: (line) => destination.write(readableLine(line)) } : destination, readable };
   }
   const descriptor = destination === 'stdout' ? 1 : 2;
-  const file = pino.destination({ dest: descriptor, sync: true });
-  if (!isReadable(format, descriptor)) return { target: file, readable: false };
+  const file = descriptorOutput(descriptor);
+  if (!isReadable(format, descriptor)) return { output: file, readable: false };
   const stream = destination === 'stdout' ? process.stdout : process.stderr;
   const coloured = stream.isTTY === true && stream.hasColors();
-  return { target: { write: (line) => void file.write(readableLine(line, coloured)) }, readable: true };
+  return { output: { write: (line) => file.write(readableLine(line, coloured)) }, readable: true };
 }

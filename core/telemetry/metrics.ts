@@ -149,6 +149,10 @@ function hostMetrics(own: MetricsService): HostMetrics {
     observePluginState: (read) =>
       own.observe('mortise_plugin_state', '1 for the state a plugin is in.', ['key', 'state'], read),
     observeDatabasePool: (read) => own.observe('mortise_db_pool', 'Database connections by state.', ['state'], read),
+    observeDroppedLines: (read) =>
+      own.observe('mortise_log_lines_dropped', 'Log lines that could not be written.', [], () => [
+        { labels: {}, value: read() },
+      ]),
     alerts: own.counter('mortise_alerts_total', 'Alerts raised.', ['source', 'severity', 'code']),
   };
 }

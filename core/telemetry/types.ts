@@ -20,6 +20,8 @@ export interface LogSink {
   hide(secret: string): void;
   /** A text as a line would hold it: without hidden values and what looks like a secret. */
   clean(text: string): string;
+  /** Lines that could not be written since the start. */
+  dropped(): number;
   /** Writes what is buffered. */
   flush(): void;
 }
@@ -51,6 +53,8 @@ export interface HostMetrics {
   observePluginState(read: () => readonly { labels: Readonly<Record<string, string>>; value: number }[]): void;
   /** Label state: used, free, waiting. */
   observeDatabasePool(read: () => readonly { labels: Readonly<Record<string, string>>; value: number }[]): void;
+  /** Log lines that could not be written, read when metrics are asked for. */
+  observeDroppedLines(read: () => number): void;
   /** source, severity, code */
   readonly alerts: Counter;
 }

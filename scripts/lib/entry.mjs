@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { exitCodeOfSignal } from './exit-code.mjs';
 import { Failure, Interrupted } from './failure.mjs';
+import { standardError } from './say.mjs';
 
 /** The folder that holds package.json, wherever the command was called from. */
 export const projectRoot = fileURLToPath(new URL('../../', import.meta.url));
@@ -15,7 +16,7 @@ export function runEntry(command) {
     (code) => process.exit(code),
     (error) => {
       if (error instanceof Interrupted) process.exit(exitCodeOfSignal(error.signal));
-      process.stderr.write(`mortise: ${error instanceof Failure ? error.message : error.stack}\n`);
+      standardError.write(`mortise: ${error instanceof Failure ? error.message : error.stack}\n`);
       process.exit(1);
     },
   );

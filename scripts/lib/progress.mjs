@@ -1,3 +1,5 @@
+import { standardError } from './say.mjs';
+
 /** A step that takes longer than this says again that it is still at work, in milliseconds. */
 const reminderEvery = 15_000;
 
@@ -7,7 +9,7 @@ const reminderEvery = 15_000;
  * @param {{ write(line: string): unknown }} [output]
  * @param {() => number} [now] milliseconds
  */
-export function createProgress(output = process.stderr, now = Date.now) {
+export function createProgress(output = standardError, now = Date.now) {
   /** @param {string} line */
   const say = (line) => output.write(`mortise: ${line}\n`);
   return {

@@ -118,6 +118,13 @@ describe('the launcher while the server runs', () => {
     expect(launcher.lines('up')).to.have.length(4);
   });
 
+  it('looks after the server when nobody reads any more what it says', async () => {
+    const launcher = start('crash', 'SIGSEGV');
+    launcher.child.stderr?.destroy();
+    expect((await launcher.ended).code).to.equal(139);
+    expect(launcher.lines('up')).to.have.length(4);
+  });
+
   it('tells the next start on the same data directory that the server crashed, once', async () => {
     await startOn('crashed', 'exit', '75').ended;
     const elsewhere = startOn('elsewhere', 'exit', '0');

@@ -1,0 +1,93 @@
+import { writeSync } from 'node:fs';
+
+/** Where finished lines go. It throws when a line, or the end of it, could not be written. */
+export interface LineOutput {
+  write(line: string): void;
+}
+
+export interface LineWriter {
+  /** Never throws: a line that cannot be written is dropped and counted. */
+  write(line: string): void;
+  /** Lines dropped since the start. */
+  readonly dropped: number;
+}
+
+/** How long a full pipe may take to be read before its line is dropped, milliseconds. */
+const pipePatienceMs = 10;
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+}
+
+/**
+ * A log that cannot be written (a full disk, a reader who went) must not end what it tells of. Lines are dropped until
+ * one can be written again; before that one goes a line which says how many are missing.
+ */
+export function createLineWriter(output: LineOutput, now = () => new Date()): LineWriter {
+  let dropped = 0;
+  let missing = 0;
+  let reason = '';
+
+  const missingLine = (): string => {
+    const msg = `${missing} log ${missing === 1 ? 'line' : 'lines'} could not be written (${reason})`;
+    return `${JSON.stringify({ level: 'warn', ts: now().toISOString(), missing, msg })}\n`;
+  };
+
+  return {
+    get dropped() {
+      return dropped;
+    },
+    write(line) {
+      try {
+        if (missing > 0) {
+          output.write(missingLine());
+          missing = 0;
+        }
+        output.write(line);
+      } catch (error) {
+        dropped += 1;
+        missing += 1;
+        reason = reasonOf(error);
+      }
+    },
+  };
+}
+
+/**
+ * A file descriptor, written at once. Not a stream: a stream of Node ends for good with its first error, and makes a
+ * pipe non-blocking.
+ */
+export function descriptorOutput(descriptor: number): LineOutput {
+  /** The last line broke off: the next begins on a line of its own. */
+  let torn = false;
+  let failed = false;
+
+  const writeSome = (bytes: Uint8Array): number => {
+    const last = performance.now() + pipePatienceMs;
+    for (;;) {
+      try {
+        return writeSync(descriptor, bytes);
+      } catch (error) {
+        // A pipe whose reader is slow gets a moment, and none any more while lines are being dropped.
+        if (failed || reasonOf(error) !== 'EAGAIN' || performance.now() > last) throw error;
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
+      }
+    }
+  };
+
+  return {
+    write(line) {
+      const bytes = Buffer.from(torn ? `\n${line}` : line);
+      let written = 0;
+      try {
+        while (written < bytes.length) written += writeSome(bytes.subarray(written));
+        torn = false;
+        failed = false;
+      } catch (error) {
+        failed = true;
+        torn ||= written > 0;
+        throw error;
+      }
+    },
+  };
+}
