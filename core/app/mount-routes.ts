@@ -35,21 +35,25 @@ export function mountRoutes(kernel: Kernel, http: HttpServer): Disposable {
 function routesOf(kernel: Kernel, record: PluginRecord): readonly MountedRoute[] {
   const manifest = (record.run?.entry ?? record.entry).manifest;
   const active = record.state === 'active';
-  return (manifest?.permissions?.routes ?? []).map((declaration) => ({
-    plugin: record.key,
-    declaration,
-    enabled: kernel.isEnabled(record.key),
-    ...((active && kernel.registry.find('route', declaration.name)) || isStarting(record)
-      ? {
-          invoke: {
-            call: async (run, options) => {
-              if (isStarting(record)) await started(kernel, record, options.signal);
-              return kernel.points.call('route', declaration.name, run, options);
+  return (manifest?.permissions?.routes ?? []).map((declaration) => {
+    // Another plugin may have a route of the same name.
+    const address = kernel.registry.address('route', record.key, declaration.name);
+    return {
+      plugin: record.key,
+      declaration,
+      enabled: kernel.isEnabled(record.key),
+      ...((active && kernel.registry.find('route', address)) || isStarting(record)
+        ? {
+            invoke: {
+              call: async (run, options) => {
+                if (isStarting(record)) await started(kernel, record, options.signal);
+                return kernel.points.call('route', address, run, options);
+              },
             },
-          },
-        }
-      : {}),
-  }));
+          }
+        : {}),
+    };
+  });
 }
 
 /** How long a request waits for a plugin that is being started, milliseconds. */

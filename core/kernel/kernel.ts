@@ -249,7 +249,8 @@ export class Kernel {
       if (!entry.manifest) continue;
       for (const declared of declaredContributions(entry.manifest)) {
         if (declared.point !== point || declared.key.endsWith('*')) continue;
-        if (this.registry.find(point, declared.key)?.plugin === entry.key) continue;
+        const address = this.registry.address(point, entry.key, declared.key);
+        if (this.registry.find(point, address)?.plugin === entry.key) continue;
         const facts = entry.facts.get(contributionId(point, declared.key));
         if (facts)
           found.push({ key: declared.key, plugin: entry.key, facts: facts as never, offers: [], active: false });

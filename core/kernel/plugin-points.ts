@@ -53,7 +53,7 @@ export class PluginPoints implements Points {
     let entry: Registered;
     try {
       entry = this.#find(point, key);
-      lease = entry.leases.open(point, key, entry.stats, entry.timeoutMs, options);
+      lease = entry.leases.open(point, entry.key, entry.stats, entry.timeoutMs, options);
     } catch (error) {
       return Promise.reject(error);
     }
@@ -75,14 +75,14 @@ export class PluginPoints implements Points {
     options?: CallOptions,
   ): AsyncGenerator<T> {
     const entry = this.#find(point, key);
-    const lease = entry.leases.open(point, key, entry.stats, entry.timeoutMs, options);
+    const lease = entry.leases.open(point, entry.key, entry.stats, entry.timeoutMs, options);
     yield* leasedStream(lease, () => open(this.#lend<P>(entry, lease), lease));
   }
 
   hold<P extends PointName>(point: P, key: string, options?: CallOptions): HeldCall<ExtensionPoints[P]> {
     const entry = this.#find(point, key);
     // The limit is that of the call, not of the wait before it.
-    const lease = entry.leases.open(point, key, entry.stats, entry.timeoutMs, options, 0);
+    const lease = entry.leases.open(point, entry.key, entry.stats, entry.timeoutMs, options, 0);
     return new HeldLease(lease, this.#lend<P>(entry, lease), options?.timeoutMs ?? entry.timeoutMs);
   }
 
@@ -119,10 +119,13 @@ export class PluginPoints implements Points {
   }
 
   #find(point: PointName, key: string): Registered {
-    const entry = this.#ports.registry.find(point, key);
+    const { registry } = this.#ports;
+    const entry = registry.find(point, key);
     if (entry) return entry;
     const known = this.keys(point);
-    const declared = this.#ports.declared(point).find((one) => one.key === key);
+    const declared = this.#ports
+      .declared(point)
+      .find((one) => one.key === key || registry.address(point, one.plugin, one.key) === key);
     throw new MortiseError('contribution_unknown', `There is no ${point} "${key}".`, {
       status: 404,
       details: { point, key, known, ...(declared ? { declared_by: declared.plugin } : {}) },

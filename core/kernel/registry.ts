@@ -55,6 +55,11 @@ export class Registry {
     return byKey.get(key) ?? byKey.get(canonicalKey(key));
   }
 
+  /** How a contribution of one plugin is found whatever others call theirs. */
+  address(point: string, plugin: string, key: string): string {
+    return this.declaration(point).privateKeys ? `${plugin}/${key}` : key;
+  }
+
   all(point: string): readonly Registered[] {
     return this.#table(point).ordered;
   }
@@ -75,7 +80,7 @@ export class Registry {
       const next = [...table.ordered.filter((one) => !removed.has(one)), ...added.filter((one) => one.point === point)];
       next.sort((a, b) => compare(a.plugin, b.plugin) || compare(a.key, b.key));
       table.ordered = next;
-      table.byKey = new Map(next.flatMap((one) => [[one.key, one] as const, [canonicalKey(one.key), one] as const]));
+      table.byKey = this.#index(point, next);
       table.revision += 1;
     }
     for (const point of touched) for (const listener of [...this.#table(point).listeners]) listener();
@@ -90,6 +95,17 @@ export class Registry {
   /** Listeners of all points: for leak checks. */
   listenerCount(): number {
     return [...this.#tables.values()].reduce((sum, table) => sum + table.listeners.size, 0);
+  }
+
+  /** Of several plugins with one private key the first has it alone; each has its address. */
+  #index(point: string, ordered: readonly Registered[]): ReadonlyMap<string, Registered> {
+    const byKey = new Map<string, Registered>();
+    for (const one of ordered) {
+      const address = this.address(point, one.plugin, one.key);
+      for (const name of [one.key, canonicalKey(one.key)]) if (!byKey.has(name)) byKey.set(name, one);
+      for (const name of [address, canonicalKey(address)]) byKey.set(name, one);
+    }
+    return byKey;
   }
 
   #table(point: string): PointTable {

@@ -89,7 +89,7 @@ export class Staging {
   }
 
   #refuseTaken(point: string, key: string): void {
-    const other = this.#registry.find(point, key);
+    const other = this.#registry.find(point, this.#registry.address(point, this.#entry.key, key));
     if (other)
       throw new PluginProblem(problem('key_conflict', contributionId(point, key), [other.plugin, this.#entry.key]));
   }

@@ -54,6 +54,22 @@ describe('the registry', () => {
     expect(seen).to.deep.equal(['1 1 1', '1 1 1', '1 1 1']);
   });
 
+  it('finds a private key by its plugin, and by itself the first one of that name', () => {
+    const registry = new Registry(extensionPoints);
+    const named = (plugin: string): Registered => ({ ...contribution('route', 0, 0), plugin, key: 'to_list' });
+    const [one, other] = [named('a_one'), named('b')];
+    registry.swap([other, one], new Set());
+    expect(registry.address('tool', 'a_one', 'to_list')).to.equal('to_list');
+    const address = registry.address('route', 'a_one', 'to_list');
+    expect([address, registry.find('route', address)]).to.deep.equal(['a_one/to_list', one]);
+    expect(registry.find('route', 'a-one/to-list')).to.equal(one);
+    expect(registry.find('route', 'b/to_list')).to.equal(other);
+    expect(registry.find('route', 'to_list')).to.equal(one);
+    registry.swap([], new Set([one]));
+    expect(registry.find('route', 'a_one/to_list')).to.equal(undefined);
+    expect(registry.find('route', 'to-list')).to.equal(other);
+  });
+
   it('lists by plugin and key, and finds either spelling', () => {
     const registry = new Registry(extensionPoints);
     registry.swap([contribution('tool', 1, 1), contribution('tool', 0, 2), contribution('tool', 1, 0)], new Set());

@@ -14,6 +14,8 @@ export interface ExtensionPointDeclaration {
   readonly dispatch: Dispatch;
   /** Grammar of its keys; the plugin key grammar when absent. */
   readonly keyPattern?: RegExp;
+  /** Its keys are names within their plugin, which other plugins may use as well; a caller then says `plugin/key`. */
+  readonly privateKeys?: boolean;
   /** JSON Schema of the data part. */
   readonly factsSchema: Readonly<Record<string, unknown>>;
   /** Members that must be functions. */

@@ -103,6 +103,8 @@ export const routePoint: ExtensionPointDeclaration = {
   name: 'route',
   summary: 'HTTP routes, socket upgrades and static folders; selected by the router from the manifest.',
   dispatch: 'selected',
+  // What routes share is a method and a path; those are compared by the plan.
+  privateKeys: true,
   factsSchema: { type: 'object' },
   functions: [],
   optionalFunctions: ['handle', 'open', 'before'],

@@ -1,0 +1,73 @@
+import { expect } from 'chai';
+import type { PluginDetail, PluginPlan, RouteRequest } from 'mortise/sdk';
+import { createTestHost, type TestHost, type TestPlugin } from 'mortise/sdk/testing';
+
+/** A plugin with a route that is called `list`, as that of any other plugin may be. */
+const lister = (key: string): TestPlugin => ({
+  manifest: {
+    key,
+    permissions: { routes: [{ name: 'list', kind: 'http', path: `/${key}/list`, auth: 'public' }] },
+  },
+  definition: {
+    key,
+    register(host) {
+      host.contribute('route', 'list', { handle: ({ path }: RouteRequest) => ({ body: { from: key, path } }) });
+    },
+  },
+});
+
+describe('routes of one name', function () {
+  this.timeout(30_000);
+  let host: TestHost;
+  afterEach(() => host.stop());
+
+  const ask = async (key: string): Promise<readonly unknown[]> => {
+    const response = await host.fetch(`/${key}/list`);
+    const { from } = (await response.json()) as { from?: string };
+    return [response.status, from];
+  };
+
+  it('are those of their plugins: all of them start, and answer under their own paths', async () => {
+    host = await createTestHost({ extra: [lister('one'), lister('two'), lister('three')] });
+    for (const key of ['one', 'two', 'three']) expect(await ask(key)).to.deep.equal([200, key]);
+  });
+
+  it('come and go each with its plugin, as the plan says', async () => {
+    host = await createTestHost({
+      plugins: ['admin', 'logbook'],
+      extra: [lister('one'), lister('two')],
+      disabled: ['two'],
+    });
+    const changes = [{ key: 'two', enabled: true }];
+    const plan = (await (await host.post('/admin/plugins/plan', { changes })).json()) as PluginPlan;
+    expect([plan.starts, plan.stops, plan.blocked]).to.deep.equal([['two'], [], []]);
+    expect((await host.post('/admin/plugins/two/enable', {})).status).to.equal(200);
+    expect([await ask('one'), await ask('two')]).to.deep.equal([
+      [200, 'one'],
+      [200, 'two'],
+    ]);
+    expect((await host.post('/admin/plugins/one/disable', {})).status).to.equal(200);
+    expect([(await ask('one'))[0], await ask('two')]).to.deep.equal([404, [200, 'two']]);
+    expect((await host.post('/admin/plugins/one/enable', {})).status).to.equal(200);
+    expect([await ask('one'), await ask('two')]).to.deep.equal([
+      [200, 'one'],
+      [200, 'two'],
+    ]);
+  });
+
+  it('are counted each for its plugin', async () => {
+    host = await createTestHost({ plugins: ['admin', 'logbook'], extra: [lister('one'), lister('two')] });
+    await ask('two');
+    const calls = async (key: string): Promise<unknown> =>
+      ((await (await host.fetch(`/admin/plugins/${key}`)).json()) as PluginDetail).contributions.map((one) => [
+        one.key,
+        one.calls,
+      ]);
+    expect([await calls('one'), await calls('two')]).to.deep.equal([[['list', 0]], [['list', 1]]]);
+    const listed = host.points.list('route').filter(({ key }) => key === 'list');
+    expect(listed.map(({ plugin, active }) => [plugin, active])).to.deep.equal([
+      ['one', true],
+      ['two', true],
+    ]);
+  });
+});
