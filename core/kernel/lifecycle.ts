@@ -24,8 +24,12 @@ export class Lifecycle {
     this.#ports = ports;
   }
 
-  /** A plugin that does not start is no error here: its record says why. */
+  /**
+   * A plugin that does not start is no error here: its record says why. All of them are in `checking` until their turn
+   * comes, so that whoever asks for one of them knows that it is to be waited for.
+   */
   async startAll(records: readonly PluginRecord[]): Promise<void> {
+    for (const record of records) this.#ports.enter(record, 'checking', null);
     const needs = (record: PluginRecord): PluginRecord[] =>
       records.filter((other) => record.required.includes(other.key));
     await inOrder(records, needs, (record) => this.#start(record));
@@ -41,14 +45,16 @@ export class Lifecycle {
 
   async #start(record: PluginRecord): Promise<void> {
     const { deadline, enter } = this.#ports;
-    if (deadline.begun || !this.#ports.mayStart(record)) return;
+    if (deadline.begun || !this.#ports.mayStart(record)) {
+      enter(record, 'disabled', null);
+      return;
+    }
     for (const key of record.required) {
       const needed = this.#ports.records().find((other) => other.key === key);
       if (needed?.state === 'active') continue;
       enter(record, 'blocked', problem('dependency_not_active', key, needed?.state ?? 'missing'));
       return;
     }
-    enter(record, 'checking', null);
     const { snapshot } = record.config ?? {};
     const config = { value: snapshot?.config ?? Object.freeze({}), revision: snapshot?.revision ?? 0 };
     const run = new PluginRun(record.entry, config, { ...this.#ports, imports: this.#imports });

@@ -75,29 +75,34 @@ describe('toggling a plugin over HTTP', function () {
     expect(await gone.text()).to.contain('plugin mcp-server is disabled');
   });
 
-  it('answers a request that comes while the plugin starts once it has started', async () => {
+  it('answers a request that comes while the plugin, or what it needs, starts once it has started', async () => {
     let finish: () => void = () => undefined;
     const held = new Promise<void>((resolve) => {
       finish = resolve;
     });
-    const slow: TestPlugin = {
+    const serving = (key: string, more: object, start?: () => Promise<void>): TestPlugin => ({
       manifest: {
-        key: 'slow-start',
-        permissions: { routes: [{ name: 'slow', kind: 'http', method: 'GET', path: '/slow', auth: 'public' }] },
+        key,
+        permissions: { routes: [{ name: key, kind: 'http', method: 'GET', path: `/${key}`, auth: 'public' }] },
+        ...more,
       },
       definition: {
-        key: 'slow-start',
-        register: (made) => void made.contribute('route', 'slow', { handle: () => ({ body: { here: true } }) }),
-        start: () => held,
+        key,
+        register: (made) => void made.contribute('route', key, { handle: () => ({ body: { here: key } }) }),
+        ...(start ? { start } : {}),
       },
-    };
-    host = await createTestHost({ extra: [slow], disabled: ['slow-start'] });
+    });
+    const slow = serving('slow-start', {}, () => held);
+    const next = serving('next-start', { requires: ['slow-start'] });
+    host = await createTestHost({ extra: [slow, next], disabled: ['slow-start'] });
     const enabling = host.control.enable('slow-start');
     while (host.control.list().find((row) => row.key === 'slow-start')?.state !== 'starting')
       await new Promise((resolve) => setImmediate(resolve));
-    const asked = host.fetch('/slow');
+    const asked = ['slow-start', 'next-start'].map(async (key) => (await host.fetch(`/${key}`)).json());
+    // The requests are read before the start goes on.
+    await host.fetch('/healthz');
     finish();
-    expect(await (await asked).json()).to.deep.equal({ here: true });
+    expect(await Promise.all(asked)).to.deep.equal([{ here: 'slow-start' }, { here: 'next-start' }]);
     expect((await enabling).state).to.equal('active');
   });
 
