@@ -26,10 +26,11 @@ interface Row {
 
 /** Tells the other replicas how this one's plugins are, and keeps what they tell. */
 export function shareStates(
-  kernel: Kernel,
-  database: Database,
-  instances: InstancesService,
+  kernel: Pick<Kernel, 'events'>,
+  database: Pick<Database, 'statement' | 'codec'>,
+  instances: Pick<InstancesService, 'id' | 'list'>,
   log: Logger,
+  everyMs = lookEveryMs,
 ): ReplicaStates {
   let known: ReadonlyMap<string, readonly ReplicaState[]> = new Map();
   const changed = new Map<string, { readonly state: PluginStateName; readonly at: number }>();
@@ -37,13 +38,16 @@ export function shareStates(
 
   const exchange = async (): Promise<void> => {
     try {
-      for (const [plugin, { state, at }] of [...changed]) {
-        changed.delete(plugin);
+      for (const plugin of [...changed.keys()]) {
+        const told = changed.get(plugin);
+        if (!told) continue;
         await database.statement(
           `insert into {plugins.replicas} (instance_id, plugin, state, at) values (?, ?, ?, ?)
            on conflict (instance_id, plugin) do update set state = excluded.state, at = excluded.at`,
-          [instances.id, plugin, state, database.codec.time(at)],
+          [instances.id, plugin, told.state, database.codec.time(told.at)],
         );
+        // What changed meanwhile, or could not be written, is told the next time.
+        if (changed.get(plugin) === told) changed.delete(plugin);
       }
       const alive = new Set((await instances.list()).filter((one) => one.alive).map((one) => one.id));
       const { rows } = await database.statement<Row>('select instance_id, plugin, state, at from {plugins.replicas}');
@@ -74,7 +78,7 @@ export function shareStates(
   const unwatch = kernel.events.on('plugin-state', ({ key, to, at }) => {
     changed.set(key, { state: to, at });
   });
-  const timer = setInterval(turn, lookEveryMs);
+  const timer = setInterval(turn, everyMs);
   timer.unref();
   return {
     of: (plugin) => known.get(plugin) ?? [],
