@@ -1,4 +1,4 @@
-import type { CallContext, GenerateRequest, ModelToolCall, Points, TurnUsage } from 'mortise/sdk';
+import type { CallContext, GenerateEvent, GenerateRequest, ModelToolCall, Points, TurnUsage } from 'mortise/sdk';
 import { agentError } from './errors.js';
 import type { ResolvedModel } from './resolve-model.js';
 
@@ -23,7 +23,8 @@ export interface AskModelOptions {
  * One call of the model. Deltas of a streaming adapter are passed on as they come; an adapter that does not stream has
  * one delta with its whole text.
  *
- * @throws the adapter's `provider_*` error, or provider_not_supported, provider_invalid_reply, runner_error
+ * @throws the adapter's `provider_*` error, or provider_not_supported, provider_request_failed (an answer without its
+ *   `done`), provider_invalid_reply, runner_error
  */
 export async function askModel({ points, model, request, ctx, onDelta }: AskModelOptions): Promise<ModelAnswer> {
   const { adapter, capabilities, settings } = model;
@@ -31,10 +32,12 @@ export async function askModel({ points, model, request, ctx, onDelta }: AskMode
   let text = '';
   let toolCalls: readonly ModelToolCall[] = [];
   let usage: TurnUsage | undefined;
-  let end: { responseId?: string; opaque?: string } = {};
+  let end: Extract<GenerateEvent, { type: 'done' }> | undefined;
   try {
     const events = points.stream('provider', adapter, (provider, call) => provider.generate(asked, call), ctx);
     for await (const event of events) {
+      // Nothing belongs to an answer that is complete; what it cost may still be told.
+      if (end && event.type !== 'usage') continue;
       if (event.type === 'content_delta') {
         if (event.text === '') continue;
         text += event.text;
@@ -47,6 +50,7 @@ export async function askModel({ points, model, request, ctx, onDelta }: AskMode
     ctx.signal.throwIfAborted();
     throw worded(error, adapter);
   }
+  if (!end) throw agentError('provider_request_failed', { details: { cause: 'incomplete_stream' } });
   if (!capabilities.stream && text !== '') await onDelta(text);
   if (toolCalls.length > 0 && !capabilities.toolCall) throw agentError('provider_invalid_reply');
   return { text, toolCalls, usage, responseId: end.responseId, opaque: end.opaque };

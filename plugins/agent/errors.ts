@@ -25,6 +25,7 @@ const table = {
   provider_not_found: [404, 'provider not found'],
   model_not_found: [400, 'active model is not available for provider'],
   provider_not_supported: [400, 'provider does not support attachments'],
+  provider_request_failed: [502, 'provider stream request failed'],
   provider_invalid_reply: [502, 'provider response contains tool calls but tool support is disabled'],
   context_too_large: [400, 'the input is more than the model can read'],
   runner_error: [500, 'the model adapter failed'],

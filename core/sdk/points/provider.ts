@@ -63,8 +63,9 @@ export interface GenerateRequest {
 }
 
 /**
- * At most one `tool_calls_complete`, after all deltas; `done` is the last event of a successful answer. `stopReason` is
- * one of `end_turn`, `max_tokens`, `tool_use`, `stop_sequence` and `refusal`, whatever the adapter's own words are.
+ * At most one `tool_calls_complete`, after all deltas; `done` is the last event of a successful answer. An answer that
+ * ends without it has failed, and of what comes after it only `usage` is heard. `stopReason` is one of `end_turn`,
+ * `max_tokens`, `tool_use`, `stop_sequence` and `refusal`, whatever the adapter's own words are.
  */
 export type GenerateEvent =
   | { readonly type: 'content_delta'; readonly text: string }

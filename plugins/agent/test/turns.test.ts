@@ -59,6 +59,7 @@ describe('agent turns', () => {
         yield { type: 'content_delta', text: 'first' };
         await held;
         yield { type: 'content_delta', text: 'second' };
+        yield { type: 'done' };
       });
       const response = await process('hi', { stream: true });
       const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();

@@ -1,6 +1,7 @@
+import { expect } from 'chai';
 import { MortiseError } from '../../../errors.js';
 import type { GenerateEvent, GenerateRequest, Provider } from '../../../points/provider.js';
-import { type ProviderSubject, providerSuite } from '../provider.js';
+import { eventIssues, type ProviderSubject, providerSuite } from '../provider.js';
 import { type Sample, testSuite, wait, waitFor } from './suite-samples.js';
 
 const textOf = ({ messages }: GenerateRequest): string => messages.map(({ content }) => String(content)).join(' ');
@@ -124,3 +125,19 @@ testSuite(
     },
   },
 );
+
+describe('the end of an answer, as the contract of providers has it', () => {
+  const usage: GenerateEvent = { type: 'usage', inputTokens: 1, outputTokens: 2 };
+  const answers: readonly [string, readonly GenerateEvent[], readonly string[]][] = [
+    ['done', [delta('a'), usage, done], []],
+    ['no done', [delta('a'), usage], ['there are 0 done events instead of one']],
+    ['a delta after done', [delta('a'), done, delta('b')], ['done is not the last event']],
+    ['usage after done', [delta('a'), done, usage], ['done is not the last event']],
+    ['done twice', [delta('a'), done, done], ['there are 2 done events instead of one']],
+  ];
+  for (const [title, events, issues] of answers) {
+    it(title, () => {
+      expect(eventIssues(events)).to.deep.equal(issues);
+    });
+  }
+});
