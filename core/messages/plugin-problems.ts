@@ -95,7 +95,7 @@ const rows = {
   }),
   config_schema: (file: string, why: string) => ({
     message: `Its configuration schema ${file} cannot be used: ${why}.`,
-    hint: 'The schema must be JSON Schema draft 2020-12 of type object, without network references.',
+    hint: 'The schema must be JSON Schema draft 2020-12 of type object, without network references, and may not read secrets of the host (x-env).',
   }),
   entry_missing: (file: string) => ({
     message: `Its entry ${file} does not exist.`,

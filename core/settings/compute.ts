@@ -4,7 +4,8 @@ import { convertVariable } from './convert.js';
 import type { Environment } from './environment.js';
 import { fillParents } from './fill-parents.js';
 import { allAt, fromPointer, getAt, isAtOrBelow, isObject, removeAt, setAt, toPointer } from './path.js';
-import { isSecretPath, type PropertyFacts, type SchemaFacts } from './schema-facts.js';
+import { isSecretPath, type PropertyFacts, propertyAt, type SchemaFacts } from './schema-facts.js';
+import type { SecretVariablesOf } from './secret-variables.js';
 import { issueSentence, shownValue } from './sentence.js';
 import type { ConfigIssue } from './types.js';
 
@@ -16,6 +17,7 @@ export interface ComputeInput {
   /** The file's name for messages and provenance. */
   readonly fileName: string;
   readonly environment: Environment;
+  readonly secretVariables: SecretVariablesOf;
   secret(name: string): string | undefined;
 }
 
@@ -67,7 +69,7 @@ export function compute(input: ComputeInput): Computed {
 }
 
 function computeNow(input: ComputeInput): Computed {
-  const { facts } = input;
+  const { facts, secretVariables } = input;
   const value: Record<string, unknown> = structuredClone({ ...input.file });
   const provenance: Provenance[] = [];
   const issues: ConfigIssue[] = [];
@@ -131,7 +133,10 @@ function computeNow(input: ComputeInput): Computed {
         params: {},
         place: '',
         origin: variable.name,
-        shown: shownValue(variable.value, isSecretPath(facts, property.path, true)),
+        shown: shownValue(
+          variable.value,
+          isSecretPath(facts, property.path, true) || secretVariables.has(variable.name, property),
+        ),
       };
       if (property.lenient) setAside(property, issue);
       else issues.push(issue);
@@ -160,7 +165,8 @@ function computeNow(input: ComputeInput): Computed {
       };
     }
     const place = toPointer(path.slice(from.path.length));
-    const shown = shownValue(place === '' ? from.text : getAt(value, path), secret);
+    const hidden = secret || secretVariables.has(from.origin, propertyAt(facts, from.path));
+    const shown = shownValue(place === '' ? from.text : getAt(value, path), hidden);
     return { ...issue, origin: from.origin, place, shown };
   }
 
@@ -189,7 +195,7 @@ function computeNow(input: ComputeInput): Computed {
   const result = parse();
   const secrets = [
     ...facts.properties.filter((property) => property.secret),
-    ...provenance.filter((entry) => entry.source === 'secret'),
+    ...provenance.filter((entry) => entry.source === 'secret' || secretVariables.isForeign(entry.origin)),
   ].flatMap(({ path }) => allAt(value, path).flatMap(textsIn));
   if (!result.ok) {
     // A value that could not even be read is not reported a second time for its shape.
@@ -201,8 +207,8 @@ function computeNow(input: ComputeInput): Computed {
   return { ok: true, config: result.value, provenance, secrets, warnings };
 }
 
-function defaultAt({ properties }: SchemaFacts, path: readonly string[]): unknown {
-  return properties.find((property) => toPointer(property.path) === toPointer(path))?.schema.default;
+function defaultAt(facts: SchemaFacts, path: readonly string[]): unknown {
+  return propertyAt(facts, path)?.schema.default;
 }
 
 /** The name in `{"$secret": "NAME"}`; undefined for anything else. */

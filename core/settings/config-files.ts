@@ -1,10 +1,11 @@
 import { join, resolve } from 'node:path';
 import { allowedBy, type JsonSchema, type SchemaCompiler } from '../schema/index.js';
-import type { Alert, Disposable, EffectiveValue, Finding } from '../sdk/index.js';
+import { type Alert, type Disposable, type EffectiveValue, type Finding, MortiseError } from '../sdk/index.js';
 import { convertVariable } from './convert.js';
 import { type Environment, shownPath } from './environment.js';
 import { OwnedFile } from './owned-file.js';
 import { readSchemaFacts, type SchemaFacts } from './schema-facts.js';
+import { readsAny, SecretVariables } from './secret-variables.js';
 import type { SecretStore } from './secrets.js';
 import { problemOf, shownValue } from './sentence.js';
 import type { AlsoWatched, ConfigIssue } from './types.js';
@@ -20,9 +21,13 @@ export interface ConfigFilesOptions {
 
 interface Watched {
   readonly file: OwnedFile;
+  readonly facts: SchemaFacts;
   /** Milliseconds; undefined = the host's own rhythm. */
   readonly pollMs: number | undefined;
 }
+
+/** The owner of `config/mortise.json`. */
+export const hostOwner = 'host';
 
 const pollSchema: JsonSchema = { type: 'integer', minimum: 0, maximum: 86_400_000 };
 
@@ -31,6 +36,7 @@ export class ConfigFiles {
   readonly options: ConfigFilesOptions;
   readonly watched = new Map<string, Watched>();
   readonly others = new Set<AlsoWatched>();
+  private readonly secretVariables = new SecretVariables(hostOwner);
   private readonly alertListeners = new Set<(alert: Alert) => void>();
   private readonly secretListeners = new Set<(value: string) => void>();
   private readonly writeListeners = new Set<(path: string) => void>();
@@ -49,6 +55,7 @@ export class ConfigFiles {
     this.watched.get(owner)?.file.dispose();
     const { environment, configDir, projectDir, cwd, now, secrets } = this.options;
     const facts = readSchemaFacts(schema);
+    await this.learnSecrets(owner, facts);
     const named = facts.fileEnv.map((name) => environment.read(name)).find((variable) => variable !== undefined);
     const place = path ?? (named === undefined ? join(configDir, `${owner}.json`) : resolve(cwd, named.value));
     const file = new OwnedFile({
@@ -61,6 +68,7 @@ export class ConfigFiles {
         use: 'parse',
       }),
       environment,
+      secretVariables: this.secretVariables.of(owner),
       now,
       secret: (name) => secrets.get(name),
       raise: (alert) => this.raise(alert),
@@ -68,7 +76,7 @@ export class ConfigFiles {
       wrote: (path) => this.wrote(path),
     });
     const poll = this.pollOf(facts);
-    this.watched.set(owner, { file, pollMs: poll.ms });
+    this.watched.set(owner, { file, facts, pollMs: poll.ms });
     await file.look();
     if (poll.issue !== undefined) {
       const problem = problemOf([poll.issue], null, now());
@@ -77,6 +85,15 @@ export class ConfigFiles {
       else file.block(problem);
     }
     return file;
+  }
+
+  private async learnSecrets(owner: string, facts: SchemaFacts): Promise<void> {
+    const refused = owner === hostOwner ? undefined : this.secretVariables.refusedTo(facts);
+    if (refused !== undefined) throw new MortiseError('invalid_schema', `it reads ${refused}, which holds a secret`);
+    const found = this.secretVariables.learn(owner, facts);
+    // What has been said of them by now may show them.
+    for (const other of [...this.watched.values()])
+      if (readsAny(other.facts, found)) await other.file.look({ recompute: true });
   }
 
   private pollOf(facts: SchemaFacts): { readonly ms?: number; readonly issue?: ConfigIssue } {

@@ -1,7 +1,8 @@
 import { type EffectiveValue, maskSecret, redactSecrets } from '../sdk/index.js';
-import type { ComputedConfig } from './compute.js';
+import type { ComputedConfig, Provenance } from './compute.js';
 import { getAt, isAtOrBelow, isObject } from './path.js';
-import { isSecretPath, type SchemaFacts } from './schema-facts.js';
+import { isSecretPath, propertyAt, type SchemaFacts } from './schema-facts.js';
+import type { SecretVariablesOf } from './secret-variables.js';
 
 export interface EffectiveInput {
   readonly owner: string;
@@ -9,10 +10,12 @@ export interface EffectiveInput {
   readonly computed: ComputedConfig;
   readonly file: Readonly<Record<string, unknown>> | undefined;
   readonly fileName: string;
+  readonly secretVariables: SecretVariablesOf;
 }
 
 function maskAll(value: unknown): unknown {
   if (typeof value === 'string') return value === '' ? '' : maskSecret(value);
+  if (typeof value === 'number') return '***';
   if (typeof value !== 'object' || value === null) return value;
   return mapMembers(value, (inner) => maskAll(inner));
 }
@@ -34,10 +37,14 @@ export function effectiveValues(input: EffectiveInput): readonly EffectiveValue[
       : { source: 'file', origin: input.fileName };
   }
 
+  function isSecretSource({ source, origin, path }: Provenance): boolean {
+    return source === 'secret' || input.secretVariables.has(origin, propertyAt(facts, path));
+  }
+
   function isSecret(path: readonly string[]): boolean {
     return (
       isSecretPath(facts, path) ||
-      computed.provenance.some((entry) => entry.source === 'secret' && isAtOrBelow(entry.path, path))
+      computed.provenance.some((entry) => isAtOrBelow(entry.path, path) && isSecretSource(entry))
     );
   }
 

@@ -2,15 +2,13 @@ import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { createSchemaCompiler, loadSchema } from '../schema/index.js';
 import { MortiseError } from '../sdk/index.js';
-import { ConfigFiles } from './config-files.js';
+import { ConfigFiles, hostOwner } from './config-files.js';
 import { openEnvironment, shownPath } from './environment.js';
 import { secretsOfHost, toHostSettings } from './host-settings.js';
 import { createSecretStore } from './secrets.js';
 import { issueSentence } from './sentence.js';
 import { createSettings } from './settings.js';
 import type { OpenedSettings, SettingsSource } from './types.js';
-
-const hostOwner = 'host';
 
 async function ownVersion(projectDir: string): Promise<string> {
   const facts: unknown = JSON.parse(await readFile(join(projectDir, 'package.json'), 'utf8'));

@@ -10,6 +10,7 @@ import type { Environment } from './environment.js';
 import { keepSecrets } from './keep-secrets.js';
 import { isObject } from './path.js';
 import type { SchemaFacts } from './schema-facts.js';
+import type { SecretVariablesOf } from './secret-variables.js';
 import { problemOf } from './sentence.js';
 import type { ConfigIssue, ConfigProblem, OwnedConfig, ReloadResult, Snapshot } from './types.js';
 import { sayUnwritten } from './unwritten.js';
@@ -25,6 +26,7 @@ export interface OwnedFileOptions {
   readonly facts: SchemaFacts;
   readonly compiled: CompiledSchema<Record<string, unknown>>;
   readonly environment: Environment;
+  readonly secretVariables: SecretVariablesOf;
   readonly now: () => number;
   secret(name: string): string | undefined;
   raise(alert: Alert): void;
@@ -120,8 +122,8 @@ export class OwnedFile implements OwnedConfig {
   effective(): readonly EffectiveValue[] {
     const { computed } = this;
     if (computed === undefined) return [];
-    const { owner, facts, fileName } = this.options;
-    return effectiveValues({ owner, facts, fileName, computed, file: this.good?.value });
+    const { owner, facts, fileName, secretVariables } = this.options;
+    return effectiveValues({ owner, facts, fileName, secretVariables, computed, file: this.good?.value });
   }
 
   status(): ConfigStatus | undefined {
@@ -283,8 +285,8 @@ export class OwnedFile implements OwnedConfig {
   }
 
   private computeFrom(value: Config | undefined): Computed {
-    const { facts, compiled, fileName, environment, secret } = this.options;
-    return compute({ facts, compiled, file: value, fileName, environment, secret });
+    const { facts, compiled, fileName, environment, secretVariables, secret } = this.options;
+    return compute({ facts, compiled, file: value, fileName, environment, secretVariables, secret });
   }
 
   private restored(config: Config): Record<string, unknown> {

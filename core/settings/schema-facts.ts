@@ -1,6 +1,6 @@
 import { isSchemaObject, type JsonSchema, resolveLocal } from '../schema/index.js';
 import { isSensitiveName } from '../sdk/index.js';
-import { anyEntry, isAtOrBelow } from './path.js';
+import { anyEntry, isAtOrBelow, toPointer } from './path.js';
 
 /** A property of a configuration schema, wherever it is nested in objects and lists. */
 export interface PropertyFacts {
@@ -75,6 +75,10 @@ export function readSchemaFacts(schema: JsonSchema): SchemaFacts {
     fileEnv: names(fileFacts.env),
     pollEnv: names(fileFacts.pollEnv),
   };
+}
+
+export function propertyAt({ properties }: SchemaFacts, path: readonly string[]): PropertyFacts | undefined {
+  return properties.find((property) => toPointer(property.path) === toPointer(path));
 }
 
 /**

@@ -70,6 +70,12 @@ export const table: readonly Expected[] = [
   blocked('config-schema-missing', 'config_schema', /config\.schema\.json .*does not exist/, /JSON Schema/),
   blocked('config-schema-invalid', 'config_schema', /config\.schema\.json/, /JSON Schema/),
   blocked('config-endless', 'invalid_config', /tries for ever/, /config\/config-endless\.json/),
+  blocked(
+    'reads-admin-key',
+    'config_schema',
+    /reads GOVERNANCE_ADMIN_KEY, which holds a secret/,
+    /secrets of the host/,
+  ),
   blocked('config-invalid', 'invalid_config', /\/limit /, /config\/config-invalid\.json/),
 
   // What it needs, and what others claim as well.

@@ -371,6 +371,80 @@ describe('the configuration of a plugin', () => {
     });
   });
 
+  describe('with a variable that holds a secret of another', () => {
+    const canary = 'kanarienvogel4711';
+    const names = { type: 'object', properties: { k: { type: 'string', 'x-env': 'KB_ACCESS' } } };
+    const marks = { type: 'object', properties: { pass: { type: 'string', 'x-env': 'KB_ACCESS', 'x-secret': true } } };
+    const asks = (env: string, more: object = {}): JsonSchema => ({
+      type: 'object',
+      properties: { k: { type: 'string', 'x-env': env, ...more } },
+    });
+
+    it('masks its value, whichever schema was read first', async () => {
+      const { settings } = await owned({ KB_ACCESS: canary }, undefined, names);
+      await settings.own('other', marks);
+      expect(settings.effective('kb')).to.deep.equal([
+        { name: 'kb.k', owner: 'kb', value: 'kan***711', source: 'environment', origin: 'KB_ACCESS', secret: true },
+      ]);
+      expect(settings.secrets()).to.include(canary);
+    });
+
+    it('masks a number and the entries of a list and of an object too', async () => {
+      for (const [type, text] of [
+        ['integer', '471147114711'],
+        ['array', `${canary}, ${canary}`],
+        ['object', JSON.stringify({ inner: [canary] })],
+      ] as const) {
+        const { settings } = await owned({ KB_ACCESS: text }, undefined, {
+          type: 'object',
+          properties: { k: { type, 'x-env': 'KB_ACCESS' } },
+        });
+        await settings.own('other', marks);
+        expect(JSON.stringify(settings.effective('kb')), type).to.not.match(/kanarienvogel|4711471/);
+      }
+    });
+
+    it('masks what only looks like a secret by the name of the variable, unless its schema says that it is none', async () => {
+      const { settings, config } = await owned({ KB_TOKEN: canary }, undefined, asks('KB_TOKEN'));
+      expect(config.snapshot?.config).to.deep.equal({ k: canary });
+      expect(JSON.stringify(settings.effective('kb'))).to.not.contain(canary);
+      const plain = await owned({ KB_TOKEN: canary }, undefined, asks('KB_TOKEN', { 'x-secret': false }));
+      expect(plain.settings.effective('kb')[0]).to.include({ value: canary, secret: false });
+    });
+
+    it('does not show it in a reason, not even in one that was given before', async () => {
+      const strict = asks('KB_ACCESS', { maxLength: 3 });
+      const { settings, config } = await owned({ KB_ACCESS: canary }, undefined, strict);
+      expect(config.problem?.message).to.contain(canary);
+      await settings.own('other', marks);
+      expect(config.problem?.message).to.match(/^KB_ACCESS is "kan\*\*\*711": it must /);
+      await settings.own('third', strict);
+      expect(JSON.stringify([settings.findings(), project.alerts.slice(1)])).to.not.contain(canary);
+    });
+
+    for (const name of [
+      'GOVERNANCE_ADMIN_KEY',
+      'MORTISE_API_KEYS',
+      'NEXTAI_API_KEY',
+      'POSTGRES_DSN',
+      'DATABASE_PASSWORD',
+    ])
+      it(`is refused when its schema reads the host's own: ${name}`, async () => {
+        const error: unknown = await owned({}, undefined, asks(name, { 'x-secret': true })).catch((thrown) => thrown);
+        expect(error).to.include({ code: 'invalid_schema', message: `it reads ${name}, which holds a secret` });
+      });
+
+    for (const word of ['env', 'pollEnv'])
+      it(`is refused when it is to be shown as x-file.${word}`, async () => {
+        const schemaOf = (name: string): JsonSchema => ({ type: 'object', 'x-file': { [word]: [name] } });
+        for (const name of ['MORTISE_API_KEY', 'OPENAI_API_KEY']) {
+          const error: unknown = await owned({}, undefined, schemaOf(name)).catch((thrown) => thrown);
+          expect(error, name).to.include({ code: 'invalid_schema' });
+        }
+        expect((await owned({}, undefined, schemaOf('KB_PLACE'))).config.problem).to.equal(null);
+      });
+  });
+
   describe('when it is written', () => {
     it('is checked, replaced as a whole and in force at once', async () => {
       const { config } = await owned({}, { $schema: '../x.json', limit: 0.1 });
