@@ -138,6 +138,13 @@ const rows: readonly PolicyRow[] = [
     why: 'shared spaces require evidence',
   },
   {
+    says: 'evidence that names nothing is no evidence',
+    request: { evidence: [{}, { uri: '  ', sha256: 'a'.repeat(64) }] },
+    action: 'redirect',
+    reason: 'missing_evidence',
+    why: 'shared spaces require evidence',
+  },
+  {
     says: 'a plain reference is evidence',
     request: { evidence: [], evidence_refs: ['https://example.org/plain'] },
     action: 'allow',

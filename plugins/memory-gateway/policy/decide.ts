@@ -5,7 +5,7 @@ export interface PolicyQuestion {
   readonly space: string;
   readonly actorUserId: string | null;
   readonly kind: string | null;
-  /** Number of evidence items, plain references included. */
+  /** Number of evidence items that name something, plain references included. */
   readonly evidence: number;
   /** Code points of the text. */
   readonly length: number;

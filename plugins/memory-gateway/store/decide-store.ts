@@ -147,7 +147,8 @@ function policyStage(pass: Pass, settings: GovernanceSettings, policy: Effective
     space: pass.space,
     actorUserId: request.actorUserId,
     kind: request.kind,
-    evidence: request.evidence.items.length,
+    // One that names nothing proves nothing.
+    evidence: request.evidence.items.filter(({ uri }) => uri !== null).length,
     length: request.payloadLength,
     isBulk: request.isBulk,
     teamWriteEnabled: settings.teamWriteEnabled,
