@@ -104,7 +104,10 @@ export function createBackendClient(parts: BackendClientParts): MemoryService {
 
   const client: MemoryService = {
     backend,
-    keepsText: parts.keepsText,
+    get keepsText() {
+      // What is no remote backend, or not known to be one, may have the text nowhere else.
+      return parts.keepsText || facts()?.capabilities.transactional !== false;
+    },
     facts,
     store: (item, options) => call(limits.storeMs, options, (value, ctx) => value.store(item, ctx)),
     storeMany: (items, options) =>

@@ -70,7 +70,7 @@ export interface WantedMemory {
 export interface MemoryService {
   /** Key of the chosen backend. */
   readonly backend: string;
-  /** The ledger keeps the text of memories that are in a remote backend. */
+  /** Ledger and outbox keep the text of memories that are in the backend. */
   readonly keepsText: boolean;
   /** Undefined while no active plugin offers the chosen backend. */
   facts(): MemoryBackendFacts | undefined;

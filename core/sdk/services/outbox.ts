@@ -90,6 +90,8 @@ export interface OutboxQuery {
 export interface Sent {
   readonly outboxId: number;
   readonly memoryId: string;
+  /** The text is not kept here any more; its hash is. */
+  readonly dropsPayload?: boolean;
 }
 
 /**

@@ -24,7 +24,8 @@ export async function ackRows(
   if (delivered.length === 0) return new Set();
   const { logbook, audit, memory } = parts;
   const workerId = delivered[0]?.attempt.workerId ?? '';
-  const acks = delivered.map(({ attempt, memoryId }) => ({ outboxId: attempt.row.outboxId, memoryId }));
+  const dropsPayload = !memory.keepsText;
+  const acks = delivered.map(({ attempt, memoryId }) => ({ outboxId: attempt.row.outboxId, memoryId, dropsPayload }));
   const acked = await logbook.outbox.ackSentMany(acks, workerId, { trx });
   const done = delivered.filter(({ attempt }) => acked.has(attempt.row.outboxId));
   const entries = done.map(({ attempt, memoryId, duplicateOf }) =>
@@ -38,7 +39,6 @@ export async function ackRows(
   const changes = done.flatMap(({ attempt, memoryId }) => {
     const { memoryKey } = attempt.row;
     if (memoryKey === null) return [];
-    const dropsPayload = !memory.keepsText;
     return [{ memoryKey, state: 'active' as const, backend: memory.backend, backendMemoryId: memoryId, dropsPayload }];
   });
   await logbook.ledger.settle(['queued'], changes, { trx });
