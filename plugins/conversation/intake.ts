@@ -27,6 +27,13 @@ export type IntakePorts = Pick<
   'cooldowns' | 'routing' | 'limits' | 'now' | 'monotonic' | 'schedule' | 'raise' | 'metrics'
 > & { readonly live: LiveSessions; readonly inboxes: Inboxes };
 
+/** What throws when it is looked at: an object with a getter of its own, a proxy. */
+const unreadable: ObservationError = {
+  path: '',
+  code: 'payload_mismatch',
+  message: 'the observation cannot be read',
+};
+
 /**
  * The way from outside into the inbox of a session: checked, routed, accepted on the bus or refused with a reason. `inside`
  * says everywhere that it comes from what was accepted before, which a bus that drains still takes.
@@ -55,7 +62,7 @@ export class Intake {
   read(input: ObservationInput, adapter: string | undefined, inside: boolean): PublishResult {
     this.#bus.attempt();
     if (this.#bus.shut(inside)) return { ok: false, dropped: true, reason: this.#refused('closed') };
-    if (isObject(input) && this.#ports.cooldowns.refuses(input, adapter)) {
+    if (this.#coolsDown(input, adapter)) {
       return { ok: false, dropped: true, reason: this.#refused('adapter_cooldown') };
     }
     const read = this.preview(input);
@@ -65,8 +72,12 @@ export class Intake {
 
   /** As {@link read}, and nothing comes of it. */
   preview(input: ObservationInput): PublishResult {
-    const read = readObservation(input, this.#ports.now(), this.#route);
-    return read.ok ? read : { ok: false, dropped: true, reason: 'invalid', errors: read.errors };
+    try {
+      const read = readObservation(input, this.#ports.now(), this.#route);
+      return read.ok ? read : { ok: false, dropped: true, reason: 'invalid', errors: read.errors };
+    } catch {
+      return { ok: false, dropped: true, reason: 'invalid', errors: [unreadable] };
+    }
   }
 
   publishRead(read: Extract<PublishResult, { ok: true }>, options: PublishOptions, inside: boolean): PublishResult {
@@ -153,6 +164,15 @@ export class Intake {
     this.#ports.inboxes.leave(ticket);
     this.open.end();
   };
+
+  #coolsDown(input: ObservationInput, adapter: string | undefined): boolean {
+    try {
+      return isObject(input) && this.#ports.cooldowns.refuses(input, adapter);
+    } catch {
+      // Why it cannot be read is told where it is read.
+      return false;
+    }
+  }
 
   #refused(reason: PublishRefusal): PublishRefusal {
     this.#bus.refuse(reason);

@@ -68,5 +68,9 @@ function describe(error: unknown): { readonly error_type?: string; readonly erro
 }
 
 function namesOf(event: unknown): readonly string[] {
-  return typeof event === 'object' && event !== null ? Object.keys(event).slice(0, shownNames) : [];
+  try {
+    return typeof event === 'object' && event !== null ? Object.keys(event).slice(0, shownNames) : [];
+  } catch {
+    return [];
+  }
 }

@@ -123,10 +123,19 @@ export class InputAdapters {
 
   /** Never throws: what an adapter hands in is its own affair, and told as such. */
   #take(door: Door, event: unknown): EventTaken {
-    const { key, facts, seen } = door;
+    const { key } = door;
     if (!door.open) return { ok: false, reason: 'closed' };
     const read = this.#read(door, event);
     if (read === 'unreadable' || read === 'ignored') return { ok: false, reason: read };
+    try {
+      return this.#takeRead(door, read, event);
+    } catch (error) {
+      this.#ports.alerts.raise('adapter_parse_error', key, error, event);
+      return { ok: false, reason: 'unreadable' };
+    }
+  }
+
+  #takeRead({ key, facts, seen }: Door, read: unknown, event: unknown): EventTaken {
     const given: Partial<ObservationInput> = isObject(read) ? read : {};
     const rawId = facts.dedup && isObject(given.evidence) ? given.evidence.raw_event_id : undefined;
     if (isText(rawId) && seen.find(key, rawId) !== undefined) return { ok: false, reason: 'duplicate' };

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import type { InputAdapter, InputAdapterFacts, Observation } from 'mortise/sdk';
+import type { InputAdapter, InputAdapterFacts, Observation, ObservationInput } from 'mortise/sdk';
 import { createTestHost, type TestHost, type TestHostOptions, type TestPlugin, until } from 'mortise/sdk/testing';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -98,6 +98,38 @@ describe('an input adapter', () => {
     await host.control.disable('conversation', { cascade: true });
     expect(told).to.include('adapter_stop_error medium');
   });
+
+  const fail = (): never => {
+    throw new Error('canary');
+  };
+  const traps = { get: fail, ownKeys: fail, has: fail, getOwnPropertyDescriptor: fail, getPrototypeOf: fail };
+  const gone = Proxy.revocable({}, {});
+  gone.revoke();
+  const hostile: readonly [string, object][] = [
+    [
+      'a text that throws',
+      { source_name: 'x', payload: Object.defineProperty({}, 'text', { enumerable: true, get: fail }) },
+    ],
+    ['a payload that throws', Object.defineProperty({ source_name: 'x' }, 'payload', { enumerable: true, get: fail })],
+    ['a source that throws', Object.defineProperty({ payload: {} }, 'source_name', { enumerable: true, get: fail })],
+    ['an object that throws at every look', new Proxy({}, traps)],
+    ['an object that has been taken back', gone.proxy],
+  ];
+  for (const [what, given] of hostile) {
+    it(`that publishes ${what} is told so, and so is whoever publishes it directly`, async () => {
+      await start(adapter('hostile', {}, { dedup: true }));
+      await started();
+      expect(publish(given)).to.deep.equal({ ok: false, reason: 'unreadable' });
+      expect(await alert('adapter_parse_error')).to.include({ adapter: 'hostile', consecutive_failures: 1 });
+      const conversation = host.service('conversation');
+      const refused = { ok: false, dropped: true, reason: 'invalid' };
+      expect(conversation.publish(given as ObservationInput)).to.include(refused);
+      expect(conversation.preview(given as ObservationInput)).to.include(refused);
+      expect(await conversation.publishOrWait(given as ObservationInput)).to.include(refused);
+      expect(JSON.stringify(alerts()) + host.logs.join('\n')).to.not.contain('canary');
+      expect(publish(event('after'))).to.deep.equal({ ok: true });
+    });
+  }
 
   it('that publishes nonsense hears of it, counted in a row, with the names of what it was and no word of it', async () => {
     await start(adapter('sloppy'));
