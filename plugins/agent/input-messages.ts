@@ -1,4 +1,4 @@
-import type { MessageRole, ModelContentPart, NewMessage } from 'mortise/sdk';
+import { isUnstorableText, type MessageRole, type ModelContentPart, type NewMessage } from 'mortise/sdk';
 import { agentError } from './errors.js';
 import { isObject, isText } from './json.js';
 
@@ -32,6 +32,9 @@ function readPart(value: unknown): ModelContentPart {
   // Neither database keeps it.
   if (text?.includes('\u0000')) {
     throw agentError('invalid_request', { message: 'the text of a message must not have NUL characters' });
+  }
+  if (text !== undefined && isUnstorableText(text)) {
+    throw agentError('invalid_request', { message: 'the text of a message must not have lone surrogates' });
   }
   return { ...value, type } as ModelContentPart;
 }

@@ -1,4 +1,4 @@
-import type { NewMessage, SessionRef } from 'mortise/sdk';
+import { isUnstorableText, type NewMessage, type SessionRef } from 'mortise/sdk';
 import { agentError } from './errors.js';
 import { readInput } from './input-messages.js';
 import { isObject, isText, type Json } from './json.js';
@@ -50,5 +50,9 @@ function bounded(member: string, value: string, limit: number): void {
     throw agentError('invalid_request', {
       message: `${member} must have at most ${limit} characters and no control characters`,
     });
+  }
+  // They would be stored as another name, the same one for many.
+  if (isUnstorableText(value)) {
+    throw agentError('invalid_request', { message: `${member} must not have lone surrogates` });
   }
 }

@@ -1,4 +1,4 @@
-import type { ObservationActor } from 'mortise/sdk';
+import { isUnstorableText, type ObservationActor } from 'mortise/sdk';
 import { isObject, isText, oneOf, type Problems } from './problems.js';
 
 const actorTypes = ['user', 'system', 'service', 'unknown'] as const;
@@ -20,7 +20,9 @@ export function readActor(value: unknown, problems: Problems): ObservationActor 
     if (name === undefined || name === null || name === '') continue;
     if (!isText(name)) problems(`actor.${member}`, 'payload_mismatch', `${member} must be a text`);
     else if (name.length > nameLength) problems(`actor.${member}`, 'too_long', `${member} is too long`);
-    else actor[member] = name;
+    else if (member !== 'display_name' && isUnstorableText(name)) {
+      problems(`actor.${member}`, 'payload_mismatch', `${member} must not have NUL characters or lone surrogates`);
+    } else actor[member] = name;
   }
   if (isObject(value.extra)) actor.extra = value.extra;
   return Object.freeze(actor);

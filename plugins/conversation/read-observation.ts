@@ -1,4 +1,4 @@
-import type { Observation, ObservationError, ObservationInput } from 'mortise/sdk';
+import { isUnstorableText, type Observation, type ObservationError, type ObservationInput } from 'mortise/sdk';
 import { newCorrelationId, newHexId } from './new-ids.js';
 import { checkPayload } from './payload.js';
 import { isObject, isText, oneOf, type Problems } from './problems.js';
@@ -107,6 +107,9 @@ function readSessionKey(key: unknown, type: Observation['obs_type'], problems: P
   if (key.trim() === '') return undefined;
   if (key.length > 1_024 || controlCharacters.test(key)) {
     problems('session_key', 'too_long', 'session_key must have at most 1024 characters and no control characters');
+  } else if (isUnstorableText(key)) {
+    // It would be stored as another name, the same one for many.
+    problems('session_key', 'payload_mismatch', 'session_key must not have lone surrogates');
   }
   if (key === 'system' && (type === 'message' || type === 'world_data')) {
     problems('session_key', 'reserved', 'the session "system" belongs to the platform');

@@ -1,4 +1,4 @@
-import type { Principal, SessionRef } from 'mortise/sdk';
+import { isUnstorableText, type Principal, type SessionRef } from 'mortise/sdk';
 import { invalidParams, wireError } from './errors.js';
 import { isObject, type Json } from './json.js';
 
@@ -6,6 +6,9 @@ import { isObject, type Json } from './json.js';
 const controlCharacters = /[\u0000-\u001f\u007f]/;
 const channelName = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 const visibleAscii = /^[\x21-\x7e]{1,128}$/;
+
+/** Both databases would keep another text, the same one for many. */
+const loneSurrogates = 'must not have lone surrogates';
 
 /** The channel of sessions that belong to the socket. */
 export const socketChannel = 'ws';
@@ -30,6 +33,7 @@ function readName(params: Json, field: string, fallback: string, limit: number):
   if (typeof value !== 'string') throw invalidParams(field, 'must be a string');
   if (value === '' || isLonger(value, limit)) throw invalidParams(field, `must have 1 to ${limit} characters`);
   if (controlCharacters.test(value)) throw invalidParams(field, 'must not have control characters');
+  if (isUnstorableText(value)) throw invalidParams(field, loneSurrogates);
   return value;
 }
 
@@ -39,6 +43,7 @@ export function readText(params: Json, field: string, limit: number): string {
   if (typeof value !== 'string') throw invalidParams(field, 'must be a string');
   if (isLonger(value, limit)) throw invalidParams(field, `must have at most ${limit} characters`);
   if (value.includes('\u0000')) throw invalidParams(field, 'must not have NUL characters');
+  if (isUnstorableText(value)) throw invalidParams(field, loneSurrogates);
   return value;
 }
 

@@ -54,6 +54,22 @@ describe('POST /agent/process', () => {
         code: 'invalid_request',
         message: 'the text of a message must not have NUL characters',
       });
+      expect(await errorOf(await gateway.process('a\ud800b'))).to.include({
+        status: 400,
+        code: 'invalid_request',
+        message: 'the text of a message must not have lone surrogates',
+      });
+    });
+
+    it('refuses names that a database would keep as others', async () => {
+      for (const member of ['session_id', 'user_id']) {
+        expect(await errorOf(await gateway.process('hi', { [member]: '\udc00y' }))).to.include({
+          status: 400,
+          code: 'invalid_request',
+          message: `${member} must not have lone surrogates`,
+        });
+        expect((await gateway.process('hi', { [member]: '😀\ufffdy' })).status).to.equal(200);
+      }
     });
 
     it('streams the same events, with the answer committed when the stream ends', async () => {

@@ -1,4 +1,4 @@
-import type { ObservationError, ObservationInput, Principal } from 'mortise/sdk';
+import { isUnstorableText, type ObservationError, type ObservationInput, type Principal } from 'mortise/sdk';
 import { cutText } from '../cut-text.js';
 import { isObject, isText } from '../problems.js';
 
@@ -77,10 +77,12 @@ function reservedNames({ source_name: source, actor }: Partial<ObservationInput>
   return errors;
 }
 
-/** Neither database keeps a NUL in a text. */
+/** Neither database keeps a NUL or a lone surrogate in a text. */
 function unstorable(payload: unknown): readonly ObservationError[] {
-  if (!isObject(payload) || !isText(payload.text) || !payload.text.includes('\u0000')) return [];
-  return [{ path: 'payload.text', code: 'payload_mismatch', message: 'text must not have NUL characters' }];
+  if (!isObject(payload) || !isText(payload.text) || !isUnstorableText(payload.text)) return [];
+  return [
+    { path: 'payload.text', code: 'payload_mismatch', message: 'text must not have NUL characters or lone surrogates' },
+  ];
 }
 
 /** An alert from outside is about whoever sends it, never about an adapter of the platform. */

@@ -105,6 +105,10 @@ describe('events of other systems', () => {
     ['an actor with too long a name', { actor: { actor_id: 'u'.repeat(129) } }, 'actor.actor_id too_long'],
     ['an actor whose escaped name is too long', { actor: { actor_id: ':'.repeat(128) } }, 'actor.actor_id too_long'],
     ['a text with NUL', { payload: { text: 'a\u0000b' } }, 'payload.text payload_mismatch'],
+    ['a text with a lone surrogate', { payload: { text: 'a\ud800b' } }, 'payload.text payload_mismatch'],
+    ['a session with a lone surrogate', { session_key: '\ud800x' }, 'session_key payload_mismatch'],
+    ['an actor with a lone surrogate', { actor: { actor_id: 'u\udc00' } }, 'actor.actor_id payload_mismatch'],
+    ['a tenant with a lone surrogate', { actor: { tenant_id: '\udc00' } }, 'actor.tenant_id payload_mismatch'],
     ['an actor with control characters', { actor: { actor_id: 'u\n1' } }, 'actor.actor_id payload_mismatch'],
   ] as const) {
     it(`are refused when they can be no turn: ${what}`, async () => {

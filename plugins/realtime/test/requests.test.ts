@@ -108,6 +108,11 @@ describe('requests of the socket', () => {
           ['chat.send', { content: 5 }, 'content must be a string'],
           ['chat.send', { content: 'x'.repeat(200_001) }, 'content must have at most 200000 characters'],
           ['chat.send', { content: 'a\u0000b' }, 'content must not have NUL characters'],
+          ['chat.send', { content: 'a\ud800b' }, 'content must not have lone surrogates'],
+          ['chat.send', { content: 'x', session_id: '\ud800x' }, 'session_id must not have lone surrogates'],
+          ['chat.history', { session_id: '\ud801x' }, 'session_id must not have lone surrogates'],
+          ['session.list', { user_id: 'u\udfff' }, 'user_id must not have lone surrogates'],
+          ['session.watch', { session_id: '\ud801x' }, 'session_id must not have lone surrogates'],
           [
             'chat.send',
             { content: 'x', idempotency_key: 'ü' },

@@ -1,4 +1,4 @@
-import type { SessionRef } from 'mortise/sdk';
+import { isUnstorableText, type SessionRef } from 'mortise/sdk';
 import { sessionError } from '../errors.js';
 
 export interface ChatBody {
@@ -41,6 +41,10 @@ function bounded(member: string, value: string, limit: number): void {
     throw sessionError('invalid_chat', {
       message: `${member} must have at most ${limit} characters and no control characters`,
     });
+  }
+  // They would be stored as another name, the same one for many.
+  if (isUnstorableText(value)) {
+    throw sessionError('invalid_chat', { message: `${member} must not have lone surrogates` });
   }
 }
 

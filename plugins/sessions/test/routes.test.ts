@@ -137,6 +137,10 @@ describe('the routes of chats', () => {
         'invalid_chat',
       );
       expect((await errorOf(host.post('/chats', { ...valid, user_id: 'a\nb' })))[1]).to.equal('invalid_chat');
+      for (const member of ['user_id', 'session_id', 'channel', 'id']) {
+        const refused = await errorOf(host.post('/chats', { ...valid, [member]: '\ud800' }));
+        expect(refused.slice(0, 3)).to.deep.equal([400, 'invalid_chat', `${member} must not have lone surrogates`]);
+      }
       const chat = await save(valid);
       expect(await errorOf(put(chat.id, { ...valid, id: 'chat-x' }))).to.deep.equal([
         400,
