@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import type { OfflineControl } from '../app/offline-control.js';
 import { MortiseError } from '../sdk/errors.js';
+import { oneLine } from '../sdk/one-line.js';
 import type { CommandFacts, CommandInput, CommandResult } from '../sdk/points/command.js';
 import { checkInput, type NamedOption } from './check-input.js';
 import { CommandError, noServer, UnfinishedRun } from './command-error.js';
@@ -19,7 +20,7 @@ interface ContributedCommand extends CommandFacts {
  * plugin is then booted without a port. Words that the platform has itself stay the platform's.
  */
 export async function addContributedCommands(program: Command, environment: CommandEnvironment): Promise<void> {
-  const { commands } = await listCommands(environment);
+  const commands = (await listCommands(environment)).commands.map(asText);
   const own = new Set(program.commands.map((one) => one.name()));
   for (const one of commands) {
     for (const words of [one.usage, ...(one.aliases ?? [])].map(leadingWords)) {
@@ -50,6 +51,19 @@ async function listCommands(environment: CommandEnvironment): Promise<CommandLis
     if (!(error instanceof MortiseError) || !knownFromFiles.test(error.code)) throw error;
     return environment.fromFiles(listed);
   }
+}
+
+/** What its manifest says of a command, fit for a terminal. */
+function asText({ summary, usage, examples: typed, options, ...rest }: ContributedCommand): ContributedCommand {
+  return {
+    ...rest,
+    summary: oneLine(summary),
+    usage: oneLine(usage.replace(/\s+/g, ' ')),
+    ...(typed ? { examples: typed.map(oneLine) } : {}),
+    ...(options
+      ? { options: options.map((one) => ({ ...one, flags: oneLine(one.flags), summary: oneLine(one.summary) })) }
+      : {}),
+  };
 }
 
 /** `memory export --space <space>` is called by `memory export`; the rest of a usage is for people. */

@@ -1,5 +1,6 @@
 import { CommanderError } from 'commander';
 import { isCodedError, MortiseError } from '../sdk/errors.js';
+import { oneLine } from '../sdk/one-line.js';
 import { CommandError, UnfinishedRun } from './command-error.js';
 
 /** What a command ends with. */
@@ -17,7 +18,7 @@ export function reportError(error: unknown, json: boolean, write: (text: string)
   const hint = coded instanceof MortiseError ? coded.hint : undefined;
   const { code, message, details, status } = coded;
   if (json) write(`${JSON.stringify({ error: { code, message, details, hint }, status })}\n`);
-  else write(`[${code}] ${message}\n${hint ? `  ${hint}\n` : ''}`);
+  else write(`[${code}] ${oneLine(message)}\n${hint ? `  ${oneLine(hint)}\n` : ''}`);
   if (error instanceof CommandError) return exitCodes.wrongUsage;
   return code === 'no_server' ? exitCodes.noServer : exitCodes.refused;
 }

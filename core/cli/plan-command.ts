@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { PluginChange, PluginPlan } from '../sdk/host/plugin-control.js';
+import { oneLine } from '../sdk/one-line.js';
 import { CommandError } from './command-error.js';
 import type { CommandEnvironment } from './environment.js';
 import { examples } from './examples.js';
@@ -9,7 +10,10 @@ export function addPlanCommand(plugin: Command, environment: CommandEnvironment)
   plugin
     .command('plan <change...>')
     .description('what changes would start, stop and open: +key enables, -key disables')
-    .addHelpText('after', examples('mortise plugin plan +tool-echo -mcp-server', 'mortise plugin plan -- -logbook'))
+    .addHelpText(
+      'after',
+      examples('mortise plugin plan +tool-echo -mcp-server', 'mortise plugin plan -- -memory-gateway'),
+    )
     // A change that begins with a dash is no option.
     .allowUnknownOption()
     .action((changes: readonly string[]) => showPlan(environment, changes.map(parseChange)));
@@ -25,8 +29,8 @@ export async function showPlan(environment: CommandEnvironment, changes: readonl
     `starts:  ${plan.starts.join(', ') || '-'}`,
     `stops:   ${plan.stops.join(', ') || '-'}`,
     `drains:  ${plan.drains.map(({ key, inFlight }) => `${key} (${inFlight} calls)`).join(', ') || '-'}`,
-    `blocked: ${plan.blocked.map(({ key, message }) => `${key}: ${message}`).join('\n         ') || '-'}`,
-    `opens:   ${plan.wider.join('\n         ') || '-'}`,
+    `blocked: ${plan.blocked.map(({ key, message }) => oneLine(`${key}: ${message}`)).join('\n         ') || '-'}`,
+    `opens:   ${plan.wider.map(oneLine).join('\n         ') || '-'}`,
   ];
   await printAnswer(environment, lines.join('\n'), plan);
 }

@@ -1,4 +1,5 @@
 import type { LoadTreeNode, PluginDetail, PluginRow } from '../sdk/host/plugin-control.js';
+import { oneLine } from '../sdk/one-line.js';
 import { table } from './table.js';
 
 /** What a plugin is doing; without a server nothing runs, and what is wanted says more. */
@@ -24,6 +25,7 @@ export function showPlugin(detail: PluginDetail, offline: boolean): string {
     `load times   import ${ms(times.import)}, register ${ms(times.register)}, start ${ms(times.start)}`,
     `last fault   ${fault ? `${fault.at} ${fault.message}` : '-'}`,
   );
+  const text = lines.map(oneLine);
   if (detail.contributions.length > 0) {
     const rows = detail.contributions.map((one) => [
       one.point,
@@ -34,13 +36,13 @@ export function showPlugin(detail: PluginDetail, offline: boolean): string {
       ms(one.p50_ms),
       ms(one.p95_ms),
     ]);
-    lines.push('', table(['POINT', 'KEY', 'CALLS', 'ERRORS', 'IN FLIGHT', 'P50', 'P95'], rows));
+    text.push('', table(['POINT', 'KEY', 'CALLS', 'ERRORS', 'IN FLIGHT', 'P50', 'P95'], rows));
   }
   if (detail.config.length > 0) {
     const rows = detail.config.map((one) => [one.name, JSON.stringify(one.value) ?? '', one.origin ?? one.source]);
-    lines.push('', table(['CONFIG', 'VALUE', 'FROM'], rows));
+    text.push('', table(['CONFIG', 'VALUE', 'FROM'], rows));
   }
-  return lines.join('\n');
+  return text.join('\n');
 }
 
 /** The load tree with times: what needs a plugin stands above it. */

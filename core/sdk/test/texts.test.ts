@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { decodeBase64 } from '../decode-base64.js';
+import { oneLine } from '../one-line.js';
 import { isUnstorableJson, isUnstorableText } from '../unstorable-text.js';
 
 const text = (bytes: Uint8Array | undefined) => (bytes === undefined ? undefined : Buffer.from(bytes).toString('utf8'));
@@ -46,4 +47,16 @@ describe('texts that no database keeps', () => {
       expect(isUnstorableJson(JSON.stringify([given]))).to.equal(expected);
     });
   }
+});
+
+describe('a text as one line', () => {
+  it('has no character that steers a terminal, ends a line or turns its order around', () => {
+    expect(oneLine('a\u0000b\u001bc\nd\r\te\u007f\u009bf\u2028\u2029g')).to.equal('a·b·c·d··e··f··g');
+    expect(oneLine('a\u202eb\u202cc\u2066d\u2069e\u200ff\u061cg')).to.equal('a·b·c·d·e·f·g');
+  });
+
+  it('keeps every other one', () => {
+    const kept = 'naïve «» 日本語 🧑‍🚀 שלום a\u00a0b\u200dc';
+    expect(oneLine(kept)).to.equal(kept);
+  });
 });
