@@ -3,6 +3,7 @@ import { type DatabaseHost, openDatabase } from '../database/index.js';
 import { createControl } from '../kernel/control.js';
 import { refuseDisplacement } from '../kernel/displaced.js';
 import { Kernel } from '../kernel/kernel.js';
+import { refuseDisable } from '../kernel/refuse-disable.js';
 import { withToggled } from '../kernel/with-toggled.js';
 import { createScheduler } from '../schedule/index.js';
 import { keepValidators, loadSchema } from '../schema/index.js';
@@ -108,14 +109,7 @@ export async function openOffline(
     effective: (owner) => settings.effective(owner),
     want: async (key, enabled, cascade) => {
       const own = rowOf(key)?.key ?? (await control.inspect(key)).key;
-      const dependants = enabled || !kernel.isEnabled(own) ? [] : kernel.dependants(own);
-      if (dependants.length > 0 && !cascade) {
-        throw new MortiseError('plugin_has_dependants', `Other plugins need ${own}: ${dependants.join(', ')}.`, {
-          status: 409,
-          details: { key: own, dependants },
-          hint: `Disable them first, or all together: mortise plugin disable ${own} --cascade`,
-        });
-      }
+      const dependants = enabled ? [] : refuseDisable(kernel, own, cascade);
       await desired.store.write((current) => {
         const next = { ...current, plugins: withToggled(kernel, current.plugins, [own, ...dependants], enabled) };
         if (enabled) refuseDisplacement(kernel, next, [own]);

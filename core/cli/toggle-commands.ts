@@ -27,7 +27,7 @@ export function addToggleCommands(plugin: Command, environment: CommandEnvironme
     .option('--dry-run', 'only show what would happen')
     .addHelpText(
       'after',
-      examples('mortise plugin disable tool-echo', 'mortise plugin disable logbook --cascade --dry-run'),
+      examples('mortise plugin disable tool-echo', 'mortise plugin disable memory-gateway --cascade --dry-run'),
     )
     .action((key: string, flags: ToggleFlags) => toggle(environment, key, false, flags));
 

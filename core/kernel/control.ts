@@ -9,6 +9,7 @@ import { planChanges } from './plan-changes.js';
 import type { PluginRecord } from './plugin-record.js';
 import { detailOf, rowOf } from './plugin-rows.js';
 import type { Desired } from './ports.js';
+import { refuseDisable, requiredOf } from './refuse-disable.js';
 import { withToggled } from './with-toggled.js';
 
 /** How long a start may take once its plugin is to be disabled, milliseconds. */
@@ -99,8 +100,12 @@ export function createControl(ports: ControlPorts): PluginControl {
     const refused = options?.revision !== undefined && options.revision !== kernel.desired.revision;
     const dependants = kernel.dependants(record.key).flatMap((key) => kernel.record(key) ?? []);
     const needed = !options?.cascade && dependants.length > 0;
-    if (refused || needed) return () => undefined;
     const affected = [record, ...dependants];
+    const required = requiredOf(
+      kernel,
+      affected.map(({ key }) => key),
+    );
+    if (refused || needed || required !== undefined) return () => undefined;
     let letGo: (() => void) | undefined;
     // What else is in the queue before this may take its time: only a start that takes too long itself is ended.
     const look = (): void => {
@@ -145,19 +150,8 @@ export function createControl(ports: ControlPorts): PluginControl {
       return operate(async () => {
         letStart();
         const record = find(key);
-        const dependants = kernel.dependants(record.key);
-        if (dependants.length > 0 && !options?.cascade && kernel.isEnabled(record.key)) {
-          throw new MortiseError(
-            'plugin_has_dependants',
-            `Other plugins need ${record.key}: ${dependants.join(', ')}.`,
-            {
-              status: 409,
-              details: { key: record.key, dependants },
-              hint: `Disable them first, or all together: mortise plugin disable ${record.key} --cascade`,
-            },
-          );
-        }
-        await want([record.key, ...(options?.cascade ? dependants : [])], false, options);
+        const dependants = refuseDisable(kernel, record.key, options?.cascade === true);
+        await want([record.key, ...dependants], false, options);
         await kernel.reconcile();
         return rowOf(kernel, find(record.key));
       });

@@ -1,9 +1,11 @@
+import { problem } from '../messages/plugin-problems.js';
 import type { PluginChange, PluginPlan } from '../sdk/host/plugin-control.js';
 import type { PluginManifest } from '../sdk/manifest.js';
 import { displacedBy, displacementProblem } from './displaced.js';
 import type { Kernel } from './kernel.js';
 import type { PluginRecord } from './plugin-record.js';
 import type { Desired } from './ports.js';
+import { requiredOf } from './refuse-disable.js';
 
 /** What changes would start, stop, drain, block and open. Changes nothing. */
 export function planChanges(
@@ -25,6 +27,7 @@ export function planChanges(
     if (change.bind !== undefined) bindings[change.bind] = key;
     if (change.config) configs.set(key, change.config);
   }
+  const needed = keepRequired(kernel, plugins);
   const refused = refuseDisplacements(kernel, { ...kernel.desired, plugins, bindings }, configs, plugins);
   const plan = kernel.planFor({ ...kernel.desired, plugins, bindings }, configs);
   const running = kernel.records().filter((record) => record.run);
@@ -45,10 +48,23 @@ export function planChanges(
       ...[...plan.values()].flatMap(({ entry, problem }) =>
         problem ? [{ key: entry.key, code: problem.code, message: problem.message }] : [],
       ),
+      ...needed,
       ...refused,
     ],
     wider,
   };
+}
+
+/** What disabling would be refused stays enabled in `plugins`. */
+function keepRequired(kernel: Kernel, plugins: Record<string, Desired['plugins'][string]>): PluginPlan['blocked'] {
+  const refused: PluginPlan['blocked'][number][] = [];
+  for (const [key, wanted] of Object.entries(plugins)) {
+    if (wanted.enabled || requiredOf(kernel, [key]) === undefined) continue;
+    plugins[key] = { ...wanted, enabled: true };
+    const { code, message } = problem('plugin_required', key);
+    refused.push({ key, code, message });
+  }
+  return refused;
 }
 
 /** What enabling would be refused, because a plugin that runs would have to stop, is taken out of `plugins`. */

@@ -85,6 +85,10 @@ const rows = {
     message: `${what} is served by the plugin "${owner}", which would have to stop.`,
     hint: `Disable "${owner}" first, or bind the claim in plugins.json to the plugin that shall serve it: "bindings": {"${what}": "<key>"}.`,
   }),
+  plugin_required: (key: string) => ({
+    message: `The plugin "${key}" is required, so it cannot be disabled.`,
+    hint: `plugins.json says so ("required": true of "${key}"): take it away there first. Servers that share a database took it over from the file once, into their table plugins.desired.`,
+  }),
   key_bound_elsewhere: (what: string, owner: string) => ({
     message: `${what} is bound to the plugin "${owner}".`,
     hint: `Disable this plugin, or bind ${what} to it in plugins.json.`,

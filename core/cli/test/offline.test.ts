@@ -89,6 +89,28 @@ describe('the command line without a server', function () {
     }
   });
 
+  it('leaves required plugins on, says so, and writes that to the audit trail', async () => {
+    const before = { ...(await desired()), logbook: { enabled: true, required: true } };
+    await writeFile(folder.pluginsFile, JSON.stringify({ version: 1, plugins: before }));
+    const { code, stderr } = await folder.run('plugin', 'disable', 'logbook', '--cascade');
+    expect([code, stderr.split('\n')[0]]).to.deep.equal([
+      1,
+      '[plugin_required] The plugin "logbook" is required, so it cannot be disabled.',
+    ]);
+    expect(await desired()).to.deep.equal(before);
+    const plan = await folder.run('plugin', 'disable', 'logbook', '--dry-run');
+    expect(plan.stdout).to.match(/^blocked: logbook: The plugin "logbook" is required/m);
+    const host = await createTestHost({ listen: false, plugins: ['logbook'], env: { ...folder.env } });
+    try {
+      const { rows } = await host.service('audit').query({});
+      expect(rows.map((row) => [row.operation, row.action, row.reason, row.principal])).to.deep.equal([
+        ['admin:disable', 'reject', 'admin:plugin_required', 'cli'],
+      ]);
+    } finally {
+      await host.stop();
+    }
+  });
+
   it('plans without running anything', async () => {
     const plan = (await folder.run('plugin', 'enable', 'mcp-server', '--dry-run', '--json')).json<PluginPlan>();
     expect(plan.starts).to.include('mcp-server');

@@ -1,6 +1,7 @@
+import { readFile, writeFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import type { Finding, LoadTreeNode, PluginDetail, PluginPlan, PluginRow } from 'mortise/sdk';
-import { createTestHost, type TestHost, type TestPlugin } from 'mortise/sdk/testing';
+import { createTestHost, type TestHost, type TestPlugin, until } from 'mortise/sdk/testing';
 import { onServer } from './run-cli.js';
 
 /** A plugin without any work. */
@@ -64,6 +65,15 @@ describe('the command line with a server', function () {
     expect(stateOf('base')).to.equal('active');
   });
 
+  it('leaves required plugins on, and says who requires them', async () => {
+    const { code, stderr } = await cli('plugin', 'disable', 'admin');
+    expect(code).to.equal(1);
+    expect(stderr)
+      .to.match(/^\[plugin_required\] .*"admin"/)
+      .and.to.contain('plugins.json');
+    expect(stateOf('admin')).to.equal('active');
+  });
+
   it('shows what a change would do, and does nothing', async () => {
     const { json } = await cli('plugin', 'disable', 'base', '--cascade', '--dry-run', '--json');
     expect(json<PluginPlan>().stops).to.have.members(['base', 'upper']);
@@ -120,7 +130,11 @@ describe('the command line with a server', function () {
 
   it('tells whether the server is ready, and what it waits for', async () => {
     expect((await cli('status')).stdout).to.match(/^Mortise \S+ is ready\.\n$/);
-    await host.control.disable('admin').catch(() => undefined);
+    const text = await readFile(host.pluginsFile, 'utf8');
+    const { plugins, ...rest } = JSON.parse(text) as { plugins: Record<string, object> };
+    const without = { ...plugins, admin: { enabled: false, required: true } };
+    await writeFile(host.pluginsFile, JSON.stringify({ ...rest, plugins: without }));
+    await until('admin is off', () => stateOf('admin') === 'disabled');
     const { code } = await cli('status');
     // Without its admin plugin the server answers no question about itself.
     expect(code).to.equal(3);

@@ -23,6 +23,7 @@ const rendered: Readonly<Record<ProblemCode, ReturnType<typeof problem>>> = {
   key_conflict: problem('key_conflict', 'tool:echo', ['a', 'b']),
   key_taken: problem('key_taken', 'tool:echo', 'one'),
   key_bound_elsewhere: problem('key_bound_elsewhere', 'tool:echo', 'a'),
+  plugin_required: problem('plugin_required', 'admin'),
   invalid_config: problem('invalid_config', issues),
   config_schema: problem('config_schema', 'config.schema.json', 'it does not exist'),
   entry_missing: problem('entry_missing', 'index.js'),

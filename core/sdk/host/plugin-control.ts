@@ -111,7 +111,7 @@ export interface PluginControl {
   plan(changes: readonly PluginChange[]): PluginPlan;
   /** @throws MortiseError `plugin_not_found` (404), `revision_conflict` (409), `plugin_blocked` (422). */
   enable(key: string, options?: ToggleOptions): Promise<PluginRow>;
-  /** @throws MortiseError `plugin_has_dependants` (409) with their keys unless `cascade`. */
+  /** @throws MortiseError `plugin_has_dependants` (409) with their keys unless `cascade`, `plugin_required` (409). */
   disable(key: string, options?: ToggleOptions): Promise<PluginRow>;
   restart(key: string, options?: ToggleOptions): Promise<PluginRow>;
   /** Ends a quarantine and starts the plugin again. */

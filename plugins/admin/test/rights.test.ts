@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import { expect } from 'chai';
-import type { AuditRow } from 'mortise/sdk';
+import type { AuditRow, PluginPlan } from 'mortise/sdk';
 import { createTestHost, type TestHost } from 'mortise/sdk/testing';
 import { codeOf, get, made, type Refused, rowOf, send, until } from './support.js';
 
@@ -125,6 +125,30 @@ describe('the rights of the admin routes', function () {
       ['admin:enable', 'reject', 'admin:plugin_not_found', 'plugin:nobody'],
     ]);
     expect(rows.every(({ targetSpace }) => (targetSpace ?? '').length <= 200)).to.equal(true);
+  });
+
+  it('do not reach as far as a required plugin: it stays, and the refusal is a row', async () => {
+    host = await createTestHost({ plugins: ['admin', 'logbook'], required: ['admin', 'logbook'] });
+    const { revision } = (await get<{ revision: number }>(host, '/admin/plugins')).body;
+    for (const key of ['admin', 'logbook']) {
+      const refused = await send<Refused>(host, `/admin/plugins/${key}/disable`, { cascade: true });
+      expect([refused.status, refused.body.error.code]).to.deep.equal([409, 'plugin_required']);
+    }
+    const changes = [{ key: 'admin', enabled: false }];
+    const plan = (await send<PluginPlan>(host, '/admin/plugins/plan', { changes })).body;
+    expect([plan.stops, plan.blocked.map(({ code }) => code)]).to.deep.equal([[], ['plugin_required']]);
+    expect((await rowOf(host, 'admin'))?.state).to.equal('active');
+    expect((await get<{ revision: number }>(host, '/admin/plugins')).body.revision).to.equal(revision);
+    const { rows } = await host.service('audit').query({ limit: 100 });
+    expect(rows.map((row) => [row.operation, row.targetSpace, row.action, row.status, row.reason])).to.deep.equal(
+      ['plugin:logbook', 'plugin:admin'].map((plugin) => [
+        'admin:disable',
+        plugin,
+        'reject',
+        'failed',
+        'admin:plugin_required',
+      ]),
+    );
   });
 
   it('allow no change without an audit trail, except the one that brings it back', async () => {
