@@ -1,3 +1,5 @@
+import { runUnmarked } from './attribution.js';
+
 type Listener = (...args: unknown[]) => void;
 
 /**
@@ -26,7 +28,13 @@ export function keepListeners(): () => void {
   const restore = (): void => {
     for (const [name, listeners] of kept) {
       const present = process.listeners(name as 'exit') as readonly Listener[];
-      for (const listener of listeners) if (!present.includes(listener)) process.on(name as 'exit', listener);
+      if (listeners.every((listener) => present.includes(listener))) continue;
+      // They stay in their order, before all others: the first may keep the next from being called.
+      for (const listener of listeners.toReversed()) {
+        Reflect.apply(removeListener, process, [name, listener]);
+        // What Node makes for a signal belongs to the host, and not to the plugin that runs now.
+        runUnmarked(() => process.prependListener(name as 'exit', listener));
+      }
     }
   };
   Object.assign(process, {

@@ -2,6 +2,7 @@ import { problem } from '../messages/plugin-problems.js';
 import { currentPlugin, pluginOfStack } from './attribution.js';
 import { harmless, stackOf } from './describe-error.js';
 import { keepListeners } from './keep-listeners.js';
+import { lockGlobals } from './lock-globals.js';
 import { PluginProblem } from './plugin-problem.js';
 import type { KernelLogger } from './ports.js';
 import { refuseEnds } from './refuse-ends.js';
@@ -16,8 +17,8 @@ export interface ProcessGuardPorts {
 
 /**
  * Puts errors that nobody caught on the account of the plugin whose code made them, and keeps plugins from ending the
- * process, from taking away its listeners or the errors that they wait for, and from giving every object of the process a
- * member: that throws where it is tried, and so in the plugin that tries it.
+ * process, from taking away its listeners or the errors that they wait for, from giving every object of the process a
+ * member, and from replacing what all code leans on: that throws where it is tried, and so in the plugin that tries it.
  *
  * @returns the undo step.
  */
@@ -55,9 +56,10 @@ export function guardProcess(ports: ProcessGuardPorts): () => void {
   process.on('uncaughtException', onUncaught);
   process.on('unhandledRejection', onRejection);
   process.setUncaughtExceptionCaptureCallback = guardedCapture;
-  const letListenersGo = keepListeners();
   const letItEnd = refuseEnds(() => refuse('exit_attempt'));
+  const letListenersGo = keepListeners();
   Object.preventExtensions(Object.prototype);
+  lockGlobals();
   return () => {
     process.setUncaughtExceptionCaptureCallback = capture;
     letListenersGo();

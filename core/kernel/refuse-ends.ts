@@ -1,4 +1,5 @@
 import { syncBuiltinESMExports } from 'node:module';
+import { constants } from 'node:os';
 
 /** `process.exit` ends with it, and it is as good when called by itself. */
 type ReallyExit = { reallyExit(code?: number): never };
@@ -33,8 +34,28 @@ export function refuseEnds(refuse: () => void): () => void {
       return before.reallyExit.call(process, code);
     },
   };
+  const letSignalsEnd = refuseSignals(refuse);
   use(guarded);
-  return () => use(before);
+  return () => {
+    use(before);
+    letSignalsEnd();
+  };
+}
+
+/** What the process is told when it is to end, where it listens for that. */
+const endingEvents = [...Object.keys(constants.signals), 'disconnect'];
+
+/**
+ * Whoever emits such an event itself is asked first. A true signal comes from nobody's code: what listens to it was added
+ * by the host. An event without a listener gets none, which would keep the signal from what it does by itself.
+ */
+function refuseSignals(refuse: () => void): () => void {
+  const guarded = endingEvents.filter((name) => process.listenerCount(name) > 0);
+  const first = (): void => refuse();
+  for (const name of guarded) process.prependListener(name as NodeJS.Signals, first);
+  return () => {
+    for (const name of guarded) process.off(name, first);
+  };
 }
 
 /** The process, its group, its launcher, or all that this user may reach. */

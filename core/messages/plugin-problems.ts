@@ -167,7 +167,7 @@ const rows = {
   }),
   exit_attempt: () => ({
     message: 'It tried to end the process.',
-    hint: 'A plugin must throw an error instead of calling process.exit(), process.abort() or process.kill() on the server.',
+    hint: 'A plugin must throw an error instead of calling process.exit(), process.abort() or process.kill() on the server, or emitting a signal.',
   }),
   capture_attempt: () => ({
     message: 'It tried to take the uncaught errors of the whole process for itself.',

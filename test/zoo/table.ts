@@ -139,6 +139,7 @@ export const table: readonly Expected[] = [
   failed('start-aborts', 'exit_attempt', /end the process/, /process\.abort/),
   failed('start-kills-itself', 'exit_attempt', /end the process/, /process\.kill/),
 
+  failed('replaces-a-static', 'import_failed', /read only.*\(index\.js:1\)/, /mortise plugin restart/),
   failed('changes-every-object', 'import_failed', /not extensible \(index\.js:1\)/, /mortise plugin restart/),
 
   // While it runs.
@@ -149,6 +150,7 @@ export const table: readonly Expected[] = [
     lastFault: 'uncaught_error',
     finding: 'uncaught_error',
   },
+  { plugin: 'emits-end-later', state: 'active', code: null, lastFault: 'exit_attempt', finding: 'exit_attempt' },
   { plugin: 'exits-later', state: 'active', code: null, lastFault: 'exit_attempt', finding: 'exit_attempt' },
   { plugin: 'catches-all', state: 'active', code: null },
   { plugin: 'ends-in-call', state: 'active', code: null },

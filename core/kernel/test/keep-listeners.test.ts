@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { expect } from 'chai';
+import { currentPlugin, runMarked } from '../attribution.js';
 import { keepListeners } from '../keep-listeners.js';
 
 describe('the listeners of the process', () => {
@@ -18,7 +19,7 @@ describe('the listeners of the process', () => {
     letGo = keepListeners();
     process.on(event, late);
     process.off(event, early);
-    expect(process.listeners(event)).to.deep.equal([late, early]);
+    expect(process.listeners(event)).to.deep.equal([early, late]);
     process.removeAllListeners(event);
     expect(process.listeners(event)).to.deep.equal([early]);
     letGo();
@@ -42,5 +43,15 @@ describe('the listeners of the process', () => {
       const told = once(process, 'SIGUSR2');
       process.kill(process.pid, 'SIGUSR2');
       expect((await told)[0]).to.equal('SIGUSR2');
+    });
+
+  if (process.platform !== 'win32')
+    it('get signals on the account of the host, also after a plugin has removed them', async () => {
+      const { promise, resolve } = Promise.withResolvers<string | undefined>();
+      process.on('SIGUSR2', () => resolve(currentPlugin()));
+      letGo = keepListeners();
+      runMarked({ plugin: 'it' }, () => process.removeAllListeners('SIGUSR2'));
+      process.kill(process.pid, 'SIGUSR2');
+      expect(await promise).to.equal(undefined);
     });
 });

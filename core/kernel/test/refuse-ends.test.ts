@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events';
 import { exit, kill } from 'node:process';
 import { expect } from 'chai';
 import { refuseEnds } from '../refuse-ends.js';
@@ -19,20 +20,39 @@ const ways: Readonly<Record<string, () => unknown>> = {
 
 describe('the ends of a process', () => {
   let undo: () => void;
+  let told: number;
+  const listener = (): number => (told += 1);
   beforeEach(() => {
+    told = 0;
+    process.on('SIGUSR2', listener);
     undo = refuseEnds(() => {
       throw new Error('refused');
     });
   });
-  afterEach(() => undo());
+  afterEach(() => {
+    undo();
+    process.off('SIGUSR2', listener);
+  });
 
   for (const [name, end] of Object.entries(ways)) {
     it(`are refused: ${name}`, () => expect(end).to.throw('refused'));
   }
 
+  it('are refused before a listener is told of a signal that nobody sent', () => {
+    expect(() => process.emit('SIGUSR2', 'SIGUSR2')).to.throw('refused');
+    expect(() => EventEmitter.prototype.emit.call(process, 'SIGUSR2')).to.throw('refused');
+    expect(told).to.equal(0);
+    undo();
+    process.emit('SIGUSR2', 'SIGUSR2');
+    expect(told).to.equal(1);
+  });
+
+  it('do not include signals that nobody listens to: they do what they did', () => {
+    expect(process.listenerCount('SIGWINCH')).to.equal(0);
+    expect(process.emit('SIGWINCH', 'SIGWINCH')).to.equal(false);
+  });
+
   it('are refused before anybody is told that the process ends', () => {
-    let told = 0;
-    const listener = (): number => (told += 1);
     process.once('exit', listener);
     expect(() => process.exit(3)).to.throw('refused');
     process.off('exit', listener);
