@@ -1,4 +1,5 @@
 import { type PluginDefinition, whenServing } from 'mortise/sdk';
+import { unknownBackend, warnOfUnknownBackend } from './backend/unknown-backend.js';
 import { contributeCommands } from './commands/contribute-commands.js';
 import type { GatewayConfig } from './config.js';
 import { createGateway } from './create-gateway.js';
@@ -64,9 +65,15 @@ export default function memoryGateway(): PluginDefinition<GatewayConfig> {
       const recover = () => recoverQuietly(parts, host.signal);
       host.every(PROBE_EVERY_MS, (signal) => probeBackend(parts, signal));
       whenServing(host, host.use('http'), () => {
+        // Not before: a backend may start after the gateway.
+        warnOfUnknownBackend(host, parts.backend.backend);
         host.every(RECOVER_EVERY_MS, recover);
         return recover();
       });
+    },
+    health() {
+      const missing = gateway && unknownBackend(gateway.points, gateway.backend.backend);
+      return missing === undefined ? { ok: true } : { ok: false, detail: missing };
     },
     async stop() {
       await gateway?.writer.idle();

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CallContext, Route } from 'mortise/sdk';
+import { unknownBackend } from '../backend/unknown-backend.js';
 import { failureText } from '../backend-client.js';
 import type { GatewayParts } from '../parts.js';
 
@@ -11,7 +12,9 @@ interface Check {
 /** Whoever watches asks every few seconds: what has not answered by then is not well. */
 const LIMIT_MS = 2_000;
 
-async function checkBackend({ backend }: GatewayParts, ctx: CallContext): Promise<Check> {
+async function checkBackend({ backend, points }: GatewayParts, ctx: CallContext): Promise<Check> {
+  const missing = unknownBackend(points, backend.backend);
+  if (missing !== undefined) return { ok: false, detail: missing };
   try {
     return await backend.health({ ...ctx, timeoutMs: LIMIT_MS });
   } catch (error) {

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { until } from 'mortise/sdk/testing';
 import { type GatewayHost, startGateway } from './gateway-host.js';
 
 describe('the health of the memory gateway', function () {
@@ -32,5 +33,23 @@ describe('the health of the memory gateway', function () {
     }
     const well = await gateway.get('/health?deep=1');
     expect(well.body.checks).to.deep.include({ database: { ok: true, detail: 'ready' } });
+  });
+
+  it('names a backend that does not exist, and those that do', async () => {
+    const other = await startGateway({ env: { MORTISE_MEMORY_BACKEND: 'nope' } });
+    try {
+      const deep = await other.get('/health?deep=1');
+      expect([deep.status, deep.body.status]).to.deep.equal([200, 'degraded']);
+      const told = /^There is no memory backend "nope" \(MORTISE_MEMORY_BACKEND\); known: .*fake/;
+      expect(deep.body.checks).to.have.nested.property('memory_backend.detail').that.matches(told);
+      const lines = () => other.host.logs.map((line): { level: string; msg: string } => JSON.parse(line));
+      const warnings = () => lines().filter(({ level, msg }) => level === 'warn' && told.test(msg));
+      await until('it is warned of', () => warnings().length > 0);
+      expect(warnings()).to.have.length(1);
+      const { health } = await other.host.control.inspect('memory-gateway');
+      expect(health?.detail).to.match(told);
+    } finally {
+      await other.stop();
+    }
   });
 });
