@@ -274,7 +274,7 @@ describe('evidence_upload', () => {
         `artifact://local/attachments/evidence/Team-1.x/${hello.slice(0, 2)}/${hello}.csv`,
       );
       expect((await subject.lastAudit()).targetSpace).to.equal('evidence:Team-1.x');
-      for (const project_key of ['..', 'a..b', '.a', 'a/b', 'a b', '-a', 'x'.repeat(65)]) {
+      for (const project_key of ['', '..', 'a..b', '.a', 'a/b', 'a b', '-a', 'x'.repeat(65)]) {
         const { error } = await subject.upload({ content: 'hello', content_type: 'text/plain', project_key });
         expect(error?.code, project_key).to.equal(-32602);
         expect(error?.data, project_key).to.deep.include({ reason: 'INVALID_PARAM_VALUE' });

@@ -36,7 +36,7 @@ export function readUploadRequest(
     contentType: textOf(args.content_type),
     isBase64: args.content_encoding === 'base64',
     title: textOf(args.title),
-    projectKey: textOf(args.project_key),
+    projectKey: typeof args.project_key === 'string' ? args.project_key : null,
     itemId: typeof args.item_id === 'number' ? args.item_id : null,
     claimedActor,
     actorUserId: claimedActor ?? principal.actor ?? null,
