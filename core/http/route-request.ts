@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { CallContext, Logger, Principal, RouteContext, RouteRequest, TraceContext } from '../sdk/index.js';
+import { type CallContext, CallView, type RouteContext, type RouteRequest } from '../sdk/index.js';
 import type { Exchange } from './exchange.js';
 import { decodeParams, type RequestTarget } from './request-target.js';
 import { setResponseHeaders } from './response-body.js';
@@ -45,38 +45,13 @@ export class PluginRequest implements RouteRequest {
   }
 }
 
-/** The context of a route: the lease's own, read when asked for, with a way to the response's headers. */
-export class RouteCall implements RouteContext {
-  readonly #call: CallContext;
+/** The context of a route: the lease's own, with a way to the response's headers. */
+export class RouteCall extends CallView implements RouteContext {
   readonly #exchange: Exchange;
 
   constructor(call: CallContext, exchange: Exchange) {
-    this.#call = call;
+    super(call);
     this.#exchange = exchange;
-  }
-
-  get signal(): AbortSignal {
-    return this.#call.signal;
-  }
-
-  get log(): Logger {
-    return this.#call.log;
-  }
-
-  get principal(): Principal {
-    return this.#call.principal;
-  }
-
-  get requestId(): string {
-    return this.#call.requestId;
-  }
-
-  get correlationId(): string {
-    return this.#call.correlationId;
-  }
-
-  get trace(): TraceContext {
-    return this.#call.trace;
   }
 
   setHeader(name: string, value: string): void {

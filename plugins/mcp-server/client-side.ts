@@ -1,4 +1,4 @@
-import type { CallContext, Deadline, Logger, Principal, ToolContext, TraceContext } from 'mortise/sdk';
+import { type CallContext, CallView, type Deadline, type Logger, type ToolContext } from 'mortise/sdk';
 import { type LogLevel, type LogSink, teeLog } from './tools/tool-log.js';
 import { demand } from './wire/capabilities.js';
 import type { JsonObject } from './wire/json.js';
@@ -14,51 +14,26 @@ export interface ClientSide {
   readonly ask?: ((request: JsonObject) => Promise<JsonObject>) | undefined;
 }
 
-/**
- * The context of a call, with what its client can do for it. A class of its own, because every call gets one: an object
- * that inherits from the call itself costs several times as much.
- */
-export class ClientContext implements CallContext {
+/** The context of a call, with what its client can do for it. */
+export class ClientContext extends CallView {
   readonly progress: ToolContext['progress'];
   readonly requireInput: ToolContext['requireInput'];
   readonly requireCapability: (capability: string) => void;
-  readonly #call: CallContext;
-  readonly #client: ClientSide;
+  readonly #told: ClientSide['log'];
   #log: Logger | undefined;
 
   constructor(call: CallContext, client: ClientSide, deadline?: Deadline) {
-    const { ask, progress } = client;
-    this.#call = call;
-    this.#client = client;
+    super(call);
+    const { ask, capabilities, log, progress } = client;
+    this.#told = log;
     this.progress = progress;
     this.requireInput = ask && ((request) => askAndWait(ask, request, deadline));
-    this.requireCapability = (capability) => demand(client.capabilities ?? {}, capability.split('.'));
+    this.requireCapability = (capability) => demand(capabilities ?? {}, capability.split('.'));
   }
 
-  get signal(): AbortSignal {
-    return this.#call.signal;
-  }
-
-  get log(): Logger {
-    const { log } = this.#client;
-    this.#log ??= log === undefined ? this.#call.log : teeLog(this.#call.log, log.threshold, log.sink);
+  override get log(): Logger {
+    this.#log ??= this.#told ? teeLog(super.log, this.#told.threshold, this.#told.sink) : super.log;
     return this.#log;
-  }
-
-  get principal(): Principal {
-    return this.#call.principal;
-  }
-
-  get requestId(): string {
-    return this.#call.requestId;
-  }
-
-  get correlationId(): string {
-    return this.#call.correlationId;
-  }
-
-  get trace(): TraceContext {
-    return this.#call.trace;
   }
 }
 
