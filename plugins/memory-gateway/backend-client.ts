@@ -1,6 +1,7 @@
 import {
+  type CallContext,
   type CallOptions,
-  extendContext,
+  CallView,
   type LedgerMemory,
   type MemoryBackend,
   type MemoryBackendContext,
@@ -40,6 +41,18 @@ interface Seen {
   error: string | null;
 }
 
+/** The context of a call of the backend. */
+class BackendCall extends CallView implements MemoryBackendContext {
+  readonly timeoutMs: number;
+  declare readonly trx?: Transaction;
+
+  constructor(call: CallContext, timeoutMs: number, trx: Transaction | undefined) {
+    super(call);
+    this.timeoutMs = timeoutMs;
+    if (trx !== undefined) this.trx = trx;
+  }
+}
+
 type Options = CallOptions & { readonly trx?: Transaction | undefined };
 type Use<R> = (backend: MemoryBackend, ctx: MemoryBackendContext) => Promise<R>;
 
@@ -77,15 +90,17 @@ export function createBackendClient(parts: BackendClientParts): MemoryService {
     breaker.record(trouble.class === 'unavailable' ? 'unavailable' : 'other', trouble);
   };
 
-  const send = async <R>(timeoutMs: number, options: Options, use: Use<R>): Promise<R> => {
-    const { trx, ...rest } = options;
-    const limit = rest.timeoutMs ?? timeoutMs;
-    return points.call(
-      'memory-backend',
-      backend,
-      (value, ctx) => use(value, extendContext(ctx, { timeoutMs: limit, ...(trx === undefined ? {} : { trx }) })),
-      { ...rest, timeoutMs: limit },
-    );
+  const send = <R>(ownMs: number, options: Options, use: Use<R>): Promise<R> => {
+    // A context has its members as getters: a copy of it would be empty.
+    const { signal, principal, requestId, correlationId, trace, timeoutMs = ownMs, trx } = options;
+    return points.call('memory-backend', backend, (value, ctx) => use(value, new BackendCall(ctx, timeoutMs, trx)), {
+      signal,
+      principal,
+      requestId,
+      correlationId,
+      trace,
+      timeoutMs,
+    });
   };
 
   const call = async <R>(timeoutMs: number, options: Options, use: Use<R>): Promise<R> => {

@@ -23,6 +23,15 @@ describe('the memory backend', () => {
       });
       after(() => gateway.stop());
 
+      it('is searched on behalf of whoever asks', async () => {
+        const answer = await gateway.query({ query: 'x', spaces: ['private:mine'] }, { 'x-request-id': 'req-mine' });
+        expect(fake.searchedFor).to.deep.include({
+          correlationId: answer.body.correlation_id,
+          requestId: 'req-mine',
+        });
+        expect(fake.searchedFor?.principal.id).to.equal('local');
+      });
+
       it('drops hits of other spaces, whatever the backend says of them', async () => {
         const mine = await gateway.store({ payload_md: 'Mine', target_space: 'private:mine' });
         const theirs = await gateway.store({ payload_md: 'Theirs', target_space: 'private:theirs' });

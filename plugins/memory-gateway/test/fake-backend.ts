@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import type { MemoryBackend, MemoryHit, MemoryItem, PluginDefinition } from 'mortise/sdk';
+import type { CallContext, MemoryBackend, MemoryHit, MemoryItem, PluginDefinition } from 'mortise/sdk';
 import { MortiseError } from 'mortise/sdk';
 import type { TestPlugin } from 'mortise/sdk/testing';
 
@@ -13,6 +13,8 @@ export interface FakeBackend {
   failure: Error | undefined;
   /** It is asked whether it is well, and never says. */
   hangs: boolean;
+  /** Whom the last search was for. */
+  searchedFor: Pick<CallContext, 'correlationId' | 'requestId' | 'principal'> | undefined;
 }
 
 /** Stores under `fake_<memory key>`; an item whose text has the word `poison` fails its group. */
@@ -23,6 +25,7 @@ export function fakeBackend(): FakeBackend {
     hits: undefined,
     failure: undefined,
     hangs: false,
+    searchedFor: undefined,
     plugin: {
       manifest: { key: 'fake-backend', contributes: { 'memory-backend': ['fake'] } },
       definition: () => definition,
@@ -37,7 +40,8 @@ export function fakeBackend(): FakeBackend {
     capabilities,
     storeMany,
     store: async (item, ctx) => (await storeMany([item], ctx))[0] ?? { id: '' },
-    async search({ query, filters, limit }) {
+    async search({ query, filters, limit }, { correlationId, requestId, principal }) {
+      fake.searchedFor = { correlationId, requestId, principal };
       if (fake.failure !== undefined) throw fake.failure;
       const words = query.toLowerCase().split(/\s+/);
       const found = fake.groups
