@@ -20,8 +20,9 @@ export interface GroupCommit<Job, Outcome> {
 export const LARGEST_GROUP = 128;
 
 /**
- * Collects the jobs of one turn of the event loop, and those that come while a group commits, and commits each such
- * group as one. Nothing waits for company: alone, a job is committed at once.
+ * Collects the jobs that come while a group commits, and those of the turns of the event loop after it, as long as each
+ * turn brings one: those who were answered together ask again one after the other. Each such group is committed as one.
+ * Nothing waits for company that has not arrived: alone, a job is committed at once.
  *
  * @param largest most jobs of one group
  */
@@ -31,6 +32,15 @@ export function createGroupCommit<Job, Outcome>(
 ): GroupCommit<Job, Outcome> {
   let waiting: Waiting<Job, Outcome>[] = [];
   let running: Promise<void> | undefined;
+
+  /** Waits one turn of the loop, and another after each that brought jobs. */
+  const gather = async (): Promise<void> => {
+    let before: number;
+    do {
+      before = waiting.length;
+      await new Promise((resolve) => setImmediate(resolve));
+    } while (waiting.length > before && waiting.length < largest);
+  };
 
   const commitOne = async (): Promise<void> => {
     const group = waiting.slice(0, largest);
@@ -50,8 +60,7 @@ export function createGroupCommit<Job, Outcome>(
 
   const run = async (): Promise<void> => {
     while (waiting.length > 0) {
-      // One turn of the loop: requests that arrived together, or while the last group committed, are committed together.
-      await new Promise((resolve) => setImmediate(resolve));
+      await gather();
       await commitOne();
     }
     running = undefined;

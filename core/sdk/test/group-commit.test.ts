@@ -26,6 +26,26 @@ describe('the group commit', () => {
     expect(groups).to.deep.equal([1, 1]);
   });
 
+  it('commits what one turn of the loop after the other brings as one, and no more than a group', async () => {
+    const groups: number[][] = [];
+    const group = createGroupCommit<number, number>(async (jobs) => {
+      groups.push([...jobs]);
+      return jobs.map((value) => ({ value }));
+    }, 3);
+    const done: Promise<number>[] = [];
+    for (let job = 1; job <= 5; job += 1) {
+      // Asked for before the group asks for its own turn, so that each turn brings its job first.
+      const turn = new Promise((resolve) => setImmediate(resolve));
+      done.push(group.submit(job));
+      await turn;
+    }
+    await Promise.all(done);
+    expect(groups).to.deep.equal([
+      [1, 2, 3],
+      [4, 5],
+    ]);
+  });
+
   it('commits no more than a group at once', async () => {
     const groups: number[] = [];
     const group = createGroupCommit<number, number>(async (jobs) => {
