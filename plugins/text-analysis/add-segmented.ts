@@ -28,6 +28,22 @@ function windowBorder(text: string, start: number): number {
   return beforeCharacter;
 }
 
+/**
+ * Where the words of a text begin. Each word that the segmenter shows costs more than finding it, so it is asked for
+ * the one around the second unit of the next: where that is another, the next was a word of one unit.
+ */
+function wordStarts(text: string): number[] {
+  const segments = segmenter.segment(text);
+  const starts: number[] = [];
+  for (let at = 0; at < text.length; ) {
+    starts.push(at);
+    const { index, segment } = segments.containing(at + 1) ?? { index: at, segment: text.slice(at) };
+    if (index > at) starts.push(index);
+    at = index + segment.length;
+  }
+  return starts;
+}
+
 /** Finds the word borders in the segmented runs of one text, window by window; runs must be asked for in order. */
 export type WordBorders = (start: number, end: number) => readonly number[];
 
@@ -38,9 +54,8 @@ export function createWordBorders(text: string): WordBorders {
 
   const fillWindow = (start: number): void => {
     windowEnd = windowBorder(text, start);
-    borders = [];
+    borders = wordStarts(text.slice(start, windowEnd)).map((index) => start + index);
     next = 0;
-    for (const { index } of segmenter.segment(text.slice(start, windowEnd))) borders.push(start + index);
   };
 
   return (start, end) => {

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { createWordBorders } from '../add-segmented.js';
 import { foldText, SELF_FOLDED } from '../fold-text.js';
 import { analysis, source } from './tokens.js';
 
@@ -45,6 +46,17 @@ function checkTokens(text: string): void {
 describe('the analyser', () => {
   it('gives ordered tokens within the text for any string', () => {
     fc.assert(fc.property(anyText, checkTokens), { numRuns: 500 });
+  });
+
+  it('divides words where the segmenter does, in any string', () => {
+    const segmenter = new Intl.Segmenter('zh', { granularity: 'word' });
+    fc.assert(
+      fc.property(fc.oneof(anyText, plainText), (text) => {
+        const starts = Array.from(segmenter.segment(text), ({ index }) => index);
+        expect(createWordBorders(text)(0, text.length)).to.deep.equal([...starts.slice(1), text.length]);
+      }),
+      { numRuns: 1000 },
+    );
   });
 
   it('leads every token back to text that folds to its term', () => {
