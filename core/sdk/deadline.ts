@@ -18,53 +18,61 @@ export interface Deadline {
  * @param ms 0 = no limit.
  */
 export function startDeadline(ms: number, caller: AbortSignal): Deadline {
-  const controller = new AbortController();
-  let expired = false;
-  let committed = false;
-  let closed = false;
-  let timer: NodeJS.Timeout | undefined;
-  let left = ms;
-  let startedAt = 0;
-  const stop = () => {
-    clearTimeout(timer);
-    timer = undefined;
+  return new CallDeadline(ms, caller);
+}
+
+/** A class, because every call of a tool has one: an object of closures and getters costs several times as much. */
+class CallDeadline implements Deadline {
+  readonly signal: AbortSignal;
+  expired = false;
+  committed = false;
+  readonly #controller = new AbortController();
+  readonly #caller: AbortSignal;
+  readonly #isLimited: boolean;
+  #closed = false;
+  #timer: NodeJS.Timeout | undefined;
+  #left: number;
+  #startedAt = 0;
+
+  constructor(ms: number, caller: AbortSignal) {
+    this.signal = this.#controller.signal;
+    this.#caller = caller;
+    this.#isLimited = ms > 0;
+    this.#left = ms;
+    if (caller.aborted) this.#leave();
+    else caller.addEventListener('abort', this.#leave, { once: true });
+    this.#start();
+  }
+
+  // Handed on without the deadline.
+  readonly commit = (): void => {
+    this.committed = true;
+    clearTimeout(this.#timer);
   };
-  const start = () => {
+
+  pause(): () => void {
+    clearTimeout(this.#timer);
+    this.#left = Math.max(1, this.#left - (performance.now() - this.#startedAt));
+    return () => this.#start();
+  }
+
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    this.#caller.removeEventListener('abort', this.#leave);
+  }
+
+  readonly #leave = (): void => {
+    if (!this.committed) this.#controller.abort(this.#caller.reason);
+  };
+
+  #start(): void {
     // A question of the call may be given up after the call itself has ended, and would start the clock for good.
-    if (ms <= 0 || committed || closed) return;
-    startedAt = performance.now();
-    timer = setTimeout(() => {
-      expired = true;
-      controller.abort(new Error('The time limit has passed.'));
-    }, left);
-  };
-  const leave = () => {
-    if (!committed) controller.abort(caller.reason);
-  };
-  if (caller.aborted) leave();
-  else caller.addEventListener('abort', leave, { once: true });
-  start();
-  return {
-    signal: controller.signal,
-    get expired() {
-      return expired;
-    },
-    get committed() {
-      return committed;
-    },
-    commit() {
-      committed = true;
-      stop();
-    },
-    pause() {
-      stop();
-      left = Math.max(1, left - (performance.now() - startedAt));
-      return start;
-    },
-    close() {
-      closed = true;
-      stop();
-      caller.removeEventListener('abort', leave);
-    },
-  };
+    if (!this.#isLimited || this.committed || this.#closed) return;
+    this.#startedAt = performance.now();
+    this.#timer = setTimeout(() => {
+      this.expired = true;
+      this.#controller.abort(new Error('The time limit has passed.'));
+    }, this.#left);
+  }
 }
