@@ -1,4 +1,5 @@
 import { pino } from 'pino';
+import { isoTime } from './iso-time.js';
 import { createLineWriter, descriptorOutput, type LineOutput } from './line-writer.js';
 import { isReadable, type LogFormat, readableLine } from './readable-line.js';
 import { sanitizeFields } from './sanitize.js';
@@ -28,7 +29,7 @@ export function createLogSink(options: LogSinkOptions): LogSink {
       level: options.level,
       base: null,
       messageKey: 'msg',
-      timestamp: () => `,"ts":"${new Date().toISOString()}"`,
+      timestamp: () => `,"ts":"${isoTime(Date.now())}"`,
       formatters: { level: (label) => ({ level: label }) },
     },
     lines,

@@ -34,9 +34,23 @@ const contentNames = new Set([
 /** Names that end like those of secrets and hold identifiers that logs are searched by. */
 const identifierNames = /^(?:session|project|plugin|memory|idempotency|point|contribution|routing)[_-]?key$/i;
 
+/** Verdicts on names: log lines have few, and again and again. */
+const secretNames = new Map<string, boolean>();
+const mostVerdicts = 1_000;
+const longestName = 64;
+
+function isSecretName(name: string): boolean {
+  let verdict = secretNames.get(name);
+  if (verdict === undefined) {
+    verdict = isSensitiveName(name) && !identifierNames.test(name);
+    if (secretNames.size < mostVerdicts && name.length <= longestName) secretNames.set(name, verdict);
+  }
+  return verdict;
+}
+
 function holdsSecret(name: string, value: unknown): boolean {
   if (value === null || value === undefined || typeof value === 'number' || typeof value === 'boolean') return false;
-  return isSensitiveName(name) && !identifierNames.test(name);
+  return isSecretName(name);
 }
 
 function holdsContent(name: string, value: unknown): boolean {
