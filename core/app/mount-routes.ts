@@ -45,9 +45,9 @@ function routesOf(kernel: Kernel, record: PluginRecord): readonly MountedRoute[]
       ...((active && kernel.registry.find('route', address)) || isStarting(record)
         ? {
             invoke: {
-              call: async (run, options) => {
-                if (isStarting(record)) await started(kernel, record, options.signal);
-                return kernel.points.call('route', address, run, options);
+              call: (run, options) => {
+                const call = () => kernel.points.call('route', address, run, options);
+                return isStarting(record) ? started(kernel, record, options.signal).then(call) : call();
               },
             },
           }

@@ -1,7 +1,8 @@
 import type { RouteContext, RouteRequest, RouteResponse } from 'mortise/sdk';
 import { errorReply } from './envelope.js';
 import { acceptNotification, acceptResponse } from './incoming.js';
-import { jsonReply, reply } from './reply.js';
+import type { Outbound } from './method.js';
+import { type Finished, jsonReply, reply } from './reply.js';
 import { type RequestFrame, runRequest, versionOf } from './run-request.js';
 import type { McpServer } from './server.js';
 import { isOwnSessionId, type Session } from './sessions/session.js';
@@ -14,20 +15,33 @@ import { header, headerNames } from './wire/names.js';
 import { type Era, isSessionVersion } from './wire/versions.js';
 
 /** One JSON-RPC message. */
-export async function answerMessage(
+export function answerMessage(
   server: McpServer,
   object: JsonObject,
   text: string,
   http: RouteRequest,
   ctx: RouteContext,
-): Promise<RouteResponse> {
+): RouteResponse | Promise<RouteResponse> {
   const message = readMessage(object, text);
   if (message.kind === 'invalid') return jsonReply(invalidReply(message, ctx.correlationId));
   const era = messageEra(message, http);
+  const inSession = era === 'session' && !begins(message) && isOwnSessionId(header(http.headers, headerNames.session));
+  if (message.kind === 'request' && !inSession) {
+    return answerRequest({ server, request: message, era, session: undefined, http, ctx });
+  }
+  return answerInSession(server, message, era, http, ctx);
+}
+
+async function answerInSession(
+  server: McpServer,
+  message: Exclude<Message, { kind: 'invalid' }>,
+  era: Era,
+  http: RouteRequest,
+  ctx: RouteContext,
+): Promise<RouteResponse> {
   const idText = message.kind === 'request' ? message.idText : undefined;
-  let session: Session | undefined;
   try {
-    if (era === 'session' && !begins(message)) session = await sessionOf(server, http, ctx);
+    const session = era === 'session' ? await sessionOf(server, http, ctx) : undefined;
     if (message.kind === 'request') return await answerRequest({ server, request: message, era, session, http, ctx });
     if (message.kind === 'notification') await acceptNotification(server, session, message.method, message.params);
     else await acceptResponse(server, session, message.id, message.body);
@@ -75,23 +89,31 @@ function answerRequest(frame: RequestFrame): Promise<RouteResponse> {
     version: versionOf(era, session, http),
     session,
     streams: server.streams,
-    run: async (outbound, lasting) => {
-      const controller = new AbortController();
-      // A client that can come back to the stream has only lost its connection.
-      const left = () => {
-        if (!lasting()) controller.abort(ctx.signal.reason);
-      };
-      ctx.signal.addEventListener('abort', left, { once: true });
-      const forget =
-        session && request.idText && server.inFlight.add(session.id, request.idText, () => controller.abort());
-      try {
-        return await runRequest(frame, outbound, controller.signal);
-      } finally {
-        ctx.signal.removeEventListener('abort', left);
-        if (forget) forget();
-      }
-    },
+    run: (outbound, lasting) =>
+      session ? runInSession(frame, session, outbound, lasting) : runRequest(frame, outbound, ctx.signal),
   });
+}
+
+async function runInSession(
+  frame: RequestFrame,
+  session: Session,
+  outbound: Outbound,
+  lasting: () => boolean,
+): Promise<Finished> {
+  const { server, request, ctx } = frame;
+  const controller = new AbortController();
+  // A client that can come back to the stream has only lost its connection.
+  const left = () => {
+    if (!lasting()) controller.abort(ctx.signal.reason);
+  };
+  ctx.signal.addEventListener('abort', left, { once: true });
+  const forget = request.idText && server.inFlight.add(session.id, request.idText, () => controller.abort());
+  try {
+    return await runRequest(frame, outbound, controller.signal);
+  } finally {
+    ctx.signal.removeEventListener('abort', left);
+    if (forget) forget();
+  }
 }
 
 /** A subscription is a stream whatever the client accepts; a refused one is plain JSON. */

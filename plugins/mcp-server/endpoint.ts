@@ -14,7 +14,11 @@ import { header, headerNames } from './wire/names.js';
 import { isSessionVersion } from './wire/versions.js';
 
 /** Everything under `/mcp` that the host lets through. */
-export async function handle(server: McpServer, request: RouteRequest, ctx: RouteContext): Promise<RouteResponse> {
+export function handle(
+  server: McpServer,
+  request: RouteRequest,
+  ctx: RouteContext,
+): RouteResponse | Promise<RouteResponse> {
   switch (request.method) {
     case 'POST':
       return post(server, request, ctx);
@@ -37,7 +41,7 @@ function notHere(ctx: RouteContext): RouteResponse {
   return refusal(405, 'METHOD_NOT_ALLOWED', text, ctx.correlationId, { allow: 'POST, OPTIONS' });
 }
 
-async function post(server: McpServer, request: RouteRequest, ctx: RouteContext): Promise<RouteResponse> {
+function post(server: McpServer, request: RouteRequest, ctx: RouteContext): RouteResponse | Promise<RouteResponse> {
   const body = readBody(typeof request.body === 'string' ? request.body : Buffer.from(request.rawBody).toString());
   switch (body.form) {
     case 'json-rpc':

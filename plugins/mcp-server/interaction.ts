@@ -12,12 +12,20 @@ import { openRequestState, type RequestIdentity, sealRequestState } from './wire
  * Runs something that may ask the client while it runs. Between sessions the question travels on the open stream; in
  * the stateless era it ends the request, which the client repeats with the answer.
  */
-export async function interactive(
+export function interactive(
   call: MethodCall,
   salient: JsonObject,
   run: (client: ClientSide) => Promise<MethodResult>,
 ): Promise<MethodResult> {
   if (call.era === 'session') return run({ ...clientOf(call), ask: sessionAsk(call) });
+  return runInRounds(call, salient, run);
+}
+
+async function runInRounds(
+  call: MethodCall,
+  salient: JsonObject,
+  run: (client: ClientSide) => Promise<MethodResult>,
+): Promise<MethodResult> {
   const identity: RequestIdentity = { principal: call.caller.principal.id, method: call.request.method, salient };
   const rounds = createInputRounds(await answersSoFar(call, identity), call.capabilities ?? {});
   try {

@@ -37,24 +37,22 @@ export interface ReplyOptions {
 export async function reply({ accept, version, session, streams, run }: ReplyOptions): Promise<RouteResponse> {
   if (!accept.stream) return jsonReply(await run(closed, () => false));
   const way = session ? sessionWay(session, streams, version) : singleWay();
+  const { promise, resolve, reject } = Promise.withResolvers<Finished | 'opened'>();
   let opened = false;
-  let open: (() => void) | undefined;
-  const opening = new Promise<'opened'>((resolve) => {
-    open = () => resolve('opened');
-  });
   const outbound: Outbound = {
     open: true,
     send(json) {
       if (!opened) {
         opened = true;
         way.begin();
-        open?.();
+        resolve('opened');
       }
       way.send(json);
     },
   };
   const done = run(outbound, () => opened && session !== undefined);
-  const first = await Promise.race([opening, done]);
+  done.then(resolve, reject);
+  const first = await promise;
   // An answer without anything before it: the client that reads JSON gets it, and a refusal keeps its status.
   if (first !== 'opened' && !opened && (accept.json || first.status !== 200 || first.text === undefined)) {
     return jsonReply(first);

@@ -53,7 +53,7 @@ export function timeLimit(server: McpServer, tool: ListedTool): number {
 }
 
 /** Normalises, checks, runs and writes down: one lease of the tool's plugin. @throws RpcFailure, or whatever the tool throws. */
-export async function runTool(server: McpServer, run: ToolRun): Promise<ToolAnswer> {
+export function runTool(server: McpServer, run: ToolRun): Promise<ToolAnswer> {
   return leased(server, run, async (tool, { args, unknown }, ctx) =>
     toolAnswer(await tool.run(args, ctx), run.tool.facts, run.caller.correlationId, unknown),
   );

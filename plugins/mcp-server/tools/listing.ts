@@ -18,7 +18,7 @@ export interface ListedTool {
 }
 
 export interface ToolListing {
-  find(name: string, principal: Principal): Promise<ListedTool | undefined>;
+  find(name: string, principal: Principal): ListedTool | undefined | Promise<ListedTool | undefined>;
   /** One page as the members of a result: `"tools":[…],"nextCursor":…`. */
   pageText(version: string, principal: Principal, offsetOf: (length: number) => number): Promise<string>;
   all(): Promise<readonly ListedTool[]>;
@@ -64,9 +64,10 @@ export function createToolListing(points: Points, options: ListingOptions): Tool
     async all() {
       return snapshotNow().tools;
     },
-    async find(name, principal) {
+    find(name, principal) {
       const tool = snapshotNow().byName.get(name);
-      return tool && (!tool.restricted || (await offered(points, tool, principal))) ? tool : undefined;
+      if (!tool?.restricted) return tool;
+      return offered(points, tool, principal).then((isOffered) => (isOffered ? tool : undefined));
     },
     async pageText(version, principal, offsetOf) {
       const snapshot = snapshotNow();

@@ -1,5 +1,5 @@
 import { isMcpContent, type ToolFacts } from 'mortise/sdk';
-import { isObject, type JsonObject, member, objectText } from '../wire/json.js';
+import { isObject, type JsonObject, member } from '../wire/json.js';
 import { hasStructuredContent } from '../wire/versions.js';
 
 /** A tool's answer before it takes the form its caller asked for. */
@@ -64,11 +64,9 @@ function takes(facts: ToolFacts, name: string): boolean {
 export function callResultText(answer: ToolAnswer, version: string): string {
   const { json } = answer;
   if (answer.native) return json.slice(1, -1);
-  return objectText(
-    `"content":[{"type":"text","text":${JSON.stringify(json)}}]`,
-    hasStructuredContent(version) ? `"structuredContent":${json}` : '',
-    answer.isFailed ? '"isError":true' : '',
-  ).slice(1, -1);
+  const structured = hasStructuredContent(version) ? `,"structuredContent":${json}` : '';
+  const failed = answer.isFailed ? ',"isError":true' : '';
+  return `"content":[{"type":"text","text":${JSON.stringify(json)}}]${structured}${failed}`;
 }
 
 /** A result that was put into an outbox is not lost: the model must not try again. */
