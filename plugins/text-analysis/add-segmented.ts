@@ -28,43 +28,34 @@ function windowBorder(text: string, start: number): number {
   return beforeCharacter;
 }
 
-/**
- * Where the words of a text begin. Each word that the segmenter shows costs more than finding it, so it is asked for
- * the one around the second unit of the next: where that is another, the next was a word of one unit.
- */
-function wordStarts(text: string): number[] {
-  const segments = segmenter.segment(text);
-  const starts: number[] = [];
-  for (let at = 0; at < text.length; ) {
-    starts.push(at);
-    const { index, segment } = segments.containing(at + 1) ?? { index: at, segment: text.slice(at) };
-    if (index > at) starts.push(index);
-    at = index + segment.length;
-  }
-  return starts;
-}
-
-/** Finds the word borders in the segmented runs of one text, window by window; runs must be asked for in order. */
+/** Finds the word borders in a segmented run of one text, its end included; runs must be asked for in order. */
 export type WordBorders = (start: number, end: number) => readonly number[];
 
+/**
+ * Each word that the segmenter shows costs more than finding it, so none outside the runs is asked for, and in them the
+ * one around the second unit of the next word: where that is another, the next was a word of one unit.
+ */
 export function createWordBorders(text: string): WordBorders {
-  let borders: number[] = [];
-  let next = 0;
+  let segments = segmenter.segment('');
+  let windowStart = 0;
   let windowEnd = 0;
-
-  const fillWindow = (start: number): void => {
-    windowEnd = windowBorder(text, start);
-    borders = wordStarts(text.slice(start, windowEnd)).map((index) => start + index);
-    next = 0;
-  };
 
   return (start, end) => {
     const found: number[] = [];
-    for (let from = start; from < end; from = Math.min(windowEnd, end)) {
-      if (from >= windowEnd) fillWindow(from);
-      while ((borders[next] ?? end) <= from) next += 1;
-      for (; (borders[next] ?? end) < end; next += 1) found.push(borders[next] ?? end);
-      if (windowEnd < end) found.push(windowEnd);
+    for (let at = start; at < end; ) {
+      if (at >= windowEnd) {
+        windowStart = at;
+        windowEnd = windowBorder(text, at);
+        segments = segmenter.segment(text.slice(windowStart, windowEnd));
+      }
+      const { index, segment } = segments.containing(at + 1 - windowStart) ?? {
+        index: at - windowStart,
+        segment: text.charAt(at),
+      };
+      const wordStart = windowStart + index;
+      if (wordStart > at && wordStart < end) found.push(wordStart);
+      at = wordStart + segment.length;
+      if (at < end) found.push(at);
     }
     found.push(end);
     return found;
