@@ -1,10 +1,9 @@
-const UNSTORABLE = /[\0\p{Surrogate}]/u;
-/** The same in JSON text, where they are escapes: after an even number of backslashes. */
+/** NUL and lone surrogates in JSON text, where they are escapes: after an even number of backslashes. */
 const UNSTORABLE_ESCAPE = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f][0-9a-f]{2})/i;
 
 /** Whether a text holds NUL or lone surrogates: PostgreSQL cannot store them, so no hash of them would hold. */
 export function isUnstorableText(text: string): boolean {
-  return UNSTORABLE.test(text);
+  return text.includes('\0') || !text.isWellFormed();
 }
 
 /** Whether JSON text, as `JSON.stringify` writes it, holds such texts. */

@@ -23,9 +23,7 @@ export interface StoredEntry {
 
 /** A text that both databases can hold: PostgreSQL knows neither NUL nor lone surrogates. */
 export function storableText(text: string | null | undefined): string | null {
-  return text === null || text === undefined
-    ? null
-    : text.replaceAll('\0', '\ufffd').replaceAll(/\p{Surrogate}/gu, '\ufffd');
+  return text === null || text === undefined ? null : text.replaceAll('\0', '\ufffd').toWellFormed();
 }
 
 /**
