@@ -5,9 +5,16 @@ declare module 'better-sqlite3' {
       file: string,
       options?: { readonly readonly?: boolean; readonly fileMustExist?: boolean; readonly timeout?: number },
     );
-    prepare(sql: string): { all(): object[] };
+    readonly open: boolean;
+    readonly inTransaction: boolean;
+    prepare(sql: string): {
+      readonly reader: boolean;
+      all(bindings?: readonly unknown[]): object[];
+      run(bindings?: readonly unknown[]): { readonly changes: number; readonly lastInsertRowid: number | bigint };
+    };
     pragma(text: string): unknown;
     exec(sql: string): unknown;
+    transaction<T>(run: () => T): { immediate(): T };
     close(): void;
   }
 }

@@ -1,9 +1,24 @@
 import type { Knex } from 'knex';
-import type { Dialect, SqlValue, StatementResult } from '../sdk/host/database.js';
+import type { Dialect, SqlValue, StatementResult, Transaction } from '../sdk/host/database.js';
 import { databaseError } from './errors.js';
 
 /** A driver's connection; only the engine that made it looks inside. */
 export type Connection = object;
+
+/** The part of a knex client that everything passes which is asked of its knex object. */
+export interface QueryClient {
+  query(connection: Connection, query: unknown): Promise<unknown>;
+}
+
+/** What is done in a transaction, with the connection that it has. */
+export type TransactionWork<T> = (trx: Transaction, connection: Connection) => Promise<T>;
+
+export interface TransactionFacts {
+  /** It sees one state of the whole database and may not write. */
+  readonly readOnlySnapshot: boolean;
+  /** Called with the client of its knex object before anything is sent through it. */
+  onClient(client: QueryClient): void;
+}
 
 export interface PoolReading {
   readonly used: number;
@@ -11,6 +26,8 @@ export interface PoolReading {
   /** Callers that wait for a connection. */
   readonly pending: number;
 }
+
+type Several = readonly StatementResult<object>[];
 
 /** What differs between the dialects; everything above it is written once. */
 export interface Engine {
@@ -20,18 +37,21 @@ export interface Engine {
   readonly now: { readonly millis: string; readonly time: string };
   /** Names the database for people; never with a password. */
   readonly target: string;
-  acquire(): Promise<Connection>;
+  /** A connection, at once where one is free and costs nothing to take. */
+  acquire(): Connection | Promise<Connection>;
   release(connection: Connection): void;
   /** Runs a cached prepared statement with `?` bindings on a connection. */
   statement<Row extends object>(
     connection: Connection,
     sql: string,
     bindings: readonly SqlValue[],
-  ): Promise<StatementResult<Row>>;
+  ): StatementResult<Row> | Promise<StatementResult<Row>>;
   /** Runs them in order, in the connection's transaction; the first error is thrown when all have ended. */
-  batch(connection: Connection, statements: readonly ExpandedStatement[]): Promise<StatementResult<object>[]>;
+  batch(connection: Connection, statements: readonly ExpandedStatement[]): Several | Promise<Several>;
   /** Claims free rows, in the connection's transaction if it has one open, else in one of its own. */
-  claim<Row extends object>(connection: Connection, plan: ClaimPlan): Promise<Row[]>;
+  claim<Row extends object>(connection: Connection, plan: ClaimPlan): Row[] | Promise<Row[]>;
+  /** Commits when the work resolves, rolls back when it rejects. */
+  transaction<T>(work: TransactionWork<T>, facts: TransactionFacts): Promise<T>;
   pool(): PoolReading;
   /** Refuses new work, waits for the work that goes on, closes the connections. */
   close(): Promise<void>;

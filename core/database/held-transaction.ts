@@ -10,19 +10,19 @@ export interface OpeningCall {
 export class HeldTransaction {
   readonly plugin: string;
   readonly #call: OpeningCall | undefined;
-  readonly #cut = Promise.withResolvers<never>();
   #limitMs: number;
   #running = 0;
   /** Monotonic time of the last thing that happened in it. */
   #stamp = performance.now();
   #began = false;
   #reason: MortiseError | undefined;
+  /** Ends the waiting for its work. */
+  #cut: ((reason: MortiseError) => void) | undefined;
 
   constructor(plugin: string, limitMs: number, call: OpeningCall | undefined) {
     this.plugin = plugin;
     this.#limitMs = limitMs;
     this.#call = call;
-    this.#cut.promise.catch(() => undefined);
   }
 
   /** It has its connection; until then it keeps nobody waiting. */
@@ -55,25 +55,45 @@ export class HeldTransaction {
     if (this.#reason) throw this.#reason;
     this.#began = true;
     this.#stamp = performance.now();
-    return Promise.race([run(), this.#cut.promise]);
+    return new Promise((resolve, reject) => {
+      this.#cut = reject;
+      run().then(resolve, reject);
+    });
   }
 
   /** Runs a statement in it. @throws MortiseError `transaction_ended` */
-  async during<T>(run: () => Promise<T>): Promise<T> {
+  during<T>(run: () => T | Promise<T>): T | Promise<T> {
     if (this.#reason) throw this.#reason;
     return this.noted(run);
   }
 
   /** Runs a statement that ends the transaction, or a part of it: also after it was ended from outside. */
-  async noted<T>(run: () => Promise<T>): Promise<T> {
+  noted<T>(run: () => T | Promise<T>): T | Promise<T> {
     this.#running += 1;
+    let result: T | Promise<T>;
     try {
-      return await run();
-    } finally {
-      this.#running -= 1;
-      this.#stamp = performance.now();
-      if (this.#reason && this.#running === 0) this.#cut.reject(this.#reason);
+      result = run();
+    } catch (error) {
+      this.#ran();
+      throw error;
     }
+    if (result instanceof Promise) return this.#afterwards(result);
+    this.#ran();
+    return result;
+  }
+
+  async #afterwards<T>(result: Promise<T>): Promise<T> {
+    try {
+      return await result;
+    } finally {
+      this.#ran();
+    }
+  }
+
+  #ran(): void {
+    this.#running -= 1;
+    this.#stamp = performance.now();
+    if (this.#reason && this.#running === 0) this.#cut?.(this.#reason);
   }
 
   /**
@@ -83,6 +103,6 @@ export class HeldTransaction {
   end(reason: MortiseError): void {
     if (this.#reason) return;
     this.#reason = reason;
-    if (this.#running === 0) this.#cut.reject(reason);
+    if (this.#running === 0) this.#cut?.(reason);
   }
 }

@@ -27,3 +27,17 @@ declare module 'knex/lib/dialects/postgres/index.js' {
   }
   export = PostgresClient;
 }
+
+declare module 'knex/lib/knex-builder/make-knex.js' {
+  import { Knex } from 'knex';
+
+  /** What the methods of a knex object are carried out by. */
+  interface Context {
+    transaction: unknown;
+    withUserParams: unknown;
+    _transaction(run: unknown, config: object, outer: object): unknown;
+  }
+
+  function makeKnex(client: Knex.Client): Knex.Transaction & { readonly context: Context };
+  export = makeKnex;
+}

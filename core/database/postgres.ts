@@ -5,7 +5,15 @@ import type { SqlValue, StatementResult } from '../sdk/host/database.js';
 import { askPostgres } from './ask-postgres.js';
 import { codec } from './codec.js';
 import { knexLog, statementError } from './connection-error.js';
-import { type ClaimPlan, checkBindings, type Engine, poolReading, statementCompiler } from './engine.js';
+import {
+  type ClaimPlan,
+  type Connection,
+  checkBindings,
+  type Engine,
+  poolReading,
+  statementCompiler,
+} from './engine.js';
+import { databaseError } from './errors.js';
 import { PostgresClient, type PostgresConnection, storableBinding, withoutRowData } from './postgres-client.js';
 import { type PostgresSettings, publicTarget } from './settings.js';
 import { SilenceWatch } from './silence.js';
@@ -118,6 +126,17 @@ export function postgresEngine(settings: PostgresSettings, log: Logger): Engine 
       rows.sort((a, b) => a['claimed at'] - b['claimed at']);
       return rows.map(({ 'claimed at': _, ...columns }) => columns as Row);
     },
+    transaction: (work, { readOnlySnapshot, onClient }) =>
+      builder.transaction(
+        async (trx) => {
+          // knex calls the function even when BEGIN failed, with a transaction that is over; its own error is on the way.
+          if (trx.isCompleted()) throw databaseError('transaction_over');
+          const connection: Connection = await trx.client.acquireConnection();
+          onClient(trx.client);
+          return work(trx, connection);
+        },
+        readOnlySnapshot ? { isolationLevel: 'repeatable read', readOnly: true } : {},
+      ),
     pool: () => poolReading(client),
     async close() {
       await builder.destroy();

@@ -4,6 +4,7 @@ import SqliteTransaction from 'knex/lib/dialects/sqlite3/execution/sqlite-transa
 import { connectionError } from './connection-error.js';
 import { databaseError } from './errors.js';
 import { assertAlive, committed, execute, patiently, type SqliteConnection, setOwned } from './sqlite-connection.js';
+import { ended, forbidWrites } from './sqlite-transaction.js';
 
 interface SqliteQuery {
   readonly sql: string;
@@ -12,9 +13,6 @@ interface SqliteQuery {
   context?: { readonly lastID: number | bigint; readonly changes: number };
 }
 
-/** Connections inside a transaction that may not write. */
-const readOnly = new WeakSet<SqliteConnection>();
-
 /**
  * Takes the write lock at the start. A transaction that begins by reading and then writes would fail at once, without
  * waiting, when another process wrote in between.
@@ -22,8 +20,7 @@ const readOnly = new WeakSet<SqliteConnection>();
 class ImmediateTransaction extends SqliteTransaction {
   override async begin(connection: SqliteConnection): Promise<unknown> {
     if (this.readOnly !== true) return this.query(connection, 'BEGIN IMMEDIATE');
-    connection.pragma('query_only = ON');
-    readOnly.add(connection);
+    forbidWrites(connection);
     return this.query(connection, 'BEGIN');
   }
 }
@@ -68,11 +65,6 @@ export class SqliteClient extends BetterSqliteClient {
       if (step === 'end') ended(connection);
     }
   }
-}
-
-function ended(connection: SqliteConnection): void {
-  setOwned(connection, false);
-  if (readOnly.delete(connection)) connection.pragma('query_only = OFF');
 }
 
 function transactionStep(sql: string): 'begin' | 'end' | undefined {

@@ -2,9 +2,10 @@ import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promi
 import { storableText } from './codec.js';
 import { errorKind } from './error-kind.js';
 import { databaseError } from './errors.js';
+import type { LentConnection } from './single-connection.js';
 
 /** What is used of a better-sqlite3 connection. */
-export interface SqliteConnection {
+export interface SqliteConnection extends LentConnection {
   readonly inTransaction: boolean;
   prepare(sql: string): SqliteStatement;
   pragma(text: string): unknown;
@@ -65,8 +66,6 @@ export function execute(connection: SqliteConnection, sql: string, bindings: rea
 }
 
 function prepared(connection: SqliteConnection, sql: string): SqliteStatement {
-  // The numbered savepoints of knex never come again: keeping them would push out the statements that do.
-  if (/^(savepoint|release|rollback to) trx\d/i.test(sql)) return connection.prepare(sql);
   let cache = statements.get(connection);
   if (cache === undefined) {
     cache = new Map();
@@ -75,6 +74,8 @@ function prepared(connection: SqliteConnection, sql: string): SqliteStatement {
   let statement = cache.get(sql);
   if (statement === undefined) {
     statement = connection.prepare(sql);
+    // The numbered savepoints of knex never come again: keeping them would push out the statements that do.
+    if (/^(savepoint|release|rollback to) (savepoint )?trx\d/i.test(sql)) return statement;
     const oldest = cache.keys().next();
     if (cache.size >= statementLimit && oldest.value !== undefined) cache.delete(oldest.value);
   } else {
@@ -93,24 +94,37 @@ function storable(value: unknown): unknown {
 }
 
 /**
- * Does synchronous database work: gives the event loop a turn when it has had none for a while, and waits without
+ * Does synchronous database work, at once where it can: gives the event loop a turn when it has had none for a while, and waits without
  * blocking it while another process holds the write lock. Inside a transaction the lock is held already.
  */
-export async function patiently<T>(connection: SqliteConnection, work: () => T): Promise<T> {
-  if (performance.now() > sliceEnd) {
-    await nextTurn();
-    sliceEnd = performance.now() + sliceMs;
+export function patiently<T>(connection: SqliteConnection, work: () => T): T | Promise<T> {
+  if (performance.now() > sliceEnd) return afterTurn(connection, work);
+  try {
+    return work();
+  } catch (error) {
+    return again(connection, work, error);
   }
-  let deadline: number | undefined;
-  for (;;) {
+}
+
+async function afterTurn<T>(connection: SqliteConnection, work: () => T): Promise<T> {
+  await nextTurn();
+  sliceEnd = performance.now() + sliceMs;
+  try {
+    return work();
+  } catch (error) {
+    return again(connection, work, error);
+  }
+}
+
+async function again<T>(connection: SqliteConnection, work: () => T, first: unknown): Promise<T> {
+  const deadline = performance.now() + (busyLimits.get(connection) ?? 0);
+  for (let error = first; ; ) {
+    if (connection.inTransaction || errorKind(error) !== 'busy' || performance.now() >= deadline) throw error;
+    await delay(2 + Math.random() * 10);
     try {
       return work();
-    } catch (error) {
-      if (connection.inTransaction || errorKind(error) !== 'busy') throw error;
-      const now = performance.now();
-      deadline ??= now + (busyLimits.get(connection) ?? 0);
-      if (now >= deadline) throw error;
-      await delay(2 + Math.random() * 10);
+    } catch (latest) {
+      error = latest;
     }
   }
 }

@@ -1,18 +1,24 @@
 import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
+import Database from 'better-sqlite3';
 import knex, { type Knex } from 'knex';
 import type { Logger } from '../sdk/context.js';
 import type { SqlValue, StatementResult } from '../sdk/host/database.js';
-import { knexLog, shortReason } from './connection-error.js';
-import { type ClaimPlan, checkBindings, type Engine, poolReading, statementCompiler } from './engine.js';
+import { connectionError, knexLog, shortReason } from './connection-error.js';
+import { type ClaimPlan, checkBindings, type Engine, statementCompiler } from './engine.js';
 import { databaseError } from './errors.js';
 import type { SqliteSettings } from './settings.js';
+import { SingleConnection } from './single-connection.js';
 import { longestLogPages, SqliteCheckpoints } from './sqlite-checkpoints.js';
 import { SqliteClient } from './sqlite-client.js';
 import { assertAlive, execute, onCommit, patiently, type SqliteConnection, setBusyLimit } from './sqlite-connection.js';
+import { sqliteTransaction } from './sqlite-transaction.js';
 
 /** How long the driver itself may wait for a lock: while it does, the whole process stands still. */
 const driverBusyTimeoutMs = 20;
+
+/** How long a caller waits for the connection. */
+const acquireLimitMs = 30_000;
 
 /**
  * The embedded database: one connection per process, because a synchronous driver with two would wait for itself.
@@ -23,40 +29,30 @@ const driverBusyTimeoutMs = 20;
 export function sqliteEngine(settings: SqliteSettings, log: Logger): Engine {
   makePrivateFile(settings.file);
   const checkpoints = new SqliteCheckpoints(settings.file);
+  const connections = new SingleConnection(() => {
+    const connection = openConnection(settings);
+    if (settings.file !== ':memory:') onCommit(connection, () => checkpoints.committed());
+    return connection;
+  }, acquireLimitMs);
   const builder = knex({
     client: SqliteClient,
-    connection: { filename: settings.file },
     useNullAsDefault: true,
     compileSqlOnError: false,
-    acquireConnectionTimeout: 30_000,
     log: knexLog(log),
-    pool: {
-      min: 1,
-      max: 1,
-      afterCreate(connection: SqliteConnection, done: (error: unknown, connection: SqliteConnection) => void) {
-        try {
-          prepareConnection(connection, settings.busyTimeoutMs ?? 5_000);
-          if (settings.file !== ':memory:') onCommit(connection, () => checkpoints.committed());
-          done(null, connection);
-        } catch (error) {
-          done(error, connection);
-        }
-      },
-    },
+    connectionPool: connections,
   });
   const client: Knex.Client = builder.client;
   const compile = statementCompiler(() => '?');
 
-  const statement = async <Row extends object>(
+  const run = <Row extends object>(
     connection: SqliteConnection,
     sql: string,
     bindings: readonly SqlValue[],
-  ): Promise<StatementResult<Row>> => {
+  ): StatementResult<Row> => {
     const compiled = compile(sql);
     checkBindings(compiled, bindings);
-    assertAlive(connection);
-    const outcome = await patiently(connection, () => execute(connection, compiled.text, bindings));
-    return { rows: outcome.rows as Row[], changes: outcome.changes };
+    const { rows, changes } = execute(connection, compiled.text, bindings);
+    return { rows: rows as Row[], changes };
   };
 
   return {
@@ -64,31 +60,42 @@ export function sqliteEngine(settings: SqliteSettings, log: Logger): Engine {
     knex: builder,
     now: { millis: `cast(unixepoch('subsec') * 1000 as integer)`, time: `strftime('%Y-%m-%dT%H:%M:%fZ', 'now')` },
     target: settings.file,
-    acquire: () => client.acquireConnection(),
-    release: (connection) => void client.releaseConnection(connection),
-    statement,
+    acquire: () => connections.take(),
+    release: (connection: SqliteConnection) => void connections.release(connection),
+    statement: <Row extends object>(connection: SqliteConnection, sql: string, bindings: readonly SqlValue[]) => {
+      assertAlive(connection);
+      return patiently(connection, () => run<Row>(connection, sql, bindings));
+    },
     // In the transaction nobody else writes: there is nothing to wait for between two of them.
     batch: (connection: SqliteConnection, statements) => {
       assertAlive(connection);
-      return patiently(connection, () =>
-        statements.map(({ sql, bindings }) => {
-          const compiled = compile(sql);
-          checkBindings(compiled, bindings);
-          const { rows, changes } = execute(connection, compiled.text, bindings);
-          return { rows, changes };
-        }),
-      );
+      return patiently(connection, () => statements.map(({ sql, bindings }) => run(connection, sql, bindings)));
     },
-    claim: async <Row extends object>(connection: SqliteConnection, plan: ClaimPlan): Promise<Row[]> => {
+    claim: <Row extends object>(connection: SqliteConnection, plan: ClaimPlan) => {
       assertAlive(connection);
       return patiently(connection, () => claimRows<Row>(connection, plan));
     },
-    pool: () => poolReading(client),
+    transaction: (work, facts) => sqliteTransaction(client, connections, work, facts),
+    pool: () => connections.reading(),
     async close() {
+      await connections.destroy();
       await builder.destroy();
       await checkpoints.close();
     },
   };
+}
+
+/** @throws MortiseError `database_unavailable` */
+function openConnection(settings: SqliteSettings): SqliteConnection {
+  let connection: SqliteConnection | undefined;
+  try {
+    connection = new Database(settings.file);
+    prepareConnection(connection, settings.busyTimeoutMs ?? 5_000);
+    return connection;
+  } catch (error) {
+    connection?.close();
+    throw connectionError(error);
+  }
 }
 
 function prepareConnection(connection: SqliteConnection, busyTimeoutMs: number): void {

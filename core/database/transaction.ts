@@ -3,7 +3,7 @@ import type { Knex } from 'knex';
 import type { Logger } from '../sdk/context.js';
 import type { SqlValue, StatementResult, Transaction, TransactionOption } from '../sdk/host/database.js';
 import { shortReason } from './connection-error.js';
-import type { ClaimPlan, Connection, Engine, ExpandedStatement } from './engine.js';
+import type { ClaimPlan, Connection, Engine, ExpandedStatement, QueryClient } from './engine.js';
 import { errorKind } from './error-kind.js';
 import { databaseError } from './errors.js';
 import type { HeldTransaction } from './held-transaction.js';
@@ -67,7 +67,7 @@ export class Session {
     return this.#on(trx, (connection) => this.#engine.statement<Row>(connection, sql, bindings));
   }
 
-  batch(statements: readonly ExpandedStatement[], trx: Transaction): Promise<StatementResult<object>[]> {
+  batch(statements: readonly ExpandedStatement[], trx: Transaction): Promise<readonly StatementResult<object>[]> {
     return this.#on(trx, (connection) => this.#engine.batch(connection, statements));
   }
 
@@ -82,11 +82,11 @@ export class Session {
     const scope: Scope = { engine: this.#engine, outer: scopes.getStore(), open: true };
     const hooks: (() => void)[] = [];
     const held = this.#open.open(plugin);
-    const config = readOnlySnapshot ? ({ isolationLevel: 'repeatable read', readOnly: true } as const) : {};
     try {
-      const result = await this.#engine.knex.transaction(
-        (open) => scopes.run(scope, () => held.work(() => this.#framed(open, { hooks, held }, run))),
-        config,
+      const result = await this.#engine.transaction(
+        (open, connection) =>
+          scopes.run(scope, () => held.work(() => this.#framed(open, { connection, hooks, held }, run))),
+        { readOnlySnapshot, onClient: (client) => noteQueries(client, held) },
       );
       scope.open = false;
       for (const hook of hooks) this.#committed(hook);
@@ -140,21 +140,19 @@ export class Session {
     const frame = this.#frames.get(outer);
     if (outer.isCompleted() || frame === undefined) throw this.#over(outer);
     const hooks: (() => void)[] = [];
-    const result = await outer.transaction((open) => this.#framed(open, { hooks, held: frame.held }, run));
+    const { connection, held } = frame;
+    const result = await outer.transaction((open) => {
+      // knex calls the function even when the savepoint failed; its own error is on the way.
+      if (open.isCompleted()) throw databaseError('transaction_over');
+      noteQueries(open.client, held);
+      return this.#framed(open, { connection, hooks, held }, run);
+    });
     frame.hooks.push(...hooks);
     return result;
   }
 
-  async #framed<T>(
-    trx: Transaction,
-    { hooks, held }: Omit<Frame, 'connection'>,
-    run: (trx: Transaction) => Promise<T>,
-  ): Promise<T> {
-    // knex calls the function even when BEGIN failed, with a transaction that is over; its own error is on the way.
-    if (trx.isCompleted()) throw databaseError('transaction_over');
-    const connection: Connection = await trx.client.acquireConnection();
-    this.#frames.set(trx, { connection, hooks, held });
-    noteQueries(trx, held);
+  #framed<T>(trx: Transaction, frame: Frame, run: (trx: Transaction) => Promise<T>): Promise<T> {
+    this.#frames.set(trx, frame);
     return run(trx);
   }
 
@@ -162,7 +160,7 @@ export class Session {
     return this.#frames.get(trx)?.held.reason ?? databaseError('transaction_over');
   }
 
-  async #on<T>(trx: Transaction | undefined, run: (connection: Connection) => Promise<T>): Promise<T> {
+  async #on<T>(trx: Transaction | undefined, run: (connection: Connection) => T | Promise<T>): Promise<T> {
     if (trx !== undefined) {
       if (trx.isCompleted()) throw this.#over(trx);
       const frame = this.#frames.get(trx);
@@ -170,9 +168,11 @@ export class Session {
       return frame.held.during(() => run(frame.connection));
     }
     this.assertOutside();
-    const connection = await this.#engine.acquire();
+    const acquired = this.#engine.acquire();
+    const connection = acquired instanceof Promise ? await acquired : acquired;
     try {
-      return await run(connection);
+      const result = run(connection);
+      return result instanceof Promise ? await result : result;
     } catch (error) {
       throw this.#seen(error);
     } finally {
@@ -182,10 +182,9 @@ export class Session {
 }
 
 /** What knex itself sends is noted as well; the statements that end a transaction are always let through. */
-function noteQueries(trx: Transaction, held: HeldTransaction): void {
-  const client: { query(connection: Connection, query: unknown): Promise<unknown> } = trx.client;
+function noteQueries(client: QueryClient, held: HeldTransaction): void {
   const send = client.query;
-  client.query = (connection, query) => {
+  client.query = async (connection, query) => {
     const sent = (): Promise<unknown> => send.call(client, connection, query);
     const ends = typeof query === 'string' && /^(rollback|commit|release)\b/i.test(query);
     return ends ? held.noted(sent) : held.during(sent);
