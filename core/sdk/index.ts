@@ -1,5 +1,6 @@
 /** All that a plugin may import: types, and a few small pure functions. */
 export * from './bulk-sql.js';
+export * from './call-options.js';
 export * from './canonical-json.js';
 export * from './content-guard-policy.js';
 export * from './context.js';

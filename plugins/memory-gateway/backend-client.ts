@@ -2,6 +2,7 @@ import {
   type CallContext,
   type CallOptions,
   CallView,
+  callOptions,
   type LedgerMemory,
   type MemoryBackend,
   type MemoryBackendContext,
@@ -91,14 +92,9 @@ export function createBackendClient(parts: BackendClientParts): MemoryService {
   };
 
   const send = <R>(ownMs: number, options: Options, use: Use<R>): Promise<R> => {
-    // A context has its members as getters: a copy of it would be empty.
-    const { signal, principal, requestId, correlationId, trace, timeoutMs = ownMs, trx } = options;
+    const { timeoutMs = ownMs, trx } = options;
     return points.call('memory-backend', backend, (value, ctx) => use(value, new BackendCall(ctx, timeoutMs, trx)), {
-      signal,
-      principal,
-      requestId,
-      correlationId,
-      trace,
+      ...callOptions(options),
       timeoutMs,
     });
   };

@@ -1,8 +1,7 @@
-import type { Contribution } from 'mortise/sdk';
+import { type Contribution, callOptions } from 'mortise/sdk';
 import type { Method } from '../method.js';
 import { RpcFailure } from '../wire/failure.js';
 import { isObject, type JsonObject, member, membersText } from '../wire/json.js';
-import { callOptions } from './call-options.js';
 
 /** Suggestions of one answer. */
 const mostValues = 100;

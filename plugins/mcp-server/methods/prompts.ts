@@ -1,3 +1,4 @@
+import { callOptions } from 'mortise/sdk';
 import { ClientContext } from '../client-side.js';
 import { interactive } from '../interaction.js';
 import type { Method } from '../method.js';
@@ -5,7 +6,6 @@ import { offsetOf, page } from '../wire/cursor.js';
 import { RpcFailure, shown } from '../wire/failure.js';
 import { isObject, type JsonObject, member, membersText } from '../wire/json.js';
 import { listCaching } from './caching.js';
-import { callOptions } from './call-options.js';
 
 export const listPrompts: Method = {
   eras: ['session', 'stateless'],

@@ -1,4 +1,4 @@
-import { type Contribution, isCodedError } from 'mortise/sdk';
+import { type Contribution, callOptions, isCodedError } from 'mortise/sdk';
 import { ClientContext } from '../client-side.js';
 import { interactive } from '../interaction.js';
 import { emptyResult, type Method, type MethodCall } from '../method.js';
@@ -7,7 +7,6 @@ import { RpcFailure, shown } from '../wire/failure.js';
 import { membersText } from '../wire/json.js';
 import { matchesTemplate } from '../wire/uri-template.js';
 import { listCaching } from './caching.js';
-import { callOptions } from './call-options.js';
 import { requiredText } from './prompts.js';
 
 type Resource = Contribution<'mcp-resource'>;

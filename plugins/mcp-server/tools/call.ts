@@ -1,4 +1,4 @@
-import { type Deadline, isCodedError, startDeadline, type Tool, type ToolContext } from 'mortise/sdk';
+import { callOptions, type Deadline, isCodedError, startDeadline, type Tool, type ToolContext } from 'mortise/sdk';
 import { ClientContext, type ClientSide } from '../client-side.js';
 import { InputRequired } from '../input-rounds.js';
 import type { Caller } from '../method.js';
@@ -87,14 +87,7 @@ async function leased<R>(
         const own = new ClientContext(ctx, client, deadline);
         return use(value, split, Object.assign(own, { caller: 'mcp' as const, commit: deadline.commit }));
       },
-      {
-        signal: deadline.signal,
-        timeoutMs: 0,
-        principal: caller.principal,
-        requestId: caller.requestId,
-        correlationId: caller.correlationId,
-        trace: caller.trace,
-      },
+      { ...callOptions(caller), signal: deadline.signal, timeoutMs: 0 },
     );
   } catch (error) {
     throw toolFailure(server, tool, deadline, caller, error);

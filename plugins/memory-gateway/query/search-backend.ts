@@ -1,4 +1,4 @@
-import type { CallContext, LedgerMemory, MemoryHit } from 'mortise/sdk';
+import { type CallContext, callOptions, type LedgerMemory, type MemoryHit } from 'mortise/sdk';
 import type { GatewayParts } from '../parts.js';
 import { sha256 } from '../store/hashes.js';
 import { ledgerFilters, type QueryArguments } from './query-arguments.js';
@@ -29,15 +29,11 @@ async function readSpaces(
 ): Promise<ReadonlyMap<string, string>> {
   const found = new Map<string, string>();
   for (const id of ids.slice(0, MOST_READ)) {
-    const memory = await backend.get(id, { ...callerOf(ctx) }).catch(() => undefined);
+    const memory = await backend.get(id, callOptions(ctx)).catch(() => undefined);
     const space = memory?.space ?? metadataSpace(memory?.metadata);
     if (space !== undefined) found.set(id, space);
   }
   return found;
-}
-
-function callerOf({ signal, principal, requestId, correlationId }: CallContext) {
-  return { signal, principal, requestId, correlationId };
 }
 
 /**

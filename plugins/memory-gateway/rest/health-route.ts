@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { CallContext, Route } from 'mortise/sdk';
+import { type CallContext, callOptions, type Route } from 'mortise/sdk';
 import { unknownBackend } from '../backend/unknown-backend.js';
 import { failureText } from '../backend-client.js';
 import type { GatewayParts } from '../parts.js';
@@ -16,7 +16,8 @@ async function checkBackend({ backend, points }: GatewayParts, ctx: CallContext)
   const missing = unknownBackend(points, backend.backend);
   if (missing !== undefined) return { ok: false, detail: missing };
   try {
-    return await backend.health({ ...ctx, timeoutMs: LIMIT_MS });
+    // What the backend says is of use when this caller has left, too.
+    return await backend.health({ ...callOptions(ctx), signal: undefined, timeoutMs: LIMIT_MS });
   } catch (error) {
     return { ok: false, detail: failureText(error) };
   }

@@ -23,13 +23,16 @@ describe('the memory backend', () => {
       });
       after(() => gateway.stop());
 
-      it('is searched on behalf of whoever asks', async () => {
-        const answer = await gateway.query({ query: 'x', spaces: ['private:mine'] }, { 'x-request-id': 'req-mine' });
-        expect(fake.searchedFor).to.deep.include({
-          correlationId: answer.body.correlation_id,
-          requestId: 'req-mine',
-        });
-        expect(fake.searchedFor?.principal.id).to.equal('local');
+      it('is called on behalf of whoever asks', async () => {
+        const headers = { 'x-request-id': 'req-mine' };
+        for (const ask of [
+          () => gateway.query({ query: 'x', spaces: ['private:mine'] }, headers),
+          () => gateway.get('/health?deep=1', headers),
+        ]) {
+          const { body } = await ask();
+          expect(fake.askedFor).to.deep.include({ correlationId: body.correlation_id, requestId: 'req-mine' });
+          expect(fake.askedFor?.principal.id).to.equal('local');
+        }
       });
 
       it('drops hits of other spaces, whatever the backend says of them', async () => {

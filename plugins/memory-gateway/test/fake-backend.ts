@@ -13,8 +13,8 @@ export interface FakeBackend {
   failure: Error | undefined;
   /** It is asked whether it is well, and never says. */
   hangs: boolean;
-  /** Whom the last search was for. */
-  searchedFor: Pick<CallContext, 'correlationId' | 'requestId' | 'principal'> | undefined;
+  /** Whom the last search or check of its health was for. */
+  askedFor: Pick<CallContext, 'correlationId' | 'requestId' | 'principal'> | undefined;
 }
 
 /** Stores under `fake_<memory key>`; an item whose text has the word `poison` fails its group. */
@@ -25,7 +25,7 @@ export function fakeBackend(): FakeBackend {
     hits: undefined,
     failure: undefined,
     hangs: false,
-    searchedFor: undefined,
+    askedFor: undefined,
     plugin: {
       manifest: { key: 'fake-backend', contributes: { 'memory-backend': ['fake'] } },
       definition: () => definition,
@@ -41,7 +41,7 @@ export function fakeBackend(): FakeBackend {
     storeMany,
     store: async (item, ctx) => (await storeMany([item], ctx))[0] ?? { id: '' },
     async search({ query, filters, limit }, { correlationId, requestId, principal }) {
-      fake.searchedFor = { correlationId, requestId, principal };
+      fake.askedFor = { correlationId, requestId, principal };
       if (fake.failure !== undefined) throw fake.failure;
       const words = query.toLowerCase().split(/\s+/);
       const found = fake.groups
@@ -50,7 +50,8 @@ export function fakeBackend(): FakeBackend {
       const hits = found.map(({ memoryKey, content }) => ({ id: `fake_${memoryKey}`, content, score: 0.5 }));
       return { hits: fake.hits ?? hits.slice(0, limit), unknownFilters: Object.keys(filters.other ?? {}) };
     },
-    async health({ signal }) {
+    async health({ correlationId, requestId, principal, signal }) {
+      fake.askedFor = { correlationId, requestId, principal };
       if (fake.hangs) await once(signal, 'abort');
       if (fake.failure !== undefined) throw fake.failure;
       return { ok: true, detail: 'ready' };
