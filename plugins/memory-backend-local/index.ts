@@ -2,9 +2,12 @@ import type { MemoryBackendFacts, PluginDefinition } from 'mortise/sdk';
 import type { LocalConfig } from './config.js';
 import { createBackend } from './create-backend.js';
 import { createEngine } from './engine/create-engine.js';
+import { indexVersion } from './index/index-text.js';
 import { migrations } from './migrations/index.js';
 import { createCorpus } from './search/corpus.js';
+import { createTermIndex } from './search/create-term-index.js';
 import { createDocuments } from './search/documents.js';
+import { createRanking } from './search/rank-matches.js';
 import { reindex } from './store/reindex.js';
 import { createTidying } from './store/tidy-index.js';
 import { createRerank } from './vectors/rerank.js';
@@ -19,19 +22,22 @@ export default function memoryBackendLocal(): PluginDefinition<LocalConfig> {
     async start(host) {
       const database = host.use('database');
       await database.migrate(migrations);
-      const engine = createEngine(database);
+      const { engine, count, lookUp, forget } = createTermIndex(database, createEngine(database));
       const analysis = host.use('text-analysis');
       const parts = {
         database,
         engine,
         logbook: host.use('logbook'),
         analysis,
-        corpus: createCorpus(database, engine),
-        documents: createDocuments(database, analysis.version),
+        corpus: createCorpus(database, forget),
+        count,
+        lookUp,
+        rank: createRanking(),
+        documents: createDocuments(database, indexVersion(analysis)),
         log: host.log,
       };
       // The first count walks over the whole index; no search should wait for it.
-      await parts.corpus.totals();
+      await parts.corpus();
       const facts: MemoryBackendFacts = host.facts('memory-backend', 'local');
       const { embedder } = host.config;
       const rerank =

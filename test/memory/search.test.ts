@@ -164,6 +164,33 @@ describe('searching memories in the local backend', () => {
         expect(contents(one)[0]).to.equal('common word number 499');
       });
 
+      it('finds a word as soon as it is stored, though it was looked for in vain before', async () => {
+        for (const word of ['zebraish', 'okapiish']) {
+          const ask = () => memory.query({ query: word, spaces: ['private:many1'] });
+          expect(results(await ask())).to.deep.equal([]);
+          await memory.store({ payload_md: `common ${word}`, target_space: 'private:many1' });
+          expect(contents(await ask())).to.deep.equal([`common ${word}`]);
+        }
+      });
+
+      it('has every memory once when many are stored and looked for at once', async function atOnce() {
+        this.timeout(60_000);
+        const body = (n: number) => ({ payload_md: `gnu number ${n}`, target_space: 'private:gnus' });
+        const ask = () => memory.query({ query: 'gnu', spaces: ['private:gnus'], top_k: 100 });
+        const numbers = Array.from({ length: 60 }, (_, n) => n);
+        const seen = await Promise.all(
+          numbers.map(async (n) => {
+            await memory.store(body(n));
+            return contents(await ask());
+          }),
+        );
+        for (const [n, found] of seen.entries()) {
+          expect(found).to.include(`gnu number ${n}`);
+          expect(new Set(found).size).to.equal(found.length);
+        }
+        expect(contents(await ask())).to.have.length(60);
+      });
+
       it('gives the gateway no memory of another space, be the space asked for large or small', async () => {
         const backend = memory.host.service('memory');
         for (const space of ['private:corpus', 'private:few', 'private:many0', 'private:none']) {

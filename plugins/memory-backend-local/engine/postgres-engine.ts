@@ -39,16 +39,6 @@ export function postgresEngine(database: Database): SearchEngine {
     await database.statement('delete from {logbook.memory_fts} where seq = ?', [seq], options);
   };
 
-  // By itself the planner sees how common the terms are: those of every other memory are found from the newest on.
-  const newestOf = async (query: EngineQuery, before: number, limit: number): Promise<readonly number[]> => {
-    const { rows } = await database.statement<{ seq: number }>(
-      `select distinct seq from {logbook.memory_fts} where terms @@ ?::tsquery and seq < ?
-       order by seq desc limit ?`,
-      [queryText(query), before, limit],
-    );
-    return rows.map(({ seq }) => seq);
-  };
-
   return {
     async add(rows, options) {
       await insertRows(database, rowsTarget, rows.flatMap(partsOf), options);
@@ -67,21 +57,32 @@ export function postgresEngine(database: Database): SearchEngine {
       );
       return new Map(rows.map(({ term, doc }) => [term, doc]));
     },
-    async newest(queries, before, limit) {
-      const [only] = queries;
-      if (only !== undefined && queries.length === 1) return [await newestOf(only, before, limit)];
-      // `offset 0` has the planner find all matches by the terms: for the newest few it would walk over the whole table.
-      // Of a JSON list it expects a hundred queries, and compiles them first: ten milliseconds.
+    async matching(terms, limit) {
+      // `offset 0` has the planner find all matches by the term: for a few it would walk over the whole table. Of a JSON
+      // list it expects a hundred terms, and compiles the statement first: ten milliseconds.
       const { rows } = await database.statement<{ seqs: string | null }>(
         `select (
-           select json_agg(seq order by seq desc) from (
+           select json_agg(seq order by seq) from (
              select distinct seq from (
-               select seq from {logbook.memory_fts} where terms @@ wanted.query::tsquery and seq < ? offset 0
-             ) matching order by seq desc limit ?) found
-         ) as seqs from unnest(string_to_array(?, '\n')) with ordinality wanted(query, place) order by place`,
-        [before, limit, queries.map(queryText).join('\n')],
+               select seq from {logbook.memory_fts}
+               where terms @@ quote_literal(wanted.term)::tsquery and seq > wanted.after offset 0
+             ) matching order by seq limit ?) found
+         ) as seqs
+         from unnest(string_to_array(?, ' '), string_to_array(?, ' ')::bigint[]) with ordinality
+           wanted(term, after, place)
+         order by place`,
+        [limit, terms.map(({ term }) => term).join(' '), terms.map(({ after }) => after).join(' ')],
       );
       return rows.map(({ seqs }) => (seqs === null ? [] : database.codec.parseJson<number[]>(seqs)));
+    },
+    // By itself the planner sees how common the terms are: those of every other memory are found from the newest on.
+    async newest(query, before, limit) {
+      const { rows } = await database.statement<{ seq: number }>(
+        `select distinct seq from {logbook.memory_fts} where terms @@ ?::tsquery and seq < ?
+         order by seq desc limit ?`,
+        [queryText(query), before, limit],
+      );
+      return rows.map(({ seq }) => seq);
     },
     // The server's own vacuum does.
     tidy: async () => false,

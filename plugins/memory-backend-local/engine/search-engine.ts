@@ -15,6 +15,12 @@ export interface EngineQuery {
   readonly all: readonly (readonly string[])[];
 }
 
+/** A term in memories with a number above `after`. */
+export interface TermAfter {
+  readonly term: string;
+  readonly after: number;
+}
+
 /** The full-text index of one database: it finds candidates, and says how many memories have a term. */
 export interface SearchEngine {
   add(rows: readonly EngineRow[], options: TransactionOption): Promise<void>;
@@ -24,11 +30,10 @@ export interface SearchEngine {
   remove(seq: number, options: TransactionOption): Promise<void>;
   /** Number of memories with each term; terms that no memory has may be left out. */
   frequencies(terms: readonly string[]): Promise<ReadonlyMap<string, number>>;
-  /**
-   * The memories that each query finds below `before`, newest first, at most `limit` for each. Its cost grows with the
-   * number of memories returned.
-   */
-  newest(queries: readonly EngineQuery[], before: number, limit: number): Promise<readonly (readonly number[])[]>;
+  /** The memories above its number that have each term, in order, at most `limit` for each. */
+  matching(terms: readonly TermAfter[], limit: number): Promise<readonly (readonly number[])[]>;
+  /** The memories that a query finds below `before`, newest first. Its cost grows with the number returned. */
+  newest(query: EngineQuery, before: number, limit: number): Promise<readonly number[]>;
   /** Does a few milliseconds of the work that makes searches cheaper. @returns false when there is none left. */
   tidy(): Promise<boolean>;
 }

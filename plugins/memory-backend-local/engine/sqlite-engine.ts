@@ -16,6 +16,10 @@ function matchText({ spaceTerms, all }: EngineQuery): string {
   return groups.map(anyOf).join(' AND ');
 }
 
+function numbers(list: string | null): readonly number[] {
+  return list === null ? [] : (JSON.parse(`[${list}]`) as number[]);
+}
+
 /** FTS5, for which memories have which terms. Its own rank is not asked for: that costs 3 µs for each match. */
 export function sqliteEngine(database: Database): SearchEngine {
   const remove = async (seq: number, options: TransactionOption): Promise<void> => {
@@ -39,17 +43,30 @@ export function sqliteEngine(database: Database): SearchEngine {
       );
       return new Map(rows.map(({ term, doc }) => [term, doc]));
     },
-    async newest(queries, before, limit) {
-      // One row for each query, its memories as text: reading a row of its own for each of them costs twice as much.
+    async matching(terms, limit) {
+      // One row for each term, its memories as text: reading a row of its own for each of them costs twice as much, and so
+      // does looking into the JSON for each of them.
       const { rows } = await database.statement<{ seqs: string | null }>(
-        `select (
+        `with wanted as materialized (
+           select key, value ->> 'match' as match, value ->> 'after' as after from json_each(?)
+         )
+         select (
            select group_concat(seq) from (
-             select rowid as seq from {logbook.memory_fts} where {logbook.memory_fts} match value and rowid < ?
-             order by rowid desc limit ?)
-         ) as seqs from json_each(?) order by key`,
-        [before, limit, JSON.stringify(queries.map(matchText))],
+             select rowid as seq from {logbook.memory_fts}
+             where {logbook.memory_fts} match wanted.match and rowid > cast(wanted.after as integer) order by rowid limit ?)
+         ) as seqs from wanted order by key`,
+        [JSON.stringify(terms.map(({ term, after }) => ({ match: anyOf([term]), after }))), limit],
       );
-      return rows.map(({ seqs }) => (seqs === null ? [] : (JSON.parse(`[${seqs}]`) as number[])));
+      return rows.map(({ seqs }) => numbers(seqs));
+    },
+    async newest(query, before, limit) {
+      const { rows } = await database.statement<{ seqs: string | null }>(
+        `select group_concat(seq) as seqs from (
+           select rowid as seq from {logbook.memory_fts} where {logbook.memory_fts} match ? and rowid < ?
+           order by rowid desc limit ?)`,
+        [matchText(query), before, limit],
+      );
+      return numbers(rows[0]?.seqs ?? null);
     },
     async tidy() {
       const changes = { sql: 'select total_changes() as n' };

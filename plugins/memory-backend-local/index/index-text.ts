@@ -6,8 +6,13 @@ export interface IndexedText {
   /** Number of terms, those of headings counted twice. */
   readonly length: number;
   readonly postings: Postings;
-  /** The distinct terms, as {@link engineTerm} writes them. */
+  /** The distinct terms, as {@link engineTerm} writes them, and {@link againTerm} of those that come more than once. */
   readonly terms: readonly string[];
+}
+
+/** Which terms the index keeps of a text: a memory with another version is indexed anew. */
+export function indexVersion(analysis: TextAnalysis): string {
+  return `${analysis.version}+again`;
 }
 
 const SIGN = /[^a-z0-9\u0080-\u{10ffff}]/gu;
@@ -19,6 +24,14 @@ const HAS_SIGN = /[^a-z0-9\u0080-\uffff]/;
  */
 export function engineTerm(term: string): string {
   return HAS_SIGN.test(term) ? term.replaceAll(SIGN, '_') : term;
+}
+
+/**
+ * The term that stands for another one that comes more than once, so that the engine can tell how often a memory has it.
+ * No analysed term has its form.
+ */
+export function againTerm(engineTerm: string): string {
+  return `_2_${engineTerm}`;
 }
 
 /** Analyses a text: every term with its places, a place being the number of its word or character in the text. */
@@ -49,5 +62,7 @@ export function indexText(analysis: TextAnalysis, text: string): IndexedText {
     if (isHeading) known.push(place);
     length += isHeading ? 2 : 1;
   }
-  return { length, postings: writePostings(places), terms: [...plain, ...signed] };
+  const again: string[] = [];
+  for (const [term, list] of places) if (list.length > 1) again.push(againTerm(engineTerm(term)));
+  return { length, postings: writePostings(places), terms: [...plain, ...signed, ...again] };
 }

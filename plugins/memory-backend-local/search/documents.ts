@@ -1,5 +1,6 @@
 import { type Database, jsonTexts } from 'mortise/sdk';
 import type { Postings } from '../index/postings.js';
+import { Kept } from './kept.js';
 
 /** What is known of a memory to score it. */
 export interface Document {
@@ -29,42 +30,12 @@ const MOST_BYTES = 32 * 1024 * 1024;
 /** What a document takes beside its postings. */
 const BYTES_BESIDE = 300;
 
-/** Keeps what was read lately: a full half becomes the older one, and what nobody asks for there is forgotten with it. */
-class Kept {
-  readonly #half: number;
-  #young = new Map<number, Document>();
-  #old = new Map<number, Document>();
-  #bytes = 0;
-
-  constructor(mostBytes: number) {
-    this.#half = mostBytes / 2;
-  }
-
-  get(seq: number): Document | undefined {
-    const young = this.#young.get(seq);
-    if (young !== undefined) return young;
-    const old = this.#old.get(seq);
-    if (old !== undefined) this.keep(old);
-    return old;
-  }
-
-  keep(document: Document): void {
-    this.#bytes += document.postings.byteLength + BYTES_BESIDE;
-    if (this.#bytes > this.#half) {
-      this.#old = this.#young;
-      this.#young = new Map();
-      this.#bytes = document.postings.byteLength + BYTES_BESIDE;
-    }
-    this.#young.set(document.seq, document);
-  }
-}
-
 /**
  * Reads documents, and keeps those of this version of the analysis: they never change under their number. Whether one
  * is still in the index is for the search engine to say.
  */
 export function createDocuments(database: Database, version: string, mostBytes = MOST_BYTES): ReadDocuments {
-  const kept = new Kept(mostBytes);
+  const kept = new Kept<number, Document>(mostBytes, ({ postings }) => postings.byteLength + BYTES_BESIDE);
   return async (seqs) => {
     const found: Document[] = [];
     const missing: number[] = [];
@@ -81,7 +52,7 @@ export function createDocuments(database: Database, version: string, mostBytes =
     );
     for (const { seq, memory_id: memoryId, space: spaceTerm, length, postings, analysis } of rows) {
       const document = { seq, memoryId, spaceTerm, length, postings };
-      if (analysis === version) kept.keep(document);
+      if (analysis === version) kept.keep(seq, document);
       found.push(document);
     }
     return found;

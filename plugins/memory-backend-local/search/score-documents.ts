@@ -1,4 +1,5 @@
 import type { Document } from './documents.js';
+import type { Ranked } from './rank-matches.js';
 import { type ScoredQuery, type ScoreParts, scoreText, totalScore } from './score.js';
 
 /** A candidate with its score. */
@@ -10,11 +11,11 @@ export interface Scored {
 }
 
 /** Of the likeliest candidates so many are read at once, and so many of them at the most before others are looked for. */
-const PAGE = 25;
+const PAGE = 12;
 const MOST_LIKELY = 400;
 
 /** Pages in a row that have none of the best: the end. */
-const FRUITLESS_PAGES = 2;
+const FRUITLESS_PAGES = 3;
 
 /** The documents in one of the spaces, scored. */
 export function scoreDocuments(
@@ -34,21 +35,26 @@ export function bestFirst(a: Scored, b: Scored): number {
 }
 
 /**
- * Scores candidates in their order until pages of them have none that is among the best: the further down, the less of
- * the query they have.
+ * Scores candidates in their order until no other can be among the best, or pages of them had none that is.
  *
  * @param enough hits wanted; more than there are candidates when some may be refused yet
+ * @param beyond what a candidate may score above its bound
  */
 export async function scoreLikeliest(
-  candidates: readonly number[],
+  { seqs, bounds }: Ranked,
   enough: number,
+  beyond: number,
   score: (seqs: readonly number[]) => Promise<readonly Scored[]>,
 ): Promise<{ readonly scored: readonly Scored[]; readonly read: number }> {
   let scored: Scored[] = [];
   let read = 0;
   let fruitless = 0;
-  while (read < Math.min(candidates.length, MOST_LIKELY) && fruitless < FRUITLESS_PAGES) {
-    const page = await score(candidates.slice(read, read + PAGE));
+  const mayBeAmongTheBest = (): boolean => {
+    const worst = scored[enough - 1];
+    return worst === undefined || (bounds[read] ?? 0) + beyond > worst.score;
+  };
+  while (read < Math.min(seqs.length, MOST_LIKELY) && fruitless < FRUITLESS_PAGES && mayBeAmongTheBest()) {
+    const page = await score(Array.from(seqs.subarray(read, read + PAGE)));
     read += PAGE;
     const worst = scored[enough - 1];
     scored = [...scored, ...page].sort(bestFirst);

@@ -30,7 +30,7 @@ export interface ScoreParts {
   readonly matched_terms: readonly string[];
 }
 
-const WEIGHTS = { bm25: 0.65, coverage: 0.25, phrase: 0.1 };
+export const WEIGHTS = { bm25: 0.65, coverage: 0.25, phrase: 0.1 };
 
 /** BM25 (Robertson and Zaragoza 2009) with k1 = 1.2 and b = 0.75. */
 const K1 = 1.2;
@@ -39,6 +39,14 @@ const B = 0.75;
 /** Inverse document frequency of a term that `df` of `documents` memories have; never negative. */
 export function inverseFrequency(documents: number, df: number): number {
   return Math.log(1 + (Math.max(documents, df) - df + 0.5) / (df + 0.5));
+}
+
+/**
+ * BM25's share of a term that comes `tf` times, in a text of `lengthFactor` times the average length: 1 for one that
+ * comes for ever.
+ */
+export function bm25Share(tf: number, lengthFactor: number): number {
+  return tf / (tf + K1 * (1 - B + B * lengthFactor));
 }
 
 /** A word of the query at a place of the text. */
@@ -88,7 +96,7 @@ function phraseScore(reader: PostingsReader, found: readonly Found[], wanted: nu
 
 /** Scores one text; the same on every database. All parts lie between 0 and 1. */
 export function scoreText(query: ScoredQuery, text: ScoredText): ScoreParts {
-  const norm = K1 * (1 - B + (B * text.length) / Math.max(query.averageLength, 1));
+  const lengthFactor = text.length / Math.max(query.averageLength, 1);
   const reader = readPostings(text.postings);
   const matched: string[] = [];
   const found: Found[] = [];
@@ -101,13 +109,12 @@ export function scoreText(query: ScoredQuery, text: ScoredText): ScoreParts {
     if (places === undefined) continue;
     matched.push(term);
     covered += idf;
-    const tf = places.to - places.from;
-    weight += (idf * tf * (K1 + 1)) / (tf + norm);
+    weight += idf * bm25Share(places.to - places.from, lengthFactor);
     found.push({ of: place, from: places.from, to: places.to });
   }
   if (total === 0) return { bm25: 0, coverage: 0, phrase: 0, matched_terms: matched };
   return {
-    bm25: weight / (total * (K1 + 1)),
+    bm25: weight / total,
     coverage: covered / total,
     phrase: phraseScore(reader, found, query.words),
     matched_terms: matched,

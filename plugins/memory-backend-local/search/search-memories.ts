@@ -1,50 +1,28 @@
 import type { Database, LogbookService, MemoryHit, MemorySearch, TextAnalysis } from 'mortise/sdk';
-import type { SearchEngine } from '../engine/search-engine.js';
-import { termHash } from '../index/postings.js';
 import { spaceTerm } from '../index/space-term.js';
 import { accept, isFiltered } from './accept.js';
-import type { Corpus } from './corpus.js';
+import type { ReadCorpus } from './corpus.js';
 import type { ReadDocuments } from './documents.js';
-import { furtherPages, likeliest } from './find-candidates.js';
+import { furtherPages } from './find-candidates.js';
+import { type LikeliestParts, likeliest } from './likeliest.js';
 import { planCandidates } from './plan-candidates.js';
-import { type ReadQuery, readQuery } from './read-query.js';
-import { inverseFrequency } from './score.js';
+import { readQuery } from './read-query.js';
 import { bestFirst, scoreDocuments, scoreLikeliest } from './score-documents.js';
+import { type WeighParts, weighTerms } from './weigh-terms.js';
 
-export interface SearchParts {
+export interface SearchParts extends WeighParts, LikeliestParts {
   readonly database: Database;
   readonly logbook: LogbookService;
   readonly analysis: TextAnalysis;
-  readonly engine: SearchEngine;
-  readonly corpus: Corpus;
+  readonly corpus: ReadCorpus;
   readonly documents: ReadDocuments;
 }
-
-/** Terms that are looked up and scored, the rarest of a longer query. */
-const MOST_TERMS = 64;
 
 /**
  * A space with this share of the memories is no filter worth its cost: the engine would walk over all of its memories.
  * Memories of other spaces are left out when they are read.
  */
 const LARGE_SHARE = 0.5;
-
-/** The terms that count, with their frequencies, and how many memories the spaces have. */
-async function weigh(parts: SearchParts, read: ReadQuery, spaceTerms: readonly string[]) {
-  const { documents, averageLength } = await parts.corpus.totals();
-  const names = [...new Set([...read.terms.map(({ engineTerm }) => engineTerm), ...spaceTerms])];
-  const frequencies = await parts.corpus.frequencies(names, documents);
-  const terms = read.terms
-    .map((term) => {
-      const df = frequencies.get(term.engineTerm) ?? 0;
-      return { ...term, df, idf: inverseFrequency(documents, df), hash: termHash(term.term) };
-    })
-    .sort((a, b) => Number(a.df === 0) - Number(b.df === 0) || a.df - b.df)
-    .slice(0, MOST_TERMS);
-  const words = new Set(terms.map(({ place }) => place)).size;
-  const inSpaces = spaceTerms.reduce((sum, term) => sum + (frequencies.get(term) ?? 0), 0);
-  return { documents, inSpaces, terms, query: { terms, words, averageLength } };
-}
 
 /**
  * The memories of the spaces that have terms of the query, best first. One matching term outside quotes is enough;
@@ -55,20 +33,27 @@ export async function searchMemories(parts: SearchParts, search: MemorySearch): 
   const read = readQuery(parts.analysis, search.query);
   if (read.terms.length === 0 || search.spaces.length === 0 || limit < 1) return [];
   const spaceTerms = search.spaces.map(spaceTerm);
-  const { documents, inSpaces, terms, query } = await weigh(parts, read, spaceTerms);
-  const planned = terms.map(({ engineTerm: term, start, end, df, idf }) => ({ term, start, end, df, idf }));
-  const filter = inSpaces >= documents * LARGE_SHARE ? [] : spaceTerms;
-  const plan = planCandidates(planned, read.required, filter, documents);
+  const corpus = await parts.corpus();
+  const spaces = corpus.spaces(spaceTerms);
+  const weighed = await weighTerms(parts, read, corpus);
+  const filter = spaces.documents >= corpus.documents * LARGE_SHARE ? [] : spaceTerms;
+  const plan = planCandidates(weighed.terms, read.required, filter, corpus.documents);
   const conditions = { filters, phrases: read.phrases, minScore: filters.minScore ?? 0 };
   const isExplained = filters.explain === true;
+  const query = { ...weighed, averageLength: corpus.averageLength };
   const score = async (seqs: readonly number[]) => scoreDocuments(await parts.documents(seqs), spaceTerms, query);
+  const best = async (enough: number) => {
+    const { ranked, beyond } = await likeliest(parts, plan, weighed, { spaces: spaces.numbers, enough }, corpus);
+    const { scored, read: looked } = await scoreLikeliest(ranked, enough, beyond, score);
+    return { ranked, looked, hits: await accept(parts, scored, conditions, limit, isExplained) };
+  };
 
-  const candidates = await likeliest(parts.engine, plan);
-  const enough = isFiltered(conditions) ? Number.POSITIVE_INFINITY : limit;
-  const first = await scoreLikeliest(candidates, enough, score);
-  const hits = [...(await accept(parts, first.scored, conditions, limit, isExplained))];
+  let found = await best(isFiltered(conditions) ? Number.POSITIVE_INFINITY : limit);
+  // Where some of the best are no longer in the ledger, every other candidate counts.
+  if (found.hits.length < limit && !found.ranked.isComplete) found = await best(Number.POSITIVE_INFINITY);
+  const hits = [...found.hits];
   if (hits.length >= limit) return hits;
-  for await (const seqs of furtherPages(parts.engine, plan, candidates, first.read)) {
+  for await (const seqs of furtherPages(parts.engine, plan.then, found.ranked.seqs, found.looked)) {
     const scored = [...(await score(seqs))].sort(bestFirst);
     hits.push(...(await accept(parts, scored, conditions, limit - hits.length, isExplained)));
     if (hits.length >= limit) break;

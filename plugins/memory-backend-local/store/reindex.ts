@@ -1,6 +1,6 @@
 import type { Database, LogbookService, Logger, TextAnalysis } from 'mortise/sdk';
 import type { SearchEngine } from '../engine/search-engine.js';
-import { indexText } from '../index/index-text.js';
+import { indexText, indexVersion } from '../index/index-text.js';
 import { spaceTerm } from '../index/space-term.js';
 
 export interface ReindexParts {
@@ -19,7 +19,7 @@ async function reindexBatch(parts: ReindexParts): Promise<number> {
     const { rows } = await database.statement<{ seq: number; memory_id: string }>(
       `select seq, memory_id from {logbook.memory_documents} where analysis <> ? order by seq limit ${BATCH}
        ${database.dialect === 'postgres' ? 'for update skip locked' : ''}`,
-      [analysis.version],
+      [indexVersion(analysis)],
       { trx },
     );
     const ids = rows.map(({ memory_id }) => memory_id);
@@ -31,7 +31,7 @@ async function reindexBatch(parts: ReindexParts): Promise<number> {
       const { length, postings, terms } = indexText(analysis, memory?.payload ?? '');
       await database.statement(
         'update {logbook.memory_documents} set length = ?, postings = ?, analysis = ? where seq = ?',
-        [length, postings, analysis.version, seq],
+        [length, postings, indexVersion(analysis), seq],
         { trx },
       );
       await engine.replace({ seq, spaceTerm: spaceTerm(memory?.space ?? ''), terms }, { trx });

@@ -10,7 +10,7 @@ import {
   type TransactionOption,
 } from 'mortise/sdk';
 import type { SearchEngine } from '../engine/search-engine.js';
-import { indexText } from '../index/index-text.js';
+import { indexText, indexVersion } from '../index/index-text.js';
 import { spaceTerm } from '../index/space-term.js';
 
 const documentsTarget = {
@@ -72,7 +72,7 @@ async function insertDocuments(
   const rows = await insertRows<{ seq: number }>(
     database,
     documentsTarget,
-    indexed.map(({ id, spaceTerm: space, length, postings }) => [id, space, length, postings, analysis.version]),
+    indexed.map(({ id, spaceTerm: space, length, postings }) => [id, space, length, postings, indexVersion(analysis)]),
     { trx },
   );
   // Numbers are given out in the order of the rows, but may be returned in another.

@@ -31,16 +31,16 @@ describe('the index of memories, while nothing is stored', () => {
       database.transaction((trx) => engine.add([{ seq, spaceTerm: '_s_1', terms: ['all', `only${seq}`] }], { trx }));
 
     const found = async () => {
-      const all = [['all'], ['only7'], ['none']].map((terms) => ({ spaceTerms: [], all: [terms] }));
-      return engine.newest(all, Number.MAX_SAFE_INTEGER, 1_000);
+      const terms = ['all', 'only7', 'none'].map((term) => ({ term, after: 0 }));
+      return engine.matching(terms, 1_000);
     };
 
     it('is put in order step by step, and finds the same', async () => {
       for (let seq = 1; seq <= 30; seq += 1) await addOne(seq);
       await database.transaction((trx) => engine.remove(9, { trx }));
       const before = await found();
-      const newestFirst = Array.from({ length: 30 }, (_, index) => 30 - index).filter((seq) => seq !== 9);
-      expect(before).to.deep.equal([newestFirst, [7], []]);
+      const inOrder = Array.from({ length: 30 }, (_, index) => index + 1).filter((seq) => seq !== 9);
+      expect(before).to.deep.equal([inOrder, [7], []]);
       const segments = async () => {
         const { rows } = await database.statement('select distinct segid from {logbook.memory_fts}_idx');
         return rows.length;

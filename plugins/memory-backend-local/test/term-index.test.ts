@@ -1,0 +1,130 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import type { Database, PluginDefinition } from 'mortise/sdk';
+import { createTestHost, eachDatabase, type TestEngine, type TestHost } from 'mortise/sdk/testing';
+import { createEngine } from '../engine/create-engine.js';
+import { migrations } from '../migrations/index.js';
+import { createCorpus, type ReadCorpus } from '../search/corpus.js';
+import { createTermIndex, type TermIndex } from '../search/create-term-index.js';
+
+/** What a process knows of the index. */
+interface Reader {
+  readonly host: TestHost;
+  readonly database: Database;
+  readonly index: TermIndex;
+  readonly corpus: ReadCorpus;
+}
+
+async function startReader(testEngine: TestEngine, dataDir: string): Promise<Reader> {
+  let database: Database | undefined;
+  const probe: PluginDefinition = {
+    key: 'database-probe',
+    register() {},
+    async start(started) {
+      database = started.use('database');
+      await database.migrate(migrations);
+    },
+  };
+  const manifest = { key: 'database-probe', permissions: { services: ['database'], schemas: ['logbook'] } };
+  const host = await createTestHost({
+    plugins: [],
+    database: testEngine.env,
+    dataDir,
+    extra: [{ manifest, definition: probe }],
+  });
+  if (database === undefined) throw new Error('The probe did not start.');
+  const index = createTermIndex(database, createEngine(database));
+  return { host, database, index, corpus: createCorpus(database, index.forget) };
+}
+
+describe('what is known of the index of memories', () => {
+  eachDatabase((testEngine: TestEngine) => {
+    let folder: string;
+    let one: Reader;
+    let other: Reader;
+
+    beforeEach(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'mortise-index-'));
+      one = await startReader(testEngine, folder);
+      other = await startReader(testEngine, folder);
+    });
+    afterEach(async () => {
+      await one.host.stop();
+      await other.host.stop();
+      await rm(folder, { recursive: true, force: true });
+    });
+
+    const store = ({ database, index }: Reader, id: string, terms: readonly string[], spaceTerm = '_s_1') =>
+      database.transaction(async (trx) => {
+        const { rows } = await database.statement<{ seq: number }>(
+          `insert into {logbook.memory_documents} (memory_id, space, length, postings, analysis)
+           values (?, ?, ?, ?, '1') returning seq`,
+          [id, spaceTerm, terms.length, new Uint8Array()],
+          { trx },
+        );
+        const seq = rows[0]?.seq ?? 0;
+        await index.engine.add([{ seq, spaceTerm, terms }], { trx });
+        return seq;
+      });
+    const remove = ({ database, index }: Reader, seq: number) =>
+      database.transaction(async (trx) => {
+        await database.statement('delete from {logbook.memory_documents} where seq = ?', [seq], { trx });
+        await index.engine.remove(seq, { trx });
+      });
+    const find = async ({ index, corpus }: Reader, term: string) => [
+      ...((await index.lookUp([term], await corpus())).get(term)?.all ?? []),
+    ];
+
+    it('grows with every memory, whichever process stores it', async () => {
+      const seqs: number[] = [];
+      for (const [n, reader] of [one, other, one, one, other].entries()) {
+        seqs.push(await store(reader, `m${n}`, ['term', `only${n}`]));
+        expect(await find(one, 'term')).to.deep.equal(seqs);
+        expect(await find(other, 'term')).to.deep.equal(seqs);
+      }
+      expect(await find(one, 'only3')).to.deep.equal([seqs[3]]);
+    });
+
+    it('shrinks with every memory that is taken out, whichever process does it', async () => {
+      const seqs = [await store(one, 'a', ['term']), await store(one, 'b', ['term']), await store(one, 'c', ['term'])];
+      for (const reader of [one, other]) expect(await find(reader, 'term')).to.deep.equal(seqs);
+      await remove(one, seqs[0] ?? 0);
+      for (const reader of [one, other]) expect(await find(reader, 'term')).to.deep.equal(seqs.slice(1));
+      await remove(other, seqs[1] ?? 0);
+      for (const reader of [one, other]) expect(await find(reader, 'term')).to.deep.equal(seqs.slice(2));
+    });
+
+    it('knows terms that replaced others', async () => {
+      const seq = await store(one, 'a', ['before']);
+      expect(await find(one, 'before')).to.deep.equal([seq]);
+      const row = { seq, spaceTerm: '_s_1', terms: ['after'] };
+      await one.database.transaction((trx) => one.index.engine.replace(row, { trx }));
+      expect([await find(one, 'before'), await find(one, 'after')]).to.deep.equal([[], [seq]]);
+    });
+
+    it('keeps what it knows when a transaction that takes a memory out is rolled back', async () => {
+      const seq = await store(one, 'a', ['term']);
+      expect(await find(one, 'term')).to.deep.equal([seq]);
+      const failing = one.database.transaction(async (trx) => {
+        await one.index.engine.remove(seq, { trx });
+        throw new Error('no');
+      });
+      expect(await failing.catch((error: Error) => error.message)).to.equal('no');
+      expect(await find(one, 'term')).to.deep.equal([seq]);
+    });
+
+    it('counts memories, their length and those of each space, however many ask at once', async () => {
+      for (const [n, space] of ['_s_1', '_s_2', '_s_1'].entries()) await store(one, `m${n}`, ['x', 'y'], space);
+      const [corpus] = await Promise.all(Array.from({ length: 8 }, () => one.corpus()));
+      expect([corpus?.documents, corpus?.averageLength]).to.deep.equal([3, 2]);
+      expect(corpus?.spaces(['_s_1', '_s_3']).documents).to.equal(2);
+      const last = await store(other, 'last', ['x', 'y', 'z', 'x', 'y', 'z'], '_s_3');
+      const grown = await one.corpus();
+      expect([grown.documents, grown.averageLength, grown.last]).to.deep.equal([4, 3, last]);
+      expect(grown.spaces(['_s_3'])).to.deep.equal({ numbers: new Set([grown.spaceNumbers[last]]), documents: 1 });
+      expect(grown.lengths[last]).to.equal(6);
+    });
+  });
+});
