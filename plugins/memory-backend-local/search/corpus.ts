@@ -31,7 +31,7 @@ interface Grown {
 }
 
 /** Memories that are read at once. */
-const PAGE = 20_000;
+const PAGE = 5_000;
 
 /**
  * On PostgreSQL a row may commit after one with a higher number, and be missed by counting on from there: everything is

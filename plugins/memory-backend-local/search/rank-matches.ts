@@ -1,4 +1,5 @@
 import type { Corpus } from './corpus.js';
+import { type InOrder, inOrder, reachedBy } from './order-scores.js';
 import { bm25Share, WEIGHTS } from './score.js';
 import type { Matches } from './term-matches.js';
 
@@ -31,11 +32,7 @@ export interface RankQuery {
   readonly enough: number;
 }
 
-/** Candidates, the likeliest first and the newest first among equals. */
-export interface Ranked {
-  readonly seqs: Uint32Array;
-  /** What each scores at the most, but for words that come often in it and those that are not listed. */
-  readonly bounds: Float64Array;
+export interface Ranked extends InOrder {
   /** No candidate was left out. */
   readonly isComplete: boolean;
 }
@@ -45,10 +42,6 @@ const AGAIN = 2;
 
 /** Words that are told apart, the bits of a number. */
 const MOST_WORDS = 31;
-
-/** Scores are told apart by this. */
-const STEPS = 2 ** 19;
-const NUMBERS = 2 ** 32;
 
 /** Memory for every document's part of a score: taken once, and put back to 0 after each use. */
 class Board {
@@ -75,44 +68,6 @@ function bits(words: number): number {
 
 /** Candidates that are put in order where not all of them are asked for. */
 const MOST_ORDERED = 500;
-
-/** The scores of some documents, counted by steps from 0 to 2. */
-const BINS = 1_024;
-
-/** The greatest of the steps that `count` scores reach; 0 where there are fewer. */
-function reachedBy(seqs: readonly number[], count: number, scoreOf: (seq: number) => number): number {
-  if (seqs.length < count) return 0;
-  const bins = new Uint32Array(BINS);
-  for (const seq of seqs) {
-    const bin = Math.min(BINS - 1, Math.floor((scoreOf(seq) * BINS) / 2));
-    bins[bin] = (bins[bin] ?? 0) + 1;
-  }
-  let reached = 0;
-  for (let bin = BINS - 1; bin > 0; bin -= 1) {
-    reached += bins[bin] ?? 0;
-    if (reached >= count) return (2 * bin) / BINS;
-  }
-  return 0;
-}
-
-/** The likeliest first: a score and a number in one, so that they are sorted without comparing objects. */
-function ordered(seqs: readonly number[], boundOf: (seq: number) => number) {
-  const keys = new Float64Array(seqs.length);
-  for (let at = 0; at < seqs.length; at += 1) {
-    const seq = seqs[at] ?? 0;
-    keys[at] = Math.floor(boundOf(seq) * STEPS) * NUMBERS + seq;
-  }
-  keys.sort().reverse();
-  const inOrder = new Uint32Array(keys.length);
-  const bounds = new Float64Array(keys.length);
-  for (let at = 0; at < keys.length; at += 1) {
-    const key = keys[at] ?? 0;
-    const step = Math.floor(key / NUMBERS);
-    inOrder[at] = key - step * NUMBERS;
-    bounds[at] = (step + 1) / STEPS;
-  }
-  return { seqs: inOrder, bounds };
-}
 
 /** Ranks memories by the terms they have and their length, without reading them. */
 export type RankMatches = (query: RankQuery, corpus: Corpus) => Ranked;
@@ -180,7 +135,7 @@ export function createRanking(): RankMatches {
     const boundOf = (seq: number): number => (score[seq] ?? 0) + (isPhrasePossible(seq) ? WEIGHTS.phrase : 0);
     const least = Number.isFinite(enough) ? reachedBy(touched, Math.max(enough, MOST_ORDERED), boundOf) : 0;
     const best = least === 0 ? touched : touched.filter((seq) => boundOf(seq) >= least);
-    const ranked = { ...ordered(best, boundOf), isComplete: isComplete && best.length === touched.length };
+    const ranked = { ...inOrder(best, boundOf), isComplete: isComplete && best.length === touched.length };
 
     for (const seq of touched) {
       score[seq] = 0;
