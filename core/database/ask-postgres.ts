@@ -1,6 +1,6 @@
 import type { Logger } from '../sdk/context.js';
 import { shortReason } from './connection-error.js';
-import type { connectionSettings } from './postgres.js';
+import type { connectionSettings } from './postgres-session.js';
 import type { AskServer } from './silence.js';
 
 /** SQLSTATE: five characters, said by a server that is there. */

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { Logger } from '../sdk/context.js';
 import { shortReason } from './connection-error.js';
 import { Listeners, type NotificationBus } from './notify.js';
-import { connectionSettings } from './postgres.js';
+import { connectionSettings } from './postgres-session.js';
 import type { PostgresSettings } from './settings.js';
 import type { Session } from './transaction.js';
 

@@ -15,6 +15,7 @@ import {
 } from './engine.js';
 import { databaseError } from './errors.js';
 import { PostgresClient, type PostgresConnection, storableBinding, withoutRowData } from './postgres-client.js';
+import { connectionSettings } from './postgres-session.js';
 import { type PostgresSettings, publicTarget } from './settings.js';
 import { SilenceWatch } from './silence.js';
 
@@ -157,19 +158,4 @@ function claimStatement(plan: ClaimPlan): string {
 
 function isStalePlan(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === '0A000' && /cached plan/.test(error.message);
-}
-
-/** Limits of one session: nothing that hangs may hold a connection or a row for ever. */
-export function connectionSettings({ connection, connectTimeoutMs }: PostgresSettings) {
-  return {
-    ...(typeof connection === 'string' ? { connectionString: connection } : connection),
-    application_name: 'mortise',
-    connectionTimeoutMillis: connectTimeoutMs ?? 2_000,
-    keepAlive: true,
-    keepAliveInitialDelayMillis: 10_000,
-    statement_timeout: 30_000,
-    lock_timeout: 10_000,
-    idle_in_transaction_session_timeout: 60_000,
-    options: '-c timezone=UTC',
-  };
 }

@@ -13,8 +13,9 @@ import { RefusedRequest } from './refusal-rows.js';
 import type { RecordRequest } from './request-record.js';
 import { isWellFormed, type RequestTarget, readRequestTarget } from './request-target.js';
 import { PluginRequest, RouteCall } from './route-request.js';
-import type { Match, RouteTable, TableRoute } from './route-table.js';
+import type { Match, RouteTable } from './route-table.js';
 import { acceptsHtml, serveStatic } from './serve-static.js';
+import type { TableRoute } from './table-route.js';
 import { takeBody } from './take-body.js';
 
 export interface DispatcherParts {

@@ -1,5 +1,5 @@
 import type { Mount } from './mounts.js';
-import type { TableRoute } from './route-table.js';
+import type { TableRoute } from './table-route.js';
 
 /**
  * Who has paths where. A catch-all (a route that ends in a rest, or begins with a parameter) would answer every path that

@@ -3,7 +3,7 @@ import { type CallContext, CallView, type RouteContext, type RouteRequest } from
 import type { Exchange } from './exchange.js';
 import { decodeParams, type RequestTarget } from './request-target.js';
 import { setResponseHeaders } from './response-body.js';
-import type { TableRoute } from './route-table.js';
+import type { TableRoute } from './table-route.js';
 
 const noBytes = new Uint8Array(0);
 

@@ -3,15 +3,7 @@ import type { ManifestRoute } from '../sdk/index.js';
 import type { MountedRoute } from './mounted-route.js';
 import { type Mount, mountOfPath } from './mounts.js';
 import { PathAreas } from './path-areas.js';
-
-/** One method of one path. */
-export interface TableRoute {
-  readonly mounted: MountedRoute;
-  readonly mount: Mount;
-  /** The declared path: what logs, metrics and audit rows name. */
-  readonly pattern: string;
-  readonly paramNames: readonly string[];
-}
+import type { TableRoute } from './table-route.js';
 
 /** All that is declared for one path pattern. */
 interface PathEntry {

@@ -6,7 +6,8 @@ import { inOrder } from './in-order.js';
 import { dependantsOf } from './plan.js';
 import { PluginProblem } from './plugin-problem.js';
 import type { PluginRecord } from './plugin-record.js';
-import { PluginRun, type PluginRunPorts } from './plugin-run.js';
+import { PluginRun } from './plugin-run.js';
+import type { PluginRunPorts } from './plugin-run-ports.js';
 import { Turn } from './turn.js';
 
 export interface LifecyclePorts extends Omit<PluginRunPorts, 'imports'> {

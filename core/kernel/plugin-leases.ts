@@ -1,6 +1,6 @@
 import { LeaseBook } from './lease-book.js';
 import type { PluginOutput } from './plugin-output.js';
-import type { PluginRunPorts } from './plugin-run.js';
+import type { PluginRunPorts } from './plugin-run-ports.js';
 
 /** The leases of one run of a plugin: how they are logged and traced, and whose fault it is when one does not end. */
 export function openLeaseBook(plugin: string, output: PluginOutput, ports: PluginRunPorts): LeaseBook {

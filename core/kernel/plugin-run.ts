@@ -1,15 +1,14 @@
 import { problem } from '../messages/plugin-problems.js';
 import { MortiseError } from '../sdk/errors.js';
-import type { PluginConfig, PluginDefinition, PluginHealth, StopReason } from '../sdk/plugin.js';
-import type { Contribution } from '../sdk/points.js';
+import type { PluginConfig, PluginDefinition, StopReason } from '../sdk/plugin.js';
+import type { PluginHealth } from '../sdk/plugin-health.js';
 import { runMarked } from './attribution.js';
 import type { CatalogueEntry } from './catalogue.js';
 import { describeError, explainError } from './describe-error.js';
-import type { EventBus } from './event-bus.js';
 import { isThenable } from './is-thenable.js';
 import { abortGraceMs } from './lease.js';
 import type { LeaseBook } from './lease-book.js';
-import { Overrun, type Unfinished } from './overrun.js';
+import { Overrun } from './overrun.js';
 import { PluginCallbacks } from './plugin-callbacks.js';
 import { loadDefinition } from './plugin-code.js';
 import { PluginHost } from './plugin-host.js';
@@ -17,15 +16,13 @@ import { openLeaseBook } from './plugin-leases.js';
 import { PluginOutput } from './plugin-output.js';
 import { PluginPoints } from './plugin-points.js';
 import { PluginProblem } from './plugin-problem.js';
-import type { KernelPorts, PluginScope } from './ports.js';
-import type { Registry } from './registry.js';
+import type { PluginRunPorts } from './plugin-run-ports.js';
+import type { PluginScope } from './ports.js';
 import { ResourceStack } from './resource-stack.js';
-import type { ServiceRegistry } from './service-registry.js';
-import type { ShutdownDeadline, StopStep } from './shutdown-deadline.js';
+import type { StopStep } from './shutdown-deadline.js';
 import { Staging } from './staging.js';
 import { startProblem } from './start-problem.js';
 import { type Limit, milliseconds, withTimeLimit } from './time-limit.js';
-import type { Turn } from './turn.js';
 
 const defaultTimeouts = { start: 10_000, stop: 5_000, drain: 30_000 } as const;
 const healthLimitMs = 5_000;
@@ -36,20 +33,6 @@ export interface LoadTimes {
   import: number | null;
   register: number | null;
   start: number | null;
-}
-
-export interface PluginRunPorts {
-  readonly kernel: KernelPorts;
-  readonly registry: Registry;
-  readonly services: ServiceRegistry;
-  readonly events: EventBus;
-  /** One import at a time. */
-  readonly imports: Turn;
-  readonly deadline: ShutdownDeadline;
-  declared(point: string): readonly Contribution[];
-  onFault(plugin: string, code: string, error: unknown): void;
-  /** The process ends and does not wait for it: nobody's fault. */
-  onUnfinished(unfinished: Unfinished): void;
 }
 
 /** One life of a plugin: from loading its code to giving back the last thing it held. */

@@ -1,17 +1,12 @@
 import type { Disposable, Logger } from './context.js';
 import type { HostEvents } from './events.js';
 import type { HostServices } from './host/index.js';
+import type { PluginHealth } from './plugin-health.js';
 import type { ExtensionPointFacts, ExtensionPoints } from './points/index.js';
 import type { Points } from './points.js';
 import type { Services } from './services/index.js';
 
 export type StopReason = 'disabled' | 'restart' | 'reconfigure' | 'dependency' | 'shutdown' | 'failed';
-
-export interface PluginHealth {
-  readonly ok: boolean;
-  /** One short sentence. */
-  readonly detail?: string;
-}
 
 /** A plugin's validated, frozen configuration. Declare its shape once and read it through `host.config`. */
 export type PluginConfig = Readonly<Record<string, unknown>>;

@@ -1,20 +1,14 @@
-import type { ConversationService, Route, TurnEvent } from 'mortise/sdk';
+import type { Route, TurnEvent } from 'mortise/sdk';
 import { admitTurn } from './admit-turn.js';
 import { usableChannel } from './dispatch-reply.js';
 import { agentError } from './errors.js';
 import { readIdempotency } from './idempotency.js';
 import { isNewCommand } from './input-messages.js';
 import { startNewChat } from './new-chat.js';
+import type { ProcessParts } from './process-parts.js';
 import { readProcessRequest } from './process-request.js';
 import { replay } from './stored-answer.js';
 import { submitTurn } from './submit-turn.js';
-import type { TurnParts } from './turn-parts.js';
-
-export interface ProcessParts extends TurnParts {
-  readonly conversation: ConversationService;
-  readonly queueLimit: number;
-  readonly queueWaitMs: number;
-}
 
 /** `POST /agent/process`: the HTTP door to a turn. All that can be refused is refused before anything is written. */
 export function processRoute(parts: ProcessParts): Route {

@@ -1,6 +1,6 @@
 import type { AdmittedTurn, CallContext, ObservationInput, TurnAnswer, TurnEvent, TurnFace } from 'mortise/sdk';
 import { agentError, failureOf } from './errors.js';
-import type { ProcessParts } from './process-route.js';
+import type { ProcessParts } from './process-parts.js';
 import { answerOf } from './settlement.js';
 
 /** A turn of a door whose caller waits for the whole: a channel, a schedule, an agent that asks another. */

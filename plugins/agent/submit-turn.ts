@@ -1,7 +1,7 @@
 import type { AdmittedTurn, ObservationInput, RouteContext, RouteResponse, TurnAnswer, TurnEvent } from 'mortise/sdk';
 import { agentError, errorOf } from './errors.js';
 import { cutDeltas } from './event-log.js';
-import type { ProcessParts } from './process-route.js';
+import type { ProcessParts } from './process-parts.js';
 import { answerOf } from './settlement.js';
 import { errorFrame, eventFrame, streamEnd } from './sse.js';
 import { withoutTurn } from './stored-answer.js';

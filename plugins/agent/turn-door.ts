@@ -3,7 +3,7 @@ import { admitTurn, socketChannel } from './admit-turn.js';
 import { usableChannel } from './dispatch-reply.js';
 import { isNewCommand } from './input-messages.js';
 import { newChatReply } from './new-chat.js';
-import type { ProcessParts } from './process-route.js';
+import type { ProcessParts } from './process-parts.js';
 import { submitForFace } from './submit-for-face.js';
 
 /** The service `turn-door`: what `/agent/process` does, for doors of other plugins. */

@@ -7,7 +7,7 @@ import type { Schedule } from './input-bus.js';
 import type { LiveSession } from './live-session.js';
 import type { ConversationMetrics } from './metrics.js';
 import type { Routing } from './route-observation.js';
-import type { WorkerPorts } from './worker.js';
+import type { WorkerPorts } from './worker-ports.js';
 
 /** What the conversation needs of the platform and of the parts beside it. */
 export interface ConversationPorts {

@@ -19,7 +19,8 @@ import { Intake } from './intake.js';
 import { LiveSessions } from './live-sessions.js';
 import { TurnSlots } from './turn-slots.js';
 import { WaitGraph } from './wait-graph.js';
-import { type WorkerPorts, work } from './worker.js';
+import { work } from './worker.js';
+import type { WorkerPorts } from './worker-ports.js';
 
 /** How long a caller that waits is kept when the bus is full, milliseconds. */
 const roomMs = 1_000;

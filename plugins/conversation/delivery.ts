@@ -10,7 +10,7 @@ import { HandlerCall } from './handler-call.js';
 import type { LiveSession } from './live-session.js';
 import type { Ticket } from './ticket.js';
 import type { RunningHandler } from './wait-graph.js';
-import type { WorkerPorts } from './worker.js';
+import type { WorkerPorts } from './worker-ports.js';
 
 /** Errors that say the handler's plugin was going away, not that it failed. */
 const goneCodes = ['contribution_unknown', 'plugin_stopping', 'call_aborted'];

@@ -1,6 +1,6 @@
 import type { MetricsService, PublishRefusal } from 'mortise/sdk';
 import type { Conversation } from './conversation.js';
-import type { WorkerPorts, WorkerStep } from './worker.js';
+import type { WorkerPorts, WorkerStep } from './worker-ports.js';
 
 export interface ConversationMetrics extends Pick<WorkerPorts, 'count' | 'flagged'> {
   readonly busDropped: (reason: PublishRefusal) => void;

@@ -2,7 +2,7 @@ import type { GateOutcome, Observation, ObservationError, ObservationInput } fro
 import { derive } from './derive.js';
 import type { LiveSession } from './live-session.js';
 import { isObject } from './problems.js';
-import type { WorkerPorts } from './worker.js';
+import type { WorkerPorts } from './worker-ports.js';
 
 /**
  * Publishes what stages of the gate emitted, each by itself: one that is no observation costs neither the others nor the

@@ -1,32 +1,10 @@
-import type { GateOutcome, GateService, Observation, ObservationInput, PublishResult } from 'mortise/sdk';
+import type { GateOutcome, Observation } from 'mortise/sdk';
 import { Delivery } from './delivery.js';
 import { gateFailed, gateOff } from './gate-off.js';
 import type { LiveSession } from './live-session.js';
 import { publishEmits } from './publish-emits.js';
 import type { Ticket } from './ticket.js';
-import type { TurnSlots } from './turn-slots.js';
-import type { WaitGraph } from './wait-graph.js';
-
-/** The steps of a worker, as faults are counted. */
-export type WorkerStep = 'record' | 'egress' | 'gate' | 'decided' | 'emit' | 'ingest' | 'handler' | 'worker';
-
-export interface WorkerPorts {
-  readonly gate: () => GateService | undefined;
-  readonly slots: TurnSlots;
-  readonly waits: WaitGraph;
-  readonly publish: (observation: ObservationInput) => PublishResult;
-  /** Hands an observation to the ways out, if it goes out at all. Neither waits nor throws. */
-  readonly egress: (observation: Observation) => void;
-  readonly now: () => number;
-  readonly monotonic: () => number;
-  /** One step failed: counted, noted and alerted by the caller. */
-  readonly fault: (session: LiveSession, observation: Observation, step: WorkerStep, error: unknown) => void;
-  readonly count: (what: 'handled' | 'refused' | 'error' | 'loop_guard') => void;
-  /** What is known of a session has changed. */
-  readonly changed: ((session: LiveSession) => void) | undefined;
-  /** Counts the flags of an observation that has any. */
-  readonly flagged: (observation: Observation) => void;
-}
+import type { WorkerPorts, WorkerStep } from './worker-ports.js';
 
 /**
  * Handles the inbox of one session, one observation after the other, each to its end, and ends when it is empty. It stays

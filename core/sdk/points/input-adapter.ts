@@ -1,6 +1,6 @@
 import type { CallContext } from '../context.js';
 import type { ObservationInput } from '../observation.js';
-import type { PublishRefusal } from '../services/conversation.js';
+import type { PublishRefusal } from '../publish-result.js';
 import type { ExtensionPointDeclaration } from './point.js';
 
 export interface InputAdapterFacts {

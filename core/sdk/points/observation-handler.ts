@@ -1,6 +1,6 @@
 import type { CallContext } from '../context.js';
 import type { Observation, ObservationInput, ObservationType } from '../observation.js';
-import type { PublishResult } from '../services/conversation.js';
+import type { PublishResult } from '../publish-result.js';
 import type { GateDecision } from '../services/gate.js';
 import type { ExtensionPointDeclaration } from './point.js';
 

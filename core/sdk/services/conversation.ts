@@ -1,33 +1,9 @@
-import type { Observation, ObservationError, ObservationInput, ObservationType } from '../observation.js';
+import type { Observation, ObservationError, ObservationInput } from '../observation.js';
 import type { ObserveRequest } from '../points/input-adapter.js';
 import type { ReplyPort } from '../points/observation-handler.js';
 import type { CallOptions } from '../points.js';
-import type { GateAction, GateDecision } from './gate.js';
-
-/** What is known of one live session. */
-export interface SessionState {
-  readonly session_key: string;
-  /** Epoch milliseconds. */
-  readonly created_at: number;
-  /** Null before the first observation. */
-  readonly last_active_at: number | null;
-  readonly processed_total: number;
-  readonly error_total: number;
-  /** The newest 20, oldest first. */
-  readonly recent_obs: readonly RecentObservation[];
-  /** Since the last activity; null before the first. */
-  idleSeconds(): number | null;
-}
-
-export interface RecentObservation {
-  readonly obs_id: string;
-  readonly obs_type: ObservationType;
-  readonly at: number;
-  readonly action: GateAction | null;
-  readonly reason: string | null;
-  /** Step and class of a fault while it was handled. */
-  readonly error?: string | undefined;
-}
+import type { PublishRefusal, PublishResult } from '../publish-result.js';
+import type { GateDecision, SessionState } from './gate.js';
 
 /** A live session as a list shows it. */
 export interface SessionSummary {
@@ -41,17 +17,6 @@ export interface SessionSummary {
   readonly queued: number;
   readonly running: boolean;
 }
-
-export type PublishRefusal = 'closed' | 'queue_full' | 'invalid' | 'adapter_cooldown';
-
-export type PublishResult =
-  | { readonly ok: true; readonly observation: Observation }
-  | {
-      readonly ok: false;
-      readonly dropped: true;
-      readonly reason: PublishRefusal;
-      readonly errors?: readonly ObservationError[];
-    };
 
 /** How an input adapter says who it is, so that a cooldown can stop it alone. */
 export interface PublishOptions {

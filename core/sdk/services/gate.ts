@@ -1,8 +1,32 @@
 import type { Disposable } from '../context.js';
-import type { Observation, ObservationError, ObservationInput } from '../observation.js';
-import type { SessionState } from './conversation.js';
+import type { Observation, ObservationError, ObservationInput, ObservationType } from '../observation.js';
 
 export type GateAction = 'drop' | 'sink' | 'deliver';
+
+/** What is known of one live session. */
+export interface SessionState {
+  readonly session_key: string;
+  /** Epoch milliseconds. */
+  readonly created_at: number;
+  /** Null before the first observation. */
+  readonly last_active_at: number | null;
+  readonly processed_total: number;
+  readonly error_total: number;
+  /** The newest 20, oldest first. */
+  readonly recent_obs: readonly RecentObservation[];
+  /** Since the last activity; null before the first. */
+  idleSeconds(): number | null;
+}
+
+export interface RecentObservation {
+  readonly obs_id: string;
+  readonly obs_type: ObservationType;
+  readonly at: number;
+  readonly action: GateAction | null;
+  readonly reason: string | null;
+  /** Step and class of a fault while it was handled. */
+  readonly error?: string | undefined;
+}
 
 export type GatePool = 'drop' | 'sink' | 'tool';
 

@@ -1,7 +1,7 @@
 import type { TransactionOption } from '../host/database.js';
 import type { Attachments, Events, Items, PatchBlobs } from './logbook-items.js';
 import type { Outbox } from './outbox.js';
-import type { ReconcileQueries } from './reconcile.js';
+import type { Invariant, ReconcileQueries } from './reconcile.js';
 
 /** The service `logbook`: the tables of people, policy, memories and knowledge that every memory feature shares. */
 export interface LogbookService {
@@ -254,13 +254,6 @@ export interface KnowledgeCandidates {
 export interface StoredEvidence {
   /** Hashes of the attachments that exist, by decimal attachment id. */
   attachmentHashes(ids: readonly string[], options?: TransactionOption): Promise<ReadonlyMap<string, string>>;
-}
-
-export interface Invariant {
-  readonly id: string;
-  readonly ok: boolean;
-  readonly left: number;
-  readonly right: number;
 }
 
 /** All figures of the reliability report that the database knows, as they are on the wire. */

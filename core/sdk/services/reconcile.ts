@@ -1,6 +1,13 @@
 import type { TransactionOption } from '../host/database.js';
-import type { Invariant } from './logbook.js';
 import type { OutboxRow } from './outbox.js';
+
+/** A rule that holds of the tables, and what both sides of it count. */
+export interface Invariant {
+  readonly id: string;
+  readonly ok: boolean;
+  readonly left: number;
+  readonly right: number;
+}
 
 /** A row of the outbox as a look at the books found it. */
 export interface ExaminedRow extends OutboxRow {

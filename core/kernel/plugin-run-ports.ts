@@ -1,0 +1,23 @@
+import type { Contribution } from '../sdk/points.js';
+import type { EventBus } from './event-bus.js';
+import type { Unfinished } from './overrun.js';
+import type { KernelPorts } from './ports.js';
+import type { Registry } from './registry.js';
+import type { ServiceRegistry } from './service-registry.js';
+import type { ShutdownDeadline } from './shutdown-deadline.js';
+import type { Turn } from './turn.js';
+
+/** What one life of a plugin needs of the kernel. */
+export interface PluginRunPorts {
+  readonly kernel: KernelPorts;
+  readonly registry: Registry;
+  readonly services: ServiceRegistry;
+  readonly events: EventBus;
+  /** One import at a time. */
+  readonly imports: Turn;
+  readonly deadline: ShutdownDeadline;
+  declared(point: string): readonly Contribution[];
+  onFault(plugin: string, code: string, error: unknown): void;
+  /** The process ends and does not wait for it: nobody's fault. */
+  onUnfinished(unfinished: Unfinished): void;
+}
