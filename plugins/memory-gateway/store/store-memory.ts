@@ -102,7 +102,7 @@ function resultOf(decision: StoreDecision, outcome: WriteOutcome): StoreResult {
 /** What a failed write is to its caller; undefined when the database failed, so that nothing can be audited either. */
 function refusedBy(error: unknown, decision: StoreDecision): Refused | undefined {
   if (error instanceof NewUserFailed) {
-    return { reason: 'actor_autocreate_failed', result: newUserFailedResult(decision) };
+    return { reason: 'actor_autocreate_failed', result: newUserFailedResult(decision, 'could not be created') };
   }
   if (error instanceof BackendFailed) {
     return { reason: 'internal_error', result: internalErrorResult(decision.request, decision) };
@@ -114,6 +114,10 @@ async function write(decision: StoreDecision, space: string, parts: GatewayParts
   const { request } = decision;
   try {
     const outcome = await writeStore(decision, space, parts);
+    if (outcome.kind === 'actor_off') {
+      const refused = { reason: 'actor_autocreate_failed', result: newUserFailedResult(decision, 'is switched off') };
+      return auditRefused(request, decision, refused, parts);
+    }
     const result = resultOf(decision, outcome);
     if (outcome.kind !== 'busy') return result;
     return auditRefused(request, decision, { reason: 'write_in_progress', result }, parts);

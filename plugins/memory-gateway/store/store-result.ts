@@ -176,12 +176,15 @@ export function auditFailedResult(request: StoreRequest, decision: StoreDecision
   });
 }
 
-/** The unknown actor could not be made a user. */
-export function newUserFailedResult(decision: StoreDecision): StoreResult {
+/** The actor could not be made a user. */
+export function newUserFailedResult(
+  decision: StoreDecision,
+  why: 'could not be created' | 'is switched off',
+): StoreResult {
   return answer(decision.request, decision, {
     ok: false,
     action: 'error',
-    message: 'The memory was not stored, because its actor could not be created.',
+    message: `The memory was not stored, because its actor ${why}.`,
     reason: 'actor_autocreate_failed',
     error_code: 'INTERNAL_ERROR',
     retryable: false,

@@ -66,6 +66,50 @@ describe('actors', () => {
               expect(users).to.equal(1);
             }
           });
+
+          it('are those who were switched off, too', async () => {
+            const { users } = gateway.host.service('logbook');
+            const actor = `tom-${policy}`;
+            await users.add(actor);
+            const store = (text: string) =>
+              gateway.store({
+                payload_md: `${text} ${policy}`,
+                target_space: `private:${actor}`,
+                actor_user_id: actor,
+              });
+            expect((await store('Before')).body).to.deep.include({ ok: true, action: 'allow' });
+            await users.setActive(actor, false);
+            // One that would be new, and one that is there already.
+            for (const text of ['After', 'Before']) {
+              const answer = await store(text);
+              const told = {
+                degrade: { ok: true, action: 'redirect', reason: 'actor_unknown:degrade' },
+                reject: { ok: false, action: 'reject', reason: 'actor_unknown:reject' },
+                auto_create: { ok: false, action: 'error', reason: 'actor_autocreate_failed', memory_id: null },
+              };
+              expect(answer.body).to.deep.include(told[policy]);
+              const rows = await gateway.audits(answer);
+              expect(rows.map(({ reason }) => reason)).to.deep.equal([told[policy].reason]);
+            }
+            expect(await gateway.count('governance.write_audit', `target_space = 'private:${actor}'`)).to.equal(
+              policy === 'degrade' ? 1 : 3,
+            );
+            expect(await gateway.count('identity.users', `user_id = '${actor}' and is_active`)).to.equal(0);
+          });
+
+          if (policy === 'auto_create') {
+            it('become users once, however many of their memories come at once', async () => {
+              const texts = Array.from({ length: 8 }, (_, index) => `At once ${index}`);
+              const answers = await Promise.all(
+                texts.map((text) =>
+                  gateway.store({ payload_md: text, target_space: 'private:x', actor_user_id: 'ann' }),
+                ),
+              );
+              expect(answers.map(({ body }) => body.action)).to.deep.equal(texts.map(() => 'allow'));
+              const made = `operation = 'actor_autocreate' and actor_user_id = 'ann'`;
+              expect(await gateway.count('governance.write_audit', made)).to.equal(1);
+            });
+          }
         });
       }
 

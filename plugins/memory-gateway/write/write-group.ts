@@ -15,15 +15,29 @@ export interface WriteParts {
   readonly backend: MemoryService;
 }
 
-async function addUsers(users: Users, jobs: readonly MemoryJob[], trx: Transaction): Promise<void> {
-  for (const { newUser } of jobs) {
-    if (newUser === null) continue;
+type NewUser = 'made' | 'switched off';
+
+/**
+ * Makes the users that the jobs need. Who is there already is no new one: another job of theirs may have come first, or
+ * they were switched off, and nobody is switched on again by asking.
+ */
+async function addUsers(
+  users: Users,
+  jobs: readonly MemoryJob[],
+  trx: Transaction,
+): Promise<ReadonlyMap<WriteJob, NewUser>> {
+  const found = new Map<WriteJob, NewUser>();
+  for (const job of jobs) {
+    if (job.newUser === null) continue;
+    const { userId } = job.newUser;
     try {
-      await users.add(newUser.userId, {}, { trx });
+      if (await users.add(userId, {}, { trx })) found.set(job, 'made');
+      else if (!(await users.isActive(userId, { trx }))) found.set(job, 'switched off');
     } catch (error) {
       throw new NewUserFailed(error);
     }
   }
+  return found;
 }
 
 async function storeItems(jobs: readonly MemoryJob[], parts: WriteParts, trx: Transaction): Promise<readonly string[]> {
@@ -41,6 +55,8 @@ async function storeItems(jobs: readonly MemoryJob[], parts: WriteParts, trx: Tr
 interface Planned {
   readonly job: WriteJob;
   readonly outcome: WriteOutcome;
+  /** The job's actor became a user with it. */
+  readonly isActorNew: boolean;
 }
 
 async function plan(jobs: readonly WriteJob[], parts: WriteParts, trx: Transaction): Promise<readonly Planned[]> {
@@ -50,27 +66,36 @@ async function plan(jobs: readonly WriteJob[], parts: WriteParts, trx: Transacti
     { trx },
   );
   const hitOf = new Map(memories.map((job, index) => [job, hits[index] ?? null]));
-  const fresh = memories.filter((job) => hitOf.get(job) === null);
-  await addUsers(parts.logbook.users, fresh, trx);
+  // One that is being written elsewhere is asked for again.
+  const settled = memories.filter((job) => hitOf.get(job)?.state !== 'writing');
+  const users = await addUsers(parts.logbook.users, settled, trx);
+  const fresh = memories.filter((job) => hitOf.get(job) === null && users.get(job) !== 'switched off');
   const whole = fresh.filter(({ phase }) => phase === 'whole');
   const ids = await storeItems(whole, parts, trx);
   const idOf = new Map(whole.map((job, index) => [job, ids[index] ?? '']));
-  return jobs.map((job) => {
-    if (job.kind === 'audit') return { job, outcome: { kind: 'audited' } };
+  const outcomeOf = (job: WriteJob): WriteOutcome => {
+    if (job.kind === 'audit') return { kind: 'audited' };
     const hit = hitOf.get(job);
-    if (hit?.state === 'writing') return { job, outcome: { kind: 'busy' } };
-    if (hit !== null && hit !== undefined) return { job, outcome: { kind: 'duplicate', hit } };
-    if (job.phase === 'begin') return { job, outcome: { kind: 'begun', auditId: '' } };
-    return { job, outcome: { kind: 'stored', memoryId: idOf.get(job) ?? '' } };
-  });
+    if (hit?.state === 'writing') return { kind: 'busy' };
+    if (users.get(job) === 'switched off') return { kind: 'actor_off' };
+    if (hit !== null && hit !== undefined) return { kind: 'duplicate', hit };
+    if (job.phase === 'begin') return { kind: 'begun', auditId: '' };
+    return { kind: 'stored', memoryId: idOf.get(job) ?? '' };
+  };
+  return jobs.map((job) => ({ job, outcome: outcomeOf(job), isActorNew: users.get(job) === 'made' }));
 }
 
-function auditsOf({ job, outcome }: Planned) {
-  if (job.kind === 'audit') return [job.audit];
-  if (outcome.kind === 'duplicate') return [job.auditDuplicate(outcome.hit)];
-  if (outcome.kind !== 'stored' && outcome.kind !== 'begun') return [];
-  const entry = outcome.kind === 'stored' ? job.auditStored(outcome.memoryId) : job.auditBegun();
-  return job.newUser === null ? [entry] : [job.newUser.audit, entry];
+function auditOf(job: WriteJob, outcome: WriteOutcome) {
+  if (job.kind === 'audit') return job.audit;
+  if (outcome.kind === 'duplicate') return job.auditDuplicate(outcome.hit);
+  if (outcome.kind === 'stored') return job.auditStored(outcome.memoryId);
+  return outcome.kind === 'begun' ? job.auditBegun() : undefined;
+}
+
+function auditsOf({ job, outcome, isActorNew }: Planned) {
+  const entry = auditOf(job, outcome);
+  if (entry === undefined) return [];
+  return isActorNew && job.kind === 'memory' && job.newUser !== null ? [job.newUser.audit, entry] : [entry];
 }
 
 /**

@@ -37,6 +37,8 @@ export type WriteOutcome =
   | { readonly kind: 'duplicate'; readonly hit: DedupHit }
   /** Another process is writing the same memory; nothing was written here, the audit row included. */
   | { readonly kind: 'busy' }
+  /** The actor was to become a user, but is one who was switched off; nothing was written here either. */
+  | { readonly kind: 'actor_off' }
   | { readonly kind: 'audited' };
 
 /** The user of a job could not be made. */
