@@ -79,7 +79,8 @@ export interface KeyValues {
 
 /**
  * Life of a memory: `writing` the backend is being called; `active` it is in the backend; `queued` it waits in the
- * outbox; `dead` the backend refused it for good; `merged` the backend kept something else; `void` nothing was sent.
+ * outbox; `dead` the backend refused it for good; `merged` the backend kept something else; `void` nothing was sent,
+ * or the backend lost it and its text is nowhere any more.
  */
 export type LedgerState = 'writing' | 'active' | 'queued' | 'dead' | 'merged' | 'void';
 
@@ -202,7 +203,7 @@ export interface MemoryLedger {
   matches(memory: LedgerMemory, filters: LedgerFilters): boolean;
   /** Rows by the backend's ids; unknown ids are left out. */
   byBackendIds(backend: string, ids: readonly string[], options?: TransactionOption): Promise<readonly LedgerMemory[]>;
-  /** The newest rows of the spaces that are not void. */
+  /** The newest rows of the spaces that are not void, those without a text included. */
   newest(
     wanted: { readonly spaces: readonly string[]; readonly filters: LedgerFilters; readonly limit: number },
     options?: TransactionOption,

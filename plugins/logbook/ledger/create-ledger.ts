@@ -53,7 +53,7 @@ export function createLedger(database: Database): MemoryLedger {
     async newest({ spaces, filters, limit }, options) {
       const found: LedgerMemory[] = [];
       if (limit < 1) return found;
-      const request = { spaces, filters, where: `state <> 'void' and payload_md is not null`, bindings: [] };
+      const request = { spaces, filters, where: `state <> 'void'`, bindings: [] };
       for await (const memory of readPages(database, request, options)) {
         found.push(memory);
         if (found.length === limit) break;

@@ -11,6 +11,10 @@ interface SentColumns {
   readonly memory_id: string | null;
 }
 
+/** What was sent and lost by the backend for good is in the ledger as void: it is no reason not to send the same again. */
+const isKept = (row: string) =>
+  `not exists (select 1 from {logbook.memories} lost where lost.memory_key = ${row}.memory_key and lost.state = 'void')`;
+
 /** A cross join is one whose order SQLite keeps: the few rows first. Left to itself it begins with all that were sent. */
 const joins = { sqlite: 'cross join', postgres: 'join' };
 
@@ -30,6 +34,7 @@ export async function findSent(
      ${joins[database.dialect]} {logbook.outbox_memory} s on s.target_space = o.target_space and s.payload_sha = o.payload_sha
        and s.meta_sha = o.meta_sha and s.status = 'sent' and s.outbox_id <> o.outbox_id
        and (s.memory_key is null or o.memory_key is null or s.memory_key <> o.memory_key)
+       and ${isKept('s')}
      where o.outbox_id in (select cast(value as bigint) from ${jsonTexts(database.dialect)} ids)
      order by s.outbox_id`,
     [JSON.stringify(ids)],
@@ -48,8 +53,9 @@ export async function checkDedup(
   options?: TransactionOption,
 ): Promise<SentBefore | null> {
   const { rows } = await database.statement<SentColumns>(
-    `select outbox_id, memory_id from {logbook.outbox_memory}
-     where target_space = ? and payload_sha = ? and meta_sha = ? and status = 'sent' order by outbox_id limit 1`,
+    `select outbox_id, memory_id from {logbook.outbox_memory} s
+     where target_space = ? and payload_sha = ? and meta_sha = ? and status = 'sent' and ${isKept('s')}
+     order by outbox_id limit 1`,
     [key.space, key.payloadSha, key.metaSha],
     options,
   );

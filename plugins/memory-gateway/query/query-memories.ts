@@ -5,6 +5,7 @@ import { backendUnavailable, databaseCheckFailed, databaseUnavailable, isDatabas
 import type { GatewayParts } from '../parts.js';
 import { mayUseSpace } from '../policy/space-access.js';
 import { degradedQuery } from './degraded-query.js';
+import { newestMemories } from './newest-memories.js';
 import { ledgerFilters, type QueryArguments, readQueryArguments } from './query-arguments.js';
 import { byScore, ledgerItem, type QueryItem, type QueryResult } from './query-result.js';
 import { refuseSpace } from './refuse-space.js';
@@ -40,18 +41,10 @@ async function privateHint(asked: QueryArguments, ctx: CallContext, parts: Gatew
   return `Nothing matches in ${asked.spaces.join(', ')}, but ${own} has ${found} matching ${found === 1 ? 'memory' : 'memories'}.`;
 }
 
-async function newest(asked: QueryArguments, parts: GatewayParts): Promise<readonly QueryItem[]> {
-  const filters = ledgerFilters(asked.filters);
-  const memories = await parts.logbook.ledger.newest({ spaces: asked.spaces, filters, limit: asked.topK });
-  return memories.map((memory) => ledgerItem(memory, 0, 'ledger'));
-}
-
 type Answer = Pick<QueryResult, 'results' | 'message' | 'degraded'> & { readonly warnings: readonly string[] };
 
 async function answer(asked: QueryArguments, ctx: CallContext, parts: GatewayParts): Promise<Answer> {
-  if (asked.query.trim() === '') {
-    return { results: await newest(asked, parts), message: null, degraded: false, warnings: [] };
-  }
+  if (asked.query.trim() === '') return { ...(await newestMemories(asked, ctx, parts)), warnings: [] };
   const [found, pending] = [await searchBackend(asked, ctx, parts), await searchPending(asked, parts)];
   const results = [...found.items, ...pending].sort(byScore).slice(0, asked.topK);
   const message = results.length === 0 ? await privateHint(asked, ctx, parts) : null;

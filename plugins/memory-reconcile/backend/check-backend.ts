@@ -7,6 +7,7 @@ import {
   type FindingKind,
   type SeenMemory,
 } from './compare-memory.js';
+import { giveUpMemory } from './give-up-memory.js';
 import { listBackend, readBackend } from './read-backend.js';
 import { repairMemory } from './repair-memory.js';
 
@@ -87,7 +88,9 @@ export async function checkBackend(
       const again = listed === undefined || found.finding !== 'missing' ? undefined : await lookAgain(row, parts);
       if (again === true) continue;
       findings.push(found);
-      if (options.repairs && (await repairMemory(row, found, parts))) repaired += 1;
+      if (!options.repairs) continue;
+      if (await repairMemory(row, found, parts)) repaired += 1;
+      else await giveUpMemory(row, found, parts);
     }
     checked += page.length;
     after = page.at(-1)?.seq ?? after;

@@ -80,14 +80,44 @@ describe('comparing the ledger with the backend', () => {
       expect(invariants.filter(({ ok }) => !ok)).to.deep.equal([]);
     });
 
-    it('cannot send what it does not keep', async () => {
-      await start({ env: { MORTISE_LEDGER: 'hash' } });
-      await books.store('Only its hash is kept');
-      books.server.lose('om-1');
-      expect(await check({ report: undefined, once: true, repairBackend: true })).to.deep.include({
-        exitCode: 1,
-        missing: 1,
-        repaired: 0,
+    describe('where only hashes are kept', () => {
+      const repair = () => check({ report: undefined, once: true, repairBackend: true });
+      const lost = `action = 'reject' and reason like 'OPENMEMORY_CONTENT_%'`;
+      const isWell = async () => (await books.host.service('logbook').reliability.figures()).invariants;
+
+      it('cannot send what it does not have, and takes it again from whoever has it', async () => {
+        await start({ env: { MORTISE_LEDGER: 'hash' } });
+        for (const text of ['Missing', 'Altered', 'Fine']) await books.store(text);
+        books.server.lose('om-1');
+        change('om-2', { content: 'Not what it was' });
+        expect(await books.store('Missing')).to.deep.include({ ok: true, dedup: true });
+        expect(await check()).to.deep.include({ exitCode: 1, missing: 1, altered: 1 });
+        expect(await books.count('governance.write_audit', lost)).to.equal(0);
+        expect(await repair()).to.deep.include({ exitCode: 1, missing: 1, altered: 1, repaired: 0 });
+        expect(await books.count('governance.write_audit', lost)).to.equal(2);
+        expect(await repair()).to.deep.include({ exitCode: 0, checked: 1 });
+        for (const text of ['Missing', 'Altered']) {
+          expect(await books.store(text)).to.deep.include({ ok: true, action: 'allow', dedup: false });
+        }
+        expect(await books.store('Fine')).to.deep.include({ dedup: true });
+        expect([...books.server.memories.values()].map(({ content }) => content)).to.include('Missing');
+        expect(await check()).to.deep.include({ exitCode: 0, checked: 3 });
+        expect((await isWell()).filter(({ ok }) => !ok)).to.deep.equal([]);
+      });
+
+      it('sends it through the outbox too, whatever went that way before', async () => {
+        await start({ env: { MORTISE_LEDGER: 'hash' } });
+        const storeLate = async () => {
+          books.server.fail('add', { kind: 'success-false' });
+          expect(await books.store('Late')).to.deep.include({ outbox_status: 'pending' });
+          await books.deliver();
+        };
+        await storeLate();
+        for (const id of books.server.memories.keys()) books.server.lose(id);
+        await repair();
+        await storeLate();
+        expect([...books.server.memories.values()].map(({ content }) => content)).to.deep.equal(['Late']);
+        expect((await isWell()).filter(({ ok }) => !ok)).to.deep.equal([]);
       });
     });
 

@@ -1,0 +1,35 @@
+import { expect } from 'chai';
+import { eachDatabase, type TestEngine } from 'mortise/sdk/testing';
+import type { Json } from '../gateway-host.js';
+import { type RemoteHost, startRemote } from './remote-host.js';
+
+describe('a ledger that keeps hashes alone', () => {
+  eachDatabase((engine: TestEngine) => {
+    let remote: RemoteHost;
+    beforeEach(async () => {
+      remote = await startRemote(engine, { env: { MORTISE_LEDGER: 'hash' } });
+      for (const text of ['First', 'Second']) await remote.store({ payload_md: text, target_space: 'private:a' });
+    });
+    afterEach(() => remote.stop());
+
+    const newest = async () => (await remote.query({ query: ' ', spaces: ['private:a'] })).body;
+    const texts = ({ results }: Json) => (results as readonly { content: string }[]).map(({ content }) => content);
+
+    it('has the newest memories shown by the backend', async () => {
+      const all = await newest();
+      expect(texts(all)).to.deep.equal(['Second', 'First']);
+      expect(all).to.deep.include({ ok: true, total: 2, message: null, degraded: false });
+    });
+
+    it('says what the backend could not show', async () => {
+      remote.server.lose('om-1');
+      const some = await newest();
+      expect(texts(some)).to.deep.equal(['Second']);
+      expect(some.message).to.contain('1 of the newest memories is kept without a text here');
+      await remote.server.stop();
+      const none = await newest();
+      expect(none).to.deep.include({ ok: true, results: [], degraded: true });
+      expect(none.message).to.match(/^Degraded query .*; 2 of the newest memories are kept without a text here\.$/);
+    });
+  });
+});
