@@ -40,6 +40,12 @@ const HEALTH_MS = 5_000;
 interface Seen {
   okAt: number | null;
   error: string | null;
+  /** The last call was refused for its key or address. */
+  isRefused: boolean;
+}
+
+function heldBack(lastError: string | null): string {
+  return `the memory backend answers, but refuses what it is asked${lastError === null ? '' : `: ${lastError}`}`;
 }
 
 /** The context of a call of the backend. */
@@ -73,7 +79,7 @@ function factsOf(points: Points, backend: string): MemoryService['facts'] {
 /** The chosen memory backend, wherever it comes from. */
 export function createBackendClient(parts: BackendClientParts): MemoryService {
   const { points, backend, limits, breaker } = parts;
-  const seen: Seen = { okAt: null, error: null };
+  const seen: Seen = { okAt: null, error: null, isRefused: false };
 
   const facts = factsOf(points, backend);
   // One that writes into the caller's own transaction fails with the database, and is never guarded apart from it.
@@ -82,14 +88,19 @@ export function createBackendClient(parts: BackendClientParts): MemoryService {
   const succeeded = (): void => {
     seen.okAt = Date.now();
     seen.error = null;
+    seen.isRefused = false;
   };
 
   const failed = (error: unknown): void => {
     const trouble = readFailure(error);
     seen.error = trouble.message;
+    seen.isRefused = trouble.isMisconfigured;
     if (!isGuarded()) return;
     breaker.record(trouble.class === 'unavailable' ? 'unavailable' : 'other', trouble);
   };
+
+  // Its own health check asks for no key: a backend that passes it may still refuse every memory.
+  const holdsBack = () => isGuarded() && (seen.isRefused || breaker.state !== 'closed');
 
   const send = <R>(ownMs: number, options: Options, use: Use<R>): Promise<R> => {
     const { timeoutMs = ownMs, trx } = options;
@@ -148,7 +159,7 @@ export function createBackendClient(parts: BackendClientParts): MemoryService {
       try {
         const health = await send(HEALTH_MS, options, (value, ctx) => value.health(ctx));
         breaker.probed(health.ok);
-        return health;
+        return holdsBack() && health.ok ? { ok: false, detail: heldBack(seen.error) } : health;
       } catch (error) {
         if (!isCircuitOpen(error)) seen.error = failureText(error);
         breaker.probed(false);
