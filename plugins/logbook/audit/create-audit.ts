@@ -1,10 +1,19 @@
-import type { AuditEntry, AuditService, Database, HostEvents, Transaction, TransactionOption } from 'mortise/sdk';
+import {
+  type AuditEntry,
+  type AuditService,
+  type Database,
+  type HostEvents,
+  redactSecrets,
+  type Transaction,
+  type TransactionOption,
+} from 'mortise/sdk';
 import { finalizeEntry } from './finalize-entry.js';
 import { withEvent } from './gateway-event.js';
 import { insertEntries } from './insert-entries.js';
 import { pendingRows } from './pending-rows.js';
 import { queryRows } from './query-rows.js';
 import { verifyChain } from './verify-chain.js';
+import { withoutSecrets } from './without-secrets.js';
 
 export interface AuditParts {
   readonly database: Database;
@@ -22,7 +31,7 @@ export function createAudit({ database, instanceId, committed }: AuditParts): Au
   const writeMany = (entries: readonly AuditEntry[], options?: TransactionOption): Promise<readonly string[]> =>
     inTransaction(options, async (trx) => {
       const now = new Date().toISOString();
-      const full = entries.map((entry) => withEvent(entry, now));
+      const full = entries.map((entry) => withEvent(withoutSecrets(entry), now));
       const ids = await insertEntries(database, instanceId, full, now, trx);
       database.afterCommit(trx, () => {
         for (const [index, entry] of full.entries()) {
@@ -38,8 +47,9 @@ export function createAudit({ database, instanceId, committed }: AuditParts): Au
       const [id] = await writeMany([entry], options);
       return id ?? '';
     },
-    finalize: (auditId, outcome, options) =>
+    finalize: (auditId, told, options) =>
       inTransaction(options, async (trx) => {
+        const outcome = { ...told, reason: redactSecrets(told.reason) };
         const settled = await finalizeEntry(database, instanceId, auditId, outcome, trx);
         if (settled === null) return false;
         const { actorUserId, targetSpace, payloadSha, correlationId, memoryKey, principal } = settled;

@@ -4,6 +4,7 @@ import {
   type Database,
   MortiseError,
   readTime,
+  redactSecrets,
   type SqlValue,
   type TransactionOption,
 } from 'mortise/sdk';
@@ -30,8 +31,9 @@ function conditions(database: Database, query: AuditQuery): readonly (readonly [
     [...(query.reasonPrefix ?? '')].length,
     query.reasonPrefix ?? null,
   );
-  add(query.actor, 'actor_user_id = ?', query.actor ?? null);
-  add(query.space, 'target_space = ?', query.space ?? null);
+  // As the rows have them.
+  add(query.actor, 'actor_user_id = ?', redactSecrets(query.actor ?? ''));
+  add(query.space, 'target_space = ?', redactSecrets(query.space ?? ''));
   add(query.outboxId, `${outboxIdText(database.dialect)} = ?`, query.outboxId ?? null);
   add(query.correlationId, 'correlation_id = ?', query.correlationId ?? null);
   add(query.cursor, 'audit_id < ?', cursorOf(query.cursor));

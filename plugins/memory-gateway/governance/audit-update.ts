@@ -1,4 +1,4 @@
-import type { AuditEntry } from 'mortise/sdk';
+import { type AuditEntry, redactSecrets } from 'mortise/sdk';
 import type { UpdateRequest } from './update-request.js';
 
 /** The audit row of a request to change the policy. It names the keys that were sent, never a credential. */
@@ -23,7 +23,7 @@ export function auditUpdate(
       correlation_id: correlationId,
       changes: {
         team_write_enabled: patch.teamWriteEnabled ?? null,
-        policy_keys: Object.keys(patch.policy ?? {}).map((key) => key.slice(0, 64)),
+        policy_keys: Object.keys(patch.policy ?? {}).map((key) => redactSecrets(key).slice(0, 64)),
       },
       gateway_event: { policy: { mode: null, version } },
     },

@@ -1,7 +1,7 @@
 import { type ContentGuardPolicy, redactSecrets } from 'mortise/sdk';
 import type { EvidenceItem } from '../evidence/normalise-evidence.js';
 import { type GuardVerdict, guardContent } from './content-guard.js';
-import { replaceTexts, type Visit } from './replace-texts.js';
+import { replaceTexts, type Visitor } from './replace-texts.js';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -11,6 +11,9 @@ export interface GuardedTexts {
   readonly meta: Json;
   /** Objects as given, and plain references as `{uri, sha256: ''}`. */
   readonly evidence: readonly EvidenceItem[];
+  readonly kind: string | null;
+  readonly space: string;
+  readonly actor: string | null;
 }
 
 export type RequestVerdict =
@@ -47,8 +50,25 @@ function guardMember(text: string, name: string, policy: ContentGuardPolicy, pla
   return named.kind === 'redact' ? { ...named, content: '[REDACTED]' } : named;
 }
 
-/** Looks through the text of a memory, its meta and its evidence. The first that is refused ends it. */
-export function guardRequest({ payload, meta, evidence }: GuardedTexts, policy: ContentGuardPolicy): RequestVerdict {
+/** A name can be a secret, but neither a patch nor a log. */
+function guardName(name: string, policy: ContentGuardPolicy, place: string): GuardVerdict {
+  return guardContent(name, { ...policy, diff: 'off', log: 'off' }, place);
+}
+
+/** A name that something is known by elsewhere: without its secret it would be another, so that is refused instead. */
+function guardKnownName(name: string, policy: ContentGuardPolicy, place: string): GuardVerdict {
+  const verdict = guardName(name, policy, place);
+  if (verdict.kind !== 'redact') return verdict;
+  const explanation = `${place} holds what looks like a secret, which cannot be taken out of a name`;
+  return { kind: 'reject', type: 'secret', explanation };
+}
+
+/**
+ * Looks through the text of a memory, its meta and its evidence with the names in them, and the names it is to be known
+ * by. The first that is refused ends it.
+ */
+export function guardRequest(texts: GuardedTexts, policy: ContentGuardPolicy): RequestVerdict {
+  const { payload, meta, evidence, kind, space, actor } = texts;
   let rejected: Extract<GuardVerdict, { kind: 'reject' }> | undefined;
   let secrets = 0;
   const places: string[] = [];
@@ -63,18 +83,32 @@ export function guardRequest({ payload, meta, evidence }: GuardedTexts, policy: 
     places.push(place);
     return verdict.kind === 'redact' ? verdict.content : text;
   };
-  const visit: Visit = (text, path, name) => {
-    if (rejected !== undefined || text === '') return text;
-    const place = shownPlace(path);
-    return heed(text, guardMember(text, name, policy, place), place);
+  const visitor: Visitor = {
+    text(text, path, name) {
+      if (rejected !== undefined || text === '') return text;
+      const place = shownPlace(path);
+      return heed(text, guardMember(text, name, policy, place), place);
+    },
+    name(name, path) {
+      if (rejected !== undefined) return name;
+      const place = `a name in ${shownPlace(path)}`;
+      return heed(name, guardName(name, policy, place), place);
+    },
   };
 
   const cleanPayload = heed(payload, guardContent(payload, policy, PAYLOAD), PAYLOAD);
-  const cleanMeta = replaceTexts(meta, '/meta_json', visit);
+  for (const [name, place] of [
+    [space, '/target_space'],
+    [kind, '/kind'],
+    [actor, '/actor_user_id'],
+  ] as const) {
+    if (name !== null && rejected === undefined) heed(name, guardKnownName(name, policy, place), place);
+  }
+  const cleanMeta = replaceTexts(meta, '/meta_json', visitor);
   const cleanEvidence = evidence.map(({ stored, uri, isLegacy }, index) =>
     isLegacy
-      ? { ...stored, uri: visit(uri ?? '', '/evidence_refs', '') }
-      : replaceTexts(stored, `/evidence/${index}`, visit),
+      ? { ...stored, uri: visitor.text(uri ?? '', '/evidence_refs', '') }
+      : replaceTexts(stored, `/evidence/${index}`, visitor),
   );
   if (rejected !== undefined) return rejected;
   if (secrets === 0) return { kind: 'pass' };

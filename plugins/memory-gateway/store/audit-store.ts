@@ -1,6 +1,6 @@
 import { type AuditEntry, redactSecrets } from 'mortise/sdk';
 import { isStrong, sortEvidence } from '../evidence/sort-evidence.js';
-import type { StoreDecision } from './decision.js';
+import type { Step, StoreDecision } from './decision.js';
 import type { StoreRequest } from './store-request.js';
 
 /** What happened to a request, as the audit trail tells it. */
@@ -28,13 +28,18 @@ function summary(request: StoreRequest) {
   };
 }
 
+/** A reason may name what the caller named. */
+function shownStep(step: Step): Step {
+  return step.reason === undefined ? step : { ...step, reason: redactSecrets(step.reason) };
+}
+
 /** What the trail cannot tell from the row itself. */
 function gatewayEvent(request: StoreRequest, decision: StoreDecision | null, outcome: StoreOutcome) {
   const validation = decision?.validation ?? null;
   return {
-    requested_space: request.requestedSpace,
-    final_space: decision?.finalSpace ?? null,
-    decision: { steps: decision?.steps ?? [] },
+    requested_space: redactSecrets(request.requestedSpace),
+    final_space: redactSecrets(decision?.finalSpace ?? '') || null,
+    decision: { steps: (decision?.steps ?? []).map(shownStep) },
     payload_len: request.payloadLength,
     evidence_summary: summary(request),
     evidence_source: request.evidence.source,

@@ -95,8 +95,9 @@ async function evidenceStage(pass: Pass, parts: GatewayParts, policy: EffectiveP
 }
 
 function contentStage(pass: Pass, policy: EffectivePolicy): boolean {
-  const { payload, meta, evidence } = pass.request;
-  const verdict = guardRequest({ payload, meta, evidence: evidence.items }, policy.content_guard);
+  const { payload, meta, evidence, kind, requestedSpace: space, actorUserId: actor } = pass.request;
+  const texts = { payload, meta, evidence: evidence.items, kind, space, actor };
+  const verdict = guardRequest(texts, policy.content_guard);
   if (verdict.kind === 'reject') {
     const { type, explanation } = verdict;
     return pass.note('content-guard', { kind: 'reject', reason: `content_intercepted:${type}`, explanation });

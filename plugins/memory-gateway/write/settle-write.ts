@@ -1,10 +1,11 @@
-import type {
-  AuditService,
-  FailedDelivery,
-  LedgerMemory,
-  LogbookService,
-  MemoryService,
-  Transaction,
+import {
+  type AuditService,
+  type FailedDelivery,
+  type LedgerMemory,
+  type LogbookService,
+  type MemoryService,
+  redactSecrets,
+  type Transaction,
 } from 'mortise/sdk';
 import type { GatewayConfig } from '../config.js';
 
@@ -64,6 +65,7 @@ function firstWait({ applied, detail, retryAfterMs }: FailedDelivery, storeMs: n
 }
 
 function deadAudit({ memory, requestedSpace }: BegunWrite, outboxId: number, lastError: string) {
+  const requested = requestedSpace === null ? null : redactSecrets(requestedSpace);
   return {
     action: 'reject',
     operation: 'outbox_flush',
@@ -81,8 +83,8 @@ function deadAudit({ memory, requestedSpace }: BegunWrite, outboxId: number, las
       correlation_id: memory.correlationId,
       payload_sha: memory.payloadSha,
       retry_count: 0,
-      extra: { last_error: lastError, requested_space: requestedSpace },
-      gateway_event: { requested_space: requestedSpace },
+      extra: { last_error: lastError, requested_space: requested },
+      gateway_event: { requested_space: requested },
     },
   } as const;
 }
