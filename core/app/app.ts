@@ -106,6 +106,7 @@ export async function openApp(options: AppOptions): Promise<App> {
   const storage = createStorageAlarm((alert) => settings.raise(alert));
   const database = await openDatabase(host.database, sink.log, {
     onFull: storage.full,
+    onSpace: storage.mended,
     transactions: {
       currentCall: currentMark,
       onStuck: (plugin, error) => kernel.fault(plugin, 'transaction_held', new Error(error.message)),

@@ -3,8 +3,6 @@ import type { Finding } from '../sdk/host/plugin-control.js';
 
 /** A full database is told again when it still is after this, milliseconds. */
 const toldAgainAfterMs = 60_000;
-/** Without another refused write it counts as mended; the heartbeat of the process alone writes every few seconds. */
-const mendedAfterMs = 60_000;
 
 const code = 'database_full';
 const message = 'The database has no space left: what would have to be written is refused.';
@@ -12,22 +10,27 @@ const message = 'The database has no space left: what would have to be written i
 export interface StorageAlarm {
   /** A write was refused for want of space. */
   full(): void;
+  /** There is space again. */
+  mended(): void;
   findings(): readonly Finding[];
 }
 
 /** Tells once a minute at most that the database is full, however many writes are refused. */
 export function createStorageAlarm(raise: (alert: Alert) => void, now: () => number = Date.now): StorageAlarm {
-  let seenAt = Number.NEGATIVE_INFINITY;
+  let isFull = false;
   let toldAt = Number.NEGATIVE_INFINITY;
   return {
     full: () => {
-      seenAt = now();
-      if (seenAt - toldAt < toldAgainAfterMs) return;
-      toldAt = seenAt;
+      isFull = true;
+      if (now() - toldAt < toldAgainAfterMs) return;
+      toldAt = now();
       raise({ source: 'host:database', severity: 'critical', code, message });
     },
+    mended: () => {
+      isFull = false;
+    },
     findings: () =>
-      now() - seenAt < mendedAfterMs
+      isFull
         ? [{ severity: 'error', code, message, fix: 'Free space where the database lies; writing goes on by itself.' }]
         : [],
   };

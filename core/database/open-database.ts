@@ -19,7 +19,7 @@ import { OpenTransactions, type TransactionWatch } from './open-transactions.js'
 import { type PluginDatabaseParts, pluginDatabase } from './plugin-database.js';
 import { postgresEngine } from './postgres.js';
 import { type DatabaseSettings, renamedSchemas } from './settings.js';
-import { SpaceWatch } from './space.js';
+import { SpaceWatch, writeMuch } from './space.js';
 import { sqliteEngine } from './sqlite.js';
 import { Session } from './transaction.js';
 
@@ -49,6 +49,10 @@ export interface OpenOptions {
   readonly instances?: InstanceTimes;
   /** Called for each write that is refused for want of space. */
   readonly onFull?: () => void;
+  /** Called once there is space again. */
+  readonly onSpace?: () => void;
+  /** How long after a refused write space is tried for; 5,000 ms when absent. */
+  readonly spaceTrialMs?: number;
   readonly transactions?: TransactionWatch;
 }
 
@@ -63,12 +67,16 @@ export async function openDatabase(
   options: OpenOptions = {},
 ): Promise<DatabaseHost> {
   const open = new OpenTransactions(log, options.transactions);
-  const space = new SpaceWatch();
   const onFull = (): void => {
     space.refused();
     options.onFull?.();
   };
   const { engine, session, bus } = connect(settings, log, onFull, open);
+  const space = new SpaceWatch({
+    attempt: () => session.outside(() => writeMuch(pluginDatabase(parts, hostSchema, [hostSchema]))),
+    regained: () => options.onSpace?.(),
+    afterMs: options.spaceTrialMs,
+  });
   let registered: RegisteredInstance | undefined;
   const parts: PluginDatabaseParts = {
     engine,
@@ -92,6 +100,7 @@ export async function openDatabase(
 
     let closing: Promise<void> | undefined;
     const close = async (): Promise<void> => {
+      space.close();
       await leases.dispose();
       await instances.dispose();
       await bus.close();
@@ -113,6 +122,7 @@ export async function openDatabase(
       },
     };
   } catch (error) {
+    space.close();
     await engine.close();
     if (error instanceof MortiseError) throw error;
     // It answers, and takes nothing: a file or a replica that may only be read.

@@ -1,25 +1,45 @@
+import { randomBytes } from 'node:crypto';
 import { statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import type { Database } from '../sdk/host/database.js';
 import { databaseError } from './errors.js';
 
-/** A write that was refused for want of space is remembered for so long: nothing tells when there is space again. */
-const rememberedMs = 60_000;
+/** So long after a write was refused for want of space, and after each trial that failed, space is tried for. */
+const trialAfterMs = 5_000;
 
-/** With less than this beside a SQLite file the next larger write is refused, while a heartbeat still finds a place. */
+/** With less than this the next larger write is refused, while a heartbeat still finds a place. */
 const leastFreeBytes = 1_048_576;
+
+export interface SpaceTrials {
+  /** Writes and commits something that needs `leastFreeBytes`. */
+  attempt(): Promise<unknown>;
+  /** Called when there is space again. */
+  regained(): void;
+  /** Milliseconds before a trial; 5,000 when absent. */
+  readonly afterMs?: number | undefined;
+}
 
 /** Whether there is space for more than the few bytes that a full database still takes. */
 export class SpaceWatch {
-  readonly #now: () => number;
-  #refusedAt = Number.NEGATIVE_INFINITY;
+  readonly #trials: SpaceTrials;
+  readonly #afterMs: number;
+  #full = false;
+  #closed = false;
+  #timer: NodeJS.Timeout | undefined;
+  /** How many writes were refused: one that is refused during a trial counts for more than the trial. */
+  #refusals = 0;
 
-  constructor(now: () => number = () => performance.now()) {
-    this.#now = now;
+  constructor(trials: SpaceTrials) {
+    this.#trials = trials;
+    this.#afterMs = trials.afterMs ?? trialAfterMs;
   }
 
-  /** A write was refused for want of space. */
+  /** A write was refused for want of space. From now on trials look for it: small writes that succeed prove nothing. */
   refused(): void {
-    this.#refusedAt = this.#now();
+    this.#refusals += 1;
+    if (this.#full || this.#closed) return;
+    this.#full = true;
+    this.#tryLater();
   }
 
   /**
@@ -27,7 +47,7 @@ export class SpaceWatch {
    * @throws MortiseError `database_full`
    */
   async check(file: string | undefined): Promise<void> {
-    if (this.#now() - this.#refusedAt < rememberedMs) throw databaseError('database_full');
+    if (this.#full) throw databaseError('database_full');
     if (file === undefined || file === ':memory:') return;
     const free = await statfs(dirname(file)).then(
       ({ bavail, bsize }) => bavail * bsize,
@@ -35,4 +55,45 @@ export class SpaceWatch {
     );
     if (free !== undefined && free < leastFreeBytes) throw databaseError('database_full');
   }
+
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+  }
+
+  #tryLater(): void {
+    if (this.#closed) return;
+    this.#timer = setTimeout(() => void this.#try(), this.#afterMs).unref();
+  }
+
+  async #try(): Promise<void> {
+    const before = this.#refusals;
+    const written = await this.#trials.attempt().then(
+      () => true,
+      () => false,
+    );
+    if (!written || this.#refusals > before) return this.#tryLater();
+    this.#full = false;
+    this.#trials.regained();
+  }
+}
+
+/**
+ * Writes as much as should be free, into a table of its own that is gone afterwards: what a trial takes of the last
+ * space is given back, whether it fits or not.
+ */
+export async function writeMuch(database: Database): Promise<void> {
+  const { dialect } = database;
+  const kind = dialect === 'postgres' ? 'unlogged table' : 'table';
+  const drop = 'drop table if exists {mortise.space_trial}';
+  await database.transaction(async (trx) => {
+    await database.statement(drop, [], { trx });
+    await database.statement(`create ${kind} {mortise.space_trial} (filler text)`, [], { trx });
+    // Random, because PostgreSQL stores what repeats itself in a few bytes.
+    const filler = randomBytes((leastFreeBytes / 4) * 3).toString('base64');
+    await database.statement('insert into {mortise.space_trial} (filler) values (?)', [filler], { trx });
+    // PostgreSQL takes the space of a table at once, SQLite when it commits.
+    if (dialect === 'postgres') await database.statement(drop, [], { trx });
+  });
+  if (dialect === 'sqlite') await database.statement(drop);
 }

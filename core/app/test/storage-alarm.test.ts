@@ -3,7 +3,7 @@ import type { Alert } from '../../sdk/events.js';
 import { createStorageAlarm } from '../storage-alarm.js';
 
 describe('the alarm of a full database', () => {
-  it('is raised once a minute at most, and is a finding until a minute has passed without another', () => {
+  it('is raised once a minute at most, and is a finding until there is space again', () => {
     let now = 1_000_000;
     const raised: Alert[] = [];
     const alarm = createStorageAlarm(
@@ -20,7 +20,9 @@ describe('the alarm of a full database', () => {
     now += 1;
     alarm.full();
     expect(raised).to.have.length(2);
-    now += 60_000;
+    now += 600_000;
+    expect(alarm.findings().map(({ code }) => code)).to.deep.equal(['database_full']);
+    alarm.mended();
     expect(alarm.findings()).to.deep.equal([]);
   });
 });

@@ -30,6 +30,20 @@ describeOnPostgres('the PostgreSQL server', () => {
     return host;
   }
 
+  it('that has space again after it was full says so soon, and keeps nothing of how that was found out', async () => {
+    let regained = 0;
+    const host = await open(settings, { onSpace: () => (regained += 1), spaceTrialMs: 200 });
+    const database = host.forPlugin('notes', []);
+    // What a server says whose disk is full.
+    const refused = database.statement(`do $$ begin raise exception using errcode = '53100'; end $$`);
+    expect(database.codec.errorKind(await errorOf(refused))).to.equal('full');
+    expect(await database.canWrite()).to.equal(false);
+    await until('there is space again', () => database.canWrite());
+    expect(regained).to.equal(1);
+    const left = await database.statement(`select relname from pg_class where relname like '%space_trial%'`);
+    expect(left.rows).to.deep.equal([]);
+  });
+
   it('may be stopped and started: calls in between fail with a kind, calls afterwards succeed', async function restart() {
     this.timeout(60_000);
     const host = await open(settings, { instances: { heartbeatMs: 50 } });

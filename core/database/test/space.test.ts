@@ -1,22 +1,46 @@
 import { expect } from 'chai';
 import { SpaceWatch } from '../space.js';
 import { errorOf } from './expect-error.js';
+import { until } from './until.js';
 
 describe('the space of a database', () => {
-  it('is short for a minute after a write was refused, and until then nobody trusts a small one', async () => {
-    let now = 0;
-    const space = new SpaceWatch(() => now);
+  it('is short from a refused write until a larger one was written, however long that takes', async () => {
+    let trials = 0;
+    let regained = 0;
+    const space = new SpaceWatch({
+      attempt: async () => {
+        trials += 1;
+        // Refused beside the trial: what was written does not count.
+        if (trials === 2) space.refused();
+        if (trials === 1) throw new Error('still full');
+        if (trials === 3) expect(await errorOf(space.check(undefined))).to.include({ code: 'database_full' });
+      },
+      regained: () => {
+        regained += 1;
+      },
+      afterMs: 1,
+    });
     await space.check(undefined);
     space.refused();
     expect(await errorOf(space.check(undefined))).to.include({ code: 'database_full', status: 503, retryable: true });
-    now = 59_999;
-    expect(await errorOf(space.check(undefined))).to.include({ code: 'database_full' });
-    now = 60_000;
+    await until('there is space again', () => regained > 0);
     await space.check(undefined);
+    expect([trials, regained]).to.deep.equal([3, 1]);
+  });
+
+  it('is not tried for once the database is closed', async () => {
+    const space = new SpaceWatch({
+      attempt: () => Promise.reject(new Error('closed')),
+      regained: () => {},
+      afterMs: 0,
+    });
+    space.refused();
+    space.close();
+    expect(await errorOf(space.check(undefined))).to.include({ code: 'database_full' });
   });
 
   it('is looked for on the disk of a file, and a disk that cannot be asked is no full one', async () => {
-    const space = new SpaceWatch();
+    const space = new SpaceWatch({ attempt: async () => {}, regained: () => {} });
     await space.check(import.meta.filename);
     await space.check('/nowhere/at/all/mortise.db');
   });

@@ -6,6 +6,7 @@ import type { Database } from '../../sdk/host/database.js';
 import { type DatabaseHost, openDatabase } from '../open-database.js';
 import { exitCode, startChild } from './child.js';
 import { errorOf } from './expect-error.js';
+import { until } from './until.js';
 
 describe('the SQLite file', () => {
   const hosts: DatabaseHost[] = [];
@@ -130,6 +131,30 @@ describe('the SQLite file', () => {
     // A few bytes still fit, and are no sign that more would.
     await database.statement('delete from {notes.notes} where text is null');
     expect([await database.ping(), await database.canWrite()]).to.deep.equal([true, false]);
+  });
+
+  it('that has space again after it was full says so soon, and keeps nothing of how that was found out', async () => {
+    let regained = 0;
+    const settings = { dialect: 'sqlite', file: file(), busyTimeoutMs: 100 } as const;
+    const host = await openDatabase(settings, silentLog, { onSpace: () => (regained += 1), spaceTrialMs: 20 });
+    hosts.push(host);
+    const database = host.forPlugin('notes', ['notes']);
+    await database.migrate([{ name: '0001', up: (schema) => schema.raw('create table {notes.notes} (text text)') }]);
+    const { rows } = await database.statement<{ page_count: number }>('pragma page_count');
+    const limitPages = (more: number) =>
+      database.statement(`pragma max_page_count = ${(rows[0]?.page_count ?? 0) + more}`);
+    await limitPages(4);
+    const insert = 'insert into {notes.notes} (text) values (?)';
+    await errorOf(database.statement(insert, ['x'.repeat(1_000_000)]));
+    await database.statement(insert, ['small']);
+    expect(await database.canWrite()).to.equal(false);
+    await limitPages(10_000);
+    await until('there is space again', () => database.canWrite());
+    expect(regained).to.equal(1);
+    await until('nothing is left', async () => {
+      const found = await database.statement(`select name from sqlite_master where name like '%space%'`);
+      return found.rows.length === 0;
+    });
   });
 
   it('that is full loses the whole transaction, never a part of it', async () => {
