@@ -1,11 +1,13 @@
 import { constants } from 'node:fs';
-import { access, mkdir } from 'node:fs/promises';
+import { access } from 'node:fs/promises';
 import { MortiseError } from '../sdk/errors.js';
+import { makeFolders } from '../sdk/make-folders.js';
 
 const reasons: Readonly<Record<string, string>> = {
   EACCES: 'this user may not write there',
   EPERM: 'this user may not write there',
   EROFS: 'that file system is read-only',
+  ENOENT: 'no folder can be made there',
   EEXIST: 'a file has that name',
   ENOTDIR: 'a part of that path is a file',
   ENOSPC: 'that disk is full',
@@ -14,7 +16,7 @@ const reasons: Readonly<Record<string, string>> = {
 /** Makes the data directory, for its owner alone. @throws MortiseError `data_dir_unusable` */
 export async function makeDataDir(dir: string): Promise<void> {
   try {
-    await mkdir(dir, { recursive: true, mode: 0o700 });
+    makeFolders(dir, 0o700);
     await access(dir, constants.W_OK);
   } catch (error) {
     const code = String((error as NodeJS.ErrnoException).code);

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
+import { endProcess } from '../app/end-process.js';
 import { CommandError } from './command-error.js';
 import { addConfigCommand } from './config-command.js';
 import { addContributedCommands } from './contributed-commands.js';
@@ -48,13 +49,19 @@ const environment = createEnvironment({
     exitCode = code;
   },
 });
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.on(signal, () => {
-    // Whatever hangs, the second one ends it.
-    if (interrupt.signal.aborted) process.exit(exitCodes.interrupted);
-    interrupt.abort(new Error(signal));
-  });
+/** How long a command that was asked to end may still take, milliseconds. */
+const lastWordAfterMs = 10_000;
+
+/** Whatever hangs, the second time ends it, and so does some time after the first. */
+function stop(cause: string): void {
+  const hangs = interrupt.signal.aborted;
+  setTimeout(() => void endProcess(exitCodes.interrupted), hangs ? 0 : lastWordAfterMs).unref();
+  if (!hangs) interrupt.abort(new Error(cause));
 }
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stop(signal));
+// The launcher was killed: nobody waits for the answer.
+process.on('disconnect', () => stop('disconnect'));
+process.channel?.unref();
 
 addPluginCommands(program, environment);
 addConfigCommand(program, environment);

@@ -1,9 +1,10 @@
-import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, existsSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import knex, { type Knex } from 'knex';
 import type { Logger } from '../sdk/context.js';
 import type { SqlValue, StatementResult } from '../sdk/host/database.js';
+import { makeFolders } from '../sdk/make-folders.js';
 import { connectionError, knexLog, shortReason } from './connection-error.js';
 import { type ClaimPlan, checkBindings, type Engine, statementCompiler } from './engine.js';
 import { databaseError } from './errors.js';
@@ -146,7 +147,7 @@ function claimRows<Row extends object>(connection: SqliteConnection, plan: Claim
 function makePrivateFile(file: string): void {
   if (file === ':memory:') return;
   try {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    makeFolders(dirname(file), 0o700);
     if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600));
   } catch (error) {
     throw databaseError('database_unusable', { target: file, reason: shortReason(error) }, error);

@@ -1,6 +1,7 @@
-import { chmod, mkdir } from 'node:fs/promises';
+import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FilesService } from '../sdk/index.js';
+import { makeFolders } from '../sdk/make-folders.js';
 import { confine } from './confine.js';
 import type { FilesOptions } from './types.js';
 import { writeAtomic } from './write-atomic.js';
@@ -11,8 +12,7 @@ export function createFiles(options: FilesOptions): FilesService {
 
   async function makeOwnFolder(): Promise<string> {
     const folder = join(options.dataDir, options.plugin);
-    await mkdir(options.dataDir, { recursive: true, mode: 0o700 });
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    makeFolders(folder, 0o700);
     await chmod(folder, 0o700);
     return folder;
   }

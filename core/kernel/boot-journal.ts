@@ -1,5 +1,6 @@
-import { closeSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync, writeSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, renameSync, writeFileSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { makeFolders } from '../sdk/make-folders.js';
 import type { Suspect } from './ports.js';
 
 interface Step {
@@ -74,7 +75,7 @@ export class BootJournal {
       named,
       suspects: { ...Object.fromEntries(accused), ...last.suspects },
     });
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    makeFolders(dirname(file), 0o700);
     journal.#write();
     return journal;
   }

@@ -1,9 +1,9 @@
-import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { writeAtomic } from '../files/index.js';
 import { type CompiledSchema, deepestFile, deepFreeze, isTooDeep } from '../schema/index.js';
 import { type Alert, type ConfigStatus, type Disposable, type EffectiveValue, MortiseError } from '../sdk/index.js';
+import { makeFolders } from '../sdk/make-folders.js';
 import { type Computed, type ComputedConfig, compute, schemaFile } from './compute.js';
 import { effectiveValues } from './effective.js';
 import type { Environment } from './environment.js';
@@ -106,7 +106,7 @@ export class OwnedFile implements OwnedConfig {
       }
       const holdsSecret = this.options.facts.properties.some((property) => property.secret);
       await sayUnwritten(this.options.fileName, async () => {
-        await mkdir(dirname(this.file), { recursive: true });
+        makeFolders(dirname(this.file));
         await writeAtomic(this.file, `${JSON.stringify(next, null, 2)}\n`, holdsSecret ? 0o600 : 0o644);
       });
       this.options.wrote(this.file);

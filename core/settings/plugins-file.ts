@@ -1,4 +1,4 @@
-import { mkdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { writeAtomic } from '../files/index.js';
@@ -11,6 +11,7 @@ import {
   loadSchema,
 } from '../schema/index.js';
 import { canonicalKey, type Disposable, type Finding, MortiseError } from '../sdk/index.js';
+import { makeFolders } from '../sdk/make-folders.js';
 import { shownPath } from './environment.js';
 import type { DesiredState, PluginsFile, Settings } from './types.js';
 import { sayUnwritten } from './unwritten.js';
@@ -154,7 +155,7 @@ class StoredPlugins implements PluginsFile {
       const { refused } = this;
       await sayUnwritten(this.shown, async () => {
         if (refused !== undefined) await this.keepRefused(refused);
-        await mkdir(dirname(this.file), { recursive: true });
+        makeFolders(dirname(this.file));
         await writeAtomic(this.file, text);
       });
       this.settings.wrote(this.file);
@@ -252,7 +253,7 @@ class StoredPlugins implements PluginsFile {
     const kept = await readFile(this.lastGood, 'utf8').catch(() => undefined);
     try {
       if (kept !== text) {
-        await mkdir(this.dataDir, { recursive: true, mode: 0o700 });
+        makeFolders(this.dataDir, 0o700);
         await writeAtomic(this.lastGood, text, 0o600);
       }
       this.copyProblem = null;
@@ -282,7 +283,7 @@ class StoredPlugins implements PluginsFile {
 
   /** A broken file is somebody's work: it is set aside before a change replaces it. */
   private async keepRefused(text: string): Promise<void> {
-    await mkdir(this.dataDir, { recursive: true, mode: 0o700 });
+    makeFolders(this.dataDir, 0o700);
     await writeAtomic(join(this.dataDir, 'plugins.refused.json'), text, 0o600);
   }
 

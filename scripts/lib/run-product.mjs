@@ -44,7 +44,8 @@ export function runCommand(root, args) {
 export async function runCompiled(root, compiled, args) {
   const { node, file } = await ready(root, compiled, createProgress());
   return new Promise((resolve, reject) => {
-    const child = spawn(node, [...nodeFlags(), file, ...args], { stdio: 'inherit' });
+    // Nothing is said on the channel: when the launcher is killed, the command learns of it there.
+    const child = spawn(node, [...nodeFlags(), file, ...args], { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
     for (const signal of endSignals) {
       // At a terminal Ctrl-C reaches the command by itself: it is in the same group.
       process.on(signal, () => (signal === 'SIGINT' && process.stdin.isTTY) || child.kill(signal));

@@ -67,6 +67,12 @@ describe('a start on files that cannot be used', function () {
       await sentence(join(folder, name), /data directory .* file(?: has that name)?\.\n.*MORTISE_DATA_DIR/);
     });
 
+  it('says that no folder can be made there', async function proc() {
+    // Node's own recursive mkdir tries for ever there.
+    if (process.platform !== 'linux') this.skip();
+    await sentence('/proc/nope/data', /data directory .* no folder can be made there\.\n.*MORTISE_DATA_DIR/);
+  });
+
   it('says that the database file may only be read', async () => {
     const data = join(folder, 'data');
     const server = await startServer({ folder, plugins: { version: 1, plugins: {} } });

@@ -5,7 +5,7 @@ import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { nodeFlags, type TestHost } from 'mortise/sdk/testing';
 
-const main = resolve(dirname(fileURLToPath(import.meta.url)), '..', 'main.js');
+export const mainFile = resolve(dirname(fileURLToPath(import.meta.url)), '..', 'main.js');
 
 export interface Ended {
   readonly code: number;
@@ -22,7 +22,7 @@ export function runCli(args: readonly string[], env: Readonly<Record<string, str
   return new Promise((done) => {
     const child = execFile(
       process.execPath,
-      [...nodeFlags, main, ...args],
+      [...nodeFlags, mainFile, ...args],
       { env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env } },
       (error, stdout, stderr) =>
         done({

@@ -166,8 +166,8 @@ export interface Database {
   /** True when a query answers within `timeoutMs` (default 2,000). */
   ping(timeoutMs?: number): Promise<boolean>;
   /**
-   * True when a small write is committed within `timeoutMs` (default 2,000), and none was refused within the last minute
-   * for want of space: a full disk still answers queries, and takes a few bytes.
+   * True when a small write is committed within `timeoutMs` (default 2,000), and there is space for more: a full disk
+   * still answers queries, and takes a few bytes. Once a write was refused for want of space, a large one has to succeed.
    */
   canWrite(timeoutMs?: number): Promise<boolean>;
 }

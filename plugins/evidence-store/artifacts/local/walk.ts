@@ -1,6 +1,7 @@
 import type { Stats } from 'node:fs';
 import { lstat, mkdir, open, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolders } from 'mortise/sdk';
 import { artifactError } from '../artifact-error.js';
 import { codeOf, isAbsent } from './fs-error.js';
 
@@ -50,7 +51,7 @@ async function step(parent: string, name: string, make: boolean): Promise<string
  * @throws MortiseError `PATH_TRAVERSAL_ERROR` when a link or a file is in the way.
  */
 export async function walk(root: string, key: string, make: boolean): Promise<string | null> {
-  if (make) await mkdir(root, { recursive: true, mode: 0o700 });
+  if (make) makeFolders(root, 0o700);
   const names = key.split('/');
   let folder: string | null = await realpath(root).catch((error: unknown) => {
     if (!make && isAbsent(error)) return null;
