@@ -11,6 +11,7 @@ export * from './events.js';
 export * from './evidence-uri.js';
 export * from './group-commit.js';
 export * from './host/index.js';
+export * from './lost-number.js';
 export * from './make-folders.js';
 export * from './manifest.js';
 export * from './mask.js';

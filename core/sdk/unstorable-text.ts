@@ -10,3 +10,10 @@ export function isUnstorableText(text: string): boolean {
 export function isUnstorableJson(json: string): boolean {
   return json.includes('\\u') && UNSTORABLE_ESCAPE.test(json);
 }
+
+const BLANK = /^[\s\p{Cc}\p{Default_Ignorable_Code_Point}\u2800]*$/u;
+
+/** Whether a text shows nothing: empty, or of white space and characters that are invisible by themselves. */
+export function isBlankText(text: string): boolean {
+  return BLANK.test(text);
+}

@@ -1,4 +1,4 @@
-import { MortiseError } from 'mortise/sdk';
+import { lostNumber, MortiseError } from 'mortise/sdk';
 
 export type ArgumentReason = 'MISSING_REQUIRED_PARAM' | 'INVALID_PARAM_TYPE' | 'INVALID_PARAM_VALUE';
 
@@ -14,4 +14,10 @@ export function argumentError(
     status: 422,
     details: { category: 'validation', tool, path, expected, errors: [{ path, reason, message }] },
   });
+}
+
+/** Nothing is kept as something else than was sent. @throws MortiseError `INVALID_PARAM_VALUE`. */
+export function refuseLostNumbers(tool: string, name: string, value: unknown): void {
+  const path = lostNumber(value, `/${name}`);
+  if (path !== undefined) throw argumentError(tool, path, 'must be a number that JSON can keep');
 }

@@ -1,3 +1,5 @@
+import { isBlankText } from 'mortise/sdk';
+
 /** One piece of evidence, as it was given or made from a plain reference. */
 export interface EvidenceItem {
   /** What is stored: the object as given, or `{uri, sha256: ''}` of a plain reference. */
@@ -18,7 +20,7 @@ export interface Evidence {
 }
 
 function uriOf(item: Readonly<Record<string, unknown>>): string | null {
-  return typeof item.uri === 'string' && item.uri.trim() !== '' ? item.uri : null;
+  return typeof item.uri === 'string' && !isBlankText(item.uri) ? item.uri : null;
 }
 
 function sourceOf(objects: number, references: number): EvidenceSource {
@@ -34,7 +36,7 @@ export function normaliseEvidence(
   const items: EvidenceItem[] = objects.map((stored) => ({ stored, uri: uriOf(stored), isLegacy: false }));
   const known = new Set(items.map(({ uri }) => uri));
   for (const uri of references) {
-    if (uri.trim() === '' || known.has(uri)) continue;
+    if (isBlankText(uri) || known.has(uri)) continue;
     known.add(uri);
     items.push({ stored: { uri, sha256: '' }, uri, isLegacy: true });
   }

@@ -1,5 +1,5 @@
 import { type GovernancePatch, isUnstorableJson, type Principal } from 'mortise/sdk';
-import { argumentError } from '../argument-error.js';
+import { argumentError, refuseLostNumbers } from '../argument-error.js';
 import { checkActor } from '../store/store-arguments.js';
 
 /** One request to change the policy, read. */
@@ -45,4 +45,5 @@ export function checkPolicyText(policy: Json): void {
     throw argumentError(TOOL, '/policy_json', `must have at most ${LARGEST_POLICY_BYTES} bytes of JSON`);
   }
   if (isUnstorableJson(json)) throw argumentError(TOOL, '/policy_json', 'must not hold NUL or lone surrogates');
+  refuseLostNumbers(TOOL, 'policy_json', policy);
 }

@@ -1,3 +1,4 @@
+import { isBlankText } from 'mortise/sdk';
 import type { EffectivePolicy } from './effective-policy.js';
 
 /** What the policy looks at. */
@@ -28,7 +29,7 @@ const MALFORMED_NAME = /\p{Cc}|\p{Surrogate}/u;
 const LONGEST_NAME = 200;
 
 function isMalformed(name: string): boolean {
-  return name === '' || [...name].length > LONGEST_NAME || name.trim() !== name || MALFORMED_NAME.test(name);
+  return isBlankText(name) || [...name].length > LONGEST_NAME || name.trim() !== name || MALFORMED_NAME.test(name);
 }
 
 /** Why a space cannot be used at all; undefined for a good one. */

@@ -1,5 +1,5 @@
 import { type LedgerFilters, type MemoryFilters, readTime } from 'mortise/sdk';
-import { argumentError } from '../argument-error.js';
+import { argumentError, refuseLostNumbers } from '../argument-error.js';
 import { spaceProblem } from '../policy/decide.js';
 
 /** Arguments of `memory_query`, read and normalised. */
@@ -69,6 +69,7 @@ export function readQueryArguments(args: Json, defaultSpace: string): QueryArgum
       problem.reason === 'unknown_space_type' ? 'must start with private:, team: or org:' : 'must name a space';
     throw argumentError(TOOL, `/spaces/${index}`, expected);
   }
+  if (args.filters !== undefined) refuseLostNumbers(TOOL, 'filters', args.filters);
   return {
     query: args.query as string,
     spaces,

@@ -1,4 +1,4 @@
-import type { CallContext, LedgerState } from 'mortise/sdk';
+import { type CallContext, isBlankText, type LedgerState } from 'mortise/sdk';
 import { failureText } from '../backend-client.js';
 import { defaultSpace } from '../config.js';
 import { backendUnavailable, databaseCheckFailed, databaseUnavailable, isDatabaseDown } from '../dependency-error.js';
@@ -44,7 +44,7 @@ async function privateHint(asked: QueryArguments, ctx: CallContext, parts: Gatew
 type Answer = Pick<QueryResult, 'results' | 'message' | 'degraded'> & { readonly warnings: readonly string[] };
 
 async function answer(asked: QueryArguments, ctx: CallContext, parts: GatewayParts): Promise<Answer> {
-  if (asked.query.trim() === '') return { ...(await newestMemories(asked, ctx, parts)), warnings: [] };
+  if (isBlankText(asked.query)) return { ...(await newestMemories(asked, ctx, parts)), warnings: [] };
   const [found, pending] = [await searchBackend(asked, ctx, parts), await searchPending(asked, parts)];
   const results = [...found.items, ...pending].sort(byScore).slice(0, asked.topK);
   const message = results.length === 0 ? await privateHint(asked, ctx, parts) : null;

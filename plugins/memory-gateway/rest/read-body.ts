@@ -22,7 +22,7 @@ export function checkedTool(name: string, { inputSchema }: ToolFacts, schemas: S
   };
 }
 
-const INTEGER = /^-?\d{1,15}$/;
+const INTEGER = /^(?:0|-?[1-9]\d{0,14})$/;
 
 /** Forms and shell scripts send texts: one that spells a boolean or an integer exactly is taken for it. */
 function coerce(value: unknown, type: unknown): unknown {

@@ -1,5 +1,5 @@
-import { isUnstorableJson, isUnstorableText } from 'mortise/sdk';
-import { argumentError } from '../argument-error.js';
+import { isBlankText, isUnstorableJson, isUnstorableText } from 'mortise/sdk';
+import { argumentError, refuseLostNumbers } from '../argument-error.js';
 
 /** Arguments of `memory_store`, as its schema let them through. Absent and null are the same. */
 export interface StoreArguments {
@@ -21,7 +21,7 @@ const LARGEST_META_BYTES = 65_536;
 const CONTROL = /\p{Cc}/u;
 
 function checkPayload(payload: string): string {
-  if (payload.trim() === '') throw argumentError(TOOL, '/payload_md', 'must not be blank');
+  if (isBlankText(payload)) throw argumentError(TOOL, '/payload_md', 'must not be blank');
   if (isUnstorableText(payload)) throw argumentError(TOOL, '/payload_md', 'must not hold NUL or lone surrogates');
   // A character has at most three bytes for each UTF-16 unit: only long texts need counting.
   if (payload.length * 3 > LARGEST_PAYLOAD_BYTES && Buffer.byteLength(payload) > LARGEST_PAYLOAD_BYTES) {
@@ -36,6 +36,7 @@ export function checkActor(tool: string, actor: string | null): string | null {
   if (actor.trim() !== actor || CONTROL.test(actor) || isUnstorableText(actor)) {
     throw argumentError(tool, '/actor_user_id', 'must not have control characters or blanks around it');
   }
+  if (isBlankText(actor)) throw argumentError(tool, '/actor_user_id', 'must not be blank');
   return actor;
 }
 
@@ -45,6 +46,8 @@ function checkJson(name: string, value: unknown, largest: number): void {
     throw argumentError(TOOL, `/${name}`, `must have at most ${largest} bytes of JSON`);
   }
   if (isUnstorableJson(json)) throw argumentError(TOOL, `/${name}`, 'must not hold NUL or lone surrogates');
+  // What cannot be written is null in the JSON.
+  if (json.includes('null')) refuseLostNumbers(TOOL, name, value);
 }
 
 /**
