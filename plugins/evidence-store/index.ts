@@ -2,6 +2,7 @@ import type { PluginDefinition } from 'mortise/sdk';
 import type { EvidenceConfig } from './config.js';
 import { openArtifacts } from './open-artifacts.js';
 import type { EvidenceParts } from './parts.js';
+import { unknownArguments, withUnknown } from './upload/unknown-arguments.js';
 import { uploadEvidence } from './upload/upload-evidence.js';
 
 /** The service `artifacts` and the tool `evidence_upload`. */
@@ -23,7 +24,10 @@ export default function evidenceStore(): PluginDefinition<EvidenceConfig> {
         log: host.log,
       };
       const facts = host.facts('tool', 'evidence_upload');
-      host.contribute('tool', 'evidence_upload', { ...facts, run: (args, ctx) => uploadEvidence(args, ctx, parts) });
+      host.contribute('tool', 'evidence_upload', {
+        ...facts,
+        run: async (args, ctx) => withUnknown(await uploadEvidence(args, ctx, parts), unknownArguments(args)),
+      });
     },
   };
 }

@@ -102,8 +102,28 @@ describe('evidence_upload', () => {
       for (const [how, args] of encodings) {
         const { result } = await subject.upload(args);
         expect(result, how).to.deep.include({ ok: true, sha256: hello, content_type: 'text/plain', size_bytes: 5 });
+        expect(result, how).not.to.have.property('warnings');
       }
       expect(await filesBelow(root)).to.have.length(1);
+    });
+
+    it('names arguments that it ignores, and refuses a coding that it does not read', async () => {
+      await open();
+      const hers = { content: 'hello', content_type: 'text/plain' };
+      for (const content_encoding of ['utf-8', 'identity', null]) {
+        const { result } = await subject.upload({ ...hers, content_encoding, colour: 'red' });
+        expect(result).to.deep.include({ ok: true, sha256: hello, warnings: ['unknown argument: colour'] });
+      }
+      const missing = await subject.upload({ content: 'hello', colour: 'red' });
+      expect(missing.result).to.deep.include({ ok: false, warnings: ['unknown argument: colour'] });
+      const before = await subject.counts();
+      for (const content_encoding of ['gzip', 'base32', 7]) {
+        const { error } = await subject.upload({ ...hers, content_encoding });
+        expect(error?.code).to.equal(-32602);
+        expect(error?.data).to.deep.include({ reason: 'INVALID_PARAM_VALUE' });
+        expect(error?.data).to.have.nested.property('details.path', '/content_encoding');
+      }
+      expect(await subject.counts()).to.deep.equal(before);
     });
 
     it('treats a secret in the title as the policy says, and repeats it nowhere', async () => {

@@ -6,6 +6,8 @@ export interface UploadRequest {
   readonly contentType: string | null;
   /** The caller says that the content is base64. */
   readonly isBase64: boolean;
+  /** The caller names a coding of the content that is none of those read here. */
+  readonly isCodedOtherwise: boolean;
   readonly title: string | null;
   readonly projectKey: string | null;
   readonly itemId: number | null;
@@ -26,15 +28,25 @@ function textOf(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? value : null;
 }
 
+/** Names for content that is the text itself. */
+const textCodings: readonly unknown[] = ['', 'text', 'utf-8', 'utf8', 'identity'];
+
+/** Codings are named in any case. */
+function codingOf(value: unknown): unknown {
+  return typeof value === 'string' ? value.toLowerCase() : (value ?? '');
+}
+
 export function readUploadRequest(
   args: Readonly<Record<string, unknown>>,
   { principal, correlationId }: { readonly principal: Principal; readonly correlationId: string },
 ): UploadRequest {
   const claimedActor = textOf(args.actor_user_id);
+  const coding = codingOf(args.content_encoding);
   return {
     content: textOf(args.content),
     contentType: textOf(args.content_type),
-    isBase64: args.content_encoding === 'base64',
+    isBase64: coding === 'base64',
+    isCodedOtherwise: coding !== 'base64' && !textCodings.includes(coding),
     title: textOf(args.title),
     projectKey: typeof args.project_key === 'string' ? args.project_key : null,
     itemId: typeof args.item_id === 'number' ? args.item_id : null,
@@ -55,7 +67,9 @@ function argumentError(path: string, expected: string): MortiseError {
 }
 
 /** What a schema cannot say. @throws MortiseError `INVALID_PARAM_VALUE` (422). */
-export function checkUploadRequest({ projectKey, claimedActor, title }: UploadRequest): void {
+export function checkUploadRequest(request: UploadRequest): void {
+  const { projectKey, claimedActor, title } = request;
+  if (request.isCodedOtherwise) throw argumentError('/content_encoding', 'must be base64, or utf-8 for text as it is');
   if (projectKey !== null && !PROJECT_KEY.test(projectKey)) {
     throw argumentError(
       '/project_key',
