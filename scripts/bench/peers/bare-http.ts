@@ -4,12 +4,10 @@
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createTexts } from '../memory/texts.js';
 
-const texts = createTexts();
 const results = Array.from({ length: 10 }, (_, index) => ({
   memory_id: `mem_${String(index).padStart(26, '0')}`,
-  content: texts.mixed(200),
+  content: `note ${index} ${'word '.repeat(38)}`,
   score: 0.5,
   space: 'private:bench',
   created_at: '2026-01-01T00:00:00.000Z',
