@@ -47,6 +47,8 @@ export default function memoryBackendLocal(): PluginDefinition<LocalConfig> {
       host.contribute('memory-backend', 'local', createBackend(facts, parts, rerank));
       if (database.dialect === 'sqlite') host.every(TIDY_EVERY_MS, createTidying(parts));
       reindex(parts, host.signal).catch((error: unknown) => {
+        // Stopped in the middle of a batch: the next start goes on with it.
+        if (host.signal.aborted) return;
         host.log.error({ err: error }, 'Memories could not be indexed anew; they keep their old terms.');
       });
     },

@@ -26,6 +26,11 @@ describe('an index that another text analysis made', () => {
             await first.stop();
           }
 
+          // Stopped right away, in the middle of its work: that is no failure.
+          const cut = await startMemory(engine, { dataDir });
+          await cut.stop();
+          expect(cut.host.logs.filter((line) => line.includes('anew'))).to.deep.equal([]);
+
           const second = await startMemory(engine, { dataDir });
           try {
             const old = async () => {

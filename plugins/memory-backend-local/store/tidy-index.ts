@@ -38,6 +38,7 @@ export function createTidying({ database, engine, log }: TidyParts): (signal: Ab
       const end = performance.now() + LONGEST_RUN_MS;
       while (!isTidy && !signal.aborted && performance.now() < end) isTidy = !(await engine.tidy());
     } catch (error) {
+      if (signal.aborted) return;
       // Searches find all the same: it is tried again when something has been stored.
       isTidy = true;
       if (!isFailing)
