@@ -8,6 +8,7 @@ import { standingStream } from './sessions/session-streams.js';
 import { accepted } from './wire/accept.js';
 import { RpcFailure } from './wire/failure.js';
 import { header, headerNames } from './wire/names.js';
+import { hasPrimingEvent } from './wire/versions.js';
 
 /** `GET`: the stream on which a session hears what is not the answer to a request of its own. */
 export async function openStream(server: McpServer, request: RouteRequest, ctx: RouteContext): Promise<RouteResponse> {
@@ -21,7 +22,9 @@ export async function openStream(server: McpServer, request: RouteRequest, ctx: 
     const last = header(request.headers, headerNames.lastEvent);
     const place = last === undefined ? undefined : server.streams.place(session.id, last);
     if (place) return sse(server.streams.read(session.id, place.stream, place.after));
-    return sse(server.streams.read(session.id, standingStream, Number.POSITIVE_INFINITY));
+    const stream = server.streams.read(session.id, standingStream, Number.POSITIVE_INFINITY);
+    if (hasPrimingEvent(session.version)) server.streams.prime(session.id, standingStream);
+    return sse(stream);
   } catch (error) {
     if (!(error instanceof RpcFailure)) throw error;
     return jsonReply(errorReply(error, { idText: undefined, era: 'session', correlationId: ctx.correlationId }));

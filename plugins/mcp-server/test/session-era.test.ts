@@ -123,6 +123,16 @@ eachDatabase((engine) => {
       expect(await again.next()).to.equal(undefined);
     });
 
+    it('begin the stream that they open themselves in the same way', async () => {
+      const { headers } = await beginSession(host, '2025-11-25');
+      const accept = { ...headers, accept: 'text/event-stream' };
+      const controller = new AbortController();
+      const { body } = await fetch(`${host.origin}/mcp`, { headers: accept, signal: controller.signal });
+      const { value } = (await body?.pipeThrough(new TextDecoderStream()).getReader().read()) ?? {};
+      expect(value).to.match(/^id: \S+\nretry: 1000\ndata: \n\n$/);
+      controller.abort();
+    });
+
     it('cancel a request that a notification names', async () => {
       const { headers } = await beginSession(host, '2025-11-25');
       const begun = probe.waiting();
