@@ -96,7 +96,11 @@ export function createEnvironment({ projectDir, signal, options, exitWith }: Env
       return client ? online(client) : useOffline(offline, false);
     },
     fromFiles: (read) => useOffline(read, true),
-    print: (text, data) => void process.stdout.write(`${options().json ? JSON.stringify(data) : text}\n`),
+    print: (text, data) => {
+      const said = options().json ? JSON.stringify(data) : text;
+      // An empty line is one too many for whoever reads lines.
+      if (said !== '') process.stdout.write(`${said}\n`);
+    },
     exitWith,
   };
 }

@@ -32,6 +32,8 @@ function base64Argument(tool: string, name: string, text: string): Uint8Array {
 
 /** The bytes that arguments stand for. @throws MortiseError `MISSING_REQUIRED_PARAMETER`, `INVALID_PARAM_VALUE`. */
 export function bytesOf(tool: string, { content, content_base64, encoding }: Args): Uint8Array {
+  if (typeof content_base64 === 'string' && typeof content === 'string')
+    throw argumentError(tool, '/content_base64', 'must not come beside content: one of them holds the bytes');
   if (typeof content_base64 === 'string') return base64Argument(tool, 'content_base64', content_base64);
   if (typeof content !== 'string')
     throw toolError('MISSING_REQUIRED_PARAMETER', { parameter: 'content, content_base64' });

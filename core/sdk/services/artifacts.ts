@@ -39,4 +39,6 @@ export interface ArtifactStore {
   stat(key: string, options?: ArtifactOptions): Promise<Artifact | null>;
   /** The key that a URI of this store stands for. @throws MortiseError `INVALID_URI`. */
   keyOf(uri: string): string;
+  /** The URI of a key, whether or not there is anything under it. @throws MortiseError `PATH_TRAVERSAL_ERROR`. */
+  uriOf(key: string): string;
 }

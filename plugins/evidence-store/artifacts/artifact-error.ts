@@ -9,7 +9,11 @@ interface Row {
 /** What can be wrong with artifacts. */
 const errors = {
   INVALID_URI: { status: 400, message: 'The URI does not name a file of this store.' },
-  PATH_TRAVERSAL_ERROR: { status: 400, message: 'The path leads out of the artifact store.' },
+  PATH_TRAVERSAL_ERROR: {
+    status: 400,
+    message:
+      'The path is none of a file here: it leads out of the store or over a link, names a folder, or is too long.',
+  },
   ARTIFACT_WRITE_DISABLED: { status: 403, message: 'The artifact store takes no new files.' },
   ARTIFACT_OVERWRITE_DENIED: { status: 409, message: 'There is another file under that path already.' },
   ARTIFACT_SIZE_LIMIT_EXCEEDED: { status: 413, message: 'The file is larger than the artifact store takes.' },

@@ -12,9 +12,10 @@ export interface ArtifactLimits {
 
 /** The service `artifacts` over whichever store keeps the bytes. */
 export function createArtifacts(bytes: ByteStore, { readOnly, maxBytes }: ArtifactLimits): ArtifactStore {
+  const uriOf = (key: string): string => `${bytes.uriPrefix}${key.split('/').map(encodeURIComponent).join('/')}`;
   const artifactOf = (key: string, data: Uint8Array): Artifact => ({
     key,
-    uri: `${bytes.uriPrefix}${key.split('/').map(encodeURIComponent).join('/')}`,
+    uri: uriOf(key),
     sha256: hash('sha256', data, 'hex'),
     sizeBytes: data.byteLength,
   });
@@ -52,6 +53,7 @@ export function createArtifacts(bytes: ByteStore, { readOnly, maxBytes }: Artifa
       const data = await bytes.read(checkKey(key), maxBytes, options.signal);
       return data === null ? null : artifactOf(key, data);
     },
+    uriOf: (key) => uriOf(checkKey(key)),
     keyOf(uri) {
       if (!uri.startsWith(bytes.uriPrefix)) throw artifactError('INVALID_URI');
       try {

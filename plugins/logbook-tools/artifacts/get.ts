@@ -20,7 +20,7 @@ export const findArtifact: ToolCode = {
     const key = artifactKey(args, artifacts);
     const found = await artifacts.stat(key, { signal });
     return {
-      uri: found?.uri ?? String(args.uri ?? args.path),
+      uri: artifacts.uriOf(key),
       exists: found !== null,
       sha256: found?.sha256 ?? null,
       size_bytes: found?.sizeBytes ?? null,

@@ -128,7 +128,7 @@ describe('the logbook tools', () => {
       expect(await call('artifacts_exists', { path: 'none' })).to.deep.include({
         ok: true,
         exists: false,
-        uri: 'none',
+        uri: 'artifact://local/none',
         sha256: null,
         size_bytes: null,
       });

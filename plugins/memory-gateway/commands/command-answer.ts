@@ -1,8 +1,10 @@
 import type { CommandInput, CommandResult } from 'mortise/sdk';
 
-/** Nobody can mean that. */
-export function wrongUsage(usage: string): CommandResult {
-  return { exitCode: 2, data: { error: 'usage', usage }, text: `Usage: mortise ${usage}` };
+/** Nobody can mean that. `reason` is a sentence for what the usage does not show. */
+export function wrongUsage(usage: string, reason?: string): CommandResult {
+  const text = `Usage: mortise ${usage}`;
+  if (reason === undefined) return { exitCode: 2, data: { error: 'usage', usage }, text };
+  return { exitCode: 2, data: { error: 'usage', reason, usage }, text: `${reason}\n${text}` };
 }
 
 /** An option that was given as text; null when it is there without one. */

@@ -1,5 +1,6 @@
 import type { Command, CommandFacts, LedgerMemory } from 'mortise/sdk';
 import type { GatewayParts } from '../parts.js';
+import { spaceProblem } from '../policy/decide.js';
 import { textOption, wrongUsage } from './command-answer.js';
 
 const PAGE = 500;
@@ -35,6 +36,8 @@ export function exportCommand(facts: CommandFacts, { logbook }: GatewayParts): C
     async run(input, { signal }) {
       const space = textOption(input, 'space');
       if (space === undefined || space === null || input.args.length > 0) return wrongUsage(facts.usage);
+      const problem = spaceProblem(space);
+      if (problem !== undefined) return wrongUsage(facts.usage, `--space: ${problem.explanation}.`);
       const rows: ReturnType<typeof wireMemory>[] = [];
       for (let after = 0; ; ) {
         signal.throwIfAborted();

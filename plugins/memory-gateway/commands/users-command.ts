@@ -3,6 +3,7 @@ import type { GatewayParts } from '../parts.js';
 import { columns, textOption, wrongUsage } from './command-answer.js';
 
 const LONGEST_NAME = 128;
+const NAME_RULE = `A user is named by 1 to ${LONGEST_NAME} characters, no control characters among them and no blank at either end.`;
 
 /** What a tool takes for an actor, and nothing else. */
 function isUserId(text: string | undefined): text is string {
@@ -46,7 +47,7 @@ async function list({ logbook }: GatewayParts): Promise<CommandResult> {
   return { exitCode: 0, data: { users }, text: columns([['USER', 'STATE', 'NAME'], ...rows]) };
 }
 
-/** `mortise memory users add|list|disable`. */
+/** `mortise memory users add|list|disable|enable`. */
 export function usersCommand(facts: CommandFacts, parts: GatewayParts): Command {
   return {
     ...facts,
@@ -55,7 +56,8 @@ export function usersCommand(facts: CommandFacts, parts: GatewayParts): Command 
       const [what, userId, ...more] = input.args;
       if (what === 'list' && userId === undefined) return list(parts);
       const displayName = textOption(input, 'name');
-      if (more.length > 0 || !isUserId(userId) || displayName === null) return wrongUsage(facts.usage);
+      if (more.length > 0 || userId === undefined || displayName === null) return wrongUsage(facts.usage);
+      if (!isUserId(userId)) return wrongUsage(facts.usage, NAME_RULE);
       if (what === 'add') {
         const reason = 'memory-gateway:user_added';
         const isNew = await change(
@@ -70,15 +72,17 @@ export function usersCommand(facts: CommandFacts, parts: GatewayParts): Command 
         if (isNew) return { exitCode: 0, data: { user_id: userId, added: true }, text: `Added ${userId}.` };
         return { exitCode: 1, data: { user_id: userId, added: false }, text: `${userId} exists already.` };
       }
-      if (what !== 'disable') return wrongUsage(facts.usage);
-      const reason = 'memory-gateway:user_disabled';
+      if (what !== 'disable' && what !== 'enable') return wrongUsage(facts.usage);
+      const done = `${what}d` as const;
+      const reason = `memory-gateway:user_${done}`;
       const isThere = await change(
-        { userId, reason, make: ({ logbook }, trx) => logbook.users.setActive(userId, false, { trx }) },
+        { userId, reason, make: ({ logbook }, trx) => logbook.users.setActive(userId, what === 'enable', { trx }) },
         ctx,
         parts,
       );
-      if (isThere) return { exitCode: 0, data: { user_id: userId, disabled: true }, text: `Disabled ${userId}.` };
-      return { exitCode: 1, data: { user_id: userId, disabled: false }, text: `There is no user ${userId}.` };
+      const data = { user_id: userId, [done]: isThere };
+      if (!isThere) return { exitCode: 1, data, text: `There is no user ${userId}.` };
+      return { exitCode: 0, data, text: `${what === 'enable' ? 'Enabled' : 'Disabled'} ${userId}.` };
     },
   };
 }

@@ -33,7 +33,7 @@ function isMalformed(name: string): boolean {
 }
 
 /** Why a space cannot be used at all; undefined for a good one. */
-export function spaceProblem(space: string): PolicyDecision | undefined {
+export function spaceProblem(space: string): Exclude<PolicyDecision, { kind: 'allow' }> | undefined {
   if (!SPACE.test(space)) {
     const explanation = 'a space must start with private:, team: or org:';
     return { kind: 'reject', reason: 'unknown_space_type', explanation };

@@ -111,7 +111,7 @@ describe('the commands of the memory, in a process of their own', () => {
       describe('the others', function others() {
         this.timeout(60_000);
 
-        it('users: are added once, listed and disabled', async () => {
+        it('users: are added once, listed, disabled and enabled again', async () => {
           expect((await run('memory', 'users', 'add', 'alice', '--name', 'Alice A.')).code).to.equal(0);
           expect((await run('memory', 'users', 'add', 'alice')).code).to.equal(1);
           expect((await run('memory', 'users', 'disable', 'bob')).code).to.equal(1);
@@ -120,8 +120,18 @@ describe('the commands of the memory, in a process of their own', () => {
           expect(users).to.have.length(1);
           expect(users[0]).to.deep.include({ userId: 'alice', displayName: 'Alice A.', active: false });
           expect((await run('memory', 'users', 'rename', 'x')).code).to.equal(2);
+          const unfit = await run('memory', 'users', 'add', ' bad ');
+          expect([unfit.code, lines(unfit)[0]]).to.deep.equal([
+            2,
+            'A user is named by 1 to 128 characters, no control characters among them and no blank at either end.',
+          ]);
+          expect((await run('memory', 'users', 'enable', 'bob')).code).to.equal(1);
+          expect((await run('memory', 'users', 'enable', 'alice')).stdout).to.equal('Enabled alice.\n');
+          const again = (await run('memory', 'users', 'list', '--json')).json<{ users: readonly Json[] }>();
+          expect(again.users[0]).to.deep.include({ userId: 'alice', active: true });
           const { rows } = await memory.host.service('audit').query({ operation: 'memory-gateway:users' });
           expect(rows.map(({ reason }) => reason)).to.deep.equal([
+            'memory-gateway:user_enabled',
             'memory-gateway:user_disabled',
             'memory-gateway:user_added',
           ]);
@@ -141,7 +151,13 @@ describe('the commands of the memory, in a process of their own', () => {
             meta_json: { a: 1 },
             state: 'active',
           });
-          expect((await run('memory', 'export', '--space', 'private:none')).stdout.trim()).to.equal('');
+          const none = await run('memory', 'export', '--space', 'private:none');
+          expect([none.code, none.stdout]).to.deep.equal([0, '']);
+          const malformed = await run('memory', 'export', '--space', 'foo:bar');
+          expect([malformed.code, lines(malformed)[0]]).to.deep.equal([
+            2,
+            '--space: a space must start with private:, team: or org:.',
+          ]);
           expect((await run('memory', 'export')).code).to.equal(2);
         });
 
@@ -198,7 +214,7 @@ describe('the commands of the memory, in a process of their own', () => {
           );
           expect(listed.code).to.equal(0);
           expect(listed.json<{ rows: readonly Json[] }>().rows[0]).to.deep.include({
-            reason: 'memory-gateway:user_disabled',
+            reason: 'memory-gateway:user_enabled',
           });
           expect((await run('memory', 'audit', 'list', '--limit', 'x')).code).to.equal(2);
           const sound = await run('memory', 'audit', 'verify');
