@@ -135,6 +135,9 @@ describe('the logbook tools', () => {
       const binary = Buffer.from([0, 255, 1]).toString('base64');
       await call('artifacts_put', { path: 'b', content_base64: binary });
       expect(await call('artifacts_get', { path: 'b' })).to.deep.include({ content_base64: binary });
+      const both = await call('artifacts_put', { path: 'd', content: 'a', content_base64: binary });
+      expect(both.error).to.deep.include({ code: -32602 });
+      expect(await call('artifacts_exists', { path: 'd' })).to.deep.include({ exists: false });
       await call('artifacts_put', { path: 'c', content: binary, encoding: 'base64' });
       expect((await call('artifacts_get', { path: 'c' })).sha256).to.equal(
         (await call('artifacts_get', { path: 'b' })).sha256,
