@@ -2,6 +2,7 @@ import type { RouteContext, RouteRequest, RouteResponse } from 'mortise/sdk';
 import { answerMessage } from './answer-message.js';
 import { answerBatch } from './batch.js';
 import { errorReply } from './envelope.js';
+import { failedMethod } from './failed-method.js';
 import { answerLegacy } from './legacy.js';
 import { openStream } from './open-stream.js';
 import { refusal, unknownBody } from './refusal.js';
@@ -75,7 +76,6 @@ async function endSession(server: McpServer, { headers }: RouteRequest, ctx: Rou
     await server.sessions.end(await server.sessions.use(id, ctx.principal.id));
     return { status: 204 };
   } catch (error) {
-    if (!(error instanceof RpcFailure)) throw error;
-    return jsonReply(errorReply(error, { idText: undefined, era: 'session', correlationId: ctx.correlationId }));
+    return failedMethod(error, ctx);
   }
 }

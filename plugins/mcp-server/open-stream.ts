@@ -1,12 +1,10 @@
 import type { RouteContext, RouteRequest, RouteResponse } from 'mortise/sdk';
 import { sessionOf } from './answer-message.js';
-import { errorReply } from './envelope.js';
+import { failedMethod } from './failed-method.js';
 import { refusal } from './refusal.js';
-import { jsonReply } from './reply.js';
 import type { McpServer } from './server.js';
 import { standingStream } from './sessions/session-streams.js';
 import { accepted } from './wire/accept.js';
-import { RpcFailure } from './wire/failure.js';
 import { header, headerNames } from './wire/names.js';
 import { hasPrimingEvent } from './wire/versions.js';
 
@@ -26,8 +24,7 @@ export async function openStream(server: McpServer, request: RouteRequest, ctx: 
     if (hasPrimingEvent(session.version)) server.streams.prime(session.id, standingStream);
     return sse(stream);
   } catch (error) {
-    if (!(error instanceof RpcFailure)) throw error;
-    return jsonReply(errorReply(error, { idText: undefined, era: 'session', correlationId: ctx.correlationId }));
+    return failedMethod(error, ctx);
   }
 }
 

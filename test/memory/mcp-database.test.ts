@@ -191,6 +191,7 @@ describe('the MCP endpoint when the database is gone', function () {
       const restart = (round: number) => writeFile(join(host.configDir, 'needy.json'), JSON.stringify({ round }));
 
       it('says so for tools whose plugin could not start, serves the others, and recovers', async () => {
+        const session = (await rpc(host, 'initialize')).headers.get('mcp-session-id') ?? '';
         await cable.cut();
         await restart(1);
         await until(() => stateOf()?.state === 'failed', 'the plugin fails');
@@ -210,7 +211,18 @@ describe('the MCP endpoint when the database is gone', function () {
         const task = await taskRequest(host, 'task_0');
         expect(task.error?.data).to.include({ reason: 'LOGBOOK_DB_UNAVAILABLE', retryable: true });
 
+        const ask = (method: string, id: string) =>
+          fetch(`${host.origin}/mcp`, { method, headers: { 'mcp-session-id': id, accept: 'text/event-stream' } });
+        // A session that this process has not in mind.
+        const other = session.replace(/.$/, (last) => (last === '0' ? '1' : '0'));
+        for (const answer of [ask('GET', other), ask('DELETE', session)]) {
+          const response = await answer;
+          expect(response.status).to.equal(503);
+          expect(((await response.json()) as RpcAnswer).error?.data).to.include({ reason: 'LOGBOOK_DB_UNAVAILABLE' });
+        }
+
         await cable.mend();
+        expect((await ask('DELETE', session)).status).to.equal(204);
         await restart(2);
         await until(() => stateOf()?.state === 'active', 'the plugin runs');
         expect((await rpc(host, 'tools/call', { name: 'needs_rows' })).result).to.have.property('content');

@@ -93,7 +93,9 @@ describe('two replicas of the MCP endpoint on one PostgreSQL', function () {
         await rpc(two, 'resources/subscribe', { uri: 'probe://note' }, headers);
         const stream = await openEvents(two, { headers });
         probe.emitUpdate('probe://note');
-        expect(await stream.next()).to.deep.equal({
+        let told = await stream.next();
+        while (told === undefined) told = await stream.next();
+        expect(told).to.deep.equal({
           jsonrpc: '2.0',
           method: 'notifications/resources/updated',
           params: { uri: 'probe://note' },
