@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { ValidateFunction } from 'ajv/dist/2020.js';
+import { makeFolders } from '../sdk/make-folders.js';
 
 const require = createRequire(import.meta.url);
 /** Schemas change, and every state of one leaves a file. */
@@ -46,7 +47,7 @@ export function keep(place: string, code: string): void {
   const home = dirname(place);
   const unfinished = `${place}.${process.pid}`;
   try {
-    mkdirSync(home, { recursive: true, mode: 0o700 });
+    makeFolders(home, 0o700);
     const files = readdirSync(home);
     if (files.length >= mostFiles) for (const file of files) rmSync(join(home, file), { force: true });
     writeFileSync(unfinished, code, { mode: 0o600 });
