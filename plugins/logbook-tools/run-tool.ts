@@ -1,4 +1,4 @@
-import { isUnstorableJson, MortiseError, type ToolContext } from 'mortise/sdk';
+import { isUnstorableJson, lostNumber, MortiseError, type ToolContext } from 'mortise/sdk';
 import type { Args, Result, ToolParts } from './parts.js';
 import type { ToolCode } from './tool-code.js';
 import { argumentError, isAnswered } from './tool-error.js';
@@ -68,9 +68,11 @@ function failureOf(error: MortiseError, correlationId: string): Result {
 /** Content becomes a file, which may hold anything. */
 const asBytes: ReadonlySet<string> = new Set(['content', 'content_base64']);
 
-/** Refuses texts that one of the databases could not keep as they are. */
-function checkTexts({ name, args }: Call): void {
+/** Refuses what could not be kept as it is. */
+function checkValues({ name, args }: Call): void {
   for (const [member, value] of Object.entries(args)) {
+    const lost = lostNumber(value, `/${member}`);
+    if (lost !== undefined) throw argumentError(name, lost, 'must be a number that JSON can keep');
     if (!asBytes.has(member) && isUnstorableJson(JSON.stringify(value))) {
       throw argumentError(name, `/${member}`, 'must not hold NUL or lone surrogates');
     }
@@ -80,7 +82,7 @@ function checkTexts({ name, args }: Call): void {
 /** Runs a tool. Changes are audited with their effect, refusals of changes too; reads are not. */
 export async function runTool(call: Call, code: ToolCode): Promise<Result> {
   const { args, ctx, parts } = call;
-  checkTexts(call);
+  checkValues(call);
   try {
     const result = code.kind === 'reads' ? await code.run(args, ctx, parts) : await change(call, code);
     return { ok: true, ...result, correlation_id: ctx.correlationId };

@@ -56,6 +56,19 @@ describe('the logbook tools', () => {
       return { ...kept, uri: String((kept.evidence as Json).uri) } as Json & { readonly uri: string };
     };
 
+    it('keep no number as something else than was sent', async () => {
+      await open();
+      const args = '{"namespace":"n","key":"k","value_json":{"a":[1e400]}}';
+      const body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"logbook_set_kv","arguments":${args}}}`;
+      const headers = { 'content-type': 'application/json' };
+      const response = await host.fetch('/mcp', { method: 'POST', headers, body });
+      const { error } = (await response.json()) as { readonly error?: { readonly code: number; readonly data: Json } };
+      expect(error?.code).to.equal(-32602);
+      expect(error?.data).to.include({ reason: 'INVALID_PARAM_VALUE' });
+      expect(JSON.stringify(error?.data)).to.include('/value_json/a/0');
+      expect(await call('logbook_get_kv', { namespace: 'n', key: 'k' })).to.not.have.nested.property('value_json.a');
+    });
+
     it('are fourteen, after the five', async () => {
       await open();
       const { result } = await rpc('tools/list', {});
