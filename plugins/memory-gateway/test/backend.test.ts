@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { eachDatabase } from 'mortise/sdk/testing';
+import { eachDatabase, until } from 'mortise/sdk/testing';
 import { type FakeBackend, unreachable } from './fake-backend.js';
 import { type Answer, type GatewayHost, type Json, startGateway } from './gateway-host.js';
 
@@ -32,6 +32,25 @@ describe('the memory backend', () => {
           const { body } = await ask();
           expect(fake.askedFor).to.deep.include({ correlationId: body.correlation_id, requestId: 'req-mine' });
           expect(fake.askedFor?.principal.id).to.equal('local');
+        }
+      });
+
+      it('is told to end when whoever asks has left', async () => {
+        const leaver = new AbortController();
+        const ended = Promise.withResolvers<unknown>();
+        fake.ended = ended.resolve;
+        fake.askedFor = undefined;
+        try {
+          const body = JSON.stringify({ query: 'x', spaces: ['private:mine'] });
+          const headers = { 'content-type': 'application/json' };
+          const { signal } = leaver;
+          const asking = fetch(`${gateway.host.origin}/memory/query`, { method: 'POST', headers, body, signal });
+          await until('the search', () => fake.askedFor !== undefined);
+          leaver.abort();
+          expect(await asking.catch((error: Error) => error.name)).to.equal('AbortError');
+          expect(await ended.promise).to.have.property('code', 'call_aborted');
+        } finally {
+          fake.ended = undefined;
         }
       });
 

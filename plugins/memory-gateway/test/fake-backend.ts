@@ -13,6 +13,8 @@ export interface FakeBackend {
   failure: Error | undefined;
   /** It is asked whether it is well, and never says. */
   hangs: boolean;
+  /** A search waits until it is told to end, and this says why. */
+  ended: ((reason: unknown) => void) | undefined;
   /** Whom the last search or check of its health was for. */
   askedFor: Pick<CallContext, 'correlationId' | 'requestId' | 'principal'> | undefined;
 }
@@ -25,6 +27,7 @@ export function fakeBackend(): FakeBackend {
     hits: undefined,
     failure: undefined,
     hangs: false,
+    ended: undefined,
     askedFor: undefined,
     plugin: {
       manifest: { key: 'fake-backend', contributes: { 'memory-backend': ['fake'] } },
@@ -40,8 +43,12 @@ export function fakeBackend(): FakeBackend {
     capabilities,
     storeMany,
     store: async (item, ctx) => (await storeMany([item], ctx))[0] ?? { id: '' },
-    async search({ query, filters, limit }, { correlationId, requestId, principal }) {
+    async search({ query, filters, limit }, { correlationId, requestId, principal, signal }) {
       fake.askedFor = { correlationId, requestId, principal };
+      if (fake.ended !== undefined) {
+        await once(signal, 'abort');
+        fake.ended(signal.reason);
+      }
       if (fake.failure !== undefined) throw fake.failure;
       const words = query.toLowerCase().split(/\s+/);
       const found = fake.groups
