@@ -1,25 +1,17 @@
 import { expect } from 'chai';
-import type { Database, PluginDefinition } from 'mortise/sdk';
-import { createTestHost, eachDatabase, type TestEngine, type TestHost } from 'mortise/sdk/testing';
-import { migrations } from '../migrations/index.js';
+import type { Database } from 'mortise/sdk';
+import { eachDatabase, type TestEngine } from 'mortise/sdk/testing';
 import { createDocuments } from '../search/documents.js';
+import { type IndexHost, startIndexHost } from './index-host.js';
 
 describe('the documents of the index', () => {
   eachDatabase((engine: TestEngine) => {
-    let host: TestHost;
+    let host: IndexHost;
     let database: Database;
 
     beforeEach(async () => {
-      const probe: PluginDefinition = {
-        key: 'database-probe',
-        register() {},
-        async start(started) {
-          database = started.use('database');
-          await database.migrate(migrations);
-        },
-      };
-      const manifest = { key: 'database-probe', permissions: { services: ['database'], schemas: ['logbook'] } };
-      host = await createTestHost({ plugins: [], database: engine.env, extra: [{ manifest, definition: probe }] });
+      host = await startIndexHost(engine);
+      database = host.database;
     });
     afterEach(() => host.stop());
 

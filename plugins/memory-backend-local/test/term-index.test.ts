@@ -2,41 +2,25 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import type { Database, PluginDefinition } from 'mortise/sdk';
-import { createTestHost, eachDatabase, type TestEngine, type TestHost } from 'mortise/sdk/testing';
+import type { Database } from 'mortise/sdk';
+import { eachDatabase, type TestEngine } from 'mortise/sdk/testing';
 import { createEngine } from '../engine/create-engine.js';
-import { migrations } from '../migrations/index.js';
 import { createCorpus, type ReadCorpus } from '../search/corpus.js';
 import { createTermIndex, type TermIndex } from '../search/create-term-index.js';
+import { startIndexHost } from './index-host.js';
 
 /** What a process knows of the index. */
 interface Reader {
-  readonly host: TestHost;
   readonly database: Database;
   readonly index: TermIndex;
   readonly corpus: ReadCorpus;
+  stop(): Promise<void>;
 }
 
 async function startReader(testEngine: TestEngine, dataDir: string): Promise<Reader> {
-  let database: Database | undefined;
-  const probe: PluginDefinition = {
-    key: 'database-probe',
-    register() {},
-    async start(started) {
-      database = started.use('database');
-      await database.migrate(migrations);
-    },
-  };
-  const manifest = { key: 'database-probe', permissions: { services: ['database'], schemas: ['logbook'] } };
-  const host = await createTestHost({
-    plugins: [],
-    database: testEngine.env,
-    dataDir,
-    extra: [{ manifest, definition: probe }],
-  });
-  if (database === undefined) throw new Error('The probe did not start.');
+  const { database, stop } = await startIndexHost(testEngine, dataDir);
   const index = createTermIndex(database, createEngine(database));
-  return { host, database, index, corpus: createCorpus(database, index.forget) };
+  return { database, index, corpus: createCorpus(database, index.forget), stop };
 }
 
 describe('what is known of the index of memories', () => {
@@ -51,8 +35,8 @@ describe('what is known of the index of memories', () => {
       other = await startReader(testEngine, folder);
     });
     afterEach(async () => {
-      await one.host.stop();
-      await other.host.stop();
+      await one.stop();
+      await other.stop();
       await rm(folder, { recursive: true, force: true });
     });
 

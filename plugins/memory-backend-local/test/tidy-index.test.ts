@@ -1,29 +1,21 @@
 import { expect } from 'chai';
-import type { Database, PluginDefinition } from 'mortise/sdk';
-import { createTestHost, eachDatabase, silentLog, type TestEngine, type TestHost } from 'mortise/sdk/testing';
+import type { Database } from 'mortise/sdk';
+import { eachDatabase, silentLog, type TestEngine } from 'mortise/sdk/testing';
 import { createEngine } from '../engine/create-engine.js';
 import type { SearchEngine } from '../engine/search-engine.js';
-import { migrations } from '../migrations/index.js';
 import { createTidying } from '../store/tidy-index.js';
+import { type IndexHost, startIndexHost } from './index-host.js';
 
 describe('the index of memories, while nothing is stored', () => {
   eachDatabase((testEngine: TestEngine) => {
-    let host: TestHost;
+    let host: IndexHost;
     let database: Database;
     let engine: SearchEngine;
 
     beforeEach(async () => {
-      const probe: PluginDefinition = {
-        key: 'database-probe',
-        register() {},
-        async start(started) {
-          database = started.use('database');
-          await database.migrate(migrations);
-          engine = createEngine(database);
-        },
-      };
-      const manifest = { key: 'database-probe', permissions: { services: ['database'], schemas: ['logbook'] } };
-      host = await createTestHost({ plugins: [], database: testEngine.env, extra: [{ manifest, definition: probe }] });
+      host = await startIndexHost(testEngine);
+      database = host.database;
+      engine = createEngine(database);
     });
     afterEach(() => host.stop());
 
