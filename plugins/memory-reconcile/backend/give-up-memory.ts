@@ -1,6 +1,7 @@
 import type { LedgerMemory } from 'mortise/sdk';
 import type { ReconcileParts } from '../parts.js';
 import type { BackendFinding } from './compare-memory.js';
+import { repairEntry } from './repair-entry.js';
 
 /**
  * Stops calling a memory stored whose text is nowhere any more: the backend lost it, and the ledger keeps hashes alone.
@@ -20,28 +21,8 @@ export async function giveUpMemory(
   return database.transaction(async (trx) => {
     const settled = await logbook.ledger.settle(['active'], [{ memoryKey, state: 'void' }], { trx });
     if (!settled.has(memoryKey)) return false;
-    await audit.write(
-      {
-        // No redirect: those are counted against the rows of the outbox, and there is none for it.
-        action: 'reject',
-        operation: 'backend_repair',
-        reason: `OPENMEMORY_CONTENT_${finding.toUpperCase()}:${memoryKey}`,
-        status: 'failed',
-        actorUserId: memory.actorUserId,
-        targetSpace: memory.space,
-        payloadSha: memory.payloadSha,
-        correlationId: memory.correlationId,
-        memoryKey,
-        evidence: {
-          source: 'reconcile_outbox',
-          memory_key: memoryKey,
-          memory_id: backendMemoryId,
-          correlation_id: memory.correlationId,
-          payload_sha: memory.payloadSha,
-        },
-      },
-      { trx },
-    );
+    // No redirect: those are counted against the rows of the outbox, and there is none for it.
+    await audit.write(repairEntry(memory, finding, { action: 'reject', status: 'failed' }), { trx });
     return true;
   });
 }

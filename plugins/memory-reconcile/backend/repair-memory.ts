@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import type { LedgerMemory } from 'mortise/sdk';
 import type { ReconcileParts } from '../parts.js';
 import type { BackendFinding } from './compare-memory.js';
+import { repairEntry } from './repair-entry.js';
 
 /** The memory was changed by somebody else meanwhile. */
 class ChangedMeanwhile extends Error {}
@@ -21,7 +22,6 @@ export async function repairMemory(
   { database, logbook, audit }: ReconcileParts,
 ): Promise<boolean> {
   if ((finding !== 'missing' && finding !== 'altered') || !hasText(memory)) return false;
-  const reason = `OPENMEMORY_CONTENT_${finding.toUpperCase()}:${memory.memoryKey}`;
   try {
     await database.transaction(async (trx) => {
       const outboxId = await logbook.outbox.enqueueMemory(
@@ -41,28 +41,8 @@ export async function repairMemory(
       const { memoryKey } = memory;
       const settled = await logbook.ledger.settle(['active'], [{ memoryKey, state: 'queued', outboxId }], { trx });
       if (!settled.has(memoryKey)) throw new ChangedMeanwhile();
-      await audit.write(
-        {
-          action: 'redirect',
-          operation: 'backend_repair',
-          reason,
-          status: 'redirected',
-          actorUserId: memory.actorUserId,
-          targetSpace: memory.space,
-          payloadSha: memory.payloadSha,
-          correlationId: memory.correlationId,
-          memoryKey,
-          evidence: {
-            source: 'reconcile_outbox',
-            outbox_id: outboxId,
-            memory_key: memoryKey,
-            memory_id: memory.backendMemoryId,
-            correlation_id: memory.correlationId,
-            payload_sha: memory.payloadSha,
-          },
-        },
-        { trx },
-      );
+      const entry = repairEntry(memory, finding, { action: 'redirect', status: 'redirected', outboxId });
+      await audit.write(entry, { trx });
     });
     return true;
   } catch (error) {
