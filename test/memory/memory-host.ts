@@ -1,4 +1,5 @@
-import type { AuditRow, Database, PluginDefinition, SchemasService } from 'mortise/sdk';
+import type { AuditRow } from 'mortise/contracts/logbook';
+import type { Database, PluginDefinition, SchemasService } from 'mortise/sdk';
 import { createTestHost, type TestEngine, type TestHost, type TestHostOptions } from 'mortise/sdk/testing';
 
 /** Every plugin that a memory passes through. */

@@ -4,8 +4,6 @@ export { assertTestDatabase } from './assert-test-database.js';
 export * from './contracts/index.js';
 export * from './create-test-host.js';
 export { eachDatabase, type TestEngine } from './databases.js';
-export * from './fake-openai.js';
-export * from './fake-openmemory.js';
 export { type FrozenPostgres, freezePostgres } from './freeze-postgres.js';
 export { nodeFlags } from './node-flags.js';
 export { seededRandom } from './seeded-random.js';

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import type { InputAdapter, InputAdapterFacts, Observation, ObservationInput } from 'mortise/sdk';
+import type { InputAdapter, InputAdapterFacts } from 'mortise/contracts/conversation';
+import type { Observation, ObservationInput } from 'mortise/sdk';
 import { createTestHost, type TestHost, type TestHostOptions, type TestPlugin, until } from 'mortise/sdk/testing';
 
 type Json = Readonly<Record<string, unknown>>;

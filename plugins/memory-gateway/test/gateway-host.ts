@@ -1,4 +1,5 @@
-import type { AuditRow, Database, PluginDefinition } from 'mortise/sdk';
+import type { AuditRow } from 'mortise/contracts/logbook';
+import type { Database, PluginDefinition } from 'mortise/sdk';
 import { createTestHost, type TestEngine, type TestHost, type TestHostOptions } from 'mortise/sdk/testing';
 import { type FakeBackend, fakeBackend } from './fake-backend.js';
 

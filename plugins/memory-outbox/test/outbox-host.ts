@@ -1,12 +1,11 @@
-import type { AuditRow, CommandResult, Database, OutboxRow, PluginDefinition } from 'mortise/sdk';
+import type { AuditRow, OutboxRow } from 'mortise/contracts/logbook';
 import {
-  createTestHost,
   type FakeOpenMemory,
   type FakeOpenMemoryOptions,
   startFakeOpenMemory,
-  type TestEngine,
-  type TestHost,
-} from 'mortise/sdk/testing';
+} from 'mortise/contracts/memory-backend-openmemory/testing';
+import type { CommandResult, Database, PluginDefinition } from 'mortise/sdk';
+import { createTestHost, type TestEngine, type TestHost } from 'mortise/sdk/testing';
 
 type Json = Readonly<Record<string, unknown>>;
 

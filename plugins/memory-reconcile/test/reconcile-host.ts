@@ -1,12 +1,10 @@
-import type { CommandResult, Database, PluginDefinition, SchemasService } from 'mortise/sdk';
 import {
-  createTestHost,
   type FakeOpenMemory,
   type FakeOpenMemoryOptions,
   startFakeOpenMemory,
-  type TestEngine,
-  type TestHost,
-} from 'mortise/sdk/testing';
+} from 'mortise/contracts/memory-backend-openmemory/testing';
+import type { CommandResult, Database, PluginDefinition, SchemasService } from 'mortise/sdk';
+import { createTestHost, type TestEngine, type TestHost } from 'mortise/sdk/testing';
 
 type Json = Readonly<Record<string, unknown>>;
 

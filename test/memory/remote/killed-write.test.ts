@@ -1,11 +1,6 @@
 import { expect } from 'chai';
-import {
-  eachDatabase,
-  type FakeOpenMemory,
-  type ServerProcess,
-  startFakeOpenMemory,
-  startServer,
-} from 'mortise/sdk/testing';
+import { type FakeOpenMemory, startFakeOpenMemory } from 'mortise/contracts/memory-backend-openmemory/testing';
+import { eachDatabase, type ServerProcess, startServer } from 'mortise/sdk/testing';
 import type { Json } from '../memory-host.js';
 import { until } from './remote-memory.js';
 
