@@ -1,5 +1,4 @@
-import type { ExtensionPointDeclaration } from '../sdk/points/point.js';
-import { canonicalKey } from '../sdk/points/point.js';
+import { type ExtensionPointDeclaration, canonicalKey } from '../sdk/points/point.js';
 import type { CallStats } from './call-stats.js';
 import type { LeaseBook } from './lease-book.js';
 import type { Debt } from './lend-contribution.js';

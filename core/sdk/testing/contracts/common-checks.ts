@@ -1,6 +1,5 @@
 import { createSchemaCompiler } from '../../../schema/index.js';
-import type { ExtensionPoints } from '../../points/index.js';
-import { extensionPoints } from '../../points/index.js';
+import { type ExtensionPoints, extensionPoints } from '../../points/index.js';
 import type { CallOptions } from '../../points.js';
 import type { TestHost } from '../create-test-host.js';
 import type { Check, Subject } from './contract.js';

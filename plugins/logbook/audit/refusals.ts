@@ -1,4 +1,5 @@
-import type { AuditEntry, Refusal } from 'mortise/sdk';
+import type { AuditService } from 'mortise/contracts/logbook';
+import type { AuditEntry, Logger, Refusal } from 'mortise/sdk';
 
 /** Refusals of one kind by one subject at one target within one second. */
 interface Tally {
@@ -8,10 +9,10 @@ interface Tally {
   count: number;
 }
 
-/** A flood from more places than this is counted under its reason and target alone. */
+/** Above this many distinct tallies, subjects are merged into `many`. */
 const MOST_TALLIES = 2_000;
 
-/** The words the audit trail uses for what the host refused. */
+/** Audit reason by refusal reason. */
 const auditReasons: Readonly<Record<Refusal['reason'], string>> = {
   auth_failed: 'auth_failed',
   host_refused: 'origin_refused',
@@ -21,12 +22,12 @@ const auditReasons: Readonly<Record<Refusal['reason'], string>> = {
   forbidden: 'forbidden',
 };
 
-/** Counts refusals, so that a flood of them becomes one audit row a second and not a full disk. */
-export interface RefusalTally {
+/** Counts refusals, so that a flood becomes one audit row per second instead of a full disk. */
+interface RefusalTally {
   add(refusal: Refusal): void;
-  /** The rows of all seconds that have passed, or of everything; they are counted no more. */
+  /** Removes and returns the rows of completed seconds, or all of them. */
   take(everything?: boolean): readonly AuditEntry[];
-  /** Gives back what could not be written. */
+  /** Returns rows that could not be written. */
   restore(entries: readonly AuditEntry[]): void;
 }
 
@@ -73,6 +74,30 @@ function toEntry({ refusal, first, count }: Tally): AuditEntry {
       refused: refusal.reason,
       first_at: new Date(first).toISOString(),
       correlation_id: refusal.correlationId,
+    },
+  };
+}
+
+/** Writes refusals by the host as audit rows, one per subject, target and second. */
+export interface RefusalAudit {
+  add(refusal: Refusal): void;
+  /** Writes completed seconds, or everything. Rows that cannot be written are retried with the next flush. */
+  flush(everything?: boolean): Promise<void>;
+}
+
+export function createRefusalAudit(audit: AuditService, log: Logger, now: () => number = Date.now): RefusalAudit {
+  const tally = createRefusalTally(now);
+  return {
+    add: (refusal) => tally.add(refusal),
+    async flush(everything = false) {
+      const entries = tally.take(everything);
+      if (entries.length === 0) return;
+      try {
+        await audit.writeMany(entries);
+      } catch (error) {
+        tally.restore(entries);
+        log.warn({ err: error, rows: entries.length }, 'refusals could not be audited yet');
+      }
     },
   };
 }

@@ -10,7 +10,7 @@ interface SettingsColumns {
   readonly updated_at: string;
 }
 
-/** How old settings may be that a store decides by, milliseconds. */
+/** Maximum age of cached settings, milliseconds. */
 const CACHED_MS = 1_000;
 
 const selectText = `select project_key, team_write_enabled, policy_json, version, updated_by, updated_at
@@ -28,14 +28,14 @@ function settingsOf(database: Database, row: SettingsColumns): GovernanceSetting
 }
 
 /** Merges top-level policy keys; null removes one. */
-export function mergePolicy(
+function mergePolicy(
   policy: Readonly<Record<string, unknown>>,
   patch: Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, unknown>> {
   return Object.fromEntries(Object.entries({ ...policy, ...patch }).filter(([, value]) => value !== null));
 }
 
-/** The settings of `governance.settings`, one row for each project. */
+/** `governance.settings`, one row per project. */
 export function createGovernanceSettings(database: Database, now: () => number = Date.now): GovernanceStore {
   const cached = new Map<string, { readonly until: number; readonly settings: Promise<GovernanceSettings> }>();
 
@@ -68,7 +68,7 @@ export function createGovernanceSettings(database: Database, now: () => number =
       [teamWriteEnabled, database.codec.json(policy), updatedBy, database.codec.time(now()), projectKey],
       { trx },
     );
-    // Whoever reads while this commits must not keep what was before it.
+    // After the commit: a concurrent read must not cache the previous row.
     database.afterCommit(trx, () => cached.delete(projectKey));
     return read(projectKey, trx);
   };

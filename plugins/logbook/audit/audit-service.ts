@@ -1,24 +1,27 @@
 import type { AuditService } from 'mortise/contracts/logbook';
-import type { AuditEntry } from 'mortise/sdk';
-import { type Database, type HostEvents, redactSecrets, type Transaction, type TransactionOption } from 'mortise/sdk';
-import { finalizeEntry } from './finalize-entry.js';
+import {
+  type AuditEntry,
+  type Database,
+  type HostEvents,
+  redactSecrets,
+  type Transaction,
+  type TransactionOption,
+} from 'mortise/sdk';
 import { withEvent } from './gateway-event.js';
-import { insertEntries } from './insert-entries.js';
-import { pendingRows } from './pending-rows.js';
-import { queryRows } from './query-rows.js';
+import { pendingRows, queryRows } from './query-rows.js';
 import { verifyChain } from './verify-chain.js';
-import { withoutSecrets } from './without-secrets.js';
+import { finalizeEntry, insertEntries, withoutSecrets } from './write-rows.js';
 
-export interface AuditParts {
+interface AuditDeps {
   readonly database: Database;
-  /** Of this process: names the chains it writes. */
+  /** Instance id of this process; names its chains. */
   readonly instanceId: string;
-  /** Called for each row that is final, once it is committed. */
+  /** Called for each final row after its commit. */
   readonly committed: (event: HostEvents['audit']) => void;
 }
 
 /** The service `audit`. */
-export function createAudit({ database, instanceId, committed }: AuditParts): AuditService {
+export function createAudit({ database, instanceId, committed }: AuditDeps): AuditService {
   const inTransaction = <T>(options: TransactionOption | undefined, run: (trx: Transaction) => Promise<T>) =>
     options?.trx === undefined ? database.transaction(run) : run(options.trx);
 
@@ -41,9 +44,9 @@ export function createAudit({ database, instanceId, committed }: AuditParts): Au
       const [id] = await writeMany([entry], options);
       return id ?? '';
     },
-    finalize: (auditId, told, options) =>
+    finalize: (auditId, given, options) =>
       inTransaction(options, async (trx) => {
-        const outcome = { ...told, reason: redactSecrets(told.reason) };
+        const outcome = { ...given, reason: redactSecrets(given.reason) };
         const settled = await finalizeEntry(database, instanceId, auditId, outcome, trx);
         if (settled === null) return false;
         const { actorUserId, targetSpace, payloadSha, correlationId, memoryKey, principal } = settled;

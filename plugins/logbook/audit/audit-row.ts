@@ -1,6 +1,65 @@
 import type { AuditRow } from 'mortise/contracts/logbook';
-import type { Database } from 'mortise/sdk';
-import { type StoredEntry, storedJson } from './stored-entry.js';
+import { type AuditEntry, canonicalJson, type Database } from 'mortise/sdk';
+
+/** An audit entry in the form that is hashed and stored. Times are ISO 8601. */
+export interface StoredEntry {
+  readonly createdAt: string;
+  readonly ts: string;
+  /** Time of settlement; creation time while pending. */
+  readonly updatedAt: string;
+  readonly actorUserId: string | null;
+  readonly targetSpace: string | null;
+  readonly action: string | null;
+  readonly reason: string | null;
+  readonly payloadSha: string | null;
+  /** JSON text. */
+  readonly evidence: string;
+  readonly correlationId: string | null;
+  readonly status: string;
+  readonly operation: string | null;
+  readonly memoryKey: string | null;
+  readonly principal: string | null;
+  readonly writerId: string | null;
+}
+
+/** Text that both databases can store: PostgreSQL accepts neither NUL nor lone surrogates. */
+export function storableText(text: string | null | undefined): string | null {
+  return text === null || text === undefined ? null : text.replaceAll('\0', '\ufffd').toWellFormed();
+}
+
+/**
+ * The JSON text that is stored and hashed. SQLite stores text unchanged; jsonb keeps neither member order nor escapes, so
+ * on PostgreSQL the canonical form is hashed, which reads back identically.
+ */
+export function storableJson({ dialect, codec }: Database, value: unknown): string {
+  const text = codec.json(value);
+  return dialect === 'sqlite' ? text : canonicalJson(codec.parseJson(text));
+}
+
+/** The text that {@link storableJson} made, from its column. */
+function storedJson({ dialect, codec }: Database, column: string): string {
+  return dialect === 'sqlite' ? column : canonicalJson(codec.parseJson(column));
+}
+
+export function toStoredEntry(database: Database, entry: AuditEntry, writerId: string, createdAt: string): StoredEntry {
+  return {
+    createdAt,
+    ts: createdAt,
+    updatedAt: createdAt,
+    actorUserId: storableText(entry.actorUserId),
+    targetSpace: storableText(entry.targetSpace),
+    action: entry.action,
+    reason: storableText(entry.reason),
+    payloadSha: entry.payloadSha ?? null,
+    evidence: storableJson(database, entry.evidence ?? {}),
+    correlationId: storableText(entry.correlationId),
+    status: entry.status ?? (entry.action === 'reject' ? 'failed' : 'success'),
+    operation: entry.operation,
+    memoryKey: entry.memoryKey ?? null,
+    principal: storableText(entry.principal),
+    writerId,
+  };
+}
 
 /** A row of `governance.write_audit` as the database returns it. */
 export interface AuditColumns {
@@ -43,7 +102,7 @@ export const auditColumnNames = [
 
 export const auditColumns = auditColumnNames.join(', ');
 
-/** A time as it is hashed. What is none, which only an edit by hand leaves behind, is hashed as it is. */
+/** A time in its hashed form. An unparseable value, left by a manual edit, is hashed as stored. */
 function hashedTime({ codec }: Database, stored: string): string {
   try {
     return codec.parseTime(stored) ?? '';
@@ -52,7 +111,7 @@ function hashedTime({ codec }: Database, stored: string): string {
   }
 }
 
-/** The row as it was hashed. */
+/** The row in its hashed form. */
 export function storedEntryOf(database: Database, row: AuditColumns): StoredEntry {
   return {
     createdAt: hashedTime(database, row.created_at),
@@ -77,7 +136,7 @@ function isAction(text: string | null): text is AuditRow['action'] {
   return text === 'allow' || text === 'redirect' || text === 'reject';
 }
 
-/** The row as readers of the trail see it. A row without an action, made by hand, counts as refused. */
+/** The row as readers of the trail see it. A manually inserted row without an action counts as rejected. */
 export function auditRowOf(database: Database, row: AuditColumns): AuditRow {
   return {
     auditId: String(row.audit_id),

@@ -1,15 +1,18 @@
 import type { LedgerMemory, LedgerState, LedgerTextHit, MemoryLedger } from 'mortise/contracts/logbook';
 import { type Database, jsonTexts } from 'mortise/sdk';
 import { questionCondition, questionScore } from '../text-question.js';
-import { matchesFilters } from './filters.js';
-import { findDuplicates } from './find-duplicates.js';
-import { insertMemories } from './insert-memories.js';
-import { type MemoryColumns, memoryColumns, memoryOf } from './memory-columns.js';
-import { memoriesBy, pageOfMemories } from './read-memories.js';
-import { readPages } from './read-pages.js';
-import { settleMemories } from './settle-memories.js';
+import {
+  type MemoryColumns,
+  matchesFilters,
+  memoriesBy,
+  memoryColumns,
+  memoryOf,
+  pageOfMemories,
+  readPages,
+} from './read-memories.js';
+import { findDuplicates, insertMemories, settleMemories } from './write-memories.js';
 
-/** Rows looked at for one plain text search: the newest that may match. */
+/** Newest possible matches scanned per plain-text search. */
 const MOST_SCANNED = 2_000;
 
 function bestFirst(a: LedgerTextHit, b: LedgerTextHit): number {
@@ -18,7 +21,7 @@ function bestFirst(a: LedgerTextHit, b: LedgerTextHit): number {
 
 const allStates: readonly LedgerState[] = ['writing', 'active', 'queued', 'dead', 'merged', 'void'];
 
-/** Spelled out and in one order, so that the partial index of undelivered memories serves the query for them. */
+/** Spelled out in a fixed order, so that the partial index on undelivered memories is used. */
 function stateSql(states: readonly LedgerState[]): string {
   const wanted = allStates.filter((state) => states.includes(state)).map((state) => `'${state}'`);
   return `state in (${wanted.join(', ')})`;

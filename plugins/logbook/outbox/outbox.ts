@@ -1,14 +1,9 @@
 import type { Outbox } from 'mortise/contracts/logbook';
 import type { Database } from 'mortise/sdk';
-import { ackSent } from './ack-sent.js';
-import { claimOutbox } from './claim-outbox.js';
-import { enqueueMemory } from './enqueue-memory.js';
-import { failRetry } from './fail-retry.js';
-import { checkDedup, findSent } from './find-sent.js';
-import { releaseLeases, renewLeases } from './lease-rows.js';
-import { markDead } from './mark-dead.js';
+import { claimOutbox, releaseLeases, renewLeases } from './claim.js';
+import { checkDedup, enqueueMemory, findSent } from './enqueue.js';
 import { listRows, rowsByIds } from './read-rows.js';
-import { hastenRows, retryDead } from './wake-rows.js';
+import { ackSent, failRetry, makeDue, moveToDeadLetter, retryDead } from './settle.js';
 
 const CHANNEL = 'outbox';
 
@@ -35,14 +30,14 @@ export function createOutbox(database: Database): Outbox {
       (await ackSent(database, [{ outboxId, memoryId }], workerId, options)).has(outboxId),
     ackSentMany: (sent, workerId, options) => ackSent(database, sent, workerId, options),
     failRetry: (id, workerId, failure, options) => failRetry(database, id, workerId, failure, options),
-    markDeadByWorker: (id, workerId, failure, options) => markDead(database, id, workerId, failure, options),
+    moveToDeadLetter: (id, workerId, failure, options) => moveToDeadLetter(database, id, workerId, failure, options),
     async retryDead(outboxId, options) {
       const isPending = await retryDead(database, outboxId, options);
       if (isPending) await announce(options);
       return isPending;
     },
-    async hasten(options) {
-      const rows = await hastenRows(database, options);
+    async makeDue(options) {
+      const rows = await makeDue(database, options);
       if (rows > 0) await announce(options);
       return rows;
     },
