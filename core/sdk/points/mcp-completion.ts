@@ -1,5 +1,5 @@
 import type { CallContext } from '../context.js';
-import { dottedKeyPattern, type ExtensionPointDeclaration } from './point.js';
+import type { ExtensionPointDeclaration } from './point.js';
 
 export interface McpCompletionFacts {
   /** The prompt or resource template whose arguments it completes. */
@@ -22,7 +22,7 @@ export const mcpCompletionPoint: ExtensionPointDeclaration = {
   name: 'mcp-completion',
   summary: 'Argument completion of the MCP endpoint.',
   dispatch: 'selected',
-  keyPattern: dottedKeyPattern,
+  keys: 'dotted',
   factsSchema: { type: 'object', required: ['ref'], properties: { ref: { type: 'object', required: ['type'] } } },
   functions: ['complete'],
   timeoutMs: 10_000,

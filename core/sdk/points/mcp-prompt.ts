@@ -1,5 +1,5 @@
 import type { McpContext } from './mcp-content.js';
-import { dottedKeyPattern, type ExtensionPointDeclaration } from './point.js';
+import type { ExtensionPointDeclaration } from './point.js';
 
 export interface McpPromptFacts {
   readonly title?: string;
@@ -15,7 +15,7 @@ export const mcpPromptPoint: ExtensionPointDeclaration = {
   name: 'mcp-prompt',
   summary: 'Prompts of the MCP endpoint.',
   dispatch: 'selected',
-  keyPattern: dottedKeyPattern,
+  keys: 'dotted',
   factsSchema: {
     type: 'object',
     properties: {

@@ -1,5 +1,5 @@
 import type { McpContext } from './mcp-content.js';
-import { dottedKeyPattern, type ExtensionPointDeclaration } from './point.js';
+import type { ExtensionPointDeclaration } from './point.js';
 
 export interface McpResourceFacts {
   readonly uri?: string;
@@ -21,7 +21,7 @@ export const mcpResourcePoint: ExtensionPointDeclaration = {
   name: 'mcp-resource',
   summary: 'Resources of the MCP endpoint.',
   dispatch: 'selected',
-  keyPattern: dottedKeyPattern,
+  keys: 'dotted',
   factsSchema: {
     type: 'object',
     required: ['name'],

@@ -1,5 +1,5 @@
 import type { CallContext } from '../context.js';
-import { dottedKeyPattern, type ExtensionPointDeclaration } from './point.js';
+import type { ExtensionPointDeclaration } from './point.js';
 
 export interface SocketMethodFacts {
   readonly paramsSchema: Readonly<Record<string, unknown>>;
@@ -13,7 +13,7 @@ export const socketMethodPoint: ExtensionPointDeclaration = {
   name: 'socket-method',
   summary: 'Methods of the realtime socket: `<plugin>.<name>`.',
   dispatch: 'selected',
-  keyPattern: dottedKeyPattern,
+  keys: 'dotted',
   factsSchema: { type: 'object', required: ['paramsSchema'], properties: { paramsSchema: { type: 'object' } } },
   functions: ['handle'],
   timeoutMs: 30_000,
