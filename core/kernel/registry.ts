@@ -1,9 +1,5 @@
-<<<<<<< HEAD
-import { type ExtensionPointDeclaration, canonicalKey } from '../sdk/points/point.js';
-=======
 import type { Dispatch, ExtensionPointDeclaration } from '../sdk/points/point.js';
 import { canonicalKey } from '../sdk/points/point.js';
->>>>>>> main
 import type { CallStats } from './call-stats.js';
 import type { KnownPoints } from './extension-points.js';
 import type { LeaseBook } from './lease-book.js';

@@ -1,4 +1,4 @@
-import type { Outbox, OutboxClaim, ClaimRequest } from 'mortise/contracts/logbook';
+import type { ClaimRequest, Outbox, OutboxClaim } from 'mortise/contracts/logbook';
 import { type Database, jsonTexts, type Transaction, type TransactionOption } from 'mortise/sdk';
 import { movedNow } from '../sql.js';
 import { type OutboxColumns, outboxRowOf, returnedColumns } from './read-rows.js';

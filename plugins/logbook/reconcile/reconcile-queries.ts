@@ -98,7 +98,6 @@ async function examinePending(
   return { count: counted.rows[0]?.rows ?? 0, stale: stale.map((row) => ({ ...row, isMissing: isMissing(row) })) };
 }
 
-
 /** The audit row that each final status must have. */
 const expected = {
   sent: { action: 'allow', reasons: ['outbox_flush_success', 'outbox_flush_dedup_hit'] },

@@ -1,7 +1,7 @@
 import type { OutboxRow } from 'mortise/contracts/logbook';
 import type { AuditEntry } from 'mortise/sdk';
 
-/** One try of one worker to deliver a row. */
+/** One attempt of one worker to deliver a row. */
 export interface Attempt {
   readonly row: OutboxRow;
   readonly workerId: string;
@@ -12,7 +12,7 @@ type Flush = Pick<AuditEntry, 'action' | 'reason' | 'evidence'>;
 
 const statuses = { allow: 'success', redirect: 'redirected', reject: 'failed' } as const;
 
-/** An audit row about an attempt, under the actor and the request of the memory. */
+/** An audit row for an attempt, with the actor and correlation id of the memory. */
 export function flushAudit({ row, workerId, attemptId }: Attempt, { action, reason, evidence }: Flush): AuditEntry {
   return {
     action,
@@ -37,4 +37,31 @@ export function flushAudit({ row, workerId, attemptId }: Attempt, { action, reas
       gateway_event: { requested_space: row.requestedSpace },
     },
   };
+}
+
+/** Rows by result. */
+export interface Tally {
+  claimed: number;
+  /** Now in the backend, including those that were already there. */
+  sent: number;
+  retried: number;
+  dead: number;
+  /** Taken over by another worker. */
+  conflicts: number;
+  /** Not recorded because the database failed; their leases expire. */
+  errors: number;
+}
+
+export function emptyTally(): Tally {
+  return { claimed: 0, sent: 0, retried: 0, dead: 0, conflicts: 0, errors: 0 };
+}
+
+export function addTally(sum: Tally, more: Partial<Tally>): void {
+  for (const name of ['claimed', 'sent', 'retried', 'dead', 'conflicts', 'errors'] as const)
+    sum[name] += more[name] ?? 0;
+}
+
+/** Whether any row failed. */
+export function hasFailures({ retried, dead, conflicts, errors }: Tally): boolean {
+  return retried + dead + conflicts + errors > 0;
 }

@@ -3,18 +3,18 @@ import type { MemoryService } from 'mortise/contracts/memory-gateway';
 import type { Database, Disposable, Logger } from 'mortise/sdk';
 import type { OutboxConfig } from './config.js';
 
-/** What the outbox works with. */
-export interface OutboxParts {
+/** Services and functions that the outbox uses. */
+export interface OutboxDeps {
   readonly config: OutboxConfig;
   readonly database: Database;
   readonly logbook: LogbookService;
   readonly audit: AuditService;
   readonly memory: MemoryService;
   readonly log: Logger;
-  /** Runs something again and again, as the host does. */
+  /** As `host.every`. */
   every(ms: number, run: () => unknown): Disposable;
-  /** Milliseconds on a clock that nobody sets. */
+  /** Monotonic milliseconds. */
   now(): number;
-  /** From 0 to below 1. */
+  /** In [0, 1). */
   random(): number;
 }

@@ -1,18 +1,18 @@
 import { createGroupCommit, type GroupCommit, type GroupOutcome } from 'mortise/sdk';
-import type { OutboxParts } from '../parts.js';
-import { type Outcome, type Settled, settleAttempts } from './settle-attempts.js';
+import type { OutboxDeps } from '../outbox-deps.js';
+import { type Outcome, type Settled, settleAttempts } from './settle.js';
 
-/** Writes down what came of attempts; those that end while others are being written down share one transaction. */
+/** Records results of attempts; those that end while a transaction is running share the next one. */
 export type Settler = Pick<GroupCommit<Outcome, Settled>, 'submit'>;
 
-/** Rows of one transaction: a few batches of a backend that takes many, whose commits cost more than their rows. */
+/** Rows per transaction: a few batches of a backend that accepts many. */
 const LARGEST_SETTLEMENT = 400;
 
 /**
- * An outbox row, its ledger row and its audit row always change in one transaction. Which rows share it only decides how
- * many commits there are: where one of them fails, each is written down again alone, so that it undoes no other.
+ * An outbox row, its ledger row and its audit row always change in one transaction. Grouping only saves commits: when a
+ * group fails, each of its rows is recorded in a transaction of its own.
  */
-export function createSettler(parts: OutboxParts): Settler {
+export function createSettler(parts: OutboxDeps): Settler {
   const { database } = parts;
   const together = (outcomes: readonly Outcome[]): Promise<readonly Settled[]> =>
     database.transaction((trx) => settleAttempts(outcomes, parts, trx));

@@ -1,9 +1,9 @@
 import type { Invariant } from 'mortise/contracts/logbook';
-import type { BackendCheck } from '../backend/check-backend.js';
-import type { Round } from '../books/findings.js';
-import type { ReconcileOptions } from '../options.js';
+import type { Round } from './audit/round.js';
+import type { BackendCheck } from './backend/check-backend.js';
+import type { ReconcileOptions } from './options.js';
 
-/** What a reconciliation came to, as `schemas/reconcile_report_v1.schema.json` describes it. */
+/** Result of a reconciliation, as described by `schemas/reconcile_report_v1.schema.json`. */
 export interface ReconcileReport {
   readonly ok: boolean;
   readonly exit_code: 0 | 1;
@@ -22,7 +22,7 @@ export interface ReconcileReport {
   readonly details: Round['details'];
 }
 
-export interface ReconcileFacts {
+interface ReconcileFacts {
   readonly options: ReconcileOptions;
   readonly startedAt: string;
   readonly correlationId: string;
@@ -32,14 +32,14 @@ export interface ReconcileFacts {
   readonly backend: BackendCheck | null;
 }
 
-/** Whether something that was found is still as it was. */
-function isUnmended({ sent, dead, stale }: Round, backend: BackendCheck | null): boolean {
+/** Whether a finding was left unrepaired. */
+function hasUnrepaired({ sent, dead, stale }: Round, backend: BackendCheck | null): boolean {
   const missing = [sent, dead, stale].some(({ missing_audit, fixed }) => fixed < missing_audit);
   return missing || (backend !== null && backend.repaired < backend.findings.length);
 }
 
 export function buildReport({ options, round, backend, ...facts }: ReconcileFacts): ReconcileReport {
-  const isOk = !isUnmended(round, backend);
+  const isOk = !hasUnrepaired(round, backend);
   return {
     ok: isOk,
     exit_code: isOk ? 0 : 1,
@@ -67,4 +67,34 @@ export function buildReport({ options, round, backend, ...facts }: ReconcileFact
     backend,
     details: round.details,
   };
+}
+
+/** Five lines, and a sixth when the backend was compared. */
+export function reportText({ total_scanned, sent, dead, stale, backend }: ReconcileReport): string {
+  const lines = [
+    '=== Outbox Reconcile Report ===',
+    `Total scanned: ${total_scanned}`,
+    `  - sent:  ${sent.count} (missing audit: ${sent.missing_audit}, fixed: ${sent.fixed})`,
+    `  - dead:  ${dead.count} (missing audit: ${dead.missing_audit}, fixed: ${dead.fixed})`,
+    `  - stale: ${stale.count} (missing audit: ${stale.missing_audit}, fixed: ${stale.fixed}, rescheduled: ${stale.rescheduled})`,
+  ];
+  if (backend !== null) {
+    const { checked, missing, merged, altered, moved, extra } = backend;
+    lines.push(
+      `  - backend: ${checked} checked (missing: ${missing}, merged: ${merged}, altered: ${altered}, moved: ${moved}, extra: ${extra})`,
+    );
+  }
+  return lines.join('\n');
+}
+
+/** One line per finding, for `--verbose`. */
+export function reportDetails({ details, invariants, backend, pending_audits }: ReconcileReport): string {
+  return [
+    ...details.map(
+      (one) => `outbox ${one.outbox_id} (${one.status}): ${one.issue}, ${one.fixed ? 'fixed' : 'not fixed'}`,
+    ),
+    ...(backend?.findings ?? []).map((one) => `memory ${one.memory_key ?? one.backend_id}: ${one.finding}`),
+    ...invariants.filter(({ ok }) => !ok).map(({ id, left, right }) => `invariant ${id}: ${left} against ${right}`),
+    `unsettled audit rows: ${pending_audits.count}`,
+  ].join('\n');
 }

@@ -1,9 +1,28 @@
 import type { FailureClass, OutboxRow } from 'mortise/contracts/logbook';
 import type { FailedDelivery } from 'mortise/contracts/memory-gateway';
-import { backoffSeconds } from '../backoff.js';
 import type { OutboxConfig } from '../config.js';
 
-/** What becomes of a row that could not be delivered. */
+interface Backoff {
+  /** Seconds before the first retry. */
+  readonly base: number;
+  /** Upper bound in seconds, before jitter. */
+  readonly max: number;
+}
+
+const JITTER = 0.3;
+
+/**
+ * Exponential back-off in whole seconds with 30 % jitter, so that rows that failed together do not retry together.
+ *
+ * @param retries earlier attempts
+ * @param random in [0, 1)
+ */
+export function backoffSeconds(retries: number, { base, max }: Backoff, random: number): number {
+  const wait = Math.min(base * 2 ** retries, max);
+  return Math.max(1, Math.trunc(wait * (1 + JITTER * (2 * random - 1))));
+}
+
+/** What happens to a row that could not be delivered. */
 export type Verdict =
   | { readonly kind: 'dead'; readonly error: string; readonly errorClass: FailureClass }
   | {
@@ -17,15 +36,15 @@ export type Verdict =
 const HOUR_MS = 3_600_000;
 const LONGEST_ERROR = 500;
 
-/** The database's clock, epoch milliseconds, and a number from 0 to below 1. */
-export interface Circumstances {
+/** `now`: the database's clock, epoch milliseconds; `random`: in [0, 1). */
+interface Circumstances {
   readonly now: number;
   readonly random: number;
 }
 
 /**
- * Dead: refused for good, failed too often (an unavailable backend does not count), or too old. Everything else is
- * tried again, when the backend asked for patience not before.
+ * Dead: refused permanently, failed too often (`unavailable` does not count), or too old. Everything else is retried, not
+ * before the backend's `Retry-After`.
  */
 export function judgeFailure(row: OutboxRow, failed: FailedDelivery, config: OutboxConfig, at: Circumstances): Verdict {
   const error = (failed.mergedInto === null ? failed.message : `merged_into:${failed.mergedInto}`).slice(
@@ -41,7 +60,7 @@ export function judgeFailure(row: OutboxRow, failed: FailedDelivery, config: Out
   }
   const wait = backoffSeconds(row.retryCount, { base: config.base_backoff, max: config.max_backoff }, at.random);
   const asked = Math.ceil((failed.retryAfterMs ?? 0) / 1_000);
-  // A doubt stays until a look into the backend has settled it.
+  // Uncertainty remains until a lookup in the backend resolves it.
   const verifyFirst = failed.applied === 'unknown' || row.verifyFirst;
   return { kind: 'retry', error, errorClass, delaySeconds: Math.max(wait, asked), verifyFirst };
 }
