@@ -1,5 +1,5 @@
 import { problem } from '../messages/plugin-problems.js';
-import type { PluginDefinition } from '../sdk/plugin.js';
+import type { PluginDefinition, PluginLifecycle } from '../sdk/plugin.js';
 import { canonicalKey } from '../sdk/points/point.js';
 import { runMarked } from './attribution.js';
 import type { CatalogueEntry } from './catalogue.js';
@@ -50,6 +50,19 @@ export async function loadDefinition(
   }
 }
 
+const lifecycleFunctions = ['drain', 'stop', 'reconfigure', 'health'] as const;
+
+/** What `start` returned, if it returned functions for the host to call. @throws PluginProblem `definition_invalid` */
+export function checkStarted(value: unknown): PluginLifecycle {
+  if (typeof value !== 'object' || value === null) return {};
+  const members = value as Record<string, unknown>;
+  for (const name of lifecycleFunctions) {
+    if (members[name] !== undefined && typeof members[name] !== 'function')
+      throw new PluginProblem(problem('definition_invalid', `${name}, which start() returned, is not a function`));
+  }
+  return value as PluginLifecycle;
+}
+
 async function explainImport(error: unknown, entry: CatalogueEntry): Promise<string> {
   const { entry: file, codeFolder } = entry;
   const known = placeOf(error, codeFolder);
@@ -69,8 +82,7 @@ function checkDefinition(entry: CatalogueEntry, value: unknown): PluginDefinitio
   if (typeof definition.key !== 'string') throw wrong('it has no key');
   if (canonicalKey(definition.key) !== canonicalKey(entry.key))
     throw wrong(`its key is "${definition.key}" and the manifest says "${entry.key}"`);
-  if (typeof definition.register !== 'function') throw wrong('register is not a function');
-  for (const name of ['start', 'stop', 'reconfigure', 'health']) {
+  for (const name of ['register', 'start', ...lifecycleFunctions]) {
     if (definition[name] !== undefined && typeof definition[name] !== 'function')
       throw wrong(`${name} is not a function`);
   }

@@ -1,6 +1,6 @@
 import { problem } from '../messages/plugin-problems.js';
 import { MortiseError } from '../sdk/errors.js';
-import type { PluginConfig, PluginDefinition, StopReason } from '../sdk/plugin.js';
+import type { PluginConfig, PluginDefinition, PluginLifecycle, StopReason } from '../sdk/plugin.js';
 import type { PluginHealth } from '../sdk/plugin-health.js';
 import { runMarked } from './attribution.js';
 import type { CatalogueEntry } from './catalogue.js';
@@ -10,7 +10,7 @@ import { abortGraceMs } from './lease.js';
 import type { LeaseBook } from './lease-book.js';
 import { Overrun } from './overrun.js';
 import { PluginCallbacks } from './plugin-callbacks.js';
-import { loadDefinition } from './plugin-code.js';
+import { checkStarted, loadDefinition } from './plugin-code.js';
 import { PluginHost } from './plugin-host.js';
 import { openLeaseBook } from './plugin-leases.js';
 import { PluginOutput } from './plugin-output.js';
@@ -51,6 +51,8 @@ export class PluginRun {
   #host: PluginHost | undefined;
   #scope: PluginScope | undefined;
   #definition: PluginDefinition | undefined;
+  /** What `start` returned. */
+  #started: PluginLifecycle = {};
   #cancelled = false;
   #ended = false;
 
@@ -107,10 +109,10 @@ export class PluginRun {
 
   /** Lets the plugin finish what it has accepted while the others still run. */
   async drain(): Promise<void> {
-    const definition = this.#definition;
-    if (!definition?.drain || this.#ended) return;
+    const called = this.#lifecycle('drain');
+    if (!called || this.#ended) return;
     try {
-      const drained = this.#marked(async () => definition.drain?.(this.#ports.deadline.until('drain')));
+      const drained = this.#marked(async () => called.drain?.(this.#ports.deadline.until('drain')));
       const late = (): Error => new Overrun('drain', 'drain() did not finish before the plugins were stopped');
       await withTimeLimit(drained, this.#limit('drain', longestDrainMs), late);
     } catch (error) {
@@ -135,11 +137,11 @@ export class PluginRun {
   }
 
   async reconfigure(next: PluginConfig): Promise<'applied' | 'restart'> {
-    const definition = this.#definition;
-    if (this.entry.manifest?.reload !== 'live' || !definition?.reconfigure) return 'restart';
+    const called = this.#lifecycle('reconfigure');
+    if (this.entry.manifest?.reload !== 'live' || !called) return 'restart';
     const limit = this.entry.manifest.timeouts?.start ?? defaultTimeouts.start;
     try {
-      const taken = this.#marked(async () => definition.reconfigure?.(next));
+      const taken = this.#marked(async () => called.reconfigure?.(next));
       const late = (): Error => new Error(`reconfigure() did not finish within ${limit} ms`);
       return (await withTimeLimit(taken, milliseconds(limit), late)) === 'applied' ? 'applied' : 'restart';
     } catch (error) {
@@ -149,11 +151,11 @@ export class PluginRun {
   }
 
   async health(): Promise<PluginHealth | null> {
-    const definition = this.#definition;
-    if (!definition?.health) return null;
+    const called = this.#lifecycle('health');
+    if (!called) return null;
     const controller = new AbortController();
     try {
-      const asked = this.#marked(async () => definition.health?.(controller.signal));
+      const asked = this.#marked(async () => called.health?.(controller.signal));
       const late = (): Error => new Error(`health() did not answer within ${healthLimitMs} ms`);
       return (await withTimeLimit(asked, milliseconds(healthLimitMs), late, this.#stop.signal)) ?? null;
     } catch (error) {
@@ -182,7 +184,7 @@ export class PluginRun {
     try {
       // Looking for its `then` runs the plugin's code as well.
       promised = this.#marked(() => {
-        const returned: unknown = definition.register(host);
+        const returned: unknown = definition.register?.(host);
         return isThenable(returned) ? returned : undefined;
       });
     } catch (error) {
@@ -212,7 +214,7 @@ export class PluginRun {
     const waited = this.#ports.kernel.note(key, 'waiting');
     try {
       const late = (): Error => new PluginProblem(problem('start_timeout', limit));
-      await withTimeLimit(pending, milliseconds(limit), late, this.#stop.signal);
+      this.#started = checkStarted(await withTimeLimit(pending, milliseconds(limit), late, this.#stop.signal));
     } catch (error) {
       throw error instanceof PluginProblem || error === this.#stop.signal.reason
         ? error
@@ -220,6 +222,11 @@ export class PluginRun {
     } finally {
       waited();
     }
+  }
+
+  /** The object that has the function: what `start` returned goes before the definition. */
+  #lifecycle(name: keyof PluginLifecycle): PluginLifecycle | undefined {
+    return [this.#started, this.#definition].find((one) => one?.[name] !== undefined);
   }
 
   #makeHost(): PluginHost {
@@ -254,10 +261,10 @@ export class PluginRun {
   }
 
   async #stopDefinition(reason: StopReason, limit: number): Promise<void> {
-    const definition = this.#definition;
-    if (!definition?.stop) return;
+    const called = this.#lifecycle('stop');
+    if (!called) return;
     try {
-      const stopped = this.#marked(async () => definition.stop?.(reason));
+      const stopped = this.#marked(async () => called.stop?.(reason));
       const late = (): Error => new Overrun('stop', `stop() did not finish within ${limit} ms`);
       await withTimeLimit(stopped, this.#limit('stop', limit), late);
     } catch (error) {
