@@ -1,10 +1,9 @@
 import type { CallContext } from '../sdk/context.js';
 import type { CallEnd } from '../sdk/points.js';
 import { runMarked } from './attribution.js';
-import { CallStats } from './call-stats.js';
-import { isThenable } from './is-thenable.js';
-import type { Lease } from './lease.js';
+import { CallStats, type Lease } from './lease.js';
 import type { LeaseBook } from './lease-book.js';
+import { isThenable } from './time-limit.js';
 
 const done: CallEnd = Object.freeze({ ok: true, value: undefined });
 

@@ -8,15 +8,15 @@ import { pluginKeyPattern } from '../sdk/points/point.js';
 import type { CallEnd, Points } from '../sdk/points.js';
 import type { Services } from '../sdk/services/index.js';
 import type { CatalogueEntry } from './catalogue.js';
-import { contributionId } from './contributions.js';
+import type { PluginScope } from './deps.js';
 import type { EventBus } from './event-bus.js';
-import { markedService } from './marked-service.js';
+import { contributionId } from './extension-points.js';
 import type { PluginOutput } from './plugin-output.js';
 import { PluginProblem } from './plugin-problem.js';
-import type { PluginScope } from './ports.js';
 import type { ResourceStack } from './resource-stack.js';
 import type { ServiceRegistry } from './service-registry.js';
 import type { Staging } from './staging.js';
+import { markedService } from './wrap-members.js';
 
 export type HostPhase = 'registering' | 'starting' | 'running' | 'stopped';
 

@@ -184,11 +184,7 @@ const rows = {
   }),
   exit_attempt: () => ({
     message: 'It tried to end the process.',
-    hint: 'A plugin must throw an error instead of calling process.exit(), process.abort() or process.kill() on the server, or emitting a signal.',
-  }),
-  capture_attempt: () => ({
-    message: 'It tried to take the uncaught errors of the whole process for itself.',
-    hint: 'A plugin must catch its own errors instead of calling process.setUncaughtExceptionCaptureCallback().',
+    hint: 'Throw an error instead of calling process.exit().',
   }),
   repeated_faults: (count: number, seconds: number, last: string) => ({
     message: `It failed ${count} times within ${seconds} s; the last time: ${last}.`,
