@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { StartHost } from '../../sdk/plugin.js';
 import { currentPlugin } from '../attribution.js';
-import { markedService } from '../marked-service.js';
+import { markedService } from '../wrap-members.js';
 import { type MadeKernel, makeKernel, plugin, until } from './kernel-fixture.js';
 
 class Counter {
