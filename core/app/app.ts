@@ -5,7 +5,7 @@ import { Composition } from '../di/composition.js';
 import { createLazyFetch } from '../di/lazy-fetch.js';
 import { parts } from '../di/parts.js';
 import { openPluginScope } from '../di/plugin-scope.js';
-import { createHttpServer, type HttpServer, mcpMaxBytes } from '../http/index.js';
+import { createHttpServer, type HttpServer } from '../http/index.js';
 import { currentMark } from '../kernel/attribution.js';
 import type { CatalogueEntry } from '../kernel/catalogue.js';
 import { Kernel } from '../kernel/kernel.js';
@@ -170,12 +170,7 @@ export async function openApp(options: AppOptions): Promise<App> {
     tracing,
     emitRefusal: (refusal) => kernel.events.emit('refusal', refusal),
     sseKeepAliveSeconds: numberOf(settings.variable('MORTISE_SSE_KEEPALIVE_SECONDS'), 15),
-    mcpMaxBytes: mcpMaxBytes(
-      numberOf(
-        settings.variable('MORTISE_EVIDENCE_MAX_SIZE_BYTES') ?? settings.variable('EVIDENCE_MAX_SIZE_BYTES'),
-        1_048_576,
-      ),
-    ),
+    setting: (plugin, name) => kernel.record(plugin)?.config?.snapshot?.config[name],
   });
   const outward = createLazyFetch({ allowPrivate: host.allowPrivateUrls });
   composition

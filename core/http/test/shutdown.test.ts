@@ -25,7 +25,7 @@ describe('shutdown', () => {
         return { body: 'done' };
       }),
       route({ path: '/chats' }, () => ({ body: [] })),
-      route({ path: '/mcp', method: 'POST', mount: 'mcp' }, () => ({ body: {} })),
+      route({ path: '/rpc', method: 'POST', mount: 'rpc' }, () => ({ body: {} })),
     ]);
     const idle = connect(served.port, '127.0.0.1');
     let received = '';
@@ -39,7 +39,7 @@ describe('shutdown', () => {
     const drained = served.server.drain(Date.now() + 5_000);
     expect(served.server.service.draining).to.equal(true);
     received = '';
-    idle.write('POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}');
+    idle.write('POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}');
     await until(() => received.includes('\r\n\r\n') && received.endsWith('}'), 'the refusal arrived');
     expect(received).to.match(/^HTTP\/1.1 503 /);
     expect(received.toLowerCase())

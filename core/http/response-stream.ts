@@ -1,5 +1,4 @@
 import type { ServerResponse } from 'node:http';
-import { cutSlowReader, type SlowReaderRule } from './slow-reader.js';
 
 export interface StreamOptions {
   /** Silence after which a comment is sent, milliseconds; 0 = never. */
@@ -7,9 +6,17 @@ export interface StreamOptions {
   readonly slowReader: SlowReaderRule;
 }
 
+/** When the connection of a client that does not read its answer is closed. */
+export interface SlowReaderRule {
+  /** Milliseconds without any progress. */
+  readonly afterMs: number;
+  /** Called before the connection is closed. */
+  readonly onCut: () => void;
+}
+
 /**
- * Writes each chunk as it comes and waits for a slow reader. When the client leaves, the iterator is returned; this
- * resolves when the iterator has let go. What the iterator throws is thrown: the response is left unfinished then.
+ * Writes each chunk as it comes and waits for a slow reader. When the client leaves, the iterator is returned, and the
+ * promise resolves when that has finished. What the iterator throws is thrown, with the response left unfinished.
  */
 export async function sendStream(
   response: ServerResponse,
@@ -20,14 +27,14 @@ export async function sendStream(
   let closing: Promise<void> | undefined;
   let keepAlive: NodeJS.Timeout | undefined;
   const leave = () => {
-    // Not only at the end of the loop: an iterator that ignores its end would keep the timer for ever.
+    // Not only at the end of the loop: an iterator that ignores its return would keep the timer running.
     clearInterval(keepAlive);
-    closing ??= letGo(iterator);
+    closing ??= returnIterator(iterator);
   };
   response.once('close', leave);
   if (response.destroyed) leave();
   else response.flushHeaders();
-  if (keepAliveMs > 0 && !closing) keepAlive = setInterval(() => sayAlive(response), keepAliveMs);
+  if (keepAliveMs > 0 && !closing) keepAlive = setInterval(() => sendComment(response), keepAliveMs);
   try {
     while (!closing) {
       const step = await iterator.next();
@@ -49,21 +56,39 @@ export async function sendStream(
   await closing;
 }
 
-/** Whatever an iterator does when it is left, nobody waits for its words any more. */
-async function letGo(iterator: AsyncIterator<unknown>): Promise<void> {
+/**
+ * Closes a connection whose client reads nothing of what was written, until the returned function is called. The
+ * time-out of the socket considers the bytes in the system's buffers, so slow progress counts as progress.
+ */
+export function cutSlowReader(response: ServerResponse, { afterMs, onCut }: SlowReaderRule): () => void {
+  const { socket } = response;
+  if (!socket || socket.writableLength === 0) return () => undefined;
+  const cut = () => {
+    onCut();
+    response.destroy();
+  };
+  response.once('timeout', cut);
+  socket.setTimeout(afterMs);
+  return () => {
+    response.off('timeout', cut);
+    if (!socket.destroyed) socket.setTimeout(0);
+  };
+}
+
+async function returnIterator(iterator: AsyncIterator<unknown>): Promise<void> {
   try {
     await iterator.return?.();
   } catch {
-    // The client that could have been told is gone.
+    // The client has left, so the error has no receiver.
   }
 }
 
-function sayAlive(response: ServerResponse): void {
-  // Whoever does not take the events needs no comment.
+function sendComment(response: ServerResponse): void {
+  // A client that does not read its events needs no comment.
   if (!response.writableNeedDrain && !response.destroyed) response.write(': keep-alive\n\n');
 }
 
-/** Resolves when the reader has caught up, or is gone. */
+/** Resolves when the reader has caught up or has left. */
 function drained(response: ServerResponse, slowReader: SlowReaderRule): Promise<void> {
   if (response.destroyed) return Promise.resolve();
   return new Promise((resolve) => {

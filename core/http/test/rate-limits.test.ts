@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { MortiseError, Principal, Refusal } from '../../sdk/index.js';
-import { createToolLimits } from '../tool-limits.js';
+import { createToolLimits } from '../rate-limits.js';
 
 describe('the limits of tools', () => {
   let now = 0;

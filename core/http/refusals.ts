@@ -1,14 +1,14 @@
 import { MortiseError, type MortiseErrorOptions, type Refusal } from '../sdk/index.js';
 
-/** One way in which the host itself answers a request that no plugin has seen. */
+/** One way in which the host refuses a request before a plugin sees it. */
 export interface RefusalRow {
-  /** Code of the platform's envelopes. */
+  /** `{code}` of an error envelope. */
   readonly code: string;
-  /** Reason of the memory routes' refusal body. */
+  /** `{reason}` of an error envelope. */
   readonly reason: string;
   readonly status: number;
   readonly sentence: string;
-  /** Reason of the `refusal` event; absent for refusals that nobody audits. */
+  /** Reason of the `refusal` event; absent for refusals that are not audited. */
   readonly event?: Refusal['reason'];
 }
 
@@ -39,12 +39,6 @@ const rows = {
     status: 400,
     sentence: 'the request target is malformed',
   },
-  bad_file_path: {
-    code: 'invalid_path',
-    reason: 'INVALID_PATH',
-    status: 400,
-    sentence: 'invalid workspace file path',
-  },
   not_found: { code: 'not_found', reason: 'NOT_FOUND', status: 404, sentence: 'route not found' },
   method_not_allowed: {
     code: 'method_not_allowed',
@@ -62,7 +56,7 @@ const rows = {
     code: 'upgrade_required',
     reason: 'UPGRADE_REQUIRED',
     status: 426,
-    sentence: 'this path speaks WebSocket only',
+    sentence: 'this path accepts WebSocket connections only',
   },
   upgrade_unsupported: {
     code: 'invalid_request',
@@ -154,8 +148,8 @@ export const refusalRows: Readonly<Record<RefusalName, RefusalRow>> = rows;
 export class RefusedRequest extends MortiseError {
   readonly row: RefusalRow;
 
-  constructor(name: RefusalName, options: MortiseErrorOptions = {}) {
-    const row = refusalRows[name];
+  constructor(refusal: RefusalName | RefusalRow, options: MortiseErrorOptions = {}) {
+    const row = typeof refusal === 'string' ? refusalRows[refusal] : refusal;
     super(row.code, row.sentence, { ...options, status: row.status });
     this.row = row;
   }
