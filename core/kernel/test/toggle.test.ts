@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { until } from '../../sdk/testing/until.js';
 import type { Desired, DesiredStore } from '../ports.js';
-import { echoPlugin, type MadeKernel, makeKernel, until } from './kernel-fixture.js';
+import { echoPlugin, type MadeKernel, makeKernel } from './kernel-fixture.js';
 
 describe('toggles', () => {
   let made: MadeKernel;

@@ -5,9 +5,9 @@ import {
   type ServerProcess,
   startFakeOpenMemory,
   startServer,
+  until,
 } from 'mortise/sdk/testing';
 import type { Json } from '../memory-host.js';
-import { until } from './remote-memory.js';
 
 const keys = ['admin', 'logbook', 'text-analysis', 'memory-gateway', 'memory-backend-openmemory', 'memory-outbox'];
 const plugins = { version: 1, plugins: Object.fromEntries(keys.map((key) => [key, { enabled: true }])) };
