@@ -3,7 +3,7 @@ import { prepare } from './prepare.mjs';
 import { runChild } from './run-child.mjs';
 import { runTests } from './run-tests.mjs';
 import { environmentWith } from './runtime.mjs';
-import { isBackendTest, isGatewayTest, listTests, unitTestFilter } from './select-tests.mjs';
+import { hasLongRounds, isBackendTest, isGatewayTest, listTests, unitTestFilter } from './select-tests.mjs';
 
 /**
  * @typedef {{ root: string, node: string, interrupts: ReturnType<typeof import('./interrupts.mjs').watchInterrupts>,
@@ -49,6 +49,12 @@ export const partialChecks = {
       const isUnitTest = unitTestFilter(at.root);
       return runTests(at, { files: listTests(at.root).filter((file) => !isUnitTest(file)) });
     },
+  },
+  long: {
+    title: 'Long rounds of repeated tests',
+    after: buildCheck,
+    run: (at) =>
+      runTests(at, { files: listTests(at.root).filter(hasLongRounds(at.root)), env: { MORTISE_TEST_ROUNDS: 'long' } }),
   },
   gateway: {
     title: 'Memory gateway tests',

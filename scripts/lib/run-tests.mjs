@@ -28,15 +28,15 @@ const timesFile = (root) => join(root, 'dist', '.test-times.json');
  * Runs test files in several mocha processes that share one PostgreSQL server, and those that have to run alone after
  * them, one process at a time.
  * @param {import('./checks.mjs').Surroundings} at
- * @param {{ files: readonly string[], database?: boolean, load?: readonly string[] }} options `database`: whether the tests
+ * @param {{ files: readonly string[], database?: boolean, load?: readonly string[], env?: NodeJS.ProcessEnv }} options `database`: whether the tests
  *   may use PostgreSQL, default true; `load`: modules that come before everything else
  * @returns {Promise<import('./checks.mjs').Outcome>}
  */
-export async function runTests(at, { files, database = true, load = [] }) {
+export async function runTests(at, { files, database = true, load = [], env: more = {} }) {
   const { options, chosen } = readArguments(at.args, files);
   const folder = mkdtempSync(join(tmpdir(), 'mortise-results-'));
   const postgres = database ? await startSharedPostgres(at) : undefined;
-  const env = { ...environmentWith(at.node), ...postgres?.env };
+  const env = { ...environmentWith(at.node), ...postgres?.env, ...more };
   const times = readJson(timesFile(at.root)) ?? {};
   /** @type {Failed[]} */
   const failures = [];

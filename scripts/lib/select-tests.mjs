@@ -44,6 +44,13 @@ export function listTests(root) {
     .sort();
 }
 
+/**
+ * Tests whose size rounds.ts decides.
+ * @param {string} root
+ */
+export const hasLongRounds = (root) => (/** @type {string} */ file) =>
+  /\brounds\(/.test(readFileSync(join(root, file), 'utf8'));
+
 /** Code that opens a database or a port, or starts a process. */
 const opens =
   /\b(eachDatabase|createTestDatabase|ownPostgres|freezePostgres|openDatabase|sqliteEngine|postgresEngine|createTestHost|startServer|openApp|fetch|listen|createServer|spawn|spawnSync|fork|execFile|execFileSync)\(|(from|import) '(node:(net|http|child_process|worker_threads)|better-sqlite3|pg|undici|ws)'/;

@@ -1,6 +1,7 @@
-import type { AuditRow, CommandResult, Database, OutboxRow, PluginDefinition } from 'mortise/sdk';
+import type { AuditRow, CommandResult, Database, OutboxRow } from 'mortise/sdk';
 import {
   createTestHost,
+  databaseProbe,
   type FakeOpenMemory,
   type FakeOpenMemoryOptions,
   startFakeOpenMemory,
@@ -47,25 +48,15 @@ export async function startOutbox(
   options: OutboxHostOptions = {},
 ): Promise<OutboxHost> {
   const server = options.server ?? (await startFakeOpenMemory(options.fake));
-  let found: Database | undefined;
-  const probe: PluginDefinition = {
-    key: 'database-probe',
-    register() {},
-    start(started) {
-      found = started.use('database');
-    },
-  };
+  const probe = databaseProbe(schemas);
   const host = await createTestHost({
     plugins: ['memory-outbox', 'memory-backend-openmemory', 'memory-backend-local'],
     env: { OPENMEMORY_BASE_URL: server.origin, MORTISE_OUTBOX_WORKER: 'false', ...options.env },
     database: engine.env,
     ...(options.dataDir === undefined ? {} : { dataDir: options.dataDir }),
-    extra: [
-      { manifest: { key: 'database-probe', permissions: { services: ['database'], schemas } }, definition: probe },
-    ],
+    extra: [probe.plugin],
   });
-  if (found === undefined) throw new Error('The probe has no database.');
-  const database = found;
+  const { database } = probe;
   const { outbox } = host.service('logbook');
 
   const store = async (text: string, more: Json = {}): Promise<Json> => {
