@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { hostServices } from '../di/plugin-scope.js';
-import type { BootJournal } from '../kernel/boot-journal.js';
 import type { CatalogueEntry } from '../kernel/catalogue.js';
-import type { KernelPorts } from '../kernel/ports.js';
+import type { KernelPorts } from '../kernel/deps.js';
+import type { BootJournal } from '../process/boot-journal.js';
 import { createSchemaCompiler } from '../schema/index.js';
 import type { CompiledSchema, JsonSchema } from '../schema/types.js';
 import { extensionPoints } from '../sdk/points/index.js';

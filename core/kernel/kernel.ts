@@ -4,21 +4,20 @@ import type { InertContribution } from '../sdk/host/plugin-control.js';
 import type { StopReason } from '../sdk/plugin.js';
 import type { Contribution, Points } from '../sdk/points.js';
 import { runUnmarked } from './attribution.js';
-import { contributionId, declaredContributions } from './contributions.js';
-import { describeError, writtenInStacks } from './describe-error.js';
+import type { Desired, KernelPorts } from './deps.js';
 import { EventBus } from './event-bus.js';
+import { contributionId, declaredContributions } from './extension-points.js';
 import { Faults } from './faults.js';
 import { Inventory } from './inventory.js';
 import { Lifecycle } from './lifecycle.js';
-import type { Unfinished } from './overrun.js';
 import { isSuspicion, ownProblem } from './own-problem.js';
 import { dependantsOf, makePlan, type Plan } from './plan.js';
 import { PluginPoints } from './plugin-points.js';
+import { describeError, writtenInStacks } from './plugin-problem.js';
 import type { PluginRecord } from './plugin-record.js';
-import type { Desired, KernelPorts } from './ports.js';
 import { Registry } from './registry.js';
 import { ServiceRegistry } from './service-registry.js';
-import { ShutdownDeadline } from './shutdown-deadline.js';
+import { ShutdownDeadline, type Unfinished } from './shutdown-deadline.js';
 
 /** How often open leases are checked against their limits, milliseconds. */
 const sweepEveryMs = 20;

@@ -4,10 +4,10 @@ import type { ExtensionPoints } from '../sdk/points/index.js';
 import type { CallOptions, Contribution, HeldCall, Pipeline, PipelineStage, Points } from '../sdk/points.js';
 import { runMarked, runSynchronously } from './attribution.js';
 import { HeldLease } from './held-lease.js';
-import { isThenable } from './is-thenable.js';
 import type { Lease } from './lease.js';
 import { leasedStream } from './leased-stream.js';
 import type { Registered, Registry } from './registry.js';
+import { isThenable } from './time-limit.js';
 
 export type PointName = keyof ExtensionPoints & string;
 

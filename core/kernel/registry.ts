@@ -1,9 +1,8 @@
-import type { Dispatch, ExtensionPointDeclaration } from '../sdk/points/point.js';
-import { canonicalKey } from '../sdk/points/point.js';
-import type { CallStats } from './call-stats.js';
+import { canonicalKey, type Dispatch, type ExtensionPointDeclaration } from '../sdk/points/point.js';
 import type { KnownPoints } from './extension-points.js';
+import type { CallStats } from './lease.js';
 import type { LeaseBook } from './lease-book.js';
-import type { Debt } from './lend-contribution.js';
+import type { Debt } from './wrap-members.js';
 
 /** One published contribution. */
 export interface Registered {

@@ -1,15 +1,14 @@
 import { problem } from '../messages/plugin-problems.js';
 import { deepFreeze } from '../schema/index.js';
 import { canonicalKey, isContributionKey } from '../sdk/points/point.js';
-import { CallStats } from './call-stats.js';
 import type { CatalogueEntry } from './catalogue.js';
-import { contributionId, declaredContributions } from './contributions.js';
-import { describeError } from './describe-error.js';
+import type { KernelPorts } from './deps.js';
+import { contributionId, declaredContributions } from './extension-points.js';
+import { CallStats } from './lease.js';
 import type { LeaseBook } from './lease-book.js';
-import { lendContribution } from './lend-contribution.js';
-import { PluginProblem } from './plugin-problem.js';
-import type { KernelPorts } from './ports.js';
+import { describeError, PluginProblem } from './plugin-problem.js';
 import type { Registered, Registry } from './registry.js';
+import { lendContribution } from './wrap-members.js';
 
 /** What one plugin run adds to the extension points: staged until it has started, then published in one step. */
 export class Staging {

@@ -45,7 +45,6 @@ const rendered: Readonly<Record<ProblemCode, ReturnType<typeof problem>>> = {
   start_failed: problem('start_failed', 'no'),
   start_timeout: problem('start_timeout', 10_000),
   exit_attempt: problem('exit_attempt'),
-  capture_attempt: problem('capture_attempt'),
   repeated_faults: problem('repeated_faults', 5, 60, 'no'),
   boot_crash: problem('boot_crash', 'start'),
   blocked_event_loop: problem('blocked_event_loop', 10),
