@@ -21,7 +21,7 @@ import { checkUpgrade, type SocketOpener, UpgradeResponse } from './upgrade.js';
 /** One step of admission. It throws to refuse, or calls the next one. */
 export type Stage = Middleware<DefaultState, { exchange: Exchange }>;
 
-export interface AdmissionDeps {
+interface AdmissionDeps {
   readonly requests: RequestRecords;
   /** The table of this moment. */
   readonly table: () => RouteTable;

@@ -5,7 +5,7 @@ import type { Principal } from '../sdk/index.js';
 import type { HttpServerSettings, KeyedPrincipal } from './http-settings.js';
 
 /** The caller of a request. */
-export interface Caller {
+interface Caller {
   readonly principal: Principal;
   readonly credentials: 'none' | 'good' | 'bad';
 }

@@ -5,7 +5,7 @@ import type { HostMetrics } from '../telemetry/index.js';
 import { readClientAddress } from './caller.js';
 import { Exchange, type ExchangeSettings } from './exchange.js';
 
-export interface RequestRecordDeps {
+interface RequestRecordDeps {
   readonly exchanges: ExchangeSettings;
   readonly trustProxy: boolean;
   readonly inFlight: InFlight;
@@ -113,7 +113,7 @@ function createMeasure(metrics: RequestRecordDeps['metrics']): Measure {
 }
 
 /** Something that a shutdown waits for. */
-export interface Ongoing {
+interface Ongoing {
   /** Requests its end. */
   abort(reason: MortiseError): void;
   /** Ends it at once. */

@@ -3,7 +3,7 @@ import type { RawData, WebSocket } from 'ws';
 import type { CallContext, Logger, Socket, SocketHandler, UpgradeRoute } from '../sdk/index.js';
 import { errorFacts } from './answer-error.js';
 
-export interface SocketFacts
+interface SocketFacts
   extends Pick<Socket, 'id' | 'remoteAddress' | 'headers' | 'authenticate' | 'unauthenticated' | 'admit'> {
   readonly log: Logger;
 }

@@ -64,7 +64,7 @@ export function checkUpgrade(match: ServedMatch, { request, headers }: Exchange)
   throw new RefusedRequest('bad_handshake');
 }
 
-export interface SocketDeps {
+interface SocketDeps {
   readonly authenticator: Authenticator;
   readonly authFailures: AuthFailures;
   readonly limiter: RateLimiter | undefined;

@@ -65,7 +65,7 @@ describe('event streams', () => {
     expect(answer.json.error.code).to.equal('provider_request_failed');
   });
 
-  it('cuts a stream that breaks, so that it does not look complete', async () => {
+  it('disconnects when a stream throws, so that it does not look complete', async () => {
     async function* breaks() {
       yield 'data: 1\n\n';
       throw new Error('canary');
@@ -77,13 +77,13 @@ describe('event streams', () => {
       failed = true;
     });
     response.resume();
-    await until(() => failed, 'the client sees the break');
+    await until(() => failed, 'the client sees the end');
     expect(response.complete).to.equal(false);
-    await until(() => served.lines.length === 2, 'the log knows of it');
+    await until(() => served.lines.length === 2, 'it is logged');
     expect(served.lines.join()).to.include('internal_error').and.not.to.include('canary');
   });
 
-  it('sends all that came before the break', async () => {
+  it('sends everything that came before the error', async () => {
     const large = `data: ${'x'.repeat(4 * 1024 * 1024)}\n\n`;
     for (const chunks of [['data: 1\n\n'], ['data: 1\n\n', 'data: 2\n\n'], ['data: 1\n\n', large]]) {
       async function* breaks() {
@@ -95,13 +95,13 @@ describe('event streams', () => {
       let [got, ended] = ['', false];
       socket.on('data', (text) => (got += text)).on('close', () => (ended = true));
       socket.write('GET /s HTTP/1.1\r\nHost: localhost\r\n\r\n');
-      await until(() => ended, 'the client sees the break');
+      await until(() => ended, 'the client sees the end');
       for (const chunk of chunks) expect(got.includes(chunk)).to.equal(true);
       expect(got.endsWith('\r\n0\r\n\r\n'), 'it looks complete').to.equal(false);
     }
   });
 
-  it('says that it is alive while nothing happens', async () => {
+  it('sends comments while the stream is silent', async () => {
     async function* slow() {
       await new Promise((resolve) => setTimeout(resolve, 130));
       yield 'data: 1\n\n';
@@ -160,7 +160,7 @@ describe('event streams', () => {
     await until(() => seen.ended, 'the iterator was returned');
   });
 
-  it('cuts a reader that takes nothing at all, of a stream or of a large answer', async () => {
+  it('disconnects a client that reads nothing of a stream or of a large answer', async () => {
     const seen = { sent: 0, ended: false };
     const signals: AbortSignal[] = [];
     const served = await serve(
@@ -216,7 +216,7 @@ describe('event streams', () => {
     expect(bytes.text).to.equal('\u0001\u0002\u0003\u0004');
   });
 
-  it('tells a handler that its client has gone before the answer', async () => {
+  it('aborts the signal of a handler whose client leaves before the answer', async () => {
     let signal: AbortSignal | undefined;
     const served = await serve([
       route({ path: '/wait' }, (_, ctx) => {
@@ -228,11 +228,11 @@ describe('event streams', () => {
     request.on('error', () => undefined);
     await until(() => signal !== undefined, 'the handler runs');
     request.destroy();
-    await until(() => signal?.aborted === true, 'the handler is told');
-    await until(() => served.lines.length === 2, 'the request is written down');
+    await until(() => signal?.aborted === true, 'the signal is aborted');
+    await until(() => served.lines.length === 2, 'the request is logged');
     const lines = served.lines.map((line) => JSON.parse(line) as [object, string]);
     expect(lines.find(([, text]) => text === 'request')?.[0]).to.include({ status: 499, code: 'client_closed' });
-    // Clients leave all day: that is no failure with frames.
+    // Clients leave often: that is no failure, and has no stack in the log.
     expect(lines.find(([, text]) => text !== 'request')?.[1]).to.equal('a client left');
     expect(served.lines.join()).to.not.contain('frames');
   });
