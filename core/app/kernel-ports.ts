@@ -5,6 +5,7 @@ import type { CatalogueEntry } from '../kernel/catalogue.js';
 import type { KernelPorts } from '../kernel/ports.js';
 import { createSchemaCompiler } from '../schema/index.js';
 import type { CompiledSchema, JsonSchema } from '../schema/types.js';
+import { extensionPoints } from '../sdk/points/index.js';
 import type { Settings } from '../settings/types.js';
 import type { HostLogger, HostMetrics, Tracing } from '../telemetry/types.js';
 
@@ -57,6 +58,7 @@ export function kernelPorts(from: KernelPortParts): KernelPorts {
       return known as CompiledSchema<T>;
     },
     manifestSchema: from.manifestSchema,
+    points: extensionPoints,
     folders: [
       { path: host.shippedPluginsDir, source: 'first-party', codePath: join(from.projectDir, 'dist', 'plugins') },
       { path: host.pluginsDir, source: 'local' },

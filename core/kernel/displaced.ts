@@ -19,8 +19,8 @@ export function displacedBy(
   keys: readonly string[],
   configs?: Configs,
 ): Displacement | undefined {
-  const before = kernel.planFor(kernel.desired);
-  for (const [owner, { contested }] of kernel.planFor(next, configs)) {
+  const { plugins: before } = kernel.planFor(kernel.desired);
+  for (const [owner, { contested }] of kernel.planFor(next, configs).plugins) {
     if (!contested || keys.includes(owner) || before.get(owner)?.problem !== null) continue;
     const key = keys.find((one) => contested.claimants.includes(one) && !before.has(one));
     if (key !== undefined) return { key, claim: contested.claim, owner };

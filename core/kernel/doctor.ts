@@ -10,7 +10,11 @@ export async function findings(kernel: Kernel, only: PluginRecord | undefined): 
   const records = only ? [only] : kernel.records();
   const beside = only ? [] : await kernel.ports.findings();
   const found = [
-    ...records.flatMap((record) => [...aboutPlugin(record, kernel.ports.clean), ...aboutRoutes(record, kernel)]),
+    ...records.flatMap((record) => [
+      ...aboutPlugin(record, kernel.ports.clean),
+      ...aboutInert(record, kernel),
+      ...aboutRoutes(record, kernel),
+    ]),
     ...beside,
   ];
   const rank = { error: 0, warning: 1, info: 2 } as const;
@@ -79,6 +83,16 @@ function aboutPlugin(record: PluginRecord, clean: (text: string) => string): rea
     }
   }
   return found;
+}
+
+function aboutInert({ key }: PluginRecord, kernel: Kernel): readonly Finding[] {
+  return kernel.inert(key).map(({ point, owner }) => ({
+    severity: 'info',
+    key,
+    code: 'contribution_inert',
+    message: `${key} contributes to the extension point "${point}", which has no effect while ${owner} is disabled.`,
+    fix: `mortise plugin enable ${owner}`,
+  }));
 }
 
 function aboutRoutes({ key, run, entry }: PluginRecord, kernel: Kernel): readonly Finding[] {

@@ -29,7 +29,7 @@ export function planChanges(
   }
   const needed = keepRequired(kernel, plugins);
   const refused = refuseDisplacements(kernel, { ...kernel.desired, plugins, bindings }, configs, plugins);
-  const plan = kernel.planFor({ ...kernel.desired, plugins, bindings }, configs);
+  const { plugins: plan } = kernel.planFor({ ...kernel.desired, plugins, bindings }, configs);
   const running = kernel.records().filter((record) => record.run);
   const starts = [...plan.values()].filter(
     ({ entry, problem }) => !problem && !running.some((record) => record.key === entry.key),
@@ -51,6 +51,7 @@ export function planChanges(
       ...needed,
       ...refused,
     ],
+    inert: [...plan.values()].flatMap(({ inert }) => inert),
     wider,
   };
 }

@@ -88,7 +88,8 @@ export class PluginPoints implements Points {
 
   pipeline<P extends PointName>(point: P): Pipeline<P> {
     const { registry } = this.#ports;
-    if (registry.declaration(point).dispatch !== 'synchronous') {
+    const dispatch = registry.dispatch(point);
+    if (dispatch !== undefined && dispatch !== 'synchronous') {
       throw new MortiseError('point_not_synchronous', `The point "${point}" is not synchronous; use points.call().`, {
         status: 500,
       });

@@ -2,6 +2,7 @@ import type { CompiledSchema, JsonSchema } from '../schema/types.js';
 import type { Disposable, Logger } from '../sdk/context.js';
 import type { HostServices } from '../sdk/host/index.js';
 import type { Finding } from '../sdk/host/plugin-control.js';
+import type { ExtensionPointDeclaration } from '../sdk/points/point.js';
 import type { Tracing } from '../telemetry/types.js';
 import type { CatalogueEntry, PluginFolder } from './catalogue.js';
 
@@ -28,6 +29,8 @@ export interface KernelPorts {
   compile<T>(schema: JsonSchema, name: string): CompiledSchema<T>;
   /** `schemas/plugin.schema.json`. */
   readonly manifestSchema: JsonSchema;
+  /** The platform's own extension points; plugins open others in their manifests. */
+  readonly points: readonly ExtensionPointDeclaration[];
   readonly folders: readonly PluginFolder[];
   /** Entries that do not come from folders: plugins a test makes in memory. */
   readonly extraEntries?: readonly CatalogueEntry[];

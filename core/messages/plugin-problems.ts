@@ -49,9 +49,26 @@ const rows = {
     message: `It needs ${what} ${wanted}, and this is ${what} ${present}.`,
     hint: `Install a version of the plugin made for ${what} ${present}, or update ${what}.`,
   }),
-  point_unknown: (point: string, known: readonly string[]) => ({
-    message: `The manifest contributes to "${point}", which is no extension point.`,
-    hint: `Use one of: ${known.join(', ')}.`,
+  point_unknown: (point: string, known: readonly string[], owners: readonly string[] = []) => {
+    const [owner] = owners;
+    if (owner === undefined) {
+      return {
+        message: `The manifest contributes to "${point}", which is no extension point of the platform or of an installed plugin.`,
+        hint: `Install the plugin that opens "${point}", or use one of: ${known.join(', ')}.`,
+      };
+    }
+    return {
+      message: `The manifest contributes to the extension point "${point}", which is opened by ${list(owners)} and is closed.`,
+      hint: `mortise plugin enable ${owner}; if this plugin works without the point, list "${owner}" under "optional" in plugin.json.`,
+    };
+  },
+  point_reserved: (point: string) => ({
+    message: `The manifest opens the extension point "${point}", whose name belongs to the platform.`,
+    hint: 'Give the point another name under "opens" in plugin.json.',
+  }),
+  point_schema: (point: string, why: string) => ({
+    message: `The data schema of its extension point "${point}" cannot be used: ${why}.`,
+    hint: 'factsSchema must be JSON Schema draft 2020-12 of type object, without network references.',
   }),
   contribution_key: (point: string, key: string) => ({
     message: `"${key}" is not a valid key for the point "${point}".`,

@@ -4,7 +4,7 @@ import type { HostServices } from './host/index.js';
 import type { PluginHealth } from './plugin-health.js';
 import type { ExtensionPointFacts, ExtensionPoints } from './points/index.js';
 import type { Points } from './points.js';
-import type { Services } from './services/index.js';
+import type { Services } from './services.js';
 
 export type StopReason = 'disabled' | 'restart' | 'reconfigure' | 'dependency' | 'shutdown' | 'failed';
 

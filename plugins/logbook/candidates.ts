@@ -1,4 +1,5 @@
-import { type Database, jsonTexts, type KnowledgeCandidate, type KnowledgeCandidates } from 'mortise/sdk';
+import type { KnowledgeCandidate, KnowledgeCandidates } from 'mortise/contracts/logbook';
+import { type Database, jsonTexts } from 'mortise/sdk';
 import { questionCondition, questionScore } from './text-question.js';
 
 interface CandidateColumns {

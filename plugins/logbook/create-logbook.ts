@@ -1,4 +1,5 @@
-import type { Database, LogbookService } from 'mortise/sdk';
+import type { LogbookService } from 'mortise/contracts/logbook';
+import type { Database } from 'mortise/sdk';
 import { createCandidates } from './candidates.js';
 import { createGovernanceSettings } from './governance-settings.js';
 import { createAttachments } from './items/attachments.js';

@@ -1,4 +1,5 @@
-import type { Database, GovernancePatch, GovernanceSettings, GovernanceStore, Transaction } from 'mortise/sdk';
+import type { GovernancePatch, GovernanceSettings, GovernanceStore } from 'mortise/contracts/logbook';
+import type { Database, Transaction } from 'mortise/sdk';
 
 interface SettingsColumns {
   readonly project_key: string;

@@ -1,4 +1,5 @@
-import type { Database, KeyValues } from 'mortise/sdk';
+import type { KeyValues } from 'mortise/contracts/logbook';
+import type { Database } from 'mortise/sdk';
 
 /** Small JSON values by namespace and key. */
 export function createKeyValues(database: Database): KeyValues {

@@ -1,4 +1,5 @@
-import { type Database, jsonTexts, type StoredEvidence } from 'mortise/sdk';
+import type { StoredEvidence } from 'mortise/contracts/logbook';
+import { type Database, jsonTexts } from 'mortise/sdk';
 
 /** Longer numbers are no ids, and would not fit the column. */
 const LARGEST_ID = /^\d{1,15}$/;

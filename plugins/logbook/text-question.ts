@@ -1,4 +1,5 @@
-import type { Database, SqlValue, TextQuestion } from 'mortise/sdk';
+import type { TextQuestion } from 'mortise/contracts/logbook';
+import type { Database, SqlValue } from 'mortise/sdk';
 
 const MOST_TERMS = 8;
 

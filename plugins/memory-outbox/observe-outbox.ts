@@ -1,4 +1,5 @@
-import type { LogbookService, MetricsService } from 'mortise/sdk';
+import type { LogbookService } from 'mortise/contracts/logbook';
+import type { MetricsService } from 'mortise/sdk';
 
 /** How many rows there are, and how long the oldest has waited. */
 export function observeOutbox(metrics: MetricsService, { reliability }: LogbookService): void {

@@ -1,4 +1,6 @@
-import type { AuditService, Database, Disposable, LogbookService, Logger, MemoryService } from 'mortise/sdk';
+import type { AuditService, LogbookService } from 'mortise/contracts/logbook';
+import type { MemoryService } from 'mortise/contracts/memory-gateway';
+import type { Database, Disposable, Logger } from 'mortise/sdk';
 import type { OutboxConfig } from './config.js';
 
 /** What the outbox works with. */

@@ -1,4 +1,5 @@
-import { MortiseError, type OutboxRow, type Principal } from 'mortise/sdk';
+import type { OutboxRow } from 'mortise/contracts/logbook';
+import { MortiseError, type Principal } from 'mortise/sdk';
 import type { OutboxParts } from './parts.js';
 
 /** Who wants a dead letter sent again. */

@@ -1,4 +1,4 @@
-import type { OutboxRow } from 'mortise/sdk';
+import type { OutboxRow } from 'mortise/contracts/logbook';
 
 /** A row as it is on the wire. The text is left out: lists of it would be large, and need nobody's reading. */
 export function wireRow(row: OutboxRow) {

@@ -1,4 +1,6 @@
-import type { AuditService, Database, LogbookService, Logger, MemoryService } from 'mortise/sdk';
+import type { AuditService, LogbookService } from 'mortise/contracts/logbook';
+import type { MemoryService } from 'mortise/contracts/memory-gateway';
+import type { Database, Logger } from 'mortise/sdk';
 
 /** What a reconciliation works with. */
 export interface ReconcileParts {

@@ -53,7 +53,7 @@ export const hasLongRounds = (root) => (/** @type {string} */ file) =>
 
 /** Code that opens a database or a port, or starts a process. */
 const opens =
-  /\b(eachDatabase|createTestDatabase|ownPostgres|freezePostgres|openDatabase|sqliteEngine|postgresEngine|createTestHost|startServer|openApp|fetch|listen|createServer|spawn|spawnSync|fork|execFile|execFileSync)\(|(from|import) '(node:(net|http|child_process|worker_threads)|better-sqlite3|pg|undici|ws)'/;
+  /\b(eachDatabase|createTestDatabase|startFake\w+|ownPostgres|freezePostgres|openDatabase|sqliteEngine|postgresEngine|createTestHost|startServer|openApp|fetch|listen|createServer|spawn|spawnSync|fork|execFile|execFileSync)\(|(from|import) '(node:(net|http|child_process|worker_threads)|better-sqlite3|pg|undici|ws)'/;
 const imports = /(?:from|import) '(\.[^']+)'/g;
 
 /**

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import type { CallContext, RouteResponse, TurnAnswer, TurnDoor, TurnFace } from 'mortise/sdk';
+import type { TurnAnswer, TurnDoor, TurnFace } from 'mortise/contracts/agent';
+import type { CallContext, RouteResponse } from 'mortise/sdk';
 import { createTestHost, eachDatabase, type TestHost, type TestPlugin } from 'mortise/sdk/testing';
 
 type Json = Readonly<Record<string, unknown>>;

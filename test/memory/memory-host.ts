@@ -1,4 +1,5 @@
-import type { AuditRow, Database, SchemasService } from 'mortise/sdk';
+import type { AuditRow } from 'mortise/contracts/logbook';
+import type { Database, SchemasService } from 'mortise/sdk';
 import {
   createTestHost,
   databaseProbe,

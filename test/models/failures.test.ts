@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { createGate, eachDatabase, openAi } from 'mortise/sdk/testing';
+import { createGate, openAi } from 'mortise/contracts/provider-openai/testing';
+import { eachDatabase } from 'mortise/sdk/testing';
 import { errorOf, eventsOf, httpSession, kinds, type ModelPlatform, openModelPlatform } from './platform.js';
 
 const soon = { 'retry-after': '0' };

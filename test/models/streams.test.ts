@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { createGate, eachDatabase, openAi, until } from 'mortise/sdk/testing';
+import { createGate, openAi } from 'mortise/contracts/provider-openai/testing';
+import { eachDatabase, until } from 'mortise/sdk/testing';
 import { chunks, errorOf, eventsOf, httpSession, kinds, type ModelPlatform, openModelPlatform } from './platform.js';
 
 const { chunk, endMark } = openAi;

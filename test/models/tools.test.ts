@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { eachDatabase, openAi, type TestPlugin } from 'mortise/sdk/testing';
+import { openAi } from 'mortise/contracts/provider-openai/testing';
+import { eachDatabase, type TestPlugin } from 'mortise/sdk/testing';
 import {
   chunks,
   echoTool,

@@ -5,6 +5,7 @@ import type { HostServices } from '../../sdk/host/index.js';
 import type { PluginManifest } from '../../sdk/manifest.js';
 import { redactSecrets } from '../../sdk/mask.js';
 import type { PluginDefinition, StartHost } from '../../sdk/plugin.js';
+import { extensionPoints } from '../../sdk/points/index.js';
 import type { CatalogueEntry } from '../catalogue.js';
 import { contributionId } from '../contributions.js';
 import { createControl } from '../control.js';
@@ -40,6 +41,7 @@ export function makeKernel(
     scheduler,
     compile: (schema, name) => compiler.compile(schema, { name }),
     manifestSchema: { type: 'object' },
+    points: extensionPoints,
     folders: [],
     extraEntries: entries,
     desired,

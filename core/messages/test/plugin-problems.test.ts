@@ -14,6 +14,8 @@ const rendered: Readonly<Record<ProblemCode, ReturnType<typeof problem>>> = {
   plugin_missing: problem('plugin_missing', 'echo'),
   engine_mismatch: problem('engine_mismatch', 'mortise', '>=2', '1.0.0'),
   point_unknown: problem('point_unknown', 'toll', ['tool']),
+  point_reserved: problem('point_reserved', 'tool'),
+  point_schema: problem('point_schema', 'greeting', 'it is not an object'),
   contribution_key: problem('contribution_key', 'tool', 'A'),
   host_service_unknown: problem('host_service_unknown', 'databse', ['database']),
   dependency_missing: problem('dependency_missing', 'echo'),

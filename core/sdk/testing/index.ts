@@ -5,8 +5,6 @@ export * from './contracts/index.js';
 export * from './create-test-host.js';
 export { type DatabaseProbe, databaseProbe } from './database-probe.js';
 export { eachDatabase, type TestEngine } from './databases.js';
-export * from './fake-openai.js';
-export * from './fake-openmemory.js';
 export { type FrozenPostgres, freezePostgres } from './freeze-postgres.js';
 export { nodeFlags } from './node-flags.js';
 export { rounds } from './rounds.js';

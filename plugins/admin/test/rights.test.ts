@@ -1,6 +1,7 @@
 import { request } from 'node:http';
 import { expect } from 'chai';
-import type { AuditRow, PluginPlan } from 'mortise/sdk';
+import type { AuditRow } from 'mortise/contracts/logbook';
+import type { PluginPlan } from 'mortise/sdk';
 import { createTestHost, type TestHost, until } from 'mortise/sdk/testing';
 import { codeOf, get, made, type Refused, rowOf, send } from './support.js';
 

@@ -1,4 +1,5 @@
-import type { AuditService, Logger, Refusal } from 'mortise/sdk';
+import type { AuditService } from 'mortise/contracts/logbook';
+import type { Logger, Refusal } from 'mortise/sdk';
 import { createRefusalTally } from './refusal-tally.js';
 
 /** Turns what the host refused into audit rows, one for each subject, target and second. */

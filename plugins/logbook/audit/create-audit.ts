@@ -1,12 +1,6 @@
-import {
-  type AuditEntry,
-  type AuditService,
-  type Database,
-  type HostEvents,
-  redactSecrets,
-  type Transaction,
-  type TransactionOption,
-} from 'mortise/sdk';
+import type { AuditService } from 'mortise/contracts/logbook';
+import type { AuditEntry } from 'mortise/sdk';
+import { type Database, type HostEvents, redactSecrets, type Transaction, type TransactionOption } from 'mortise/sdk';
 import { finalizeEntry } from './finalize-entry.js';
 import { withEvent } from './gateway-event.js';
 import { insertEntries } from './insert-entries.js';

@@ -1,4 +1,5 @@
-import type { AuditService, Database, Transaction } from 'mortise/sdk';
+import type { AuditService } from 'mortise/contracts/logbook';
+import type { Database, Transaction } from 'mortise/sdk';
 import { appendLinks, holdChain } from './chain.js';
 import { settledEvidence } from './gateway-event.js';
 import { type AuditColumns, auditColumns, storedEntryOf } from './read-row.js';

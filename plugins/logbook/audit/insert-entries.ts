@@ -1,4 +1,5 @@
-import { type AuditEntry, type Database, insertRows, type Transaction } from 'mortise/sdk';
+import type { AuditEntry } from 'mortise/sdk';
+import { type Database, insertRows, type Transaction } from 'mortise/sdk';
 import { appendLinks, holdChain } from './chain.js';
 import { type StoredEntry, toStoredEntry } from './stored-entry.js';
 

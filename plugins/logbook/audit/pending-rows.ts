@@ -1,4 +1,5 @@
-import type { Database, PendingAudit, TransactionOption } from 'mortise/sdk';
+import type { PendingAudit } from 'mortise/contracts/logbook';
+import type { Database, TransactionOption } from 'mortise/sdk';
 import { movedNow } from '../database-time.js';
 import { type AuditColumns, auditColumns, auditRowOf } from './read-row.js';
 

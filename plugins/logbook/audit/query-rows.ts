@@ -1,6 +1,5 @@
+import type { AuditQuery, AuditRow } from 'mortise/contracts/logbook';
 import {
-  type AuditQuery,
-  type AuditRow,
   type Database,
   MortiseError,
   readTime,

@@ -1,4 +1,5 @@
-import type { AuditRow, Database } from 'mortise/sdk';
+import type { AuditRow } from 'mortise/contracts/logbook';
+import type { Database } from 'mortise/sdk';
 import { type StoredEntry, storedJson } from './stored-entry.js';
 
 /** A row of `governance.write_audit` as the database returns it. */

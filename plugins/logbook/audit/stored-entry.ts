@@ -1,4 +1,5 @@
-import { type AuditEntry, canonicalJson, type Database } from 'mortise/sdk';
+import type { AuditEntry } from 'mortise/sdk';
+import { canonicalJson, type Database } from 'mortise/sdk';
 
 /** An audit entry as its row holds it, ready to be hashed and inserted. Times are ISO 8601. */
 export interface StoredEntry {

@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import type { AuditVerification, Database } from 'mortise/sdk';
+import type { AuditVerification } from 'mortise/contracts/logbook';
+import type { Database } from 'mortise/sdk';
 import { CHAIN_START, nextChainSha, rowSha } from './chain.js';
 import { type AuditColumns, auditColumnNames, storedEntryOf } from './read-row.js';
 

@@ -1,4 +1,5 @@
-import { type AuditEntry, redactSecrets } from 'mortise/sdk';
+import type { AuditEntry } from 'mortise/sdk';
+import { redactSecrets } from 'mortise/sdk';
 
 function clean<T extends string | null | undefined>(text: T): T {
   return (typeof text === 'string' ? redactSecrets(text) : text) as T;

@@ -1,4 +1,5 @@
-import type { Attachment, Attachments, Database, NewAttachment, Transaction } from 'mortise/sdk';
+import type { Attachment, Attachments, NewAttachment } from 'mortise/contracts/logbook';
+import type { Database, Transaction } from 'mortise/sdk';
 import { type PagedTable, readPage } from './read-page.js';
 
 interface AttachmentColumns {

@@ -1,4 +1,5 @@
-import type { Database, Events, LogbookEvent, NewEvent, Transaction } from 'mortise/sdk';
+import type { Events, LogbookEvent, NewEvent } from 'mortise/contracts/logbook';
+import type { Database, Transaction } from 'mortise/sdk';
 import { type PagedTable, readPage } from './read-page.js';
 
 interface EventColumns {

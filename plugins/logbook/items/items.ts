@@ -1,4 +1,5 @@
-import type { Database, Items, LogbookItem } from 'mortise/sdk';
+import type { Items, LogbookItem } from 'mortise/contracts/logbook';
+import type { Database } from 'mortise/sdk';
 import { type PagedTable, readPage } from './read-page.js';
 
 interface ItemColumns {

@@ -1,11 +1,5 @@
-import {
-  type Database,
-  type LogbookPage,
-  MortiseError,
-  type PageOption,
-  type SqlValue,
-  type TransactionOption,
-} from 'mortise/sdk';
+import type { LogbookPage, PageOption } from 'mortise/contracts/logbook';
+import { type Database, MortiseError, type SqlValue, type TransactionOption } from 'mortise/sdk';
 
 const LARGEST_LIMIT = 1_000;
 const CURSOR = /^\d{1,15}$/;

@@ -1,11 +1,5 @@
-import {
-  type Database,
-  jsonTexts,
-  type LedgerMemory,
-  type LedgerState,
-  type LedgerTextHit,
-  type MemoryLedger,
-} from 'mortise/sdk';
+import type { LedgerMemory, LedgerState, LedgerTextHit, MemoryLedger } from 'mortise/contracts/logbook';
+import { type Database, jsonTexts } from 'mortise/sdk';
 import { questionCondition, questionScore } from '../text-question.js';
 import { matchesFilters } from './filters.js';
 import { findDuplicates } from './find-duplicates.js';

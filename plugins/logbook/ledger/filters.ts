@@ -1,11 +1,5 @@
-import {
-  canonicalJson,
-  type Database,
-  jsonTexts,
-  type LedgerFilters,
-  type LedgerMemory,
-  type SqlValue,
-} from 'mortise/sdk';
+import type { LedgerFilters, LedgerMemory } from 'mortise/contracts/logbook';
+import { canonicalJson, type Database, jsonTexts, type SqlValue } from 'mortise/sdk';
 
 /** SQL conditions to be joined by `and`, each with its binding. */
 export type Condition = readonly [sql: string, binding: SqlValue];

@@ -1,4 +1,5 @@
-import type { Database, DedupHit, DedupKey, TransactionOption } from 'mortise/sdk';
+import type { DedupHit, DedupKey } from 'mortise/contracts/logbook';
+import type { Database, TransactionOption } from 'mortise/sdk';
 
 interface HitColumns {
   readonly place: number;

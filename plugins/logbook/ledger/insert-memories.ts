@@ -1,4 +1,5 @@
-import { type Database, insertRows, type NewMemory, type TransactionOption } from 'mortise/sdk';
+import type { NewMemory } from 'mortise/contracts/logbook';
+import { type Database, insertRows, type TransactionOption } from 'mortise/sdk';
 
 const target = {
   table: 'logbook.memories',

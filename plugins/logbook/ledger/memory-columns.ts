@@ -1,4 +1,5 @@
-import type { Database, LedgerMemory, LedgerState } from 'mortise/sdk';
+import type { LedgerMemory, LedgerState } from 'mortise/contracts/logbook';
+import type { Database } from 'mortise/sdk';
 
 /** A row of `logbook.memories` as the database returns it. */
 export interface MemoryColumns {

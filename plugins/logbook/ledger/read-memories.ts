@@ -1,11 +1,5 @@
-import {
-  type Database,
-  jsonTexts,
-  type LedgerMemory,
-  type LedgerState,
-  type SqlValue,
-  type TransactionOption,
-} from 'mortise/sdk';
+import type { LedgerMemory, LedgerState } from 'mortise/contracts/logbook';
+import { type Database, jsonTexts, type SqlValue, type TransactionOption } from 'mortise/sdk';
 import { type MemoryColumns, memoryColumns, memoryOf } from './memory-columns.js';
 
 /** Rows one of whose columns has one of the values. */

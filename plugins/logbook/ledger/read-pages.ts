@@ -1,11 +1,5 @@
-import {
-  type Database,
-  jsonTexts,
-  type LedgerFilters,
-  type LedgerMemory,
-  type SqlValue,
-  type TransactionOption,
-} from 'mortise/sdk';
+import type { LedgerFilters, LedgerMemory } from 'mortise/contracts/logbook';
+import { type Database, jsonTexts, type SqlValue, type TransactionOption } from 'mortise/sdk';
 import { filterConditions, matchesFilters } from './filters.js';
 import { type MemoryColumns, memoryColumns, memoryOf } from './memory-columns.js';
 

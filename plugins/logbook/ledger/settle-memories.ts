@@ -1,4 +1,5 @@
-import type { Database, LedgerChange, LedgerState, TransactionOption } from 'mortise/sdk';
+import type { LedgerChange, LedgerState } from 'mortise/contracts/logbook';
+import type { Database, TransactionOption } from 'mortise/sdk';
 import { jsonRows } from '../json-rows.js';
 
 /** Moves rows on in their life, those alone that are where the caller thinks they are. @returns the keys it moved. */

@@ -1,4 +1,5 @@
-import type { Database, Sent, TransactionOption } from 'mortise/sdk';
+import type { Sent } from 'mortise/contracts/logbook';
+import type { Database, TransactionOption } from 'mortise/sdk';
 import { jsonRows } from '../json-rows.js';
 
 /**

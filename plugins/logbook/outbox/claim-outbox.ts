@@ -1,4 +1,5 @@
-import { type Database, jsonTexts, type OutboxClaim, type OutboxWish, type Transaction } from 'mortise/sdk';
+import type { OutboxClaim, OutboxWish } from 'mortise/contracts/logbook';
+import { type Database, jsonTexts, type Transaction } from 'mortise/sdk';
 import { movedNow } from '../database-time.js';
 import { type OutboxColumns, outboxRowOf, returnedColumns } from './outbox-columns.js';
 

@@ -1,4 +1,5 @@
-import type { Database, Outbox } from 'mortise/sdk';
+import type { Outbox } from 'mortise/contracts/logbook';
+import type { Database } from 'mortise/sdk';
 import { ackSent } from './ack-sent.js';
 import { claimOutbox } from './claim-outbox.js';
 import { enqueueMemory } from './enqueue-memory.js';

@@ -1,4 +1,5 @@
-import type { Database, NewOutboxRow, TransactionOption } from 'mortise/sdk';
+import type { NewOutboxRow } from 'mortise/contracts/logbook';
+import type { Database, TransactionOption } from 'mortise/sdk';
 import { movedNow } from '../database-time.js';
 
 /** Keeps a memory that the backend did not take: waiting for it, or as a dead letter. @returns its outbox id. */

@@ -1,4 +1,5 @@
-import type { Database, FailureClass, TransactionOption } from 'mortise/sdk';
+import type { FailureClass } from 'mortise/contracts/logbook';
+import type { Database, TransactionOption } from 'mortise/sdk';
 
 export interface RetryFailure {
   readonly error: string;

@@ -1,4 +1,5 @@
-import { type Database, jsonTexts, type Outbox, type TransactionOption } from 'mortise/sdk';
+import type { Outbox } from 'mortise/contracts/logbook';
+import { type Database, jsonTexts, type TransactionOption } from 'mortise/sdk';
 
 type Ids = readonly number[];
 

@@ -1,4 +1,5 @@
-import type { Database, FailureClass, TransactionOption } from 'mortise/sdk';
+import type { FailureClass } from 'mortise/contracts/logbook';
+import type { Database, TransactionOption } from 'mortise/sdk';
 
 /** A dead letter: kept with its reason, and never sent again unless by hand. */
 export async function markDead(

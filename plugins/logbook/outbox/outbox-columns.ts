@@ -1,4 +1,5 @@
-import type { Database, OutboxRow, OutboxStatus } from 'mortise/sdk';
+import type { OutboxRow, OutboxStatus } from 'mortise/contracts/logbook';
+import type { Database } from 'mortise/sdk';
 
 /** A row of `logbook.outbox_memory` as the database returns it. */
 export interface OutboxColumns {

@@ -1,13 +1,5 @@
-import {
-  type Database,
-  jsonTexts,
-  MortiseError,
-  type OutboxQuery,
-  type OutboxRow,
-  readTime,
-  type SqlValue,
-  type TransactionOption,
-} from 'mortise/sdk';
+import type { OutboxQuery, OutboxRow } from 'mortise/contracts/logbook';
+import { type Database, jsonTexts, MortiseError, readTime, type SqlValue, type TransactionOption } from 'mortise/sdk';
 import { type OutboxColumns, outboxColumns, outboxRowOf } from './outbox-columns.js';
 
 const DEFAULT_LIMIT = 100;

@@ -1,4 +1,5 @@
-import type { Database, Invariant, TransactionOption } from 'mortise/sdk';
+import type { Invariant } from 'mortise/contracts/logbook';
+import type { Database, TransactionOption } from 'mortise/sdk';
 import { outboxIdText } from '../audit/json-facts.js';
 
 interface Pair {

@@ -1,4 +1,5 @@
-import type { Database, ReconcileQueries } from 'mortise/sdk';
+import type { ReconcileQueries } from 'mortise/contracts/logbook';
+import type { Database } from 'mortise/sdk';
 import { movedNow } from '../database-time.js';
 import { checkTrail } from './check-trail.js';
 import { examinePending } from './examine-pending.js';

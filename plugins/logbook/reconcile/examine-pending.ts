@@ -1,11 +1,5 @@
-import {
-  type Database,
-  type ExaminedPending,
-  jsonTexts,
-  type OutboxRow,
-  type ReconcileWindow,
-  type TransactionOption,
-} from 'mortise/sdk';
+import type { ExaminedPending, OutboxRow, ReconcileWindow } from 'mortise/contracts/logbook';
+import { type Database, jsonTexts, type TransactionOption } from 'mortise/sdk';
 import { outboxIdText } from '../audit/json-facts.js';
 import { movedNow } from '../database-time.js';
 import { type OutboxColumns, outboxColumns, outboxRowOf } from '../outbox/outbox-columns.js';

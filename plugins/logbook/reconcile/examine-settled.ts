@@ -1,4 +1,5 @@
-import type { Database, ExaminedStatus, ReconcileWindow, TransactionOption } from 'mortise/sdk';
+import type { ExaminedStatus, ReconcileWindow } from 'mortise/contracts/logbook';
+import type { Database, TransactionOption } from 'mortise/sdk';
 import { movedNow } from '../database-time.js';
 import { type OutboxColumns, outboxColumns, outboxRowOf } from '../outbox/outbox-columns.js';
 import { isAudited } from './audited-rows.js';

@@ -1,4 +1,5 @@
-import type { Database, Reliability, TransactionOption } from 'mortise/sdk';
+import type { Reliability } from 'mortise/contracts/logbook';
+import type { Database, TransactionOption } from 'mortise/sdk';
 import { readAuditGroups } from './audit-groups.js';
 import { auditStats } from './audit-stats.js';
 import { evidenceStats } from './evidence-stats.js';

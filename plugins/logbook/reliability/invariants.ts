@@ -1,4 +1,5 @@
-import type { Database, Dialect, Invariant, TransactionOption } from 'mortise/sdk';
+import type { Invariant } from 'mortise/contracts/logbook';
+import type { Database, Dialect, TransactionOption } from 'mortise/sdk';
 import { isAudited } from '../reconcile/audited-rows.js';
 import { type AuditGroup, countRows } from './audit-groups.js';
 import type { OutboxStats } from './outbox-stats.js';

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import type { AuditEntry, AuditService, Database } from 'mortise/sdk';
+import type { AuditService } from 'mortise/contracts/logbook';
+import type { AuditEntry, Database } from 'mortise/sdk';
 import { eachDatabase, type TestEngine } from 'mortise/sdk/testing';
 import { CHAIN_START, nextChainSha, rowSha } from '../audit/chain.js';
 import { createAudit } from '../audit/create-audit.js';

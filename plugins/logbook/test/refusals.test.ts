@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import type { AuditEntry, AuditService, Refusal } from 'mortise/sdk';
+import type { AuditService } from 'mortise/contracts/logbook';
+import type { AuditEntry, Refusal } from 'mortise/sdk';
 import { silentLog } from 'mortise/sdk/testing';
 import { createRefusalAudit } from '../audit/audit-refusals.js';
 import { createRefusalTally } from '../audit/refusal-tally.js';

@@ -1,3 +1,4 @@
+import type { OutboxQuery, OutboxRow, OutboxStatus } from 'mortise/contracts/logbook';
 import {
   type CallContext,
   type Command,
@@ -5,9 +6,6 @@ import {
   type CommandInput,
   type CommandResult,
   isCodedError,
-  type OutboxQuery,
-  type OutboxRow,
-  type OutboxStatus,
 } from 'mortise/sdk';
 import type { OutboxParts } from '../parts.js';
 import { retryDeadRow } from '../retry-dead.js';

@@ -1,4 +1,5 @@
-import type { AuditEntry, OutboxRow } from 'mortise/sdk';
+import type { OutboxRow } from 'mortise/contracts/logbook';
+import type { AuditEntry } from 'mortise/sdk';
 
 /** One try of one worker to deliver a row. */
 export interface Attempt {

@@ -1,4 +1,5 @@
-import type { FailedDelivery, FailureClass, OutboxRow } from 'mortise/sdk';
+import type { FailureClass, OutboxRow } from 'mortise/contracts/logbook';
+import type { FailedDelivery } from 'mortise/contracts/memory-gateway';
 import { backoffSeconds } from '../backoff.js';
 import type { OutboxConfig } from '../config.js';
 

@@ -1,4 +1,5 @@
-import type { FailedDelivery, Transaction } from 'mortise/sdk';
+import type { FailedDelivery } from 'mortise/contracts/memory-gateway';
+import type { Transaction } from 'mortise/sdk';
 import type { OutboxParts } from '../parts.js';
 import { ackRows, type Delivered } from './ack-rows.js';
 import { buryRow } from './bury-row.js';

@@ -1,4 +1,5 @@
-import { MortiseError, type OutboxQuery, type OutboxStatus, type Route } from 'mortise/sdk';
+import type { OutboxQuery, OutboxStatus } from 'mortise/contracts/logbook';
+import { MortiseError, type Route } from 'mortise/sdk';
 import type { OutboxParts } from '../parts.js';
 import { retryDeadRow } from '../retry-dead.js';
 import { wireRow } from '../wire-row.js';

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { FailedDelivery, OutboxRow } from 'mortise/sdk';
+import type { OutboxRow } from 'mortise/contracts/logbook';
+import type { FailedDelivery } from 'mortise/contracts/memory-gateway';
 import { backoffSeconds } from '../backoff.js';
 import type { OutboxConfig } from '../config.js';
 import { judgeFailure } from '../flush/judge-failure.js';

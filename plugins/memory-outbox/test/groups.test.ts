@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Delivery, MemoryService } from 'mortise/sdk';
+import type { Delivery, MemoryService } from 'mortise/contracts/memory-gateway';
 import { eachDatabase, type TestEngine, until } from 'mortise/sdk/testing';
 import { OutboxWorker } from '../worker/outbox-worker.js';
 import { type OutboxHost, startOutbox } from './outbox-host.js';

@@ -1,13 +1,11 @@
-import type { AuditRow, CommandResult, Database, OutboxRow } from 'mortise/sdk';
+import type { AuditRow, OutboxRow } from 'mortise/contracts/logbook';
 import {
-  createTestHost,
-  databaseProbe,
   type FakeOpenMemory,
   type FakeOpenMemoryOptions,
   startFakeOpenMemory,
-  type TestEngine,
-  type TestHost,
-} from 'mortise/sdk/testing';
+} from 'mortise/contracts/memory-backend-openmemory/testing';
+import type { CommandResult, Database } from 'mortise/sdk';
+import { createTestHost, databaseProbe, type TestEngine, type TestHost } from 'mortise/sdk/testing';
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { ClaimedRow } from 'mortise/sdk';
+import type { ClaimedRow } from 'mortise/contracts/logbook';
 import { type Attempt, flushAudit } from '../flush/flush-audit.js';
 import type { OutboxParts } from '../parts.js';
 

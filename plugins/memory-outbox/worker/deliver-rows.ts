@@ -1,4 +1,6 @@
-import type { Delivery, MemoryItem, OutboxRow } from 'mortise/sdk';
+import type { OutboxRow } from 'mortise/contracts/logbook';
+import type { Delivery } from 'mortise/contracts/memory-gateway';
+import type { MemoryItem } from 'mortise/sdk';
 import type { Attempt } from '../flush/flush-audit.js';
 import type { OutboxParts } from '../parts.js';
 import type { RowLeases } from './row-leases.js';

@@ -1,4 +1,4 @@
-import type { LedgerMemory } from 'mortise/sdk';
+import type { LedgerMemory } from 'mortise/contracts/logbook';
 import type { ReconcileParts } from '../parts.js';
 import {
   type BackendFinding,

@@ -1,4 +1,4 @@
-import type { LedgerMemory } from 'mortise/sdk';
+import type { LedgerMemory } from 'mortise/contracts/logbook';
 
 export type FindingKind = 'missing' | 'altered' | 'merged' | 'moved' | 'extra';
 

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
-import { type BackendMemory, isCodedError, type MemoryService } from 'mortise/sdk';
+import type { MemoryService } from 'mortise/contracts/memory-gateway';
+import { type BackendMemory, isCodedError } from 'mortise/sdk';
 import type { SeenMemory } from './compare-memory.js';
 
 const PAGE = 500;

@@ -1,4 +1,5 @@
-import type { AuditEntry, LedgerMemory } from 'mortise/sdk';
+import type { LedgerMemory } from 'mortise/contracts/logbook';
+import type { AuditEntry } from 'mortise/sdk';
 
 /** What the trail says of a memory that the backend lost or altered. */
 export function repairEntry(

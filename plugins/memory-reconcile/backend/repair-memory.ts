@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { LedgerMemory } from 'mortise/sdk';
+import type { LedgerMemory } from 'mortise/contracts/logbook';
 import type { ReconcileParts } from '../parts.js';
 import type { BackendFinding } from './compare-memory.js';
 import { repairEntry } from './repair-entry.js';

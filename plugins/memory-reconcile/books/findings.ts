@@ -1,4 +1,4 @@
-import type { OutboxStatus } from 'mortise/sdk';
+import type { OutboxStatus } from 'mortise/contracts/logbook';
 
 /** Something that does not fit, and what became of it. */
 export interface Detail {

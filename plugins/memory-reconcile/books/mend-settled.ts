@@ -1,4 +1,5 @@
-import type { AuditEntry, OutboxRow, TransactionOption } from 'mortise/sdk';
+import type { OutboxRow } from 'mortise/contracts/logbook';
+import type { AuditEntry, TransactionOption } from 'mortise/sdk';
 import type { ReconcileOptions } from '../options.js';
 import type { ReconcileParts } from '../parts.js';
 import type { Detail, StatusCount } from './findings.js';

@@ -1,4 +1,5 @@
-import type { ExaminedRow, Transaction } from 'mortise/sdk';
+import type { ExaminedRow } from 'mortise/contracts/logbook';
+import type { Transaction } from 'mortise/sdk';
 import type { ReconcileOptions } from '../options.js';
 import type { ReconcileParts } from '../parts.js';
 import type { Detail, Round } from './findings.js';

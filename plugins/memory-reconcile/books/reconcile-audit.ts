@@ -1,4 +1,5 @@
-import type { AuditEntry, OutboxRow } from 'mortise/sdk';
+import type { OutboxRow } from 'mortise/contracts/logbook';
+import type { AuditEntry } from 'mortise/sdk';
 
 const statuses = { allow: 'success', redirect: 'redirected', reject: 'failed' } as const;
 

@@ -1,4 +1,4 @@
-import type { Invariant } from 'mortise/sdk';
+import type { Invariant } from 'mortise/contracts/logbook';
 import type { BackendCheck } from '../backend/check-backend.js';
 import type { Round } from '../books/findings.js';
 import type { ReconcileOptions } from '../options.js';

@@ -1,13 +1,10 @@
-import type { CommandResult, Database } from 'mortise/sdk';
 import {
-  createTestHost,
-  databaseProbe,
   type FakeOpenMemory,
   type FakeOpenMemoryOptions,
   startFakeOpenMemory,
-  type TestEngine,
-  type TestHost,
-} from 'mortise/sdk/testing';
+} from 'mortise/contracts/memory-backend-openmemory/testing';
+import type { CommandResult, Database } from 'mortise/sdk';
+import { createTestHost, databaseProbe, type TestEngine, type TestHost } from 'mortise/sdk/testing';
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { AuditRow } from 'mortise/sdk';
+import type { AuditRow } from 'mortise/contracts/logbook';
 import { eachDatabase, until } from 'mortise/sdk/testing';
 import { decided } from './audit-reasons/decided.js';
 import { delivered } from './audit-reasons/delivered.js';

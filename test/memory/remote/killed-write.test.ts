@@ -1,12 +1,6 @@
 import { expect } from 'chai';
-import {
-  eachDatabase,
-  type FakeOpenMemory,
-  type ServerProcess,
-  startFakeOpenMemory,
-  startServer,
-  until,
-} from 'mortise/sdk/testing';
+import { type FakeOpenMemory, startFakeOpenMemory } from 'mortise/contracts/memory-backend-openmemory/testing';
+import { eachDatabase, type ServerProcess, startServer, until } from 'mortise/sdk/testing';
 import type { Json } from '../memory-host.js';
 
 const keys = ['admin', 'logbook', 'text-analysis', 'memory-gateway', 'memory-backend-openmemory', 'memory-outbox'];
