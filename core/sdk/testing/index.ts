@@ -5,7 +5,7 @@ export { childEnvironment, nodeFlags } from './child-process.js';
 export * from './contracts/index.js';
 export * from './create-test-host.js';
 export { type DatabaseProbe, databaseProbe } from './database-probe.js';
-export { eachDatabase, type TestEngine } from './databases.js';
+export { eachDatabase, oneDatabase, type TestEngine } from './databases.js';
 export { type FrozenPostgres, freezePostgres } from './freeze-postgres.js';
 export { rounds } from './rounds.js';
 export { seededRandom } from './seeded-random.js';
