@@ -5,3 +5,9 @@ const launcher = (await import(new URL('../../../../scripts/lib/node-flags.mjs',
 
 /** Flags of Node that the launcher runs the product with. */
 export const nodeFlags: readonly string[] = launcher.nodeFlags();
+
+/** What a process of the product inherits from a test: none of the developer's settings. */
+export function childEnvironment(): NodeJS.ProcessEnv {
+  const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
+  return { PATH, HOME, ...(NODE_COMPILE_CACHE ? { NODE_COMPILE_CACHE } : {}) };
+}
