@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { PluginControl, PluginRow } from 'mortise/sdk';
-import { notRunning } from '../tools/executor.js';
+import { notRunning } from '../tools/call.js';
 
 function row(key: string, state: PluginRow['state'], code: string | null, requires: readonly string[] = []): PluginRow {
   return {

@@ -1,24 +1,15 @@
 import { expect } from 'chai';
 import type { Database } from 'mortise/sdk';
 import { createTestHost, eachDatabase, type TestHost } from 'mortise/sdk/testing';
-import { createClientRequests, patienceMs } from '../sessions/client-requests.js';
-import { createLeftAnswers } from '../sessions/left-answers.js';
-import type { Session } from '../sessions/session.js';
-import { silentLog } from './support.js';
+import { createAnswerRelay } from '../sessions/answer-relay.js';
+import { answerTimeoutMs, createClientRequests } from '../sessions/open-requests.js';
+import type { Storage } from '../storage.js';
+import { testSession as session, silentLog } from './support.js';
 
-const session: Session = {
-  id: 'mcps_a',
-  principal: 'local',
-  version: '2025-11-25',
-  capabilities: { roots: {} },
-  logLevel: undefined,
-  subscriptions: [],
-  expiresAt: 0,
-};
 const body = { jsonrpc: '2.0', result: { roots: [] } };
 const inventedId = (n: number) => `srv-${n.toString(16).padStart(24, '0')}`;
 
-describe('answers that reached another replica', () => {
+describe('answers that reach another replica', () => {
   eachDatabase((engine) => {
     let host: TestHost;
     let database: Database;
@@ -37,56 +28,60 @@ describe('answers that reached another replica', () => {
     });
     after(() => host.stop());
 
-    /** A replica that never hears a hint. */
+    /** A replica that receives no signals. */
     const replica = (now = 0) => {
       const requests = createClientRequests();
       const replicas = {
-        tell: async () => {},
+        notify: async () => {},
         on: () => ({ dispose: () => {} }),
         listen: async () => ({ dispose: () => {} }),
       };
-      const storage = { database: async () => database, explain: (error: unknown) => error };
-      return { requests, left: createLeftAnswers({ storage, replicas, requests, log: silentLog, now: () => now }) };
+      const storage: Storage = {
+        database: async () => database,
+        withDatabase: (work) => work(database),
+        explain: (error) => error,
+      };
+      return { requests, relay: createAnswerRelay({ storage, replicas, requests, log: silentLog, now: () => now }) };
     };
     const rows = async () =>
       (await database.statement<{ n: number }>('select count(*) as n from {logbook.mcp_answers}')).rows[0]?.n;
 
     if (engine.dialect === 'sqlite') {
-      it('do not exist where there is one process: whoever asked is gone', async () => {
-        await replica().left.leave(session.id, inventedId(1), body);
+      it('are dropped on SQLite, whose one process no longer waits for them', async () => {
+        await replica().relay.forward(session.id, inventedId(1), body);
         expect(await rows()).to.equal(0);
       });
       return;
     }
 
-    it('are found by the one that asked, also when no hint arrives', async () => {
+    it('are delivered to the replica that asked, also without a signal', async () => {
       const [asking, other] = [replica(), replica()];
       let id = '';
       const send = (json: string) => {
         id = (JSON.parse(json) as { id: string }).id;
       };
       const answer = asking.requests.ask(session, send, { method: 'roots/list' }, new AbortController().signal);
-      await other.left.leave(session.id, id, { ...body, id });
-      await other.left.poll();
+      await other.relay.forward(session.id, id, { ...body, id });
+      await other.relay.poll();
       expect(await rows()).to.equal(1);
-      await asking.left.poll();
+      await asking.relay.poll();
       expect(await answer).to.deep.equal({ roots: [] });
       expect(await rows()).to.equal(0);
     });
 
-    it('are dropped when no replica can have asked for them', async () => {
-      await replica().left.leave(session.id, '7', body);
+    it('are dropped when no replica can be waiting for them', async () => {
+      await replica().relay.forward(session.id, '7', body);
       expect(await rows()).to.equal(0);
     });
 
-    it('cannot fill the database, and go when nobody took them', async () => {
-      const { left } = replica();
-      for (let n = 0; n < 105; n += 1) await left.leave(session.id, inventedId(n), body);
-      await left.leave('mcps_b', inventedId(1), body);
+    it('are limited per session, and deleted when they are not delivered', async () => {
+      const { relay } = replica();
+      for (let n = 0; n < 105; n += 1) await relay.forward(session.id, inventedId(n), body);
+      await relay.forward('mcps_b', inventedId(1), body);
       expect(await rows()).to.equal(101);
-      await replica(patienceMs).left.sweep();
+      await replica(answerTimeoutMs).relay.sweep();
       expect(await rows()).to.equal(101);
-      await replica(patienceMs + 1).left.sweep();
+      await replica(answerTimeoutMs + 1).relay.sweep();
       expect(await rows()).to.equal(0);
     });
   });

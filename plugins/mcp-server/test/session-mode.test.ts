@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { createTestHost, eachDatabase, type TestHost } from 'mortise/sdk/testing';
 import { createProbe, type Probe } from './probe-plugin.js';
-import { at, beginSession, departuresNoticed, openEvents, postText, rpc, stateless } from './support.js';
+import { at, beginSession, disconnectsNoticed, openEvents, postText, rpc, stateless } from './support.js';
 
 const elicitation = { elicitation: { form: {} } };
 
@@ -35,7 +35,7 @@ eachDatabase((engine) => {
       }),
     });
 
-    it('begin, are used, and end', async () => {
+    it('start, are used, and end', async () => {
       const { answer, headers } = await beginSession(host, '2025-06-18');
       expect(answer.status).to.equal(200);
       expect(answer.headers.get('mcp-session-id')).to.match(/^mcps_[0-9a-f]{32}$/);
@@ -64,20 +64,20 @@ eachDatabase((engine) => {
       }
     });
 
-    it('are not needed, nor is the end of the handshake', async () => {
+    it('need neither params of initialize nor the end of the handshake', async () => {
       expect((await rpc(host, 'initialize')).status).to.equal(200);
       const { headers } = await beginSession(host, '2025-11-25');
       expect((await rpc(host, 'tools/list', undefined, headers)).status).to.equal(200);
     });
 
-    it('answer with the newest version to one that is unknown', async () => {
-      for (const asked of ['1999-01-01', '2026-07-28', 5, null]) {
-        const { body } = await rpc(host, 'initialize', { protocolVersion: asked });
+    it('use the newest version when the requested one is unknown', async () => {
+      for (const version of ['1999-01-01', '2026-07-28', 5, null]) {
+        const { body } = await rpc(host, 'initialize', { protocolVersion: version });
         expect(at(body, 'result', 'protocolVersion')).to.equal('2025-11-25');
       }
     });
 
-    it('refuse an id that nobody has', async () => {
+    it('refuse an unknown id', async () => {
       const headers = { 'mcp-session-id': `mcps_${'0'.repeat(32)}` };
       expect((await rpc(host, 'tools/list', undefined, headers)).status).to.equal(404);
       expect((await rpc(host, 'initialize', undefined, headers)).status).to.equal(200);
@@ -102,7 +102,7 @@ eachDatabase((engine) => {
       }
     });
 
-    it('begin their streams so that a client can come back, and keep what it missed', async () => {
+    it('start response streams with an event to resume from, and replay what the client missed', async () => {
       const { headers } = await beginSession(host, '2025-11-25');
       const begun = probe.waiting();
       const first = await openEvents(host, call('progress_and_wait', headers, {}, { progressToken: 1 }));
@@ -113,7 +113,7 @@ eachDatabase((engine) => {
       await begun;
       const finish = probe.hold();
       first.leave();
-      await departuresNoticed(host, probe);
+      await disconnectsNoticed(host, probe);
       finish();
       const again = await openEvents(host, { headers: { ...headers, 'last-event-id': String(priming?.id) } });
       expect(at(await again.next(), 'method')).to.equal('notifications/progress');
@@ -123,7 +123,7 @@ eachDatabase((engine) => {
       expect(await again.next()).to.equal(undefined);
     });
 
-    it('begin the stream that they open themselves in the same way', async () => {
+    it('start the GET stream in the same way', async () => {
       const { headers } = await beginSession(host, '2025-11-25');
       const accept = { ...headers, accept: 'text/event-stream' };
       const controller = new AbortController();
@@ -133,7 +133,7 @@ eachDatabase((engine) => {
       controller.abort();
     });
 
-    it('cancel a request that a notification names', async () => {
+    it('cancel the request named by a notification', async () => {
       const { headers } = await beginSession(host, '2025-11-25');
       const begun = probe.waiting();
       const running = fetch(`${host.origin}/mcp`, call('wait', headers, {}, undefined, 'mine'));
@@ -166,7 +166,7 @@ eachDatabase((engine) => {
       expect(at(await stream.next(), 'result', 'structuredContent', 'answer')).to.deep.equal(response.result);
     });
 
-    it('ask only what their client declared, and only that client answers', async () => {
+    it('ask only what their client declared, and accept the answer of that client only', async () => {
       const { headers } = await beginSession(host, '2025-11-25');
       const refused = await postText(host, String(call('asks', headers).body), headers);
       expect(refused.body).to.have.nested.property('error.code', -32021);
@@ -181,7 +181,7 @@ eachDatabase((engine) => {
       expect(got).to.deep.equal({ action: 'accept', content: { name: 'Eve' } });
     });
 
-    it('write logs for those who asked for them, from the level they named', async () => {
+    it('send logs to clients that set a level, from that level on', async () => {
       const { headers } = await beginSession(host, '2025-06-18');
       const silent = await postText(host, String(call('logs', headers).body), headers);
       expect(silent.headers.get('content-type')).to.contain('json');
@@ -198,7 +198,7 @@ eachDatabase((engine) => {
       );
     });
 
-    it('hear of resources they subscribed to', async () => {
+    it('receive updates of resources they subscribed to', async () => {
       const { headers } = await beginSession(host, '2025-06-18');
       const stream = await openEvents(host, { headers });
       const subscribe = await rpc(host, 'resources/subscribe', { uri: 'probe://note' }, headers);
@@ -223,7 +223,7 @@ eachDatabase((engine) => {
       expect(await stream.next()).to.equal(undefined);
     });
 
-    it('do not know methods of the stateless era', async () => {
+    it('do not have the methods of the stateless revision', async () => {
       const { headers } = await beginSession(host, '2025-11-25');
       for (const method of ['server/discover', 'tasks/get', 'subscriptions/listen']) {
         const { status, body } = await rpc(host, method, {}, { ...headers, accept: 'application/json' });
@@ -253,14 +253,14 @@ describe('sessions with keys', () => {
     const ann = { authorization: 'Bearer key-of-ann-1234' };
     const boss = { authorization: 'bearer key-of-boss-123' };
 
-    it('belong to the principal that began them', async () => {
+    it('belong to the principal that started them', async () => {
       const { headers: sent } = await rpc(host, 'initialize', {}, ann);
       const session = { 'mcp-session-id': String(sent.get('mcp-session-id')) };
       expect((await rpc(host, 'tools/list', {}, { ...ann, ...session })).status).to.equal(200);
       expect((await rpc(host, 'tools/list', {}, { ...boss, ...session })).status).to.equal(404);
     });
 
-    it('keep the tasks of one principal from another', async () => {
+    it('hide the tasks of one principal from another', async () => {
       const capabilities = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
       const as = (headers: Record<string, string>) => ({ capabilities, headers });
       const made = await stateless(
@@ -283,7 +283,7 @@ describe('sessions with keys', () => {
       expect(at(still.body, 'result', 'status')).to.be.oneOf(['working', 'input_required']);
     });
 
-    it('offer each principal its own tools', async () => {
+    it('list the tools visible to each principal', async () => {
       const names = async (headers: Record<string, string>) =>
         (at((await rpc(host, 'tools/list', {}, headers)).body, 'result', 'tools') as { name: string }[]).map(
           (tool) => tool.name,

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import { accepted } from '../wire/accept.js';
-import { offsetOf, page } from '../wire/cursor.js';
+import { matchesTemplate } from '../methods/resources.js';
+import { accepted } from '../reply.js';
+import { traceOf } from '../run-request.js';
 import { RpcFailure } from '../wire/failure.js';
+import { offsetOf, page } from '../wire/params.js';
 import { openRequestState, sealRequestState } from '../wire/request-state.js';
-import { traceOf } from '../wire/trace.js';
-import { matchesTemplate } from '../wire/uri-template.js';
 
 describe('Accept', () => {
   const rows: readonly [string | undefined, json: boolean, stream: boolean][] = [
@@ -21,7 +21,7 @@ describe('Accept', () => {
     ['application/json;q=0.5', true, false],
   ];
   for (const [value, json, stream] of rows) {
-    it(`${JSON.stringify(value)} reads ${json ? 'JSON' : 'no JSON'} and ${stream ? 'streams' : 'no streams'}`, () => {
+    it(`${JSON.stringify(value)} accepts ${json ? 'JSON' : 'no JSON'} and ${stream ? 'streams' : 'no streams'}`, () => {
       expect(accepted(value)).to.deep.equal({ json, stream });
     });
   }
@@ -30,7 +30,7 @@ describe('Accept', () => {
 describe('paging', () => {
   const items = Array.from({ length: 250 }, (_, index) => index);
 
-  it('walks a list in pages of 100', () => {
+  it('splits a list into pages of 100', () => {
     const seen: number[] = [];
     let cursor: string | undefined;
     do {
@@ -52,7 +52,7 @@ describe('paging', () => {
 
 describe('the state of an interrupted request', () => {
   const key = Buffer.alloc(32, 7);
-  const identity = { principal: 'local', method: 'tools/call', salient: { name: 'x', arguments: { a: 1, b: 2 } } };
+  const identity = { principal: 'local', method: 'tools/call', boundParams: { name: 'x', arguments: { a: 1, b: 2 } } };
   const token = sealRequestState(key, identity, { name: { action: 'accept' } }, 1_000);
   const opened = (change: object, sent: unknown = token, now = 2_000) => {
     try {
@@ -62,16 +62,18 @@ describe('the state of an interrupted request', () => {
     }
   };
 
-  it('gives back the answers to the same request', () => {
+  it('returns the answers to the same request', () => {
     expect(opened({})).to.deep.equal({ name: { action: 'accept' } });
-    expect(opened({ salient: { arguments: { b: 2, a: 1 }, name: 'x' } })).to.deep.equal({ name: { action: 'accept' } });
+    expect(opened({ boundParams: { arguments: { b: 2, a: 1 }, name: 'x' } })).to.deep.equal({
+      name: { action: 'accept' },
+    });
   });
 
-  it('is good for nobody else, no other request, and ten minutes', () => {
+  it('is valid for the same principal and request only, for ten minutes', () => {
     for (const change of [
       { principal: 'eve' },
       { method: 'prompts/get' },
-      { salient: { name: 'x', arguments: { a: 1, b: 3 } } },
+      { boundParams: { name: 'x', arguments: { a: 1, b: 3 } } },
     ]) {
       expect(opened(change)).to.equal('INVALID_PARAM_VALUE');
     }
@@ -79,7 +81,7 @@ describe('the state of an interrupted request', () => {
     expect(opened({}, token, 601_001)).to.equal('INVALID_PARAM_VALUE');
   });
 
-  it('is refused when it was forged', () => {
+  it('is refused when it is forged', () => {
     const [payload, signature] = token.split('.');
     const forged = Buffer.from(JSON.stringify({ p: 'local' })).toString('base64url');
     for (const sent of [5, null, '', '.', 'x', `${payload}.`, `${forged}.${signature}`, `${payload}x.${signature}`]) {
@@ -88,8 +90,8 @@ describe('the state of an interrupted request', () => {
   });
 });
 
-describe('small readers', () => {
-  it('continues a trace of _meta only where no header did', () => {
+describe('traces and URI templates', () => {
+  it('continues a trace of _meta only without a header', () => {
     const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
     expect(traceOf({}, { traceparent })).to.deep.equal({
       traceId: 'a'.repeat(32),

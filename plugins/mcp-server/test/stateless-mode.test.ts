@@ -12,7 +12,7 @@ const versions = [statelessVersion, '2025-11-25', '2025-06-18', '2025-03-26', '2
 const serverInfo = ['result', '_meta', 'io.modelcontextprotocol/serverInfo', 'name'] as const;
 
 eachDatabase((engine) => {
-  describe('the stateless era', () => {
+  describe('the stateless revision', () => {
     let host: TestHost;
     let probe: Probe;
     before(async () => {
@@ -21,7 +21,7 @@ eachDatabase((engine) => {
     });
     after(() => host.stop());
 
-    it('says what the server can do', async () => {
+    it('describes the server', async () => {
       const { status, body, headers } = await stateless(host, 'server/discover');
       expect(status).to.equal(200);
       expect(headers.get('mcp-session-id')).to.equal(null);
@@ -31,7 +31,7 @@ eachDatabase((engine) => {
       expect(at(body, 'result', 'capabilities', 'extensions')).to.deep.equal(tasks.extensions);
     });
 
-    it('lists tools with how long the list is good for', async () => {
+    it('lists tools with their cache time', async () => {
       const { body } = await stateless(host, 'tools/list');
       expect(at(body, 'result')).to.deep.include({ resultType: 'complete', ttlMs: 300_000, cacheScope: 'public' });
       expect(at(body, ...serverInfo)).to.equal('mortise');
@@ -43,14 +43,14 @@ eachDatabase((engine) => {
       expect(at(body, 'result', 'structuredContent')).to.deep.include({ echoed: { text: 'a' } });
     });
 
-    it('answers arguments that do not fit as the tool, and calls that name no tool as the protocol', async () => {
+    it('refuses invalid arguments with a tool result, and calls without a tool with a protocol error', async () => {
       const call = (params: Readonly<Record<string, unknown>>) => stateless(host, 'tools/call', params);
       const { status, body, headers } = await call({ name: 'echo', arguments: { text: 5 } });
       expect(status).to.equal(200);
       expect(at(body, 'error')).to.equal(undefined);
       expect(at(body, 'result')).to.deep.include({ resultType: 'complete', isError: true });
-      const told = at(body, 'result', 'structuredContent');
-      expect(told).to.deep.include({
+      const result = at(body, 'result', 'structuredContent');
+      expect(result).to.deep.include({
         ok: false,
         code: -32602,
         category: 'validation',
@@ -58,9 +58,9 @@ eachDatabase((engine) => {
         retryable: false,
         correlation_id: headers.get('x-correlation-id'),
       });
-      expect(at(told, 'message')).to.be.a('string').and.contain('/text');
-      expect(at(told, 'details')).to.deep.include({ tool: 'echo', path: '/text' });
-      expect(JSON.parse(String(at(body, 'result', 'content', 0, 'text')))).to.deep.equal(told);
+      expect(at(result, 'message')).to.be.a('string').and.contain('/text');
+      expect(at(result, 'details')).to.deep.include({ tool: 'echo', path: '/text' });
+      expect(JSON.parse(String(at(body, 'result', 'content', 0, 'text')))).to.deep.equal(result);
 
       const unknown = await call({ name: 'nope' });
       expect(at(unknown.body, 'error', 'data', 'reason')).to.equal('UNKNOWN_TOOL');
@@ -70,7 +70,7 @@ eachDatabase((engine) => {
       expect(at(forbidden.body, 'error', 'code')).to.equal(-31002);
     });
 
-    it('answers 404 to the methods that sessions had', async () => {
+    it('answers 404 to methods of sessions', async () => {
       const removed = [
         'initialize',
         'ping',
@@ -85,7 +85,7 @@ eachDatabase((engine) => {
       }
     });
 
-    it('refuses what headers and body say differently, with the id of the request', async () => {
+    it('refuses headers that differ from the body, with the id of the request', async () => {
       const { status, body } = await stateless(
         host,
         'tools/list',
@@ -101,7 +101,7 @@ eachDatabase((engine) => {
       expect([discover.status, at(discover.body, 'error', 'code')]).to.deep.equal([400, -32020]);
     });
 
-    it('names the versions it knows to a client with another', async () => {
+    it('lists the supported versions to a client with another one', async () => {
       const { status, body } = await stateless(
         host,
         'tools/list',
@@ -124,7 +124,7 @@ eachDatabase((engine) => {
       expect((await call({})).status).to.equal(400);
     });
 
-    it('renames the codes that this era keeps for itself', async () => {
+    it('replaces the codes that this revision reserves', async () => {
       const { status, body } = await stateless(host, 'tools/call', { name: 'backend_down' });
       expect([status, at(body, 'error', 'code')]).to.deep.equal([200, -31001]);
       expect(at(body, 'error', 'data')).to.include({
@@ -152,7 +152,7 @@ eachDatabase((engine) => {
       expect((await stateless(host, 'tools/list', {}, { headers })).status).to.equal(200);
     });
 
-    it('writes logs only for requests that ask for them', async () => {
+    it('sends logs only for requests that ask for them', async () => {
       const quiet = await stateless(host, 'tools/call', { name: 'logs' });
       expect(quiet.headers.get('content-type')).to.contain('json');
       const meta = { 'io.modelcontextprotocol/logLevel': 'info' };
@@ -162,7 +162,7 @@ eachDatabase((engine) => {
       expect(at(await stream.next(), 'result', 'resultType')).to.equal('complete');
     });
 
-    it('ends a request whose stream the client closes', async () => {
+    it('aborts a request whose stream the client closes', async () => {
       const begun = probe.waiting();
       const { headers, body } = statelessRequest('tools/call', { name: 'wait' });
       const controller = new AbortController();
@@ -171,7 +171,7 @@ eachDatabase((engine) => {
       await begun;
       const count = probe.aborted.length;
       controller.abort();
-      await until(() => probe.aborted.length > count, 'the tool hears of it');
+      await until(() => probe.aborted.length > count, 'the tool is aborted');
     });
 
     describe('prompts, resources and completions', () => {
@@ -188,7 +188,7 @@ eachDatabase((engine) => {
         }
       });
 
-      it('lists and reads resources, and names the URI of one that is not there', async () => {
+      it('lists and reads resources, and names the URI of a missing one', async () => {
         const list = await stateless(host, 'resources/list');
         expect(at(list.body, 'result', 'resources', 0, 'uri')).to.equal('probe://note');
         const templates = await stateless(host, 'resources/templates/list');
@@ -220,7 +220,7 @@ eachDatabase((engine) => {
         stateless(host, 'tools/call', { name, arguments: {}, ...more }, { capabilities });
       const accept = (name: string) => ({ action: 'accept', content: { name } });
 
-      it('is asked for by ending the request, and taken from the next one', async () => {
+      it('is requested by ending the request, and read from the next one', async () => {
         const first = await call('asks');
         expect(at(first.body, 'result', 'resultType')).to.equal('input_required');
         expect(at(first.body, 'result', 'inputRequests', 'input-1', 'method')).to.equal('elicitation/create');
@@ -246,19 +246,19 @@ eachDatabase((engine) => {
         });
       });
 
-      it('is asked for at once when the questions are asked side by side', async () => {
+      it('is requested once for concurrent questions', async () => {
         const { body } = await call('asks_both');
         expect(at(body, 'result', 'inputRequests')).to.have.all.keys('input-1', 'input-2');
       });
 
-      it('is asked for again when an answer is missing', async () => {
+      it('is requested again when an answer is missing', async () => {
         const first = await call('asks');
         const requestState = at(first.body, 'result', 'requestState');
         const again = await call('asks', { requestState, inputResponses: {} });
         expect(at(again.body, 'result', 'resultType')).to.equal('input_required');
       });
 
-      it('is refused when its state is forged, of another call, or no answer at all', async () => {
+      it('is refused when its state is forged, of another call, or the answer is invalid', async () => {
         const first = await call('asks');
         const requestState = String(at(first.body, 'result', 'requestState'));
         for (const more of [
@@ -273,7 +273,7 @@ eachDatabase((engine) => {
         }
       });
 
-      it('is not asked of a client that cannot give it', async () => {
+      it('is not requested from a client that did not declare it', async () => {
         const { status, body } = await call('asks', {}, {});
         expect([status, at(body, 'error', 'code')]).to.deep.equal([400, -32021]);
       });
@@ -286,7 +286,7 @@ eachDatabase((engine) => {
       };
       const tag = ['params', '_meta', 'io.modelcontextprotocol/subscriptionId'] as const;
 
-      it('begin with what is honoured, and bring only what was asked for', async () => {
+      it('start with the honoured filter, and send only what was requested', async () => {
         const stream = await listen({ toolsListChanged: true, resourceSubscriptions: ['probe://note'], other: true });
         const first = await stream.next();
         expect(at(first, 'method')).to.equal('notifications/subscriptions/acknowledged');
@@ -306,7 +306,7 @@ eachDatabase((engine) => {
         probe.toggleExtra();
       });
 
-      it('leave out what was not asked for', async () => {
+      it('skip what was not requested', async () => {
         const stream = await listen({ resourceSubscriptions: ['probe://note'] });
         await stream.next();
         probe.toggleExtra();
@@ -316,7 +316,7 @@ eachDatabase((engine) => {
         stream.leave();
       });
 
-      it('need to say what they are for', async () => {
+      it('need a filter', async () => {
         for (const notifications of [undefined, 5, { resourceSubscriptions: 'x' }]) {
           const { body } = await stateless(host, 'subscriptions/listen', { notifications });
           expect(at(body, 'error', 'code')).to.equal(-32602);
@@ -339,7 +339,7 @@ eachDatabase((engine) => {
         return at(await get(taskId), 'result');
       };
 
-      it('are made for clients that can follow them, with their row written first', async () => {
+      it('are created for clients that support them, after their row is stored', async () => {
         const { body } = await stateless(host, 'tools/call', { name: 'job', arguments: { label: 'x' } }, declared);
         const seed = at(body, 'result') as Record<string, unknown>;
         expect(seed).to.include({ resultType: 'task', status: 'working', ttlMs: 3_600_000, pollIntervalMs: 1_000 });
@@ -349,7 +349,7 @@ eachDatabase((engine) => {
         expect(at(done, 'result', 'structuredContent')).to.deep.include({ done: 'x' });
       });
 
-      it('are not made for others', async () => {
+      it('are not created for other clients', async () => {
         const { body } = await stateless(host, 'tools/call', { name: 'job', arguments: { label: 'x' } });
         expect(at(body, 'result', 'structuredContent')).to.deep.include({ done: 'x' });
         const only = await stateless(host, 'tools/call', { name: 'only_task' });
@@ -360,7 +360,7 @@ eachDatabase((engine) => {
         }
       });
 
-      it('check their arguments before they begin', async () => {
+      it('check their arguments before they start', async () => {
         const { body } = await stateless(host, 'tools/call', { name: 'job', arguments: { label: 5 } }, declared);
         expect(at(body, 'result')).to.include({ resultType: 'complete', isError: true });
         expect(at(body, 'result', 'structuredContent', 'code')).to.equal(-32602);
@@ -372,7 +372,7 @@ eachDatabase((engine) => {
         expect(end).not.to.have.property('result');
       });
 
-      it('are cancelled, and stay as they are when they are over', async () => {
+      it('are cancelled, and do not change after they end', async () => {
         const begun = probe.waiting();
         const taskId = await start({ hang: true });
         await begun;
@@ -386,7 +386,7 @@ eachDatabase((engine) => {
         expect(at(await get(done), 'result', 'status')).to.equal('completed');
       });
 
-      it('ask their client and go on with the answer', async () => {
+      it('ask their client and continue with the answer', async () => {
         const taskId = await start({ ask: true });
         const waiting = await settled(taskId, 'input_required');
         expect(at(waiting, 'inputRequests', 'input-1', 'method')).to.equal('elicitation/create');
@@ -400,12 +400,12 @@ eachDatabase((engine) => {
         expect(at(done, 'result', 'structuredContent', 'answer')).to.deep.equal({ action: 'decline' });
       });
 
-      describe('of a tool that asks before it has a task', () => {
+      describe('of a tool that asks before its task exists', () => {
         const begin = (args: object, more: object = {}) =>
           stateless(host, 'tools/call', { name: 'asks_first', arguments: args, ...more }, declared);
         const inputResponses = { who: { action: 'accept', content: { name: 'Ada' } } };
 
-        it('begin with the answer, and carry nothing of the question', async () => {
+        it('start with the answer, without the arguments of the question', async () => {
           const asked = at((await begin({})).body, 'result') as Record<string, unknown>;
           expect(asked).to.include({ resultType: 'input_required' });
           expect(asked).not.to.have.property('taskId');
@@ -417,30 +417,30 @@ eachDatabase((engine) => {
           expect(at(done, 'result', 'structuredContent')).to.deep.include({ name: 'Ada' });
         });
 
-        it('do not begin with arguments that were wrong from the start', async () => {
+        it('do not start with arguments that were invalid from the beginning', async () => {
           const { body } = await begin({ name: 5 });
           expect(at(body, 'result')).to.include({ resultType: 'complete', isError: true });
           expect(at(body, 'result', 'structuredContent')).to.include({ ok: false, reason: 'INVALID_PARAM_TYPE' });
         });
 
-        it('fail with arguments that the tool itself has spoilt', async () => {
+        it('fail when the tool itself makes the arguments invalid', async () => {
           const { body } = await begin({ forget: true }, { inputResponses });
           const end = await settled(String(at(body, 'result', 'taskId')), 'failed');
           expect(at(end, 'error', 'data', 'reason')).to.equal('INVALID_PARAM_TYPE');
         });
 
-        it('are not made for clients that cannot be asked', async () => {
+        it('are not created for clients that cannot be asked', async () => {
           const { status, body } = await stateless(host, 'tools/call', { name: 'asks_first' }, { capabilities: tasks });
           expect([status, at(body, 'error', 'code')]).to.deep.equal([400, -32021]);
         });
 
-        it('are left out for clients without tasks, which get the result at once', async () => {
+        it('are not used for clients without tasks, which get the result at once', async () => {
           const { body } = await stateless(host, 'tools/call', { name: 'asks_first', arguments: { name: 'Bob' } });
           expect(at(body, 'result', 'structuredContent')).to.deep.include({ name: 'Bob' });
         });
       });
 
-      it('tell their listeners', async () => {
+      it('notify their subscribers', async () => {
         const taskId = await start({ ask: true });
         await settled(taskId, 'input_required');
         const request = statelessRequest('subscriptions/listen', { notifications: { taskIds: [taskId] } }, declared);
@@ -449,14 +449,14 @@ eachDatabase((engine) => {
         const inputResponses = { 'input-1': { action: 'accept', content: { name: 'Ada' } } };
         await stateless(host, 'tasks/update', { taskId, inputResponses }, declared);
         for (;;) {
-          const told = await stream.next();
-          expect(at(told, 'method')).to.equal('notifications/tasks');
-          if (at(told, 'params', 'status') === 'completed') break;
+          const result = await stream.next();
+          expect(at(result, 'method')).to.equal('notifications/tasks');
+          if (at(result, 'params', 'status') === 'completed') break;
         }
         stream.leave();
       });
 
-      it('are unknown by any other id', async () => {
+      it('are not found by any other id', async () => {
         const { status, body } = await stateless(host, 'tasks/get', { taskId: 'task_none' }, declared);
         expect([status, at(body, 'error', 'code')]).to.deep.equal([200, -32602]);
       });
@@ -464,7 +464,7 @@ eachDatabase((engine) => {
   });
 
   describe('tasks and subscriptions when the server stops', () => {
-    it('end the subscription with its result, and the task as failed for who asks the next process', async () => {
+    it('end the subscription with its result, and the task as failed for readers of the next process', async () => {
       const probe = createProbe();
       const root = await mkdtemp(join(tmpdir(), 'mortise-mcp-'));
       const options = { plugins: ['mcp-server'], extra: [probe.plugin], dataDir: root, database: engine.env };
