@@ -10,12 +10,12 @@ export interface FakeMemory {
   readonly createdAt: number;
 }
 
-/** One write that the server applied, whatever its client was told. */
+/** One applied write, whatever its response. */
 export interface JournalEntry {
   readonly seq: number;
   /** Epoch milliseconds. */
   readonly at: number;
-  /** `stored`: a new memory; `merged`: the content was thrown away for `id`; `repeated`: its key was known. */
+  /** `stored`: a new memory; `merged`: the content was discarded for `id`; `repeated`: its key was known. */
   readonly as: 'stored' | 'merged' | 'repeated';
   readonly id: string;
   readonly content: string;
@@ -32,36 +32,36 @@ export interface FakeHit {
   readonly score: number;
 }
 
-/** The memories of a stand-in server, and the journal of what was done to them. */
+/** The memories of a fake server, and the journal of its writes. */
 export interface FakeMemories {
   readonly byId: Map<string, FakeMemory>;
   readonly journal: readonly JournalEntry[];
   store(memory: NewFakeMemory): FakeMemory;
-  /** Throws the content away; the id of the memory it was merged into, or of a new one when there is none. */
+  /** Discards the content and returns the memory it was merged into, or a new one when there is none. */
   merge(memory: NewFakeMemory, into: string | undefined): FakeMemory;
   search(query: string, accepts: (memory: FakeMemory) => boolean, limit: number): readonly FakeHit[];
   /** Newest first. */
   newest(limit: number, offset: number): readonly FakeMemory[];
 }
 
-const WORDS = /[\p{L}\p{N}_]+/gu;
+const wordPattern = /[\p{L}\p{N}_]+/gu;
 
-/** Above what any text gets that only holds the query: the very same text is the nearest there is. */
-const MOST_BUT_SAME = 0.99;
+/** Highest score of a text that only contains the query; an identical text scores 1. */
+const maxContaining = 0.99;
 
 function scorer(query: string): (content: string) => number {
   const wanted = query.toLowerCase();
-  const words = wanted.match(WORDS) ?? [];
+  const words = wanted.match(wordPattern) ?? [];
   return (content) => {
     if (content === query) return 1;
     const text = content.toLowerCase();
-    if (text.includes(wanted)) return MOST_BUT_SAME;
+    if (text.includes(wanted)) return maxContaining;
     if (words.length === 0) return 0;
-    return (MOST_BUT_SAME * words.filter((word) => text.includes(word)).length) / words.length;
+    return (maxContaining * words.filter((word) => text.includes(word)).length) / words.length;
   };
 }
 
-/** @param journalFile Every entry is also appended to this file, a JSON line each, before its request is answered. */
+/** @param options.journalFile every entry is also appended to this file, before its request is answered. */
 export function createFakeMemories(options: {
   readonly idempotent: boolean;
   readonly journalFile?: string;
@@ -70,7 +70,7 @@ export function createFakeMemories(options: {
   const journal: JournalEntry[] = [];
   const idOfKey = new Map<string, string>();
   let last: FakeMemory | undefined;
-  let made = 0;
+  let count = 0;
 
   const note = (as: JournalEntry['as'], memory: FakeMemory, given: NewFakeMemory): FakeMemory => {
     const entry: JournalEntry = { seq: journal.length + 1, at: Date.now(), as, id: memory.id, ...given };
@@ -80,11 +80,11 @@ export function createFakeMemories(options: {
   };
 
   const store = (given: NewFakeMemory): FakeMemory => {
-    const { idempotencyKey: key, ...kept } = given;
+    const { idempotencyKey: key, ...fields } = given;
     const known = options.idempotent && key !== null ? byId.get(idOfKey.get(key) ?? '') : undefined;
     if (known !== undefined) return note('repeated', known, given);
-    made += 1;
-    const memory = { id: `om-${made}`, createdAt: Date.now(), ...kept };
+    count += 1;
+    const memory = { id: `om-${count}`, createdAt: Date.now(), ...fields };
     byId.set(memory.id, memory);
     if (key !== null) idOfKey.set(key, memory.id);
     last = memory;
