@@ -1,10 +1,9 @@
 import type { TurnEvent } from 'mortise/contracts/agent';
-import { cutText } from './text.js';
 
-/** How many code points a delta has where the provider does not cut them. */
-export const deltaSize = 12;
+/** Code points of a delta where the provider does not cut the text. */
+const deltaSize = 12;
 
-/** Events in their stored form: neighbouring deltas of one step are one. */
+/** Events in their stored form: adjacent deltas of one step are merged. */
 export class EventLog {
   readonly #events: TurnEvent[] = [];
 
@@ -20,19 +19,27 @@ export class EventLog {
   }
 }
 
-/** Events for a caller that gets them all at once: every text in deltas of twelve code points. */
+/** Events for a caller that receives them all at once: every text in deltas of twelve code points. */
 export function cutDeltas(events: readonly TurnEvent[]): readonly TurnEvent[] {
   const log = new EventLog();
   for (const event of events) log.add(event);
   return log.events.flatMap<TurnEvent>((event) =>
-    event.type === 'assistant_delta' ? cutText(event.delta, deltaSize).map((delta) => ({ ...event, delta })) : [event],
+    event.type === 'assistant_delta' ? cutText(event.delta).map((delta) => ({ ...event, delta })) : [event],
   );
 }
 
-/** Stored events with the deltas that were not kept made again from the reply. */
+/** Restores the deltas of stored events from the reply, where they were too large to be stored. */
 export function restoreDeltas(events: readonly TurnEvent[], reply: string): readonly TurnEvent[] {
   const end = events.findIndex(({ type }) => type === 'completed');
   const completed = events[end];
   if (!completed || reply === '' || events.some(({ type }) => type === 'assistant_delta')) return events;
   return events.toSpliced(end, 0, { type: 'assistant_delta', step: completed.step, delta: reply });
+}
+
+/** The text in pieces of twelve code points. */
+export function cutText(text: string): readonly string[] {
+  const points = [...text];
+  const pieces: string[] = [];
+  for (let at = 0; at < points.length; at += deltaSize) pieces.push(points.slice(at, at + deltaSize).join(''));
+  return pieces;
 }

@@ -1,7 +1,7 @@
-import type { CallContext, Points, PromptLayer, PromptRequest } from 'mortise/sdk';
-import type { ActiveContributions } from './active-contributions.js';
+import type { CallContext, PromptLayer, PromptRequest } from 'mortise/sdk';
 import type { PromptMode } from './business-params.js';
 import { type AgentErrorCode, agentError } from './errors.js';
+import type { TurnDeps } from './turn-deps.js';
 
 const unavailable: Readonly<Record<PromptMode, AgentErrorCode>> = {
   default: 'ai_tool_guide_unavailable',
@@ -10,22 +10,20 @@ const unavailable: Readonly<Record<PromptMode, AgentErrorCode>> = {
 };
 
 /**
- * The system prompt of a mode: the layers of all its sources, in order. A source that fails ends the turn when it is
- * required, and is left out with a warning when it is not. A mode that no source knows has no prompt.
+ * The system prompt of a mode: the layers of all its sources, in order. A required source that fails ends the turn;
+ * another one is left out with a warning. A mode other than `default` needs a source of its own.
  *
  * @throws the mode's `*_prompt_unavailable`
  */
 export async function buildLayers(
-  points: Points,
-  sources: ActiveContributions<'prompt-source'>,
+  { points, prompts }: Pick<TurnDeps, 'points' | 'prompts'>,
   request: PromptRequest & { readonly promptMode: PromptMode },
   ctx: CallContext,
 ): Promise<readonly PromptLayer[]> {
   const { promptMode } = request;
-  const known = sources.list();
-  const ordered = known
+  const ordered = [...prompts.current.values()]
     .filter(({ facts }) => facts.modes === undefined || facts.modes.includes(promptMode))
-    .toSorted((a, b) => a.facts.order - b.facts.order || (a.key < b.key ? -1 : 1));
+    .sort((a, b) => a.facts.order - b.facts.order || (a.key < b.key ? -1 : 1));
   if (promptMode !== 'default' && !ordered.some(({ facts }) => facts.modes?.includes(promptMode))) {
     throw agentError(unavailable[promptMode]);
   }
