@@ -5,7 +5,7 @@ import { expect } from 'chai';
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
 
-/** What writes rows of a session without the token of its claim. */
+/** Functions that write rows of a session without the token of its claim. */
 const unfenced = ['allocateUnfenced', 'importMessage'];
 
 /** Source files of the plugins, tests left out, with their text. */
@@ -22,23 +22,22 @@ function mentioning(...words: readonly string[]): readonly string[] {
 }
 
 describe('rows of a session', () => {
-  it('are written without a claim by tests and imports alone: nothing in the product calls it', () => {
+  it('are written without a claim only by tests and imports: nothing in the product does', () => {
     expect(mentioning(...unfenced)).to.have.members([
-      'plugins/sessions/store/allocate.ts',
-      'plugins/sessions/store/append.ts',
+      'plugins/sessions/store/message-rows.ts',
+      'plugins/sessions/store/session-row.ts',
     ]);
-    const [, append = ''] = sources().find(([file]) => file === 'plugins/sessions/store/append.ts') ?? [];
-    expect(append.match(/importMessage/g)).to.have.length(1);
+    const [, rows = ''] = sources().find(([file]) => file === 'plugins/sessions/store/message-rows.ts') ?? [];
+    expect(rows.match(/importMessage/g)).to.have.length(1);
   });
 
   it('are inserted and numbered in one place each', () => {
-    expect(mentioning('into {realtime.messages}')).to.deep.equal(['plugins/sessions/store/insert-messages.ts']);
+    expect(mentioning('into {realtime.messages}')).to.deep.equal(['plugins/sessions/store/message-rows.ts']);
     expect(mentioning('set next_seq =')).to.have.members([
-      'plugins/sessions/store/allocate.ts',
       'plugins/sessions/store/open-turn.ts',
-      'plugins/sessions/store/release.ts',
+      'plugins/sessions/store/session-row.ts',
     ]);
-    for (const file of ['open-turn', 'release']) {
+    for (const file of ['open-turn', 'session-row']) {
       const [, text = ''] = sources().find(([name]) => name === `plugins/sessions/store/${file}.ts`) ?? [];
       for (const statement of text.match(/update \{realtime\.sessions\} set next_seq[^`]*/g) ?? [''])
         expect(statement).to.include('lock_token = ?');
