@@ -4,6 +4,7 @@ export * from './bulk-sql.js';
 export * from './call-options.js';
 export * from './canonical-json.js';
 export * from './context.js';
+export * from './contribution-cache.js';
 export * from './deadline.js';
 export * from './decode-base64.js';
 export * from './errors.js';
