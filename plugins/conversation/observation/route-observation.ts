@@ -1,21 +1,22 @@
 import type { SessionsService } from 'mortise/contracts/sessions';
 import type { ObservationError, ObservationType } from 'mortise/sdk';
+import { controlCharacters } from './read-members.js';
 
-/** Where everything of the platform itself is handled. */
+/** The session that handles the platform's own observations. */
 export const systemSession = 'system';
 
-/** The source of what goes to every session at once. */
+/** The source of observations that are broadcast to every session. */
 export const fanOutSource = 'core:fanout';
 
 export interface Routing {
-  /** Where a message without a session goes: to one session per user, or to one for all. */
+  /** The session of a message without one: one per user, or one for all. */
   readonly mode: 'user' | 'default';
   readonly sessions: Pick<SessionsService, 'key' | 'parseKey'>;
-  /** Whether a channel is there now; `ws` is the realtime socket. */
+  /** Whether a channel is active; `ws`, the realtime socket, is always known. */
   readonly hasChannel: (name: string) => boolean;
 }
 
-/** What decides where an observation goes. */
+/** The facts that decide the session of an observation. */
 export interface RouteFacts {
   readonly type: ObservationType;
   readonly source: string;
@@ -24,15 +25,12 @@ export interface RouteFacts {
   readonly actorId: string | undefined;
 }
 
-/** Code points of the parts of a session, as every door has it. */
+/** Code points of the parts of a session key, the same limits as at every other entry point. */
 const limits = { userId: 128, sessionId: 256 } as const;
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
-const controlCharacters = /[\u0000-\u001f\u007f]/;
-
 /**
- * The key of the inbox that takes an observation, or why no session can take it. Messages always get a canonical session
- * key, of a session that a turn can have.
+ * Returns the session key of an observation, or the error that makes it unroutable. Messages always get the canonical key
+ * of a session in which a turn can run.
  */
 export function routeObservation(
   { type, source, key, actorId }: RouteFacts,
@@ -50,13 +48,14 @@ function sessionOf(
   routing: Routing,
 ): string | ObservationError {
   const key = canonical(given ?? keyless(actorId, routing.mode), actorId, routing);
-  // No part of a key this short can be too long.
+  // No part of such a short key can be too long.
   if (key.length <= limits.userId && (actorId === undefined || !controlCharacters.test(actorId))) return key;
   const session = routing.sessions.parseKey(key);
   const path = given === undefined || session?.userId === actorId ? 'actor.actor_id' : 'session_key';
   if (!session) return problem('session_key', 'payload_mismatch', 'session_key must name a session');
-  if (controlCharacters.test(session.userId))
+  if (controlCharacters.test(session.userId)) {
     return problem(path, 'payload_mismatch', `${path} must not have control characters`);
+  }
   if (isLonger(session.userId, limits.userId)) {
     return problem(path, 'too_long', `the user of a message must have at most ${limits.userId} characters`);
   }
@@ -78,7 +77,7 @@ function keyless(actorId: string | undefined, mode: Routing['mode']): string {
   return `user:${actorId.replaceAll('%', '%25').replaceAll(':', '%3A')}`;
 }
 
-/** A key that names a session of a known channel stays; any other is a console session of that name. */
+/** Keeps a key that names a session of a known channel; any other becomes a console session of that name. */
 function canonical(key: string, actorId: string | undefined, { sessions, hasChannel }: Routing): string {
   const session = sessions.parseKey(key);
   if (session && (session.channel === 'ws' || hasChannel(session.channel))) return key;
