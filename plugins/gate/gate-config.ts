@@ -1,26 +1,62 @@
 import type { GateConfig, GateScene, GateSnapshot } from 'mortise/contracts/gate';
+import schema from './config.schema.json' with { type: 'json' };
 import { type Hint, makeHints } from './hint.js';
 
-export interface Keyword {
+/** The configuration without a file: the defaults of the schema. Frozen. */
+export function defaultConfig(): GateConfig {
+  return defaultsOf(schema) as GateConfig;
+}
+
+function defaultsOf(schema: unknown): unknown {
+  const { default: value, properties } = schema as { default?: unknown; properties?: Record<string, unknown> };
+  if (value !== undefined) return frozen(structuredClone(value));
+  const members = Object.entries(properties ?? {}).map(([name, inner]) => [name, defaultsOf(inner)] as const);
+  return Object.freeze(Object.fromEntries(members));
+}
+
+function frozen(value: unknown): unknown {
+  return typeof value === 'object' && value !== null ? Object.freeze(value) : value;
+}
+
+/** Checks what the schema cannot express: ordered pairs of values. @returns the first fault as a sentence, or undefined */
+export function configFault(config: GateConfig): string | undefined {
+  for (const [scene, { deliver_threshold, sink_threshold }] of Object.entries(config.scenes)) {
+    if (sink_threshold > deliver_threshold) {
+      return `/scenes/${scene}/sink_threshold is ${sink_threshold}: it must not be above deliver_threshold (${deliver_threshold}).`;
+    }
+  }
+  const { thresholds } = config.budgets;
+  if (thresholds.medium > thresholds.high) {
+    return `/budgets/thresholds/medium is ${thresholds.medium}: it must not be above high (${thresholds.high}).`;
+  }
+  const { bus_on, bus_off, lag_on_ms, lag_off_ms } = config.overload;
+  if (bus_off > bus_on) return `/overload/bus_off is ${bus_off}: it must not be above bus_on (${bus_on}).`;
+  if (lag_off_ms > lag_on_ms) {
+    return `/overload/lag_off_ms is ${lag_off_ms}: it must not be above lag_on_ms (${lag_on_ms}).`;
+  }
+  return undefined;
+}
+
+interface Keyword {
   readonly text: string;
   readonly weight: number;
-  /** Made of characters of scripts that are written without spaces: it matches anywhere. */
+  /** Written in a script without spaces: it matches anywhere. */
   readonly anywhere: boolean;
 }
 
-/** A snapshot in the form that the stages read: lists as sets, words in lower case, hints made beforehand. */
+/** A snapshot prepared for the stages: lists as sets, words in lower case, precomputed hints. */
 export interface CompiledConfig {
   readonly snapshot: GateSnapshot;
   readonly config: GateConfig;
   readonly keywords: readonly Keyword[];
-  /** `@` and the name, lower case. */
+  /** `@` and the bot name, in lower case. */
   readonly botMentions: readonly string[];
   readonly actorWhitelist: ReadonlySet<string>;
   readonly dropSessions: ReadonlySet<string>;
   readonly dropActors: ReadonlySet<string>;
   readonly deliverSessions: ReadonlySet<string>;
   readonly deliverActors: ReadonlySet<string>;
-  /** Any list is not empty: most of the time none is, and nothing has to be looked up. */
+  /** Whether any override list has entries: usually none has, and the lookups are skipped. */
   readonly anyList: boolean;
   readonly windowMs: Readonly<Record<GateScene, number>>;
   readonly longestWindowMs: number;

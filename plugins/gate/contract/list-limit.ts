@@ -1,7 +1,7 @@
 import { MortiseError } from 'mortise/sdk';
 
-/** The number of rows that is asked for, 1 to 200; 20 when absent. @throws MortiseError `invalid_request` (400) */
-export function readLimit(text: string | null): number {
+/** The `limit` of a list under `/gate/`, 1 to 200; 20 when absent. @throws MortiseError `invalid_request` (400) */
+export function readListLimit(text: string | null): number {
   if (text === null) return 20;
   const limit = /^\d{1,3}$/.test(text) ? Number(text) : 0;
   if (limit >= 1 && limit <= 200) return limit;

@@ -1,13 +1,46 @@
 import type { Draft } from '../draft.js';
-import { readLimit } from './scene.js';
+
+// The stages that look at content, in the order in which they run.
+
+/** Characters of a text that the stages examine: the work for one observation is bounded. */
+const readLimit = 8_192;
+
+/** An `@` at the start or after white space, then a letter, a digit or `_`: an e-mail address is not a mention. */
+const mention = /(?:^|\s)@[\p{L}\p{N}_]/u;
+
+/** Sets the scene, which selects the thresholds and weights of all later stages. */
+export function scene(draft: Draft): void {
+  const { obs_type: type, payload, metadata } = draft.observation;
+  if (type === 'message') {
+    const { text, mentions } = payload;
+    const head = typeof text === 'string' ? (text.length > readLimit ? text.slice(0, readLimit) : text) : '';
+    const group =
+      metadata.chat_type === 'group' ||
+      (Array.isArray(mentions) && mentions.length > 0) ||
+      (head.includes('@') && mention.test(head));
+    draft.scene = group ? 'group' : 'dialogue';
+  } else if (type === 'world_data') {
+    const { schema_id: schema } = payload;
+    draft.scene = typeof schema === 'string' && schema.startsWith('tool_call') ? 'tool_call' : 'tool_result';
+  } else draft.scene = type === 'alert' ? 'alert' : 'system';
+  draft.changes?.push({ scene: draft.scene });
+}
+
+/** Drops blank messages, and external input under overload. */
+export function hardBypass(draft: Draft): void {
+  const { obs_type: type, quality_flags: flags } = draft.observation;
+  if (type !== 'message' && type !== 'world_data') return;
+  if (type === 'message' && flags.length > 0 && flags.includes('EMPTY_CONTENT')) draft.propose('drop', 'empty_content');
+  if (draft.overload) draft.propose('drop', 'system_overload');
+}
 
 /** `text_len` stops counting here. */
 const countLimit = 10_000;
 
-/** A character that makes a word longer. Scripts without spaces between words do not: `error了` holds `error`. */
+/** A character that continues a word. Scripts without spaces do not: `error了` contains the word `error`. */
 const wordCharacter = /^(?![\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}])[\p{L}\p{N}_]$/u;
 
-/** Wording that tries to give the agent orders in the place of its own; the first word is looked for before the rest. */
+/** Wording of prompt injections. The needle is searched before the pattern runs: most texts contain none. */
 const injections: readonly (readonly [needle: string, pattern: RegExp])[] = [
   ['ignore', /\bignore\b.{0,40}\b(?:previous|prior|above|earlier)\b.{0,40}\b(?:instructions?|prompts?|rules?)\b/],
   ['disregard', /\bdisregard\b.{0,40}\b(?:previous|prior|above|earlier|your)\b/],
@@ -16,7 +49,7 @@ const injections: readonly (readonly [needle: string, pattern: RegExp])[] = [
   ['忽略', /忽略.{0,12}(?:指令|提示|规则)/],
 ];
 
-/** What the later stages know of a text. Texts longer than {@link readLimit} are judged by their beginning. */
+/** Computes the text features of a message. Only the first {@link readLimit} characters of a text are examined. */
 export function feature(draft: Draft): void {
   const { payload, obs_type: type } = draft.observation;
   if (type !== 'message' || typeof payload.text !== 'string') return;
@@ -48,7 +81,31 @@ export function feature(draft: Draft): void {
   });
 }
 
-/** Features as a decision shows them. */
+/** The maximum that the length of a text adds to the score, and its weight per character. */
+const lengthShare = { most: 0.2, perCharacter: 1 / 200 };
+
+/** Adds the scene's base and the configured weights of the features to the score. */
+export function scoring(draft: Draft): void {
+  const { observation, scene, compiled } = draft;
+  const { scoring: weights } = compiled.config;
+  let score = weights.base[scene];
+  if (scene === 'dialogue') {
+    if (draft.hasQuestion) score += weights.question;
+    if (draft.textLength >= weights.long_text_chars) score += weights.long_text;
+    score += draft.keywordScore;
+  } else if (scene === 'group') {
+    if (draft.hasBotMention) score += weights.bot_mention;
+    const actor = observation.actor?.actor_id;
+    if (actor !== undefined && compiled.actorWhitelist.has(actor)) score += weights.whitelist;
+  }
+  if (observation.obs_type === 'message') {
+    score += Math.min(draft.textLength * lengthShare.perCharacter, lengthShare.most);
+  }
+  draft.rawScore += score;
+  draft.changes?.push({ score });
+}
+
+/** Features as an explanation shows them. */
 export function shownFeatures(draft: Draft): Readonly<Record<string, unknown>> {
   const { observation } = draft;
   return {
@@ -68,7 +125,7 @@ function codePoints(text: string): number {
   let count = 0;
   for (let index = 0; index < text.length && count < countLimit; index += 1) {
     const unit = text.charCodeAt(index);
-    // The second half of a pair belongs to the first one.
+    // The second half of a surrogate pair.
     if (unit >= 0xdc00 && unit <= 0xdfff && index > 0 && isHighSurrogate(text.charCodeAt(index - 1))) continue;
     count += 1;
   }
@@ -79,7 +136,7 @@ function isHighSurrogate(unit: number): boolean {
   return unit >= 0xd800 && unit <= 0xdbff;
 }
 
-/** Whether a word stands in a text on its own; `@` begins a word only at the start or after white space. */
+/** Whether a text contains a whole word; `@` begins a word only at the start or after white space. */
 function hasWord(text: string, word: string): boolean {
   for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + 1)) {
     const end = at + word.length;
