@@ -1,10 +1,11 @@
 import { join } from 'node:path';
 import { hostServices } from '../di/plugin-scope.js';
-import type { BootJournal } from '../kernel/boot-journal.js';
 import type { CatalogueEntry } from '../kernel/catalogue.js';
-import type { KernelPorts } from '../kernel/ports.js';
+import type { KernelPorts } from '../kernel/deps.js';
+import type { BootJournal } from '../process/boot-journal.js';
 import { createSchemaCompiler } from '../schema/index.js';
 import type { CompiledSchema, JsonSchema } from '../schema/types.js';
+import { extensionPoints } from '../sdk/points/index.js';
 import type { Settings } from '../settings/types.js';
 import type { HostLogger, HostMetrics, Tracing } from '../telemetry/types.js';
 
@@ -57,6 +58,7 @@ export function kernelPorts(from: KernelPortParts): KernelPorts {
       return known as CompiledSchema<T>;
     },
     manifestSchema: from.manifestSchema,
+    points: extensionPoints,
     folders: [
       { path: host.shippedPluginsDir, source: 'first-party', codePath: join(from.projectDir, 'dist', 'plugins') },
       { path: host.pluginsDir, source: 'local' },

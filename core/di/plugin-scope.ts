@@ -1,6 +1,6 @@
 import { createFiles } from '../files/index.js';
 import type { CatalogueEntry } from '../kernel/catalogue.js';
-import type { PluginScope } from '../kernel/ports.js';
+import type { PluginScope } from '../kernel/deps.js';
 import { createSchemaCompiler } from '../schema/index.js';
 import type { HostServices } from '../sdk/host/index.js';
 import type { Composition } from './composition.js';

@@ -3,13 +3,13 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Principal } from '../sdk/index.js';
 import type { HttpServerSettings, KeyedPrincipal } from './http-settings.js';
 
-/** Who calls, and how that is known. */
+/** The caller of a request. */
 export interface Caller {
   readonly principal: Principal;
   readonly credentials: 'none' | 'good' | 'bad';
 }
 
-/** Knows the keys of this server; compares them by digest in constant time. */
+/** The keys of this server, compared by digest in constant time. */
 export interface Authenticator {
   /** At least one API key is configured. */
   readonly keyed: boolean;
@@ -33,7 +33,7 @@ export function createAuthenticator(settings: HttpServerSettings): Authenticator
   const identities = readIdentities(settings);
   const adminDigest = settings.adminKey === undefined ? undefined : digestOf(settings.adminKey);
   const keyed = identities.length > 0;
-  const nobody: Omit<Principal, 'admin' | 'loopback'> = { id: keyed ? 'anonymous' : 'local', authenticated: false };
+  const unknown: Omit<Principal, 'admin' | 'loopback'> = { id: keyed ? 'anonymous' : 'local', authenticated: false };
 
   const find = (key: string): Identity | undefined => {
     const digest = digestOf(key);
@@ -44,7 +44,7 @@ export function createAuthenticator(settings: HttpServerSettings): Authenticator
     return found;
   };
 
-  /** Without an admin key the right belongs to whoever sits at the machine, and only while no key guards the server. */
+  /** Without an admin key, local callers have the right, and only while the server has no key at all. */
   const adminByPlace = (loopback: boolean) => adminDigest === undefined && !keyed && loopback;
   const isAdminKey = (key: string) => adminDigest !== undefined && timingSafeEqual(adminDigest, digestOf(key));
   const adminByKey = (headers: IncomingHttpHeaders) => {
@@ -65,7 +65,7 @@ export function createAuthenticator(settings: HttpServerSettings): Authenticator
         return { principal: { ...identity.bound, admin, loopback }, credentials: 'good' };
       }
       const admin = !keyed && (adminByPlace(loopback) || adminByKey(headers));
-      return { principal: { ...nobody, admin, loopback }, credentials: sent.length > 0 ? 'bad' : 'none' };
+      return { principal: { ...unknown, admin, loopback }, credentials: sent.length > 0 ? 'bad' : 'none' };
     },
     principalOf(key, loopback) {
       const identity = find(key);

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP } from 'node:net';
+import type { Principal } from '../sdk/index.js';
 
 const privateRanges = new BlockList();
 privateRanges.addSubnet('10.0.0.0', 8);
@@ -13,13 +14,13 @@ privateRanges.addSubnet('fe80::', 10, 'ipv6');
 /** Where a request comes from. */
 export interface ClientAddress {
   readonly address: string;
-  /** A loopback peer, and no proxy says that it forwards for someone else. */
+  /** A loopback peer, without the headers of a proxy. */
   readonly loopback: boolean;
 }
 
 /**
- * With a trusted proxy the client is the last entry of `X-Forwarded-For`, the one that proxy wrote itself. Without, the
- * header changes nothing but the right of a loopback caller.
+ * With a trusted proxy the client is the last entry of `X-Forwarded-For`, which that proxy wrote itself. Without one the
+ * header only takes the rights of a loopback caller away.
  */
 export function readClientAddress(request: IncomingMessage, trustProxy: boolean): ClientAddress {
   const peer = plainAddress(request.socket.remoteAddress ?? '');
@@ -29,8 +30,12 @@ export function readClientAddress(request: IncomingMessage, trustProxy: boolean)
   return { address: last !== undefined && isIP(last) !== 0 ? plainAddress(last) : peer, loopback: false };
 }
 
-/** The class of an address, for audit rows that must not name it. */
-export function addressClass(address: string): 'loopback' | 'private' | 'public' {
+/** The caller as a refusal names it: the principal, or the class of the address, never the address. */
+export function refusalSubject(caller: { readonly principal: Principal | undefined; readonly client: ClientAddress }) {
+  return caller.principal?.authenticated ? caller.principal.id : addressClass(caller.client.address);
+}
+
+function addressClass(address: string): 'loopback' | 'private' | 'public' {
   if (isLoopback(address)) return 'loopback';
   const family = isIP(address);
   return family !== 0 && privateRanges.check(address, family === 4 ? 'ipv4' : 'ipv6') ? 'private' : 'public';

@@ -1,20 +1,19 @@
 import type { Duplex } from 'node:stream';
 import { acceptRequestId, newCorrelationId } from '../telemetry/index.js';
-import { envelopes } from './envelopes.js';
+import { defaultEnvelope, toFailure } from './envelope.js';
 import type { Exchange } from './exchange.js';
-import { toFailure } from './failure.js';
 import { STATUS_CODES } from './node-http.js';
-import { type RefusalName, RefusedRequest } from './refusal-rows.js';
+import { type RefusalName, RefusedRequest } from './refusals.js';
 
-/** Parser errors that have an answer of their own; every other one is `malformed_request`. */
+/** Parser errors with their own answer; every other one is `malformed_request`. */
 const answers: Readonly<Record<string, RefusalName>> = {
   HPE_HEADER_OVERFLOW: 'headers_too_large',
   ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
 };
 
 /**
- * Answers what never became a request, or broke off in the middle of one, in the platform's form, and ends the
- * connection. `exchange` is the one that is open on it.
+ * Answers input that is no HTTP request, or a request that broke off, and closes the connection. `exchange` is the one
+ * that is open on it.
  */
 export function answerConnectionError(
   error: Error & { code?: string },
@@ -35,7 +34,7 @@ export function answerConnectionError(
 function rawAnswer(refusal: RefusedRequest): string {
   const failure = toFailure(refusal);
   const ids = { correlationId: newCorrelationId(), requestId: acceptRequestId(undefined) };
-  const body = JSON.stringify(envelopes.agent(failure, ids));
+  const body = JSON.stringify(defaultEnvelope(failure, ids));
   return [
     `HTTP/1.1 ${failure.status} ${STATUS_CODES[failure.status] ?? ''}`,
     'Connection: close',

@@ -2,13 +2,13 @@ import type { MortiseError } from '../sdk/index.js';
 
 /** Something that a shutdown waits for. */
 export interface Ongoing {
-  /** Asks it to come to an end. */
+  /** Requests its end. */
   abort(reason: MortiseError): void;
-  /** Cuts it off. */
+  /** Ends it at once. */
   destroy(): void;
 }
 
-/** The requests and sockets that are open now. */
+/** The open requests and sockets. */
 export class InFlight {
   readonly #ongoing = new Set<Ongoing>();
   #waiting: (() => void)[] = [];
@@ -27,7 +27,7 @@ export class InFlight {
     for (const resolve of this.#waiting.splice(0)) resolve();
   }
 
-  /** True once nothing is open any more, false when `ms` have passed first. */
+  /** True once nothing is open, false when `ms` milliseconds have passed first. */
   whenEmpty(ms: number): Promise<boolean> {
     if (this.#ongoing.size === 0) return Promise.resolve(true);
     return new Promise((resolve) => {

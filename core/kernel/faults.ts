@@ -1,10 +1,9 @@
 import { type Problem, problem } from '../messages/plugin-problems.js';
 import { isCodedError } from '../sdk/errors.js';
-import { describeError, harmless } from './describe-error.js';
+import type { KernelPorts } from './deps.js';
 import type { EventBus } from './event-bus.js';
-import { PluginProblem } from './plugin-problem.js';
+import { describeError, harmless, PluginProblem } from './plugin-problem.js';
 import { faultLimit, faultWindowSeconds, type PluginRecord } from './plugin-record.js';
-import type { KernelPorts } from './ports.js';
 
 /** Of one plugin within a minute: a timer that it made past the host may fail for ever. */
 const faultsLogged = 20;

@@ -1,8 +1,8 @@
 import type { CallContext } from '../sdk/context.js';
 import type { CallEnd, HeldCall } from '../sdk/points.js';
 import { runMarked } from './attribution.js';
-import { isThenable } from './is-thenable.js';
 import { callerGone, type Lease } from './lease.js';
+import { isThenable } from './time-limit.js';
 
 /** A lease that is taken before its call, so that what has been accepted can wait for its turn. */
 export class HeldLease<V> implements HeldCall<V> {

@@ -1,11 +1,10 @@
 import { type Problem, problem } from '../messages/plugin-problems.js';
 import type { PluginManifest } from '../sdk/manifest.js';
 import { canonicalKey } from '../sdk/points/point.js';
-import { type CatalogueEntry, readCatalogue } from './catalogue.js';
-import { describeError } from './describe-error.js';
-import { configSchemaId } from './manifest-facts.js';
+import { type CatalogueEntry, configSchemaId, readCatalogue } from './catalogue.js';
+import type { Desired, KernelPorts } from './deps.js';
+import { describeError } from './plugin-problem.js';
 import { PluginRecord } from './plugin-record.js';
-import type { Desired, KernelPorts } from './ports.js';
 
 type InventoryPorts = Pick<
   KernelPorts,

@@ -1,24 +1,23 @@
 import type { Problem } from '../messages/plugin-problems.js';
 import type { PluginStateName } from '../sdk/events.js';
+import type { InertContribution } from '../sdk/host/plugin-control.js';
 import type { StopReason } from '../sdk/plugin.js';
-import { extensionPoints } from '../sdk/points/index.js';
 import type { Contribution, Points } from '../sdk/points.js';
 import { runUnmarked } from './attribution.js';
-import { contributionId, declaredContributions } from './contributions.js';
-import { writtenInStacks } from './describe-error.js';
+import type { Desired, KernelPorts } from './deps.js';
 import { EventBus } from './event-bus.js';
+import { contributionId, declaredContributions } from './extension-points.js';
 import { Faults } from './faults.js';
 import { Inventory } from './inventory.js';
 import { Lifecycle } from './lifecycle.js';
-import type { Unfinished } from './overrun.js';
 import { isSuspicion, ownProblem } from './own-problem.js';
-import { dependantsOf, makePlan, type PlannedPlugin } from './plan.js';
+import { dependantsOf, makePlan, type Plan } from './plan.js';
 import { PluginPoints } from './plugin-points.js';
+import { describeError, writtenInStacks } from './plugin-problem.js';
 import type { PluginRecord } from './plugin-record.js';
-import type { Desired, KernelPorts } from './ports.js';
 import { Registry } from './registry.js';
 import { ServiceRegistry } from './service-registry.js';
-import { ShutdownDeadline } from './shutdown-deadline.js';
+import { ShutdownDeadline, type Unfinished } from './shutdown-deadline.js';
 
 /** How often open leases are checked against their limits, milliseconds. */
 const sweepEveryMs = 20;
@@ -30,7 +29,7 @@ type Configs = ReadonlyMap<string, Readonly<Record<string, unknown>>>;
  * and touches only the plugins where the two differ.
  */
 export class Kernel {
-  readonly registry = new Registry(extensionPoints);
+  readonly registry: Registry;
   readonly services = new ServiceRegistry();
   readonly events: EventBus;
   /** The host's own calls into plugins (routes, commands). */
@@ -40,7 +39,9 @@ export class Kernel {
   readonly #deadline: ShutdownDeadline;
   readonly #lifecycle: Lifecycle;
   #queue: Promise<unknown> = Promise.resolve();
-  #plan: ReadonlyMap<string, PlannedPlugin> = new Map();
+  #plan: Plan = { plugins: new Map(), points: new Map() };
+  /** Why a data schema cannot be used, by its text; null when it can. */
+  readonly #schemaProblems = new Map<string, string | null>();
   /** Plugins that are about to be disabled. */
   readonly #heldBack = new Set<readonly PluginRecord[]>();
   readonly #faults: Faults;
@@ -50,6 +51,7 @@ export class Kernel {
 
   constructor(ports: KernelPorts) {
     this.#ports = ports;
+    this.registry = new Registry(ports.points);
     this.#inventory = new Inventory(ports, (record) => this.#later(() => this.applyConfig(record)));
     this.#deadline = new ShutdownDeadline(() => ports.clock.now());
     this.events = new EventBus((error) => ports.log.error({ err: error }, 'an event listener failed'));
@@ -131,6 +133,7 @@ export class Kernel {
   look(): Promise<void> {
     return this.serial(async () => {
       await this.#readPlan();
+      this.registry.declare(this.#plan.points);
       for (const record of this.records()) this.#enterPlanned(record, 'disabled');
     });
   }
@@ -169,12 +172,13 @@ export class Kernel {
   }
 
   /** The plan as it would be with another desired state or other configurations. */
-  planFor(desired: Desired, configs: Configs = new Map()): ReadonlyMap<string, PlannedPlugin> {
+  planFor(desired: Desired, configs: Configs = new Map()): Plan {
     return makePlan({
       catalogue: this.#inventory.entries(desired),
       enabled: this.#inventory.enabled(desired),
       bindings: new Map(Object.entries(desired.bindings).map(([claim, key]) => [claim, this.resolve(key)])),
-      points: extensionPoints,
+      points: this.#ports.points,
+      schemaProblem: (schema) => this.#schemaProblem(schema),
       hostServices: this.#ports.hostServices,
       ownProblem: (entry) => {
         const facts = { record: this.record(entry.key), required: this.isRequired(entry.key), ports: this.#ports };
@@ -191,11 +195,20 @@ export class Kernel {
   async reconcile(): Promise<void> {
     if (this.#deadline.begun) return;
     await this.#readPlan();
+    const outdated = this.registry.outdated(this.#plan.points);
     await this.#lifecycle.stopAll(
-      this.records().filter((record) => record.run && this.#plan.get(record.key)?.problem !== null),
+      this.records().filter(
+        ({ run, key }) =>
+          run &&
+          (this.#plan.plugins.get(key)?.problem !== null ||
+            run.staging.held.some(({ point }) => outdated.includes(point))),
+      ),
       'disabled',
     );
-    const starting = this.records().filter((record) => !record.run && this.#plan.get(record.key)?.problem === null);
+    this.registry.declare(this.#plan.points);
+    const starting = this.records().filter(
+      (record) => !record.run && this.#plan.plugins.get(record.key)?.problem === null,
+    );
     for (const record of this.records())
       if (!record.run && !starting.includes(record)) this.#enterPlanned(record, 'disabled');
     await this.#lifecycle.startAll(starting);
@@ -245,7 +258,8 @@ export class Kernel {
   /** Contributions that enabled plugins declare in their manifests and do not serve now. */
   declared(point: string): readonly Contribution[] {
     const found: Contribution[] = [];
-    for (const { entry } of this.#plan.values()) {
+    if (!this.registry.isOpen(point)) return found;
+    for (const { entry } of this.#plan.plugins.values()) {
       if (!entry.manifest) continue;
       for (const declared of declaredContributions(entry.manifest)) {
         if (declared.point !== point || declared.key.endsWith('*')) continue;
@@ -275,6 +289,25 @@ export class Kernel {
     );
   }
 
+  /** What an enabled plugin contributes without effect. */
+  inert(key: string): readonly InertContribution[] {
+    return this.#plan.plugins.get(key)?.inert ?? [];
+  }
+
+  #schemaProblem(schema: Readonly<Record<string, unknown>>): string | null {
+    const text = JSON.stringify(schema);
+    const known = this.#schemaProblems.get(text);
+    if (known !== undefined) return known;
+    let found: string | null = null;
+    try {
+      this.#ports.compile(schema, 'factsSchema');
+    } catch (error) {
+      found = describeError(error);
+    }
+    this.#schemaProblems.set(text, found);
+    return found;
+  }
+
   #later(operation: () => Promise<unknown>): void {
     void this.serial(operation).catch((error: unknown) =>
       this.#ports.log.error({ err: error }, 'a change of plugins failed'),
@@ -284,7 +317,7 @@ export class Kernel {
   async #readPlan(): Promise<void> {
     await this.#inventory.rescan();
     this.#plan = this.planFor(this.desired);
-    for (const record of this.records()) record.tier = this.#plan.get(record.key)?.tier ?? 0;
+    for (const record of this.records()) record.tier = this.#plan.plugins.get(record.key)?.tier ?? 0;
   }
 
   async #quarantine(record: PluginRecord, shown: Problem): Promise<void> {
@@ -296,7 +329,7 @@ export class Kernel {
 
   /** Enters what the plan says of a plugin that does not run. */
   #enterPlanned(record: PluginRecord, otherwise: PluginStateName): void {
-    const shown = this.#plan.get(record.key)?.problem;
+    const shown = this.#plan.plugins.get(record.key)?.problem;
     if (!shown) this.#enter(record, otherwise, null);
     else if (this.#ports.suspect(record.key) && isSuspicion(shown)) this.#enter(record, 'quarantined', shown);
     else if (!record.stuck) this.#enter(record, 'blocked', shown);

@@ -1,14 +1,11 @@
 import { type Problem, problem } from '../messages/plugin-problems.js';
 import type { PluginStateName } from '../sdk/events.js';
 import type { StopReason } from '../sdk/plugin.js';
-import { describeError, errorCode } from './describe-error.js';
-import { inOrder } from './in-order.js';
 import { dependantsOf } from './plan.js';
-import { PluginProblem } from './plugin-problem.js';
+import { describeError, errorCode, PluginProblem } from './plugin-problem.js';
 import type { PluginRecord } from './plugin-record.js';
 import { PluginRun } from './plugin-run.js';
 import type { PluginRunPorts } from './plugin-run-ports.js';
-import { Turn } from './turn.js';
 
 export interface LifecyclePorts extends Omit<PluginRunPorts, 'imports'> {
   records(): readonly PluginRecord[];
@@ -93,5 +90,54 @@ export class Lifecycle {
     const entries = running.map((record) => record.run?.entry ?? record.entry);
     const dependants = dependantsOf(key, entries, new Set(running.map((record) => record.key)));
     return running.filter((record) => dependants.includes(record.key));
+  }
+}
+
+/**
+ * Runs `run` for every item, each after those that `before` names for it; items that do not wait for each other run side
+ * by side. Nothing may wait for itself.
+ */
+export async function inOrder<T>(
+  items: Iterable<T>,
+  before: (item: T) => readonly T[],
+  run: (item: T) => Promise<void>,
+): Promise<void> {
+  const begun = new Map<T, Promise<void>>();
+  const begin = (item: T): Promise<void> => {
+    const known = begun.get(item);
+    if (known) return known;
+    const task = (async () => {
+      await Promise.all(before(item).map(begin));
+      await run(item);
+    })();
+    begun.set(item, task);
+    return task;
+  };
+  await Promise.all([...items].map(begin));
+}
+
+/** How long one holder may keep the others waiting, milliseconds. */
+const patienceMs = 250;
+
+/**
+ * Lets one import run at a time, so that a crash can be put on the account of the module that was being loaded. A module
+ * that waits at its top level gives its turn up after a moment: it must not hold up the others.
+ */
+export class Turn {
+  #last: Promise<void> = Promise.resolve();
+
+  async take(): Promise<() => void> {
+    const before = this.#last;
+    let done: () => void = () => undefined;
+    const timer = { handle: undefined as NodeJS.Timeout | undefined };
+    this.#last = new Promise((resolve) => {
+      done = () => {
+        clearTimeout(timer.handle);
+        resolve();
+      };
+    });
+    await before;
+    timer.handle = setTimeout(done, patienceMs);
+    return done;
   }
 }

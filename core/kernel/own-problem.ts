@@ -1,8 +1,8 @@
 import satisfies from 'semver/functions/satisfies.js';
 import { type Problem, problem } from '../messages/plugin-problems.js';
 import type { CatalogueEntry } from './catalogue.js';
+import type { KernelPorts, Suspect } from './deps.js';
 import type { PluginRecord } from './plugin-record.js';
-import type { KernelPorts, Suspect } from './ports.js';
 
 /** What is known of a plugin beside its folder. */
 export interface PluginFacts {

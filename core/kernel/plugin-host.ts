@@ -5,18 +5,18 @@ import type { HostServices } from '../sdk/host/index.js';
 import type { PluginConfig, StartHost, Watched } from '../sdk/plugin.js';
 import type { ExtensionPointFacts, ExtensionPoints } from '../sdk/points/index.js';
 import { pluginKeyPattern } from '../sdk/points/point.js';
-import type { Points } from '../sdk/points.js';
+import type { CallEnd, Points } from '../sdk/points.js';
 import type { Services } from '../sdk/services.js';
 import type { CatalogueEntry } from './catalogue.js';
-import { contributionId } from './contributions.js';
+import type { PluginScope } from './deps.js';
 import type { EventBus } from './event-bus.js';
-import { markedService } from './marked-service.js';
+import { contributionId } from './extension-points.js';
 import type { PluginOutput } from './plugin-output.js';
 import { PluginProblem } from './plugin-problem.js';
-import type { PluginScope } from './ports.js';
 import type { ResourceStack } from './resource-stack.js';
 import type { ServiceRegistry } from './service-registry.js';
 import type { Staging } from './staging.js';
+import { markedService } from './wrap-members.js';
 
 export type HostPhase = 'registering' | 'starting' | 'running' | 'stopped';
 
@@ -33,7 +33,7 @@ export interface PluginHostParts {
   readonly signal: AbortSignal;
   readonly output: PluginOutput;
   /** Runs a callback of the plugin as a leased call; what it throws is a fault of the plugin. */
-  callback(kind: string, run: (ctx: CallContext) => unknown): () => unknown;
+  callback(kind: string, run: (ctx: CallContext) => unknown): () => CallEnd | Promise<CallEnd>;
   every(ms: number, run: () => unknown): Disposable;
   cron(expression: string, zone: string, run: () => unknown): Disposable;
 }
@@ -170,8 +170,9 @@ export class PluginHost implements StartHost {
   on<E extends keyof HostEvents & string>(event: E, run: (value: HostEvents[E]) => unknown): Disposable {
     this.#needs(`on("${event}")`);
     runnable(`host.on("${event}")`, run);
-    const tell = (value: HostEvents[E]): unknown => this.#parts.callback(`on ${event}`, () => run(value))();
-    return this.#parts.resources.defer(this.#parts.events.on(event, tell) as () => void);
+    return this.#parts.resources.defer(
+      this.#parts.events.subscribe(event, (value) => this.#parts.callback(`on ${event}`, () => run(value))()),
+    );
   }
 
   emit<E extends keyof HostEvents & string>(event: E, value: HostEvents[E]): void {

@@ -4,10 +4,10 @@ import type { ExtensionPoints } from '../sdk/points/index.js';
 import type { CallOptions, Contribution, HeldCall, Pipeline, PipelineStage, Points } from '../sdk/points.js';
 import { runMarked, runSynchronously } from './attribution.js';
 import { HeldLease } from './held-lease.js';
-import { isThenable } from './is-thenable.js';
 import type { Lease } from './lease.js';
 import { leasedStream } from './leased-stream.js';
 import type { Registered, Registry } from './registry.js';
+import { isThenable } from './time-limit.js';
 
 export type PointName = keyof ExtensionPoints & string;
 
@@ -88,7 +88,8 @@ export class PluginPoints implements Points {
 
   pipeline<P extends PointName>(point: P): Pipeline<P> {
     const { registry } = this.#ports;
-    if (registry.declaration(point).dispatch !== 'synchronous') {
+    const dispatch = registry.dispatch(point);
+    if (dispatch !== undefined && dispatch !== 'synchronous') {
       throw new MortiseError('point_not_synchronous', `The point "${point}" is not synchronous; use points.call().`, {
         status: 500,
       });

@@ -1,8 +1,8 @@
 import { type Problem, problemOf } from '../messages/plugin-problems.js';
 import type { PluginStateName } from '../sdk/events.js';
 import type { CatalogueEntry } from './catalogue.js';
+import type { PluginConfigSource } from './deps.js';
 import type { LoadTimes, PluginRun } from './plugin-run.js';
-import type { PluginConfigSource } from './ports.js';
 
 const historyKept = 50;
 const faultWindowMs = 60_000;

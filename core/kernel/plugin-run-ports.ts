@@ -1,11 +1,10 @@
 import type { Contribution } from '../sdk/points.js';
+import type { KernelPorts } from './deps.js';
 import type { EventBus } from './event-bus.js';
-import type { Unfinished } from './overrun.js';
-import type { KernelPorts } from './ports.js';
+import type { Turn } from './lifecycle.js';
 import type { Registry } from './registry.js';
 import type { ServiceRegistry } from './service-registry.js';
-import type { ShutdownDeadline } from './shutdown-deadline.js';
-import type { Turn } from './turn.js';
+import type { ShutdownDeadline, Unfinished } from './shutdown-deadline.js';
 
 /** What one life of a plugin needs of the kernel. */
 export interface PluginRunPorts {

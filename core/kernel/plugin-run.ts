@@ -1,28 +1,23 @@
 import { problem } from '../messages/plugin-problems.js';
 import { MortiseError } from '../sdk/errors.js';
-import type { PluginConfig, PluginDefinition, StopReason } from '../sdk/plugin.js';
+import type { PluginConfig, PluginDefinition, PluginLifecycle, StopReason } from '../sdk/plugin.js';
 import type { PluginHealth } from '../sdk/plugin-health.js';
 import { runMarked } from './attribution.js';
 import type { CatalogueEntry } from './catalogue.js';
-import { describeError, explainError } from './describe-error.js';
-import { isThenable } from './is-thenable.js';
+import type { PluginScope } from './deps.js';
 import { abortGraceMs } from './lease.js';
-import type { LeaseBook } from './lease-book.js';
-import { Overrun } from './overrun.js';
+import { type LeaseBook, openLeaseBook } from './lease-book.js';
 import { PluginCallbacks } from './plugin-callbacks.js';
-import { loadDefinition } from './plugin-code.js';
+import { checkStarted, loadDefinition } from './plugin-code.js';
 import { PluginHost } from './plugin-host.js';
-import { openLeaseBook } from './plugin-leases.js';
 import { PluginOutput } from './plugin-output.js';
 import { PluginPoints } from './plugin-points.js';
-import { PluginProblem } from './plugin-problem.js';
+import { describeError, explainError, PluginProblem, startProblem } from './plugin-problem.js';
 import type { PluginRunPorts } from './plugin-run-ports.js';
-import type { PluginScope } from './ports.js';
 import { ResourceStack } from './resource-stack.js';
-import type { StopStep } from './shutdown-deadline.js';
+import { Overrun, type StopStep } from './shutdown-deadline.js';
 import { Staging } from './staging.js';
-import { startProblem } from './start-problem.js';
-import { type Limit, milliseconds, withTimeLimit } from './time-limit.js';
+import { isThenable, type Limit, milliseconds, withTimeLimit } from './time-limit.js';
 
 const defaultTimeouts = { start: 10_000, stop: 5_000, drain: 30_000 } as const;
 const healthLimitMs = 5_000;
@@ -51,6 +46,8 @@ export class PluginRun {
   #host: PluginHost | undefined;
   #scope: PluginScope | undefined;
   #definition: PluginDefinition | undefined;
+  /** What `start` returned. */
+  #started: PluginLifecycle = {};
   #cancelled = false;
   #ended = false;
 
@@ -107,10 +104,10 @@ export class PluginRun {
 
   /** Lets the plugin finish what it has accepted while the others still run. */
   async drain(): Promise<void> {
-    const definition = this.#definition;
-    if (!definition?.drain || this.#ended) return;
+    const called = this.#lifecycle('drain');
+    if (!called || this.#ended) return;
     try {
-      const drained = this.#marked(async () => definition.drain?.(this.#ports.deadline.until('drain')));
+      const drained = this.#marked(async () => called.drain?.(this.#ports.deadline.until('drain')));
       const late = (): Error => new Overrun('drain', 'drain() did not finish before the plugins were stopped');
       await withTimeLimit(drained, this.#limit('drain', longestDrainMs), late);
     } catch (error) {
@@ -135,11 +132,11 @@ export class PluginRun {
   }
 
   async reconfigure(next: PluginConfig): Promise<'applied' | 'restart'> {
-    const definition = this.#definition;
-    if (this.entry.manifest?.reload !== 'live' || !definition?.reconfigure) return 'restart';
+    const called = this.#lifecycle('reconfigure');
+    if (this.entry.manifest?.reload !== 'live' || !called) return 'restart';
     const limit = this.entry.manifest.timeouts?.start ?? defaultTimeouts.start;
     try {
-      const taken = this.#marked(async () => definition.reconfigure?.(next));
+      const taken = this.#marked(async () => called.reconfigure?.(next));
       const late = (): Error => new Error(`reconfigure() did not finish within ${limit} ms`);
       return (await withTimeLimit(taken, milliseconds(limit), late)) === 'applied' ? 'applied' : 'restart';
     } catch (error) {
@@ -149,11 +146,11 @@ export class PluginRun {
   }
 
   async health(): Promise<PluginHealth | null> {
-    const definition = this.#definition;
-    if (!definition?.health) return null;
+    const called = this.#lifecycle('health');
+    if (!called) return null;
     const controller = new AbortController();
     try {
-      const asked = this.#marked(async () => definition.health?.(controller.signal));
+      const asked = this.#marked(async () => called.health?.(controller.signal));
       const late = (): Error => new Error(`health() did not answer within ${healthLimitMs} ms`);
       return (await withTimeLimit(asked, milliseconds(healthLimitMs), late, this.#stop.signal)) ?? null;
     } catch (error) {
@@ -182,7 +179,7 @@ export class PluginRun {
     try {
       // Looking for its `then` runs the plugin's code as well.
       promised = this.#marked(() => {
-        const returned: unknown = definition.register(host);
+        const returned: unknown = definition.register?.(host);
         return isThenable(returned) ? returned : undefined;
       });
     } catch (error) {
@@ -212,7 +209,7 @@ export class PluginRun {
     const waited = this.#ports.kernel.note(key, 'waiting');
     try {
       const late = (): Error => new PluginProblem(problem('start_timeout', limit));
-      await withTimeLimit(pending, milliseconds(limit), late, this.#stop.signal);
+      this.#started = checkStarted(await withTimeLimit(pending, milliseconds(limit), late, this.#stop.signal));
     } catch (error) {
       throw error instanceof PluginProblem || error === this.#stop.signal.reason
         ? error
@@ -220,6 +217,11 @@ export class PluginRun {
     } finally {
       waited();
     }
+  }
+
+  /** The object that has the function: what `start` returned goes before the definition. */
+  #lifecycle(name: keyof PluginLifecycle): PluginLifecycle | undefined {
+    return [this.#started, this.#definition].find((one) => one?.[name] !== undefined);
   }
 
   #makeHost(): PluginHost {
@@ -254,10 +256,10 @@ export class PluginRun {
   }
 
   async #stopDefinition(reason: StopReason, limit: number): Promise<void> {
-    const definition = this.#definition;
-    if (!definition?.stop) return;
+    const called = this.#lifecycle('stop');
+    if (!called) return;
     try {
-      const stopped = this.#marked(async () => definition.stop?.(reason));
+      const stopped = this.#marked(async () => called.stop?.(reason));
       const late = (): Error => new Overrun('stop', `stop() did not finish within ${limit} ms`);
       await withTimeLimit(stopped, this.#limit('stop', limit), late);
     } catch (error) {

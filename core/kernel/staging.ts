@@ -1,16 +1,14 @@
 import { problem } from '../messages/plugin-problems.js';
 import { deepFreeze } from '../schema/index.js';
-import { canonicalKey } from '../sdk/points/point.js';
-import { CallStats } from './call-stats.js';
+import { canonicalKey, isContributionKey } from '../sdk/points/point.js';
 import type { CatalogueEntry } from './catalogue.js';
-import { contributionId, declaredContributions } from './contributions.js';
-import { describeError } from './describe-error.js';
+import type { KernelPorts } from './deps.js';
+import { contributionId, declaredContributions } from './extension-points.js';
+import { CallStats } from './lease.js';
 import type { LeaseBook } from './lease-book.js';
-import { lendContribution } from './lend-contribution.js';
-import { isContributionKey } from './plan.js';
-import { PluginProblem } from './plugin-problem.js';
-import type { KernelPorts } from './ports.js';
+import { describeError, PluginProblem } from './plugin-problem.js';
 import type { Registered, Registry } from './registry.js';
+import { lendContribution } from './wrap-members.js';
 
 /** What one plugin run adds to the extension points: staged until it has started, then published in one step. */
 export class Staging {
@@ -89,7 +87,7 @@ export class Staging {
   }
 
   #refuseTaken(point: string, key: string): void {
-    const other = this.#registry.find(point, this.#registry.address(point, this.#entry.key, key));
+    const other = this.#registry.findPublished(point, this.#registry.address(point, this.#entry.key, key));
     if (other)
       throw new PluginProblem(problem('key_conflict', contributionId(point, key), [other.plugin, this.#entry.key]));
   }

@@ -48,3 +48,7 @@ export function withTimeLimit<T>(
     );
   });
 }
+
+export function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function';
+}

@@ -5,7 +5,7 @@ import { ask, askRaw, route, serve, type settings, stopAll } from './serve.js';
 const whoami = (more: Parameters<typeof route>[0], mount: Partial<MountedRoute> = {}) =>
   route(more, (_, ctx) => ({ body: { principal: ctx.principal } }), mount);
 
-const guarded = (mount = 'agent') => [
+const guarded = (mount = 'default') => [
   whoami({ path: '/open', mount }),
   whoami({ path: '/chats', auth: 'key', mount, method: ['GET', 'POST'] }),
   whoami({ path: '/admin/x', auth: 'admin', mount, method: ['GET', 'POST'] }),

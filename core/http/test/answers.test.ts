@@ -45,8 +45,8 @@ describe('answers', () => {
     };
     const served = await serve([
       route({ path: '/agent' }, fail),
-      route({ path: '/rest', mount: 'memory-rest' }, fail),
-      route({ path: '/v1/x', mount: 'anthropic' }, fail),
+      route({ path: '/rest', mount: 'rest' }, fail),
+      route({ path: '/v1/x', mount: 'typed' }, fail),
       route({ path: '/plain' }, () => Promise.reject({ code: 'odd', message: 'odd one', status: 200 })),
     ]);
     const agent = await ask(served, '/agent');

@@ -102,7 +102,7 @@ describe('routing', () => {
           expect(await statusOf(served, path), path).to.equal(404);
         for (const path of ['/admin/config', '/healthz', '/admin/plugins/a'])
           expect(await statusOf(served, path, 'POST'), path).to.equal(405);
-        for (const path of ['/mcp', '/mcp/x', '/v1/messages', '/.well-known/oauth-protected-resource', '/off/a/b'])
+        for (const path of ['/rpc', '/rpc/x', '/v1/messages', '/.well-known/oauth-protected-resource', '/off/a/b'])
           expect(await statusOf(served, path), path).to.equal(404);
         expect((await ask(served, '/off/a')).json.error.hint).to.equal('plugin off is disabled');
         expect((await ask(served, '/v1/messages')).json.type).to.equal('error');
@@ -127,12 +127,12 @@ describe('routing', () => {
         of('one', echo('/files/*rest')),
         of('other', echo('/files/*rest', { method: 'POST' })),
         of('mine', echo('/mine/:id')),
-        of('mine', echo('/*rest', { mount: 'anthropic' })),
+        of('mine', echo('/*rest', { mount: 'typed' })),
       ]);
       expect(await statusOf(served, '/files/a')).to.equal(200);
       expect(await statusOf(served, '/mine/a/b')).to.equal(200);
       expect(await statusOf(served, '/v1/models')).to.equal(200);
-      expect(await statusOf(served, '/mcp/x')).to.equal(404);
+      expect(await statusOf(served, '/rpc/x')).to.equal(404);
     });
   });
 

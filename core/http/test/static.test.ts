@@ -34,7 +34,7 @@ describe('static folders', () => {
     served = await serve([
       route({ path: '/', kind: 'static' }, { folder: join(root, 'web'), fallback: 'index.html', maxAge: 60 }),
       route({ path: '/chats/:id' }, () => ({ body: {} })),
-      route({ path: '/mcp', method: 'POST', mount: 'mcp' }, () => ({ body: {} })),
+      route({ path: '/rpc', method: 'POST', mount: 'rpc' }, () => ({ body: {} })),
     ]);
   });
   afterEach(stopAll);
@@ -93,7 +93,7 @@ describe('static folders', () => {
       ['/settings/models', {}],
       ['/settings/models', { accept: '*/*' }],
       ['/chats/a/b', html],
-      ['/mcp/x', html],
+      ['/rpc/x', html],
       ['/.well-known/oauth-protected-resource', html],
       ['/v1/nowhere', html],
     ] as const) {

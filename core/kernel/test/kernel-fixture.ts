@@ -1,3 +1,4 @@
+import { createControl } from '../../control/control.js';
 import { createScheduler } from '../../schedule/index.js';
 import { createSchemaCompiler } from '../../schema/index.js';
 import { MortiseError } from '../../sdk/errors.js';
@@ -5,12 +6,11 @@ import type { HostServices } from '../../sdk/host/index.js';
 import type { PluginManifest } from '../../sdk/manifest.js';
 import { redactSecrets } from '../../sdk/mask.js';
 import type { PluginDefinition, StartHost } from '../../sdk/plugin.js';
-import type { CatalogueEntry } from '../catalogue.js';
-import { contributionId } from '../contributions.js';
-import { createControl } from '../control.js';
+import { extensionPoints } from '../../sdk/points/index.js';
+import { type CatalogueEntry, configSchemaId } from '../catalogue.js';
+import type { Desired, KernelLogger, KernelPorts, PluginConfigSource } from '../deps.js';
+import { contributionId } from '../extension-points.js';
 import { Kernel } from '../kernel.js';
-import { configSchemaId } from '../manifest-facts.js';
-import type { Desired, KernelLogger, KernelPorts, PluginConfigSource } from '../ports.js';
 
 export interface MadePlugin {
   readonly manifest: Partial<PluginManifest> & { readonly key: string };
@@ -40,6 +40,7 @@ export function makeKernel(
     scheduler,
     compile: (schema, name) => compiler.compile(schema, { name }),
     manifestSchema: { type: 'object' },
+    points: extensionPoints,
     folders: [],
     extraEntries: entries,
     desired,
@@ -124,15 +125,6 @@ export function echoPlugin(
       },
     }),
   };
-}
-
-/** Looks again and again until a condition holds. */
-export async function until(condition: () => boolean, ms = 5_000): Promise<void> {
-  const end = performance.now() + ms;
-  while (!condition()) {
-    if (performance.now() > end) throw new Error(`It did not happen within ${ms} ms.`);
-    await new Promise((resolve) => setImmediate(resolve));
-  }
 }
 
 /** A plugin from its two functions; its manifest lists what the test says. */

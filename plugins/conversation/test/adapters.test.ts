@@ -47,7 +47,11 @@ describe('an input adapter', () => {
       ...parts,
     };
     return {
-      manifest: { key: `adapter-${key}`, contributes: { 'input-adapter': [{ key, facts: { ...facts } }] } },
+      manifest: {
+        key: `adapter-${key}`,
+        optional: ['conversation'],
+        contributes: { 'input-adapter': [{ key, facts: { ...facts } }] },
+      },
       definition: { key: `adapter-${key}`, register: (own) => void own.contribute('input-adapter', key, whole) },
     };
   }

@@ -1,21 +1,5 @@
 import type { CallOptions } from 'mortise/sdk';
-import type { TestHost } from 'mortise/sdk/testing';
-import {
-  abortCheck,
-  type Check,
-  type Contract,
-  concurrencyCheck,
-  describeContract,
-  errorIssues,
-  factsCheck,
-  frozenCopy,
-  hostileCopies,
-  independenceCheck,
-  outcomeOf,
-  quietCheck,
-  type Subject,
-  withdrawalCheck,
-} from 'mortise/sdk/testing';
+import { type TestHost, abortCheck, type Check, type Contract, concurrencyCheck, describeContract, errorIssues, factsCheck, frozenCopy, hostileCopies, independenceCheck, outcomeOf, quietCheck, type Subject, withdrawalCheck } from 'mortise/sdk/testing';
 import type { MemoryPolicyRequest, MemoryPolicyVerdict } from '../memory-policy.js';
 
 type Sample = Partial<MemoryPolicyRequest>;

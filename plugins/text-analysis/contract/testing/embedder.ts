@@ -1,23 +1,5 @@
 import type { CallOptions } from 'mortise/sdk';
-import type { TestHost } from 'mortise/sdk/testing';
-import {
-  abortCheck,
-  absence,
-  type Check,
-  type Contract,
-  callLimitMs,
-  concurrencyCheck,
-  describeContract,
-  errorIssues,
-  factsCheck,
-  frozenCopy,
-  hostileTexts,
-  independenceCheck,
-  outcomeOf,
-  quietCheck,
-  type Subject,
-  withdrawalCheck,
-} from 'mortise/sdk/testing';
+import { type TestHost, abortCheck, absence, type Check, type Contract, callLimitMs, concurrencyCheck, describeContract, errorIssues, factsCheck, frozenCopy, hostileTexts, independenceCheck, outcomeOf, quietCheck, type Subject, withdrawalCheck } from 'mortise/sdk/testing';
 import type { EmbedderFacts } from '../embedder.js';
 
 export interface EmbedderSubject extends Subject {
