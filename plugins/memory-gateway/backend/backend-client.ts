@@ -11,24 +11,18 @@ import {
   type Points,
   type Transaction,
 } from 'mortise/sdk';
-import type { CircuitBreaker } from './backend/circuit-breaker.js';
-import { deliver, deliverMany, failedBy } from './backend/deliver.js';
-import { circuitOpen, failureText, isCircuitOpen, readFailure } from './backend/read-failure.js';
+import type { CircuitBreaker } from './circuit-breaker.js';
+import { deliver, deliverMany, failedBy } from './deliver.js';
+import { circuitOpen, failureText, isCircuitOpen, readFailure } from './read-failure.js';
 
-export { failureText } from './backend/read-failure.js';
-
-/** Milliseconds that a backend has for one call, where the caller names no other limit. */
-export interface BackendLimits {
-  readonly storeMs: number;
-  readonly searchMs: number;
-}
-
-export interface BackendClientParts {
+export interface BackendClientDeps {
   readonly points: Points;
   /** Key of the chosen backend. */
   readonly backend: string;
-  readonly limits: BackendLimits;
+  /** Milliseconds for one call, unless the caller sets another limit. */
+  readonly limits: { readonly storeMs: number; readonly searchMs: number };
   readonly breaker: CircuitBreaker;
+  /** The configuration keeps the text of stored memories. */
   readonly keepsText: boolean;
   /** Ledger rows by the backend's ids. */
   known(ids: readonly string[]): Promise<readonly LedgerMemory[]>;
@@ -36,19 +30,7 @@ export interface BackendClientParts {
 
 const HEALTH_MS = 5_000;
 
-/** What the last calls of the backend came to. */
-interface Seen {
-  okAt: number | null;
-  error: string | null;
-  /** The last call was refused for its key or address. */
-  isRefused: boolean;
-}
-
-function heldBack(lastError: string | null): string {
-  return `the memory backend answers, but refuses what it is asked${lastError === null ? '' : `: ${lastError}`}`;
-}
-
-/** The context of a call of the backend. */
+/** The context of a backend call. */
 class BackendCall extends CallView implements MemoryBackendContext {
   readonly timeoutMs: number;
   declare readonly trx?: Transaction;
@@ -63,44 +45,46 @@ class BackendCall extends CallView implements MemoryBackendContext {
 type Options = CallOptions & { readonly trx?: Transaction | undefined };
 type Use<R> = (backend: MemoryBackend, ctx: MemoryBackendContext) => Promise<R>;
 
-/** The facts of the chosen backend while it runs. Every call asks for them, so they are looked up once per change. */
-function factsOf(points: Points, backend: string): MemoryService['facts'] {
-  const look = () => points.list('memory-backend').find(({ key, active }) => active && key === backend)?.facts;
-  let known: { readonly facts: ReturnType<typeof look> } | undefined;
+/** Reads the facts of the active backend. Every call needs them, so they are cached until the backends change. */
+function cachedFacts(points: Points, backend: string): MemoryService['facts'] {
+  const read = () => points.list('memory-backend').find(({ key, active }) => active && key === backend)?.facts;
+  let cached: { readonly facts: ReturnType<typeof read> } | undefined;
   points.onChange('memory-backend', () => {
-    known = undefined;
+    cached = undefined;
   });
   return () => {
-    known ??= { facts: look() };
-    return known.facts;
+    cached ??= { facts: read() };
+    return cached.facts;
   };
 }
 
-/** The chosen memory backend, wherever it comes from. */
-export function createBackendClient(parts: BackendClientParts): MemoryService {
-  const { points, backend, limits, breaker } = parts;
-  const seen: Seen = { okAt: null, error: null, isRefused: false };
+/** The service `memory`: calls the chosen backend through the circuit breaker. */
+export function createBackendClient(deps: BackendClientDeps): MemoryService {
+  const { points, backend, limits, breaker } = deps;
+  /** Results of the latest calls. `isRefused`: the last one failed because of the key or the address. */
+  const last: { okAt: number | null; error: string | null; isRefused: boolean } = {
+    okAt: null,
+    error: null,
+    isRefused: false,
+  };
 
-  const facts = factsOf(points, backend);
-  // One that writes into the caller's own transaction fails with the database, and is never guarded apart from it.
+  const facts = cachedFacts(points, backend);
+  // A backend that writes in the caller's transaction fails together with the database: the breaker does not apply.
   const isGuarded = () => facts()?.capabilities.transactional !== true;
 
-  const succeeded = (): void => {
-    seen.okAt = Date.now();
-    seen.error = null;
-    seen.isRefused = false;
+  const recordSuccess = (): void => {
+    last.okAt = Date.now();
+    last.error = null;
+    last.isRefused = false;
+    if (isGuarded()) breaker.record('ok');
   };
 
-  const failed = (error: unknown): void => {
-    const trouble = readFailure(error);
-    seen.error = trouble.message;
-    seen.isRefused = trouble.isMisconfigured;
-    if (!isGuarded()) return;
-    breaker.record(trouble.class === 'unavailable' ? 'unavailable' : 'other', trouble);
+  const recordFailure = (error: unknown): void => {
+    const failure = readFailure(error);
+    last.error = failure.message;
+    last.isRefused = failure.isMisconfigured;
+    if (isGuarded()) breaker.record(failure.class === 'unavailable' ? 'unavailable' : 'other', failure);
   };
-
-  // Its own health check asks for no key: a backend that passes it may still refuse every memory.
-  const holdsBack = () => isGuarded() && (seen.isRefused || breaker.state !== 'closed');
 
   const send = <R>(ownMs: number, options: Options, use: Use<R>): Promise<R> => {
     const { timeoutMs = ownMs, trx } = options;
@@ -111,15 +95,14 @@ export function createBackendClient(parts: BackendClientParts): MemoryService {
   };
 
   const call = async <R>(timeoutMs: number, options: Options, use: Use<R>): Promise<R> => {
-    if (isGuarded() && !breaker.allows()) throw circuitOpen(seen.error);
+    if (isGuarded() && !breaker.allows()) throw circuitOpen(last.error);
     try {
       const result = await send(timeoutMs, options, use);
-      succeeded();
-      if (isGuarded()) breaker.record('ok');
+      recordSuccess();
       return result;
     } catch (error) {
-      // A caller who has gone says nothing about the backend.
-      if (options.signal?.aborted !== true) failed(error);
+      // A caller that disconnected says nothing about the backend.
+      if (options.signal?.aborted !== true) recordFailure(error);
       throw error;
     }
   };
@@ -127,8 +110,8 @@ export function createBackendClient(parts: BackendClientParts): MemoryService {
   const client: MemoryService = {
     backend,
     get keepsText() {
-      // What is no remote backend, or not known to be one, may have the text nowhere else.
-      return parts.keepsText || facts()?.capabilities.transactional !== false;
+      // Unless the backend is known to be remote, the ledger may have the only copy of the text.
+      return deps.keepsText || facts()?.capabilities.transactional !== false;
     },
     facts,
     store: (item, options) => call(limits.storeMs, options, (value, ctx) => value.store(item, ctx)),
@@ -142,8 +125,8 @@ export function createBackendClient(parts: BackendClientParts): MemoryService {
         for (const item of items) stored.push(await value.store(item, ctx));
         return stored;
       }),
-    deliver: (item, options = {}) => deliver(item, options, delivering),
-    deliverMany: (items, options = {}) => deliverMany(items, options, delivering),
+    deliver: (item, options = {}) => deliver(item, options, delivery),
+    deliverMany: (items, options = {}) => deliverMany(items, options, delivery),
     failure: failedBy,
     takesMany: () => send(limits.searchMs, {}, async (value) => value.storeMany !== undefined),
     search: (search, options) =>
@@ -159,9 +142,13 @@ export function createBackendClient(parts: BackendClientParts): MemoryService {
       try {
         const health = await send(HEALTH_MS, options, (value, ctx) => value.health(ctx));
         breaker.probed(health.ok);
-        return holdsBack() && health.ok ? { ok: false, detail: heldBack(seen.error) } : health;
+        // A health check needs no key: a backend that passes it may still refuse every memory.
+        const isBlocked = isGuarded() && (last.isRefused || breaker.state !== 'closed');
+        if (!health.ok || !isBlocked) return health;
+        const why = last.error === null ? '' : `: ${last.error}`;
+        return { ok: false, detail: `the memory backend is reachable but rejects requests${why}` };
       } catch (error) {
-        if (!isCircuitOpen(error)) seen.error = failureText(error);
+        if (!isCircuitOpen(error)) last.error = failureText(error);
         breaker.probed(false);
         throw error;
       }
@@ -169,11 +156,11 @@ export function createBackendClient(parts: BackendClientParts): MemoryService {
     status: () => ({
       key: backend,
       circuit: breaker.state,
-      last_ok_at: seen.okAt === null ? null : new Date(seen.okAt).toISOString(),
-      last_error: seen.error,
+      last_ok_at: last.okAt === null ? null : new Date(last.okAt).toISOString(),
+      last_error: last.error,
     }),
     onRecovered: (run) => ({ dispose: breaker.onClosed(run) }),
   };
-  const delivering = { backend: client, known: parts.known, timeoutMs: limits.storeMs };
+  const delivery = { backend: client, known: deps.known, timeoutMs: limits.storeMs };
   return client;
 }

@@ -1,7 +1,16 @@
-import { type Database, isCodedError, MortiseError } from 'mortise/sdk';
+import { argumentError, type Database, isCodedError, lostNumber, MortiseError } from 'mortise/sdk';
 import { isCircuitOpen } from './backend/read-failure.js';
 
-/** The database cannot be reached; nothing was sent to the memory backend. */
+/**
+ * Refuses numbers that JSON cannot represent, so that nothing is stored with a different value than was sent.
+ * @throws MortiseError `INVALID_PARAM_VALUE` (422).
+ */
+export function refuseLostNumbers(tool: string, name: string, value: unknown): void {
+  const path = lostNumber(value, `/${name}`);
+  if (path !== undefined) throw argumentError(tool, path, 'must be a number that JSON can represent');
+}
+
+/** The database cannot be reached. Nothing was sent to the memory backend. */
 export function databaseUnavailable(cause?: unknown): MortiseError {
   return new MortiseError('LOGBOOK_DB_UNAVAILABLE', 'The database cannot be reached.', {
     status: 503,
@@ -12,17 +21,17 @@ export function databaseUnavailable(cause?: unknown): MortiseError {
   });
 }
 
-/** The database answers, but not as it should. */
+/** The database answers with an error, such as a missing table. */
 export function databaseCheckFailed(cause?: unknown): MortiseError {
-  return new MortiseError('LOGBOOK_DB_CHECK_FAILED', 'The database does not hold what the memory gateway needs.', {
+  return new MortiseError('LOGBOOK_DB_CHECK_FAILED', 'The database failed with an unexpected error.', {
     status: 503,
     details: { category: 'dependency', service: 'database' },
     cause,
   });
 }
 
-/** The database takes no writes: nothing was changed, and the same call may succeed once there is space. */
-export function databaseFull(cause?: unknown): MortiseError {
+/** The database accepts no writes. Nothing was changed; the same call may succeed once there is space. */
+function databaseFull(cause?: unknown): MortiseError {
   return new MortiseError('LOGBOOK_DB_UNAVAILABLE', 'The database has no space left to write.', {
     status: 503,
     retryable: true,
@@ -32,18 +41,20 @@ export function databaseFull(cause?: unknown): MortiseError {
   });
 }
 
-/** What keeps the database from its work, where nothing can be audited any more. */
+/** Whether an error means that the database cannot be reached at the moment. */
+export function isDatabaseDown(database: Database, error: unknown): boolean {
+  if (error instanceof MortiseError)
+    return error.code === 'LOGBOOK_DB_UNAVAILABLE' || error.code === 'database_unavailable';
+  return database.codec.errorKind(error) === 'unavailable';
+}
+
+/** The error of an operation that the database failed and that cannot be audited either. */
 export function databaseFailure(database: Database, error: unknown): MortiseError {
   if (isDatabaseDown(database, error)) return databaseUnavailable(error);
   return database.codec.errorKind(error) === 'full' ? databaseFull(error) : databaseCheckFailed(error);
 }
 
-/** Statuses of a backend after which the same call may succeed. */
-function isPassing(status: number): boolean {
-  return status === 408 || status === 425 || status === 429 || status >= 500;
-}
-
-/** The memory backend cannot answer, and nothing else could. */
+/** The memory backend cannot answer, and neither can the fallback. */
 export function backendUnavailable(service: string, cause: unknown): MortiseError {
   if (isCircuitOpen(cause)) {
     return new MortiseError('OPENMEMORY_UNAVAILABLE', 'The memory backend is not called at the moment.', {
@@ -57,7 +68,7 @@ export function backendUnavailable(service: string, cause: unknown): MortiseErro
   if (status !== undefined) {
     return new MortiseError('OPENMEMORY_API_ERROR', `The memory backend answered with status ${status}.`, {
       status: 503,
-      retryable: isPassing(status),
+      retryable: status === 408 || status === 425 || status === 429 || status >= 500,
       details: { category: 'dependency', service, status },
       cause,
     });
@@ -68,11 +79,4 @@ export function backendUnavailable(service: string, cause: unknown): MortiseErro
     details: { category: 'dependency', service },
     cause,
   });
-}
-
-/** Whether an error means that the database cannot be reached at the moment. */
-export function isDatabaseDown(database: Database, error: unknown): boolean {
-  if (error instanceof MortiseError)
-    return error.code === 'LOGBOOK_DB_UNAVAILABLE' || error.code === 'database_unavailable';
-  return database.codec.errorKind(error) === 'unavailable';
 }
