@@ -1,15 +1,15 @@
 import { type PluginDefinition, whenServing } from 'mortise/sdk';
-import { missingBackend, probeBackend, warnOfMissingBackend } from './backend/watch-backend.js';
+import { missingBackend, probeBackend, warnOfMissingBackend } from './backend/backend-client.js';
 import { commands } from './commands.js';
 import type { GatewayConfig } from './config.js';
 import { createGateway, type Gateway } from './gateway.js';
 import { updateGovernance } from './governance/update-governance.js';
 import { queryMemories } from './query/query-memories.js';
-import { reliabilityReport } from './report.js';
+import { reliabilityReport, reportRoute } from './report.js';
 import { auditRoute } from './rest/audit-route.js';
 import { healthRoute } from './rest/health-route.js';
 import { checkedTool } from './rest/read-body.js';
-import { governanceRoute, queryRoute, reportRoute, storeRoute } from './rest/tool-routes.js';
+import { governanceRoute, queryRoute, storeRoute } from './rest/tool-routes.js';
 import { storeMemory } from './store/store-memory.js';
 import { recoverInBackground } from './write/recover-writes.js';
 

@@ -1,6 +1,8 @@
 import type { Invariant } from 'mortise/contracts/logbook';
+import type { Route } from 'mortise/sdk';
 import { databaseFailure } from './errors.js';
 import type { Gateway } from './gateway.js';
+import { answerError, type ErrorShape } from './rest/answer-error.js';
 
 function violations(invariants: readonly Invariant[]): string | null {
   const broken = invariants.filter(({ ok }) => !ok).map(({ id, left, right }) => `${id} (${left} against ${right})`);
@@ -30,4 +32,32 @@ export async function reliabilityReport(correlationId: string, { logbook, backen
   } catch (error) {
     throw databaseFailure(database, error);
   }
+}
+
+const errorShape: ErrorShape = {
+  unavailable: (error, correlationId) => ({
+    ok: false,
+    outbox_stats: {},
+    audit_stats: {},
+    v2_evidence_stats: {},
+    content_intercept_stats: {},
+    generated_at: '',
+    message: error.message,
+    correlation_id: correlationId,
+    reason: error.code,
+  }),
+};
+
+/** `GET /reliability/report` */
+export function reportRoute(gateway: Gateway): Route {
+  return {
+    async handle(_request, ctx) {
+      try {
+        gateway.http.admitToolCall('reliability_report', ctx);
+        return { body: await reliabilityReport(ctx.correlationId, gateway) };
+      } catch (error) {
+        return answerError(error, ctx.correlationId, errorShape);
+      }
+    },
+  };
 }

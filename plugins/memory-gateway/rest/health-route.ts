@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type CallContext, callOptions, type Route } from 'mortise/sdk';
+import { missingBackend } from '../backend/backend-client.js';
 import { failureText } from '../backend/read-failure.js';
-import { missingBackend } from '../backend/watch-backend.js';
 import type { Gateway } from '../gateway.js';
 
 interface Check {

@@ -1,8 +1,7 @@
-import type { MortiseError, Route } from 'mortise/sdk';
+import type { Route } from 'mortise/sdk';
 import type { Gateway } from '../gateway.js';
 import { updateGovernance } from '../governance/update-governance.js';
 import { queryMemories } from '../query/query-memories.js';
-import { reliabilityReport } from '../report.js';
 import { type StoreContext, storeMemory } from '../store/store-memory.js';
 import { answerError, type ErrorShape } from './answer-error.js';
 import { type CheckedTool, readBody } from './read-body.js';
@@ -82,20 +81,6 @@ const governance: RestTool = {
   }),
 };
 
-const report: ErrorShape = {
-  unavailable: (error: MortiseError, correlationId: string) => ({
-    ok: false,
-    outbox_stats: {},
-    audit_stats: {},
-    v2_evidence_stats: {},
-    content_intercept_stats: {},
-    generated_at: '',
-    message: error.message,
-    correlation_id: correlationId,
-    reason: error.code,
-  }),
-};
-
 /** `POST /memory/store` */
 export const storeRoute = (checked: CheckedTool, gateway: Gateway): Route => toolRoute(store, checked, gateway);
 
@@ -105,17 +90,3 @@ export const queryRoute = (checked: CheckedTool, gateway: Gateway): Route => too
 /** `POST /governance/settings/update` */
 export const governanceRoute = (checked: CheckedTool, gateway: Gateway): Route =>
   toolRoute(governance, checked, gateway);
-
-/** `GET /reliability/report` */
-export function reportRoute(gateway: Gateway): Route {
-  return {
-    async handle(_request, ctx) {
-      try {
-        gateway.http.admitToolCall('reliability_report', ctx);
-        return { body: await reliabilityReport(ctx.correlationId, gateway) };
-      } catch (error) {
-        return answerError(error, ctx.correlationId, report);
-      }
-    },
-  };
-}
