@@ -2,7 +2,7 @@ import { MortiseError } from '../sdk/errors.js';
 import type { CommandInput, CommandResult } from '../sdk/points/command.js';
 import type { AuditEntry, AuditService } from '../sdk/services/audit.js';
 import { type App, openApp } from './app.js';
-import { openOffline } from './offline-control.js';
+import { openOffline } from './offline.js';
 
 export interface OfflineRun {
   readonly projectDir: string;

@@ -45,7 +45,7 @@ describe('the check of the layers', () => {
       'core/kernel/plan.ts',
       'core/http/server.ts',
       'core/database/pool.ts',
-      'core/di/compose.ts',
+      'core/app/composition.ts',
       'plugins/other/index.ts',
     ]) {
       write(target, 'export const one = 1;\n');
@@ -84,8 +84,8 @@ describe('the check of the layers', () => {
       /http may not use data/,
     ],
     'a widening': ['core/sdk/a.ts', `declare module '../kernel/plan.js' { interface A { b: 1 } }`, /sdk may not use/],
-    'a side effect': ['core/kernel/a.ts', `import '../di/compose.js';`, /kernel may not use di/],
-    'di from http': ['core/http/a.ts', `import { one } from '../di/compose.js';`, /http may not use di/],
+    'a side effect': ['core/kernel/a.ts', `import '../app/composition.js';`, /kernel may not use app/],
+    'the app from http': ['core/http/a.ts', `import { one } from '../app/composition.js';`, /http may not use app/],
     'the testing kit from product code': [
       'core/http/a.ts',
       `import 'mortise/sdk/testing';`,
@@ -129,7 +129,7 @@ describe('the check of the layers', () => {
     'tsyringe in the kernel': [
       'core/kernel/a.ts',
       `import { container } from 'tsyringe';`,
-      /tsyringe belongs to core\/di/,
+      /tsyringe belongs to core\/app/,
     ],
     'node-cron in the kernel': [
       'core/kernel/a.ts',
@@ -154,7 +154,7 @@ describe('the check of the layers', () => {
 
   const allowed: Readonly<Record<string, readonly [file: string, text: string]>> = {
     'the sdk, by name and by path': ['core/kernel/a.ts', `import '../sdk/index.js';\nimport 'mortise/sdk';`],
-    'everything for the composition': ['core/app/a.ts', `import '../di/compose.js';\nimport '../http/server.js';`],
+    'everything for the composition': ['core/app/a.ts', `import '../kernel/kernel.js';\nimport '../http/server.js';`],
     'the testing kit for tests': ['plugins/a/test/a.test.ts', `import 'mortise/sdk/testing';\nimport '../index.js';`],
     'files of the same plugin': ['plugins/a/index.ts', `import './deep/b.js';`],
     'other packages and those of Node': ['plugins/a/index.ts', `import 'semver';\nimport 'node:fs';\nimport 'fs';`],

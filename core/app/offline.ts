@@ -1,19 +1,11 @@
-import { join } from 'node:path';
-import { createControl } from '../control/control.js';
 import { refuseDisable, refuseDisplacement, withToggled } from '../control/desired-changes.js';
-import { type DatabaseHost, openDatabase } from '../database/index.js';
-import { Kernel } from '../kernel/kernel.js';
-import { createScheduler } from '../schedule/index.js';
-import { keepValidators, loadSchema } from '../schema/index.js';
 import { MortiseError } from '../sdk/errors.js';
 import type { PluginControl, PluginRow } from '../sdk/host/plugin-control.js';
 import type { EffectiveValue } from '../sdk/host/settings.js';
 import type { Points } from '../sdk/points.js';
-import { openPluginsFile, openSettings } from '../settings/index.js';
-import { createLogSink, createMetrics, createTracing } from '../telemetry/index.js';
-import { openDesiredState } from './desired-state.js';
-import { kernelPorts, noJournal } from './kernel-ports.js';
-import { SeenFiles } from './seen-files.js';
+import { openSettings } from '../settings/index.js';
+import { parts } from './composition.js';
+import { offlineParts } from './core-parts.js';
 
 /** The same engine on `plugins.json` and `config/`, with no server and no plugin running. */
 export interface OfflineControl {
@@ -40,56 +32,21 @@ export async function openOffline(
   projectDir: string,
   { filesOnly = false }: { readonly filesOnly?: boolean } = {},
 ): Promise<OfflineControl> {
-  keepValidators(join(projectDir, '.runtime', 'validators'));
-  const opened = await openSettings({ projectDir });
-  if (!opened.ok) throw opened.errors[0] ?? new MortiseError('invalid_settings', 'The settings cannot be read.');
-  const { settings } = opened;
-  const { host } = settings;
-  const { log, hide, clean } = createLogSink({ level: 'silent', destination: 'stderr' });
-  for (const secret of settings.secrets()) hide(secret);
-  let database: DatabaseHost | undefined;
-  if (host.database.dialect === 'postgres' && !filesOnly)
-    database = await openDatabase(host.database, log, { retryMs: 2_000 });
-  const metrics = createMetrics();
-  const scheduler = createScheduler({});
-  const pluginsFile = await openPluginsFile({ file: host.pluginsFile, dataDir: host.dataDir, settings });
-  const seen = new SeenFiles(host);
-  let known: Promise<unknown> = Promise.resolve();
-  settings.onWrite((path) => {
-    known = seen.know(path).catch(() => undefined);
-  });
-  const desired = await openDesiredState(database, pluginsFile, projectDir, log);
-  const kernel = new Kernel(
-    kernelPorts({
-      settings,
-      manifestSchema: await loadSchema(projectDir, 'plugin'),
-      projectDir,
-      extraEntries: [],
-      safeMode: false,
-      journal: noJournal,
-      metrics: metrics.host,
-      tracing: createTracing(),
-      log,
-      clean,
-      scheduler,
-      desired: desired.store,
-      openScope: () => {
-        throw new Error('No plugin runs offline.');
-      },
-    }),
-  );
-  await kernel.look();
-  const control = createControl({
-    kernel,
-    effective: (owner) => settings.effective(owner),
-    exportDesired: () => desired.export(),
-  });
+  const composition = await offlineParts(projectDir, filesOnly)
+    .open()
+    .catch((error: unknown) => {
+      throw error instanceof AggregateError ? error.errors[0] : error;
+    });
+  const settings = composition.get(parts.settings);
+  const desired = composition.get(parts.desired);
+  const kernel = composition.get(parts.kernel);
+  const control = composition.get(parts.control);
   const rowOf = (key: string): PluginRow | undefined =>
     control.list().find((row) => row.key === kernel.record(key)?.key);
   const needs = (key: string, optional: boolean): readonly string[] => {
     const manifest = kernel.record(key)?.entry.manifest;
-    const wished = optional ? (manifest?.optional ?? []).filter((one) => kernel.isEnabled(one)) : [];
-    return [...(manifest?.requires ?? []), ...wished];
+    const wanted = optional ? (manifest?.optional ?? []).filter((one) => kernel.isEnabled(one)) : [];
+    return [...(manifest?.requires ?? []), ...wanted];
   };
   const withNeeded = (keys: readonly string[], optional: boolean): readonly string[] => {
     const found = new Set<string>();
@@ -123,14 +80,50 @@ export async function openOffline(
         .find(({ key, entry }) => kernel.isEnabled(key) && entry.manifest?.provides?.includes(service));
       return keeper ? withNeeded([keeper.key], false) : [];
     },
-    dispose: async () => {
-      await known;
-      await scheduler.dispose();
-      await desired.dispose();
-      await pluginsFile.dispose();
-      await settings.dispose();
-      await database?.close();
-      metrics.dispose();
-    },
+    dispose: () => composition.close(),
   };
+}
+
+/** Every effective value with its source, from the files and the environment. @throws MortiseError */
+export async function readConfig(projectDir: string, owner: string | undefined): Promise<readonly EffectiveValue[]> {
+  // The host's own settings are asked for most when the rest does not work.
+  if (owner === 'host') {
+    const opened = await openSettings({ projectDir });
+    if (!opened.ok) throw opened.errors[0] ?? new MortiseError('invalid_settings', 'The settings cannot be read.');
+    try {
+      return opened.settings.effective(owner);
+    } finally {
+      await opened.settings.dispose();
+    }
+  }
+  const offline = await openOffline(projectDir);
+  try {
+    return offline.effective(owner);
+  } finally {
+    await offline.dispose();
+  }
+}
+
+/** Where the server of this project listens, and what opens it, as far as its settings say. */
+export interface ServerAddress {
+  /** `http://127.0.0.1:8088` */
+  readonly base: string;
+  readonly apiKey: string | undefined;
+  readonly adminKey: string | undefined;
+}
+
+const defaultPort = 8088;
+
+/** Settings that cannot be used give the defaults: whoever asks the server about them wants to know why. */
+export async function serverAddress(projectDir: string): Promise<ServerAddress> {
+  const opened = await openSettings({ projectDir });
+  if (!opened.ok) return { base: `http://127.0.0.1:${defaultPort}`, apiKey: undefined, adminKey: undefined };
+  try {
+    const { host, port, apiKey, adminKey } = opened.settings.host.http;
+    const name = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+    const shown = name.includes(':') ? `[${name}]` : name;
+    return { base: `http://${shown}:${port === 0 ? defaultPort : port}`, apiKey, adminKey };
+  } finally {
+    await opened.settings.dispose();
+  }
 }

@@ -3,6 +3,9 @@ import { readdir, readFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { writeAtomic } from '../files/index.js';
+import type { Kernel } from '../kernel/kernel.js';
+import type { Logger } from '../sdk/context.js';
+import type { AuditEntry, AuditService } from '../sdk/services/audit.js';
 import type { HostSettings } from '../settings/types.js';
 
 /** A file that was changed past the platform. */
@@ -50,8 +53,12 @@ export class SeenFiles {
   async know(path: string): Promise<void> {
     const { configDir, pluginsFile } = this.#options;
     if (path !== pluginsFile && dirname(path) !== configDir) return;
-    const parts = await this.#parts(path);
-    await this.#change((seen) => seen && { ...seen, [this.#nameOf(path)]: parts });
+    await this.#change(async (seen) => seen && { ...seen, [this.#nameOf(path)]: await this.#parts(path) });
+  }
+
+  /** Resolves when nothing is being written any more. */
+  async settled(): Promise<void> {
+    await this.#queue;
   }
 
   async #present(): Promise<Seen> {
@@ -79,10 +86,10 @@ export class SeenFiles {
     return text === undefined ? undefined : (objectOf(text) as Seen | undefined);
   }
 
-  #change(change: (seen: Seen | undefined) => Seen | undefined): Promise<void> {
+  #change(change: (seen: Seen | undefined) => Seen | undefined | Promise<Seen | undefined>): Promise<void> {
     const changed = this.#queue.then(async () => {
       const seen = await this.#seen();
-      const next = change(seen);
+      const next = await change(seen);
       if (!next || isDeepStrictEqual(next, seen)) return;
       await writeAtomic(this.#record, `${JSON.stringify(next, null, 2)}\n`, 0o600);
     });
@@ -127,4 +134,40 @@ function objectOf(text: string): Readonly<Record<string, unknown>> | undefined {
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/**
+ * Writes a row to the audit trail for each file that somebody edited since the last server saw it: nobody asked the
+ * platform for it. What cannot be written now is written at the next start.
+ *
+ * @param edits found before the plugins started, for some of them may write to their files
+ */
+export async function auditFileEdits(
+  { edits, take }: Awaited<ReturnType<SeenFiles['look']>>,
+  kernel: Pick<Kernel, 'services'>,
+  log: Logger,
+): Promise<void> {
+  try {
+    if (edits.length > 0) {
+      const trail = kernel.services.get('audit')?.value as AuditService | undefined;
+      if (!trail) return;
+      await trail.writeMany(edits.map(rowOf));
+      log.info({ edits }, 'files were edited since a server last ran');
+    }
+    await take();
+  } catch (error) {
+    log.warn({ error: error instanceof Error ? error.message : String(error) }, 'edits of files were not audited yet');
+  }
+}
+
+function rowOf({ file, plugins }: FileEdit): AuditEntry {
+  return {
+    operation: 'admin:edit_file',
+    principal: 'file',
+    targetSpace: `file:${file}`,
+    action: 'allow',
+    reason: 'admin:file_edited',
+    status: 'success',
+    evidence: { file, plugins },
+  };
 }
