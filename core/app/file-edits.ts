@@ -3,6 +3,9 @@ import { readdir, readFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { writeAtomic } from '../files/index.js';
+import type { EventBus } from '../kernel/event-bus.js';
+import type { Logger } from '../sdk/context.js';
+import type { PlatformChange } from '../sdk/events.js';
 import type { HostSettings } from '../settings/types.js';
 
 /** A file that was changed past the platform. */
@@ -50,8 +53,12 @@ export class SeenFiles {
   async know(path: string): Promise<void> {
     const { configDir, pluginsFile } = this.#options;
     if (path !== pluginsFile && dirname(path) !== configDir) return;
-    const parts = await this.#parts(path);
-    await this.#change((seen) => seen && { ...seen, [this.#nameOf(path)]: parts });
+    await this.#change(async (seen) => seen && { ...seen, [this.#nameOf(path)]: await this.#parts(path) });
+  }
+
+  /** Resolves when nothing is being written any more. */
+  async settled(): Promise<void> {
+    await this.#queue;
   }
 
   async #present(): Promise<Seen> {
@@ -79,10 +86,10 @@ export class SeenFiles {
     return text === undefined ? undefined : (objectOf(text) as Seen | undefined);
   }
 
-  #change(change: (seen: Seen | undefined) => Seen | undefined): Promise<void> {
+  #change(change: (seen: Seen | undefined) => Seen | undefined | Promise<Seen | undefined>): Promise<void> {
     const changed = this.#queue.then(async () => {
       const seen = await this.#seen();
-      const next = change(seen);
+      const next = await change(seen);
       if (!next || isDeepStrictEqual(next, seen)) return;
       await writeAtomic(this.#record, `${JSON.stringify(next, null, 2)}\n`, 0o600);
     });
@@ -127,4 +134,40 @@ function objectOf(text: string): Readonly<Record<string, unknown>> | undefined {
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/**
+ * Reports files that were edited since a server last ran. Edits that no plugin recorded are reported at the next start.
+ *
+ * @param look taken before the plugins started, because some of them write to their files
+ */
+export async function reportOfflineEdits(
+  { edits, take }: Awaited<ReturnType<SeenFiles['look']>>,
+  events: EventBus,
+  log: Logger,
+): Promise<void> {
+  if (edits.length > 0) {
+    const changes = edits.map(
+      ({ file, plugins }): PlatformChange => ({
+        operation: 'edit_file',
+        target: file,
+        source: 'file',
+        details: { file, plugins },
+      }),
+    );
+    if (!(await recordChanges(events, changes, log))) return;
+    log.info({ edits }, 'files were edited since a server last ran');
+  }
+  await take().catch((error: unknown) => log.warn({ err: error }, 'seen files could not be saved'));
+}
+
+/** @returns whether a plugin recorded the changes and none failed to */
+export async function recordChanges(
+  events: EventBus,
+  changes: readonly PlatformChange[],
+  log: Logger,
+): Promise<boolean> {
+  const { listeners, errors } = await events.emitAwaited('platform-changed', { changes });
+  for (const error of errors) log.warn({ err: error, changes }, 'a change was not recorded');
+  return listeners > 0 && errors.length === 0;
 }

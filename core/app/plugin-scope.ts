@@ -1,10 +1,11 @@
+import type { FetchGuard } from '../fetch/index.js';
 import { createFiles } from '../files/index.js';
 import type { CatalogueEntry } from '../kernel/catalogue.js';
 import type { PluginScope } from '../kernel/deps.js';
 import { createSchemaCompiler } from '../schema/index.js';
+import type { GuardedFetch } from '../sdk/host/fetch.js';
 import type { HostServices } from '../sdk/host/index.js';
-import type { Composition } from './composition.js';
-import { parts, serviceToken } from './parts.js';
+import { type Composition, parts, serviceToken } from './composition.js';
 
 /** The host services a manifest may ask for. */
 export const hostServices = [
@@ -50,5 +51,23 @@ export function openPluginScope(composition: Composition, entry: CatalogueEntry)
     use: (service) => container.get(serviceToken(service)),
     endTransactions: () => composition.get(parts.database).endTransactions(entry.key),
     dispose: () => container.dispose(),
+  };
+}
+
+/** The way out of the process. Its client is large and few processes need it at once, so it is loaded with the first request. */
+export interface LazyFetch {
+  forHosts(patterns: readonly string[]): GuardedFetch;
+  close(): Promise<void>;
+}
+
+export function createLazyFetch(options: { readonly allowPrivate: boolean }): LazyFetch {
+  let guard: Promise<FetchGuard> | undefined;
+  const load = (): Promise<FetchGuard> => {
+    guard ??= import('../fetch/index.js').then(({ createFetchGuard }) => createFetchGuard(options));
+    return guard;
+  };
+  return {
+    forHosts: (patterns) => async (url, init) => (await load()).forHosts(patterns)(url, init),
+    close: async () => (await guard)?.close(),
   };
 }
