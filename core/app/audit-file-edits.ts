@@ -1,6 +1,6 @@
 import type { Kernel } from '../kernel/kernel.js';
+import type { AuditEntry } from '../sdk/audit-entry.js';
 import type { Logger } from '../sdk/context.js';
-import type { AuditEntry, AuditService } from '../sdk/services/audit.js';
 import type { FileEdit, SeenFiles } from './seen-files.js';
 
 /**
@@ -16,7 +16,7 @@ export async function auditFileEdits(
 ): Promise<void> {
   try {
     if (edits.length > 0) {
-      const trail = kernel.services.get('audit')?.value as AuditService | undefined;
+      const trail = kernel.services.get('audit')?.value as Trail | undefined;
       if (!trail) return;
       await trail.writeMany(edits.map(rowOf));
       log.info({ edits }, 'files were edited since a server last ran');
@@ -37,4 +37,9 @@ function rowOf({ file, plugins }: FileEdit): AuditEntry {
     status: 'success',
     evidence: { file, plugins },
   };
+}
+
+interface Trail {
+  write(entry: AuditEntry): Promise<unknown>;
+  writeMany(entries: readonly AuditEntry[]): Promise<unknown>;
 }

@@ -1,6 +1,6 @@
+import type { AuditEntry } from '../sdk/audit-entry.js';
 import { MortiseError } from '../sdk/errors.js';
 import type { CommandInput, CommandResult } from '../sdk/points/command.js';
-import type { AuditEntry, AuditService } from '../sdk/services/audit.js';
 import { type App, openApp } from './app.js';
 import { openOffline } from './offline-control.js';
 
@@ -32,7 +32,7 @@ export async function runCommandOffline(key: string, input: CommandInput, run: O
 export async function auditOffline(keepers: readonly string[], entry: AuditEntry, run: OfflineRun): Promise<void> {
   await withApp(run, keepers, async (app) => {
     expectActive(app, keepers);
-    const trail = app.kernel.services.get('audit')?.value as AuditService | undefined;
+    const trail = app.kernel.services.get('audit')?.value as Trail | undefined;
     await trail?.write(entry);
   });
 }
@@ -110,4 +110,9 @@ function expectActive(app: App, keys: readonly string[]): void {
       ...(row.hint ? { hint: row.hint } : {}),
     });
   }
+}
+
+interface Trail {
+  write(entry: AuditEntry): Promise<unknown>;
+  writeMany(entries: readonly AuditEntry[]): Promise<unknown>;
 }

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { userInfo } from 'node:os';
+import type { AuditEntry } from '../sdk/audit-entry.js';
 import { isCodedError } from '../sdk/errors.js';
 import type { PluginRow } from '../sdk/host/plugin-control.js';
-import type { AuditEntry } from '../sdk/services/audit.js';
 import type { CommandEnvironment } from './environment.js';
 
 type Outcome = Pick<AuditEntry, 'action' | 'reason' | 'status'>;

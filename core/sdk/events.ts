@@ -1,4 +1,4 @@
-import type { AuditEntry } from './services/audit.js';
+import type { AuditEntry } from './audit-entry.js';
 
 /** An alert: always logged and counted; an active `conversation` plugin turns each into an observation. */
 export interface Alert {
@@ -39,16 +39,6 @@ export type PluginStateName =
   | 'failed'
   | 'quarantined';
 
-/** A turn asks people something and waits for the answer, or does so no more. */
-export interface InputRequestChange {
-  readonly sessionKey: string;
-  readonly turnId: string;
-  readonly requestId: string;
-  readonly state: 'pending' | 'answered' | 'expired';
-  /** As the model asked them. */
-  readonly questions: readonly Readonly<Record<string, unknown>>[];
-}
-
 /** Events of the host and of plugins; plugins widen it by declaration merging. */
 export interface HostEvents {
   alert: Alert;
@@ -58,10 +48,6 @@ export interface HostEvents {
   'plugins-edited': { readonly changes: readonly { readonly key: string; readonly enabled: boolean }[] };
   /** An audit row was committed. */
   audit: AuditEntry & { readonly auditId: string };
-  /** Content behind a subscribable MCP resource has changed. */
-  'mcp-resource-updated': { readonly uri: string };
-  /** A question of a turn was asked, answered or given up. */
-  'input-request': InputRequestChange;
   /** The process begins to shut down; requests may go on until `deadline`, epoch milliseconds. */
   shutdown: { readonly deadline: number };
 }

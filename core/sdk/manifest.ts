@@ -1,3 +1,5 @@
+import type { ExtensionPointDeclaration } from './points/point.js';
+
 /** `plugin.json`: what a plugin is, needs and adds, readable without running it. Schema: `schemas/plugin.schema.json`. */
 export interface PluginManifest {
   readonly manifestVersion: 1;
@@ -10,11 +12,13 @@ export interface PluginManifest {
   readonly engines?: { readonly mortise?: string; readonly node?: string };
   /** Plugins that must be active first. */
   readonly requires?: readonly string[];
-  /** Plugins whose services this one can do without. */
+  /** Plugins whose services and extension points this one can do without. */
   readonly optional?: readonly string[];
   readonly contributes?: Readonly<Record<string, readonly ManifestContribution[]>>;
   /** Service names. */
   readonly provides?: readonly string[];
+  /** Extension points of this plugin, by name. They are open while the plugin is enabled. */
+  readonly opens?: Readonly<Record<string, ManifestPoint>>;
   /** How the host treats the requests of its routes, and of routes of plugins that require it or have it in `optional`. */
   readonly mounts?: readonly ManifestMount[];
   readonly permissions?: ManifestPermissions;
@@ -37,6 +41,12 @@ export interface PluginManifest {
 export type ManifestContribution =
   | string
   | { readonly key: string; readonly facts: string | Readonly<Record<string, unknown>> };
+
+/** An extension point as its manifest declares it: the name is its key in `opens`. */
+export interface ManifestPoint extends Omit<ExtensionPointDeclaration, 'name' | 'timeoutMs'> {
+  /** Default time limit of one call, milliseconds, 30,000 when absent; 0 = none. */
+  readonly timeoutMs?: number;
+}
 
 export interface ManifestPermissions {
   /** Host services. */

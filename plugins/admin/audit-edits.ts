@@ -1,4 +1,5 @@
-import type { AuditService, HostEvents, Logger, Watched } from 'mortise/sdk';
+import type { AuditService } from 'mortise/contracts/logbook';
+import type { HostEvents, Logger, Watched } from 'mortise/sdk';
 
 /** A row for each plugin that an edit of `plugins.json` turned on or off: nobody asked this server for it. */
 export async function auditEdits(

@@ -1,4 +1,6 @@
-import type { AdmittedTurn, CallContext, Chat, DirectToolCall, Observation, SessionRef, TurnAsked } from 'mortise/sdk';
+import type { AdmittedTurn, DirectToolCall, TurnAsked } from 'mortise/contracts/agent';
+import type { Chat, SessionRef } from 'mortise/contracts/sessions';
+import type { CallContext, Observation } from 'mortise/sdk';
 import { type BusinessParams, type PromptMode, readBusinessParams } from './business-params.js';
 import { checkInput } from './context-budget.js';
 import { readDirectToolCall } from './direct-tool-call.js';

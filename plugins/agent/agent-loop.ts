@@ -1,16 +1,6 @@
-import type {
-  CallContext,
-  ModelMessage,
-  NewMessage,
-  OpenTurn,
-  Points,
-  PromptLayer,
-  SessionsService,
-  StoredMessage,
-  TurnCall,
-  TurnEvent,
-  TurnUsage,
-} from 'mortise/sdk';
+import type { TurnCall, TurnEvent } from 'mortise/contracts/agent';
+import type { NewMessage, OpenTurn, SessionsService, StoredMessage, TurnUsage } from 'mortise/contracts/sessions';
+import type { CallContext, ModelMessage, Points, PromptLayer } from 'mortise/sdk';
 import { askModel, type ModelAnswer } from './ask-model.js';
 import { buildContext, type Compaction } from './build-context.js';
 import { agentError } from './errors.js';

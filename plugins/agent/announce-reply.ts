@@ -1,4 +1,5 @@
-import type { HandlerContext, TurnEvent, TurnRequest, TurnResult } from 'mortise/sdk';
+import type { TurnEvent, TurnRequest, TurnResult } from 'mortise/contracts/agent';
+import type { HandlerContext } from 'mortise/contracts/conversation';
 import { dispatchReply } from './dispatch-reply.js';
 import { failureOf } from './errors.js';
 import type { LiveTurn, TurnParts } from './turn-parts.js';

@@ -1,4 +1,5 @@
-import type { CallContext, GenerateEvent, GenerateRequest, ModelToolCall, Points, TurnUsage } from 'mortise/sdk';
+import type { TurnUsage } from 'mortise/contracts/sessions';
+import type { CallContext, GenerateEvent, GenerateRequest, ModelToolCall, Points } from 'mortise/sdk';
 import { agentError } from './errors.js';
 import type { ResolvedModel } from './resolve-model.js';
 

@@ -1,4 +1,5 @@
-import type { ModelFacts, ModelMessage, PromptLayer, SessionsService, StoredMessage } from 'mortise/sdk';
+import type { SessionsService, StoredMessage } from 'mortise/contracts/sessions';
+import type { ModelFacts, ModelMessage, PromptLayer } from 'mortise/sdk';
 import { historyBudget } from './context-budget.js';
 import { fitHistory } from './fit-history.js';
 

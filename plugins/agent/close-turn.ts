@@ -1,4 +1,5 @@
-import type { NewMessage, TurnEvent, TurnFailure, TurnOutcome, TurnRequest, TurnResult } from 'mortise/sdk';
+import type { TurnEvent, TurnFailure, TurnRequest, TurnResult } from 'mortise/contracts/agent';
+import type { NewMessage, TurnOutcome } from 'mortise/contracts/sessions';
 import type { LoopEnd } from './agent-loop.js';
 import { agentError, failureOf } from './errors.js';
 import type { TurnMetrics } from './metrics.js';

@@ -1,4 +1,5 @@
-import type { ModelFacts, NewMessage, PromptLayer, StoredMessage } from 'mortise/sdk';
+import type { NewMessage, StoredMessage } from 'mortise/contracts/sessions';
+import type { ModelFacts, PromptLayer } from 'mortise/sdk';
 import { agentError } from './errors.js';
 import { estimateTokens } from './estimate-tokens.js';
 

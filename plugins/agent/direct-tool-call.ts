@@ -1,4 +1,5 @@
-import type { DirectToolCall, ToolFacts } from 'mortise/sdk';
+import type { DirectToolCall } from 'mortise/contracts/agent';
+import type { ToolFacts } from 'mortise/sdk';
 import { agentError } from './errors.js';
 import { isObject, isText, type Json } from './json.js';
 import { toolDisabled } from './tool-errors.js';

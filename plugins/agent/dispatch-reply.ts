@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type CallContext, isCodedError, type Points, type SessionRef } from 'mortise/sdk';
+import type { SessionRef } from 'mortise/contracts/sessions';
+import { type CallContext, isCodedError, type Points } from 'mortise/sdk';
 import type { ActiveContributions } from './active-contributions.js';
 import { agentError } from './errors.js';
 

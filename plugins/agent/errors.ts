@@ -1,4 +1,5 @@
-import { isCodedError, MortiseError, type TurnFailure } from 'mortise/sdk';
+import type { TurnFailure } from 'mortise/contracts/agent';
+import { isCodedError, MortiseError } from 'mortise/sdk';
 
 const table = {
   invalid_json: [400, 'invalid request body'],

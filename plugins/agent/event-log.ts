@@ -1,4 +1,4 @@
-import type { TurnEvent } from 'mortise/sdk';
+import type { TurnEvent } from 'mortise/contracts/agent';
 import { cutText } from './text.js';
 
 /** How many code points a delta has where the provider does not cut them. */

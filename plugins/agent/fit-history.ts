@@ -1,4 +1,4 @@
-import type { StoredMessage } from 'mortise/sdk';
+import type { StoredMessage } from 'mortise/contracts/sessions';
 import { messageTokens, mostTokens, sum } from './context-budget.js';
 
 /** Turns that are sent however large they are. */

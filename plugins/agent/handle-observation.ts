@@ -1,11 +1,7 @@
-import type {
-  HandlerContext,
-  Observation,
-  ObservationHandler,
-  SessionsService,
-  TurnRequest,
-  TurnResult,
-} from 'mortise/sdk';
+import type { TurnRequest, TurnResult } from 'mortise/contracts/agent';
+import type { HandlerContext, ObservationHandler } from 'mortise/contracts/conversation';
+import type { SessionsService } from 'mortise/contracts/sessions';
+import type { Observation } from 'mortise/sdk';
 import { agentError, errorOf } from './errors.js';
 import { isText } from './json.js';
 import { runTurn } from './run-turn.js';

@@ -1,4 +1,5 @@
-import { isUnstorableText, type MessageRole, type ModelContentPart, type NewMessage } from 'mortise/sdk';
+import type { MessageRole, NewMessage } from 'mortise/contracts/sessions';
+import { isUnstorableText, type ModelContentPart } from 'mortise/sdk';
 import { agentError } from './errors.js';
 import { isObject, isText } from './json.js';
 

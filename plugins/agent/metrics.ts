@@ -1,4 +1,5 @@
-import type { MetricsService, TurnStatus } from 'mortise/sdk';
+import type { TurnStatus } from 'mortise/contracts/sessions';
+import type { MetricsService } from 'mortise/sdk';
 
 export interface TurnMetrics {
   turn(status: TurnStatus, provider: string): void;

@@ -1,4 +1,5 @@
-import type { RouteContext, RouteResponse, TurnEvent } from 'mortise/sdk';
+import type { TurnEvent } from 'mortise/contracts/agent';
+import type { RouteContext, RouteResponse } from 'mortise/sdk';
 import { dispatchReply } from './dispatch-reply.js';
 import { failureOf } from './errors.js';
 import type { ProcessRequest } from './process-request.js';

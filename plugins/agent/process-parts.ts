@@ -1,4 +1,4 @@
-import type { ConversationService } from 'mortise/sdk';
+import type { ConversationService } from 'mortise/contracts/conversation';
 import type { TurnParts } from './turn-parts.js';
 
 /** What the doors to a turn need. */

@@ -1,4 +1,5 @@
-import { isUnstorableText, type NewMessage, type SessionRef } from 'mortise/sdk';
+import type { NewMessage, SessionRef } from 'mortise/contracts/sessions';
+import { isUnstorableText } from 'mortise/sdk';
 import { agentError } from './errors.js';
 import { readInput } from './input-messages.js';
 import { isObject, isText, type Json } from './json.js';

@@ -1,4 +1,5 @@
-import type { Route, TurnEvent } from 'mortise/sdk';
+import type { TurnEvent } from 'mortise/contracts/agent';
+import type { Route } from 'mortise/sdk';
 import { admitTurn } from './admit-turn.js';
 import { usableChannel } from './dispatch-reply.js';
 import { agentError } from './errors.js';

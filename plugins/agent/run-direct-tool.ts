@@ -1,4 +1,5 @@
-import type { DirectToolCall, NewMessage } from 'mortise/sdk';
+import type { DirectToolCall } from 'mortise/contracts/agent';
+import type { NewMessage } from 'mortise/contracts/sessions';
 import type { LoopEnd, LoopParts, TurnProgress } from './agent-loop.js';
 import { deltaSize } from './event-log.js';
 import { cutText } from './text.js';

@@ -1,7 +1,7 @@
+import type { DirectToolCall } from 'mortise/contracts/agent';
 import {
   type CallContext,
   type Contribution,
-  type DirectToolCall,
   extendContext,
   type HttpService,
   type ModelToolCall,

@@ -1,13 +1,7 @@
-import {
-  extendContext,
-  type HandlerContext,
-  type OpenTurn,
-  type SessionsService,
-  type TurnCall,
-  type TurnEvent,
-  type TurnRequest,
-  type TurnResult,
-} from 'mortise/sdk';
+import type { TurnCall, TurnEvent, TurnRequest, TurnResult } from 'mortise/contracts/agent';
+import type { HandlerContext } from 'mortise/contracts/conversation';
+import type { OpenTurn, SessionsService } from 'mortise/contracts/sessions';
+import { extendContext } from 'mortise/sdk';
 import { runLoop } from './agent-loop.js';
 import { announceReply } from './announce-reply.js';
 import { type PromptMode, promptModes } from './business-params.js';

@@ -1,4 +1,6 @@
-import type { GateDecision, Settled, TurnAnswer, TurnResult } from 'mortise/sdk';
+import type { TurnAnswer, TurnResult } from 'mortise/contracts/agent';
+import type { Settled } from 'mortise/contracts/conversation';
+import type { GateDecision } from 'mortise/contracts/gate';
 import { agentError, failureOf } from './errors.js';
 
 /** What became of a submitted request. */

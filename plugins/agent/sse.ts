@@ -1,4 +1,4 @@
-import type { TurnEvent, TurnFailure } from 'mortise/sdk';
+import type { TurnEvent, TurnFailure } from 'mortise/contracts/agent';
 
 /** The end of every stream. */
 export const streamEnd = 'data: [DONE]\n\n';

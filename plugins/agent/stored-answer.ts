@@ -1,4 +1,5 @@
-import type { RouteContext, RouteResponse, TurnAnswer, TurnEvent } from 'mortise/sdk';
+import type { TurnAnswer, TurnEvent } from 'mortise/contracts/agent';
+import type { RouteContext, RouteResponse } from 'mortise/sdk';
 import { errorOf } from './errors.js';
 import { cutDeltas, restoreDeltas } from './event-log.js';
 import { eventFrame, streamEnd } from './sse.js';

@@ -1,4 +1,5 @@
-import type { AdmittedTurn, CallContext, ObservationInput, TurnAnswer, TurnEvent, TurnFace } from 'mortise/sdk';
+import type { AdmittedTurn, TurnAnswer, TurnEvent, TurnFace } from 'mortise/contracts/agent';
+import type { CallContext, ObservationInput } from 'mortise/sdk';
 import { agentError, failureOf } from './errors.js';
 import type { ProcessParts } from './process-parts.js';
 import { answerOf } from './settlement.js';

@@ -1,4 +1,5 @@
-import type { AdmittedTurn, ObservationInput, RouteContext, RouteResponse, TurnAnswer, TurnEvent } from 'mortise/sdk';
+import type { AdmittedTurn, TurnAnswer, TurnEvent } from 'mortise/contracts/agent';
+import type { ObservationInput, RouteContext, RouteResponse } from 'mortise/sdk';
 import { agentError, errorOf } from './errors.js';
 import { cutDeltas } from './event-log.js';
 import type { ProcessParts } from './process-parts.js';

@@ -1,4 +1,5 @@
-import type { GateDecision, Logger } from 'mortise/sdk';
+import type { GateDecision } from 'mortise/contracts/gate';
+import type { Logger } from 'mortise/sdk';
 import type { ActiveContributions } from './active-contributions.js';
 import { failureOf } from './errors.js';
 import { type ResolvedModel, resolveModel } from './resolve-model.js';

@@ -1,4 +1,5 @@
-import type { OpenTurn, ToolContext } from 'mortise/sdk';
+import type { OpenTurn } from 'mortise/contracts/sessions';
+import type { ToolContext } from 'mortise/sdk';
 
 /** On whose behalf a tool is called. */
 export type ToolCaller = Pick<ToolContext, 'caller' | 'session'>;

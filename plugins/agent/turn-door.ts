@@ -1,4 +1,4 @@
-import type { TurnDoor } from 'mortise/sdk';
+import type { TurnDoor } from 'mortise/contracts/agent';
 import { admitTurn, socketChannel } from './admit-turn.js';
 import { usableChannel } from './dispatch-reply.js';
 import { isNewCommand } from './input-messages.js';

@@ -1,4 +1,5 @@
-import type { OpenTurn, Points, PromptLayer, Refusal, SessionsService } from 'mortise/sdk';
+import type { OpenTurn, SessionsService } from 'mortise/contracts/sessions';
+import type { Points, PromptLayer, Refusal } from 'mortise/sdk';
 import type { ActiveContributions } from './active-contributions.js';
 import type { TurnProgress } from './agent-loop.js';
 import type { Compaction } from './build-context.js';

@@ -1,4 +1,5 @@
-import type { ReplyPort, TurnEvent, TurnPortEvent } from 'mortise/sdk';
+import type { TurnEvent, TurnPortEvent } from 'mortise/contracts/agent';
+import type { ReplyPort } from 'mortise/contracts/conversation';
 
 /** Events that may wait for their reader before the turn waits too. */
 const highWater = 64;

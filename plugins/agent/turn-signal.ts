@@ -1,4 +1,5 @@
-import { isCodedError, type TurnStatus } from 'mortise/sdk';
+import type { TurnStatus } from 'mortise/contracts/sessions';
+import { isCodedError } from 'mortise/sdk';
 import { agentError, errorOf } from './errors.js';
 
 export interface TurnSignal {

@@ -1,14 +1,13 @@
 import type {
   BusStats,
-  ObservationInput,
   PublishOptions,
   PublishResult,
-  SessionState,
   SessionSummary,
   Settled,
   SubmitOptions,
-} from 'mortise/sdk';
-import { isCodedError } from 'mortise/sdk';
+} from 'mortise/contracts/conversation';
+import type { SessionState } from 'mortise/contracts/gate';
+import { type ObservationInput, isCodedError } from 'mortise/sdk';
 import type { ConversationPorts } from './conversation-ports.js';
 import { describeFault } from './describe-fault.js';
 import { endAccepted } from './end-accepted.js';

@@ -1,4 +1,5 @@
-import type { AdapterCooldown, ObservationInput } from 'mortise/sdk';
+import type { AdapterCooldown } from 'mortise/contracts/conversation';
+import type { ObservationInput } from 'mortise/sdk';
 
 /** Adapters, in and out, that are left alone for a while. */
 export class Cooldowns {

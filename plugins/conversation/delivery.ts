@@ -1,11 +1,6 @@
-import {
-  type CallContext,
-  type CallEnd,
-  type GateOutcome,
-  isCodedError,
-  type Observation,
-  type ObservationHandler,
-} from 'mortise/sdk';
+import type { ObservationHandler } from 'mortise/contracts/conversation';
+import type { GateOutcome } from 'mortise/contracts/gate';
+import { type CallContext, type CallEnd, isCodedError, type Observation } from 'mortise/sdk';
 import { HandlerCall } from './handler-call.js';
 import type { LiveSession } from './live-session.js';
 import type { Ticket } from './ticket.js';

@@ -1,4 +1,5 @@
-import type { GateOutcome, Observation } from 'mortise/sdk';
+import type { GateOutcome } from 'mortise/contracts/gate';
+import type { Observation } from 'mortise/sdk';
 
 /** What stands in for the gate while no plugin provides it: everything is delivered, and says so. */
 export function gateOff(observation: Observation, sessionKey: string): GateOutcome {

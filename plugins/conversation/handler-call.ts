@@ -1,15 +1,6 @@
-import type {
-  CallContext,
-  GateDecision,
-  HandlerContext,
-  Logger,
-  Observation,
-  ObservationInput,
-  Principal,
-  PublishResult,
-  ReplyPort,
-  TraceContext,
-} from 'mortise/sdk';
+import type { HandlerContext, PublishResult, ReplyPort } from 'mortise/contracts/conversation';
+import type { GateDecision } from 'mortise/contracts/gate';
+import type { CallContext, Logger, Observation, ObservationInput, Principal, TraceContext } from 'mortise/sdk';
 import { derive } from './derive.js';
 import type { Ticket } from './ticket.js';
 

@@ -1,4 +1,5 @@
-import type { Observation, ObservationType, Points, SubmitOptions } from 'mortise/sdk';
+import type { SubmitOptions } from 'mortise/contracts/conversation';
+import type { Observation, ObservationType, Points } from 'mortise/sdk';
 import type { HandlerEntry } from './handler-table.js';
 import type { LiveSession } from './live-session.js';
 import type { LiveSessions } from './live-sessions.js';

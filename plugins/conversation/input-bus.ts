@@ -1,4 +1,4 @@
-import type { BusStats, PublishRefusal } from 'mortise/sdk';
+import type { BusStats, PublishRefusal } from 'mortise/contracts/conversation';
 import type { Ticket } from './ticket.js';
 
 export interface InputBusOptions {

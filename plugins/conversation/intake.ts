@@ -1,13 +1,11 @@
 import type {
   BusStats,
-  Observation,
-  ObservationError,
-  ObservationInput,
   PublishOptions,
   PublishRefusal,
   PublishResult,
   SubmitOptions,
-} from 'mortise/sdk';
+} from 'mortise/contracts/conversation';
+import type { Observation, ObservationError, ObservationInput } from 'mortise/sdk';
 import type { ConversationPorts } from './conversation-ports.js';
 import type { Inboxes } from './inboxes.js';
 import { InputBus } from './input-bus.js';

@@ -1,4 +1,6 @@
-import type { Observation, SessionState, SessionSummary } from 'mortise/sdk';
+import type { SessionSummary } from 'mortise/contracts/conversation';
+import type { SessionState } from 'mortise/contracts/gate';
+import type { Observation } from 'mortise/sdk';
 import { RecentObservations } from './recent-observations.js';
 import { fanOutSource } from './route-observation.js';
 import { SessionView } from './session-view.js';

@@ -1,4 +1,4 @@
-import type { SessionSummary } from 'mortise/sdk';
+import type { SessionSummary } from 'mortise/contracts/conversation';
 import { LiveSession, type Load, type SessionRecord } from './live-session.js';
 import { systemSession } from './route-observation.js';
 

@@ -1,4 +1,5 @@
-import type { MetricsService, PublishRefusal } from 'mortise/sdk';
+import type { PublishRefusal } from 'mortise/contracts/conversation';
+import type { MetricsService } from 'mortise/sdk';
 import type { Conversation } from './conversation.js';
 import type { WorkerPorts, WorkerStep } from './worker-ports.js';
 

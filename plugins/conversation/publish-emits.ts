@@ -1,4 +1,5 @@
-import type { GateOutcome, Observation, ObservationError, ObservationInput } from 'mortise/sdk';
+import type { GateOutcome } from 'mortise/contracts/gate';
+import type { Observation, ObservationError, ObservationInput } from 'mortise/sdk';
 import { derive } from './derive.js';
 import type { LiveSession } from './live-session.js';
 import { isObject } from './problems.js';

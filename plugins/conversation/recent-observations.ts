@@ -1,4 +1,5 @@
-import type { GateDecision, Observation, RecentObservation } from 'mortise/sdk';
+import type { GateDecision, RecentObservation } from 'mortise/contracts/gate';
+import type { Observation } from 'mortise/sdk';
 
 type Entry = { -readonly [Member in keyof RecentObservation]: RecentObservation[Member] };
 

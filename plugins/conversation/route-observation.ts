@@ -1,4 +1,5 @@
-import type { ObservationError, ObservationType, SessionsService } from 'mortise/sdk';
+import type { SessionsService } from 'mortise/contracts/sessions';
+import type { ObservationError, ObservationType } from 'mortise/sdk';
 
 /** Where everything of the platform itself is handled. */
 export const systemSession = 'system';

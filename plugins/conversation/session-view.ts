@@ -1,4 +1,4 @@
-import type { RecentObservation, SessionState } from 'mortise/sdk';
+import type { RecentObservation, SessionState } from 'mortise/contracts/gate';
 import type { LiveSession } from './live-session.js';
 
 /** A session as stages and other plugins may see it: read when asked, so that nobody pays for what nobody looks at. */

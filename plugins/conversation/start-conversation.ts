@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { ConversationService, Observation, StartHost } from 'mortise/sdk';
+import type { ConversationService } from 'mortise/contracts/conversation';
+import type { Observation, StartHost } from 'mortise/sdk';
 import { AlertLimiter, alertObservation } from './alerts.js';
 import type { Config } from './config.js';
 import { Conversation } from './conversation.js';

@@ -1,4 +1,6 @@
-import type { GateDecision, HeldCall, Observation, ObservationHandler, Settled, SubmitOptions } from 'mortise/sdk';
+import type { ObservationHandler, Settled, SubmitOptions } from 'mortise/contracts/conversation';
+import type { GateDecision } from 'mortise/contracts/gate';
+import type { HeldCall, Observation } from 'mortise/sdk';
 import type { LiveSession } from './live-session.js';
 
 export type TicketState = 'queued' | 'running' | 'settled';

@@ -1,4 +1,6 @@
-import type { GateService, Observation, ObservationInput, PublishResult } from 'mortise/sdk';
+import type { PublishResult } from 'mortise/contracts/conversation';
+import type { GateService } from 'mortise/contracts/gate';
+import type { Observation, ObservationInput } from 'mortise/sdk';
 import type { LiveSession } from './live-session.js';
 import type { TurnSlots } from './turn-slots.js';
 import type { WaitGraph } from './wait-graph.js';

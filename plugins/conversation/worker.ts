@@ -1,4 +1,5 @@
-import type { GateOutcome, Observation } from 'mortise/sdk';
+import type { GateOutcome } from 'mortise/contracts/gate';
+import type { Observation } from 'mortise/sdk';
 import { Delivery } from './delivery.js';
 import { gateFailed, gateOff } from './gate-off.js';
 import type { LiveSession } from './live-session.js';

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
-import type { ArtifactStore, StartHost } from 'mortise/sdk';
+import type { ArtifactStore } from 'mortise/contracts/evidence-store';
+import type { StartHost } from 'mortise/sdk';
 import { createArtifacts } from './artifacts/create-artifacts.js';
 import { createLocalStore } from './artifacts/local/local-store.js';
 import { createObjectStore } from './artifacts/object/object-store.js';

@@ -1,4 +1,6 @@
-import type { ArtifactStore, AuditService, Database, LogbookService, Logger, Points } from 'mortise/sdk';
+import type { ArtifactStore } from 'mortise/contracts/evidence-store';
+import type { AuditService, LogbookService } from 'mortise/contracts/logbook';
+import type { Database, Logger, Points } from 'mortise/sdk';
 import type { EvidenceConfig } from './config.js';
 
 /** What an upload works with. */

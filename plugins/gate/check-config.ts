@@ -1,4 +1,4 @@
-import type { GateConfig } from 'mortise/sdk';
+import type { GateConfig } from 'mortise/contracts/gate';
 
 /** What a schema cannot say: which value must not be above which other. The first fault as a sentence, or undefined. */
 export function configFault(config: GateConfig): string | undefined {

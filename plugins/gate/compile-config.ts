@@ -1,4 +1,4 @@
-import type { GateConfig, GateScene, GateSnapshot } from 'mortise/sdk';
+import type { GateConfig, GateScene, GateSnapshot } from 'mortise/contracts/gate';
 import { type Hint, makeHints } from './hint.js';
 
 export interface Keyword {

@@ -1,4 +1,5 @@
-import type { GateDecision, GateOutcome, GatePool, Observation, QualityFlag } from 'mortise/sdk';
+import type { GateDecision, GateOutcome, GatePool } from 'mortise/contracts/gate';
+import type { Observation, QualityFlag } from 'mortise/sdk';
 import type { Draft } from './draft.js';
 import { proposedReason } from './stages/policy.js';
 

@@ -1,4 +1,4 @@
-import type { GateConfig } from 'mortise/sdk';
+import type { GateConfig } from 'mortise/contracts/gate';
 import schema from './config.schema.json' with { type: 'json' };
 
 /** The configuration without a file, made from the defaults of the schema. Frozen. */

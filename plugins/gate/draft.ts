@@ -1,14 +1,5 @@
-import type {
-  GateAction,
-  GateScene,
-  GateStageFacts,
-  GateWork,
-  LowModel,
-  ModelTier,
-  Observation,
-  ObservationInput,
-  QualityFlag,
-} from 'mortise/sdk';
+import type { GateAction, GateScene, LowModel, ModelTier } from 'mortise/contracts/gate';
+import type { GateStageFacts, GateWork, Observation, ObservationInput, QualityFlag } from 'mortise/sdk';
 import type { CompiledConfig } from './compile-config.js';
 
 export type Slot = GateStageFacts['slot'];

@@ -1,4 +1,5 @@
-import type { Alert, GateConfig } from 'mortise/sdk';
+import type { GateConfig } from 'mortise/contracts/gate';
+import type { Alert } from 'mortise/sdk';
 import type { Draft } from './draft.js';
 
 type Escalation = GateConfig['drop_escalation'];

@@ -1,12 +1,5 @@
-import {
-  type Alert,
-  type GateContext,
-  type GateOutcome,
-  type GateStageContext,
-  type GateTotals,
-  type Observation,
-  QuietTimes,
-} from 'mortise/sdk';
+import type { GateContext, GateOutcome, GateTotals } from 'mortise/contracts/gate';
+import { type Alert, type GateStageContext, type Observation, QuietTimes } from 'mortise/sdk';
 import { isSystemPlane } from './agent-generated.js';
 import type { CompiledConfig } from './compile-config.js';
 import { outcomeOf } from './decision.js';

@@ -1,4 +1,4 @@
-import type { GateBudget, GateConfig, GateScene } from 'mortise/sdk';
+import type { GateBudget, GateConfig, GateScene } from 'mortise/contracts/gate';
 
 export type BudgetLevel = 'tiny' | 'normal' | 'deep';
 

@@ -1,4 +1,5 @@
-import type { GateConfig, PluginDefinition } from 'mortise/sdk';
+import type { GateConfig } from 'mortise/contracts/gate';
+import type { PluginDefinition } from 'mortise/sdk';
 import { explainCommand } from './commands/explain-command.js';
 import { poolsCommand } from './commands/pools-command.js';
 import { reloadCommand } from './commands/reload-command.js';

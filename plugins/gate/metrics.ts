@@ -1,4 +1,5 @@
-import type { GateAction, GatePool, MetricsService } from 'mortise/sdk';
+import type { GateAction, GatePool } from 'mortise/contracts/gate';
+import type { MetricsService } from 'mortise/sdk';
 import type { Pools } from './pools.js';
 
 /** Reasons that plugins make up are not bounded; metrics are. */

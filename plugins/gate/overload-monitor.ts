@@ -1,4 +1,4 @@
-import type { GateConfig } from 'mortise/sdk';
+import type { GateConfig } from 'mortise/contracts/gate';
 
 /** How many samples in a row switch it on and off. */
 const samplesOn = 2;

@@ -1,4 +1,5 @@
-import { type GateOverrideKey, type GateOverrides, MortiseError } from 'mortise/sdk';
+import type { GateOverrideKey, GateOverrides } from 'mortise/contracts/gate';
+import { MortiseError } from 'mortise/sdk';
 
 const listLimit = 10_000;
 const textLimit = 1_024;

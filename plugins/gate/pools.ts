@@ -1,4 +1,5 @@
-import { type GateIngest, type GatePool, type Observation, redactSecrets, type TakenEntry } from 'mortise/sdk';
+import type { GateIngest, GatePool, TakenEntry } from 'mortise/contracts/gate';
+import { type Observation, redactSecrets } from 'mortise/sdk';
 
 export const poolSize = 200;
 const previewLength = 200;

@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
 import type {
-  Disposable,
   GateConfig,
   GateControl,
   GateLayer,
@@ -8,7 +7,8 @@ import type {
   GateOverrideKey,
   GateOverrides,
   GateSnapshot,
-} from 'mortise/sdk';
+} from 'mortise/contracts/gate';
+import type { Disposable } from 'mortise/sdk';
 import { type CompiledConfig, compileConfig } from './compile-config.js';
 import { overrideError, overrideKeys, readOverride } from './override-values.js';
 

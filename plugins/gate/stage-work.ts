@@ -1,4 +1,5 @@
-import type { GateAction, GateWork, Observation, ObservationInput } from 'mortise/sdk';
+import type { GateAction } from 'mortise/contracts/gate';
+import type { GateWork, Observation, ObservationInput } from 'mortise/sdk';
 import type { Draft } from './draft.js';
 
 /** What a stage of a plugin holds: it can add to the draft while it runs, and nothing else. */

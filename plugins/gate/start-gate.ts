@@ -1,15 +1,8 @@
 // The global of the same name is looked up anew with every use, which costs as much as a stage.
 import { performance } from 'node:perf_hooks';
-import {
-  type Alert,
-  type ConversationService,
-  type GateConfig,
-  type GateControl,
-  type GateService,
-  MortiseError,
-  QuietTimes,
-  type StartHost,
-} from 'mortise/sdk';
+import type { ConversationService } from 'mortise/contracts/conversation';
+import type { GateConfig, GateControl, GateService } from 'mortise/contracts/gate';
+import { type Alert, MortiseError, QuietTimes, type StartHost } from 'mortise/sdk';
 import { configFault } from './check-config.js';
 import { DedupMemory } from './dedup-memory.js';
 import { defaultConfig } from './default-config.js';

@@ -1,4 +1,4 @@
-import type { GateAction, GateTotals } from 'mortise/sdk';
+import type { GateAction, GateTotals } from 'mortise/contracts/gate';
 
 const reasonLimit = 500;
 

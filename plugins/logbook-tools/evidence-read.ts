@@ -1,4 +1,4 @@
-import { type ParsedEvidenceUri, parseEvidenceUri } from 'mortise/sdk';
+import { type ParsedEvidenceUri, parseEvidenceUri } from 'mortise/contracts/evidence-store';
 import { contentMembers, numberOf, sha256 } from './content.js';
 import type { ToolParts } from './parts.js';
 import { findPatchByUri } from './patches/find-patch.js';

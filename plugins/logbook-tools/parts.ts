@@ -1,4 +1,6 @@
-import type { ArtifactStore, AuditService, Database, LogbookService } from 'mortise/sdk';
+import type { ArtifactStore } from 'mortise/contracts/evidence-store';
+import type { AuditService, LogbookService } from 'mortise/contracts/logbook';
+import type { Database } from 'mortise/sdk';
 
 /** What the tools of this plugin work with. */
 export interface ToolParts {

@@ -1,4 +1,4 @@
-import type { McpCompletion } from 'mortise/sdk';
+import type { McpCompletion } from 'mortise/contracts/mcp-server';
 
 const words = ['paris', 'park', 'party', 'testing', 'test-value-1', 'test-value-2'];
 

@@ -1,4 +1,4 @@
-import { mcpContent } from 'mortise/sdk';
+import { mcpContent } from 'mortise/contracts/mcp-server';
 import { png, wav } from './samples.js';
 import { objectSchema, type Tools, text, tool } from './tool.js';
 

@@ -1,4 +1,4 @@
-import type { McpPrompt } from 'mortise/sdk';
+import type { McpPrompt } from 'mortise/contracts/mcp-server';
 import { ask, field, form } from './questions.js';
 import { png } from './samples.js';
 

@@ -1,4 +1,5 @@
-import { type McpContext, MortiseError } from 'mortise/sdk';
+import type { McpContext } from 'mortise/contracts/mcp-server';
+import { MortiseError } from 'mortise/sdk';
 import { objectSchema } from './tool.js';
 
 type Json = Readonly<Record<string, unknown>>;

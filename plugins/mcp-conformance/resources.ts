@@ -1,4 +1,4 @@
-import type { McpResource } from 'mortise/sdk';
+import type { McpResource } from 'mortise/contracts/mcp-server';
 import { png } from './samples.js';
 
 /** The resource that clients may subscribe to. */

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { MortiseError, mcpContent } from 'mortise/sdk';
+import { mcpContent } from 'mortise/contracts/mcp-server';
+import { MortiseError } from 'mortise/sdk';
 import { ask, field, form } from './questions.js';
 import { objectSchema, type Tools, text, tool } from './tool.js';
 

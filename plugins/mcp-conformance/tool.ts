@@ -1,4 +1,5 @@
-import { type McpContent, mcpContent, type Tool } from 'mortise/sdk';
+import { type McpContent, mcpContent } from 'mortise/contracts/mcp-server';
+import type { Tool } from 'mortise/sdk';
 
 /** Tools by name. */
 export type Tools = Readonly<Record<string, Tool>>;

@@ -1,4 +1,5 @@
-import type { BackendMemory, LedgerMemory, MemoryBackend, MemoryBackendFacts } from 'mortise/sdk';
+import type { LedgerMemory } from 'mortise/contracts/logbook';
+import type { BackendMemory, MemoryBackend, MemoryBackendFacts } from 'mortise/sdk';
 import { type SearchParts, searchMemories } from './search/search-memories.js';
 import { storeMemories } from './store/store-memories.js';
 import type { Rerank } from './vectors/rerank.js';

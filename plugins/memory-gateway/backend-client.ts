@@ -1,12 +1,12 @@
+import type { LedgerMemory } from 'mortise/contracts/logbook';
+import type { MemoryService } from 'mortise/contracts/memory-gateway';
 import {
   type CallContext,
   type CallOptions,
   CallView,
   callOptions,
-  type LedgerMemory,
   type MemoryBackend,
   type MemoryBackendContext,
-  type MemoryService,
   MortiseError,
   type Points,
   type Transaction,

@@ -1,13 +1,6 @@
-import type {
-  AuditService,
-  Database,
-  HttpService,
-  InstancesService,
-  LogbookService,
-  Logger,
-  MemoryService,
-  Points,
-} from 'mortise/sdk';
+import type { AuditService, LogbookService } from 'mortise/contracts/logbook';
+import type { MemoryService } from 'mortise/contracts/memory-gateway';
+import type { Database, HttpService, InstancesService, Logger, Points } from 'mortise/sdk';
 import type { GatewayConfig } from './config.js';
 import type { Writer } from './write/create-writer.js';
 import type { SingleFlight } from './write/single-flight.js';

@@ -1,4 +1,4 @@
-import type { Invariant } from 'mortise/sdk';
+import type { Invariant } from 'mortise/contracts/logbook';
 import { databaseFailure } from './dependency-error.js';
 import type { GatewayParts } from './parts.js';
 

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { Database, Disposable, Logger, SessionsService } from 'mortise/sdk';
+import type { SessionsService } from 'mortise/contracts/sessions';
+import type { Database, Disposable, Logger } from 'mortise/sdk';
 import { type Push, pushToWatchers } from './pushes.js';
 import type { Watchers } from './watchers.js';
 

@@ -1,12 +1,7 @@
-import type {
-  CallContext,
-  ConversationService,
-  HttpService,
-  Points,
-  SchemasService,
-  SessionsService,
-  TurnDoor,
-} from 'mortise/sdk';
+import type { TurnDoor } from 'mortise/contracts/agent';
+import type { ConversationService } from 'mortise/contracts/conversation';
+import type { SessionsService } from 'mortise/contracts/sessions';
+import type { CallContext, HttpService, Points, SchemasService } from 'mortise/sdk';
 import type { Config } from './config.js';
 import type { Json } from './json.js';
 import type { LiveSend, LiveSends } from './live-sends.js';

@@ -1,4 +1,5 @@
-import { isUnstorableText, type Principal, type SessionRef } from 'mortise/sdk';
+import type { SessionRef } from 'mortise/contracts/sessions';
+import { isUnstorableText, type Principal } from 'mortise/sdk';
 import { invalidParams, wireError } from './errors.js';
 import { isObject, type Json } from './json.js';
 

@@ -1,4 +1,5 @@
-import type { InputRequestChange, SessionsService } from 'mortise/sdk';
+import type { InputRequestChange } from 'mortise/contracts/agent';
+import type { SessionsService } from 'mortise/contracts/sessions';
 import type { Watchers } from './watchers.js';
 
 /** What was said in a session. */

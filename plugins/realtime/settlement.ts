@@ -1,4 +1,5 @@
-import type { MortiseError, Settled } from 'mortise/sdk';
+import type { Settled } from 'mortise/contracts/conversation';
+import type { MortiseError } from 'mortise/sdk';
 import { wireError } from './errors.js';
 
 /** What the gate decided, for the one who asked. */

@@ -1,4 +1,5 @@
-import type { Egress, EgressFacts, Observation } from 'mortise/sdk';
+import type { Egress, EgressFacts } from 'mortise/contracts/conversation';
+import type { Observation } from 'mortise/sdk';
 import type { Announcements } from './announcements.js';
 import type { Reply } from './pushes.js';
 

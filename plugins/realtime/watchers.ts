@@ -1,4 +1,4 @@
-import type { SessionRef } from 'mortise/sdk';
+import type { SessionRef } from 'mortise/contracts/sessions';
 
 /** A socket as a watcher: it knows which turns were its own. */
 export interface Watcher {

@@ -1,4 +1,4 @@
-import type { GateLayer, GateOverrideKey } from 'mortise/sdk';
+import type { GateLayer, GateOverrideKey } from 'mortise/contracts/gate';
 import type { Cause } from './cause.js';
 import { overlayName } from './overlays/overlay.js';
 

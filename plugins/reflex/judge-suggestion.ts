@@ -1,4 +1,4 @@
-import type { GateConfig, GateOverrideKey } from 'mortise/sdk';
+import type { GateConfig, GateOverrideKey } from 'mortise/contracts/gate';
 
 export interface RejectedOverride {
   readonly key: string;

@@ -1,4 +1,6 @@
-import type { Alert, ConversationService, GateControl, Observation, ObservationInput } from 'mortise/sdk';
+import type { ConversationService } from 'mortise/contracts/conversation';
+import type { GateControl } from 'mortise/contracts/gate';
+import type { Alert, Observation, ObservationInput } from 'mortise/sdk';
 import type { ExpiryPorts } from './expiries.js';
 
 export interface NociceptionPorts {

@@ -1,4 +1,4 @@
-import type { GateConfig } from 'mortise/sdk';
+import type { GateConfig } from 'mortise/contracts/gate';
 
 /** How long a suggestion lasts, seconds: numbers and texts that look like whole ones, within the limits; else the default. */
 export function readTtl(value: unknown, { default_ttl_sec, max_ttl_sec }: GateConfig['system_reflex']): number {

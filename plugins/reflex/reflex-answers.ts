@@ -1,4 +1,5 @@
-import type { GateLayerEntry, GateOverrideKey, ObservationInput } from 'mortise/sdk';
+import type { GateLayerEntry, GateOverrideKey } from 'mortise/contracts/gate';
+import type { ObservationInput } from 'mortise/sdk';
 import type { Cause } from './cause.js';
 
 /** One override that was changed, or asked for without effect. */

@@ -1,4 +1,6 @@
-import type { Alert, ConversationService, GateControl, Observation, ObservationInput, StartHost } from 'mortise/sdk';
+import type { ConversationService } from 'mortise/contracts/conversation';
+import type { GateControl } from 'mortise/contracts/gate';
+import type { Alert, Observation, ObservationInput, StartHost } from 'mortise/sdk';
 import { continued } from './cause.js';
 import type { ControlEntry } from './control-entry.js';
 import { ControlStore } from './control-store.js';

@@ -1,11 +1,5 @@
-import {
-  type GateControl,
-  type GateLayer,
-  type GateLayerEntry,
-  type GateOverrideKey,
-  isCodedError,
-  type Observation,
-} from 'mortise/sdk';
+import type { GateControl, GateLayer, GateLayerEntry, GateOverrideKey } from 'mortise/contracts/gate';
+import { isCodedError, type Observation } from 'mortise/sdk';
 import { type Cause, causeOf, distantCause } from './cause.js';
 import type { ControlAction, ControlEntry } from './control-entry.js';
 import type { ControlStore, OverlayChange } from './control-store.js';

@@ -1,4 +1,4 @@
-import type { MessagePage, TurnStatus } from 'mortise/sdk';
+import type { MessagePage, TurnStatus } from 'mortise/contracts/sessions';
 
 type Row = MessagePage['messages'][number];
 

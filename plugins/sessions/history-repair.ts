@@ -1,4 +1,5 @@
-import type { ModelMessage, StoredMessage } from 'mortise/sdk';
+import type { StoredMessage } from 'mortise/contracts/sessions';
+import type { ModelMessage } from 'mortise/sdk';
 
 type Row = Pick<StoredMessage, 'role' | 'content' | 'parts' | 'toolCalls' | 'toolCallId' | 'meta'>;
 

@@ -1,4 +1,4 @@
-import type { SessionLease } from 'mortise/sdk';
+import type { SessionLease } from 'mortise/contracts/sessions';
 import { sessionError, storing } from './errors.js';
 import { startHeartbeat } from './heartbeat.js';
 import { appendMessages } from './store/append.js';

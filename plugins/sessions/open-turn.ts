@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isCodedError, type OpenTurnOptions, type OpenTurnRequest, type OpenTurnResult } from 'mortise/sdk';
+import type { OpenTurnOptions, OpenTurnRequest, OpenTurnResult } from 'mortise/contracts/sessions';
+import { isCodedError } from 'mortise/sdk';
 import { sessionError } from './errors.js';
 import { newId } from './ids.js';
 import { RunningTurn } from './running-turn.js';

@@ -1,4 +1,5 @@
-import type { Chat, MortiseError, NewMessage, OpenTurn, StoredMessage, TurnOutcome } from 'mortise/sdk';
+import type { Chat, NewMessage, OpenTurn, StoredMessage, TurnOutcome } from 'mortise/contracts/sessions';
+import type { MortiseError } from 'mortise/sdk';
 import { hasCode, sessionError, storing } from './errors.js';
 import { type Heartbeat, startHeartbeat } from './heartbeat.js';
 import { appendMessages } from './store/append.js';

@@ -1,4 +1,4 @@
-import type { SessionsService } from 'mortise/sdk';
+import type { SessionsService } from 'mortise/contracts/sessions';
 import { cancelTurn } from './cancel-turns.js';
 import { defaultChat } from './chats/default-chat.js';
 import { listChats } from './chats/list-chats.js';

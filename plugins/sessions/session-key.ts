@@ -1,4 +1,4 @@
-import type { SessionRef } from 'mortise/sdk';
+import type { SessionRef } from 'mortise/contracts/sessions';
 
 const encode = (part: string): string => part.replaceAll('%', '%25').replaceAll(':', '%3A');
 const decode = (part: string): string => part.replaceAll('%3A', ':').replaceAll('%25', '%');

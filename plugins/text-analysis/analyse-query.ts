@@ -1,4 +1,4 @@
-import type { AnalysedQuery, AnalysedToken, QueryPhrase } from 'mortise/sdk';
+import type { AnalysedQuery, AnalysedToken, QueryPhrase } from 'mortise/contracts/text-analysis';
 import { isContraction } from './add-name.js';
 import { analyse } from './analyse.js';
 import { normalise } from './normalise.js';

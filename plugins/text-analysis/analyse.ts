@@ -1,4 +1,4 @@
-import type { AnalysedToken } from 'mortise/sdk';
+import type { AnalysedToken } from 'mortise/contracts/text-analysis';
 import { addName, isWordKind } from './add-name.js';
 import { addSegmented, createWordBorders } from './add-segmented.js';
 import { kindAt, SEGMENTED, widthAt } from './character-kind.js';

@@ -1,4 +1,4 @@
-import type { TextAnalysis } from 'mortise/sdk';
+import type { TextAnalysis } from 'mortise/contracts/text-analysis';
 import { analyse } from './analyse.js';
 import { analyseQuery } from './analyse-query.js';
 import { headingRanges } from './heading-ranges.js';

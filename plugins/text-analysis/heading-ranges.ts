@@ -1,4 +1,4 @@
-import type { TextRange } from 'mortise/sdk';
+import type { TextRange } from 'mortise/contracts/text-analysis';
 
 const ATX_HEADING = /^ {0,3}#{1,6}(?:[ \t]|$)/;
 const SETEXT_UNDERLINE = /^ {0,3}(?:=+|-+)[ \t]*$/;

@@ -1,4 +1,4 @@
-import type { QueryPhrase } from 'mortise/sdk';
+import type { QueryPhrase } from 'mortise/contracts/text-analysis';
 import { kindAt, MARK, SEGMENTED, SEPARATOR } from './character-kind.js';
 import { foldText } from './fold-text.js';
 

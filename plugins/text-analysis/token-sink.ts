@@ -1,4 +1,4 @@
-import type { AnalysedToken, TermClass } from 'mortise/sdk';
+import type { AnalysedToken, TermClass } from 'mortise/contracts/text-analysis';
 import type { FoldedText } from './fold-text.js';
 
 /** The longest term in UTF-16 units. Longer words are cut into pieces of this length, longer wholes left to their parts. */

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
-import type { CallContext, RouteResponse, TurnAnswer, TurnDoor, TurnFace } from 'mortise/sdk';
-import { createTestHost, eachDatabase, type TestHost, type TestPlugin } from 'mortise/sdk/testing';
+import type { TurnAnswer, TurnDoor, TurnFace } from 'mortise/contracts/agent';
+import type { CallContext, RouteResponse } from 'mortise/sdk';
+import { createTestHost, oneDatabase, type TestHost, type TestPlugin } from 'mortise/sdk/testing';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -81,7 +82,7 @@ const echo: TestPlugin = {
 };
 
 describe('doors of other plugins', () => {
-  eachDatabase((engine) => {
+  oneDatabase((engine) => {
     let host: TestHost;
 
     afterEach(async function stop() {

@@ -2,7 +2,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import type { InputAdapter, Observation, ObservationType } from 'mortise/sdk';
+import type { InputAdapter } from 'mortise/contracts/conversation';
+import type { Observation, ObservationType } from 'mortise/sdk';
 import {
   createTestHost,
   eachDatabase,

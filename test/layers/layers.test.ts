@@ -47,6 +47,8 @@ describe('the check of the layers', () => {
       'core/database/pool.ts',
       'core/di/compose.ts',
       'plugins/other/index.ts',
+      'plugins/other/contract/index.ts',
+      'plugins/other/contract/testing/index.ts',
     ]) {
       write(target, 'export const one = 1;\n');
     }
@@ -92,11 +94,15 @@ describe('the check of the layers', () => {
       /may not use sdk\/testing/,
     ],
     'a plugin from core': ['core/kernel/a.ts', `import '../../plugins/other/index.js';`, /may not use plugins\/other/],
-    'a plugin from another': ['plugins/a/index.ts', `import '../other/index.js';`, /through mortise\/sdk only/],
+    'a plugin from another': [
+      'plugins/a/index.ts',
+      `import '../other/index.js';`,
+      /through mortise\/sdk and mortise\/contracts only/,
+    ],
     'core from a plugin by path': [
       'plugins/a/index.ts',
       `import '../../core/sdk/index.js';`,
-      /through mortise\/sdk only/,
+      /through mortise\/sdk and mortise\/contracts only/,
     ],
     'the testing kit from a plugin': [
       'plugins/a/index.ts',
@@ -146,6 +152,28 @@ describe('the check of the layers', () => {
       `import type { OpenAI } from 'openai';`,
       /openai belongs to plugins\/provider-openai/,
     ],
+    'a contract from core': [
+      'core/kernel/a.ts',
+      `import type {} from 'mortise/contracts/other';`,
+      /kernel may not use/,
+    ],
+    'a contract from core by path': [
+      'core/kernel/a.ts',
+      `import '../../plugins/other/contract/index.js';`,
+      /may not use plugins\/other\/contract/,
+    ],
+    'a contract by path': ['plugins/a/index.ts', `import '../other/contract/index.js';`, /mortise\/contracts only/],
+    'the inside of a plugin from its contract': [
+      'plugins/other/contract/a.ts',
+      `import '../index.js';`,
+      /contract may not use plugins\/other/,
+    ],
+    'a package from a contract': ['plugins/a/contract/a.ts', `import 'semver';`, /may import no packages/],
+    'the testing kit of a contract from product code': [
+      'plugins/a/index.ts',
+      `import 'mortise/contracts/other/testing';`,
+      /may not use plugins\/other\/contract\/testing/,
+    ],
     'a folder without a room': ['core/attic/a.ts', 'export {};', /belongs to no room/],
   };
   for (const [what, [file, text, reason]] of Object.entries(forbidden)) {
@@ -157,6 +185,11 @@ describe('the check of the layers', () => {
     'everything for the composition': ['core/app/a.ts', `import '../di/compose.js';\nimport '../http/server.js';`],
     'the testing kit for tests': ['plugins/a/test/a.test.ts', `import 'mortise/sdk/testing';\nimport '../index.js';`],
     'files of the same plugin': ['plugins/a/index.ts', `import './deep/b.js';`],
+    'the contract of another plugin, by name': ['plugins/a/index.ts', `import 'mortise/contracts/other';`],
+    'a contract from a contract': ['plugins/a/contract/index.ts', `import type {} from 'mortise/contracts/other';`],
+    'its own contract': ['plugins/other/a.ts', `import './contract/index.js';\nimport 'mortise/contracts/other';`],
+    'fakes of a contract in tests': ['plugins/a/test/a.test.ts', `import 'mortise/contracts/other/testing';`],
+    'packages in the testing kit of a contract': ['plugins/a/contract/testing/a.ts', `import 'fast-check';`],
     'other packages and those of Node': ['plugins/a/index.ts', `import 'semver';\nimport 'node:fs';\nimport 'fs';`],
     'a socket client in tests': ['plugins/a/test/a.test.ts', `import { WebSocket } from 'ws';`],
     'types of knex in the database contract': ['core/sdk/host/database.ts', `import type { Knex } from 'knex';`],

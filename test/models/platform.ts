@@ -1,13 +1,8 @@
 import { once } from 'node:events';
-import type { Database, MessagePage, SessionRef } from 'mortise/sdk';
-import {
-  createTestHost,
-  type FakeOpenAi,
-  startFakeOpenAi,
-  type TestEngine,
-  type TestHost,
-  type TestPlugin,
-} from 'mortise/sdk/testing';
+import { type FakeOpenAi, startFakeOpenAi } from 'mortise/contracts/provider-openai/testing';
+import type { MessagePage, SessionRef } from 'mortise/contracts/sessions';
+import type { Database } from 'mortise/sdk';
+import { createTestHost, type TestEngine, type TestHost, type TestPlugin } from 'mortise/sdk/testing';
 import { WebSocket } from 'ws';
 
 export const apiKey = 'sk-test-key-0123456789abcdef';

@@ -2,7 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { type FakeOpenAi, openAi, type ServerProcess, startFakeOpenAi, startServer } from 'mortise/sdk/testing';
+import { type FakeOpenAi, openAi, startFakeOpenAi } from 'mortise/contracts/provider-openai/testing';
+import { type ServerProcess, startServer } from 'mortise/sdk/testing';
 import { apiKey } from './platform.js';
 
 const projectDir = resolve(dirname(fileURLToPath(import.meta.url)), '..', '..', '..');

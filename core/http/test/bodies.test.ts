@@ -1,7 +1,8 @@
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { expect } from 'chai';
-import { type Answer, ask, askRaw, route, type Served, serve, stopAll, until } from './serve.js';
+import { until } from '../../sdk/testing/until.js';
+import { type Answer, ask, askRaw, route, type Served, serve, stopAll } from './serve.js';
 
 const mebibyte = 1024 * 1024;
 const mounts = ['default', 'rest', 'rpc', 'typed', 'upload'] as const;
@@ -211,7 +212,7 @@ describe('request bodies', () => {
     }
     expect(broken).to.equal(false);
     socket.resume();
-    await until(() => received.includes('unsupported_media_type'), 'the answer is read');
+    await until('the answer is read', () => received.includes('unsupported_media_type'));
     socket.destroy();
   });
 
@@ -273,7 +274,7 @@ describe('request bodies', () => {
       sent += 65_536;
       if (!socket.write(chunk)) await new Promise((resolve) => socket.once('drain', resolve).once('close', resolve));
     }
-    await until(() => closed, 'the connection is closed');
+    await until('the connection is closed', () => closed);
     expect(received).to.match(/^HTTP\/1.1 415 /);
     expect(received.toLowerCase()).to.include('connection: close');
     expect(sent).to.be.lessThan(64 * mebibyte);

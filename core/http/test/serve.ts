@@ -155,15 +155,6 @@ export function askRaw(served: Served, ...pieces: readonly string[]): Promise<st
   });
 }
 
-/** Waits until a condition holds. */
-export async function until(condition: () => boolean, what: string, limitMs = 5_000): Promise<void> {
-  const end = Date.now() + limitMs;
-  while (!condition()) {
-    if (Date.now() > end) throw new Error(`gave up waiting until ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}
-
 function asJson(text: string): Answer['json'] {
   try {
     return JSON.parse(text) as Answer['json'];

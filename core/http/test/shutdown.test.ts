@@ -2,7 +2,8 @@ import { Agent, get, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { expect } from 'chai';
 import type { CallContext } from '../../sdk/index.js';
-import { ask, askRaw, route, type Served, serve, settings, stopAll, until } from './serve.js';
+import { until } from '../../sdk/testing/until.js';
+import { ask, askRaw, route, type Served, serve, settings, stopAll } from './serve.js';
 
 describe('shutdown', () => {
   afterEach(stopAll);
@@ -33,14 +34,14 @@ describe('shutdown', () => {
       received += chunk;
     });
     idle.write('GET /chats HTTP/1.1\r\nHost: localhost\r\n\r\n');
-    await until(() => received.includes('[]'), 'the connection is open and idle');
+    await until('the connection is open and idle', () => received.includes('[]'));
     const slow = ask(served, '/slow');
-    await until(() => running, 'the slow request runs');
+    await until('the slow request runs', () => running);
     const drained = served.server.drain(Date.now() + 5_000);
     expect(served.server.service.draining).to.equal(true);
     received = '';
     idle.write('POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}');
-    await until(() => received.includes('\r\n\r\n') && received.endsWith('}'), 'the refusal arrived');
+    await until('the refusal arrived', () => received.includes('\r\n\r\n') && received.endsWith('}'));
     expect(received).to.match(/^HTTP\/1.1 503 /);
     expect(received.toLowerCase())
       .to.include('\r\nconnection: close\r\n')
@@ -53,7 +54,7 @@ describe('shutdown', () => {
     get({ port: served.port, agent: false }).on('error', () => {
       refused = true;
     });
-    await until(() => refused, 'new connections are refused');
+    await until('new connections are refused', () => refused);
     finish();
     expect(await slow).to.include({ status: 200, text: 'done' });
     expect(await drained).to.equal('clean');
@@ -67,11 +68,11 @@ describe('shutdown', () => {
       received += chunk;
     });
     kept.write('GET /chats HTTP/1.1\r\nHost: localhost\r\n\r\n');
-    await until(() => received.includes('[]'), 'the connection is open and idle');
+    await until('the connection is open and idle', () => received.includes('[]'));
     expect(await served.server.drain(Date.now() + 5_000)).to.equal('clean');
     received = '';
     kept.write('GET /chats HTTP/1.1\r\nHost: localhost\r\n\r\n');
-    await until(() => received.includes('shutting_down'), 'the refusal arrived');
+    await until('the refusal arrived', () => received.includes('shutting_down'));
     expect(received).to.match(/^HTTP\/1.1 503 /);
     expect(received.toLowerCase()).to.include('\r\nretry-after: 1\r\n').and.to.include('\r\nconnection: close\r\n');
     const other = connect(served.port, '127.0.0.1');
@@ -79,7 +80,7 @@ describe('shutdown', () => {
     other.on('error', () => {
       refused = true;
     });
-    await until(() => refused, 'new connections are refused');
+    await until('new connections are refused', () => refused);
     await served.server.close();
     kept.destroy();
   });
@@ -132,7 +133,7 @@ describe('shutdown', () => {
       cut = true;
     });
     stuck.resume();
-    await until(() => signals.length === 3, 'all three run');
+    await until('all three run', () => signals.length === 3);
     const started = Date.now();
     expect(await served.server.drain(Date.now() + 100)).to.equal('degraded');
     expect(Date.now() - started).to.be.within(1_000, 2_000);
@@ -141,7 +142,7 @@ describe('shutdown', () => {
     // Expected at a stop: it is part of the request's log line, and no error.
     expect(served.lines.filter((line) => line.includes('a request failed'))).to.deep.equal([]);
     expect((await deaf).json.error.code).to.equal('server_shutdown');
-    await until(() => cut, 'the stuck stream is cut');
+    await until('the stuck stream is cut', () => cut);
   });
 
   it('answers 408 to clients that send too slowly', async () => {
@@ -172,7 +173,7 @@ describe('shutdown', () => {
     socket.pause();
     socket.on('error', () => undefined);
     socket.write('GET /huge HTTP/1.1\r\nHost: localhost\r\n\r\n');
-    await until(() => served.lines.length === 2, 'the slow answer is cut');
+    await until('the slow answer is cut', () => served.lines.length === 2);
     expect(served.lines[1]).to.include('write_timeout');
     socket.destroy();
   });

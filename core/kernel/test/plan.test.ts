@@ -9,11 +9,12 @@ import { entryOf } from './kernel-fixture.js';
 type Facts = Partial<PluginManifest> & { readonly key: string };
 
 function plan(plugins: readonly Facts[], more: Partial<PlanInput> = {}) {
-  const planned = makePlan({
+  const { plugins: planned } = makePlan({
     catalogue: plugins.map((manifest) => entryOf({ manifest, definition: () => undefined })),
     enabled: new Set(plugins.map(({ key }) => key)),
     bindings: new Map(),
     points: extensionPoints,
+    schemaProblem: () => null,
     hostServices: ['database'],
     ownProblem: () => null,
     stuck: () => undefined,

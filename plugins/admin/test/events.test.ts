@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import { expect } from 'chai';
-import { createTestHost, type TestHost } from 'mortise/sdk/testing';
-import { made, send, until } from './support.js';
+import { createTestHost, type TestHost, until } from 'mortise/sdk/testing';
+import { made, send } from './support.js';
 
 interface Following {
   /** Events so far: `[type, data]`. */

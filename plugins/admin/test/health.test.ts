@@ -8,8 +8,9 @@ import {
   startServer,
   type TestHost,
   testDialects,
+  until,
 } from 'mortise/sdk/testing';
-import { get, made, rows, until } from './support.js';
+import { get, made, rows } from './support.js';
 
 const apiKey = 'an-api-key-0123456789';
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { createTestHost, eachDatabase, type TestHost } from 'mortise/sdk/testing';
-import { made, rowOf, send, until } from './support.js';
+import { createTestHost, eachDatabase, type TestHost, until } from 'mortise/sdk/testing';
+import { made, rowOf, send } from './support.js';
 
 describe('the admin routes of two replicas', function () {
   this.timeout(60_000);

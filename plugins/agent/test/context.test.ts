@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import * as fc from 'fast-check';
-import type { ModelMessage, StoredMessage } from 'mortise/sdk';
+import type { StoredMessage } from 'mortise/contracts/sessions';
+import type { ModelMessage } from 'mortise/sdk';
 import { buildContext, type ContextParts } from '../build-context.js';
 import { checkInput, historyBudget, messageTokens, mostTokens } from '../context-budget.js';
 import { estimateTokens } from '../estimate-tokens.js';

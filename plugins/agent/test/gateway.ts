@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { GateAction, GenerateEvent, GenerateRequest, PluginDefinition } from 'mortise/sdk';
+import type { GateAction } from 'mortise/contracts/gate';
+import type { GenerateEvent, GenerateRequest, PluginDefinition } from 'mortise/sdk';
 import {
   createTestHost,
   type TestEngine,

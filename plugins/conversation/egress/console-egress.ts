@@ -1,4 +1,4 @@
-import type { Egress } from 'mortise/sdk';
+import type { Egress } from 'mortise/contracts/conversation';
 
 /** The way out for replies that nobody listens to: a line in the log, without a word of the text. */
 export const consoleEgress: Egress = {

@@ -1,4 +1,5 @@
-import type { EgressFacts, EgressStatus, Observation } from 'mortise/sdk';
+import type { EgressFacts, EgressStatus } from 'mortise/contracts/conversation';
+import type { Observation } from 'mortise/sdk';
 import { isAgentGenerated } from '../loop-guard.js';
 import { EgressQueue, type EgressQueuePorts, type Unsent } from './egress-queue.js';
 

@@ -1,4 +1,5 @@
-import type { EgressStatus, Observation } from 'mortise/sdk';
+import type { EgressStatus } from 'mortise/contracts/conversation';
+import type { Observation } from 'mortise/sdk';
 
 export interface EgressQueuePorts {
   readonly capacity: number;

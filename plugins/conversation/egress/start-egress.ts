@@ -1,11 +1,5 @@
-import {
-  type Counter,
-  type MetricsService,
-  MortiseError,
-  type Observation,
-  type SessionsService,
-  type StartHost,
-} from 'mortise/sdk';
+import type { SessionsService } from 'mortise/contracts/sessions';
+import { type Counter, type MetricsService, MortiseError, type Observation, type StartHost } from 'mortise/sdk';
 import type { AlertLimiter } from '../alerts.js';
 import type { Config } from '../config.js';
 import type { Cooldowns } from '../cooldowns.js';

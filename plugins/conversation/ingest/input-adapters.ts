@@ -1,14 +1,11 @@
-import {
-  type CallOptions,
-  type EventTaken,
-  type InputAdapterFacts,
-  isCodedError,
-  type ObservationInput,
-  type ObserveRequest,
-  type Points,
-  type PublishResult,
-  type TriggerResult,
-} from 'mortise/sdk';
+import type {
+  EventTaken,
+  InputAdapterFacts,
+  ObserveRequest,
+  PublishResult,
+  TriggerResult,
+} from 'mortise/contracts/conversation';
+import { type CallOptions, isCodedError, type ObservationInput, type Points } from 'mortise/sdk';
 import { cutText } from '../cut-text.js';
 import { isObject, isText } from '../problems.js';
 import type { AdapterAlerts } from './adapter-alerts.js';

@@ -1,11 +1,6 @@
-import {
-  type CallContext,
-  type GateDecision,
-  MortiseError,
-  type ObservationError,
-  type PublishResult,
-  type Route,
-} from 'mortise/sdk';
+import type { PublishResult } from 'mortise/contracts/conversation';
+import type { GateDecision } from 'mortise/contracts/gate';
+import { type CallContext, MortiseError, type ObservationError, type Route } from 'mortise/sdk';
 import type { Conversation } from '../conversation.js';
 import type { Cooldowns } from '../cooldowns.js';
 import { isObject, isText } from '../problems.js';

@@ -1,4 +1,5 @@
-import type { ObservationInput, PublishResult } from 'mortise/sdk';
+import type { PublishResult } from 'mortise/contracts/conversation';
+import type { ObservationInput } from 'mortise/sdk';
 
 /** Ticks, counted from 1: what the platform does now and then hangs on them. A late timer makes one tick, not many. */
 export function timerAdapter(

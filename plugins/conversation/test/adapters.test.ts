@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import type { InputAdapter, InputAdapterFacts, Observation, ObservationInput } from 'mortise/sdk';
+import type { InputAdapter, InputAdapterFacts } from 'mortise/contracts/conversation';
+import type { Observation, ObservationInput } from 'mortise/sdk';
 import { createTestHost, type TestHost, type TestHostOptions, type TestPlugin, until } from 'mortise/sdk/testing';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -46,7 +47,11 @@ describe('an input adapter', () => {
       ...parts,
     };
     return {
-      manifest: { key: `adapter-${key}`, contributes: { 'input-adapter': [{ key, facts: { ...facts } }] } },
+      manifest: {
+        key: `adapter-${key}`,
+        optional: ['conversation'],
+        contributes: { 'input-adapter': [{ key, facts: { ...facts } }] },
+      },
       definition: { key: `adapter-${key}`, register: (own) => void own.contribute('input-adapter', key, whole) },
     };
   }

@@ -1,7 +1,8 @@
 import { AsyncResource } from 'node:async_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import type { GateOutcome, GateService, Observation } from 'mortise/sdk';
+import type { GateOutcome, GateService } from 'mortise/contracts/gate';
+import type { Observation } from 'mortise/sdk';
 import { until } from 'mortise/sdk/testing';
 import { message, patient, testConversation } from './fixture.js';
 

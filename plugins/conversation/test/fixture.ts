@@ -1,11 +1,10 @@
 import { expect } from 'chai';
+import type { HandlerContext, ObservationHandler } from 'mortise/contracts/conversation';
 import {
   type CallContext,
-  type HandlerContext,
   type HeldCall,
   MortiseError,
   type Observation,
-  type ObservationHandler,
   type ObservationInput,
   type Points,
 } from 'mortise/sdk';

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import type { GateService, Observation, ObservationType, Points } from 'mortise/sdk';
+import type { GateService } from 'mortise/contracts/gate';
+import type { Observation, ObservationType, Points } from 'mortise/sdk';
 import { createTestHost, type TestHost, type TestPlugin, until } from 'mortise/sdk/testing';
 import { HandlerTable } from '../handler-table.js';
 import { message, patient } from './fixture.js';

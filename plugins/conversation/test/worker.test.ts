@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import type { GateAction, GateOutcome, GateService, Observation, ObservationInput } from 'mortise/sdk';
+import type { GateAction, GateOutcome, GateService } from 'mortise/contracts/gate';
+import type { Observation, ObservationInput } from 'mortise/sdk';
 import { until } from 'mortise/sdk/testing';
 import { message, patient, type TestOptions, testConversation } from './fixture.js';
 

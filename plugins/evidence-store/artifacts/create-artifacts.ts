@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Artifact, ArtifactStore } from 'mortise/sdk';
+import type { Artifact, ArtifactStore } from 'mortise/contracts/evidence-store';
 import { artifactError } from './artifact-error.js';
 import type { ByteStore } from './byte-store.js';
 import { checkKey } from './check-key.js';

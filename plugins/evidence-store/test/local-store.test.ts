@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, truncate, writeFi
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import type { ArtifactStore } from 'mortise/sdk';
+import type { ArtifactStore } from 'mortise/contracts/evidence-store';
 import { createTestHost, type TestHost } from 'mortise/sdk/testing';
 
 describe('the local artifact store', () => {

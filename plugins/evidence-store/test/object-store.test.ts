@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { ArtifactStore } from 'mortise/sdk';
+import type { ArtifactStore } from 'mortise/contracts/evidence-store';
 import { createTestHost, type TestHost } from 'mortise/sdk/testing';
 import { credentials, type FakeObjectStore, startFakeObjectStore } from './fake-object-store.js';
 

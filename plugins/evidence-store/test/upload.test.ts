@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import type { MemoryPolicy, MemoryPolicyRequest } from 'mortise/sdk';
+import type { MemoryPolicy, MemoryPolicyRequest } from 'mortise/contracts/memory-gateway';
 import { eachDatabase, type TestEngine, type TestPlugin } from 'mortise/sdk/testing';
 import { openSubject, type Subject } from './support.js';
 

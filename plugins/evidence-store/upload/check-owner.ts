@@ -1,4 +1,4 @@
-import type { Users } from 'mortise/sdk';
+import type { Users } from 'mortise/contracts/logbook';
 import type { EvidenceConfig } from '../config.js';
 import type { UploadRequest } from './upload-request.js';
 

@@ -1,4 +1,5 @@
-import { askMemoryPolicy, type CallContext, type MemoryPolicyVerdict, memoryPolicyChecks } from 'mortise/sdk';
+import { askMemoryPolicy, type MemoryPolicyVerdict, memoryPolicyChecks } from 'mortise/contracts/memory-gateway';
+import type { CallContext } from 'mortise/sdk';
 import type { EvidenceParts } from '../parts.js';
 import { spaceOf } from './audit-upload.js';
 import type { Content } from './read-content.js';

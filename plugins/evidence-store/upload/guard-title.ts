@@ -1,4 +1,5 @@
-import { contentGuardPolicy, redactSecrets } from 'mortise/sdk';
+import { contentGuardPolicy } from 'mortise/contracts/memory-gateway';
+import { redactSecrets } from 'mortise/sdk';
 import type { EvidenceParts } from '../parts.js';
 import type { UploadRequest } from './upload-request.js';
 

@@ -1,4 +1,6 @@
-import { type Artifact, type Attachment, buildEvidenceUri, type Transaction } from 'mortise/sdk';
+import { type Artifact, buildEvidenceUri } from 'mortise/contracts/evidence-store';
+import type { Attachment } from 'mortise/contracts/logbook';
+import type { Transaction } from 'mortise/sdk';
 import type { EvidenceParts } from '../parts.js';
 import { auditNewOwner, auditUpload } from './audit-upload.js';
 import type { Owner } from './check-owner.js';

@@ -1,4 +1,5 @@
-import { type Artifact, type CallContext, isCodedError, MortiseError, type ToolContext } from 'mortise/sdk';
+import type { Artifact } from 'mortise/contracts/evidence-store';
+import { type CallContext, isCodedError, MortiseError, type ToolContext } from 'mortise/sdk';
 import type { EvidenceParts } from '../parts.js';
 import { auditUpload } from './audit-upload.js';
 import { checkOwner } from './check-owner.js';

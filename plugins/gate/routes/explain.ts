@@ -1,4 +1,5 @@
-import { MortiseError, type Observation, type ObservationInput, type Route, type SessionState } from 'mortise/sdk';
+import type { SessionState } from 'mortise/contracts/gate';
+import { MortiseError, type Observation, type ObservationInput, type Route } from 'mortise/sdk';
 import { shownFeatures } from '../stages/feature.js';
 import { conversationOf, type RunningGate } from '../start-gate.js';
 

@@ -1,4 +1,5 @@
-import { type GatePool, MortiseError, type Route } from 'mortise/sdk';
+import type { GatePool } from 'mortise/contracts/gate';
+import { MortiseError, type Route } from 'mortise/sdk';
 import type { Pools } from '../pools.js';
 import { readLimit } from './limit.js';
 

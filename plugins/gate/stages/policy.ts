@@ -1,4 +1,4 @@
-import type { GateAction } from 'mortise/sdk';
+import type { GateAction } from 'mortise/contracts/gate';
 import { isAgentGenerated, isReleased, isSystemPlane } from '../agent-generated.js';
 import type { Draft, Proposal } from '../draft.js';
 

@@ -1,4 +1,5 @@
-import type { GateConfig, StartHost } from 'mortise/sdk';
+import type { GateConfig } from 'mortise/contracts/gate';
+import type { StartHost } from 'mortise/sdk';
 import { poolEntriesTable } from '../migrations/0001-pool-entries.js';
 import type { PoolKeeper, Pools } from '../pools.js';
 import { PoolStore } from './pool-store.js';

@@ -1,12 +1,5 @@
-import {
-  type Database,
-  type GateDecision,
-  type GatePool,
-  type InsertTarget,
-  insertRows,
-  type Observation,
-  WriteBehind,
-} from 'mortise/sdk';
+import type { GateDecision, GatePool } from 'mortise/contracts/gate';
+import { type Database, type InsertTarget, insertRows, type Observation, WriteBehind } from 'mortise/sdk';
 import { type Kept, poolSize } from '../pools.js';
 
 const target: InsertTarget = {

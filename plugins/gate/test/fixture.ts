@@ -1,14 +1,5 @@
-import type {
-  Alert,
-  GateConfig,
-  GateOutcome,
-  GateSnapshot,
-  GateStage,
-  Observation,
-  Pipeline,
-  PipelineStage,
-  SessionState,
-} from 'mortise/sdk';
+import type { GateConfig, GateOutcome, GateSnapshot, SessionState } from 'mortise/contracts/gate';
+import type { Alert, GateStage, Observation, Pipeline, PipelineStage } from 'mortise/sdk';
 import { DedupMemory } from '../dedup-memory.js';
 import { defaultConfig } from '../default-config.js';
 import { Gate } from '../gate.js';

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { GateConfig, GateStage, Observation } from 'mortise/sdk';
+import type { GateConfig } from 'mortise/contracts/gate';
+import type { GateStage, Observation } from 'mortise/sdk';
 import { DedupMemory } from '../dedup-memory.js';
 import { defaultConfig } from '../default-config.js';
 import { Gate } from '../gate.js';

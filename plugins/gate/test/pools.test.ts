@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { GateDecision } from 'mortise/sdk';
+import type { GateDecision } from 'mortise/contracts/gate';
 import { Pools } from '../pools.js';
 import { says } from './fixture.js';
 

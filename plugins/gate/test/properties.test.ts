@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { GateDecision, Observation } from 'mortise/sdk';
+import type { GateDecision } from 'mortise/contracts/gate';
+import type { Observation } from 'mortise/sdk';
 import { observation, testGate } from './fixture.js';
 
 const words = fc.constantFrom(

@@ -1,4 +1,4 @@
-import type { ArtifactStore } from 'mortise/sdk';
+import type { ArtifactStore } from 'mortise/contracts/evidence-store';
 import type { Args } from '../parts.js';
 import { toolError } from '../tool-error.js';
 

@@ -1,4 +1,4 @@
-import type { Artifact } from 'mortise/sdk';
+import type { Artifact } from 'mortise/contracts/evidence-store';
 import { bytesOf, sha256 } from '../content.js';
 import type { ToolCode } from '../tool-code.js';
 import { toolError } from '../tool-error.js';

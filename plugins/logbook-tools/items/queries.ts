@@ -1,4 +1,5 @@
-import { type LogbookPage, MortiseError } from 'mortise/sdk';
+import type { LogbookPage } from 'mortise/contracts/logbook';
+import { MortiseError } from 'mortise/sdk';
 import { numberOf, textArgument } from '../content.js';
 import type { Args, Result, ToolParts } from '../parts.js';
 import type { ToolCode } from '../tool-code.js';

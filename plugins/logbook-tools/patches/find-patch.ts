@@ -1,4 +1,5 @@
-import { buildEvidenceUri, type PatchBlob, type PatchBlobs, parseEvidenceUri } from 'mortise/sdk';
+import { buildEvidenceUri, parseEvidenceUri } from 'mortise/contracts/evidence-store';
+import type { PatchBlob, PatchBlobs } from 'mortise/contracts/logbook';
 import { numberOf, textArgument } from '../content.js';
 import type { Args } from '../parts.js';
 import { toolError } from '../tool-error.js';

@@ -1,4 +1,6 @@
-import { type Artifact, type ArtifactStore, isCodedError, type PatchBlob } from 'mortise/sdk';
+import type { Artifact, ArtifactStore } from 'mortise/contracts/evidence-store';
+import type { PatchBlob } from 'mortise/contracts/logbook';
+import { isCodedError } from 'mortise/sdk';
 import { sha256 } from '../content.js';
 import type { ToolCode } from '../tool-code.js';
 import { toolError } from '../tool-error.js';

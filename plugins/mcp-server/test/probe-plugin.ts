@@ -1,13 +1,5 @@
-import {
-  extendContext,
-  type McpPrompt,
-  type McpResource,
-  MortiseError,
-  mcpContent,
-  type PluginDefinition,
-  type Tool,
-  type ToolContext,
-} from 'mortise/sdk';
+import { type McpPrompt, type McpResource, mcpContent } from 'mortise/contracts/mcp-server';
+import { extendContext, MortiseError, type PluginDefinition, type Tool, type ToolContext } from 'mortise/sdk';
 import type { TestPlugin } from 'mortise/sdk/testing';
 
 type Args = Readonly<Record<string, unknown>>;

@@ -1,4 +1,5 @@
 import type { TestHost } from 'mortise/sdk/testing';
+import { until } from 'mortise/sdk/testing';
 import type { Probe } from './probe-plugin.js';
 
 export { MortiseError } from 'mortise/sdk';
@@ -134,15 +135,6 @@ export async function openEvents(host: TestHost, init: RequestInit) {
   };
 }
 
-/** Waits for a condition that another party brings about. */
-export async function until(condition: () => boolean | Promise<boolean>, what: string, ms = 5_000): Promise<void> {
-  const end = Date.now() + ms;
-  while (!(await condition())) {
-    if (Date.now() > end) throw new Error(`Waited in vain: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}
-
 /** Begins a session and returns the headers of its later requests. */
 export async function beginSession(host: TestHost, version: string, capabilities: object = {}) {
   const params = { protocolVersion: version, capabilities, clientInfo: { name: 'test', version: '1' } };
@@ -171,5 +163,5 @@ export async function departuresNoticed(host: TestHost, probe: Probe): Promise<v
   const before = probe.aborted.filter((name) => name === 'wait').length;
   controller.abort();
   await call;
-  await until(() => probe.aborted.filter((name) => name === 'wait').length > before, 'the server notices who left');
+  await until('the server notices who left', () => probe.aborted.filter((name) => name === 'wait').length > before);
 }

@@ -1,4 +1,5 @@
-import { isMcpContent, type ToolFacts } from 'mortise/sdk';
+import { isMcpContent } from 'mortise/contracts/mcp-server';
+import type { ToolFacts } from 'mortise/sdk';
 import { isObject, type JsonObject, member } from '../wire/json.js';
 import { hasStructuredContent } from '../wire/versions.js';
 

@@ -1,4 +1,4 @@
-import type { TextAnalysis } from 'mortise/sdk';
+import type { TextAnalysis } from 'mortise/contracts/text-analysis';
 import { type Postings, writePostings } from './postings.js';
 
 /** What the index keeps of a text. */

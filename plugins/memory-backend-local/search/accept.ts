@@ -1,4 +1,6 @@
-import type { LedgerFilters, LedgerMemory, LogbookService, MemoryHit, TextAnalysis } from 'mortise/sdk';
+import type { LedgerFilters, LedgerMemory, LogbookService } from 'mortise/contracts/logbook';
+import type { TextAnalysis } from 'mortise/contracts/text-analysis';
+import type { MemoryHit } from 'mortise/sdk';
 import type { ReadQuery } from './read-query.js';
 import type { Scored } from './score-documents.js';
 

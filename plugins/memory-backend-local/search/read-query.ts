@@ -1,4 +1,4 @@
-import type { QueryPhrase, TextAnalysis } from 'mortise/sdk';
+import type { QueryPhrase, TextAnalysis } from 'mortise/contracts/text-analysis';
 import { engineTerm } from '../index/index-text.js';
 
 /** A term of the query before anything is known of its frequency. */

@@ -1,4 +1,6 @@
-import type { Database, LogbookService, MemoryHit, MemorySearch, TextAnalysis } from 'mortise/sdk';
+import type { LogbookService } from 'mortise/contracts/logbook';
+import type { TextAnalysis } from 'mortise/contracts/text-analysis';
+import type { Database, MemoryHit, MemorySearch } from 'mortise/sdk';
 import { spaceTerm } from '../index/space-term.js';
 import { accept, isFiltered } from './accept.js';
 import type { ReadCorpus } from './corpus.js';

@@ -1,4 +1,6 @@
-import type { Database, LogbookService, Logger, TextAnalysis } from 'mortise/sdk';
+import type { LogbookService } from 'mortise/contracts/logbook';
+import type { TextAnalysis } from 'mortise/contracts/text-analysis';
+import type { Database, Logger } from 'mortise/sdk';
 import type { SearchEngine } from '../engine/search-engine.js';
 import { indexText, indexVersion } from '../index/index-text.js';
 import { spaceTerm } from '../index/space-term.js';

@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { TextAnalysis } from 'mortise/contracts/text-analysis';
 import {
   type Database,
   insertRows,
   type MemoryItem,
   newUlid,
   type StoredMemory,
-  type TextAnalysis,
   type Transaction,
   type TransactionOption,
 } from 'mortise/sdk';

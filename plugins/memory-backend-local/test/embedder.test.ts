@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import type { Embedder, PluginDefinition } from 'mortise/sdk';
+import type { Embedder } from 'mortise/contracts/text-analysis';
+import type { PluginDefinition } from 'mortise/sdk';
 import { createTestHost, eachDatabase, type TestEngine, type TestHost, type TestPlugin } from 'mortise/sdk/testing';
 
 type Json = Readonly<Record<string, unknown>>;

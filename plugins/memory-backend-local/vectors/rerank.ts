@@ -1,4 +1,5 @@
-import type { AuditService, CallOptions, Database, Logger, MemoryBackendContext, MemoryHit, Points } from 'mortise/sdk';
+import type { AuditService } from 'mortise/contracts/logbook';
+import type { CallOptions, Database, Logger, MemoryBackendContext, MemoryHit, Points } from 'mortise/sdk';
 import { blend, cosine } from './blend.js';
 import { embedderFacts, embedTexts } from './embed-texts.js';
 import { keepVectors, readVectors } from './stored-vectors.js';

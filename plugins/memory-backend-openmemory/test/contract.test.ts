@@ -1,10 +1,9 @@
 import {
-  createTestHost,
   type FakeDialect,
   type FakeOpenMemory,
-  memoryBackendContract,
   startFakeOpenMemory,
-} from 'mortise/sdk/testing';
+} from 'mortise/contracts/memory-backend-openmemory/testing';
+import { createTestHost, memoryBackendContract } from 'mortise/sdk/testing';
 
 for (const dialect of ['search', 'query'] as const satisfies readonly FakeDialect[]) {
   describe(`with a server of the dialect ${dialect}`, () => {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { FakeDialect } from 'mortise/sdk/testing';
+import type { FakeDialect } from 'mortise/contracts/memory-backend-openmemory/testing';
 import { item, openSubject, type Subject } from './support.js';
 
 const dialects: readonly FakeDialect[] = ['search', 'query'];

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
+import type { FakeFault } from 'mortise/contracts/memory-backend-openmemory/testing';
 import type { Alert, BackendFailure } from 'mortise/sdk';
-import type { FakeFault } from 'mortise/sdk/testing';
 import { failureOf, item, openSubject, type Subject } from './support.js';
 
 type Details = BackendFailure['details'];

@@ -1,5 +1,10 @@
 import { createHash } from 'node:crypto';
 import {
+  type FakeOpenMemory,
+  type FakeOpenMemoryOptions,
+  startFakeOpenMemory,
+} from 'mortise/contracts/memory-backend-openmemory/testing';
+import {
   type BackendFailure,
   extendContext,
   type MemoryBackend,
@@ -8,13 +13,7 @@ import {
   MortiseError,
   type StoredMemory,
 } from 'mortise/sdk';
-import {
-  createTestHost,
-  type FakeOpenMemory,
-  type FakeOpenMemoryOptions,
-  startFakeOpenMemory,
-  type TestHost,
-} from 'mortise/sdk/testing';
+import { createTestHost, type TestHost } from 'mortise/sdk/testing';
 
 /** A platform whose backend talks to a server of the test. */
 export interface Subject {

@@ -1,13 +1,7 @@
 import { expect } from 'chai';
+import { type FakeOpenMemory, startFakeOpenMemory } from 'mortise/contracts/memory-backend-openmemory/testing';
 import type { Database } from 'mortise/sdk';
-import {
-  createTestHost,
-  eachDatabase,
-  type FakeOpenMemory,
-  startFakeOpenMemory,
-  type TestEngine,
-  type TestHost,
-} from 'mortise/sdk/testing';
+import { createTestHost, eachDatabase, type TestEngine, type TestHost } from 'mortise/sdk/testing';
 
 describe('queries that OpenMemory answers', () => {
   eachDatabase((engine: TestEngine) => {

@@ -1,13 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type {
-  Delivery,
-  DeliveryOptions,
-  FailedDelivery,
-  LedgerMemory,
-  MemoryItem,
-  MemoryService,
-  StoredMemory,
-} from 'mortise/sdk';
+import type { LedgerMemory } from 'mortise/contracts/logbook';
+import type { Delivery, DeliveryOptions, FailedDelivery, MemoryService } from 'mortise/contracts/memory-gateway';
+import type { MemoryItem, StoredMemory } from 'mortise/sdk';
 import { codePoints } from '../store/hashes.js';
 import { judgeStored } from './judge-stored.js';
 import { type BackendTrouble, isCircuitOpen, readFailure } from './read-failure.js';

@@ -1,12 +1,6 @@
-import {
-  type BackendMemory,
-  type Delivery,
-  type FailedDelivery,
-  isUnstorableText,
-  type LedgerMemory,
-  type MemoryItem,
-  type StoredMemory,
-} from 'mortise/sdk';
+import type { LedgerMemory } from 'mortise/contracts/logbook';
+import type { Delivery, FailedDelivery } from 'mortise/contracts/memory-gateway';
+import { type BackendMemory, isUnstorableText, type MemoryItem, type StoredMemory } from 'mortise/sdk';
 import { readFailure } from './read-failure.js';
 
 /** What a judgement needs to see. */

@@ -1,4 +1,5 @@
-import { type FailureClass, isCodedError, MortiseError } from 'mortise/sdk';
+import type { FailureClass } from 'mortise/contracts/logbook';
+import { isCodedError, MortiseError } from 'mortise/sdk';
 
 /** A failed call of the backend, as the platform judges it. */
 export interface BackendTrouble {

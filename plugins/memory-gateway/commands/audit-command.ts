@@ -1,4 +1,5 @@
-import type { AuditQuery, AuditVerification, Command, CommandFacts, CommandInput, CommandResult } from 'mortise/sdk';
+import type { AuditQuery, AuditVerification } from 'mortise/contracts/logbook';
+import type { Command, CommandFacts, CommandInput, CommandResult } from 'mortise/sdk';
 import type { GatewayParts } from '../parts.js';
 import { columns, textOption, wrongUsage } from './command-answer.js';
 

@@ -1,4 +1,5 @@
-import type { Command, CommandFacts, LedgerMemory } from 'mortise/sdk';
+import type { LedgerMemory } from 'mortise/contracts/logbook';
+import type { Command, CommandFacts } from 'mortise/sdk';
 import type { GatewayParts } from '../parts.js';
 import { spaceProblem } from '../policy/decide.js';
 import { textOption, wrongUsage } from './command-answer.js';

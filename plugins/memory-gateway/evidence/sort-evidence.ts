@@ -1,4 +1,5 @@
-import { parseEvidenceUri, redactSecrets } from 'mortise/sdk';
+import { parseEvidenceUri } from 'mortise/contracts/evidence-store';
+import { redactSecrets } from 'mortise/sdk';
 import type { EvidenceItem } from './normalise-evidence.js';
 
 /** What the audit trail keeps of a piece of evidence: no secret, whatever the memory may keep. */

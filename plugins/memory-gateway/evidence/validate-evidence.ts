@@ -1,4 +1,4 @@
-import { parseEvidenceUri } from 'mortise/sdk';
+import { parseEvidenceUri } from 'mortise/contracts/evidence-store';
 import type { EvidenceItem } from './normalise-evidence.js';
 
 export interface EvidenceFindings {

@@ -1,4 +1,5 @@
-import { type GovernancePatch, isUnstorableJson, type Principal } from 'mortise/sdk';
+import type { GovernancePatch } from 'mortise/contracts/logbook';
+import { isUnstorableJson, type Principal } from 'mortise/sdk';
 import { argumentError, refuseLostNumbers } from '../argument-error.js';
 import { checkActor } from '../store/store-arguments.js';
 

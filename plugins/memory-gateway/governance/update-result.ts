@@ -1,4 +1,4 @@
-import type { GovernanceSettings } from 'mortise/sdk';
+import type { GovernanceSettings } from 'mortise/contracts/logbook';
 import { type EffectivePolicy, effectivePolicy } from '../policy/effective-policy.js';
 import type { UpdateRequest } from './update-request.js';
 

@@ -1,4 +1,5 @@
-import { type ContentGuardPolicy, redactSecrets } from 'mortise/sdk';
+import type { ContentGuardPolicy } from 'mortise/contracts/memory-gateway';
+import { redactSecrets } from 'mortise/sdk';
 
 export type GuardVerdict =
   | { readonly kind: 'pass' }

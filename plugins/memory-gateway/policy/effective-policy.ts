@@ -1,4 +1,4 @@
-import { type ContentGuardPolicy, contentGuardPolicy, defaultContentGuard } from 'mortise/sdk';
+import { type ContentGuardPolicy, contentGuardPolicy, defaultContentGuard } from 'mortise/contracts/memory-gateway';
 
 /** A project's policy with defaults in the place of what was not set. */
 export interface EffectivePolicy {

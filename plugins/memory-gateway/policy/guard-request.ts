@@ -1,4 +1,5 @@
-import { type ContentGuardPolicy, redactSecrets } from 'mortise/sdk';
+import type { ContentGuardPolicy } from 'mortise/contracts/memory-gateway';
+import { redactSecrets } from 'mortise/sdk';
 import type { EvidenceItem } from '../evidence/normalise-evidence.js';
 import { type GuardVerdict, guardContent } from './content-guard.js';
 import { replaceTexts, type Visitor } from './replace-texts.js';

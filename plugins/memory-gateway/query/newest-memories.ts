@@ -1,4 +1,5 @@
-import { type CallContext, callOptions, type LedgerMemory } from 'mortise/sdk';
+import type { LedgerMemory } from 'mortise/contracts/logbook';
+import { type CallContext, callOptions } from 'mortise/sdk';
 import { failureText } from '../backend-client.js';
 import type { GatewayParts } from '../parts.js';
 import { sha256 } from '../store/hashes.js';

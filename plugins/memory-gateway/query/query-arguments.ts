@@ -1,4 +1,5 @@
-import { type LedgerFilters, type MemoryFilters, readTime } from 'mortise/sdk';
+import type { LedgerFilters } from 'mortise/contracts/logbook';
+import { type MemoryFilters, readTime } from 'mortise/sdk';
 import { argumentError, refuseLostNumbers } from '../argument-error.js';
 import { spaceProblem } from '../policy/decide.js';
 

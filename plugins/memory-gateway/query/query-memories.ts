@@ -1,4 +1,5 @@
-import { type CallContext, isBlankText, type LedgerState } from 'mortise/sdk';
+import type { LedgerState } from 'mortise/contracts/logbook';
+import { type CallContext, isBlankText } from 'mortise/sdk';
 import { failureText } from '../backend-client.js';
 import { defaultSpace } from '../config.js';
 import { backendUnavailable, databaseCheckFailed, databaseUnavailable, isDatabaseDown } from '../dependency-error.js';

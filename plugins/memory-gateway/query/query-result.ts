@@ -1,4 +1,5 @@
-import type { KnowledgeCandidate, LedgerMemory, MemoryHit } from 'mortise/sdk';
+import type { KnowledgeCandidate, LedgerMemory } from 'mortise/contracts/logbook';
+import type { MemoryHit } from 'mortise/sdk';
 
 /** Where an answer comes from: the backend, memories it does not have yet, or what is kept locally. */
 export type ItemSource = 'backend' | 'pending' | 'logbook_fallback' | 'ledger';

@@ -1,4 +1,5 @@
-import { type CallContext, callOptions, type LedgerMemory, type MemoryHit } from 'mortise/sdk';
+import type { LedgerMemory } from 'mortise/contracts/logbook';
+import { type CallContext, callOptions, type MemoryHit } from 'mortise/sdk';
 import type { GatewayParts } from '../parts.js';
 import { sha256 } from '../store/hashes.js';
 import { ledgerFilters, type QueryArguments } from './query-arguments.js';

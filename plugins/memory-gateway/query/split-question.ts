@@ -1,4 +1,4 @@
-import type { TextQuestion } from 'mortise/sdk';
+import type { TextQuestion } from 'mortise/contracts/logbook';
 
 const segmenter = new Intl.Segmenter('und', { granularity: 'word' });
 

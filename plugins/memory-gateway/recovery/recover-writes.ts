@@ -1,4 +1,6 @@
-import type { FailedDelivery, LedgerMemory, PendingAudit, StoredMemory } from 'mortise/sdk';
+import type { LedgerMemory, PendingAudit } from 'mortise/contracts/logbook';
+import type { FailedDelivery } from 'mortise/contracts/memory-gateway';
+import type { StoredMemory } from 'mortise/sdk';
 import type { GatewayParts } from '../parts.js';
 import { type BegunWrite, SettledElsewhere, settleFailed, settleStored } from '../write/settle-write.js';
 

@@ -1,4 +1,5 @@
-import { type AuditRow, MortiseError, type Route } from 'mortise/sdk';
+import type { AuditRow } from 'mortise/contracts/logbook';
+import { MortiseError, type Route } from 'mortise/sdk';
 import { databaseUnavailable, isDatabaseDown } from '../dependency-error.js';
 import type { GatewayParts } from '../parts.js';
 

@@ -1,4 +1,4 @@
-import type { Users } from 'mortise/sdk';
+import type { Users } from 'mortise/contracts/logbook';
 import type { GatewayConfig } from '../config.js';
 import type { Objection, Redirect } from './decision.js';
 import type { StoreRequest } from './store-request.js';

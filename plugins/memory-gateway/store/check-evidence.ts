@@ -1,4 +1,4 @@
-import type { StoredEvidence } from 'mortise/sdk';
+import type { StoredEvidence } from 'mortise/contracts/logbook';
 import { attachmentIds, findingCode, validateEvidence } from '../evidence/validate-evidence.js';
 import { type ValidationFlags, validationMode } from '../evidence/validation-mode.js';
 import type { Objection, Validation } from './decision.js';

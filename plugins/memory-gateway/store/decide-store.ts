@@ -1,10 +1,6 @@
-import {
-  askMemoryPolicy,
-  type CallContext,
-  type GovernanceSettings,
-  type MemoryPolicyVerdict,
-  memoryPolicyChecks,
-} from 'mortise/sdk';
+import type { GovernanceSettings } from 'mortise/contracts/logbook';
+import { askMemoryPolicy, type MemoryPolicyVerdict, memoryPolicyChecks } from 'mortise/contracts/memory-gateway';
+import type { CallContext } from 'mortise/sdk';
 import type { GatewayParts } from '../parts.js';
 import { decide, privateSpaceOf } from '../policy/decide.js';
 import { type EffectivePolicy, effectivePolicy } from '../policy/effective-policy.js';

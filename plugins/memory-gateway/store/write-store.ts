@@ -1,5 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type DedupHit, type MemoryItem, type MemoryService, newUlid } from 'mortise/sdk';
+import type { DedupHit } from 'mortise/contracts/logbook';
+import type { MemoryService } from 'mortise/contracts/memory-gateway';
+import { type MemoryItem, newUlid } from 'mortise/sdk';
 import type { GatewayParts } from '../parts.js';
 import { finishWrite } from '../write/finish-write.js';
 import type { MemoryJob, WriteOutcome } from '../write/write-job.js';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { buildEvidenceUri, parseEvidenceUri } from 'mortise/sdk';
+import { buildEvidenceUri, parseEvidenceUri } from 'mortise/contracts/evidence-store';
 import { normaliseEvidence } from '../evidence/normalise-evidence.js';
 import { sortEvidence } from '../evidence/sort-evidence.js';
 import { attachmentIds, validateEvidence } from '../evidence/validate-evidence.js';

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import type { MemoryPolicy, MemoryPolicyRequest, PluginDefinition } from 'mortise/sdk';
+import type { MemoryPolicy, MemoryPolicyRequest } from 'mortise/contracts/memory-gateway';
+import type { PluginDefinition } from 'mortise/sdk';
 import { eachDatabase, type TestPlugin } from 'mortise/sdk/testing';
 import { type GatewayHost, startGateway } from './gateway-host.js';
 

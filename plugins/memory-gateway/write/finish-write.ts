@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Delivery, FailedDelivery } from 'mortise/sdk';
+import type { Delivery, FailedDelivery } from 'mortise/contracts/memory-gateway';
 import type { GatewayParts } from '../parts.js';
 import { type BegunWrite, SettledElsewhere, type SettleParts, settleFailed, settleStored } from './settle-write.js';
 import { type WriteOutcome, WriteUnsettled } from './write-job.js';

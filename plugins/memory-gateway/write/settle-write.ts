@@ -1,12 +1,6 @@
-import {
-  type AuditService,
-  type FailedDelivery,
-  type LedgerMemory,
-  type LogbookService,
-  type MemoryService,
-  redactSecrets,
-  type Transaction,
-} from 'mortise/sdk';
+import type { AuditService, LedgerMemory, LogbookService } from 'mortise/contracts/logbook';
+import type { FailedDelivery, MemoryService } from 'mortise/contracts/memory-gateway';
+import { redactSecrets, type Transaction } from 'mortise/sdk';
 import type { GatewayConfig } from '../config.js';
 
 export interface SettleParts {

@@ -1,4 +1,6 @@
-import type { AuditService, Database, LogbookService, MemoryService, Transaction, Users } from 'mortise/sdk';
+import type { AuditService, LogbookService, Users } from 'mortise/contracts/logbook';
+import type { MemoryService } from 'mortise/contracts/memory-gateway';
+import type { Database, Transaction } from 'mortise/sdk';
 import {
   BackendFailed,
   LostRace,

@@ -1,4 +1,6 @@
-import type { AuditEntry, DedupHit, FailedDelivery, MemoryItem, NewMemory } from 'mortise/sdk';
+import type { DedupHit, NewMemory } from 'mortise/contracts/logbook';
+import type { FailedDelivery } from 'mortise/contracts/memory-gateway';
+import type { AuditEntry, MemoryItem } from 'mortise/sdk';
 
 /** A memory that is to be written unless the same one is there already. */
 export interface MemoryJob {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { eachDatabase, type TestEngine } from 'mortise/sdk/testing';
+import { eachDatabase, type TestEngine, until } from 'mortise/sdk/testing';
 import { OutboxWorker } from '../worker/outbox-worker.js';
-import { type OutboxHost, type OutboxHostOptions, startOutbox, until } from './outbox-host.js';
+import { type OutboxHost, type OutboxHostOptions, startOutbox } from './outbox-host.js';
 import { workerParts } from './worker-parts.js';
 
 /** A worker whose leases run out, because its clock stands still. */

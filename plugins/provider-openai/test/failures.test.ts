@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { createGate, openAi, startFakeOpenAi } from 'mortise/sdk/testing';
+import { createGate, openAi, startFakeOpenAi } from 'mortise/contracts/provider-openai/testing';
 import { apiKey, failureOf, type OpenAiHost, openAiHost, say, textOf } from './support.js';
 
 const { chunk, endMark, frame } = openAi;

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
+import { openAi } from 'mortise/contracts/provider-openai/testing';
 import type { ModelMessage } from 'mortise/sdk';
-import { openAi } from 'mortise/sdk/testing';
 import { apiKey, failureOf, type OpenAiHost, openAiHost, type say } from './support.js';
 
 describe('requests to the API', () => {

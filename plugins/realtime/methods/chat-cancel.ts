@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { SessionRef, SessionsService } from 'mortise/sdk';
+import type { SessionRef, SessionsService } from 'mortise/contracts/sessions';
 import { invalidParams } from '../errors.js';
 import type { LiveSend } from '../live-sends.js';
 import type { Method } from '../method.js';

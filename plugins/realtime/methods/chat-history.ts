@@ -1,4 +1,4 @@
-import type { MessagePage, SessionRef, SessionsService } from 'mortise/sdk';
+import type { MessagePage, SessionRef, SessionsService } from 'mortise/contracts/sessions';
 import { isObject } from '../json.js';
 import type { Method } from '../method.js';
 import { readFlag, readInteger, readSession } from '../params.js';

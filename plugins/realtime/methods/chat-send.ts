@@ -1,14 +1,8 @@
 import { createHash } from 'node:crypto';
-import {
-  canonicalJson,
-  type NewMessage,
-  type ObservationInput,
-  type SessionRef,
-  type Settled,
-  type TurnDoor,
-  type TurnPortEvent,
-  type TurnResult,
-} from 'mortise/sdk';
+import type { TurnDoor, TurnPortEvent, TurnResult } from 'mortise/contracts/agent';
+import type { Settled } from 'mortise/contracts/conversation';
+import type { NewMessage, SessionRef } from 'mortise/contracts/sessions';
+import { canonicalJson, type ObservationInput } from 'mortise/sdk';
 import { invalidParams, wireError } from '../errors.js';
 import { doneFrame, errorFrame, toolCallFrame, toolResultFrame, usageFrame } from '../frames.js';
 import type { Json } from '../json.js';

@@ -1,4 +1,5 @@
-import type { CallContext, SocketMethod, SocketMethodFacts, ValueSchema } from 'mortise/sdk';
+import type { SocketMethod, SocketMethodFacts } from 'mortise/contracts/realtime';
+import type { CallContext, ValueSchema } from 'mortise/sdk';
 import { invalidParams, wireError } from '../errors.js';
 import type { Method, RealtimeParts } from '../method.js';
 

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Database, GenerateEvent, GenerateRequest, MessagePage, ModelToolCall, SessionRef } from 'mortise/sdk';
+import type { MessagePage, SessionRef } from 'mortise/contracts/sessions';
+import type { Database, GenerateEvent, GenerateRequest, ModelToolCall } from 'mortise/sdk';
 import {
   createTestHost,
   type TestEngine,

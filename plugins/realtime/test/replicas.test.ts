@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import type { Database, StoredMessage } from 'mortise/sdk';
+import type { StoredMessage } from 'mortise/contracts/sessions';
+import type { Database } from 'mortise/sdk';
 import { eachDatabase, until } from 'mortise/sdk/testing';
 import { type Replica, startReplica } from './replica.js';
 import { type Frame, kinds, type SocketClient, textOf } from './socket-client.js';

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { MortiseError, type Observation, type Settled } from 'mortise/sdk';
+import type { Settled } from 'mortise/contracts/conversation';
+import { MortiseError, type Observation } from 'mortise/sdk';
 import { toolResultFrame } from '../frames.js';
 import { settledFailure } from '../settlement.js';
 import { wordFailure } from '../word-failure.js';

@@ -1,4 +1,4 @@
-import type { GateLayer, GateLayerEntry, GateOverrideKey } from 'mortise/sdk';
+import type { GateLayer, GateLayerEntry, GateOverrideKey } from 'mortise/contracts/gate';
 
 /** An override as all processes see it. */
 export interface Overlay {

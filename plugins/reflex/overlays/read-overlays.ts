@@ -1,4 +1,5 @@
-import type { Database, GateLayer, GateOverrideKey } from 'mortise/sdk';
+import type { GateLayer, GateOverrideKey } from 'mortise/contracts/gate';
+import type { Database } from 'mortise/sdk';
 import type { Overlay } from './overlay.js';
 
 interface OverlayRow {

@@ -1,4 +1,5 @@
-import type { Database, GateLayer, GateOverrideKey, TransactionOption } from 'mortise/sdk';
+import type { GateLayer, GateOverrideKey } from 'mortise/contracts/gate';
+import type { Database, TransactionOption } from 'mortise/sdk';
 
 /**
  * Takes an override off the store.

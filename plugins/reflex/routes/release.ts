@@ -1,4 +1,5 @@
-import { type CallContext, type GatePool, MortiseError, type Route } from 'mortise/sdk';
+import type { GatePool } from 'mortise/contracts/gate';
+import { type CallContext, MortiseError, type Route } from 'mortise/sdk';
 import type { RunningReflex } from '../start-reflex.js';
 
 const poolNames: readonly string[] = ['sink', 'drop', 'tool'];

@@ -1,4 +1,5 @@
-import { type ConversationService, MortiseError, type Route, type SessionSummary } from 'mortise/sdk';
+import type { ConversationService, SessionSummary } from 'mortise/contracts/conversation';
+import { MortiseError, type Route } from 'mortise/sdk';
 
 /** `GET /gate/sessions`: the sessions in memory, newest activity first; the next page is named in a header. */
 export function sessionsRoute(conversation: ConversationService): Route {

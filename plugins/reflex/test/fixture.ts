@@ -1,4 +1,5 @@
-import type { Observation, ObservationHandler, ObservationType } from 'mortise/sdk';
+import type { ObservationHandler } from 'mortise/contracts/conversation';
+import type { Observation, ObservationType } from 'mortise/sdk';
 import type { TestPlugin } from 'mortise/sdk/testing';
 
 /** A clock that moves when the test says so, with timers. */

@@ -1,5 +1,7 @@
 import { expect } from 'chai';
-import type { AdapterCooldown, BusStats, GateSnapshot, GateTotals, Observation, ObservationInput } from 'mortise/sdk';
+import type { AdapterCooldown, BusStats } from 'mortise/contracts/conversation';
+import type { GateSnapshot, GateTotals } from 'mortise/contracts/gate';
+import type { Observation, ObservationInput } from 'mortise/sdk';
 import { Nociception } from '../nociception.js';
 import { ManualClock } from './fixture.js';
 

@@ -1,7 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { extendContext, type GateControl, type Observation, type ObservationInput } from 'mortise/sdk';
+import type { GateControl } from 'mortise/contracts/gate';
+import { extendContext, type Observation, type ObservationInput } from 'mortise/sdk';
 import { createTestHost, eachDatabase, type TestHost, type TestHostOptions, until } from 'mortise/sdk/testing';
 import { listener } from './fixture.js';
 

@@ -1,13 +1,6 @@
 import { expect } from 'chai';
-import type {
-  GateConfig,
-  GateControl,
-  GateLayerEntry,
-  GateOverrides,
-  GateSnapshot,
-  Observation,
-  ObservationInput,
-} from 'mortise/sdk';
+import type { GateConfig, GateControl, GateLayerEntry, GateOverrides, GateSnapshot } from 'mortise/contracts/gate';
+import type { Observation, ObservationInput } from 'mortise/sdk';
 import type { ControlEntry } from '../control-entry.js';
 import { adminSource, SystemReflex } from '../system-reflex.js';
 import { ManualClock } from './fixture.js';

@@ -1,4 +1,5 @@
-import type { SessionRef, Transaction } from 'mortise/sdk';
+import type { SessionRef } from 'mortise/contracts/sessions';
+import type { Transaction } from 'mortise/sdk';
 import { asSession, type Store } from '../store/store.js';
 import { ensureSession } from './ensure-session.js';
 import { insertChat } from './insert-chat.js';

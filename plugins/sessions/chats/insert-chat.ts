@@ -1,4 +1,5 @@
-import type { Chat, Transaction } from 'mortise/sdk';
+import type { Chat } from 'mortise/contracts/sessions';
+import type { Transaction } from 'mortise/sdk';
 import { newId } from '../ids.js';
 import type { Session, Store } from '../store/store.js';
 

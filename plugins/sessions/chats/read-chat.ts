@@ -1,4 +1,5 @@
-import type { Chat, Transaction } from 'mortise/sdk';
+import type { Chat } from 'mortise/contracts/sessions';
+import type { Transaction } from 'mortise/sdk';
 import { type ChatRow, toChat } from '../store/rows.js';
 import type { Store } from '../store/store.js';
 

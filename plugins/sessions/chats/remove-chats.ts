@@ -1,4 +1,4 @@
-import type { SessionRef } from 'mortise/sdk';
+import type { SessionRef } from 'mortise/contracts/sessions';
 import { endTurns } from '../cancel-turns.js';
 import type { RunningTurns } from '../running-turns.js';
 import { asSession, type Store } from '../store/store.js';

@@ -1,4 +1,5 @@
-import type { Chat, Transaction } from 'mortise/sdk';
+import type { Chat } from 'mortise/contracts/sessions';
+import type { Transaction } from 'mortise/sdk';
 import { sessionError } from '../errors.js';
 import { asSession, type Session, type Store } from '../store/store.js';
 import { makeCurrent, replaceCurrent } from './current-chat.js';

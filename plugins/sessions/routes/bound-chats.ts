@@ -1,4 +1,5 @@
-import type { Chat, Principal, SessionRef, SessionsService } from 'mortise/sdk';
+import type { Chat, SessionRef, SessionsService } from 'mortise/contracts/sessions';
+import type { Principal } from 'mortise/sdk';
 import { sessionError } from '../errors.js';
 
 /** A key that is bound to a user may only speak of that user. @throws actor_mismatch */

@@ -1,4 +1,5 @@
-import { isUnstorableText, type SessionRef } from 'mortise/sdk';
+import type { SessionRef } from 'mortise/contracts/sessions';
+import { isUnstorableText } from 'mortise/sdk';
 import { sessionError } from '../errors.js';
 
 export interface ChatBody {

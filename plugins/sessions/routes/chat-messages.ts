@@ -1,4 +1,5 @@
-import type { Route, SessionsService } from 'mortise/sdk';
+import type { SessionsService } from 'mortise/contracts/sessions';
+import type { Route } from 'mortise/sdk';
 import { type Bubble, chatBubbles } from '../chat-bubbles.js';
 import { storing } from '../errors.js';
 import { readDisplay } from '../store/read-display.js';

@@ -1,4 +1,5 @@
-import type { Principal, Route, SessionsService } from 'mortise/sdk';
+import type { SessionsService } from 'mortise/contracts/sessions';
+import type { Principal, Route } from 'mortise/sdk';
 import { listChats } from '../chats/list-chats.js';
 import { sessionError, storing } from '../errors.js';
 import type { Store } from '../store/store.js';

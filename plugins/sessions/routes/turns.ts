@@ -1,4 +1,5 @@
-import type { Principal, Route, SessionsService, TurnDetail, TurnStatus } from 'mortise/sdk';
+import type { SessionsService, TurnDetail, TurnStatus } from 'mortise/contracts/sessions';
+import type { Principal, Route } from 'mortise/sdk';
 import { sessionError, storing } from '../errors.js';
 import { readTurns } from '../store/read-turns.js';
 import type { Store } from '../store/store.js';

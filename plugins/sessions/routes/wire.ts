@@ -1,4 +1,4 @@
-import type { Chat, TurnDetail } from 'mortise/sdk';
+import type { Chat, TurnDetail } from 'mortise/contracts/sessions';
 
 /** RFC 3339 UTC with whole seconds. */
 export function wireTime(millis: number): string {

@@ -1,4 +1,4 @@
-import type { NewMessage, StoredMessage } from 'mortise/sdk';
+import type { NewMessage, StoredMessage } from 'mortise/contracts/sessions';
 import { allocateFenced, allocateUnfenced } from './allocate.js';
 import { insertMessages } from './insert-messages.js';
 import type { Lease, Session, Store } from './store.js';

@@ -1,4 +1,5 @@
-import type { BatchStatement, TurnOutcome } from 'mortise/sdk';
+import type { TurnOutcome } from 'mortise/contracts/sessions';
+import type { BatchStatement } from 'mortise/sdk';
 import { sessionError } from '../errors.js';
 import { limitEvents } from '../turn-events.js';
 import { messageInserts } from './insert-messages.js';

@@ -1,4 +1,5 @@
-import type { BatchStatement, NewMessage, StoredMessage, Transaction } from 'mortise/sdk';
+import type { NewMessage, StoredMessage } from 'mortise/contracts/sessions';
+import type { BatchStatement, Transaction } from 'mortise/sdk';
 import { newId } from '../ids.js';
 import { writeToolCalls } from './rows.js';
 import type { Store } from './store.js';

@@ -1,4 +1,5 @@
-import type { SessionListing, SessionsService, SqlValue } from 'mortise/sdk';
+import type { SessionListing, SessionsService } from 'mortise/contracts/sessions';
+import type { SqlValue } from 'mortise/sdk';
 import type { Store } from './store.js';
 
 type Filter = Parameters<SessionsService['listSessions']>[0];

@@ -1,4 +1,5 @@
-import type { BatchStatement, Chat, NewMessage, OpenTurnRequest, Transaction } from 'mortise/sdk';
+import type { Chat, NewMessage, OpenTurnRequest } from 'mortise/contracts/sessions';
+import type { BatchStatement, Transaction } from 'mortise/sdk';
 import { insertChat } from '../chats/insert-chat.js';
 import { mergeMeta } from '../chats/meta.js';
 import { readChat } from '../chats/read-chat.js';

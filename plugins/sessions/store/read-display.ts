@@ -1,4 +1,5 @@
-import type { MessagePage, SqlValue, TurnStatus } from 'mortise/sdk';
+import type { MessagePage, TurnStatus } from 'mortise/contracts/sessions';
+import type { SqlValue } from 'mortise/sdk';
 import { type MessageRow, toMessage } from './rows.js';
 import type { Store } from './store.js';
 

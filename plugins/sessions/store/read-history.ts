@@ -1,4 +1,4 @@
-import type { StoredMessage } from 'mortise/sdk';
+import type { StoredMessage } from 'mortise/contracts/sessions';
 import { type MessageRow, toMessage } from './rows.js';
 import type { Store } from './store.js';
 

@@ -1,4 +1,5 @@
-import type { SqlValue, Turn, TurnDetail, TurnStatus } from 'mortise/sdk';
+import type { Turn, TurnDetail, TurnStatus } from 'mortise/contracts/sessions';
+import type { SqlValue } from 'mortise/sdk';
 import { type MessageRow, type TurnRow, toTurn } from './rows.js';
 import type { Store } from './store.js';
 

@@ -1,14 +1,5 @@
-import type {
-  Chat,
-  Database,
-  MessageRole,
-  MessageStatus,
-  ModelContentPart,
-  ModelToolCall,
-  StoredMessage,
-  Turn,
-  TurnStatus,
-} from 'mortise/sdk';
+import type { Chat, MessageRole, MessageStatus, StoredMessage, Turn, TurnStatus } from 'mortise/contracts/sessions';
+import type { Database, ModelContentPart, ModelToolCall } from 'mortise/sdk';
 
 export interface MessageRow {
   readonly id: string;

@@ -1,4 +1,5 @@
-import type { Database, Logger, SessionRef } from 'mortise/sdk';
+import type { SessionRef } from 'mortise/contracts/sessions';
+import type { Database, Logger } from 'mortise/sdk';
 import { sessionKey } from '../session-key.js';
 import { GroupedWrites } from './grouped-writes.js';
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { MessagePage } from 'mortise/sdk';
+import type { MessagePage } from 'mortise/contracts/sessions';
 import { chatBubbles } from '../chat-bubbles.js';
 
 type Row = MessagePage['messages'][number];

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { ModelToolCall, StoredMessage } from 'mortise/sdk';
+import type { StoredMessage } from 'mortise/contracts/sessions';
+import type { ModelToolCall } from 'mortise/sdk';
 import { modelMessages, repairHistory } from '../history-repair.js';
 import { readToolCalls } from '../store/rows.js';
 

@@ -1,4 +1,5 @@
-import type { Database, NewMessage, OpenTurn, OpenTurnRequest, SessionRef, SessionsService } from 'mortise/sdk';
+import type { NewMessage, OpenTurn, OpenTurnRequest, SessionRef, SessionsService } from 'mortise/contracts/sessions';
+import type { Database } from 'mortise/sdk';
 import { silentLog, type TestEngine } from 'mortise/sdk/testing';
 import { sessionTables } from '../migrations/0001-sessions.js';
 import type { TurnOpener } from '../open-turn.js';

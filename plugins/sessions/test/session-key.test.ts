@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { SessionRef } from 'mortise/sdk';
+import type { SessionRef } from 'mortise/contracts/sessions';
 import { newId } from '../ids.js';
 import { parseSessionKey, sessionKey } from '../session-key.js';
 

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { expect } from 'chai';
-import type { RegisterHost, TextAnalysis } from 'mortise/sdk';
+import type { TextAnalysis } from 'mortise/contracts/text-analysis';
+import type { RegisterHost } from 'mortise/sdk';
 import textAnalysis from '../index.js';
 
 describe('the plugin', () => {
@@ -9,7 +10,7 @@ describe('the plugin', () => {
     const provided = new Map<string, unknown>();
     const plugin = textAnalysis();
     const host: Pick<RegisterHost, 'provide'> = { provide: (service, value) => void provided.set(service, value) };
-    plugin.register(host as RegisterHost);
+    plugin.register?.(host as RegisterHost);
     expect(manifest).to.include({ key: plugin.key, docs: 'README.md' });
     expect(manifest).to.have.deep.property('provides', [...provided.keys()]);
     const service = provided.get('text-analysis') as TextAnalysis;

@@ -1,4 +1,4 @@
-import type { AnalysedToken } from 'mortise/sdk';
+import type { AnalysedToken } from 'mortise/contracts/text-analysis';
 import { createTextAnalysis } from '../create-text-analysis.js';
 
 export const analysis = createTextAnalysis();

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
-import type { AuditService } from 'mortise/sdk';
-import { eachDatabase, ownPostgres, startFakeOpenMemory, type TestEngine, testDialects } from 'mortise/sdk/testing';
+import type { AuditService } from 'mortise/contracts/logbook';
+import { startFakeOpenMemory } from 'mortise/contracts/memory-backend-openmemory/testing';
+import { eachDatabase, ownPostgres, type TestEngine, testDialects } from 'mortise/sdk/testing';
 import { startGateway } from '../gateway-host.js';
 import { type RemoteHost, startRemote, writingMemory } from './remote-host.js';
 

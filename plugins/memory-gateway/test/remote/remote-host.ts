@@ -1,4 +1,5 @@
-import { type FakeOpenMemory, startFakeOpenMemory, type TestEngine, type TestHostOptions } from 'mortise/sdk/testing';
+import { type FakeOpenMemory, startFakeOpenMemory } from 'mortise/contracts/memory-backend-openmemory/testing';
+import type { TestEngine, TestHostOptions } from 'mortise/sdk/testing';
 import type { BegunWrite } from '../../write/settle-write.js';
 import { type GatewayHost, startGateway } from '../gateway-host.js';
 
@@ -41,15 +42,6 @@ export async function startRemote(
       await server.stop();
     },
   };
-}
-
-/** Waits until something is so. */
-export async function until(isSo: () => boolean | Promise<boolean>, limitMs = 10_000): Promise<void> {
-  const end = Date.now() + limitMs;
-  while (!(await isSo())) {
-    if (Date.now() > end) throw new Error('It did not become so in time.');
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
 }
 
 /** The ledger row of a store that has begun and has not come to its end. */

@@ -1,13 +1,7 @@
 import { join } from 'node:path';
 import { expect } from 'chai';
-import {
-  createTestHost,
-  eachDatabase,
-  type FakeFault,
-  startFakeOpenMemory,
-  type TestEngine,
-  temporaryPath,
-} from 'mortise/sdk/testing';
+import { type FakeFault, startFakeOpenMemory } from 'mortise/contracts/memory-backend-openmemory/testing';
+import { createTestHost, eachDatabase, type TestEngine, temporaryPath } from 'mortise/sdk/testing';
 import { check } from '../check.js';
 import { checkSnapshot } from '../check-snapshot.js';
 import { countUnfinished } from '../count-unfinished.js';

@@ -1,4 +1,4 @@
-import type { AuditRow } from 'mortise/sdk';
+import type { AuditRow } from 'mortise/contracts/logbook';
 import type { TestEngine, TestHostOptions } from 'mortise/sdk/testing';
 import type { Answer, Json } from '../../memory-host.js';
 import type { RemoteMemory } from '../remote-memory.js';

@@ -1,0 +1,9 @@
+import type { SessionsService } from './sessions.js';
+
+export * from './sessions.js';
+
+declare module 'mortise/sdk' {
+  interface Services {
+    sessions: SessionsService;
+  }
+}
