@@ -3,7 +3,15 @@ import type { InertContribution } from '../sdk/host/plugin-control.js';
 import type { ManifestRoute, PluginManifest } from '../sdk/manifest.js';
 import { isContributionKey } from '../sdk/points/point.js';
 import type { CatalogueEntry } from './catalogue.js';
-import { contributionId, declaredContributions, isReservedPoint, type KnownPoints, knownPoints, type PointSources, pointClaim } from './extension-points.js';
+import {
+  contributionId,
+  declaredContributions,
+  isReservedPoint,
+  type KnownPoints,
+  knownPoints,
+  type PointSources,
+  pointClaim,
+} from './extension-points.js';
 
 /** What the plan is made from: facts only. */
 export interface PlanInput extends PointSources {

@@ -8,15 +8,15 @@ import { pluginKeyPattern } from '../sdk/points/point.js';
 import type { Points } from '../sdk/points.js';
 import type { Services } from '../sdk/services.js';
 import type { CatalogueEntry } from './catalogue.js';
-import type { PluginScope, KernelDeps } from './deps.js';
+import type { KernelDeps, PluginScope } from './deps.js';
 import type { EventBus } from './event-bus.js';
 import { contributionId } from './extension-points.js';
+import type { PluginCallbacks } from './plugin-callbacks.js';
 import type { PluginOutput } from './plugin-output.js';
 import { PluginProblem } from './plugin-problem.js';
 import type { ResourceStack } from './resource-stack.js';
 import type { ServiceRegistry } from './service-registry.js';
 import type { Staging } from './staging.js';
-import type { PluginCallbacks } from './plugin-callbacks.js';
 import { wrapService } from './wrap-members.js';
 
 export type HostPhase = 'registering' | 'starting' | 'running' | 'stopped';

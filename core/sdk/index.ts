@@ -10,6 +10,7 @@ export * from './errors.js';
 export * from './events.js';
 export * from './group-commit.js';
 export * from './host/index.js';
+export * from './json-object.js';
 export * from './lost-number.js';
 export * from './make-folders.js';
 export * from './manifest.js';

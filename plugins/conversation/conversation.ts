@@ -7,7 +7,7 @@ import type {
   SubmitOptions,
 } from 'mortise/contracts/conversation';
 import type { SessionState } from 'mortise/contracts/gate';
-import { type ObservationInput, isCodedError } from 'mortise/sdk';
+import { isCodedError, type ObservationInput } from 'mortise/sdk';
 import type { ConversationPorts } from './conversation-ports.js';
 import { describeFault } from './describe-fault.js';
 import { endAccepted } from './end-accepted.js';

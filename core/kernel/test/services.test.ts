@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import type { StartHost } from '../../sdk/plugin.js';
 import { until } from '../../sdk/testing/until.js';
 import { currentPlugin } from '../attribution.js';
-import { type MadeKernel, makeKernel, plugin } from './kernel-fixture.js';
 import { wrapService } from '../wrap-members.js';
+import { type MadeKernel, makeKernel, plugin } from './kernel-fixture.js';
 
 class Counter {
   #count = 0;

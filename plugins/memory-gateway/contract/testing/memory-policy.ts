@@ -1,5 +1,21 @@
 import type { CallOptions } from 'mortise/sdk';
-import { type TestHost, abortCheck, type Check, type Contract, concurrencyCheck, describeContract, errorIssues, factsCheck, frozenCopy, hostileCopies, independenceCheck, outcomeOf, quietCheck, type Subject, withdrawalCheck } from 'mortise/sdk/testing';
+import {
+  abortCheck,
+  type Check,
+  type Contract,
+  concurrencyCheck,
+  describeContract,
+  errorIssues,
+  factsCheck,
+  frozenCopy,
+  hostileCopies,
+  independenceCheck,
+  outcomeOf,
+  quietCheck,
+  type Subject,
+  type TestHost,
+  withdrawalCheck,
+} from 'mortise/sdk/testing';
 import type { MemoryPolicyRequest, MemoryPolicyVerdict } from '../memory-policy.js';
 
 type Sample = Partial<MemoryPolicyRequest>;
