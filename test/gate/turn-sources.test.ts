@@ -10,7 +10,7 @@ const faces: Readonly<Record<string, TurnFace>> = {
   cron: { source: 'cron:nightly', ingress: 'cron', actor: { actor_type: 'service', actor_id: 'cron:nightly' } },
 };
 
-/** What such a door tells of an answer: a channel to its platform, a schedule in its history. */
+/** How such a plugin reports an answer: a channel to its platform, a schedule in its history. */
 function told(answer: TurnAnswer): Json {
   if (answer.kind === 'turn') {
     const { result } = answer;
@@ -21,7 +21,7 @@ function told(answer: TurnAnswer): Json {
   return { accepted: false, reason: code, gate: details, run: `status=${status} code=${code} message=${message}` };
 }
 
-/** Doors of other plugins, as a channel with inbound events and a schedule are. */
+/** Plugins that submit turns, like a channel with inbound events and a schedule. */
 const doors: TestPlugin = {
   manifest: {
     key: 'doors',
@@ -81,7 +81,7 @@ const echo: TestPlugin = {
   },
 };
 
-describe('doors of other plugins', () => {
+describe('turns submitted by other plugins', () => {
   eachDatabase((engine) => {
     let host: TestHost;
 
@@ -108,7 +108,7 @@ describe('doors of other plugins', () => {
       expect(await say('cron', { text: 'report' })).to.deep.include({ accepted: true });
     });
 
-    it('are told what the gate refused, in the words of each', async () => {
+    it('get the refusal of the gate in the wording of their face', async () => {
       await start({ drop_sessions: ['console:u1:s1'] });
       const reason = 'override=drop_session';
       const refused = await say('channel', { text: 'hi' });
@@ -120,7 +120,7 @@ describe('doors of other plugins', () => {
       );
     });
 
-    it('are told what the gate put aside', async () => {
+    it('get the result of a sunk message', async () => {
       await start({ emergency_mode: true });
       const reason = 'override=emergency';
       const sunk = await say('channel', { text: 'hi' });
@@ -131,14 +131,14 @@ describe('doors of other plugins', () => {
       );
     });
 
-    it('let repeats of a schedule through, and those of a channel once', async () => {
+    it('deliver repeated texts of a schedule, and those of a channel once', async () => {
       await start();
       for (const _ of [1, 2]) expect(await say('cron', { text: 'the same' })).to.include({ accepted: true });
       expect(await say('channel', { text: 'other' })).to.include({ accepted: true });
       expect((await say('channel', { text: 'other' })).gate).to.include({ reason: 'dedup_hit' });
     });
 
-    it('take a message once that its platform delivers twice, also at the same time', async () => {
+    it('take a message once that its platform delivers twice, also concurrently', async () => {
       await start();
       expect(await say('channel', { text: 'hi', message: 'm-1' })).to.deep.equal({ accepted: true, reply: 'Echo: hi' });
       expect(await say('channel', { text: 'hi', message: 'm-1' })).to.deep.equal({
@@ -148,14 +148,14 @@ describe('doors of other plugins', () => {
       const both = await Promise.all([1, 2].map(() => say('cron', { text: 'ho', message: 'm-2' })));
       const refused = both.filter(({ accepted }) => accepted !== true);
       expect(refused).to.have.length(1);
-      // Once the first is complete, or while it still runs.
+      // After the first has completed, or while it still runs.
       expect(refused[0]?.reason).to.be.oneOf(['duplicate', 'turn_in_progress']);
       const session = { channel: 'console', userId: 'u1', sessionId: 's1' };
       const { messages } = await host.service('sessions').display({ session });
       expect(messages.map(({ content }) => content)).to.deep.equal(['hi', 'Echo: hi', 'ho', 'Echo: hi ho']);
     });
 
-    it('call a tool without a word, and the gate takes it for no blank', async () => {
+    it('call a tool with blank text, which is not empty content', async () => {
       await start();
       const tool = { name: 'say', input: { items: [{ a: 1 }] } };
       expect(await say('channel', { text: '', tool })).to.deep.include({ accepted: true });
