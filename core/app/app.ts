@@ -170,7 +170,8 @@ export async function openApp(options: AppOptions): Promise<App> {
     tracing,
     emitRefusal: (refusal) => kernel.events.emit('refusal', refusal),
     sseKeepAliveSeconds: numberOf(settings.variable('MORTISE_SSE_KEEPALIVE_SECONDS'), 15),
-    setting: (plugin, name) => kernel.record(plugin)?.config?.snapshot?.config[name],
+    setting: (plugin, name) =>
+      kernel.isEnabled(plugin) ? kernel.record(plugin)?.config?.snapshot?.config[name] : undefined,
   });
   const outward = createLazyFetch({ allowPrivate: host.allowPrivateUrls });
   composition

@@ -9,31 +9,31 @@ import { findings } from './doctor.js';
 import { detailOf, loadTree, rowOf } from './inspect.js';
 import { planChanges } from './plan-changes.js';
 
-/** How long a start may take once its plugin is to be disabled, milliseconds. */
+/** How long a start may take once its plugin is being disabled, milliseconds. */
 const startPatienceMs = 2_000;
 
-export interface ControlPorts {
+export interface ControlDeps {
   readonly kernel: Kernel;
   /** Effective configuration of one owner, secrets masked. */
   effective(owner: string): readonly EffectiveValue[];
-  /** Writes the desired state to `plugins.json`, where that is not its place. */
+  /** Writes the desired state to `plugins.json`, where it is stored elsewhere. */
   exportDesired(): Promise<DesiredExport>;
   /** States that other processes on the same database report. */
   replicas?(key: string): NonNullable<PluginRow['replicas']>;
-  /** Who keeps others from the database, and how to make a plugin stop that. */
+  /** The plugin that keeps others from the database, and how to end that. */
   readonly database?: {
     holder(): string | undefined;
     hurryTransactions(plugin: string): void;
   };
-  /** What beside the plugins keeps the process from being ready. */
+  /** What else keeps the process from being ready. */
   waiting?(): readonly Waiting[];
 }
 
 type Waiting = ReturnType<PluginControl['waiting']>[number];
 
 /** The engine behind the admin API and the CLI. Operations are serial and answer when the state is final. */
-export function createControl(ports: ControlPorts): PluginControl {
-  const { kernel, effective, exportDesired, replicas, waiting, database } = ports;
+export function createControl(deps: ControlDeps): PluginControl {
+  const { kernel, effective, exportDesired, replicas, waiting, database } = deps;
   const row = (record: PluginRecord): PluginRow => ({
     ...rowOf(kernel, record),
     ...(replicas ? { replicas: replicas(record.key) } : {}),
@@ -46,7 +46,7 @@ export function createControl(ports: ControlPorts): PluginControl {
     throw new MortiseError('plugin_not_found', `There is no plugin "${key}".`, {
       status: 404,
       details: { key, known },
-      hint: 'mortise plugin list shows the keys there are.',
+      hint: 'mortise plugin list shows all keys.',
     });
   };
 
@@ -69,7 +69,7 @@ export function createControl(ports: ControlPorts): PluginControl {
   };
 
   const want = (keys: readonly string[], enabled: boolean, options: ToggleOptions | undefined): Promise<Desired> =>
-    kernel.ports.desired.write(
+    kernel.deps.desired.write(
       (current) => {
         const next = { ...current, plugins: withToggled(kernel, current.plugins, keys, enabled) };
         if (enabled) refuseDisplacement(kernel, next, keys);
@@ -83,42 +83,11 @@ export function createControl(ports: ControlPorts): PluginControl {
       try {
         return await operation();
       } catch (error) {
-        // What broke off may have changed the desired state already; a refusal has not.
+        // A failed operation may have changed the desired state already; a refused one has not.
         if (!isCodedError(error) || (error.status ?? 500) >= 500) await kernel.reconcile().catch(() => undefined);
         throw error;
       }
     });
-
-  /**
-   * A start that hangs must not make its own end wait; one that behaves is let come to its end, for whoever asked for it.
-   * Nothing is ended for what will be refused.
-   */
-  const endStart = (record: PluginRecord, options: ToggleOptions | undefined): (() => void) => {
-    const refused = options?.revision !== undefined && options.revision !== kernel.desired.revision;
-    const dependants = kernel.dependants(record.key).flatMap((key) => kernel.record(key) ?? []);
-    const needed = !options?.cascade && dependants.length > 0;
-    const affected = [record, ...dependants];
-    const required = requiredOf(
-      kernel,
-      affected.map(({ key }) => key),
-    );
-    if (refused || needed || required !== undefined) return () => undefined;
-    let letGo: (() => void) | undefined;
-    // What else is in the queue before this may take its time: only a start that takes too long itself is ended.
-    const look = (): void => {
-      const latest = kernel.ports.clock.now() - startPatienceMs;
-      if (affected.some(({ state, since }) => state === 'starting' && since <= latest)) {
-        letGo = kernel.holdBack(affected);
-      } else {
-        timer = setTimeout(look, startPatienceMs / 4);
-      }
-    };
-    let timer = setTimeout(look, startPatienceMs);
-    return () => {
-      clearTimeout(timer);
-      letGo?.();
-    };
-  };
 
   return {
     revision: () => kernel.desired.revision,
@@ -143,9 +112,9 @@ export function createControl(ports: ControlPorts): PluginControl {
       }),
 
     disable: async (key, options) => {
-      const letStart = endStart(find(key), options);
+      const endWait = endHangingStart(kernel, find(key), options);
       return operate(async () => {
-        letStart();
+        endWait();
         const record = find(key);
         const dependants = refuseDisable(kernel, record.key, options?.cascade === true);
         await want([record.key, ...dependants], false, options);
@@ -206,6 +175,33 @@ export function createControl(ports: ControlPorts): PluginControl {
         .filter((record) => kernel.isRequired(record.key) && record.state !== 'active')
         .map((record): Waiting => ({ key: record.key, state: record.state, code: record.problem?.code ?? null }))
         .concat(waiting?.() ?? []),
+  };
+}
+
+/**
+ * A start that hangs must not delay its own end: starts that take too long are ended, unless the request will be refused.
+ *
+ * @returns the step that ends the watch and lets held plugins start again
+ */
+function endHangingStart(kernel: Kernel, record: PluginRecord, options: ToggleOptions | undefined): () => void {
+  const staleRevision = options?.revision !== undefined && options.revision !== kernel.desired.revision;
+  const dependants = kernel.dependants(record.key).flatMap((key) => kernel.record(key) ?? []);
+  const affected = [record, ...dependants];
+  const keys = affected.map(({ key }) => key);
+  if (staleRevision || (!options?.cascade && dependants.length > 0) || requiredOf(kernel, keys) !== undefined)
+    return () => undefined;
+  let release: (() => void) | undefined;
+  // Only the time in `starting` counts: other operations in the queue may take their time.
+  const look = (): void => {
+    const latest = kernel.deps.clock.now() - startPatienceMs;
+    if (affected.some(({ state, since }) => state === 'starting' && since <= latest))
+      release = kernel.holdBack(affected);
+    else timer = setTimeout(look, startPatienceMs / 4);
+  };
+  let timer = setTimeout(look, startPatienceMs);
+  return () => {
+    clearTimeout(timer);
+    release?.();
   };
 }
 

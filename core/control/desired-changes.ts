@@ -1,9 +1,7 @@
 import type { Desired } from '../kernel/deps.js';
-import type { Kernel } from '../kernel/kernel.js';
+import type { Kernel, PluginConfigs } from '../kernel/kernel.js';
 import { type Problem, problem } from '../messages/plugin-problems.js';
 import { MortiseError } from '../sdk/errors.js';
-
-type Configs = Parameters<Kernel['planFor']>[1];
 
 /** A plugin that is to be enabled, and the one that would have to stop because both claim one key. */
 export interface Displacement {
@@ -12,12 +10,12 @@ export interface Displacement {
   readonly owner: string;
 }
 
-/** The first plugin that can run as things are, and could not once `keys` are enabled as well. */
+/** The first plugin that can run now, and could not once `keys` are enabled as well. */
 export function displacedBy(
   kernel: Kernel,
   next: Desired,
   keys: readonly string[],
-  configs?: Configs,
+  configs?: PluginConfigs,
 ): Displacement | undefined {
   const { plugins: before } = kernel.planFor(kernel.desired);
   for (const [owner, { contested }] of kernel.planFor(next, configs).plugins) {
@@ -45,14 +43,16 @@ export function refuseDisplacement(kernel: Kernel, next: Desired, keys: readonly
   });
 }
 
-type Known = Pick<Kernel, 'dependants' | 'isEnabled' | 'isRequired'>;
+type DependencyGraph = Pick<Kernel, 'dependants' | 'isEnabled' | 'isRequired'>;
 
 /**
- * Refuses to disable what others need, unless they go with it, and what the installation requires.
- * @returns the plugins that need it, which are to be disabled with it
+ * Refuses to disable a plugin that others require, unless they are disabled with it, and one that the installation
+ * requires.
+ *
+ * @returns the plugins that are to be disabled with it
  * @throws MortiseError `plugin_has_dependants`, `plugin_required` (409)
  */
-export function refuseDisable(kernel: Known, key: string, cascade: boolean): readonly string[] {
+export function refuseDisable(kernel: DependencyGraph, key: string, cascade: boolean): readonly string[] {
   if (!cascade && !kernel.isEnabled(key)) return [];
   const dependants = kernel.dependants(key);
   const required = requiredOf(kernel, [key, ...dependants]);
@@ -73,11 +73,11 @@ export function refuseDisable(kernel: Known, key: string, cascade: boolean): rea
 }
 
 /** The first of these plugins that should run and is required. */
-export function requiredOf(kernel: Known, keys: readonly string[]): string | undefined {
+export function requiredOf(kernel: DependencyGraph, keys: readonly string[]): string | undefined {
   return keys.find((key) => kernel.isEnabled(key) && kernel.isRequired(key));
 }
 
-/** A plugin that the file names otherwise (an old key, another spelling) gets one row, under its present key. */
+/** Rows under a former key or another spelling become one row under the present key. */
 export function withToggled(
   kernel: Pick<Kernel, 'resolve'>,
   plugins: Desired['plugins'],

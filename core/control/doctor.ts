@@ -8,14 +8,14 @@ import type { PluginManifest } from '../sdk/manifest.js';
 /** What an admin should look at, worst first. */
 export async function findings(kernel: Kernel, only: PluginRecord | undefined): Promise<readonly Finding[]> {
   const records = only ? [only] : kernel.records();
-  const beside = only ? [] : await kernel.ports.findings();
+  const others = only ? [] : await kernel.deps.findings();
   const found = [
     ...records.flatMap((record) => [
-      ...aboutPlugin(record, kernel.ports.clean),
+      ...aboutPlugin(record, kernel.deps.clean),
       ...aboutInert(record, kernel),
       ...aboutRoutes(record, kernel),
     ]),
-    ...beside,
+    ...others,
   ];
   const rank = { error: 0, warning: 1, info: 2 } as const;
   return found.sort((a, b) => rank[a.severity] - rank[b.severity]);
@@ -35,7 +35,7 @@ function aboutPlugin(record: PluginRecord, clean: (text: string) => string): rea
       key,
       code: 'invalid_config',
       message: clean(`${key} runs on its last good configuration: ${record.config.problem.message}`),
-      fix: `Mend config/${key}.json or the variable named.`,
+      fix: `Correct config/${key}.json or the named variable.`,
     });
   }
   for (const { what, count, limit } of record.run?.output.dropped() ?? []) {
@@ -44,7 +44,7 @@ function aboutPlugin(record: PluginRecord, clean: (text: string) => string): rea
       key,
       code: 'output_dropped',
       message: `${key} sent more than ${limit} ${what}; ${count} were dropped.`,
-      fix: 'Look for a loop that logs or raises alerts; tell about repeated events once, with their number.',
+      fix: 'Look for a loop that logs or raises alerts; report repeated events once, with their number.',
     });
   }
   if (record.entry.setAside) {
@@ -103,29 +103,29 @@ function aboutRoutes({ key, run, entry }: PluginRecord, kernel: Kernel): readonl
     severity: 'warning',
     key,
     code: 'route_idle',
-    message: `${path} of ${key} answers nothing: "${owner}" has routes there, and unknown paths beside them stay unknown.`,
+    message: `${path} of ${key} answers nothing: "${owner}" has routes there, and other paths there are answered with 404.`,
     fix: 'Give the route a first segment of its own.',
   }));
 }
 
-/** A route that answers nothing, and who has paths in its place. */
+/** A route that never answers, and the plugin that has paths in its place. */
 export interface IdleCatchAll {
   readonly path: string;
   readonly owner: string;
 }
 
-/** Routes of a plugin that end in a rest and never get a path: another plugin has routes on the same beginning. */
+/** Routes of a plugin that end in a rest parameter and get no requests: another plugin has routes with the same prefix. */
 export function idleCatchAlls(manifest: PluginManifest, others: readonly PluginManifest[]): readonly IdleCatchAll[] {
   return (manifest.permissions?.routes ?? []).flatMap(({ kind, path }) => {
-    const beginning = path.slice(0, Math.max(0, path.search(/\/[:*]/)));
-    if (kind === 'static' || beginning === '' || !path.includes('/*')) return [];
+    const prefix = path.slice(0, Math.max(0, path.search(/\/[:*]/)));
+    if (kind === 'static' || prefix === '' || !path.includes('/*')) return [];
     const owner = others.find(
-      ({ key, permissions }) => key !== manifest.key && permissions?.routes?.some((route) => isOn(beginning, route)),
+      ({ key, permissions }) => key !== manifest.key && permissions?.routes?.some((route) => isOn(prefix, route)),
     );
     return owner ? [{ path, owner: owner.key }] : [];
   });
 }
 
-function isOn(beginning: string, { kind, path }: { readonly kind: string; readonly path: string }): boolean {
-  return kind !== 'static' && !path.includes('/*') && `${path}/`.startsWith(`${beginning}/`);
+function isOn(prefix: string, { kind, path }: { readonly kind: string; readonly path: string }): boolean {
+  return kind !== 'static' && !path.includes('/*') && `${path}/`.startsWith(`${prefix}/`);
 }

@@ -58,7 +58,7 @@ export async function detailOf(
       }),
     ),
     dependants: kernel.dependants(record.key),
-    health: health?.detail === undefined ? health : { ...health, detail: kernel.ports.clean(health.detail) },
+    health: health?.detail === undefined ? health : { ...health, detail: kernel.deps.clean(health.detail) },
     last_fault: record.lastFault ? { ...record.lastFault, at: new Date(record.lastFault.at).toISOString() } : null,
     load_times_ms: record.times,
     history: record.history.map(({ state, at, code }) => ({ state, at: new Date(at).toISOString(), code })),

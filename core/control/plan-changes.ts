@@ -6,7 +6,7 @@ import type { PluginChange, PluginPlan } from '../sdk/host/plugin-control.js';
 import type { PluginManifest } from '../sdk/manifest.js';
 import { displacedBy, displacementProblem, requiredOf } from './desired-changes.js';
 
-/** What changes would start, stop, drain, block and open. Changes nothing. */
+/** What changes would start, stop, drain, block and permit. Changes nothing. */
 export function planChanges(
   kernel: Kernel,
   changes: readonly PluginChange[],
@@ -55,7 +55,7 @@ export function planChanges(
   };
 }
 
-/** What disabling would be refused stays enabled in `plugins`. */
+/** Plugins whose disabling would be refused stay enabled in `plugins`. */
 function keepRequired(kernel: Kernel, plugins: Record<string, Desired['plugins'][string]>): PluginPlan['blocked'] {
   const refused: PluginPlan['blocked'][number][] = [];
   for (const [key, wanted] of Object.entries(plugins)) {
@@ -67,7 +67,7 @@ function keepRequired(kernel: Kernel, plugins: Record<string, Desired['plugins']
   return refused;
 }
 
-/** What enabling would be refused, because a plugin that runs would have to stop, is taken out of `plugins`. */
+/** Plugins whose enabling would be refused, because a running one would have to stop, are disabled in `plugins`. */
 function refuseDisplacements(
   kernel: Kernel,
   next: Desired,

@@ -48,7 +48,7 @@ export function openPluginScope(composition: Composition, entry: CatalogueEntry)
     .own(serviceToken('plugins'), (all) => all.get(parts.control));
   return {
     use: (service) => container.get(serviceToken(service)),
-    letGo: () => composition.get(parts.database).endTransactions(entry.key),
+    endTransactions: () => composition.get(parts.database).endTransactions(entry.key),
     dispose: () => container.dispose(),
   };
 }

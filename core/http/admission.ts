@@ -1,15 +1,14 @@
 import type { DefaultState, Middleware } from 'koa';
 import { type CallContext, type Logger, MortiseError, type Refusal, type RouteContribution } from '../sdk/index.js';
 import { newTraceContext, parseTraceparent, type Tracing } from '../telemetry/index.js';
-import type { Authenticator } from './authenticate.js';
-import { refusalSubject } from './client-address.js';
+import { answerError, logSocketError } from './answer-error.js';
+import { type Authenticator, callerKey } from './caller.js';
 import { isPreflight } from './cors.js';
-import { errorFacts } from './envelope.js';
 import type { Exchange } from './exchange.js';
 import type { HostCheck } from './host-check.js';
 import type { RouteInvoker } from './mounted-route.js';
 import { defaultMount } from './mounts.js';
-import { type AuthFailures, callerKey, type RateLimiter } from './rate-limits.js';
+import type { AuthFailures, RateLimiter } from './rate-limits.js';
 import { RefusedRequest } from './refusals.js';
 import { readRequestBody } from './request-body.js';
 import type { RequestRecords } from './request-record.js';
@@ -22,7 +21,7 @@ import { checkUpgrade, type SocketOpener, UpgradeResponse } from './upgrade.js';
 /** One step of admission. It throws to refuse, or calls the next one. */
 export type Stage = Middleware<DefaultState, { exchange: Exchange }>;
 
-export interface AdmissionDeps {
+interface AdmissionDeps {
   readonly requests: RequestRecords;
   /** The table of this moment. */
   readonly table: () => RouteTable;
@@ -324,38 +323,4 @@ function countHosts(rawHeaders: readonly string[]): number {
     if (name !== undefined && name.length === 4 && name.toLowerCase() === 'host') count += 1;
   }
   return count;
-}
-
-function answerError(exchange: Exchange, error: unknown, emitRefusal: (refusal: Refusal) => void, log: Logger): void {
-  const { correlationId, match, mount } = exchange;
-  const refused = error instanceof RefusedRequest ? error.row : undefined;
-  if (refused?.event) {
-    emitRefusal({
-      reason: refused.event,
-      subject: refusalSubject(exchange),
-      target: match.pattern,
-      correlationId,
-    });
-  }
-  const failure = exchange.fail(error, refused?.reason === 'PARSE_ERROR' ? mount.parseEnvelope : undefined);
-  if (failure.code === 'client_closed') {
-    log.debug({ correlation_id: correlationId, path: match.pattern }, 'a client left');
-    return;
-  }
-  // The shutdown is logged once, not per request.
-  if (failure.code === 'server_shutdown') return;
-  if (!failure.unexpected && !(error instanceof MortiseError && error.cause !== undefined)) return;
-  const fields = {
-    correlation_id: correlationId,
-    path: match.pattern,
-    code: failure.code,
-    fault: errorFacts(error),
-  };
-  if (failure.status >= 500) log.error(fields, 'a request failed');
-  else log.debug(fields, 'a request was refused');
-}
-
-function logSocketError(log: Logger, { correlationId }: Exchange, error: unknown): void {
-  const code = error instanceof MortiseError ? error.code : 'internal_error';
-  log.debug({ correlation_id: correlationId, code }, 'a socket ended with an error');
 }

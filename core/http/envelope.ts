@@ -115,24 +115,3 @@ function errorStatus(status: number | undefined): number {
   if (status === 499) return 503;
   return status !== undefined && Number.isInteger(status) && status >= 400 && status <= 599 ? status : 500;
 }
-
-const deepestCause = 3;
-
-/**
- * What the log may contain of an unexpected error: its type, its code and where it was thrown. Never its message, which
- * often quotes user input.
- */
-export function errorFacts(error: unknown, depth = 0): Readonly<Record<string, unknown>> {
-  if (!(error instanceof Error)) return { type: typeof error };
-  const code: unknown = Reflect.get(error, 'code');
-  return {
-    type: error.name,
-    ...(typeof code === 'string' && { code }),
-    frames: (error.stack ?? '')
-      .split('\n')
-      .filter((line) => /^\s+at /.test(line))
-      .slice(0, 12)
-      .map((line) => line.trim()),
-    ...(error.cause !== undefined && depth < deepestCause && { cause: errorFacts(error.cause, depth + 1) }),
-  };
-}

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type CallOptions, MortiseError, type Principal, type RouteResponse, type TraceContext } from '../sdk/index.js';
 import { acceptRequestId, newCorrelationId } from '../telemetry/index.js';
-import type { ClientAddress } from './client-address.js';
+import type { ClientAddress } from './caller.js';
 import { addCorsHeaders } from './cors.js';
 import { type Failure, toFailure } from './envelope.js';
 import { defaultMount, type Mount } from './mounts.js';

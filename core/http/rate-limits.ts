@@ -1,5 +1,4 @@
-import { type HttpService, MortiseError, type Principal, type Refusal } from '../sdk/index.js';
-import type { ClientAddress } from './client-address.js';
+import { type HttpService, MortiseError, type Refusal } from '../sdk/index.js';
 import type { RequestRate } from './http-settings.js';
 
 interface Bucket {
@@ -44,15 +43,6 @@ export class RateLimiter {
       if (bucket.tokens + (now - bucket.at) * this.#perMs >= this.#capacity) this.#buckets.delete(caller);
     }
   }
-}
-
-/** Whose bucket a request takes a token from: the principal's, or that of the address. */
-export function callerKey(caller: {
-  readonly principal: Principal | undefined;
-  readonly client: ClientAddress;
-}): string {
-  const { principal, client } = caller;
-  return principal?.authenticated ? `key ${principal.id}` : `address ${client.address}`;
 }
 
 /** A bucket for each principal and each tool that has a limit, shared by all APIs that a call may come through. */

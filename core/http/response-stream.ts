@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 
-export interface StreamOptions {
+interface StreamOptions {
   /** Silence after which a comment is sent, milliseconds; 0 = never. */
   readonly keepAliveMs: number;
   readonly slowReader: SlowReaderRule;

@@ -1,9 +1,9 @@
 import type { Duplex } from 'node:stream';
 import type { RawData, WebSocket } from 'ws';
 import type { CallContext, Logger, Socket, SocketHandler, UpgradeRoute } from '../sdk/index.js';
-import { errorFacts } from './envelope.js';
+import { errorFacts } from './answer-error.js';
 
-export interface SocketFacts
+interface SocketFacts
   extends Pick<Socket, 'id' | 'remoteAddress' | 'headers' | 'authenticate' | 'unauthenticated' | 'admit'> {
   readonly log: Logger;
 }

@@ -11,15 +11,14 @@ import {
   type SocketAuthentication,
   type UpgradeRoute,
 } from '../sdk/index.js';
-import type { Authenticator } from './authenticate.js';
-import { refusalSubject } from './client-address.js';
+import { type Authenticator, callerKey, refusalSubject } from './caller.js';
 import type { Exchange } from './exchange.js';
-import type { InFlight } from './in-flight.js';
 import type { RouteInvoker } from './mounted-route.js';
 import { ServerResponse } from './node-http.js';
-import { type AuthFailures, callerKey, type RateLimiter } from './rate-limits.js';
+import type { AuthFailures, RateLimiter } from './rate-limits.js';
 import { RefusedRequest } from './refusals.js';
 import { announcesBody } from './request-body.js';
+import type { InFlight } from './request-record.js';
 import { PluginRequest, plainHeaders } from './route-request.js';
 import type { ServedMatch } from './route-table.js';
 import { attachSocket } from './socket.js';
@@ -65,7 +64,7 @@ export function checkUpgrade(match: ServedMatch, { request, headers }: Exchange)
   throw new RefusedRequest('bad_handshake');
 }
 
-export interface SocketDeps {
+interface SocketDeps {
   readonly authenticator: Authenticator;
   readonly authFailures: AuthFailures;
   readonly limiter: RateLimiter | undefined;

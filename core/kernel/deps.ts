@@ -6,33 +6,24 @@ import type { ExtensionPointDeclaration } from '../sdk/points/point.js';
 import type { Tracing } from '../telemetry/types.js';
 import type { CatalogueEntry, PluginFolder } from './catalogue.js';
 
-/** A plugin that was in the middle of something when the process ended badly. */
-export interface Suspect {
-  readonly code: 'boot_crash' | 'blocked_event_loop' | 'heap_exhausted';
-  /** The step it was in, the seconds it blocked, or the mebibytes of the heap it filled. */
-  readonly detail: string;
-  /** False: several plugins were starting at that moment, and this is one of them. */
-  readonly sure: boolean;
-}
-
-/** What the kernel needs of the rooms beside it; the composition root fills it in. */
-export interface KernelPorts {
+/** What the kernel needs of the other rooms. */
+export interface KernelDeps {
   readonly log: KernelLogger;
-  /** Takes the secrets that the host knows out of a text that people will read. */
+  /** Removes the secrets that the host knows from a text for people. */
   clean(text: string): string;
   readonly clock: { now(): number; monotonic(): number };
   readonly scheduler: {
     every(ms: number, run: () => unknown): Disposable;
     cron(expression: string, zone: string, run: () => unknown): Disposable;
   };
-  /** Checks JSON against a schema that the host ships or a plugin brings. */
+  /** Compiles a schema that the host ships or a plugin brings; the same object is compiled once. */
   compile<T>(schema: JsonSchema, name: string): CompiledSchema<T>;
   /** `schemas/plugin.schema.json`. */
   readonly manifestSchema: JsonSchema;
   /** The platform's own extension points; plugins open others in their manifests. */
   readonly points: readonly ExtensionPointDeclaration[];
   readonly folders: readonly PluginFolder[];
-  /** Entries that do not come from folders: plugins a test makes in memory. */
+  /** Entries that do not come from folders: plugins that a test makes in memory. */
   readonly extraEntries?: readonly CatalogueEntry[];
   readonly desired: DesiredStore;
   config(key: string, schema: JsonSchema): Promise<PluginConfigSource>;
@@ -42,33 +33,42 @@ export interface KernelPorts {
   readonly metrics: KernelMetrics;
   readonly tracing: Pick<Tracing, 'start'>;
   readonly versions: { readonly mortise: string; readonly node: string };
-  /** Required plugins only. */
+  /** Start required plugins only. */
   readonly safeMode: boolean;
-  /** A plugin that the last boot journal names, with the reason to leave it out. */
+  /** What the boot journal says about a plugin. */
   suspect(key: string): Suspect | undefined;
-  /** The admin released the plugin: forget what the journal says. */
-  acquit(key: string): void;
+  /** An admin released the plugin: removes it from the boot journal. */
+  clearSuspect(key: string): void;
   /**
    * Notes in the boot journal that the plugin is in a step (`import`, `register`, `start`; `waiting` for what it started)
-   * until the function it returns is called.
+   * until the returned function is called.
    */
   note(key: string, step: string): () => void;
-  /** The plugin that keeps all others from the database; undefined when nobody waits. */
+  /** The plugin that keeps all others from the database; undefined when no one waits for it. */
   blocker?(): string | undefined;
-  /** Findings of the rooms beside the kernel. */
+  /** Findings of the other rooms. */
   findings(): Promise<readonly Finding[]>;
 }
 
+/** A plugin that was in the middle of something when the process crashed. */
+export interface Suspect {
+  readonly code: 'boot_crash' | 'blocked_event_loop' | 'heap_exhausted';
+  /** The step it was in, the seconds it blocked, or the mebibytes of the heap it filled. */
+  readonly detail: string;
+  /** False: several plugins were starting at that moment, and this is one of them. */
+  readonly sure: boolean;
+}
+
 export interface KernelLogger extends Logger {
-  /** Whether lines of this level are written at all; absent: all are. */
+  /** Whether lines of this level are written; absent: all are. */
   enabled?(level: keyof Logger): boolean;
   child(fields: Readonly<Record<string, unknown>>): KernelLogger;
 }
 
 export interface PluginScope {
   use<S extends keyof HostServices>(service: S): HostServices[S];
-  /** Gives back what keeps others waiting: transactions that the plugin has left open. */
-  letGo(): void;
+  /** Ends transactions that the plugin has left open, which others wait for. */
+  endTransactions(): void;
   dispose(): Promise<void>;
 }
 

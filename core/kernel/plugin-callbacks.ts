@@ -23,7 +23,14 @@ export class PluginCallbacks {
   /** Never throws or rejects. A callback of a plugin that is stopping is not run, and counts as failed. */
   run(kind: string, run: (ctx: CallContext) => unknown): CallEnd | Promise<CallEnd> {
     if (this.#stopped.aborted) return { ok: false, error: this.#stopped.reason };
-    const lease = this.#leases.open('callback', kind, this.#stats, 0, undefined);
+    let lease: Lease;
+    try {
+      lease = this.#leases.open('callback', kind, this.#stats, 0, undefined);
+    } catch (error) {
+      // An event that is emitted in its own listener, without end.
+      this.#onFailure(error);
+      return { ok: false, error };
+    }
     try {
       const result = runMarked(lease, run, lease);
       if (isThenable(result)) return this.#settle(lease, result);

@@ -14,7 +14,7 @@ export class PluginProblem extends MortiseError {
   }
 }
 
-/** A coded error keeps its code, so that others can tell a dead database from a mistake in the plugin. */
+/** A coded error keeps its code, which distinguishes an unreachable database from a mistake in the plugin. */
 export function startProblem(error: unknown, codeFolder: string | undefined): Problem {
   if (!isCodedError(error)) return problem('start_failed', explainError(error, codeFolder));
   const shown = problem('start_failed', explainError(error.message, codeFolder));
@@ -22,37 +22,28 @@ export function startProblem(error: unknown, codeFolder: string | undefined): Pr
   return { code: error.code, message: shown.message, hint: hint ?? shown.hint };
 }
 
-/**
- * One line about an error for a person: its message without stack and without what looks like a secret, at most 300
- * characters. Whatever was thrown: an error
- * may have members that throw in their turn.
- */
+/** One line about an error for people: its message, at most 300 characters, without stack and what looks like a secret. */
 export function describeError(error: unknown): string {
   const line = redactSecrets(messageOf(error)).replace(/\s+/g, ' ').trim() || 'an error without a message';
   return line.length > 300 ? `${line.slice(0, 299)}…` : line.replace(/\.$/, '');
 }
 
 export function errorCode(error: unknown): string {
-  const code = safely(() => (error as { code?: unknown } | null)?.code);
+  const code = (error as { code?: unknown } | null | undefined)?.code;
   return typeof code === 'string' ? code : 'unexpected_error';
 }
 
-/** The stack of an error, where it has one. */
 export function stackOf(error: unknown): string | undefined {
-  const stack = safely(() => (error instanceof Error ? error.stack : undefined));
-  return typeof stack === 'string' ? stack : undefined;
+  return error instanceof Error ? error.stack : undefined;
 }
 
-/**
- * How a folder is written in the lines of a stack, with the slash after it: as a path, and as an address where that
- * escapes some of its letters.
- */
+/** How a folder is written in stacks, with the slash after it: as a path, and as a URL where that escapes characters. */
 export function writtenInStacks(folder: string): readonly string[] {
   const address = pathToFileURL(folder).pathname;
   return address === folder ? [`${folder}/`] : [`${folder}/`, `${address}/`];
 }
 
-/** Where in a plugin's own code an error was made: `index.js:12`, or nothing. */
+/** Where in a plugin's own code an error was made: `index.js:12`, or undefined. */
 export function placeOf(error: unknown, codeFolder: string | undefined): string | undefined {
   const stack = codeFolder && stackOf(error);
   if (!stack) return undefined;
@@ -64,10 +55,7 @@ export function placeOf(error: unknown, codeFolder: string | undefined): string 
   return undefined;
 }
 
-/**
- * As {@link describeError}, with the place in the plugin's own code where it was made, and without the path of that code:
- * it says nothing to the reader and is nobody's business.
- */
+/** As {@link describeError}, with the place in the plugin's own code and without the path of its folder. */
 export function explainError(
   error: unknown,
   codeFolder: string | undefined,
@@ -79,29 +67,13 @@ export function explainError(
   return place ? `${text} (${place})` : text;
 }
 
-/** The error itself, or a plain one in place of one that throws when it is looked at. */
-export function harmless(error: unknown): unknown {
-  try {
-    if (error instanceof Error) String(`${error.stack}${error.message}${error.cause}`);
-    else JSON.stringify(error);
-    return error;
-  } catch {
-    return new Error('an error that cannot be shown');
-  }
-}
-
 function messageOf(error: unknown): string {
-  const text = safely(() => {
-    if (error instanceof Error) return error.message;
-    return typeof error === 'string' ? error : (JSON.stringify(error) ?? String(error));
-  });
-  return typeof text === 'string' ? text : 'an error that cannot be shown';
-}
-
-function safely<T>(read: () => T): T | undefined {
+  if (error instanceof Error) return String(error.message);
+  if (typeof error === 'string') return error;
   try {
-    return read();
+    return JSON.stringify(error) ?? String(error);
   } catch {
-    return undefined;
+    // A circular object, or a bigint.
+    return String(error);
   }
 }

@@ -61,8 +61,8 @@ export class BootJournal {
     const last = read(file);
     const found = whoWasIn(last);
     const named = Object.fromEntries(Object.keys(found).map((plugin) => [plugin, (last.named[plugin] ?? 0) + 1]));
-    const accused = Object.entries(found).filter(([plugin]) => crashed || (named[plugin] ?? 0) >= boundOfNamed);
-    const news = accused.some(([plugin, { sure }]) => sure && !Object.hasOwn(last.suspects, plugin));
+    const suspected = Object.entries(found).filter(([plugin]) => crashed || (named[plugin] ?? 0) >= boundOfNamed);
+    const news = suspected.some(([plugin, { sure }]) => sure && !Object.hasOwn(last.suspects, plugin));
     const counted = crashed && !last.explained && !news;
     const goesOn = !last.steady && last.wanted === wanted;
     const journal = new BootJournal(file, {
@@ -73,7 +73,7 @@ export class BootJournal {
       current: null,
       waiting: [],
       named,
-      suspects: { ...Object.fromEntries(accused), ...last.suspects },
+      suspects: { ...Object.fromEntries(suspected), ...last.suspects },
     });
     makeFolders(dirname(file), 0o700);
     journal.#write();
@@ -90,7 +90,7 @@ export class BootJournal {
   }
 
   /** The admin vouches for a plugin; what was counted may have been its doing, and is forgotten too. */
-  acquit(key: string): void {
+  clearSuspect(key: string): void {
     if (this.#state.crashes > 0) this.#change({ crashes: 0 });
     if (!Object.hasOwn(this.#state.suspects, key)) return;
     const { [key]: _, ...suspects } = this.#state.suspects;
@@ -150,7 +150,7 @@ export class BootJournal {
 }
 
 /** Written by the watchdog thread just before it ends the process. */
-export function accuse(file: string, plugin: string, suspect: Suspect): void {
+export function markSuspect(file: string, plugin: string, suspect: Suspect): void {
   const state = read(file);
   const next: JournalState = {
     ...state,

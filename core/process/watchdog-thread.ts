@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Suspect } from '../kernel/deps.js';
-import { accuse } from './boot-journal.js';
+import { markSuspect } from './boot-journal.js';
 import { HeapWatch } from './heap-watch.js';
 import { type CodeFolders, type Frames, MainThreadView } from './main-thread-view.js';
 import { stoodStill, waitClock } from './processor-time.js';
@@ -76,6 +76,6 @@ async function endForHeap(view: MainThreadView, frames: Frames): Promise<void> {
 }
 
 function end(plugin: string | undefined, suspect: Suspect): void {
-  if (plugin !== undefined) accuse(journalFile, plugin, suspect);
+  if (plugin !== undefined) markSuspect(journalFile, plugin, suspect);
   process.kill(pid, 'SIGABRT');
 }

@@ -35,8 +35,8 @@ export function createContributionCache<P extends PointName, T>(
 }
 
 /** Active contributions by key, in order of plugin key and then key. */
-export function activeByKey<P extends PointName>(
-  contributions: readonly Contribution<P>[],
-): ReadonlyMap<string, Contribution<P>> {
+export type ActiveContributions<P extends PointName> = ReadonlyMap<string, Contribution<P>>;
+
+export function activeByKey<P extends PointName>(contributions: readonly Contribution<P>[]): ActiveContributions<P> {
   return new Map(contributions.filter(({ active }) => active).map((contribution) => [contribution.key, contribution]));
 }

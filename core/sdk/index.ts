@@ -1,4 +1,5 @@
 /** All that a plugin may import: types, and a few small pure functions. */
+export * from './argument-error.js';
 export * from './audit-entry.js';
 export * from './bulk-sql.js';
 export * from './call-options.js';

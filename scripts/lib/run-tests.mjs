@@ -36,7 +36,9 @@ export async function runTests(at, { files, database = true, load = [], env: mor
   const { options, chosen } = readArguments(at.args, files);
   const folder = mkdtempSync(join(tmpdir(), 'mortise-results-'));
   const postgres = database ? await startSharedPostgres(at) : undefined;
-  const env = { ...environmentWith(at.node), ...postgres?.env, ...more };
+  // A fifth of the processor time of a short process is compiling the same sources.
+  const cache = { NODE_COMPILE_CACHE: join(at.root, 'dist', '.compile-cache') };
+  const env = { ...environmentWith(at.node), ...cache, ...postgres?.env, ...more };
   const times = readJson(timesFile(at.root)) ?? {};
   /** @type {Failed[]} */
   const failures = [];

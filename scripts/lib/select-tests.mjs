@@ -52,12 +52,20 @@ export const hasLongRounds = (root) => (/** @type {string} */ file) =>
   /\brounds\(/.test(readFileSync(join(root, file), 'utf8'));
 
 /** Code that opens a database or a port, or starts a process. */
-const opens =
-  /\b(eachDatabase|createTestDatabase|ownPostgres|freezePostgres|openDatabase|sqliteEngine|postgresEngine|createTestHost|startServer|openApp|fetch|listen|createServer|spawn|spawnSync|fork|execFile|execFileSync)\(|(from|import) '(node:(net|http|child_process|worker_threads)|better-sqlite3|pg|undici|ws)'/;
-const imports = /(?:from|import) '(\.[^']+)'/g;
+const opens = new RegExp(
+  [
+    String.raw`\b(openDatabase|sqliteEngine|postgresEngine|openApp|fetch|listen|createServer)\(`,
+    String.raw`\b(spawn|spawnSync|fork|execFile|execFileSync)\(`,
+    `(from|import) '(node:(net|http|child_process|worker_threads)|better-sqlite3|pg|undici|ws)'`,
+  ].join('|'),
+);
+/** Of what the testing entries of the SDK and of contracts export, these need neither. */
+const pureHelpers = new Set(['memoryItem', 'rounds', 'seededRandom', 'silentLog', 'until', 'wait', 'waitFor']);
+const testingImports = /import \{([^}]*)\} from 'mortise\/[^']*testing'/g;
+const relativeImports = /(?:from|import) '(\.[^']+)'/g;
 
 /**
- * Whether a test file and its helpers, the modules that it imports from test folders, open no database and no port and
+ * Whether a test file and its helpers, the modules that it imports from `test` and `testing` folders, open no database and no port and
  * start no process. What this overlooks fails when it runs: see no-network.mjs.
  * @param {string} root
  */
@@ -71,10 +79,13 @@ export function unitTestFilter(root) {
     // Helpers may import each other.
     known.set(file, true);
     const text = readFileSync(join(root, file), 'utf8');
-    const helpers = [...text.matchAll(imports)]
+    const helpers = [...text.matchAll(relativeImports)]
       .map(([, path]) => join(dirname(file), String(path)))
-      .filter((path) => /\/test\//.test(path));
-    const pure = !opens.test(text) && helpers.every(isPure);
+      .filter((path) => /\/(test|testing)\//.test(path));
+    const names = [...text.matchAll(testingImports)].flatMap(([, list = '']) =>
+      list.split(',').map((name) => name.trim()),
+    );
+    const pure = !opens.test(text) && names.every((name) => pureHelpers.has(name)) && helpers.every(isPure);
     known.set(file, pure);
     return pure;
   };

@@ -3,7 +3,7 @@ import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { until } from 'mortise/sdk/testing';
+import { childEnvironment, until } from 'mortise/sdk/testing';
 
 const project = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))));
 const supervise = new URL('../../../scripts/lib/supervise.mjs', import.meta.url).href;
@@ -61,7 +61,7 @@ export async function startZoo(options: ZooOptions): Promise<ZooServer> {
     cwd: root,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
-      PATH: process.env.PATH,
+      ...childEnvironment(),
       HOME: root,
       MORTISE_DATA_DIR: join(root, 'data'),
       MORTISE_CONFIG_DIR: join(root, 'config'),

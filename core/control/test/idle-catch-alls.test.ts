@@ -27,7 +27,7 @@ describe('the doctor', () => {
       withRoutes('greedy', '/desk/*rest', '/*rest', '/desk/extra/*rest', '/own/*rest', '/des/*rest'),
     );
     expect(found).to.deep.equal([
-      'greedy: /desk/*rest of greedy answers nothing: "desk" has routes there, and unknown paths beside them stay unknown.',
+      'greedy: /desk/*rest of greedy answers nothing: "desk" has routes there, and other paths there are answered with 404.',
     ]);
   });
 

@@ -54,7 +54,7 @@ describe('request bodies', () => {
     expect(form.json).to.deep.equal({ body: '(undefined)', bytes: 3 });
   });
 
-  it('treats names like __proto__ as data', async () => {
+  it('treats member names such as __proto__ as data', async () => {
     const served = await serve([
       route({ path: '/p', method: 'POST' }, (request) => ({
         body: { own: Object.keys(request.body as object), polluted: ({} as Record<string, unknown>).polluted ?? null },
@@ -65,7 +65,7 @@ describe('request bodies', () => {
     expect(answer.json).to.deep.equal({ own: ['__proto__', 'constructor'], polluted: null });
   });
 
-  it('refuses content types in the words of each API', async () => {
+  it('refuses content types in the envelope of each mount', async () => {
     for (const type of [
       'text/plain',
       'application/x-www-form-urlencoded',
@@ -107,7 +107,7 @@ describe('request bodies', () => {
     expect(served.lines.join()).not.to.include('canary');
   });
 
-  it('refuses bytes that are no UTF-8', async () => {
+  it('refuses bytes that are not UTF-8', async () => {
     const bytes = Uint8Array.of(0x22, 0xff, 0x22);
     expect((await post('default', bytes)).json.error.code).to.equal('invalid_json');
     expect((await post('rest', bytes)).json.reason).to.equal('PARSE_ERROR');
@@ -139,7 +139,7 @@ describe('request bodies', () => {
     expect((await post('default', strings)).json.body).to.deep.equal(JSON.parse(strings));
   });
 
-  /** Asks as a client that sends its body only when it is told to; `continued` says whether it was. */
+  /** Sends a request with `Expect: 100-continue`; `continued` says whether the server asked for the body. */
   const askFirst = (length: number, type: string, body: string): Promise<{ answer: Answer; continued: boolean }> =>
     new Promise((resolve, reject) => {
       let continued = false;
@@ -183,13 +183,13 @@ describe('request bodies', () => {
     expect([typed.continued, typed.answer.status]).to.deep.equal([false, 415]);
   });
 
-  it('asks for the body of a client that waits, once nothing speaks against it', async () => {
+  it('sends 100 Continue once the headers are accepted', async () => {
     const { answer, continued } = await askFirst(7, 'application/json', '{"a":1}');
     expect(continued).to.equal(true);
     expect(answer.json.body).to.deep.equal({ a: 1 });
   });
 
-  it('lets a client that is still sending read why it was refused', async () => {
+  it('lets a client that is still sending read the refusal', async () => {
     const length = 3 * mebibyte;
     const socket = connect(served.port, '127.0.0.1');
     let received = '';
@@ -256,7 +256,7 @@ describe('request bodies', () => {
     expect(await askRaw(served, `${head}2\r\n{}\r\n0\r\n\r\n`)).to.match(/^HTTP\/1.1 415 /);
   });
 
-  it('cuts a client that keeps sending what was refused', async () => {
+  it('disconnects a client that keeps sending a refused body', async () => {
     const socket = connect(served.port, '127.0.0.1');
     let received = '';
     let closed = false;
@@ -274,7 +274,7 @@ describe('request bodies', () => {
       sent += 65_536;
       if (!socket.write(chunk)) await new Promise((resolve) => socket.once('drain', resolve).once('close', resolve));
     }
-    await until('the connection is cut', () => closed);
+    await until('the connection is closed', () => closed);
     expect(received).to.match(/^HTTP\/1.1 415 /);
     expect(received.toLowerCase()).to.include('connection: close');
     expect(sent).to.be.lessThan(64 * mebibyte);

@@ -25,7 +25,7 @@ describe('the limits of tools', () => {
     };
   };
 
-  it('give each principal a bucket of its own that fills again', () => {
+  it('give each principal a bucket that refills', () => {
     const admit = create();
     expect([admit('a'), admit('a')]).to.deep.equal([undefined, undefined]);
     expect(admit('a')?.details).to.deep.equal({ retry_after_ms: 500 });
@@ -35,7 +35,7 @@ describe('the limits of tools', () => {
     expect(admit('a')).not.to.equal(undefined);
   });
 
-  it('refuse with what a caller and the audit trail need', () => {
+  it('refuse with the facts that the caller and the audit need', () => {
     const admit = create();
     for (const _ of [1, 2]) admit('a');
     const refused = admit('a');
@@ -43,7 +43,7 @@ describe('the limits of tools', () => {
     expect(refusals).to.deep.equal([{ reason: 'rate_limited', subject: 'a', target: 'echo', correlationId }]);
   });
 
-  it('leave tools without a limit alone', () => {
+  it('do not apply to tools without a limit', () => {
     const admit = create();
     for (let call = 0; call < 100; call += 1) expect(admit('a', 'another')).to.equal(undefined);
     expect(refusals).to.deep.equal([]);

@@ -8,7 +8,7 @@ import { redactSecrets } from '../../sdk/mask.js';
 import type { PluginDefinition, StartHost } from '../../sdk/plugin.js';
 import { extensionPoints } from '../../sdk/points/index.js';
 import { type CatalogueEntry, configSchemaId } from '../catalogue.js';
-import type { Desired, KernelLogger, KernelPorts, PluginConfigSource } from '../deps.js';
+import type { Desired, KernelDeps, KernelLogger, PluginConfigSource } from '../deps.js';
 import { contributionId } from '../extension-points.js';
 import { Kernel } from '../kernel.js';
 
@@ -21,11 +21,7 @@ export interface MadePlugin {
 export const knownSecret = 'kanarienvogel-4711';
 
 /** A kernel with plugins from memory and nothing else: no files, no database, no port. */
-export function makeKernel(
-  plugins: readonly MadePlugin[],
-  enabled: readonly string[],
-  more: Partial<KernelPorts> = {},
-) {
+export function makeKernel(plugins: readonly MadePlugin[], enabled: readonly string[], more: Partial<KernelDeps> = {}) {
   const entries = plugins.map(entryOf);
   const lines: string[] = [];
   const log = logger(lines, {});
@@ -51,7 +47,7 @@ export function makeKernel(
         use: (service) => {
           throw new Error(`There is no ${service} in this test.`) as HostServices[typeof service] & Error;
         },
-        letGo: () => undefined,
+        endTransactions: () => undefined,
         dispose: async () => {
           open.scopes -= 1;
         },
@@ -63,7 +59,7 @@ export function makeKernel(
     versions: { mortise: '0.1.0', node: process.versions.node },
     safeMode: false,
     suspect: () => undefined,
-    acquit: () => undefined,
+    clearSuspect: () => undefined,
     note: () => () => undefined,
     findings: async () => [],
     ...more,
@@ -162,7 +158,7 @@ export function entryOf({ manifest, definition }: MadePlugin): CatalogueEntry {
   };
 }
 
-function memoryDesired(enabled: readonly string[]): KernelPorts['desired'] {
+function memoryDesired(enabled: readonly string[]): KernelDeps['desired'] {
   let current: Desired = {
     version: 1,
     revision: 1,

@@ -199,7 +199,7 @@ describe('a plugin that the boot journal names', () => {
     const suspects = new Map([['bad', suspect]]);
     made = makeKernel([echoPlugin('bad'), echoPlugin('other')], ['bad', 'other'], {
       suspect: (key) => suspects.get(key),
-      acquit: (key) => void suspects.delete(key),
+      clearSuspect: (key) => void suspects.delete(key),
     });
     if (required)
       return made.want(({ plugins }) => ({ plugins: { ...plugins, bad: { enabled: true, required: true } } }));

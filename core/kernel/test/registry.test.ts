@@ -129,7 +129,7 @@ function contribution(point: string, plugin: number, index: number): Registered 
     key: `p${plugin}_${index}`,
     plugin: `p${plugin}`,
     value: {},
-    lend: () => ({}),
+    wrap: () => ({}),
     facts: {},
     offers: [],
     leases,

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { accuse, BootJournal } from '../boot-journal.js';
+import { BootJournal, markSuspect } from '../boot-journal.js';
 
 describe('the boot journal', () => {
   let folder: string;
@@ -88,12 +88,12 @@ describe('the boot journal', () => {
     }
   });
 
-  it('remembers a suspect until it is acquitted', () => {
+  it('remembers a suspect until it is clearSuspectted', () => {
     BootJournal.open(file).note('bad', 'start');
     afterCrash().complete();
     const later = BootJournal.open(file);
     expect(later.suspect('bad')).to.not.equal(undefined);
-    later.acquit('bad');
+    later.clearSuspect('bad');
     later.complete();
     expect(BootJournal.open(file).suspect('bad')).to.equal(undefined);
   });
@@ -133,7 +133,7 @@ describe('the boot journal', () => {
     crash('a');
     const loop = crash('a');
     expect(loop.crashLoop).to.equal(true);
-    loop.acquit('a');
+    loop.clearSuspect('a');
     expect(BootJournal.open(file, { wanted: 'a' }).crashLoop).to.equal(false);
   });
 
@@ -152,7 +152,7 @@ describe('the boot journal', () => {
     const journal = BootJournal.open(file);
     journal.note('loops', 'start');
     const suspect = { code: 'blocked_event_loop', detail: '3', sure: true } as const;
-    accuse(file, 'loops', suspect);
+    markSuspect(file, 'loops', suspect);
     const next = afterCrash();
     expect(next.suspect('loops')).to.deep.equal(suspect);
     expect(next.crashLoop).to.equal(false);

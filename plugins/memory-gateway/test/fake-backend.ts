@@ -1,5 +1,12 @@
 import { once } from 'node:events';
-import { type CallContext, type MemoryBackend, type MemoryHit, type MemoryItem, type PluginDefinition, MortiseError } from 'mortise/sdk';
+import {
+  type CallContext,
+  type MemoryBackend,
+  type MemoryHit,
+  type MemoryItem,
+  MortiseError,
+  type PluginDefinition,
+} from 'mortise/sdk';
 import type { TestPlugin } from 'mortise/sdk/testing';
 
 /** A transactional backend in memory, whose behaviour a test may change. */

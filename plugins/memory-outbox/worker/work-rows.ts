@@ -1,11 +1,9 @@
 import type { OutboxDeps } from '../outbox-deps.js';
-import type { Attempt } from './attempt.js';
-import { addTally, emptyTally, type Tally } from './attempt.js';
+import { type Attempt, addTally, emptyTally, type Tally } from './attempt.js';
 import { findDuplicates, type WaitingAttempt } from './claim.js';
 import { deliverRows, itemOf } from './deliver-rows.js';
 import type { RowLeases } from './row-leases.js';
-import type { Outcome } from './settle.js';
-import { ackRows, type Delivered, recordDatabaseError } from './settle.js';
+import { ackRows, type Delivered, type Outcome, recordDatabaseError } from './settle.js';
 import type { Settler } from './settler.js';
 
 /** What processing rows needs. */

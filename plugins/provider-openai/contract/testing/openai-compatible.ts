@@ -1,5 +1,15 @@
 import type { GenerateEvent, GenerateRequest } from 'mortise/sdk';
-import { type TestHost, type Check, type Contract, callLimitMs, describeContract, errorIssues, outcomeOf, type Subject, sameJson } from 'mortise/sdk/testing';
+import {
+  type Check,
+  type Contract,
+  callLimitMs,
+  describeContract,
+  errorIssues,
+  outcomeOf,
+  type Subject,
+  sameJson,
+  type TestHost,
+} from 'mortise/sdk/testing';
 import type { UpstreamAnswer } from './fake-openai/answers.js';
 import { createGate } from './fake-openai/gate.js';
 import { type FakeOpenAi, openAi, startFakeOpenAi } from './fake-openai.js';

@@ -1,5 +1,23 @@
 import type { CallOptions } from 'mortise/sdk';
-import { type TestHost, abortCheck, absence, type Check, type Contract, callLimitMs, concurrencyCheck, describeContract, errorIssues, factsCheck, frozenCopy, hostileTexts, independenceCheck, outcomeOf, quietCheck, type Subject, withdrawalCheck } from 'mortise/sdk/testing';
+import {
+  abortCheck,
+  absence,
+  type Check,
+  type Contract,
+  callLimitMs,
+  concurrencyCheck,
+  describeContract,
+  errorIssues,
+  factsCheck,
+  frozenCopy,
+  hostileTexts,
+  independenceCheck,
+  outcomeOf,
+  quietCheck,
+  type Subject,
+  type TestHost,
+  withdrawalCheck,
+} from 'mortise/sdk/testing';
 import type { EmbedderFacts } from '../embedder.js';
 
 export interface EmbedderSubject extends Subject {
