@@ -1,29 +1,30 @@
 import type { GateConfig, GateOverrideKey } from 'mortise/contracts/gate';
+import { isJsonObject } from 'mortise/sdk';
 
 export interface RejectedOverride {
   readonly key: string;
-  readonly reason: 'agent_suggestion_disabled' | 'no_allowed_overrides' | 'invalid_value' | 'cooldown' | 'not_admin';
+  readonly reason: 'agent_suggestion_disabled' | 'no_allowed_overrides' | 'invalid_value' | 'cooldown';
 }
 
-export interface Judgement {
+export interface JudgedSuggestion {
   readonly allowed: readonly { readonly key: GateOverrideKey; readonly value: boolean }[];
   readonly rejected: readonly RejectedOverride[];
-  /** Of the whole when nothing is allowed. */
+  /** The reason of the whole suggestion when nothing is allowed. */
   readonly reason: RejectedOverride['reason'];
 }
 
 /**
- * What of a suggestion is taken over. Keys are judged one by one: allowed at all, on the list, of the right type, and not
- * too soon after the last one.
+ * Judges each suggested override on its own: suggestions enabled, key on the whitelist, value a boolean, key not cooling
+ * down.
  *
- * @param coolingDown whether a key was changed a moment ago
+ * @param coolingDown whether an earlier suggestion for the key was accepted within the cooldown
  */
 export function judgeSuggestion(
   suggested: unknown,
   config: GateConfig['system_reflex'],
   coolingDown: (key: GateOverrideKey) => boolean,
-): Judgement {
-  const entries = isObject(suggested) ? Object.entries(suggested).slice(0, 100) : [];
+): JudgedSuggestion {
+  const entries = isJsonObject(suggested) ? Object.entries(suggested).slice(0, 100) : [];
   const allowed: { key: GateOverrideKey; value: boolean }[] = [];
   const rejected: RejectedOverride[] = [];
   for (const [name, value] of entries) {
@@ -35,11 +36,18 @@ export function judgeSuggestion(
     else if (coolingDown(key)) rejected.push({ key: shown, reason: 'cooldown' });
     else allowed.push({ key, value });
   }
-  const told = rejected.find(({ reason }) => reason !== 'no_allowed_overrides') ?? rejected[0];
+  const first = rejected.find(({ reason }) => reason !== 'no_allowed_overrides') ?? rejected[0];
   const empty = config.allow_agent_suggestions ? 'no_allowed_overrides' : 'agent_suggestion_disabled';
-  return { allowed, rejected, reason: told?.reason ?? empty };
+  return { allowed, rejected, reason: first?.reason ?? empty };
 }
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+/** The TTL of a suggestion, seconds: numbers and integer-looking strings, clamped to the limits; else the default. */
+export function readTtl(value: unknown, { default_ttl_sec, max_ttl_sec }: GateConfig['system_reflex']): number {
+  const given =
+    typeof value === 'number' && Number.isFinite(value)
+      ? Math.trunc(value)
+      : typeof value === 'string' && /^\s*[+-]?\d{1,15}\s*$/.test(value)
+        ? Number(value)
+        : default_ttl_sec;
+  return Math.min(Math.max(given, 1), max_ttl_sec);
 }

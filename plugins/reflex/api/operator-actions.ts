@@ -1,8 +1,6 @@
 import type { GatePool } from 'mortise/contracts/gate';
-import { type CallContext, MortiseError, type Route } from 'mortise/sdk';
+import { type CallContext, type Command, type CommandFacts, MortiseError, type Route, wrongUsage } from 'mortise/sdk';
 import type { RunningReflex } from '../start-reflex.js';
-
-const poolNames: readonly string[] = ['sink', 'drop', 'tool'];
 
 /** `POST /gate/pools/:pool/:obs_id/release`. */
 export function releaseRoute(running: RunningReflex): Route {
@@ -15,20 +13,34 @@ export function releaseRoute(running: RunningReflex): Route {
   };
 }
 
+/** `mortise gate release <pool> <obs_id>`. */
+export function releaseCommand(facts: CommandFacts, running: RunningReflex): Command {
+  return {
+    ...facts,
+    run: async ({ args: [pool, obsId, ...more] }, ctx) => {
+      if (pool === undefined || obsId === undefined || more.length > 0) return wrongUsage(facts);
+      const { trace_id: _, ...data } = await release(running, pool, obsId, ctx);
+      return { exitCode: 0, data, text: `Published again as ${data.obs_id}.` };
+    },
+  };
+}
+
+const poolNames: readonly string[] = ['sink', 'drop', 'tool'];
+
 /**
- * Hands in once more, and only once, what was not delivered.
+ * Publishes an undelivered observation again, once.
  *
  * @throws MortiseError `not_found` (404), `already_released` (409), `backpressure` (503)
  */
-export async function release(running: RunningReflex, pool: string, obsId: string, ctx: CallContext) {
-  const { gate, conversation, note } = running;
+async function release(running: RunningReflex, pool: string, obsId: string, ctx: CallContext) {
+  const { gate, conversation, audit } = running;
   const taken = poolNames.includes(pool)
     ? await gate.take(pool as GatePool, obsId)
     : ({ ok: false, reason: 'not_found' } as const);
   if (!taken.ok) {
     throw taken.reason === 'not_found'
       ? new MortiseError('not_found', 'There is no such observation in that pool.', { status: 404 })
-      : new MortiseError('already_released', 'The observation has been released before.', { status: 409 });
+      : new MortiseError('already_released', 'The observation was already released.', { status: 409 });
   }
   const { observation } = taken;
   const published = conversation.publish(
@@ -47,7 +59,7 @@ export async function release(running: RunningReflex, pool: string, obsId: strin
     });
   }
   const { obs_id, trace_id } = published.observation;
-  note({
+  audit({
     action: 'release',
     accepted: true,
     actor: ctx.principal.id,
@@ -58,4 +70,23 @@ export async function release(running: RunningReflex, pool: string, obsId: strin
     correlationId: ctx.correlationId,
   });
   return { obs_id, released_from: observation.obs_id, trace_id };
+}
+
+/** `DELETE /gate/cooldowns/:adapter`: ends the cooldown of an adapter early. */
+export function clearCooldownRoute({ nociception, audit }: RunningReflex): Route {
+  return {
+    handle: ({ params }, ctx) => {
+      const adapter = params.adapter ?? '';
+      const cleared = nociception.endCooldown(adapter);
+      audit({
+        action: 'cooldown_clear',
+        accepted: cleared,
+        actor: ctx.principal.id,
+        newValue: adapter.slice(0, 256),
+        traceId: ctx.trace.traceId,
+        correlationId: ctx.correlationId,
+      });
+      return { body: { cleared } };
+    },
+  };
 }

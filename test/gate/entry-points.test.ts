@@ -131,7 +131,7 @@ describe('entry points of other plugins', () => {
       );
     });
 
-    it('let repeats of a schedule through, and those of a channel once', async () => {
+    it('deliver repeated texts of a schedule, and those of a channel once', async () => {
       await start();
       for (const _ of [1, 2]) expect(await say('cron', { text: 'the same' })).to.include({ accepted: true });
       expect(await say('channel', { text: 'other' })).to.include({ accepted: true });
@@ -148,7 +148,7 @@ describe('entry points of other plugins', () => {
       const both = await Promise.all([1, 2].map(() => say('cron', { text: 'ho', message: 'm-2' })));
       const refused = both.filter(({ accepted }) => accepted !== true);
       expect(refused).to.have.length(1);
-      // Once the first is complete, or while it still runs.
+      // After the first has completed, or while it still runs.
       expect(refused[0]?.reason).to.be.oneOf(['duplicate', 'turn_in_progress']);
       const session = { channel: 'console', userId: 'u1', sessionId: 's1' };
       const { messages } = await host.service('sessions').display({ session });

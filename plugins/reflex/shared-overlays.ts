@@ -1,20 +1,19 @@
 import type { Database, Disposable } from 'mortise/sdk';
-import { overlayChannel } from '../control-store.js';
-import type { Overlay } from './overlay.js';
-import { readOverlays } from './read-overlays.js';
+import { overlayChannel } from './control-store.js';
+import { type Overlay, readOverlays } from './overlay-store.js';
 
-/** How often the store is looked at though nobody has said that it has changed, milliseconds. */
+/** Polling interval of stored overrides, for missed notifications, milliseconds. */
 export const lookEveryMs = 5_000;
 
 export interface SharedOverlaysPorts {
   readonly database: Database;
   readonly adopt: (overlays: readonly Overlay[]) => void;
-  /** Grows with every change that this process makes itself. */
+  /** Grows with every change that this process makes. */
   readonly revision: () => number;
   readonly failed: (error: unknown) => void;
 }
 
-/** Follows the overrides that other processes set, one look after the other. */
+/** Adopts the overrides that other processes store, one read at a time. */
 export class SharedOverlays {
   readonly #ports: SharedOverlaysPorts;
   #looking: Promise<void> | undefined;
