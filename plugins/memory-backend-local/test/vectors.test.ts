@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import { blend, cosine } from '../vectors/blend.js';
+import { blend, cosine } from '../vectors.js';
 
 const hit = (id: string, score: number) => ({ id, content: id, score });
 
-describe('words and vectors together', () => {
-  it('count half and half, each stretched from the worst hit to the best', () => {
+describe('scores of words and vectors', () => {
+  it('are scaled from the worst to the best hit, and weighted equally', () => {
     const hits = [hit('a', 0.9), hit('b', 0.5), hit('c', 0.1)];
     expect(blend(hits, [0.2, 0.8, 0.6])).to.deep.equal(
       [
@@ -15,7 +15,7 @@ describe('words and vectors together', () => {
     );
   });
 
-  it('leave hits alone that are alike', () => {
+  it('do not reorder equal hits', () => {
     expect(blend([hit('a', 0.4), hit('b', 0.4)], [0.1, 0.1]).map(({ id, score }) => [id, score])).to.deep.equal([
       ['a', 1],
       ['b', 1],
@@ -23,18 +23,18 @@ describe('words and vectors together', () => {
     expect(blend([], [])).to.deep.equal([]);
   });
 
-  it('explain a score so that it can be computed again', () => {
+  it('explain a score so that it can be recomputed', () => {
     const explain = { bm25: 0.5, coverage: 0.5, phrase: 0, matched_terms: ['x'] };
-    for (const { score, explain: told } of blend(
+    for (const { score, explain: explained } of blend(
       [0.9, 0.3, 0.2].map((words, n) => ({ ...hit(String(n), words), explain })),
       [0.1, 0.9, 0.4],
     )) {
-      expect(0.5 * (told?.lexical ?? 0) + 0.5 * (told?.vector ?? 0)).to.be.closeTo(score, 1e-9);
-      expect(told).to.deep.include(explain);
+      expect(0.5 * (explained?.lexical ?? 0) + 0.5 * (explained?.vector ?? 0)).to.be.closeTo(score, 1e-9);
+      expect(explained).to.deep.include(explain);
     }
   });
 
-  it('know how alike two vectors are, whatever their length', () => {
+  it('use the cosine of vectors, whatever their length', () => {
     const vector = (...numbers: number[]) => Float32Array.from(numbers);
     expect(cosine(vector(1, 0), vector(5, 0))).to.equal(1);
     expect(cosine(vector(1, 0), vector(0, 2))).to.equal(0);

@@ -1,12 +1,12 @@
 import { expect } from 'chai';
 import type { Database } from 'mortise/sdk';
 import { eachDatabase, silentLog, type TestEngine } from 'mortise/sdk/testing';
-import { createEngine } from '../engine/create-engine.js';
 import type { SearchEngine } from '../engine/search-engine.js';
-import { createTidying } from '../store/tidy-index.js';
+import { createEngine } from '../search/term-index.js';
+import { createIndexMerger } from '../store/merge-index.js';
 import { type IndexHost, startIndexHost } from './index-host.js';
 
-describe('the index of memories, while nothing is stored', () => {
+describe('merging the index of memories', () => {
   eachDatabase((testEngine: TestEngine) => {
     let host: IndexHost;
     let database: Database;
@@ -27,7 +27,7 @@ describe('the index of memories, while nothing is stored', () => {
       return engine.matching(terms, 1_000);
     };
 
-    it('is put in order step by step, and finds the same', async () => {
+    it('reduces the segments step by step, with the same matches', async () => {
       for (let seq = 1; seq <= 30; seq += 1) await addOne(seq);
       await database.transaction((trx) => engine.remove(9, { trx }));
       const before = await found();
@@ -38,30 +38,30 @@ describe('the index of memories, while nothing is stored', () => {
         return rows.length;
       };
       if (database.dialect === 'sqlite') expect(await segments()).to.be.greaterThan(5);
-      for (let step = 0; step < 100 && (await engine.tidy()); step += 1);
-      expect(await engine.tidy()).to.equal(false);
+      for (let step = 0; step < 100 && (await engine.merge()); step += 1);
+      expect(await engine.merge()).to.equal(false);
       if (database.dialect === 'sqlite') expect(await segments()).to.be.at.most(3);
       expect(await found()).to.deep.equal(before);
     });
 
-    describe('by a run every now and then', () => {
-      let left: number;
+    describe('in periodic runs', () => {
+      let remaining: number;
       let isBroken: boolean;
       let run: () => Promise<void>;
 
       beforeEach(() => {
-        left = 3;
+        remaining = 3;
         isBroken = false;
         const countdown: SearchEngine = {
           ...engine,
-          async tidy() {
-            left -= 1;
+          async merge() {
+            remaining -= 1;
             if (isBroken) throw new Error('disk full');
-            return left > 0;
+            return remaining > 0;
           },
         };
-        const tidying = createTidying({ database, engine: countdown, log: silentLog });
-        run = () => tidying(new AbortController().signal);
+        const merger = createIndexMerger({ database, engine: countdown, log: silentLog });
+        run = () => merger(new AbortController().signal);
       });
 
       const store = (id: string) =>
@@ -70,40 +70,40 @@ describe('the index of memories, while nothing is stored', () => {
           [id, new Uint8Array()],
         );
 
-      it('is left alone while memories are stored', async () => {
+      it('pauses while memories are stored', async () => {
         for (const id of ['a', 'b', 'c']) {
           await store(id);
           await run();
         }
-        expect(left).to.equal(3);
+        expect(remaining).to.equal(3);
         await run();
-        expect(left).to.equal(0);
+        expect(remaining).to.equal(0);
       });
 
-      it('is left alone once it is in order, until something is stored', async () => {
+      it('stops when it is done, until something is stored', async () => {
         for (let times = 0; times < 5; times += 1) await run();
-        expect(left).to.equal(0);
-        left = 2;
+        expect(remaining).to.equal(0);
+        remaining = 2;
         await store('d');
         await run();
-        expect(left).to.equal(2);
+        expect(remaining).to.equal(2);
         await run();
-        expect(left).to.equal(0);
+        expect(remaining).to.equal(0);
       });
 
-      it('is no fault of the plugin when the database does not answer', async () => {
+      it('logs one warning when the database does not answer', async () => {
         const lines: unknown[] = [];
         const log = { ...silentLog, warn: (fields: unknown) => void lines.push(fields) };
-        const refuse = () => Promise.reject(new Error('the database is away'));
-        const tidying = createTidying({ database: { ...database, statement: refuse }, engine, log });
-        for (let times = 0; times < 3; times += 1) await tidying(new AbortController().signal);
+        const refuse = () => Promise.reject(new Error('the database is unavailable'));
+        const merger = createIndexMerger({ database: { ...database, statement: refuse }, engine, log });
+        for (let times = 0; times < 3; times += 1) await merger(new AbortController().signal);
         expect(lines).to.have.length(1);
       });
 
-      it('is not tried again and again when it cannot be put in order', async () => {
+      it('is not retried until something is stored', async () => {
         isBroken = true;
         for (let times = 0; times < 5; times += 1) await run();
-        expect(left).to.equal(2);
+        expect(remaining).to.equal(2);
       });
     });
   });

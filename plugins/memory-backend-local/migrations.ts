@@ -1,7 +1,7 @@
 import type { Migration } from 'mortise/sdk';
 
-/** What is kept of each memory to find and score it. The text itself is the ledger's. */
-export const index: Migration = {
+/** The index of memories; their texts are in the ledger. */
+const index: Migration = {
   name: '0001-index',
   async up(schema) {
     await schema.createTable('logbook.memory_documents', (table, columns) => {
@@ -14,20 +14,20 @@ export const index: Migration = {
     });
     await schema.raw('create unique index logbook_memory_documents_id on {logbook.memory_documents} (memory_id)');
     if (schema.dialect === 'sqlite') {
-      // The terms are cut and folded already. `ascii` leaves all but ASCII signs alone. Where terms stand is in the
-      // documents: without their places the index is a third of the size.
+      // The terms are analysed already: `ascii` changes only ASCII signs. Their positions are in the documents; without
+      // them the index is a third of the size.
       await schema.raw(
         `create virtual table {logbook.memory_fts} using fts5(
            space, terms, content='', contentless_delete=1, detail=none, tokenize="ascii tokenchars '_'")`,
       );
-      // Merging segments by eight instead of four takes a sixth off every store and costs searches a tenth.
+      // Merging eight segments instead of four makes stores a sixth faster and searches a tenth slower.
       await schema.raw(`insert into {logbook.memory_fts} ({logbook.memory_fts}, rank) values ('automerge', 8)`);
       await schema.raw(
         `create virtual table {logbook.memory_vocabulary} using fts5vocab('${schema.table('logbook.memory_fts')}', 'row')`,
       );
       return;
     }
-    // A tsvector has at most 1 MiB: a long text takes several parts.
+    // A tsvector is limited to 1 MiB: a long text has several parts.
     await schema.createTable('logbook.memory_fts', (table) => {
       table.bigInteger('seq').notNullable();
       table.integer('part').notNullable();
@@ -37,3 +37,30 @@ export const index: Migration = {
     await schema.raw('create index logbook_memory_fts_terms on {logbook.memory_fts} using gin (terms)');
   },
 };
+
+/** One vector for each memory and embedder. */
+const vectors: Migration = {
+  name: '0002-vectors',
+  async up(schema) {
+    await schema.createTable('logbook.memory_vectors', (table) => {
+      table.text('memory_id').notNullable();
+      table.text('embedder').notNullable();
+      table.text('version').notNullable();
+      table.binary('vector').notNullable();
+      table.primary(['memory_id', 'embedder']);
+    });
+  },
+};
+
+/**
+ * Merges requested while nothing is stored need two segments of equal size; those of stores still need eight.
+ */
+const mergePairs: Migration = {
+  name: '0003-merge-pairs',
+  async up(schema) {
+    if (schema.dialect !== 'sqlite') return;
+    await schema.raw(`insert into {logbook.memory_fts} ({logbook.memory_fts}, rank) values ('usermerge', 2)`);
+  },
+};
+
+export const migrations: readonly Migration[] = [index, vectors, mergePairs];

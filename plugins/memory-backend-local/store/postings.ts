@@ -1,16 +1,16 @@
 /**
- * The terms of one text with their places, in few bytes: scoring reads hundreds of texts for each query, and looks up a
- * handful of terms in each.
+ * The terms of one text with their positions, in a compact form: scoring reads hundreds of texts per query, and looks up
+ * a handful of terms in each.
  *
- * Layout, little-endian: width (1 byte: 2 or 4), number of terms (4 bytes), the terms' hashes in rising order (4 bytes
- * each), the start of each term's places and their end (width each), the places (width each).
+ * Layout, little-endian: width (1 byte: 2 or 4), number of terms (4 bytes), the terms' hashes in ascending order (4
+ * bytes each), the start of each term's positions and their end (width each), the positions (width each).
  */
 export type Postings = Uint8Array;
 
 /** More distinct terms than a text of 1 MiB can have. */
-const MOST_TERMS = 2 ** 21;
+const maxTerms = 2 ** 21;
 
-const HASHES = 5;
+const hashesOffset = 5;
 
 /**
  * FNV-1a over UTF-16 units, 32 bits. Two terms of one text and query with the same hash count as the same term; with
@@ -22,23 +22,23 @@ export function termHash(term: string): number {
   return hash >>> 0;
 }
 
-/** Writes terms with their places, a place standing twice where it counts twice. */
+/** Writes terms with their positions; a position that counts twice occurs twice. */
 export function writePostings(terms: ReadonlyMap<string, readonly number[]>): Postings {
   const lists: (readonly number[])[] = [];
   const order = new Float64Array(terms.size);
   let total = 0;
   let last = 0;
   for (const [term, list] of terms) {
-    order[lists.length] = termHash(term) * MOST_TERMS + lists.length;
+    order[lists.length] = termHash(term) * maxTerms + lists.length;
     lists.push(list);
     total += list.length;
     last = Math.max(last, list.at(-1) ?? 0);
   }
   order.sort();
   const width = Math.max(last, total) < 65_536 ? 2 : 4;
-  const starts = HASHES + 4 * lists.length;
-  const places = starts + width * (lists.length + 1);
-  const bytes = new Uint8Array(places + width * total);
+  const starts = hashesOffset + 4 * lists.length;
+  const positions = starts + width * (lists.length + 1);
+  const bytes = new Uint8Array(positions + width * total);
   const view = new DataView(bytes.buffer);
   const write = (at: number, value: number): void =>
     width === 2 ? view.setUint16(at, value, true) : view.setUint32(at, value, true);
@@ -47,10 +47,10 @@ export function writePostings(terms: ReadonlyMap<string, readonly number[]>): Po
   let written = 0;
   for (let slot = 0; slot < order.length; slot += 1) {
     const key = order[slot] ?? 0;
-    view.setUint32(HASHES + 4 * slot, Math.floor(key / MOST_TERMS), true);
+    view.setUint32(hashesOffset + 4 * slot, Math.floor(key / maxTerms), true);
     write(starts + width * slot, written);
-    for (const place of lists[key % MOST_TERMS] ?? []) {
-      write(places + width * written, place);
+    for (const position of lists[key % maxTerms] ?? []) {
+      write(positions + width * written, position);
       written += 1;
     }
   }
@@ -58,19 +58,19 @@ export function writePostings(terms: ReadonlyMap<string, readonly number[]>): Po
   return bytes;
 }
 
-/** Reads the postings of one text. */
+/** Random access to the postings of one text. */
 export interface PostingsReader {
-  /** Where a term's places begin and end; undefined where the text lacks the term. */
+  /** The range of a term's positions; undefined when the text does not have the term. */
   find(hash: number): { readonly from: number; readonly to: number } | undefined;
-  placeAt(index: number): number;
+  positionAt(index: number): number;
 }
 
 export function readPostings(postings: Postings): PostingsReader {
   const view = new DataView(postings.buffer, postings.byteOffset, postings.byteLength);
   const width = postings[0] === 4 ? 4 : 2;
-  const count = postings.byteLength < HASHES ? 0 : view.getUint32(1, true);
-  const starts = HASHES + 4 * count;
-  const places = starts + width * (count + 1);
+  const count = postings.byteLength < hashesOffset ? 0 : view.getUint32(1, true);
+  const starts = hashesOffset + 4 * count;
+  const positions = starts + width * (count + 1);
   const read = (at: number): number => (width === 2 ? view.getUint16(at, true) : view.getUint32(at, true));
   return {
     find(hash) {
@@ -78,13 +78,13 @@ export function readPostings(postings: Postings): PostingsReader {
       let high = count - 1;
       while (low <= high) {
         const middle = (low + high) >> 1;
-        const found = view.getUint32(HASHES + 4 * middle, true);
+        const found = view.getUint32(hashesOffset + 4 * middle, true);
         if (found === hash) return { from: read(starts + width * middle), to: read(starts + width * (middle + 1)) };
         if (found < hash) low = middle + 1;
         else high = middle - 1;
       }
       return undefined;
     },
-    placeAt: (index) => read(places + width * index),
+    positionAt: (index) => read(positions + width * index),
   };
 }

@@ -1,14 +1,17 @@
-/** Keeps what was used lately: a full half becomes the older one, and what nobody asks for there is forgotten with it. */
-export class Kept<Key, Value> {
+/**
+ * A cache limited by size, in two generations: when the young one is full it becomes the old one, and entries of the
+ * old one that were not used since are dropped.
+ */
+export class GenerationCache<Key, Value> {
   readonly #half: number;
   readonly #sizeOf: (value: Value) => number;
   #young = new Map<Key, Value>();
   #old = new Map<Key, Value>();
   #size = 0;
 
-  /** `sizeOf` and `most` count the same thing, such as bytes. */
-  constructor(most: number, sizeOf: (value: Value) => number) {
-    this.#half = most / 2;
+  /** @param maxSize in the unit of `sizeOf`, such as bytes. */
+  constructor(maxSize: number, sizeOf: (value: Value) => number) {
+    this.#half = maxSize / 2;
     this.#sizeOf = sizeOf;
   }
 
@@ -16,11 +19,11 @@ export class Kept<Key, Value> {
     const young = this.#young.get(key);
     if (young !== undefined) return young;
     const old = this.#old.get(key);
-    if (old !== undefined) this.keep(key, old);
+    if (old !== undefined) this.set(key, old);
     return old;
   }
 
-  keep(key: Key, value: Value): void {
+  set(key: Key, value: Value): void {
     const before = this.#young.get(key);
     const size = this.#sizeOf(value);
     this.#size += size - (before === undefined ? 0 : this.#sizeOf(before));
