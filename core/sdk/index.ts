@@ -6,6 +6,7 @@ export * from './content-guard-policy.js';
 export * from './context.js';
 export * from './deadline.js';
 export * from './decode-base64.js';
+export * from './drain.js';
 export * from './errors.js';
 export * from './events.js';
 export * from './evidence-uri.js';

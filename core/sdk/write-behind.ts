@@ -1,3 +1,5 @@
+import { createDrain } from './drain.js';
+
 export interface WriteBehindOptions<Row> {
   /** Stores rows: of each key the newest. */
   write(rows: readonly Row[]): Promise<void>;
@@ -19,7 +21,8 @@ export class WriteBehind<Row> {
   readonly #options: WriteBehindOptions<Row>;
   #waiting = new Map<string, Row>();
   #timer: NodeJS.Timeout | undefined;
-  #writing: Promise<void> | undefined;
+  readonly #writing = createDrain(() => this.#writeBatch());
+  #isWriting = false;
   #failures = 0;
   #closed = false;
 
@@ -40,8 +43,11 @@ export class WriteBehind<Row> {
 
   /** Resolves when all that was set before is stored, or the store was given up. */
   async flush(): Promise<void> {
-    await this.#writing;
-    while (this.#waiting.size > 0 && !this.#closed) await this.#writeBatch();
+    await this.#writing.idle();
+    while (this.#waiting.size > 0 && !this.#closed) {
+      this.#writing.request();
+      await this.#writing.idle();
+    }
   }
 
   /** Stores what waits; later rows are not kept. */
@@ -52,19 +58,18 @@ export class WriteBehind<Row> {
   }
 
   #arm(): void {
-    if (this.#timer !== undefined || this.#writing !== undefined) return;
-    this.#timer = setTimeout(() => void this.#writeBatch(), this.#options.everyMs ?? 250);
+    if (this.#timer !== undefined || this.#isWriting) return;
+    this.#timer = setTimeout(this.#writing.request, this.#options.everyMs ?? 250);
     this.#timer.unref();
   }
 
-  #writeBatch(): Promise<void> {
+  async #writeBatch(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    this.#writing ??= this.#write().finally(() => {
-      this.#writing = undefined;
-      if (this.#waiting.size > 0 && !this.#closed) this.#arm();
-    });
-    return this.#writing;
+    this.#isWriting = true;
+    await this.#write();
+    this.#isWriting = false;
+    if (this.#waiting.size > 0 && !this.#closed) this.#arm();
   }
 
   async #write(): Promise<void> {

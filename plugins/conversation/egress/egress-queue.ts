@@ -1,4 +1,4 @@
-import type { EgressStatus, Observation } from 'mortise/sdk';
+import { createDrain, type EgressStatus, type Observation } from 'mortise/sdk';
 
 export interface EgressQueuePorts {
   readonly capacity: number;
@@ -26,7 +26,7 @@ export class EgressQueue {
   readonly adapter: string;
   readonly #ports: EgressQueuePorts;
   #waiting: Observation[] = [];
-  #running: Promise<void> | undefined;
+  readonly #sending = createDrain(() => this.#sendQueued());
   #current: Observation | undefined;
   #closed = false;
   #full = false;
@@ -47,14 +47,12 @@ export class EgressQueue {
       return;
     }
     this.#waiting.push(observation);
-    this.#running ??= this.#run().finally(() => {
-      this.#running = undefined;
-    });
+    this.#sending.request();
   }
 
   /** Takes nothing new; resolves when all is sent. */
-  async drained(): Promise<void> {
-    await this.#running;
+  drained(): Promise<void> {
+    return this.#sending.idle();
   }
 
   /** Sends nothing further. @returns what was not done; the first time alone */
@@ -75,9 +73,7 @@ export class EgressQueue {
     this.#ports.count(this.adapter, what);
   }
 
-  async #run(): Promise<void> {
-    // Leaves the caller first: whoever enqueues waits for nothing.
-    await null;
+  async #sendQueued(): Promise<void> {
     for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) {
       if (this.#ports.coolingDown(this.adapter)) {
         this.#count('suppressed');
