@@ -1,7 +1,7 @@
 import type { DatabaseHost } from '../database/index.js';
 import type { HttpServer } from '../http/index.js';
 import type { Kernel } from '../kernel/kernel.js';
-import type { Scheduler } from '../schedule/types.js';
+import type { Scheduler } from '../schedule/index.js';
 import type { HostServices } from '../sdk/host/index.js';
 import type { PluginControl } from '../sdk/host/plugin-control.js';
 import type { PluginsFile, Settings } from '../settings/types.js';

@@ -1,11 +1,9 @@
-import type { Clock } from './types.js';
+import type { Clock } from '../scheduler.js';
 
-/** A clock that a test moves by hand. */
+/** A clock that a test advances by hand. */
 export interface ManualClock extends Clock {
-  /** Moves on, running what falls due in order; waits for the promises of each step. */
+  /** Advances and runs what falls due in order; waits for the promises of each step. */
   advance(ms: number): Promise<void>;
-  /** Sets the wall clock alone, as an administrator or a time server does. */
-  setWall(now: number): void;
 }
 
 interface Waiting {
@@ -37,20 +35,6 @@ export function createManualClock(start = Date.UTC(2026, 0, 1)): ManualClock {
     now: () => wall,
     monotonic: () => elapsed,
     after,
-    eachSecond(run) {
-      let stopped = false;
-      const beat = (): void => {
-        if (stopped) return;
-        run();
-        after(1_000 - (wall % 1_000), beat);
-      };
-      after(1_000 - (wall % 1_000), beat);
-      return {
-        dispose() {
-          stopped = true;
-        },
-      };
-    },
     async advance(ms) {
       const end = elapsed + ms;
       for (;;) {
@@ -64,9 +48,6 @@ export function createManualClock(start = Date.UTC(2026, 0, 1)): ManualClock {
         await settle();
       }
       await settle();
-    },
-    setWall(now) {
-      wall = now;
     },
   };
 }
