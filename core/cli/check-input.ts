@@ -1,5 +1,5 @@
 import type { CommandFacts, CommandInput, OptionValue } from '../sdk/points/command.js';
-import { readTime } from '../sdk/read-time.js';
+import { readTime } from '../sdk/text.js';
 import { CommandError } from './command-error.js';
 
 /** An option of a contributed command, and the name that its value has in the input. */

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import type { OfflineControl } from '../app/offline-control.js';
 import { MortiseError } from '../sdk/errors.js';
-import { oneLine } from '../sdk/one-line.js';
+import { oneLine } from '../sdk/text.js';
 import type { CommandFacts, CommandInput, CommandResult } from '../sdk/points/command.js';
 import { checkInput, type NamedOption } from './check-input.js';
 import { CommandError, noServer, UnfinishedRun } from './command-error.js';

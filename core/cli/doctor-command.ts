@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { OfflineControl } from '../app/offline-control.js';
 import { isCodedError, MortiseError } from '../sdk/errors.js';
 import type { Finding, PluginRow } from '../sdk/host/plugin-control.js';
-import { oneLine } from '../sdk/one-line.js';
+import { oneLine } from '../sdk/text.js';
 import type { CommandEnvironment } from './environment.js';
 import { examples } from './examples.js';
 import { exitCodes } from './exit.js';

@@ -1,6 +1,6 @@
 import { CommanderError } from 'commander';
 import { isCodedError, MortiseError } from '../sdk/errors.js';
-import { oneLine } from '../sdk/one-line.js';
+import { oneLine } from '../sdk/text.js';
 import { CommandError, UnfinishedRun } from './command-error.js';
 
 /** What a command ends with. */

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { PluginChange, PluginPlan } from '../sdk/host/plugin-control.js';
-import { oneLine } from '../sdk/one-line.js';
+import { oneLine } from '../sdk/text.js';
 import { CommandError } from './command-error.js';
 import type { CommandEnvironment } from './environment.js';
 import { examples } from './examples.js';

@@ -1,5 +1,5 @@
 import type { LoadTreeNode, PluginDetail, PluginRow } from '../sdk/host/plugin-control.js';
-import { oneLine } from '../sdk/one-line.js';
+import { oneLine } from '../sdk/text.js';
 import { table } from './table.js';
 
 /** What a plugin is doing; without a server nothing runs, and what is wanted says more. */

@@ -1,4 +1,4 @@
-import { oneLine } from '../sdk/one-line.js';
+import { oneLine } from '../sdk/text.js';
 
 /** A column is not cut below this, even where the line is then wider than the terminal. */
 const narrowest = 16;

@@ -1,4 +1,5 @@
-import { type EffectiveValue, maskSecret, redactSecrets } from '../sdk/index.js';
+import type { EffectiveValue } from '../sdk/index.js';
+import { maskSecret, redactSecrets } from '../sdk/mask.js';
 import type { ComputedConfig, Provenance } from './compute.js';
 import { getAt, isAtOrBelow, isObject } from './path.js';
 import { isSecretPath, propertyAt, type SchemaFacts } from './schema-facts.js';

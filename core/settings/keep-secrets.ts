@@ -1,4 +1,4 @@
-import { maskSecret } from '../sdk/index.js';
+import { maskSecret } from '../sdk/mask.js';
 import { secretReference } from './compute.js';
 import { isObject, member } from './path.js';
 import { isSecretPath, type SchemaFacts } from './schema-facts.js';

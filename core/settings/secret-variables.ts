@@ -1,4 +1,4 @@
-import { isSensitiveName } from '../sdk/index.js';
+import { isSensitiveName } from '../sdk/mask.js';
 import { aliasOf } from './environment.js';
 import { isSecretPath, type PropertyFacts, type SchemaFacts } from './schema-facts.js';
 

@@ -1,4 +1,4 @@
-import { maskSecret } from '../sdk/index.js';
+import { maskSecret } from '../sdk/mask.js';
 import type { ConfigIssue, ConfigProblem } from './types.js';
 
 const longest = 60;

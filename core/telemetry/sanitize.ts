@@ -1,4 +1,5 @@
-import { isSensitiveName, MortiseError } from '../sdk/index.js';
+import { MortiseError } from '../sdk/index.js';
+import { isSensitiveName } from '../sdk/mask.js';
 
 export type Clean = (text: string) => string;
 

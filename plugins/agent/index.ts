@@ -1,24 +1,12 @@
 import type { PluginDefinition, Refusal } from 'mortise/sdk';
 import { ActiveContributions } from './active-contributions.js';
-import type { Compaction } from './build-context.js';
+import type { Config } from './config.generated.js';
 import { turnHandler } from './handle-observation.js';
 import { turnMetrics } from './metrics.js';
 import { readSlot } from './model-slot.js';
 import { processRoute } from './process-route.js';
 import { ToolRunner } from './run-tool.js';
 import { turnDoor } from './turn-door.js';
-
-export interface Config {
-  /** `<provider>/<model>` */
-  readonly model?: string;
-  readonly compaction: Compaction;
-  readonly maxSteps: number;
-  readonly turnTimeoutSeconds: number;
-  readonly queueLimit: number;
-  readonly queueWaitSeconds: number;
-  readonly toolTimeoutSeconds: number;
-  readonly disabledTools: readonly string[];
-}
 
 /** The turn engine and its HTTP door. */
 export default function agent(): PluginDefinition<Config> {

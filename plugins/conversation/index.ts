@@ -1,6 +1,6 @@
 import type { PluginDefinition } from 'mortise/sdk';
 import { observeCommand } from './commands/observe-command.js';
-import type { Config } from './config.js';
+import type { Config } from './config.generated.js';
 import { consoleEgress } from './egress/console-egress.js';
 import { observationsRoute } from './ingest/observations-route.js';
 import { type RunningConversation, startConversation } from './start-conversation.js';

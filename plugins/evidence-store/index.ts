@@ -1,12 +1,12 @@
 import type { PluginDefinition } from 'mortise/sdk';
-import type { EvidenceConfig } from './config.js';
+import type { Config } from './config.generated.js';
 import { openArtifacts } from './open-artifacts.js';
 import type { EvidenceParts } from './parts.js';
 import { unknownArguments, withUnknown } from './upload/unknown-arguments.js';
 import { uploadEvidence } from './upload/upload-evidence.js';
 
 /** The service `artifacts` and the tool `evidence_upload`. */
-export default function evidenceStore(): PluginDefinition<EvidenceConfig> {
+export default function evidenceStore(): PluginDefinition<Config> {
   return {
     key: 'evidence-store',
     register() {},

@@ -3,10 +3,10 @@ import type { ArtifactStore, StartHost } from 'mortise/sdk';
 import { createArtifacts } from './artifacts/create-artifacts.js';
 import { createLocalStore } from './artifacts/local/local-store.js';
 import { createObjectStore } from './artifacts/object/object-store.js';
-import type { EvidenceConfig } from './config.js';
+import type { Config } from './config.generated.js';
 
 /** The store that is configured. Neither folder nor connection is opened before it is used. */
-export function openArtifacts(host: StartHost<EvidenceConfig>): ArtifactStore {
+export function openArtifacts(host: StartHost<Config>): ArtifactStore {
   const { artifacts_backend, artifacts_root, artifacts_read_only, artifacts_max_size_bytes, object_store } =
     host.config;
   const root = resolve(host.use('settings').dataDir, artifacts_root ?? 'artifacts');

@@ -1,9 +1,9 @@
 import type { ArtifactStore, AuditService, Database, LogbookService, Logger, Points } from 'mortise/sdk';
-import type { EvidenceConfig } from './config.js';
+import type { Config } from './config.generated.js';
 
 /** What an upload works with. */
 export interface EvidenceParts {
-  readonly config: EvidenceConfig;
+  readonly config: Config;
   readonly projectKey: string;
   readonly database: Database;
   readonly logbook: LogbookService;

@@ -1,8 +1,9 @@
-import type { GateConfig, PluginDefinition } from 'mortise/sdk';
+import type { PluginDefinition } from 'mortise/sdk';
 import { explainCommand } from './commands/explain-command.js';
 import { poolsCommand } from './commands/pools-command.js';
 import { reloadCommand } from './commands/reload-command.js';
 import { statusCommand } from './commands/status-command.js';
+import type { Config } from './config.generated.js';
 import { explainRoute } from './routes/explain.js';
 import { poolRoute } from './routes/pools.js';
 import { reloadRoute } from './routes/reload.js';
@@ -10,7 +11,7 @@ import { statusRoute } from './routes/status.js';
 import { type RunningGate, startGate } from './start-gate.js';
 
 /** Decides what is dropped, put aside or delivered, before anything else is done about it. */
-export default function gate(): PluginDefinition<GateConfig> {
+export default function gate(): PluginDefinition<Config> {
   let running: RunningGate | undefined;
   return {
     key: 'gate',

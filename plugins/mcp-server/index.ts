@@ -1,11 +1,11 @@
 import type { PluginDefinition } from 'mortise/sdk';
-import type { McpConfig } from './config.js';
+import type { Config } from './config.generated.js';
 import { handle } from './endpoint.js';
 import type { McpServer } from './server.js';
 import { endStreams, startServer } from './start-server.js';
 
 /** The MCP endpoint `/mcp`: `endpoint.ts` answers requests, `methods/table.ts` lists what it can do. */
-export default function mcpServer(): PluginDefinition<McpConfig> {
+export default function mcpServer(): PluginDefinition<Config> {
   let server: McpServer | undefined;
   return {
     key: 'mcp-server',

@@ -1,6 +1,6 @@
 import type { HttpService, StartHost } from 'mortise/sdk';
 import type { AnonymousStreams } from './anonymous-streams.js';
-import type { McpConfig } from './config.js';
+import type { Config } from './config.generated.js';
 import type { Features } from './method.js';
 import type { Replicas } from './replicas.js';
 import type { ClientRequests } from './sessions/client-requests.js';
@@ -15,7 +15,7 @@ import type { ToolListing } from './tools/listing.js';
 
 /** The parts of the running endpoint, made once at start. */
 export interface McpServer {
-  readonly host: StartHost<McpConfig>;
+  readonly host: StartHost<Config>;
   readonly version: string;
   readonly http: HttpService;
   readonly storage: Storage;

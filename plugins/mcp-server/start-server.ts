@@ -1,7 +1,7 @@
 import type { StartHost } from 'mortise/sdk';
 import { announceChanges } from './announce.js';
 import { createAnonymousStreams } from './anonymous-streams.js';
-import type { McpConfig } from './config.js';
+import type { Config } from './config.generated.js';
 import { createFeatures } from './features.js';
 import { migrations } from './migrations.js';
 import { createReplicas } from './replicas.js';
@@ -18,7 +18,7 @@ import { createTasks } from './tasks/tasks.js';
 import { createToolListing } from './tools/listing.js';
 
 /** Puts the endpoint together. A database that is away does not stop it: tools and lists need none. */
-export async function startServer(host: StartHost<McpConfig>): Promise<McpServer> {
+export async function startServer(host: StartHost<Config>): Promise<McpServer> {
   const schedule = host.use('schedule');
   const database = host.use('database');
   const now = () => schedule.now();

@@ -1,5 +1,5 @@
 import type { MemoryBackendFacts, PluginDefinition } from 'mortise/sdk';
-import type { LocalConfig } from './config.js';
+import type { Config } from './config.generated.js';
 import { createBackend } from './create-backend.js';
 import { createEngine } from './engine/create-engine.js';
 import { indexVersion } from './index/index-text.js';
@@ -15,7 +15,7 @@ import { createRerank } from './vectors/rerank.js';
 const TIDY_EVERY_MS = 1_000;
 
 /** Offers the memory backend `local`. */
-export default function memoryBackendLocal(): PluginDefinition<LocalConfig> {
+export default function memoryBackendLocal(): PluginDefinition<Config> {
   return {
     key: 'memory-backend-local',
     register() {},

@@ -5,7 +5,7 @@ import { health } from './calls/health.js';
 import { list } from './calls/list.js';
 import { search } from './calls/search.js';
 import { store } from './calls/store.js';
-import type { OpenMemoryConfig } from './config.js';
+import type { Config } from './config.generated.js';
 import { queryDialect } from './dialect/query-dialect.js';
 import { createSpokenDialect } from './dialect/spoken-dialect.js';
 import { createClient } from './http/create-client.js';
@@ -15,7 +15,7 @@ import { watchConfiguration } from './watch-configuration.js';
 /** The backend `openmemory`. It connects when it is first used. */
 export function createBackend(
   facts: MemoryBackendFacts,
-  config: OpenMemoryConfig,
+  config: Config,
   outside: { readonly fetch: GuardedFetch; readonly raise: (alert: Alert) => void },
 ): MemoryBackend {
   const client = createClient(outside.fetch, config.base_url);

@@ -1,14 +1,15 @@
 import type { StartHost } from 'mortise/sdk';
 import { createCircuitBreaker } from './backend/circuit-breaker.js';
 import { createBackendClient } from './backend-client.js';
-import { chosenBackend, type GatewayConfig } from './config.js';
+import type { Config } from './config.generated.js';
+import { chosenBackend } from './config.js';
 import type { GatewayParts } from './parts.js';
 import { createWriter } from './write/create-writer.js';
+import { createSettlements } from './write/settlements.js';
 import { createSingleFlight } from './write/single-flight.js';
-import { createTransactionGroup } from './write/transaction-group.js';
 
 /** Puts the gateway together from what the host offers. */
-export function createGateway(host: StartHost<GatewayConfig>): GatewayParts {
+export function createGateway(host: StartHost<Config>): GatewayParts {
   const settings = host.use('settings');
   const services = { database: host.use('database'), logbook: host.use('logbook'), audit: host.use('audit') };
   const key = chosenBackend(host.config);
@@ -27,7 +28,7 @@ export function createGateway(host: StartHost<GatewayConfig>): GatewayParts {
     projectKey: settings.projectKey,
     version: settings.version,
     writer: createWriter({ ...services, backend }),
-    settlements: createTransactionGroup(services.database),
+    settlements: createSettlements(services.database),
     inFlight: new Set(),
     instances: host.use('instances'),
     flights: createSingleFlight(),

@@ -1,7 +1,7 @@
 import { type PluginDefinition, whenServing } from 'mortise/sdk';
 import { unknownBackend, warnOfUnknownBackend } from './backend/unknown-backend.js';
 import { contributeCommands } from './commands/contribute-commands.js';
-import type { GatewayConfig } from './config.js';
+import type { Config } from './config.generated.js';
 import { createGateway } from './create-gateway.js';
 import { updateGovernance } from './governance/update-governance.js';
 import type { GatewayParts } from './parts.js';
@@ -22,7 +22,7 @@ const PROBE_EVERY_MS = 5_000;
 const RECOVER_EVERY_MS = 15_000;
 
 /** The tools `memory_store`, `memory_query`, `reliability_report` and `governance_update`, and the same over REST. */
-export default function memoryGateway(): PluginDefinition<GatewayConfig> {
+export default function memoryGateway(): PluginDefinition<Config> {
   let gateway: GatewayParts | undefined;
   return {
     key: 'memory-gateway',

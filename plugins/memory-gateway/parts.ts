@@ -8,14 +8,14 @@ import type {
   MemoryService,
   Points,
 } from 'mortise/sdk';
-import type { GatewayConfig } from './config.js';
+import type { Config } from './config.generated.js';
 import type { Writer } from './write/create-writer.js';
+import type { Settlements } from './write/settlements.js';
 import type { SingleFlight } from './write/single-flight.js';
-import type { TransactionGroup } from './write/transaction-group.js';
 
 /** What the tools of this plugin work with. */
 export interface GatewayParts {
-  readonly config: GatewayConfig;
+  readonly config: Config;
   readonly projectKey: string;
   readonly version: string;
   readonly database: Database;
@@ -24,7 +24,7 @@ export interface GatewayParts {
   readonly backend: MemoryService;
   readonly writer: Writer;
   /** What came of calls of a backend that keeps its own books. */
-  readonly settlements: TransactionGroup;
+  readonly settlements: Settlements;
   /** Audit ids of the writes that this process is calling the backend for: they are not recovered. */
   readonly inFlight: Set<string>;
   /** Of this process. */

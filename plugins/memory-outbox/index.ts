@@ -1,7 +1,7 @@
 import { type PluginDefinition, whenServing } from 'mortise/sdk';
 import { outboxCommand } from './commands/outbox-command.js';
 import { workerCommand } from './commands/worker-command.js';
-import type { OutboxConfig } from './config.js';
+import type { Config } from './config.generated.js';
 import { observeOutbox } from './observe-outbox.js';
 import type { OutboxParts } from './parts.js';
 import { listRoute, retryRoute } from './rest/outbox-routes.js';
@@ -11,7 +11,7 @@ const LOOK_EVERY_MS = 1_000;
 const DRAIN_MS = 10_000;
 
 /** Delivers what the memory backend could not take, and shows what waits and what is dead. */
-export default function memoryOutbox(): PluginDefinition<OutboxConfig> {
+export default function memoryOutbox(): PluginDefinition<Config> {
   let worker: OutboxWorker | undefined;
   return {
     key: 'memory-outbox',

@@ -1,9 +1,9 @@
 import type { AuditService, Database, Disposable, LogbookService, Logger, MemoryService } from 'mortise/sdk';
-import type { OutboxConfig } from './config.js';
+import type { Config } from './config.generated.js';
 
 /** What the outbox works with. */
 export interface OutboxParts {
-  readonly config: OutboxConfig;
+  readonly config: Config;
   readonly database: Database;
   readonly logbook: LogbookService;
   readonly audit: AuditService;

@@ -1,10 +1,10 @@
 import { type PluginDefinition, whenServing } from 'mortise/sdk';
-import type { ReconcileConfig } from './config.js';
+import type { Config } from './config.generated.js';
 import { reconcileCommand } from './reconcile-command.js';
 import { reconcileOnSchedule } from './reconcile-on-schedule.js';
 
 /** Holds outbox, audit trail and backend against each other, on command and on its own. */
-export default function memoryReconcile(): PluginDefinition<ReconcileConfig> {
+export default function memoryReconcile(): PluginDefinition<Config> {
   return {
     key: 'memory-reconcile',
     register() {},

@@ -7,7 +7,7 @@ import type {
   SessionsService,
   TurnDoor,
 } from 'mortise/sdk';
-import type { Config } from './config.js';
+import type { Config } from './config.generated.js';
 import type { Json } from './json.js';
 import type { LiveSend, LiveSends } from './live-sends.js';
 import type { Watcher, Watchers } from './watchers.js';

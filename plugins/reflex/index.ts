@@ -1,11 +1,12 @@
 import type { PluginDefinition } from 'mortise/sdk';
 import { clearOverrideCommand, setOverrideCommand } from './commands/override-commands.js';
 import { releaseCommand } from './commands/release-command.js';
+import type { Config } from './config.generated.js';
 import { clearCooldownRoute } from './routes/cooldowns.js';
 import { clearOverrideRoute, setOverridesRoute } from './routes/overrides.js';
 import { releaseRoute } from './routes/release.js';
 import { sessionsRoute } from './routes/sessions.js';
-import { type Config, type RunningReflex, startReflex } from './start-reflex.js';
+import { type RunningReflex, startReflex } from './start-reflex.js';
 import { offerTuningTool } from './suggest-tuning.js';
 
 /** Changes the gate while it runs, for a time and with an audit, and stops what hurts. */

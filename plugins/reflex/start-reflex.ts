@@ -1,5 +1,6 @@
 import type { Alert, ConversationService, GateControl, Observation, ObservationInput, StartHost } from 'mortise/sdk';
 import { continued } from './cause.js';
+import type { Config } from './config.generated.js';
 import type { ControlEntry } from './control-entry.js';
 import { ControlStore } from './control-store.js';
 import { controlAuditTable } from './migrations/0001-control-audit.js';
@@ -7,12 +8,6 @@ import { overlaysTable } from './migrations/0002-overlays.js';
 import { Nociception } from './nociception.js';
 import { lookEveryMs, SharedOverlays } from './overlays/shared-overlays.js';
 import { SystemReflex } from './system-reflex.js';
-
-export interface Config {
-  readonly fanOut: boolean;
-  /** Whether overrides outlive the process. On PostgreSQL, where processes share them, they do in any case. */
-  readonly persistence: 'memory' | 'sql';
-}
 
 export interface RunningReflex {
   readonly conversation: ConversationService;

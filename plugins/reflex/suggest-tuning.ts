@@ -1,5 +1,6 @@
 import { type Disposable, MortiseError, type StartHost, type Tool } from 'mortise/sdk';
-import type { Config, RunningReflex } from './start-reflex.js';
+import type { Config } from './config.generated.js';
+import type { RunningReflex } from './start-reflex.js';
 
 /** Offers agents the tool while the gate's configuration says so. */
 export function offerTuningTool(host: StartHost<Config>, { gate, conversation }: RunningReflex): void {

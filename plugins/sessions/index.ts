@@ -1,6 +1,7 @@
 import type { PluginDefinition } from 'mortise/sdk';
 import { cancelChannel } from './cancel-turns.js';
 import { ensureDefaultChat } from './chats/default-chat.js';
+import type { Config } from './config.generated.js';
 import { sessionTables } from './migrations/0001-sessions.js';
 import { chatMessagesRoute } from './routes/chat-messages.js';
 import { deleteChatRoute, deleteChatsRoute, listChatsRoute, replaceChatRoute, saveChatRoute } from './routes/chats.js';
@@ -9,11 +10,6 @@ import { RunningTurns } from './running-turns.js';
 import { sessionsService } from './service.js';
 import { openStore } from './store/store.js';
 import { sweepSessions } from './sweep.js';
-
-interface Config {
-  readonly claimTtlSeconds: number;
-  readonly sweepSeconds: number;
-}
 
 /** The one store of sessions, chats, turns and messages. */
 export default function sessions(): PluginDefinition<Config> {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import { createDrain } from '../drain.js';
+import { createDrain } from '../batching.js';
 
 describe('a drain', () => {
   it('serves an item that is queued at any tick around the end of a run', async () => {

@@ -1,5 +1,5 @@
 import type { Users } from 'mortise/sdk';
-import type { EvidenceConfig } from '../config.js';
+import type { Config } from '../config.generated.js';
 import type { UploadRequest } from './upload-request.js';
 
 export type Owner =
@@ -18,7 +18,7 @@ const nobody: Owner = { kind: 'owner', userId: null, isNew: false };
 export async function checkOwner(
   { actorUserId: actor }: UploadRequest,
   users: Users,
-  policy: EvidenceConfig['unknown_actor_policy'],
+  policy: Config['unknown_actor_policy'],
 ): Promise<Owner> {
   if (actor === null) return nobody;
   if (await users.isActive(actor)) return { kind: 'owner', userId: actor, isNew: false };

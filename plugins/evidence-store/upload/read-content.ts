@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { EvidenceConfig } from '../config.js';
+import type { Config } from '../config.generated.js';
 import { decodeContent } from './decode-content.js';
 import { parseMediaType } from './media-type.js';
 import type { UploadErrorCode } from './upload-error.js';
@@ -32,7 +32,7 @@ export function missingArgument(
 }
 
 /** Type, then text, then size: the first that is wrong refuses. */
-export function readContent(request: UploadRequest, config: EvidenceConfig): Content | Refusal {
+export function readContent(request: UploadRequest, config: Config): Content | Refusal {
   const type = parseMediaType(request.contentType ?? '');
   const allowed = config.evidence_allowed_types.map((one) => one.toLowerCase());
   if (type === undefined || !allowed.includes(type.essence)) {

@@ -1,5 +1,5 @@
 import { isCodedError, type MemoryBackendContext } from 'mortise/sdk';
-import type { OpenMemoryConfig } from '../config.js';
+import type { Config } from '../config.generated.js';
 import { queryDialect } from '../dialect/query-dialect.js';
 import { searchDialect } from '../dialect/search-dialect.js';
 import { withinBudget } from '../http/budget.js';
@@ -8,7 +8,7 @@ import type { OpenMemoryParts } from '../parts.js';
 
 const LONGEST_MS = 5_000;
 
-const dialectsOf: Readonly<Record<OpenMemoryConfig['dialect'], readonly (typeof searchDialect)[]>> = {
+const dialectsOf: Readonly<Record<Config['dialect'], readonly (typeof searchDialect)[]>> = {
   auto: [searchDialect, queryDialect],
   search: [searchDialect],
   query: [queryDialect],
@@ -18,7 +18,7 @@ const dialectsOf: Readonly<Record<OpenMemoryConfig['dialect'], readonly (typeof 
 export async function health(
   ctx: MemoryBackendContext,
   { client, apiKey }: OpenMemoryParts,
-  configured: OpenMemoryConfig['dialect'],
+  configured: Config['dialect'],
 ): Promise<{ readonly ok: boolean; readonly detail: string }> {
   const timeoutMs = ctx.timeoutMs > 0 ? Math.min(ctx.timeoutMs, LONGEST_MS) : LONGEST_MS;
   try {

@@ -1,4 +1,4 @@
-import type { OpenMemoryConfig } from '../config.js';
+import type { Config } from '../config.generated.js';
 import { isNoRoute, timedOut } from '../failure.js';
 import { withinBudget } from '../http/budget.js';
 import type { Client } from '../http/create-client.js';
@@ -32,7 +32,7 @@ async function waitWithin<R>(pending: Promise<R>, signal: AbortSignal): Promise<
 
 /** A dialect that is configured is spoken whatever the server says to it. */
 export function createSpokenDialect(
-  configured: OpenMemoryConfig['dialect'],
+  configured: Config['dialect'],
   client: Client,
   headers: Readonly<Record<string, string>>,
 ): SpokenDialect {

@@ -1,5 +1,5 @@
 import type { Points, StartHost } from 'mortise/sdk';
-import type { GatewayConfig } from '../config.js';
+import type { Config } from '../config.generated.js';
 
 /** What to tell when nothing offers the backend that is chosen; undefined when it is there. */
 export function unknownBackend(points: Points, backend: string): string | undefined {
@@ -10,7 +10,7 @@ export function unknownBackend(points: Points, backend: string): string | undefi
 }
 
 /** Warns once that the chosen backend does not exist, and again when that changes. */
-export function warnOfUnknownBackend({ points, log }: StartHost<GatewayConfig>, backend: string): void {
+export function warnOfUnknownBackend({ points, log }: StartHost<Config>, backend: string): void {
   let told: string | undefined;
   const look = (): void => {
     const now = unknownBackend(points, backend);

@@ -1,5 +1,5 @@
 import type { Command, CommandFacts, StartHost } from 'mortise/sdk';
-import type { GatewayConfig } from '../config.js';
+import type { Config } from '../config.generated.js';
 import type { GatewayParts } from '../parts.js';
 import { auditCommand } from './audit-command.js';
 import { exportCommand } from './export-command.js';
@@ -16,7 +16,7 @@ const commands: Readonly<Record<string, (facts: CommandFacts, parts: GatewayPart
 };
 
 /** The plugin's words on the command line. */
-export function contributeCommands(host: StartHost<GatewayConfig>, parts: GatewayParts): void {
+export function contributeCommands(host: StartHost<Config>, parts: GatewayParts): void {
   for (const [key, make] of Object.entries(commands)) {
     host.contribute('command', key, make(host.facts('command', key), parts));
   }

@@ -1,5 +1,5 @@
 import type { Users } from 'mortise/sdk';
-import type { GatewayConfig } from '../config.js';
+import type { Config } from '../config.generated.js';
 import type { Objection, Redirect } from './decision.js';
 import type { StoreRequest } from './store-request.js';
 
@@ -12,7 +12,7 @@ export type ActorVerdict =
 export async function checkActor(
   request: StoreRequest,
   users: Users,
-  policy: GatewayConfig['unknown_actor_policy'],
+  policy: Config['unknown_actor_policy'],
 ): Promise<ActorVerdict> {
   const actor = request.actorUserId;
   if (actor === null) return { kind: 'pass', newUser: null };

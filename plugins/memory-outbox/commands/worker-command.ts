@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { CallContext, Command, CommandFacts, CommandInput, CommandResult } from 'mortise/sdk';
-import type { OutboxConfig } from '../config.js';
+import type { Config } from '../config.generated.js';
 import type { OutboxParts } from '../parts.js';
 import { OutboxWorker } from '../worker/outbox-worker.js';
 import { hasFailures, type Tally } from '../worker/tally.js';
@@ -15,7 +15,7 @@ const numbers = {
 
 interface Asked {
   readonly mode: 'once' | 'loop';
-  readonly config: OutboxConfig;
+  readonly config: Config;
   readonly intervalMs: number;
   readonly workerId: string;
   readonly isVerbose: boolean;
@@ -27,7 +27,7 @@ function positive(value: unknown): number | undefined {
 }
 
 /** Undefined for what nobody can mean. */
-function readInput({ args, options }: CommandInput, config: OutboxConfig): Asked | undefined {
+function readInput({ args, options }: CommandInput, config: Config): Asked | undefined {
   const modes = (['once', 'loop'] as const).filter((mode) => options[mode] === true);
   const [mode] = modes;
   if (args.length > 0 || mode === undefined || modes.length > 1) return undefined;

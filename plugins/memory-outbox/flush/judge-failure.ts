@@ -1,6 +1,6 @@
 import type { FailedDelivery, FailureClass, OutboxRow } from 'mortise/sdk';
 import { backoffSeconds } from '../backoff.js';
-import type { OutboxConfig } from '../config.js';
+import type { Config } from '../config.generated.js';
 
 /** What becomes of a row that could not be delivered. */
 export type Verdict =
@@ -26,7 +26,7 @@ export interface Circumstances {
  * Dead: refused for good, failed too often (an unavailable backend does not count), or too old. Everything else is
  * tried again, when the backend asked for patience not before.
  */
-export function judgeFailure(row: OutboxRow, failed: FailedDelivery, config: OutboxConfig, at: Circumstances): Verdict {
+export function judgeFailure(row: OutboxRow, failed: FailedDelivery, config: Config, at: Circumstances): Verdict {
   const error = (failed.mergedInto === null ? failed.message : `merged_into:${failed.mergedInto}`).slice(
     0,
     LONGEST_ERROR,

@@ -1,3 +1,6 @@
+import type { HttpService } from './host/http.js';
+import type { StartHost } from './plugin.js';
+
 /** How long a call may go on, and who may end it. */
 export interface Deadline {
   /** Aborted by the time limit or the caller, unless the call was committed before. */
@@ -75,4 +78,37 @@ class CallDeadline implements Deadline {
       this.#controller.abort(new Error('The time limit has passed.'));
     }, this.#left);
   }
+}
+
+const subjectLimit = 1_000;
+
+/** Lets the first of many equal things pass, and then none for a while. */
+export class QuietTimes {
+  readonly #until = new Map<string, number>();
+
+  /** @param now monotonic milliseconds */
+  pass(subject: string, now: number, quietMs: number): boolean {
+    if ((this.#until.get(subject) ?? Number.NEGATIVE_INFINITY) > now) return false;
+    this.#until.delete(subject);
+    this.#until.set(subject, now + quietMs);
+    if (this.#until.size > subjectLimit) {
+      const [oldest] = this.#until.keys();
+      if (oldest !== undefined) this.#until.delete(oldest);
+    }
+    return true;
+  }
+}
+
+const LOOK_EVERY_MS = 50;
+
+/**
+ * Runs once this process serves requests: never in one that was started for a single command, which must do what it was
+ * asked and nothing beside.
+ */
+export function whenServing(host: Pick<StartHost, 'every' | 'log'>, http: HttpService, run: () => unknown): void {
+  const looking = host.every(LOOK_EVERY_MS, async () => {
+    if (http.origin === undefined) return;
+    looking.dispose();
+    await run();
+  });
 }
