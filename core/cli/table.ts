@@ -1,21 +1,22 @@
+import stringWidth from 'string-width';
 import { oneLine } from '../sdk/text.js';
 
 /** A column is not cut below this, even where the line is then wider than the terminal. */
 const narrowest = 16;
 
 /**
- * Columns of text, as wide as they need to be; the last one is not padded. With a `width` (characters) the widest columns
- * are cut until a line fits. A cell is one line, whatever characters are in it.
+ * Columns of text, as wide as they need to be; the last one is not padded. With a `width` (terminal columns) the widest
+ * columns are cut until a line fits. A cell is one line, whatever characters are in it.
  */
 export function table(head: readonly string[], cells: readonly (readonly string[])[], width?: number): string {
   const rows = cells.map((row) => row.map(oneLine));
-  const needed = head.map((title, column) => Math.max(title.length, ...rows.map((row) => (row[column] ?? '').length)));
+  const needed = head.map((title, column) =>
+    Math.max(...[title, ...rows.map((row) => row[column] ?? '')].map((cell) => stringWidth(cell))),
+  );
   const widths = width === undefined ? needed : fitted(needed, width);
   const line = (cells: readonly string[]): string =>
     cells
-      .map((cell, column) =>
-        cut(cell, widths[column] ?? 0).padEnd(column === cells.length - 1 ? 0 : (widths[column] ?? 0)),
-      )
+      .map((cell, column) => padded(cut(cell, widths[column] ?? 0), widths[column] ?? 0))
       .join('  ')
       .trimEnd();
   return [line(head), line(widths.map((count) => '-'.repeat(count))), ...rows.map(line)].join('\n');
@@ -32,6 +33,20 @@ function fitted(needed: readonly number[], width: number): readonly number[] {
   }
 }
 
+function padded(text: string, width: number): string {
+  return text + ' '.repeat(Math.max(0, width - stringWidth(text)));
+}
+
+const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
+
 function cut(text: string, width: number): string {
-  return text.length <= width ? text : `${text.slice(0, width - 1)}…`;
+  if (stringWidth(text) <= width) return text;
+  let short = '';
+  let used = 0;
+  for (const { segment } of graphemes.segment(text)) {
+    used += stringWidth(segment);
+    if (used > width - 1) break;
+    short += segment;
+  }
+  return `${short}…`;
 }

@@ -1,22 +1,23 @@
+import { LRUCache } from 'lru-cache';
 import type { HttpService } from './host/http.js';
 import type { StartHost } from './plugin.js';
 
-/** How long a call may go on, and who may end it. */
+/** The time limit of a call. */
 export interface Deadline {
   /** Aborted by the time limit or the caller, unless the call was committed before. */
   readonly signal: AbortSignal;
   readonly expired: boolean;
   readonly committed: boolean;
-  /** From here on nothing ends the call from outside. */
+  /** From here on neither the time limit nor the caller ends the call. */
   commit(): void;
-  /** The clock stands still while the call waits for a person; returns what starts it again. */
+  /** Stops the clock while the call waits for a person. Returns a function that restarts it. */
   pause(): () => void;
-  /** Ends the call's bookkeeping. */
+  /** Clears the timer and the listener. */
   close(): void;
 }
 
 /**
- * The time limit of one call, together with the signal of whoever asked for it. Close it when the call has ended.
+ * Combines the time limit of one call with the caller's signal. Close it when the call has ended.
  *
  * @param ms 0 = no limit.
  */
@@ -24,7 +25,7 @@ export function startDeadline(ms: number, caller: AbortSignal): Deadline {
   return new CallDeadline(ms, caller);
 }
 
-/** A class, because every call of a tool has one: an object of closures and getters costs several times as much. */
+/** A class, because every tool call has one: an object of closures and getters costs several times as much. */
 class CallDeadline implements Deadline {
   readonly signal: AbortSignal;
   expired = false;
@@ -47,7 +48,7 @@ class CallDeadline implements Deadline {
     this.#start();
   }
 
-  // Handed on without the deadline.
+  // Passed on as a bare function.
   readonly commit = (): void => {
     this.committed = true;
     clearTimeout(this.#timer);
@@ -70,7 +71,7 @@ class CallDeadline implements Deadline {
   };
 
   #start(): void {
-    // A question of the call may be given up after the call itself has ended, and would start the clock for good.
+    // A question to a person may be withdrawn after the call has ended; the timer must not start again then.
     if (!this.#isLimited || this.committed || this.#closed) return;
     this.#startedAt = performance.now();
     this.#timer = setTimeout(() => {
@@ -80,21 +81,14 @@ class CallDeadline implements Deadline {
   }
 }
 
-const subjectLimit = 1_000;
-
-/** Lets the first of many equal things pass, and then none for a while. */
-export class QuietTimes {
-  readonly #until = new Map<string, number>();
+/** Lets the first of many equal events pass, then none for a while. Remembers the 1,000 subjects that passed last. */
+export class Throttle {
+  readonly #until = new LRUCache<string, number>({ max: 1_000 });
 
   /** @param now monotonic milliseconds */
   pass(subject: string, now: number, quietMs: number): boolean {
-    if ((this.#until.get(subject) ?? Number.NEGATIVE_INFINITY) > now) return false;
-    this.#until.delete(subject);
+    if ((this.#until.peek(subject) ?? Number.NEGATIVE_INFINITY) > now) return false;
     this.#until.set(subject, now + quietMs);
-    if (this.#until.size > subjectLimit) {
-      const [oldest] = this.#until.keys();
-      if (oldest !== undefined) this.#until.delete(oldest);
-    }
     return true;
   }
 }
@@ -102,8 +96,7 @@ export class QuietTimes {
 const LOOK_EVERY_MS = 50;
 
 /**
- * Runs once this process serves requests: never in one that was started for a single command, which must do what it was
- * asked and nothing beside.
+ * Runs once this process serves requests. It never runs in a process that was started for a single command.
  */
 export function whenServing(host: Pick<StartHost, 'every' | 'log'>, http: HttpService, run: () => unknown): void {
   const looking = host.every(LOOK_EVERY_MS, async () => {

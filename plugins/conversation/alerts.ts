@@ -1,4 +1,4 @@
-import { type Alert, type ObservationInput, QuietTimes } from 'mortise/sdk';
+import { type Alert, type ObservationInput, Throttle } from 'mortise/sdk';
 import type { AlertCode } from './conversation-ports.js';
 
 /** How long one subject keeps quiet after an alert, milliseconds. */
@@ -16,7 +16,7 @@ const table: Readonly<Record<AlertCode, { severity: Alert['severity']; message: 
 
 /** Raises each alert at most once a minute for a subject (a session, a source). */
 export class AlertLimiter {
-  readonly #quiet = new QuietTimes();
+  readonly #quiet = new Throttle();
   readonly #now: () => number;
   readonly #emit: (alert: Alert) => void;
 

@@ -5,7 +5,7 @@ import {
   type GateStageContext,
   type GateTotals,
   type Observation,
-  QuietTimes,
+  Throttle,
 } from 'mortise/sdk';
 import { isSystemPlane } from './agent-generated.js';
 import type { CompiledConfig } from './compile-config.js';
@@ -46,7 +46,7 @@ const loopQuietMs = 60_000;
 export class Gate {
   readonly #ports: GatePorts;
   readonly #monitor = new DropMonitor();
-  readonly #loops = new QuietTimes();
+  readonly #loops = new Throttle();
   readonly #totals = new Totals();
 
   constructor(ports: GatePorts) {

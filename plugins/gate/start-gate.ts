@@ -7,8 +7,8 @@ import {
   type GateControl,
   type GateService,
   MortiseError,
-  QuietTimes,
   type StartHost,
+  Throttle,
 } from 'mortise/sdk';
 import { configFault } from './check-config.js';
 import { DedupMemory } from './dedup-memory.js';
@@ -78,7 +78,7 @@ export async function startGate(host: StartHost<GateConfig>): Promise<RunningGat
   const snapshots = new Snapshots(firstFault === undefined ? host.config : defaultConfig(), facts());
   if (firstFault !== undefined) refuse(firstFault);
 
-  const quiet = new QuietTimes();
+  const quiet = new Throttle();
   const raise = (code: keyof typeof quietMs, data: Alert['data']): void =>
     host.emit('alert', { source: `gate:${code}`, code, ...troubles[code], ...(data ? { data } : {}) });
   const trouble = (code: keyof typeof quietMs, subject: string, now: number): void => {

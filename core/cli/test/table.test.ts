@@ -24,6 +24,19 @@ describe('a table', () => {
     expect(text.split('\n')[2]).to.equal('two·lines·[31m·  blocked');
   });
 
+  it('aligns and cuts wide characters by the columns they take', () => {
+    const lines = table(
+      ['NAME', 'STATE'],
+      [
+        ['记忆网关', 'active'],
+        ['gate', 'off'],
+      ],
+    ).split('\n');
+    expect(lines.slice(2)).to.deep.equal(['记忆网关  active', 'gate      off']);
+    const [, , long] = table(['NAME', 'STATE'], [['记'.repeat(30), 'active']], 30).split('\n');
+    expect(long).to.equal(`${'记'.repeat(10)}…   active`);
+  });
+
   it('keeps its columns readable in a terminal that is too narrow', () => {
     const [first] = table(head, rows, 10).split('\n').slice(2);
     expect(first).to.equal(`host.http.port  ${'x'.repeat(15)}…  environment MOR…`);

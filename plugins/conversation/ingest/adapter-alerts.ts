@@ -1,4 +1,4 @@
-import { type Alert, isCodedError, QuietTimes } from 'mortise/sdk';
+import { type Alert, isCodedError, Throttle } from 'mortise/sdk';
 
 /** How long an adapter keeps quiet about a full bus, milliseconds. */
 const quietMs = 60_000;
@@ -21,7 +21,7 @@ export class AdapterAlerts {
   readonly #emit: (alert: Alert) => void;
   readonly #monotonic: () => number;
   readonly #failures = new Map<string, number>();
-  readonly #quiet = new QuietTimes();
+  readonly #quiet = new Throttle();
 
   constructor(emit: (alert: Alert) => void, monotonic: () => number) {
     this.#emit = emit;
