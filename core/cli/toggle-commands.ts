@@ -1,10 +1,113 @@
+import { randomUUID } from 'node:crypto';
+import { userInfo } from 'node:os';
 import type { Command } from 'commander';
-import type { PluginRow } from '../sdk/host/plugin-control.js';
+import { isCodedError } from '../sdk/errors.js';
+import type { PluginChange, PluginPlan, PluginRow } from '../sdk/host/plugin-control.js';
+import type { AuditEntry } from '../sdk/services/audit.js';
+import { oneLine } from '../sdk/text.js';
 import type { CommandEnvironment } from './environment.js';
-import { examples } from './examples.js';
-import { showPlan } from './plan-command.js';
-import { printAnswer } from './print-answer.js';
-import { switchPlugin } from './switch-plugin.js';
+import { printAnswer } from './environment.js';
+import { CommandError, examples } from './output.js';
+
+export function addPlanCommand(plugin: Command, environment: CommandEnvironment): void {
+  plugin
+    .command('plan <change...>')
+    .description('what changes would start, stop and open: +key enables, -key disables')
+    .addHelpText(
+      'after',
+      examples('mortise plugin plan +tool-echo -mcp-server', 'mortise plugin plan -- -memory-gateway'),
+    )
+    // A change that begins with a dash is no option.
+    .allowUnknownOption()
+    .action((changes: readonly string[]) => showPlan(environment, changes.map(parseChange)));
+}
+
+/** Prints what changes would do. Nothing is changed. */
+async function showPlan(environment: CommandEnvironment, changes: readonly PluginChange[]): Promise<void> {
+  const plan = await environment.either<PluginPlan>(
+    (server) => server.request('POST', '/admin/plugins/plan', { changes }),
+    ({ control }) => control.plan(changes),
+  );
+  const lines = [
+    `starts:  ${plan.starts.join(', ') || '-'}`,
+    `stops:   ${plan.stops.join(', ') || '-'}`,
+    `drains:  ${plan.drains.map(({ key, inFlight }) => `${key} (${inFlight} calls)`).join(', ') || '-'}`,
+    `blocked: ${plan.blocked.map(({ key, message }) => oneLine(`${key}: ${message}`)).join('\n         ') || '-'}`,
+    `opens:   ${plan.wider.map(oneLine).join('\n         ') || '-'}`,
+  ];
+  await printAnswer(environment, lines.join('\n'), plan);
+}
+
+function parseChange(text: string): PluginChange {
+  const sign = text[0];
+  if ((sign !== '+' && sign !== '-') || !/^[a-z]/.test(text.slice(1))) {
+    throw new CommandError(`"${text}" is no change.`, 'Write +key to enable a plugin and -key to disable one.');
+  }
+  return { key: text.slice(1), enabled: sign === '+' };
+}
+
+type Outcome = Pick<AuditEntry, 'action' | 'reason' | 'status'>;
+
+/**
+ * Enables or disables, in the running server or in the desired state that the next one follows. Without a server the
+ * change, or its refusal, is written to the audit trail here; one that cannot be written undoes nothing.
+ */
+export async function switchPlugin(
+  environment: CommandEnvironment,
+  key: string,
+  enabled: boolean,
+  cascade = false,
+): Promise<PluginRow> {
+  const action = enabled ? 'enable' : 'disable';
+  /** What must run for the trail to be written; a change may end or begin it. */
+  let keepers: readonly string[] = [];
+  const audit = async (outcome: Outcome): Promise<void> => {
+    if (keepers.length > 0) await writeOffline(environment, keepers, { ...entryOf(action, key), ...outcome });
+  };
+  try {
+    const row = await environment.either<PluginRow>(
+      (server) => server.request('POST', `/admin/plugins/${encodeURIComponent(key)}/${action}`, { cascade }),
+      async (engine) => {
+        keepers = engine.keepersOf('audit');
+        const changed = await engine.want(key, enabled, cascade);
+        if (keepers.length === 0) keepers = engine.keepersOf('audit');
+        return changed;
+      },
+    );
+    await audit({ action: 'allow', reason: 'admin:done', status: 'success' });
+    return row;
+  } catch (error) {
+    const reason = `admin:${isCodedError(error) ? error.code : 'internal_error'}`;
+    await audit({ action: 'reject', reason, status: 'failed' });
+    throw error;
+  }
+}
+
+function entryOf(action: string, key: string) {
+  const plugin = key.slice(0, 64);
+  return {
+    operation: `admin:${action}`,
+    principal: 'cli',
+    targetSpace: `plugin:${plugin}`,
+    correlationId: randomUUID(),
+    evidence: { plugin, offline: true, user: userInfo().username },
+  };
+}
+
+async function writeOffline(
+  { projectDir, signal, json }: CommandEnvironment,
+  keepers: readonly string[],
+  entry: AuditEntry,
+): Promise<void> {
+  const { auditOffline } = await import('../app/run-offline.js');
+  try {
+    await auditOffline(keepers, entry, { projectDir, signal, quiet: true });
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    // Scripts read one object on stderr, and that is the refusal.
+    if (!json) process.stderr.write(`This could not be written to the audit trail: ${why}\n`);
+  }
+}
 
 interface ToggleFlags {
   readonly cascade?: boolean;

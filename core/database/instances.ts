@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import type { Disposable, Logger } from '../sdk/context.js';
 import type { Database } from '../sdk/host/database.js';
 import type { InstancesService } from '../sdk/host/instances.js';
-import { shortReason } from './connection-error.js';
+import { shortReason } from './errors.js';
 
 export interface InstanceTimes {
   /** Milliseconds between two heartbeats; 5,000 when absent. */

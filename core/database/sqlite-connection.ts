@@ -1,8 +1,7 @@
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import { storableText } from './codec.js';
-import { errorKind } from './error-kind.js';
-import { databaseError } from './errors.js';
+import { databaseError, errorKind } from './errors.js';
 import type { LentConnection } from './single-connection.js';
 
 /** What is used of a better-sqlite3 connection. */

@@ -11,7 +11,7 @@ export interface Drain {
 }
 
 /**
- * The loop behind a queue: whoever adds an item calls `request`, and `run` processes what is queued.
+ * The loop behind a queue: code that adds an item calls `request`, and `run` processes what is queued.
  *
  * `running ??= run().finally(() => { running = undefined; })` loses the item that is queued after the last look at the
  * queue and before `finally`. Here the flag is cleared in the same tick as the last check for requests.
@@ -194,7 +194,7 @@ export function createTransactionGroup<Job, Outcome>(
 export interface WriteBehindOptions<Row> {
   /** Stores rows: of each key the newest. */
   write(rows: readonly Row[]): Promise<void>;
-  /** The store has failed again and again and is given up; whatever is set from now on is not kept. */
+  /** The store has failed repeatedly and is given up; rows set from now on are dropped. */
   gaveUp(error: unknown): void;
   /** Milliseconds between two batches; 250 when absent. */
   readonly everyMs?: number;
@@ -205,7 +205,7 @@ export interface WriteBehindOptions<Row> {
 }
 
 /**
- * Stores rows some time after they were set, so that whoever sets them waits for nothing. Of several rows with one key
+ * Stores rows some time after they were set, so that `set` never waits. Of several rows with one key
  * only the newest is stored: what waits is bounded by the number of keys.
  */
 export class WriteBehind<Row> {
@@ -241,7 +241,7 @@ export class WriteBehind<Row> {
     }
   }
 
-  /** Stores what waits; later rows are not kept. */
+  /** Stores what waits; later rows are dropped. */
   async close(): Promise<void> {
     await this.flush();
     this.#closed = true;

@@ -11,7 +11,7 @@ export function canonicalJson(value: unknown): string {
   return objectText(value as Readonly<Record<string, unknown>>);
 }
 
-// Texts are put together by hand: this runs for every audit row, and lists of parts to join cost as much again.
+// Strings are concatenated by hand: this runs for every audit row, and joining lists of parts costs twice as much.
 
 function listText(list: readonly unknown[]): string {
   let text = '[';
@@ -28,13 +28,13 @@ function objectText(object: Readonly<Record<string, unknown>>): string {
   return `${text}}`;
 }
 
-/** RFC 6901, section 3. A name that is a secret is not told. */
+/** Escapes per RFC 6901, section 3. A name that looks like a secret is redacted. */
 function pointerPart(name: string): string {
   return redactSecrets(name).replaceAll('~', '~0').replaceAll('/', '~1');
 }
 
 /**
- * Where a JSON value that was read holds a number that would not be written again: `1e400` is read as infinity, and
+ * Finds a number in parsed JSON that would not be written again: `1e400` is read as infinity and
  * written as null. @returns its JSON Pointer, behind `path`; undefined when there is none.
  */
 export function lostNumber(value: unknown, path = ''): string | undefined {

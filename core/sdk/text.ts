@@ -4,7 +4,7 @@ import { monotonicFactory } from 'ulid';
 /** NUL and lone surrogates in JSON text, where they are escapes: after an even number of backslashes. */
 const UNSTORABLE_ESCAPE = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f][0-9a-f]{2})/i;
 
-/** Whether a text holds NUL or lone surrogates: PostgreSQL cannot store them, so no hash of them would hold. */
+/** Whether a text holds NUL or lone surrogates: PostgreSQL cannot store them, so a hash over them would not match. */
 export function isUnstorableText(text: string): boolean {
   return text.includes('\0') || !text.isWellFormed();
 }
@@ -21,9 +21,9 @@ export function isBlankText(text: string): boolean {
   return BLANK.test(text);
 }
 
-/** Text from outside as one line of a terminal or a log: it must neither break the line nor steer the terminal. */
+/** Text from outside as one line for a terminal or a log: control characters are replaced. */
 export function oneLine(text: string): string {
-  // Control characters, ends of lines, and what makes a terminal show the rest in another order.
+  // Control characters, line ends, and characters that change the direction of the rest.
   return text.replace(/[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu, '·');
 }
 
@@ -36,15 +36,15 @@ function zoneOf(zone: string | undefined): string {
 }
 
 /**
- * Reads a date or a time of ISO 8601, as callers write them. What names no zone is UTC.
+ * Parses an ISO 8601 date or time. Without a zone it is UTC.
  *
- * @returns UTC with milliseconds and `Z`; undefined for what is no time, such as 30 February.
+ * @returns UTC with milliseconds and `Z`; undefined for an invalid time, such as 30 February.
  */
 export function readTime(text: string): string | undefined {
   const [, day, clock = '00:00', zone] = ISO.exec(text) ?? [];
   if (day === undefined) return undefined;
   const midnight = new Date(`${day}T00:00:00Z`);
-  // Days that a month does not have would be taken for those of the next.
+  // A day that the month does not have would roll over to the next month.
   if (Number.isNaN(midnight.getTime()) || !midnight.toISOString().startsWith(day)) return undefined;
   const at = new Date(`${day}T${clock}${zoneOf(zone)}`);
   return Number.isNaN(at.getTime()) ? undefined : at.toISOString();
@@ -53,8 +53,8 @@ export function readTime(text: string): string | undefined {
 const BASE64 = /^[A-Za-z0-9+/_-]*={0,2}$/;
 
 /**
- * Bytes of base64 (RFC 4648) in either alphabet, with or without padding, white space ignored. Undefined for what is none:
- * `Buffer.from` would leave out what it cannot read.
+ * Bytes of base64 (RFC 4648) in either alphabet, with or without padding, white space ignored. Undefined for anything else:
+ * `Buffer.from` would skip what it cannot read.
  */
 export function decodeBase64(text: string): Uint8Array | undefined {
   const packed = text.replaceAll(/\s+/g, '');

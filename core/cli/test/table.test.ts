@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { table } from '../table.js';
+import { table } from '../output.js';
 
 describe('a table', () => {
   const rows = [

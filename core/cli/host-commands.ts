@@ -3,9 +3,9 @@ import { MortiseError } from '../sdk/errors.js';
 import type { PluginRow } from '../sdk/host/plugin-control.js';
 import type { EffectiveValue } from '../sdk/host/settings.js';
 import type { CommandEnvironment } from './environment.js';
-import { examples } from './examples.js';
-import { printAnswer } from './print-answer.js';
-import { table } from './table.js';
+import { printAnswer } from './environment.js';
+import { exitCodes } from './exit.js';
+import { examples, table } from './output.js';
 
 export function addConfigCommand(program: Command, environment: CommandEnvironment): void {
   program
@@ -48,4 +48,44 @@ async function assertOwner(environment: CommandEnvironment, owner: string): Prom
     details: { owner, known: ['host', ...known] },
     hint: `There are: ${['host', ...known].join(', ')}.`,
   });
+}
+
+interface Readiness {
+  readonly ready: boolean;
+  readonly waiting?: readonly { readonly key: string; readonly state: string; readonly code: string | null }[];
+}
+
+export function addStatusCommand(program: Command, environment: CommandEnvironment): void {
+  program
+    .command('status')
+    .description('whether the server runs and is ready; exit 1 when it is not ready, 3 when there is none')
+    .addHelpText('after', examples('mortise status', 'mortise status --json'))
+    .action(async () => {
+      const server = await environment.needServer();
+      const { version } = await server.request<{ version: string }>('GET', '/version');
+      const { ready, waiting = [] } = (await server.ask('GET', '/ready')).body as Readiness;
+      const lines = [
+        `Mortise ${version} is ${ready ? 'ready' : 'running and not ready yet'}.`,
+        ...waiting.map(({ key, state, code }) => `  ${key} is ${state}${code ? ` (${code})` : ''}`),
+      ];
+      environment.print(lines.join('\n'), { version, ready, waiting });
+      if (!ready) environment.exitWith(exitCodes.refused);
+    });
+}
+
+export function addMigrateCommand(program: Command, environment: CommandEnvironment): void {
+  program
+    .command('migrate')
+    .description('make or update the tables of every enabled plugin, without a port; safe to repeat')
+    .addHelpText('after', examples('mortise migrate', 'DATABASE_URL=postgres://… mortise migrate --json'))
+    .action(async () => {
+      const { projectDir, signal, json } = environment;
+      const { migrateOffline } = await import('../app/run-offline.js');
+      const { plugins, applied } = await migrateOffline({ projectDir, signal, quiet: json });
+      const text =
+        applied.length === 0
+          ? `The tables of ${plugins.join(', ') || 'all plugins'} are up to date.`
+          : ['Applied:', ...applied.map((name) => `  ${name}`)].join('\n');
+      environment.print(text, { plugins, applied });
+    });
 }
