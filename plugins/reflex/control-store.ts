@@ -1,4 +1,4 @@
-import { type Database, insertRows } from 'mortise/sdk';
+import { createDrain, type Database, insertRows } from 'mortise/sdk';
 import { type ControlEntry, controlRow, controlTable } from './control-entry.js';
 import { type Overlay, overlayName, removeOverlay, setOverlay } from './overlay-store.js';
 
@@ -52,7 +52,7 @@ export class ControlStore {
   #waiting: ControlWrite[] = [];
   #rows = 0;
   #revision = 0;
-  #writing: Promise<void> | undefined;
+  readonly #writing = createDrain(() => this.#writeAll());
   #retry: NodeJS.Timeout | undefined;
   #closed = false;
 
@@ -73,7 +73,7 @@ export class ControlStore {
     this.#waiting.push(write);
     this.#rows += write.entries.length;
     if (write.overlay) this.#revision += 1;
-    if (this.#retry === undefined) this.#write();
+    if (this.#retry === undefined) this.#writing.request();
   }
 
   /** Whether a change of this override is not written yet, so that the stored value is outdated. */
@@ -86,19 +86,11 @@ export class ControlStore {
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#retry);
-    await this.#writing;
+    await this.#writing.idle();
     if (this.#waiting.length > 0) await this.#writeNext().catch(this.#ports.failed);
   }
 
-  #write(): void {
-    this.#writing ??= this.#writeAll().finally(() => {
-      this.#writing = undefined;
-    });
-  }
-
   async #writeAll(): Promise<void> {
-    // Leaves the caller first: several rows of one change are one statement.
-    await null;
     let overlays = false;
     try {
       while (this.#waiting.length > 0) overlays = (await this.#writeNext()) || overlays;
@@ -107,7 +99,7 @@ export class ControlStore {
       if (this.#closed) return;
       this.#retry = setTimeout(() => {
         this.#retry = undefined;
-        this.#write();
+        this.#writing.request();
       }, retryMs);
       this.#retry.unref();
     }

@@ -1,4 +1,4 @@
-import type { Database, Disposable } from 'mortise/sdk';
+import { createDrain, type Database, type Disposable } from 'mortise/sdk';
 import { overlayChannel } from './control-store.js';
 import { type Overlay, readOverlays } from './overlay-store.js';
 
@@ -16,8 +16,7 @@ export interface SharedOverlaysPorts {
 /** Adopts the overrides that other processes store, one read at a time. */
 export class SharedOverlays {
   readonly #ports: SharedOverlaysPorts;
-  #looking: Promise<void> | undefined;
-  #again = false;
+  readonly #looking = createDrain(() => this.#read());
   #listening: Disposable | undefined;
 
   constructor(ports: SharedOverlaysPorts) {
@@ -32,31 +31,25 @@ export class SharedOverlays {
 
   /** Never rejects. What changes while it looks is looked at once more. */
   look(): Promise<void> {
-    if (this.#looking) this.#again = true;
-    this.#looking ??= this.#lookUntilQuiet().finally(() => {
-      this.#looking = undefined;
-    });
-    return this.#looking;
+    this.#looking.request();
+    return this.#looking.idle();
   }
 
   async close(): Promise<void> {
     await this.#listening?.dispose();
-    await this.#looking;
+    await this.#looking.idle();
   }
 
-  async #lookUntilQuiet(): Promise<void> {
+  async #read(): Promise<void> {
     const { database, revision, adopt, failed } = this.#ports;
-    do {
-      this.#again = false;
-      try {
-        const before = revision();
-        const overlays = await readOverlays(database);
-        // What was read may be older than what this process has set meanwhile.
-        if (revision() === before) adopt(overlays);
-        else this.#again = true;
-      } catch (error) {
-        failed(error);
-      }
-    } while (this.#again);
+    try {
+      const before = revision();
+      const overlays = await readOverlays(database);
+      // What was read may be older than what this process has set meanwhile.
+      if (revision() === before) adopt(overlays);
+      else this.#looking.request();
+    } catch (error) {
+      failed(error);
+    }
   }
 }
