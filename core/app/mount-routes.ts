@@ -5,8 +5,8 @@ import type { Disposable } from '../sdk/context.js';
 import { MortiseError } from '../sdk/errors.js';
 
 /**
- * Keeps the route table equal to what the plugins' manifests declare. Routes of disabled plugins stay in it, so that
- * their answer can say why they are not there.
+ * Keeps the route table equal to the manifests. Routes of disabled plugins stay in it, so that their answer can say why
+ * they are not available.
  */
 export function mountRoutes(kernel: Kernel, http: HttpServer): Disposable {
   let planned = false;
@@ -63,7 +63,7 @@ function isStarting(record: PluginRecord): boolean {
   return record.state === 'checking' || record.state === 'starting';
 }
 
-/** A request that comes while its plugin starts is answered when it has. @throws MortiseError `plugin_unavailable` */
+/** Waits for a plugin that is starting. @throws MortiseError `plugin_unavailable` (503) */
 function started(kernel: Kernel, record: PluginRecord, gone: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const done = (): void => {
