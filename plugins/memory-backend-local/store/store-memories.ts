@@ -16,7 +16,7 @@ import { spaceTerm } from '../index/space-term.js';
 const documentsTarget = {
   table: 'logbook.memory_documents',
   columns: ['memory_id', 'space', 'length', 'postings', 'analysis'],
-  suffix: 'returning seq',
+  suffix: 'on conflict (memory_id) do nothing returning seq',
 };
 
 const OWN_KEY = /^mk_([0-9a-z]{26})$/;
@@ -27,9 +27,8 @@ function idOf({ memoryKey }: MemoryItem): string {
 }
 
 /**
- * Indexes memories in the transaction of their ledger rows, which hold the texts. Without one they are delivered after
- * their ledger rows, perhaps not for the first time: a process may have ended before it could write down that they are
- * here.
+ * Indexes memories, in the transaction of their ledger rows or in its own. A memory may have been delivered before by a
+ * process that ended before it could update the ledger: its document is then replaced.
  */
 export function storeMemories(
   database: Database,
@@ -39,10 +38,7 @@ export function storeMemories(
   { trx }: TransactionOption,
 ): Promise<readonly StoredMemory[]> {
   if (trx !== undefined) return insertDocuments(database, engine, analysis, items, trx);
-  return database.transaction(async (own) => {
-    await removeDocuments(database, engine, items.map(idOf), own);
-    return insertDocuments(database, engine, analysis, items, own);
-  });
+  return database.transaction((own) => insertDocuments(database, engine, analysis, items, own));
 }
 
 /** A long text takes a second: between texts others get their turn when so many milliseconds have passed. */
@@ -69,12 +65,23 @@ async function insertDocuments(
   trx: Transaction,
 ): Promise<readonly StoredMemory[]> {
   const indexed = await indexItems(analysis, items);
-  const rows = await insertRows<{ seq: number }>(
-    database,
-    documentsTarget,
-    indexed.map(({ id, spaceTerm: space, length, postings }) => [id, space, length, postings, indexVersion(analysis)]),
-    { trx },
-  );
+  const insert = () =>
+    insertRows<{ seq: number }>(
+      database,
+      documentsTarget,
+      indexed.map(({ id, spaceTerm, length, postings }) => [id, spaceTerm, length, postings, indexVersion(analysis)]),
+      { trx },
+    );
+  let rows = await insert();
+  if (rows.length < indexed.length) {
+    // The new rows are not in the search index yet, the old ones are.
+    for (const { seq } of rows) {
+      await database.statement('delete from {logbook.memory_documents} where seq = ?', [seq], { trx });
+    }
+    const ids = indexed.map(({ id }) => id);
+    await removeDocuments(database, engine, ids, trx);
+    rows = await insert();
+  }
   // Numbers are given out in the order of the rows, but may be returned in another.
   const seqs = rows.map(({ seq }) => seq).sort((a, b) => a - b);
   await engine.add(
