@@ -30,7 +30,7 @@ async function readValues(
   owner: string | undefined,
 ): Promise<readonly EffectiveValue[]> {
   const server = await environment.server();
-  if (!server) return (await import('../app/offline-config.js')).readConfig(environment.projectDir, owner);
+  if (!server) return (await import('../app/offline.js')).readConfig(environment.projectDir, owner);
   const query = owner ? `?owner=${encodeURIComponent(owner)}` : '';
   return (await server.request<{ values: readonly EffectiveValue[] }>('GET', `/admin/config${query}`)).values;
 }

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
-import type { OfflineControl } from '../app/offline-control.js';
+import type { OfflineControl } from '../app/offline.js';
 import { MortiseError } from '../sdk/errors.js';
 import { oneLine } from '../sdk/one-line.js';
 import type { CommandFacts, CommandInput, CommandResult } from '../sdk/points/command.js';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { OfflineControl } from '../app/offline-control.js';
+import type { OfflineControl } from '../app/offline.js';
 import { isCodedError, MortiseError } from '../sdk/errors.js';
 import type { Finding, PluginRow } from '../sdk/host/plugin-control.js';
 import { oneLine } from '../sdk/one-line.js';

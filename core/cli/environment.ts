@@ -1,5 +1,4 @@
-import type { OfflineControl } from '../app/offline-control.js';
-import { serverAddress } from '../app/server-address.js';
+import { type OfflineControl, serverAddress } from '../app/offline.js';
 import { type Client, createClient } from './client.js';
 import { noServer } from './command-error.js';
 
@@ -65,7 +64,7 @@ export function createEnvironment({ projectDir, signal, options, exitWith }: Env
   };
   const useOffline = async <T>(use: (engine: OfflineControl) => Promise<T> | T, filesOnly: boolean): Promise<T> => {
     // The whole engine is only loaded where there is no server to ask.
-    const { openOffline } = await import('../app/offline-control.js');
+    const { openOffline } = await import('../app/offline.js');
     const engine = await openOffline(projectDir, { filesOnly });
     try {
       return await use(engine);

@@ -1,9 +1,8 @@
-import type { Dispatch, ExtensionPointDeclaration } from '../sdk/points/point.js';
-import { canonicalKey } from '../sdk/points/point.js';
-import type { CallStats } from './call-stats.js';
+import { canonicalKey, type Dispatch, type ExtensionPointDeclaration } from '../sdk/points/point.js';
 import type { KnownPoints } from './extension-points.js';
+import type { CallStats } from './lease.js';
 import type { LeaseBook } from './lease-book.js';
-import type { Debt } from './lend-contribution.js';
+import type { PendingWork } from './wrap-members.js';
 
 /** One published contribution. */
 export interface Registered {
@@ -12,7 +11,7 @@ export interface Registered {
   readonly plugin: string;
   readonly value: unknown;
   /** The value as a caller gets it for one call. */
-  readonly lend: (debt: Debt) => object;
+  readonly wrap: (call: PendingWork) => object;
   /** The data part, frozen. */
   readonly facts: Readonly<Record<string, unknown>>;
   /** Names of the point's optional functions that the value has. */

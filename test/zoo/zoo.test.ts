@@ -111,18 +111,6 @@ describe('a server full of broken plugins', function () {
     expect((await server.ask('GET', '/healthz')).body).to.deep.equal({ ok: true });
   });
 
-  it('goes on whatever way a plugin takes to end it in a call, and names the plugin once for each', async () => {
-    const tries = async (way: string): Promise<void> => {
-      const { status, body } = await server.ask('GET', `/ends-in-call?way=${way}`);
-      expect([status, body]).to.deep.equal([200, { way, code: 'exit_attempt', alive: true }]);
-    };
-    for (const way of ['exit', 'abort', 'reallyExit', 'kill']) await tries(way);
-    const { last_fault, state } = await inspect('ends-in-call');
-    expect([last_fault?.code, state]).to.deep.equal(['exit_attempt', 'active']);
-    await tries('killLauncher');
-    await until(async () => (await inspect('ends-in-call')).state === 'quarantined');
-  });
-
   it('released the healthy plugin from none of it: every request was answered', async () => {
     await heart.stop();
     expect(heart.wrong).to.deep.equal([]);

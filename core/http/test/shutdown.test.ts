@@ -26,7 +26,7 @@ describe('shutdown', () => {
         return { body: 'done' };
       }),
       route({ path: '/chats' }, () => ({ body: [] })),
-      route({ path: '/mcp', method: 'POST', mount: 'mcp' }, () => ({ body: {} })),
+      route({ path: '/rpc', method: 'POST', mount: 'rpc' }, () => ({ body: {} })),
     ]);
     const idle = connect(served.port, '127.0.0.1');
     let received = '';
@@ -40,7 +40,7 @@ describe('shutdown', () => {
     const drained = served.server.drain(Date.now() + 5_000);
     expect(served.server.service.draining).to.equal(true);
     received = '';
-    idle.write('POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}');
+    idle.write('POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}');
     await until('the refusal arrived', () => received.includes('\r\n\r\n') && received.endsWith('}'));
     expect(received).to.match(/^HTTP\/1.1 503 /);
     expect(received.toLowerCase())
@@ -96,7 +96,7 @@ describe('shutdown', () => {
     agent.destroy();
   });
 
-  it('aborts what is left at the deadline, lets it say so, and cuts what says nothing', async () => {
+  it('aborts what is left at the deadline, lets it answer, and disconnects what does not', async () => {
     const signals: AbortSignal[] = [];
     const listening = (ctx: CallContext) => {
       signals.push(ctx.signal);
@@ -139,13 +139,13 @@ describe('shutdown', () => {
     expect(Date.now() - started).to.be.within(1_000, 2_000);
     expect((await polite).text).to.equal('data: 1\n\ndata: server_shutdown\n\ndata: [DONE]\n\n');
     expect(await deaf).to.include({ status: 503 });
-    // Expected at a stop: told with its request, and no error of the log.
+    // Expected at a stop: it is part of the request's log line, and no error.
     expect(served.lines.filter((line) => line.includes('a request failed'))).to.deep.equal([]);
     expect((await deaf).json.error.code).to.equal('server_shutdown');
-    await until('the stuck one is cut', () => cut);
+    await until('the stuck stream is cut', () => cut);
   });
 
-  it('gives up on clients that send too slowly', async () => {
+  it('answers 408 to clients that send too slowly', async () => {
     const timeouts = { ...settings.timeouts, readHeader: 0.2, read: 0.6 };
     const served = await serve([route({ path: '/x', method: 'POST' }, () => ({ body: {} }))], { timeouts });
     const late = await askRaw(served, 'POST /x HTTP/1.1\r\nHost: loc');
@@ -173,12 +173,12 @@ describe('shutdown', () => {
     socket.pause();
     socket.on('error', () => undefined);
     socket.write('GET /huge HTTP/1.1\r\nHost: localhost\r\n\r\n');
-    await until('the slow answer is given up', () => served.lines.length === 2);
+    await until('the slow answer is cut', () => served.lines.length === 2);
     expect(served.lines[1]).to.include('write_timeout');
     socket.destroy();
   });
 
-  it('closes twice without complaint', async () => {
+  it('may be closed twice', async () => {
     const served = await serve([]);
     await served.server.close();
     await served.server.close();

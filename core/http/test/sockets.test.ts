@@ -115,7 +115,7 @@ describe('WebSockets', () => {
     expect(JSON.parse(served.lines[0] ?? '')[0]).to.include({ status: 101, path: '/ws', method: 'GET' });
   });
 
-  it('sends what it is given in one turn of the event loop in one piece, in order, also before it closes', async () => {
+  it('writes the frames of one turn of the event loop in one piece, in order, also before it closes', async () => {
     const served = await serve([upgradeRoute()]);
     const client = connect(served);
     const received: string[] = [];
@@ -169,7 +169,7 @@ describe('WebSockets', () => {
     expect(seen.sockets).to.have.length(0);
   });
 
-  it('asks for the key before the upgrade where the manifest says so', async () => {
+  it('requires the key before the upgrade where the manifest says so', async () => {
     const served = await serve([upgradeRoute({}, 'key')], { apiKey: 'k' });
     expect((await refused(served)).status).to.equal(401);
     const client = connect(served, { authorization: 'Bearer k' });
@@ -177,7 +177,7 @@ describe('WebSockets', () => {
     expect(seen.principals[0]).to.include({ id: 'default', authenticated: true });
   });
 
-  it('lets a first frame authenticate, and shuts out an address that guesses', async () => {
+  it('lets a first frame authenticate, and blocks an address that guesses', async () => {
     let now = 0;
     const served = await serve([upgradeRoute()], { apiKey: 'k' }, { now: () => now });
     const client = connect(served);
@@ -199,7 +199,7 @@ describe('WebSockets', () => {
     client.close();
   });
 
-  it('tells the audit of a socket on which nobody authenticated', async () => {
+  it('emits a refusal for a socket on which no caller authenticated', async () => {
     const served = await serve([upgradeRoute()], { apiKey: 'k' });
     connect(served);
     await until('the socket is open', () => seen.sockets.length === 1);
@@ -208,7 +208,7 @@ describe('WebSockets', () => {
     expect(served.refusals[0]).to.include({ reason: 'auth_failed', subject: 'loopback', target: '/ws' });
   });
 
-  it('counts what comes over a socket against the rate of its caller over all doors', async () => {
+  it('counts requests on a socket against the rate of their caller', async () => {
     let now = 0;
     const limits = { apiKey: 'k', rateLimit: { requests: 2, seconds: 2 } };
     const served = await serve([upgradeRoute(), route({ path: '/chats', auth: 'key' }, () => ({ body: [] }))], limits, {
@@ -271,7 +271,7 @@ describe('WebSockets', () => {
     expect(status).to.equal(200);
   });
 
-  it('says 404 with a hint when the plugin is disabled', async () => {
+  it('answers 404 with a hint when the plugin is disabled', async () => {
     const served = await serve([{ ...upgradeRoute(), plugin: 'realtime', enabled: false }]);
     const answer = await refused(served);
     expect([answer.status, answer.error.hint]).to.deep.equal([404, 'plugin realtime is disabled']);
@@ -284,12 +284,12 @@ describe('WebSockets', () => {
     client.on('close', (code) => codes.push(code));
     await until('the socket is open', () => client.readyState === WebSocket.OPEN);
     expect(await served.server.drain(Date.now() + 50)).to.equal('degraded');
-    await until('the client is told', () => codes.length === 1);
+    await until('the client gets the code', () => codes.length === 1);
     expect(codes).to.deep.equal([1001]);
     let failed = false;
     get({ port: served.port, agent: false }).on('error', () => {
       failed = true;
     });
-    await until('nobody listens any more', () => failed);
+    await until('the port is closed', () => failed);
   });
 });

@@ -66,7 +66,7 @@ describe('event streams', () => {
     expect(answer.json.error.code).to.equal('provider_request_failed');
   });
 
-  it('cuts a stream that breaks, so that it does not look complete', async () => {
+  it('disconnects when a stream throws, so that it does not look complete', async () => {
     async function* breaks() {
       yield 'data: 1\n\n';
       throw new Error('canary');
@@ -78,13 +78,13 @@ describe('event streams', () => {
       failed = true;
     });
     response.resume();
-    await until('the client sees the break', () => failed);
+    await until('the client sees the end', () => failed);
     expect(response.complete).to.equal(false);
-    await until('the log knows of it', () => served.lines.length === 2);
+    await until('it is logged', () => served.lines.length === 2);
     expect(served.lines.join()).to.include('internal_error').and.not.to.include('canary');
   });
 
-  it('sends all that came before the break', async () => {
+  it('sends everything that came before the error', async () => {
     const large = `data: ${'x'.repeat(4 * 1024 * 1024)}\n\n`;
     for (const chunks of [['data: 1\n\n'], ['data: 1\n\n', 'data: 2\n\n'], ['data: 1\n\n', large]]) {
       async function* breaks() {
@@ -96,13 +96,13 @@ describe('event streams', () => {
       let [got, ended] = ['', false];
       socket.on('data', (text) => (got += text)).on('close', () => (ended = true));
       socket.write('GET /s HTTP/1.1\r\nHost: localhost\r\n\r\n');
-      await until('the client sees the break', () => ended);
+      await until('the client sees the end', () => ended);
       for (const chunk of chunks) expect(got.includes(chunk)).to.equal(true);
       expect(got.endsWith('\r\n0\r\n\r\n'), 'it looks complete').to.equal(false);
     }
   });
 
-  it('says that it is alive while nothing happens', async () => {
+  it('sends comments while the stream is silent', async () => {
     async function* slow() {
       await new Promise((resolve) => setTimeout(resolve, 130));
       yield 'data: 1\n\n';
@@ -161,7 +161,7 @@ describe('event streams', () => {
     await until('the iterator was returned', () => seen.ended);
   });
 
-  it('cuts a reader that takes nothing at all, of a stream or of a large answer', async () => {
+  it('disconnects a client that reads nothing of a stream or of a large answer', async () => {
     const seen = { sent: 0, ended: false };
     const signals: AbortSignal[] = [];
     const served = await serve(
@@ -217,7 +217,7 @@ describe('event streams', () => {
     expect(bytes.text).to.equal('\u0001\u0002\u0003\u0004');
   });
 
-  it('tells a handler that its client has gone before the answer', async () => {
+  it('aborts the signal of a handler whose client leaves before the answer', async () => {
     let signal: AbortSignal | undefined;
     const served = await serve([
       route({ path: '/wait' }, (_, ctx) => {
@@ -229,11 +229,11 @@ describe('event streams', () => {
     request.on('error', () => undefined);
     await until('the handler runs', () => signal !== undefined);
     request.destroy();
-    await until('the handler is told', () => signal?.aborted === true);
-    await until('the request is written down', () => served.lines.length === 2);
+    await until('the signal is aborted', () => signal?.aborted === true);
+    await until('the request is logged', () => served.lines.length === 2);
     const lines = served.lines.map((line) => JSON.parse(line) as [object, string]);
     expect(lines.find(([, text]) => text === 'request')?.[0]).to.include({ status: 499, code: 'client_closed' });
-    // Clients leave all day: that is no failure with frames.
+    // Clients leave often: that is no failure, and has no stack in the log.
     expect(lines.find(([, text]) => text !== 'request')?.[1]).to.equal('a client left');
     expect(served.lines.join()).to.not.contain('frames');
   });

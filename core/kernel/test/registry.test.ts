@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { extensionPoints } from '../../sdk/points/index.js';
-import { CallStats } from '../call-stats.js';
+import { CallStats } from '../lease.js';
 import { LeaseBook } from '../lease-book.js';
 import { type Registered, Registry } from '../registry.js';
 import { type MadeKernel, plugin as made, makeKernel } from './kernel-fixture.js';
@@ -129,7 +129,7 @@ function contribution(point: string, plugin: number, index: number): Registered 
     key: `p${plugin}_${index}`,
     plugin: `p${plugin}`,
     value: {},
-    lend: () => ({}),
+    wrap: () => ({}),
     facts: {},
     offers: [],
     leases,

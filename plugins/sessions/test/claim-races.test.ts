@@ -32,7 +32,7 @@ describe('a session that many processes claim', () => {
       return (await Promise.all(answers)).flat();
     }
 
-    it('goes to exactly one of sixteen claims in each of many races, free or with its lease run out', async () => {
+    it('goes to exactly one of sixteen claims in each of many races, free or with an expired lease', async () => {
       const { store } = await openSessions(engine);
       for (let n = 0; n < processCount; n += 1) children.push(fork(child, [JSON.stringify(engine.settings)]));
       await Promise.all(children.map((one) => once(one, 'message')));
