@@ -3,26 +3,26 @@ import type { Observation } from 'mortise/sdk';
 
 export interface EgressQueuePorts {
   readonly capacity: number;
-  /** Resolves when it was sent; rejects when it was not, or not in time. */
+  /** Sends one observation; rejects when it failed or exceeded its time limit. */
   readonly send: (adapter: string, observation: Observation) => Promise<void>;
-  /** True while the adapter is left alone. */
+  /** True while the adapter cools down. */
   readonly coolingDown: (adapter: string) => boolean;
   readonly failed: (adapter: string, observation: Observation, error: unknown) => void;
   readonly full: (adapter: string, observation: Observation) => void;
   readonly count: (adapter: string, what: EgressCount) => void;
 }
 
-/** What a queue had not done when it was closed. */
+/** What a queue had not sent when it was closed. */
 export interface Unsent {
   readonly waiting: readonly Observation[];
-  /** The adapter has it and has not said what came of it: it may be sent. */
+  /** Passed to the adapter and not confirmed: it may have been sent. */
   readonly handedOver: Observation | undefined;
 }
 
-/** What becomes of an observation on its way out. */
+/** The result of one observation, by which it is counted. */
 export type EgressCount = 'sent' | 'failed' | 'timed_out' | 'dropped' | 'suppressed';
 
-/** What waits for one adapter, in order, and the loop that sends it. Without anything to send there is no loop. */
+/** The queue of one adapter, and the loop that sends it in order. The loop runs only while the queue is not empty. */
 export class EgressQueue {
   readonly adapter: string;
   readonly #ports: EgressQueuePorts;
