@@ -1,4 +1,4 @@
-import { type Database, insertRows } from 'mortise/sdk';
+import { createDrain, type Database, insertRows } from 'mortise/sdk';
 import { type ControlEntry, controlRow, controlTable } from './control-entry.js';
 import { type Overlay, overlayName, removeOverlay, setOverlay } from './overlay-store.js';
 
@@ -24,7 +24,7 @@ export interface ControlWrite {
   readonly overlay?: OverlayChange | undefined;
 }
 
-export interface ControlStorePorts {
+export interface ControlStoreDeps {
   readonly database: Database;
   /** Whether overrides are stored at all. */
   readonly shared: boolean;
@@ -48,16 +48,16 @@ const retryMs = 1_000;
  * rows are queued up to a limit; beyond it {@link room} refuses changes, so that no change goes unaudited.
  */
 export class ControlStore {
-  readonly #ports: ControlStorePorts;
+  readonly #deps: ControlStoreDeps;
   #waiting: ControlWrite[] = [];
   #rows = 0;
   #revision = 0;
-  #writing: Promise<void> | undefined;
+  readonly #writing = createDrain(() => this.#writeAll());
   #retry: NodeJS.Timeout | undefined;
   #closed = false;
 
-  constructor(ports: ControlStorePorts) {
-    this.#ports = ports;
+  constructor(deps: ControlStoreDeps) {
+    this.#deps = deps;
   }
 
   /** Grows with every change of an override. */
@@ -73,7 +73,7 @@ export class ControlStore {
     this.#waiting.push(write);
     this.#rows += write.entries.length;
     if (write.overlay) this.#revision += 1;
-    if (this.#retry === undefined) this.#write();
+    if (this.#retry === undefined) this.#writing.request();
   }
 
   /** Whether a change of this override is not written yet, so that the stored value is outdated. */
@@ -86,52 +86,44 @@ export class ControlStore {
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#retry);
-    await this.#writing;
-    if (this.#waiting.length > 0) await this.#writeNext().catch(this.#ports.failed);
-  }
-
-  #write(): void {
-    this.#writing ??= this.#writeAll().finally(() => {
-      this.#writing = undefined;
-    });
+    await this.#writing.idle();
+    if (this.#waiting.length > 0) await this.#writeNext().catch(this.#deps.failed);
   }
 
   async #writeAll(): Promise<void> {
-    // Leaves the caller first: several rows of one change are one statement.
-    await null;
     let overlays = false;
     try {
       while (this.#waiting.length > 0) overlays = (await this.#writeNext()) || overlays;
     } catch (error) {
-      this.#ports.failed(error);
+      this.#deps.failed(error);
       if (this.#closed) return;
       this.#retry = setTimeout(() => {
         this.#retry = undefined;
-        this.#write();
+        this.#writing.request();
       }, retryMs);
       this.#retry.unref();
     }
-    if (overlays) this.#ports.overlaysWritten();
+    if (overlays) this.#deps.overlaysWritten();
   }
 
   /** @returns whether a stored override has changed */
   async #writeNext(): Promise<boolean> {
     const [first] = this.#waiting;
-    if (first && this.#ports.shared && first.overlay) {
+    if (first && this.#deps.shared && first.overlay) {
       await this.#writeOverlay(first.overlay, first.entries);
       this.#done(1);
       return true;
     }
     const batch = this.#batch();
     const rows = batch.flatMap(({ entries }) => entries).map(controlRow);
-    await insertRows(this.#ports.database, controlTable, rows);
+    await insertRows(this.#deps.database, controlTable, rows);
     this.#done(batch.length);
     return false;
   }
 
   /** The next writes that consist of audit rows only. */
   #batch(): readonly ControlWrite[] {
-    const end = this.#waiting.findIndex(({ overlay }) => this.#ports.shared && overlay !== undefined);
+    const end = this.#waiting.findIndex(({ overlay }) => this.#deps.shared && overlay !== undefined);
     return this.#waiting.slice(0, end < 0 ? batchLimit : Math.min(end, batchLimit));
   }
 
@@ -140,7 +132,7 @@ export class ControlStore {
   }
 
   async #writeOverlay(change: OverlayChange, entries: readonly ControlEntry[]): Promise<void> {
-    const { database, monotonic } = this.#ports;
+    const { database, monotonic } = this.#deps;
     await database.transaction(async (trx) => {
       if (change.kind === 'set') {
         const leftMs = change.endsAt === null ? null : change.endsAt - monotonic();

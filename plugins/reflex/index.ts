@@ -2,7 +2,8 @@ import type { PluginDefinition } from 'mortise/sdk';
 import { clearCooldownRoute, releaseCommand, releaseRoute } from './api/operator-actions.js';
 import { clearOverrideCommand, clearOverrideRoute, setOverrideCommand, setOverridesRoute } from './api/overrides.js';
 import { sessionsRoute } from './api/sessions.js';
-import { type Config, startReflex } from './start-reflex.js';
+import type { Config } from './config.generated.js';
+import { startReflex } from './start-reflex.js';
 import { offerTuningTool } from './suggest-tuning.js';
 
 /** Changes overrides of the gate at run time, with expiry and audit, and cools down failing adapters. */

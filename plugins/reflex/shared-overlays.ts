@@ -1,11 +1,11 @@
-import type { Database, Disposable } from 'mortise/sdk';
+import { createDrain, type Database, type Disposable } from 'mortise/sdk';
 import { overlayChannel } from './control-store.js';
 import { type Overlay, readOverlays } from './overlay-store.js';
 
 /** Polling interval of stored overrides, for missed notifications, milliseconds. */
 export const lookEveryMs = 5_000;
 
-export interface SharedOverlaysPorts {
+export interface SharedOverlaysDeps {
   readonly database: Database;
   readonly adopt: (overlays: readonly Overlay[]) => void;
   /** Grows with every change that this process makes. */
@@ -15,48 +15,41 @@ export interface SharedOverlaysPorts {
 
 /** Adopts the overrides that other processes store, one read at a time. */
 export class SharedOverlays {
-  readonly #ports: SharedOverlaysPorts;
-  #looking: Promise<void> | undefined;
-  #again = false;
+  readonly #deps: SharedOverlaysDeps;
+  readonly #looking = createDrain(() => this.#read());
   #listening: Disposable | undefined;
 
-  constructor(ports: SharedOverlaysPorts) {
-    this.#ports = ports;
+  constructor(deps: SharedOverlaysDeps) {
+    this.#deps = deps;
   }
 
   async start(): Promise<void> {
     const look = (): void => void this.look();
-    this.#listening = await this.#ports.database.listen(overlayChannel, look, { missed: look });
+    this.#listening = await this.#deps.database.listen(overlayChannel, look, { missed: look });
     await this.look();
   }
 
   /** Never rejects. What changes while it looks is looked at once more. */
   look(): Promise<void> {
-    if (this.#looking) this.#again = true;
-    this.#looking ??= this.#lookUntilQuiet().finally(() => {
-      this.#looking = undefined;
-    });
-    return this.#looking;
+    this.#looking.request();
+    return this.#looking.idle();
   }
 
   async close(): Promise<void> {
     await this.#listening?.dispose();
-    await this.#looking;
+    await this.#looking.idle();
   }
 
-  async #lookUntilQuiet(): Promise<void> {
-    const { database, revision, adopt, failed } = this.#ports;
-    do {
-      this.#again = false;
-      try {
-        const before = revision();
-        const overlays = await readOverlays(database);
-        // What was read may be older than what this process has set meanwhile.
-        if (revision() === before) adopt(overlays);
-        else this.#again = true;
-      } catch (error) {
-        failed(error);
-      }
-    } while (this.#again);
+  async #read(): Promise<void> {
+    const { database, revision, adopt, failed } = this.#deps;
+    try {
+      const before = revision();
+      const overlays = await readOverlays(database);
+      // What was read may be older than what this process has set meanwhile.
+      if (revision() === before) adopt(overlays);
+      else this.#looking.request();
+    } catch (error) {
+      failed(error);
+    }
   }
 }

@@ -2,6 +2,7 @@ import type { ConversationService } from 'mortise/contracts/conversation';
 import type { GateControl } from 'mortise/contracts/gate';
 import type { Alert, Observation, ObservationInput, StartHost } from 'mortise/sdk';
 import { continueTrace } from './cause.js';
+import type { Config } from './config.generated.js';
 import type { ControlEntry } from './control-entry.js';
 import { ControlStore } from './control-store.js';
 import { controlAuditTable } from './migrations/0001-control-audit.js';
@@ -9,12 +10,6 @@ import { overlaysTable } from './migrations/0002-overlays.js';
 import { Nociception } from './nociception.js';
 import { lookEveryMs, SharedOverlays } from './shared-overlays.js';
 import { SystemReflex } from './system-reflex.js';
-
-export interface Config {
-  readonly fanOut: boolean;
-  /** `sql`: overrides survive a restart. On PostgreSQL, where processes share them, they always do. */
-  readonly persistence: 'memory' | 'sql';
-}
 
 export interface RunningReflex {
   readonly conversation: ConversationService;

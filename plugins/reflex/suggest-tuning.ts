@@ -1,5 +1,6 @@
 import { type Disposable, MortiseError, type StartHost, type Tool } from 'mortise/sdk';
-import type { Config, RunningReflex } from './start-reflex.js';
+import type { Config } from './config.generated.js';
+import type { RunningReflex } from './start-reflex.js';
 
 /** Contributes the tool `suggest_tuning` while `expose_tuning_tool` of the gate's configuration is set. */
 export function offerTuningTool(host: StartHost<Config>, { gate, conversation }: RunningReflex): void {

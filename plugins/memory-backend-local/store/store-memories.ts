@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import type { TextAnalysis } from 'mortise/contracts/text-analysis';
 import {
   type Database,
@@ -10,8 +10,7 @@ import {
   type TransactionOption,
 } from 'mortise/sdk';
 import type { SearchEngine } from '../engine/search-engine.js';
-import { indexText, indexVersion } from '../index/index-text.js';
-import { spaceTerm } from '../index/space-term.js';
+import { indexText, indexVersion, spaceTerm } from './index-text.js';
 
 const documentsTarget = {
   table: 'logbook.memory_documents',
@@ -19,17 +18,16 @@ const documentsTarget = {
   suffix: 'returning seq',
 };
 
-const OWN_KEY = /^mk_([0-9a-z]{26})$/;
+const ownKey = /^mk_([0-9a-z]{26})$/;
 
-/** The id that a memory has here: the same however often it is delivered. */
+/** The id of a memory in this backend: the same for repeated deliveries. */
 function idOf({ memoryKey }: MemoryItem): string {
-  return `mem_${OWN_KEY.exec(memoryKey)?.[1] ?? newUlid()}`;
+  return `mem_${ownKey.exec(memoryKey)?.[1] ?? newUlid()}`;
 }
 
 /**
- * Indexes memories in the transaction of their ledger rows, which hold the texts. Without one they are delivered after
- * their ledger rows, perhaps not for the first time: a process may have ended before it could write down that they are
- * here.
+ * Indexes memories in the transaction of their ledger rows, which contain the texts. Without a transaction they are
+ * delivered after their ledger rows, possibly again: an earlier process may have ended before it recorded the delivery.
  */
 export function storeMemories(
   database: Database,
@@ -45,15 +43,15 @@ export function storeMemories(
   });
 }
 
-/** A long text takes a second: between texts others get their turn when so many milliseconds have passed. */
-const LONGEST_STRETCH_MS = 10;
+/** Milliseconds of indexing after which the event loop gets a turn between two texts: a long text takes a second. */
+const yieldEveryMs = 10;
 
 async function indexItems(analysis: TextAnalysis, items: readonly MemoryItem[]) {
   let since = performance.now();
   const indexed = [];
   for (const item of items) {
-    if (performance.now() - since > LONGEST_STRETCH_MS) {
-      await nextTurn();
+    if (performance.now() - since > yieldEveryMs) {
+      await yieldToOthers();
       since = performance.now();
     }
     indexed.push({ id: idOf(item), spaceTerm: spaceTerm(item.space), ...indexText(analysis, item.content) });
@@ -75,7 +73,7 @@ async function insertDocuments(
     indexed.map(({ id, spaceTerm: space, length, postings }) => [id, space, length, postings, indexVersion(analysis)]),
     { trx },
   );
-  // Numbers are given out in the order of the rows, but may be returned in another.
+  // Numbers are assigned in the order of the rows, but may be returned in another order.
   const seqs = rows.map(({ seq }) => seq).sort((a, b) => a - b);
   await engine.add(
     indexed.map(({ spaceTerm, terms }, index) => ({ seq: seqs[index] ?? 0, spaceTerm, terms })),

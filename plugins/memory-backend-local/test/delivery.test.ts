@@ -30,7 +30,7 @@ describe('a memory that is delivered after its ledger row', () => {
     const rows = async (table: string) =>
       (await probe.database.statement<{ n: number }>(`select count(*) as n from {logbook.${table}}`)).rows[0]?.n;
 
-    it('is there once, however often that is begun', async () => {
+    it('is stored once, however often it is delivered', async () => {
       const item = memoryItem(1, { memoryKey: `mk_${newUlid()}` });
       const first = await deliver(item);
       expect(first.id).to.match(/^mem_[0-9a-z]{26}$/);
