@@ -58,7 +58,7 @@ export interface RunningGate {
   /** The instance id of this process. */
   readonly replica: string;
   /** Applies a new configuration; keeps the old one when it has a fault that the schema cannot express. */
-  adopt(config: GateConfig): void;
+  reconfigure(config: GateConfig): 'applied' | 'restart';
   configError(): ConfigError | null;
   close(): Promise<void>;
 }
@@ -151,14 +151,16 @@ export async function startGate(host: StartHost<GateConfig>): Promise<RunningGat
     monotonic: () => schedule.monotonic(),
     now: () => schedule.now(),
     replica: host.use('instances').id,
-    adopt(config) {
+    reconfigure(config) {
+      if (config.persistence !== snapshots.snapshot.config.persistence) return 'restart';
       const fault = configFault(config);
       if (fault !== undefined) {
         refuse(fault);
-        return;
+        return 'applied';
       }
       error = null;
       snapshots.replaceBase(config, facts());
+      return 'applied';
     },
     configError() {
       const status = settings.configStatus();

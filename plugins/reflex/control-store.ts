@@ -24,7 +24,7 @@ export interface ControlWrite {
   readonly overlay?: OverlayChange | undefined;
 }
 
-export interface ControlStorePorts {
+export interface ControlStoreDeps {
   readonly database: Database;
   /** Whether overrides are stored at all. */
   readonly shared: boolean;
@@ -48,7 +48,7 @@ const retryMs = 1_000;
  * rows are queued up to a limit; beyond it {@link room} refuses changes, so that no change goes unaudited.
  */
 export class ControlStore {
-  readonly #ports: ControlStorePorts;
+  readonly #deps: ControlStoreDeps;
   #waiting: ControlWrite[] = [];
   #rows = 0;
   #revision = 0;
@@ -56,8 +56,8 @@ export class ControlStore {
   #retry: NodeJS.Timeout | undefined;
   #closed = false;
 
-  constructor(ports: ControlStorePorts) {
-    this.#ports = ports;
+  constructor(deps: ControlStoreDeps) {
+    this.#deps = deps;
   }
 
   /** Grows with every change of an override. */
@@ -87,7 +87,7 @@ export class ControlStore {
     this.#closed = true;
     clearTimeout(this.#retry);
     await this.#writing.idle();
-    if (this.#waiting.length > 0) await this.#writeNext().catch(this.#ports.failed);
+    if (this.#waiting.length > 0) await this.#writeNext().catch(this.#deps.failed);
   }
 
   async #writeAll(): Promise<void> {
@@ -95,7 +95,7 @@ export class ControlStore {
     try {
       while (this.#waiting.length > 0) overlays = (await this.#writeNext()) || overlays;
     } catch (error) {
-      this.#ports.failed(error);
+      this.#deps.failed(error);
       if (this.#closed) return;
       this.#retry = setTimeout(() => {
         this.#retry = undefined;
@@ -103,27 +103,27 @@ export class ControlStore {
       }, retryMs);
       this.#retry.unref();
     }
-    if (overlays) this.#ports.overlaysWritten();
+    if (overlays) this.#deps.overlaysWritten();
   }
 
   /** @returns whether a stored override has changed */
   async #writeNext(): Promise<boolean> {
     const [first] = this.#waiting;
-    if (first && this.#ports.shared && first.overlay) {
+    if (first && this.#deps.shared && first.overlay) {
       await this.#writeOverlay(first.overlay, first.entries);
       this.#done(1);
       return true;
     }
     const batch = this.#batch();
     const rows = batch.flatMap(({ entries }) => entries).map(controlRow);
-    await insertRows(this.#ports.database, controlTable, rows);
+    await insertRows(this.#deps.database, controlTable, rows);
     this.#done(batch.length);
     return false;
   }
 
   /** The next writes that consist of audit rows only. */
   #batch(): readonly ControlWrite[] {
-    const end = this.#waiting.findIndex(({ overlay }) => this.#ports.shared && overlay !== undefined);
+    const end = this.#waiting.findIndex(({ overlay }) => this.#deps.shared && overlay !== undefined);
     return this.#waiting.slice(0, end < 0 ? batchLimit : Math.min(end, batchLimit));
   }
 
@@ -132,7 +132,7 @@ export class ControlStore {
   }
 
   async #writeOverlay(change: OverlayChange, entries: readonly ControlEntry[]): Promise<void> {
-    const { database, monotonic } = this.#ports;
+    const { database, monotonic } = this.#deps;
     await database.transaction(async (trx) => {
       if (change.kind === 'set') {
         const leftMs = change.endsAt === null ? null : change.endsAt - monotonic();

@@ -5,7 +5,7 @@ import { type Overlay, readOverlays } from './overlay-store.js';
 /** Polling interval of stored overrides, for missed notifications, milliseconds. */
 export const lookEveryMs = 5_000;
 
-export interface SharedOverlaysPorts {
+export interface SharedOverlaysDeps {
   readonly database: Database;
   readonly adopt: (overlays: readonly Overlay[]) => void;
   /** Grows with every change that this process makes. */
@@ -15,17 +15,17 @@ export interface SharedOverlaysPorts {
 
 /** Adopts the overrides that other processes store, one read at a time. */
 export class SharedOverlays {
-  readonly #ports: SharedOverlaysPorts;
+  readonly #deps: SharedOverlaysDeps;
   readonly #looking = createDrain(() => this.#read());
   #listening: Disposable | undefined;
 
-  constructor(ports: SharedOverlaysPorts) {
-    this.#ports = ports;
+  constructor(deps: SharedOverlaysDeps) {
+    this.#deps = deps;
   }
 
   async start(): Promise<void> {
     const look = (): void => void this.look();
-    this.#listening = await this.#ports.database.listen(overlayChannel, look, { missed: look });
+    this.#listening = await this.#deps.database.listen(overlayChannel, look, { missed: look });
     await this.look();
   }
 
@@ -41,7 +41,7 @@ export class SharedOverlays {
   }
 
   async #read(): Promise<void> {
-    const { database, revision, adopt, failed } = this.#ports;
+    const { database, revision, adopt, failed } = this.#deps;
     try {
       const before = revision();
       const overlays = await readOverlays(database);

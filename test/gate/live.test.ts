@@ -103,7 +103,7 @@ describe('the gate in a running system', () => {
       const status = (await (await host.fetch('/gate/status')).json()) as { overrides: { effective: Json } };
       return status.overrides.effective;
     };
-    const told = (kind: string) =>
+    const answers = (kind: string) =>
       seen.flatMap(({ payload }) => (payload.kind === kind ? [payload.data as Json & { reason: string }] : []));
     const alerts = (source: string) => seen.filter(({ source_name }) => source_name === source);
     const system = (text: string) => seen.filter(({ payload }) => payload.text === text);
@@ -119,13 +119,19 @@ describe('the gate in a running system', () => {
       expect((await suggest(false, 1)).status).to.equal(202);
       await until('the change', async () => (await effective()).force_low_model === false);
       const changedAt = performance.now();
-      await until('the answers', () => told('tuning_applied').length === 1 && told('system_mode_changed').length === 1);
-      expect(told('tuning_applied')[0]).to.include({ accepted: true, reason: 'agent_suggestion' });
+      await until(
+        'the answers',
+        () => answers('tuning_applied').length === 1 && answers('system_mode_changed').length === 1,
+      );
+      expect(answers('tuning_applied')[0]).to.include({ accepted: true, reason: 'agent_suggestion' });
       await until('the value of the file', async () => (await effective()).force_low_model === true);
       // Exact times are tested with a manual clock.
       expect(performance.now() - changedAt).to.be.at.least(800);
-      await until('the news', () => told('tuning_applied').length === 2 && told('system_mode_changed').length === 2);
-      expect(told('tuning_applied')[1]).to.include({ reason: 'ttl_expired' });
+      await until(
+        'the news',
+        () => answers('tuning_applied').length === 2 && answers('system_mode_changed').length === 2,
+      );
+      expect(answers('tuning_applied')[1]).to.include({ reason: 'ttl_expired' });
       const database = host.app.database.forPlugin('test', ['gate']);
       const rows = async () =>
         (await database.statement<{ action: string }>('select action from {gate.control_audit} order by id')).rows;
@@ -144,7 +150,7 @@ describe('the gate in a running system', () => {
       expect(await effective()).to.deep.include({ force_low_model: true, drop_actors: ['bad'] });
       await until('the end', async () => (await effective()).force_low_model === false);
       expect(await effective()).to.deep.include({ drop_actors: ['bad'] });
-      await until('the news', () => told('tuning_applied').some(({ reason }) => reason === 'ttl_expired'));
+      await until('the news', () => answers('tuning_applied').some(({ reason }) => reason === 'ttl_expired'));
     });
 
     it('cools down an adapter that keeps failing, and accepts from it again afterwards', async () => {

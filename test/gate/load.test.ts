@@ -191,12 +191,12 @@ describe('many sessions at once', function () {
       );
       await until('the turn', () => model.asked.length === 1, patient);
       const stopped = to.stop(1_000);
-      await until('the line', () => to.logs.some((one) => one.includes('not handled before the end')), patient);
+      await until('the line', () => to.logs.some((one) => one.includes('not handled before the stop')), patient);
       letGo();
       await stopped;
       host = undefined;
       const [first, ...others] = results.map(({ obs_id }) => obs_id);
-      const lines = to.logs.filter((one) => one.includes('not handled before the end'));
+      const lines = to.logs.filter((one) => one.includes('not handled before the stop'));
       expect(lines).to.have.length(1);
       expect(JSON.parse(lines[0] ?? '{}')).to.deep.include({
         level: 'warn',

@@ -534,7 +534,7 @@ describe('agent turns', () => {
       expect((await turnsOf(gateway.host))[0]).to.include({ status: 'failed' });
       expect(conversation.session('console:u1:s1')?.recent_obs.at(-1)).to.include({ error: 'handler: runner_error' });
       const { obs_id, trace_id } = published.ok ? published.observation : { obs_id: '', trace_id: '' };
-      const lines = gateway.host.logs.filter((line) => line.includes('was not handled as it should be'));
+      const lines = gateway.host.logs.filter((line) => line.includes('an observation was refused or failed'));
       expect(lines).to.have.length(1);
       const line = JSON.parse(lines[0] ?? '{}');
       expect(line).to.include({ level: 'warn', code: 'worker_error', error: 'runner_error', obs_id, trace_id });
