@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { eachDatabase } from 'mortise/sdk/testing';
 import { type Json, type MemoryHost, startMemory } from './memory-host.js';
 
-describe('a memory at the door', () => {
+describe('the body of a memory', () => {
   eachDatabase(
     (engine) => {
       let memory: MemoryHost;
@@ -52,7 +52,7 @@ describe('a memory at the door', () => {
         });
       }
 
-      it('that is whole is let in', async () => {
+      it('that is valid is accepted', async () => {
         expect((await door(whole, json)).status).to.equal(200);
         expect(await memory.count('logbook.memories', 'space = ?', 'private:door')).to.equal(1);
       });

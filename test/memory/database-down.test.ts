@@ -21,7 +21,7 @@ describe('memories without a database', () => {
         await cable.cut().catch(() => {});
       });
 
-      it('are refused on every door, and work again when it is back', async function refused() {
+      it('are refused on every endpoint, and work again when the database is back', async function refused() {
         this.timeout(40_000);
         const body = { payload_md: 'While it was down', target_space: 'private:down' };
         await cable.cut();

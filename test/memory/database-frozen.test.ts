@@ -25,7 +25,7 @@ describeOnPostgres('memories while the database stands still', function frozen()
     await server.dispose();
   });
 
-  it('are refused as without one, well within the time of a tool, and may safely be stored again', async () => {
+  it('are refused as without a database, within the time limit of a tool, and can safely be stored again', async () => {
     const bodies = Array.from({ length: 12 }, (_, index) => ({
       payload_md: `While it stood still, ${index}`,
       target_space: 'private:frozen',

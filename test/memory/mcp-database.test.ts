@@ -98,9 +98,9 @@ describe('the MCP endpoint when a migration has failed', function () {
     );
   };
 
-  describe('that of the logbook', () => {
+  describe('of the logbook', () => {
     spoilt('logbook.items', (host) => {
-      it('lists the tools that cannot run, and says that they wait for the database', async () => {
+      it('lists the tools that cannot run, and reports that they wait for the database', async () => {
         const { result } = await rpc(host(), 'tools/list');
         expect(result?.tools?.map(({ name }) => name)).to.include.members(['memory_store', 'memory_query']);
         const args = { payload_md: 'Nowhere to go', target_space: 'private:me' };
@@ -114,20 +114,20 @@ describe('the MCP endpoint when a migration has failed', function () {
         });
       });
 
-      it('says in its health that it is not there, and in the log which table is in the way', async () => {
+      it('reports the problem in its health, and the conflicting table in the log', async () => {
         const deep = await host().fetch('/health?deep=1');
         expect(deep.status).to.equal(503);
         expect((await deep.json()) as Json).to.deep.include({ ok: false });
         expect(host().logs.join('')).to.match(/items\b[^\n]* already exists/);
       });
 
-      it('runs what does not need it', async () => {
+      it('runs tools that do not need it', async () => {
         expect((await rpc(host(), 'tools/call', { name: 'job' })).result).to.have.property('content');
       });
     });
   });
 
-  describe('its own', () => {
+  describe('of its own', () => {
     spoilt('logbook.mcp_sessions', (host) => {
       it('serves clients without a session, and keeps no tasks', async () => {
         const { headers, result } = await rpc(host(), 'initialize', { protocolVersion: '2025-11-25' });
@@ -171,7 +171,7 @@ const needy: TestPlugin = {
   }),
 };
 
-describe('the MCP endpoint when the database is gone', function () {
+describe('the MCP endpoint when the database is down', function () {
   this.timeout(60_000);
   eachDatabase(
     (engine) => {
@@ -190,7 +190,7 @@ describe('the MCP endpoint when the database is gone', function () {
       const stateOf = () => host.control.list().find(({ key }) => key === 'needy');
       const restart = (round: number) => writeFile(join(host.configDir, 'needy.json'), JSON.stringify({ round }));
 
-      it('says so for tools whose plugin could not start, serves the others, and recovers', async () => {
+      it('reports it for tools whose plugin could not start, serves the others, and recovers', async () => {
         const session = (await rpc(host, 'initialize')).headers.get('mcp-session-id') ?? '';
         await cable.cut();
         await restart(1);

@@ -217,7 +217,7 @@ describe('the policy of a project', () => {
       };
 
       for (const [index, { says, request, teamWrite = true, policy = {}, action, reason, why }] of rows.entries()) {
-        it(`says that ${says} (${action} ${reason.slice(0, 40)})`, async () => {
+        it(`decides that ${says} (${action} ${reason.slice(0, 40)})`, async () => {
           await govern(teamWrite, policy);
           const asked: Json = { payload_md: `Row ${index}.`, evidence: hashed, actor_user_id: 'alice', ...request };
           const answer = await memory.store(asked);

@@ -36,7 +36,7 @@ describe('names that are secrets', () => {
         return JSON.stringify(rows);
       };
 
-      it('are refused where secrets are', async () => {
+      it('are refused if the policy refuses secrets', async () => {
         await guard('reject');
         const before = await gateway.count('logbook.memories');
         for (const [told, request] of places) {
@@ -49,7 +49,7 @@ describe('names that are secrets', () => {
         expect(await gateway.count('identity.users', `user_id = '${token}'`)).to.equal(0);
       });
 
-      it('are taken out where they can be, and refused where they say what it is called', async () => {
+      it('are redacted in member names, and refused in identifiers', async () => {
         await guard('redact');
         const { body } = await store({ meta_json: { [token]: 'one', [other]: 'two', fine: 3 } });
         expect(body).to.deep.include({ ok: true, action: 'allow' });
@@ -68,7 +68,7 @@ describe('names that are secrets', () => {
         }
       });
 
-      it('are warned of by default', async () => {
+      it('cause a warning by default', async () => {
         await guard('warn');
         for (const [told, request] of places) {
           const { body } = await store(request);
@@ -77,7 +77,7 @@ describe('names that are secrets', () => {
         }
       });
 
-      it('are in no audit row, whatever the policy lets through', async () => {
+      it('are in no audit row, whatever the policy allows', async () => {
         for (const secret of ['off', 'warn', 'reject']) {
           await guard(secret);
           for (const [, request] of places) await store(request);

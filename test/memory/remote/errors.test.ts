@@ -70,7 +70,7 @@ function errorOfAnswer(answer: Answer): Answer {
 /** A message without the one thing that differs from request to request. */
 const sentence = (message: unknown): string => String(message).replace(/corr-[0-9a-f]{16}/, 'corr');
 
-describe('what JSON-RPC callers are told of errors', () => {
+describe('the errors of JSON-RPC calls', () => {
   eachDatabase(
     (engine: TestEngine) => {
       for (const { platform, options, rows } of errorGroups) {
