@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { argumentError, decodeBase64 } from 'mortise/sdk';
+import { argumentError, decodeBase64, isJsonObject, type JsonObject } from 'mortise/sdk';
 import type { Args, Result } from './run-tool.js';
 import { toolError } from './tool-error.js';
 
@@ -50,7 +50,7 @@ export function textOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** A copy of an object; empty for any other value. */
-export function objectOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {};
+/** An object argument; empty for any other value. */
+export function objectOf(value: unknown): JsonObject {
+  return isJsonObject(value) ? value : {};
 }

@@ -163,11 +163,11 @@ describe('bad input', () => {
 
           const result = await statelessResult(memory, tool, args);
           expect(result).to.deep.include({ resultType: 'complete', isError: true });
-          const told = result.structuredContent as Json;
-          expect(JSON.parse((result.content as readonly { text: string }[])[0]?.text ?? '')).to.deep.equal(told);
+          const reported = result.structuredContent as Json;
+          expect(JSON.parse((result.content as readonly { text: string }[])[0]?.text ?? '')).to.deep.equal(reported);
           const { data, ...codeAndMessage } = error as Json & { data: Json };
           const { correlation_id: _, ...same } = data;
-          expect(told).to.deep.include({ ok: false, ...codeAndMessage, ...same });
+          expect(reported).to.deep.include({ ok: false, ...codeAndMessage, ...same });
 
           const route = routes[tool];
           if (route !== undefined) {

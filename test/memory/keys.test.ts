@@ -58,11 +58,11 @@ describe('a server with a key', function () {
 
       it('stores nothing for callers without the key', async () => {
         const args = { payload_md: 'Without a key.', target_space: 'private:a' };
-        const doors: readonly (readonly [path: string, body: Json])[] = [
+        const endpoints: readonly (readonly [path: string, body: Json])[] = [
           ['/memory/store', args],
           ['/mcp', { tool: 'memory_store', arguments: args }],
         ];
-        for (const [path, body] of doors) {
+        for (const [path, body] of endpoints) {
           for (const headers of [{}, bearer('wrong')]) {
             expect((await memory.host.post(path, body, headers)).status).to.equal(401);
           }

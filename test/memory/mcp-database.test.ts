@@ -11,7 +11,7 @@ import {
   type TestPlugin,
   until,
 } from 'mortise/sdk/testing';
-import { type Cable, layCable } from './cable.js';
+import { type DatabaseProxy, startDatabaseProxy } from './database-proxy.js';
 import { type Json, memoryPlugins } from './memory-host.js';
 
 interface RpcAnswer {
@@ -176,22 +176,22 @@ describe('the MCP endpoint when the database is down', function () {
     (engine) => {
       if (engine.dialect === 'sqlite') return; // A file cannot be unreachable.
       let host: TestHost;
-      let cable: Cable;
+      let proxy: DatabaseProxy;
       before(async () => {
-        cable = await layCable(engine.env.DATABASE_HOST ?? '', Number(engine.env.DATABASE_PORT));
-        const database = { ...engine.env, DATABASE_HOST: '127.0.0.1', DATABASE_PORT: String(cable.port) };
+        proxy = await startDatabaseProxy(engine.env.DATABASE_HOST ?? '', Number(engine.env.DATABASE_PORT));
+        const database = { ...engine.env, DATABASE_HOST: '127.0.0.1', DATABASE_PORT: String(proxy.port) };
         host = await createTestHost({ plugins: ['mcp-server'], extra: [needy, taskTool], database });
       });
       after(async () => {
         await host.stop();
-        await cable.cut().catch(() => {});
+        await proxy.disconnect().catch(() => {});
       });
       const stateOf = () => host.control.list().find(({ key }) => key === 'needy');
       const restart = (round: number) => writeFile(join(host.configDir, 'needy.json'), JSON.stringify({ round }));
 
       it('reports it for tools whose plugin could not start, serves the others, and recovers', async () => {
         const session = (await rpc(host, 'initialize')).headers.get('mcp-session-id') ?? '';
-        await cable.cut();
+        await proxy.disconnect();
         await restart(1);
         await until('the plugin fails', () => stateOf()?.state === 'failed');
         const { error } = await rpc(host, 'tools/call', { name: 'needs_rows' });
@@ -220,7 +220,7 @@ describe('the MCP endpoint when the database is down', function () {
           expect(((await response.json()) as RpcAnswer).error?.data).to.include({ reason: 'LOGBOOK_DB_UNAVAILABLE' });
         }
 
-        await cable.mend();
+        await proxy.reconnect();
         expect((await ask('DELETE', session)).status).to.equal(204);
         await restart(2);
         await until('the plugin runs', () => stateOf()?.state === 'active');

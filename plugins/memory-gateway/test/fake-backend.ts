@@ -19,7 +19,7 @@ export interface FakeBackend {
   failure: Error | undefined;
   /** It is asked whether it is well, and never says. */
   hangs: boolean;
-  /** A search waits until it is told to end, and this says why. */
+  /** A search waits until it is aborted; this is the reason of the abort. */
   ended: ((reason: unknown) => void) | undefined;
   /** Whom the last search or check of its health was for. */
   askedFor: Pick<CallContext, 'correlationId' | 'requestId' | 'principal'> | undefined;

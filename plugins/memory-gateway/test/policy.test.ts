@@ -36,7 +36,7 @@ const rows: [string, string, Partial<PolicyQuestion>, Readonly<Record<string, un
   ['asks the allowlist', 'redirect user_not_in_allowlist', {}, { allowlist_users: ['bob'] }],
   ['reads the allowlist by case', 'redirect user_not_in_allowlist', {}, { allowlist_users: ['Alice'] }],
   [
-    'counts nobody as not listed',
+    'treats a request without an actor as not listed',
     'redirect user_not_in_allowlist',
     { actorUserId: null },
     { allowlist_users: ['alice'] },

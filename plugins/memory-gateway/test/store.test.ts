@@ -202,7 +202,7 @@ describe('storing a memory', () => {
         '/evidence/0/notes',
         '/evidence_refs',
       ];
-      const told = async (answer: Answer) => {
+      const stored = async (answer: Answer) => {
         const { evidence_refs: _, ...rest } = answer.body;
         return JSON.stringify([rest, await gateway.audits(answer), gateway.host.logs]);
       };
@@ -213,7 +213,7 @@ describe('storing a memory', () => {
         expect(warned.body.warnings).to.deep.equal(
           hidingPlaces.map((place) => `${place} holds what looks like a secret`),
         );
-        expect(await told(warned))
+        expect(await stored(warned))
           .to.contain('"secrets":5')
           .and.not.match(/token=kkk|Bearer kkk|app:kkk|"kkk2/);
 
@@ -251,7 +251,7 @@ describe('storing a memory', () => {
           expect(answer.body.message)
             .to.match(/^Rejected by policy: \//)
             .and.contain(`: ${place} `);
-          expect(await told(answer)).not.to.match(/token=kkk|Bearer kkk|app:kkk|"kkk[26]/);
+          expect(await stored(answer)).not.to.match(/token=kkk|Bearer kkk|app:kkk|"kkk[26]/);
         }
         const fine = { meta_json: { primary_key: 'users.id', tokens: 'many', secret: '' }, evidence: [{ uri: 'x:y' }] };
         expect((await gateway.store({ payload_md, target_space, ...fine })).body).to.include({ ok: true });

@@ -8,7 +8,7 @@ describe('the memory commands in their own process', () => {
   eachDatabase(
     (engine: TestEngine) => {
       let folder: OfflineFolder;
-      /** It serves nobody that the command line would find: every command runs offline, beside it. */
+      /** The command line cannot find this server, so every command runs offline. */
       let memory: RemoteMemory;
       before(async function start() {
         this.timeout(40_000);

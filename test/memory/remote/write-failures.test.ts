@@ -113,7 +113,7 @@ describe('a database that refuses writes', () => {
       });
       const { status, body } = await govern();
       await end();
-      // SQLite has no such code to raise: there the cause is one that nobody knows.
+      // SQLite cannot raise that code, so there the cause is unknown.
       const reason = engine.dialect === 'postgres' ? 'LOGBOOK_DB_UNAVAILABLE' : 'LOGBOOK_DB_CHECK_FAILED';
       expect([status, body.reason]).to.deep.equal([503, reason]);
       if (engine.dialect === 'postgres') expect(body.message).to.include('no space left');

@@ -10,7 +10,7 @@ describe('writes of a process that ended', () => {
     let remote: RemoteHost;
 
     beforeEach(async () => {
-      // It serves nobody, so nothing is recovered but what the tests ask for.
+      // It does not serve, so only the tests start a recovery.
       remote = await startRemote(engine, { listen: false });
     });
     afterEach(() => remote.stop());

@@ -88,12 +88,12 @@ describe('the memory endpoints', () => {
       it('store and find the same over REST and JSON-RPC', async () => {
         const { result } = await memory.call('memory_store', {
           payload_md: 'By JSON-RPC',
-          target_space: 'private:doors',
+          target_space: 'private:endpoints',
         });
         expect(result).to.deep.include({ ok: true, action: 'allow' });
-        const { body } = await memory.query({ query: 'json-rpc', spaces: ['private:doors'] });
+        const { body } = await memory.query({ query: 'json-rpc', spaces: ['private:endpoints'] });
         expect(body.results).to.have.nested.property('[0].id', result?.memory_id);
-        const found = await memory.call('memory_query', { query: 'json-rpc', spaces: ['private:doors'] });
+        const found = await memory.call('memory_query', { query: 'json-rpc', spaces: ['private:endpoints'] });
         expect(found.result?.total).to.equal(1);
         expect((await memory.call('reliability_report', {})).result).to.deep.include({ ok: true, message: null });
       });
