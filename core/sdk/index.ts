@@ -1,9 +1,11 @@
 /** All that a plugin may import: types, and a few small pure functions. */
+export * from './argument-error.js';
 export * from './audit-entry.js';
 export * from './bulk-sql.js';
 export * from './call-options.js';
 export * from './canonical-json.js';
 export * from './context.js';
+export * from './contribution-cache.js';
 export * from './deadline.js';
 export * from './decode-base64.js';
 export * from './errors.js';

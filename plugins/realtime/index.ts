@@ -18,13 +18,13 @@ export default function realtime(): PluginDefinition<Config> {
       const database = host.use('database');
       const schedule = host.use('schedule');
       const sessions = host.use('sessions');
-      const door = host.watch('turn-door');
+      const turns = host.watch('turns');
       const watchers = new Watchers();
       const parts: RealtimeParts = {
         config,
         sessions,
         conversation: host.use('conversation'),
-        door: () => door.current,
+        turns: () => turns.current,
         http: host.use('http'),
         points,
         schemas: host.use('schemas'),

@@ -1,4 +1,4 @@
-import type { TurnDoor } from 'mortise/contracts/agent';
+import type { TurnService } from 'mortise/contracts/agent';
 import type { ConversationService } from 'mortise/contracts/conversation';
 import type { SessionsService } from 'mortise/contracts/sessions';
 import type { CallContext, HttpService, Points, SchemasService } from 'mortise/sdk';
@@ -13,7 +13,7 @@ export interface RealtimeParts {
   readonly sessions: SessionsService;
   readonly conversation: ConversationService;
   /** Undefined while no agent runs. */
-  readonly door: () => TurnDoor | undefined;
+  readonly turns: () => TurnService | undefined;
   readonly http: HttpService;
   readonly points: Points;
   readonly schemas: SchemasService;

@@ -30,9 +30,12 @@ const wordings: Readonly<Record<string, Wording>> = {
   idempotency_conflict: () => wording(wireError('IDEMPOTENCY_CONFLICT')),
   actor_mismatch: () => wording(wireError('ACTOR_MISMATCH')),
   backpressure: () => wording(wireError('BACKPRESSURE')),
+  adapter_cooldown: () => wording(wireError('ADAPTER_COOLDOWN')),
+  client_closed: () => wording(wireError('SERVER_SHUTTING_DOWN')),
   server_shutdown: () => wording(wireError('SERVER_SHUTTING_DOWN')),
   shutting_down: () => wording(wireError('SERVER_SHUTTING_DOWN')),
-  invalid_request: ({ message }) => wording(wireError('INVALID_PARAMS', `Invalid params: ${message}`)),
+  invalid_request: ({ message, details }) =>
+    wording(wireError('INVALID_PARAMS', `Invalid params: ${message}`, details)),
   invalid_json: ({ message }) => wording(wireError('INVALID_PARAMS', `Invalid params: ${message}`)),
   provider_request_failed: modelFailure,
   provider_invalid_reply: modelFailure,
@@ -55,6 +58,11 @@ export function wordFailure(error: unknown, sessionId = ''): WireFailure {
   if (isWireCode(code)) return wording(error);
   if (code.startsWith('provider_') && !settingCodes.includes(code)) return modelFailure(error);
   return wording({ ...facts(error), code: code.toUpperCase() });
+}
+
+/** A turn that was not run. The conversation stops with the process, or alone: then it is only not available. */
+export function submitFailure(failure: Failure, draining: boolean): Failure {
+  return failure.code === 'shutting_down' && !draining ? wireError('PLUGIN_UNAVAILABLE') : failure;
 }
 
 /** Codes about how a model is set up, not about a call of it. */

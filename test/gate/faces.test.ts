@@ -1,17 +1,17 @@
 import { expect } from 'chai';
-import type { TurnAnswer, TurnDoor, TurnFace } from 'mortise/contracts/agent';
+import type { SubmitTurnOptions, TurnAnswer, TurnService } from 'mortise/contracts/agent';
 import type { CallContext, RouteResponse } from 'mortise/sdk';
-import { createTestHost, eachDatabase, type TestHost, type TestPlugin } from 'mortise/sdk/testing';
+import { createTestHost, oneDatabase, type TestHost, type TestPlugin } from 'mortise/sdk/testing';
 
 type Json = Readonly<Record<string, unknown>>;
 
-const faces: Readonly<Record<string, TurnFace>> = {
+const faces: Readonly<Record<string, SubmitTurnOptions>> = {
   channel: { source: 'channel:console', ingress: 'channel', actor: { actor_type: 'user', actor_id: 'u1' } },
   cron: { source: 'cron:nightly', ingress: 'cron', actor: { actor_type: 'service', actor_id: 'cron:nightly' } },
 };
 
-/** What such a door tells of an answer: a channel to its platform, a schedule in its history. */
-function told(answer: TurnAnswer): Json {
+/** How such an entry point reports an answer: a channel to its platform, a schedule in its history. */
+function reported(answer: TurnAnswer): Json {
   if (answer.kind === 'turn') {
     const { result } = answer;
     if (result.kind === 'replayed') return { accepted: false, reason: 'duplicate' };
@@ -21,22 +21,22 @@ function told(answer: TurnAnswer): Json {
   return { accepted: false, reason: code, gate: details, run: `status=${status} code=${code} message=${message}` };
 }
 
-/** Doors of other plugins, as a channel with inbound events and a schedule are. */
-const doors: TestPlugin = {
+/** Entry points of other plugins, such as a channel with inbound events or a schedule. */
+const entryPoints: TestPlugin = {
   manifest: {
-    key: 'doors',
+    key: 'entry-points',
     requires: ['agent'],
     permissions: {
-      routes: [{ name: 'doors', kind: 'http', method: 'POST', path: '/test/doors/:face', auth: 'key' }],
+      routes: [{ name: 'entry-points', kind: 'http', method: 'POST', path: '/test/entry-points/:face', auth: 'key' }],
     },
   },
   definition: {
-    key: 'doors',
+    key: 'entry-points',
     register: () => undefined,
     start(host) {
-      const door = host.use('turn-door');
-      host.contribute('route', 'doors', {
-        handle: ({ params, body }, ctx) => through(door, faces[params.face ?? ''] ?? never(), body as Json, ctx),
+      const turns = host.use('turns');
+      host.contribute('route', 'entry-points', {
+        handle: ({ params, body }, ctx) => through(turns, faces[params.face ?? ''] ?? never(), body as Json, ctx),
       });
     },
   },
@@ -47,8 +47,8 @@ function never(): never {
 }
 
 async function through(
-  door: TurnDoor,
-  face: TurnFace,
+  turns: TurnService,
+  face: SubmitTurnOptions,
   { text, tool, message }: Json,
   ctx: CallContext,
 ): Promise<RouteResponse> {
@@ -59,7 +59,7 @@ async function through(
   } as const;
   // The platform's own id of a message.
   const known = message === undefined ? {} : { idempotency: { key: String(message), bodySha256: String(message) } };
-  return { body: told(await door.submit(await door.admit(asked, ctx), { ...face, ...known }, ctx)) };
+  return { body: reported(await turns.submit(await turns.admit(asked, ctx), { ...face, ...known }, ctx)) };
 }
 
 const echo: TestPlugin = {
@@ -81,8 +81,8 @@ const echo: TestPlugin = {
   },
 };
 
-describe('doors of other plugins', () => {
-  eachDatabase((engine) => {
+describe('entry points of other plugins', () => {
+  oneDatabase((engine) => {
     let host: TestHost;
 
     afterEach(async function stop() {
@@ -95,12 +95,12 @@ describe('doors of other plugins', () => {
         plugins: ['agent', 'gate', 'channel-console', 'provider-demo'],
         database: engine.env,
         config: { gate: { version: 1, overrides } },
-        extra: [doors, echo],
+        extra: [entryPoints, echo],
       });
     }
 
     const say = async (face: string, body: Json) =>
-      (await (await host.post(`/test/doors/${face}`, body)).json()) as Json;
+      (await (await host.post(`/test/entry-points/${face}`, body)).json()) as Json;
 
     it('get the answer of a turn', async () => {
       await start();
@@ -108,7 +108,7 @@ describe('doors of other plugins', () => {
       expect(await say('cron', { text: 'report' })).to.deep.include({ accepted: true });
     });
 
-    it('are told what the gate refused, in the words of each', async () => {
+    it('report what the gate refused, each in its own form', async () => {
       await start({ drop_sessions: ['console:u1:s1'] });
       const reason = 'override=drop_session';
       const refused = await say('channel', { text: 'hi' });
@@ -120,7 +120,7 @@ describe('doors of other plugins', () => {
       );
     });
 
-    it('are told what the gate put aside', async () => {
+    it('report what the gate put aside', async () => {
       await start({ emergency_mode: true });
       const reason = 'override=emergency';
       const sunk = await say('channel', { text: 'hi' });
@@ -138,7 +138,7 @@ describe('doors of other plugins', () => {
       expect((await say('channel', { text: 'other' })).gate).to.include({ reason: 'dedup_hit' });
     });
 
-    it('take a message once that its platform delivers twice, also at the same time', async () => {
+    it('run a message once that its platform delivers twice, also at the same time', async () => {
       await start();
       expect(await say('channel', { text: 'hi', message: 'm-1' })).to.deep.equal({ accepted: true, reply: 'Echo: hi' });
       expect(await say('channel', { text: 'hi', message: 'm-1' })).to.deep.equal({
@@ -155,7 +155,7 @@ describe('doors of other plugins', () => {
       expect(messages.map(({ content }) => content)).to.deep.equal(['hi', 'Echo: hi', 'ho', 'Echo: hi ho']);
     });
 
-    it('call a tool without a word, and the gate takes it for no blank', async () => {
+    it('call a tool without a text, which the gate does not drop as blank', async () => {
       await start();
       const tool = { name: 'say', input: { items: [{ a: 1 }] } };
       expect(await say('channel', { text: '', tool })).to.deep.include({ accepted: true });

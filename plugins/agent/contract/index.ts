@@ -1,9 +1,9 @@
-import type { TurnDoor } from './turn-door.js';
+import type { TurnService } from './turns.js';
 
 export * from './turn.js';
-export * from './turn-door.js';
+export * from './turns.js';
 
-/** A turn asks people something and waits for the answer, or no longer does. */
+/** A turn asked people a question, or no longer waits for the answer. */
 export interface InputRequestChange {
   readonly sessionKey: string;
   readonly turnId: string;
@@ -15,10 +15,10 @@ export interface InputRequestChange {
 
 declare module 'mortise/sdk' {
   interface Services {
-    'turn-door': TurnDoor;
+    turns: TurnService;
   }
   interface HostEvents {
-    /** A question of a turn was asked, answered or has expired. */
+    /** A question of a turn was asked, was answered or expired. */
     'input-request': InputRequestChange;
   }
 }

@@ -1,8 +1,8 @@
 import type { NewMessage, SessionRef, TurnUsage } from 'mortise/contracts/sessions';
 
 /**
- * What a face gives to `conversation.submit` as `request`, so that its message becomes an agent turn. An observation
- * without one becomes a turn of its own session and user.
+ * The `request` of `conversation.submit` that turns a message into an agent turn. An observation without one becomes a
+ * turn of its own session and user.
  */
 export interface TurnRequest {
   readonly session: SessionRef;
@@ -12,25 +12,25 @@ export interface TurnRequest {
   readonly promptMode?: string | undefined;
   /** Merged into the chat's meta when the turn opens. */
   readonly chatMeta?: Readonly<Record<string, unknown>> | undefined;
-  /** Lowers the step limit for this turn. */
+  /** Step limit of this turn; only values below the configured one have an effect. */
   readonly maxSteps?: number | undefined;
   /** Adds what the model was sent to the last event. */
   readonly debug?: boolean | undefined;
-  /** The one thing to do instead of asking a model. */
+  /** The tool to call instead of asking a model. */
   readonly tool?: DirectToolCall | undefined;
   /** Sends the reply through the session's channel, within the turn. */
   readonly dispatch?: { readonly config?: Readonly<Record<string, unknown>> } | undefined;
-  /** Epoch milliseconds until which the session is waited for, all queues together. */
+  /** Epoch milliseconds until which the turn waits for its session, all queues together; 0 = it does not wait. */
   readonly waitUntil: number;
 }
 
-/** A tool that a caller names by itself. */
+/** A tool call that the caller asked for directly. */
 export interface DirectToolCall {
   readonly name: string;
   readonly arguments: Readonly<Record<string, unknown>>;
 }
 
-/** What happens in a turn, in order. Deltas come as the provider cut them; each face cuts and renders its own way. */
+/** The events of a turn, in order. Deltas are those of the provider; each entry point renders them its own way. */
 export type TurnEvent =
   | { readonly type: 'step_started'; readonly step: number }
   | {
@@ -51,41 +51,41 @@ export type TurnEvent =
       readonly meta: Readonly<Record<string, unknown>>;
     };
 
-/** Which call of the model a tool event is of: for faces that show calls by their id. Not a part of stored events. */
+/** The model's call that a tool event belongs to, for entry points that show call ids. Not part of stored events. */
 export interface TurnCall {
   readonly id: string;
-  /** `{}` when the model wrote what is no JSON object. */
+  /** `{}` when the model did not write a JSON object. */
   readonly arguments: Readonly<Record<string, unknown>>;
 }
 
-/** What a reply port receives from a turn: first that it has opened, then its events. */
+/** What a turn sends to a reply port: first `opened`, then its events. */
 export type TurnPortEvent =
   | { readonly type: 'opened'; readonly turnId: string; readonly chatId: string }
   | Exclude<TurnEvent, { type: 'tool_call' | 'tool_result' }>
   | (Extract<TurnEvent, { type: 'tool_call' | 'tool_result' }> & { readonly call: TurnCall });
 
-/** What `submit` settles with as `value` when the observation became a turn. */
+/** The `value` that `conversation.submit` settles with when the observation became a turn. */
 export type TurnResult =
   | {
       readonly kind: 'completed';
       readonly turnId: string;
       readonly reply: string;
       readonly usage?: TurnUsage | undefined;
-      /** The turn is complete and stored, but its channel did not take the reply. */
+      /** The turn is complete and stored, but its channel did not accept the reply. */
       readonly dispatchError?: TurnFailure | undefined;
     }
   | {
       readonly kind: 'replayed';
       readonly turnId: string;
       readonly reply: string;
-      /** As stored: neighbouring deltas merged. */
+      /** As stored: adjacent deltas are merged. */
       readonly events: readonly TurnEvent[];
     }
   | {
       readonly kind: 'failed';
       readonly turnId?: string | undefined;
       readonly error: TurnFailure;
-      /** What was used until then. */
+      /** Tokens used before the failure. */
       readonly usage?: TurnUsage | undefined;
     };
 

@@ -34,7 +34,7 @@ describe('the end of an answer', () => {
       ['that says nothing', [], {}],
     ];
     for (const [which, events, capabilities] of cut) {
-      it(`is told: one ${which} and ends without it has failed`, async () => {
+      it(`needs a done event: one ${which} and ends without it has failed`, async () => {
         await answering(events, capabilities);
         expect(await errorOf(await gateway.process('hi'))).to.deep.equal({
           status: 502,
@@ -46,7 +46,7 @@ describe('the end of an answer', () => {
       });
     }
 
-    it('is the end: of what comes after it, only what the answer cost is heard', async () => {
+    it('is its done event: of later events only the usage counts', async () => {
       await answering([delta('all'), done, delta(' and more'), calls, usage, { type: 'done', responseId: 'r2' }]);
       const events = await eventsOf(await gateway.process('hi', { stream: true }));
       expect(events.flatMap((event) => (event as { delta?: string }).delta ?? [])).to.deep.equal(['all']);

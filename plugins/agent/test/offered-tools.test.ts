@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { GenerateEvent, Principal, Tool, ToolContext } from 'mortise/sdk';
-import { eachDatabase, type TestPlugin, until } from 'mortise/sdk/testing';
+import { oneDatabase, type TestPlugin, until } from 'mortise/sdk/testing';
 import { asksFor, errorOf, fakeModel, type Gateway, openGateway, says, tool, turnsOf } from './gateway.js';
 
 function toolPlugin(name: string, value: Partial<Tool> & Pick<Tool, 'run'>): TestPlugin {
@@ -12,7 +12,7 @@ function toolPlugin(name: string, value: Partial<Tool> & Pick<Tool, 'run'>): Tes
 }
 
 describe('tools that a model is offered', () => {
-  eachDatabase((engine) => {
+  oneDatabase((engine) => {
     let open: Gateway | undefined;
 
     afterEach(async function stop() {
@@ -36,7 +36,7 @@ describe('tools that a model is offered', () => {
       return messages.filter(({ role }) => role === 'tool').map(({ content }) => JSON.parse(content));
     };
 
-    it('are those that are for the one who asks', async () => {
+    it('are those that are visible to the caller', async () => {
       const keys = JSON.stringify([
         { key: 'key-of-anna-000', id: 'anna' },
         { key: 'key-of-otto-000', id: 'otto' },
@@ -80,7 +80,7 @@ describe('tools that a model is offered', () => {
       ]);
     });
 
-    it('count against the limit of the one who asks', async () => {
+    it('count against the limit of the caller', async () => {
       const script = (call: number) => (call < 3 ? asksFor([`c${call}`, 'rare', `{"text":"${call}"}`]) : says('ok'));
       const gateway = await start(script, {
         env: { MORTISE_TOOL_RATE_LIMITS: '{"rare":"1/60"}' },
@@ -118,7 +118,7 @@ describe('tools that a model is offered', () => {
       expect(gateway.model.requests).to.have.length(1);
     });
 
-    it('may be asked the same five times in a row, and no more, while many steps are left', async () => {
+    it('may be called identically five times in a row, and no more, while many steps are left', async () => {
       const same = (call: number) => asksFor([`c${call}`, 'same', '{ "text": "x" }']);
       const extra = [tool('same', () => ({ always: true }))];
       const long = await start(same, { env: { MORTISE_AGENT_MAX_STEPS: '11' }, extra });

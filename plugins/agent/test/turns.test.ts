@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { MortiseError } from 'mortise/sdk';
 import { eachDatabase, type TestEngine, temporaryPath, until } from 'mortise/sdk/testing';
-import { limitText } from '../agent-loop.js';
+import { limitText } from '../run-turn.js';
 import {
   asksFor,
   errorOf,
@@ -92,7 +92,7 @@ describe('agent turns', () => {
       expect(gateway.model.requests[0]?.tools?.map(({ name }) => name)).to.deep.equal(['echo']);
     });
 
-    it('tells the model what went wrong with a tool, and goes on', async () => {
+    it('sends the model the error of a failed tool, and continues', async () => {
       const script: Script = (_, call) =>
         call === 1
           ? asksFor(
@@ -135,7 +135,7 @@ describe('agent turns', () => {
       expect(inputs[2]).to.have.keys('raw_arguments', 'parse_error');
     });
 
-    it('tells the model that a tool gave back nothing it could show', async () => {
+    it('sends the model an error when a tool returns no JSON object', async () => {
       const circle: Record<string, unknown> = {};
       circle.self = circle;
       const script: Script = (_, call) =>
@@ -150,7 +150,7 @@ describe('agent turns', () => {
       );
     });
 
-    it('ends a tool at its time limit, and goes on', async () => {
+    it('ends a tool at its time limit, and continues', async () => {
       const script: Script = (_, call) => (call === 1 ? asksFor(['c1', 'slow', '{}']) : says('late'));
       const gateway = await start(script, {
         env: { MORTISE_TOOL_TIMEOUT_SECONDS: '0.05' },
@@ -201,7 +201,7 @@ describe('agent turns', () => {
       expect((await turnsOf(gateway.host))[0]).to.include({ status: 'failed' });
     });
 
-    it('keeps what was shown of a turn that breaks, and tells the stream', async () => {
+    it('stores the partial text of a failed turn, and ends the stream with its error', async () => {
       const script: Script = async function* (_, call) {
         if (call > 1) return yield* says('better');
         yield { type: 'content_delta', text: 'Hel' };
@@ -242,7 +242,7 @@ describe('agent turns', () => {
       expect((await shown('?include_failed=true'))[0]).to.deep.include({ metadata: { turn_status: 'failed' } });
     });
 
-    it('words the failure of an adapter without its details', async () => {
+    it('reports the failure of an adapter without its details', async () => {
       const gateway = await start(() => {
         throw new Error('secret of the adapter');
       });
@@ -250,7 +250,7 @@ describe('agent turns', () => {
       expect(body).to.contain('runner_error').and.not.contain('secret');
     });
 
-    it('gives white space a name, and refuses calls from an adapter that has no tools', async () => {
+    it('replaces a blank answer, and refuses calls from an adapter without tools', async () => {
       const blank = await start(
         (_, call) => (call === 1 ? says('  ') : asksFor(['c', 'x', '{}'])),
         {},
@@ -292,7 +292,7 @@ describe('agent turns', () => {
       expect(gateway.model.requests).to.have.length(1);
     });
 
-    it('tells a repeated key that its turn is running', async () => {
+    it('refuses a repeated key while its turn is running', async () => {
       const gateway = await start((_, __, signal) => slowly(300, 'done', signal));
       const headers = { 'idempotency-key': 'k' };
       const first = gateway.process('1', {}, headers);
@@ -306,7 +306,7 @@ describe('agent turns', () => {
       expect(gateway.model.requests).to.have.length(1);
     });
 
-    it('cancels the turn of a client that leaves, and keeps what it was shown', async () => {
+    it('cancels the turn of a client that disconnects, and stores the text it was sent', async () => {
       const gateway = await start(async function* (_, call, signal) {
         if (call > 1) return yield* says('next');
         yield { type: 'content_delta', text: 'partial' };
@@ -328,7 +328,7 @@ describe('agent turns', () => {
       expect((await gateway.process('again')).status).to.equal(200);
     });
 
-    it('cancels the turn of a waiting client that leaves, and never begins a queued one', async () => {
+    it('cancels the turn of a client that disconnects, and never starts a queued one', async () => {
       const gateway = await start((_, __, signal) => slowly(60_000, 'never', signal));
       const leave = (text: string) => {
         const controller = new AbortController();
@@ -376,7 +376,7 @@ describe('agent turns', () => {
       expect((await turnsOf(gateway.host))[0]).to.include({ status: 'timed_out' });
     });
 
-    it('leaves the process free while a model that does not stream thinks', async () => {
+    it('does not block the process while a model without streaming works', async () => {
       const gateway = await start((_, __, signal) => slowly(200, 'at last', signal));
       let ticks = 0;
       const ticker = setInterval(() => {
@@ -390,14 +390,14 @@ describe('agent turns', () => {
       expect(ticks).to.be.at.least(5);
     });
 
-    it('lets a turn take as long as it likes when there is no time limit', async () => {
+    it('has no time limit when it is set to 0', async () => {
       const gateway = await start((_, __, signal) => slowly(100, 'in the end', signal), {
         env: { MORTISE_AGENT_TURN_TIMEOUT_SECONDS: '0' },
       });
       expect(((await (await gateway.process('hi')).json()) as { reply: string }).reply).to.equal('in the end');
     });
 
-    it('tells a turn whose session was taken over, and stores nothing more of it', async () => {
+    it('ends a turn whose session was taken over, and stores nothing more of it', async () => {
       const gateway = await start((_, call) => (call === 1 ? asksFor(['c', 'steal', '{}']) : says('never')), {
         extra: [
           {
@@ -433,13 +433,13 @@ describe('agent turns', () => {
       expect((await turnsOf(gateway.host))[0]).to.include({ status: 'fenced' });
     });
 
-    it('keeps a reply whose channel fails, and says so after it', async () => {
+    it('keeps a reply whose channel fails, and reports the error after it', async () => {
       const configs: object[] = [];
       const channel = {
         manifest: { key: 'channel-broken', contributes: { channel: [{ key: 'broken', facts: {} }] } },
         definition: {
           key: 'channel-broken',
-          register(host: Parameters<import('mortise/sdk').PluginDefinition['register']>[0]) {
+          register(host: import('mortise/sdk').RegisterHost) {
             host.contribute('channel', 'broken', {
               sendText: ({ config }) => {
                 configs.push(config);
@@ -501,7 +501,7 @@ describe('agent turns', () => {
       expect((await gateway.process('hi', { stream: true }, { 'idempotency-key': 'k' })).status).to.equal(200);
     });
 
-    it('makes a turn of a message that nobody waits for', async () => {
+    it('runs a turn for a published message', async () => {
       const gateway = await start(() => says('answered'));
       const published = gateway.host.service('conversation').publish({
         source_name: 'test:adapter',
@@ -516,7 +516,7 @@ describe('agent turns', () => {
       expect(gateway.host.logs.join('\n')).to.not.contain('a reply was shown on the console');
     });
 
-    it('tells of a turn that fails and that nobody waits for, without a word of it', async () => {
+    it('reports the failure of a turn without a caller, without its text', async () => {
       // biome-ignore lint/correctness/useYield: it fails before it has anything to say
       const script: Script = async function* () {
         throw new MortiseError('llm_refused', 'canary of the model', { status: 400 });
@@ -544,7 +544,7 @@ describe('agent turns', () => {
       expect(metrics).to.match(/mortise_observations_total\{outcome="error"\} 1/);
     });
 
-    it('tells nothing of a turn that nobody waits for and that someone cancels', async () => {
+    it('reports no failure of a turn without a caller that is cancelled', async () => {
       const gateway = await start((_, __, signal) => slowly(60_000, 'never', signal));
       const conversation = gateway.host.service('conversation');
       const session = { channel: 'console', userId: 'u1', sessionId: 's1' };
@@ -557,7 +557,7 @@ describe('agent turns', () => {
       expect(conversation.session('console:u1:s1')).to.include({ error_total: 0 });
     });
 
-    it('keeps a key that is bound to a user to that user', async () => {
+    it('refuses a key that is bound to another user', async () => {
       const keys = JSON.stringify([{ key: 'key-of-anna', id: 'anna', actor: 'anna' }]);
       const gateway = await start(() => says('ok'), { env: { MORTISE_API_KEYS: keys } });
       const headers = { 'x-api-key': 'key-of-anna' };
@@ -569,7 +569,7 @@ describe('agent turns', () => {
       expect((await gateway.process('hi', { user_id: 'anna' })).status).to.equal(401);
     });
 
-    it('puts the layers of prompt sources first, and does without one that fails', async () => {
+    it('puts the layers of prompt sources first, and leaves out an optional one that fails', async () => {
       const gateway = await start(() => says('ok'), {
         extra: [
           promptSource('second', 2, true, 'two'),
@@ -581,14 +581,14 @@ describe('agent turns', () => {
       expect(gateway.model.requests[0]?.messages.map(({ content }) => content)).to.deep.equal(['one', 'two', 'hi']);
     });
 
-    it('writes nothing when a layer that it needs is missing', async () => {
+    it('writes nothing when a required layer is missing', async () => {
       const gateway = await start(() => says('ok'), { extra: [promptSource('needed', 1, true)] });
       expect(await errorOf(await gateway.process('hi'))).to.include({ status: 500, code: 'ai_tool_guide_unavailable' });
       expect(gateway.model.requests).to.have.length(0);
       expect(await turnsOf(gateway.host)).to.deep.equal([]);
     });
 
-    it('ends running turns as interrupted when the server stops, and tells their streams', async function shutdown() {
+    it('ends running turns as interrupted when the server stops, and ends their streams', async function shutdown() {
       this.timeout(30_000);
       const dataDir = temporaryPath('gateway');
       const gateway = await start((_, __, signal) => slowly(60_000, 'never', signal), { dataDir });

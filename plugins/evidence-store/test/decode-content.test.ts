@@ -1,6 +1,5 @@
 import { expect } from 'chai';
-import { decodeContent } from '../upload/decode-content.js';
-import { extensionOf, parseMediaType } from '../upload/media-type.js';
+import { decodeContent, extensionOf, parseMediaType } from '../upload/read-content.js';
 
 const text = (bytes: Uint8Array | undefined) => (bytes === undefined ? undefined : Buffer.from(bytes).toString('utf8'));
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import type { MemoryPolicy, MemoryPolicyRequest } from 'mortise/contracts/memory-gateway';
 import { eachDatabase, type TestEngine, type TestPlugin } from 'mortise/sdk/testing';
-import { openSubject, type Subject } from './support.js';
+import { openSubject, type Subject } from './evidence-host.js';
 
 const hello = createHash('sha256').update('hello').digest('hex');
 
@@ -140,7 +140,7 @@ describe('evidence_upload', () => {
       const warned = await upload('warn');
       expect(warned.result).to.deep.include({ ok: true, warnings: ['/title holds what looks like a secret'] });
       const redacted = await upload('redact');
-      expect(redacted.result).to.deep.include({ ok: true, warnings: ['a secret was taken out of /title'] });
+      expect(redacted.result).to.deep.include({ ok: true, warnings: ['a secret was removed from /title'] });
       expect(await itemOf(redacted.result)).to.include({ title: 'log of token=[REDACTED]' });
       const off = await upload('off');
       expect(off.result).to.include({ ok: true }).and.not.have.property('warnings');

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { createTestHost, eachDatabase, type TestHost } from 'mortise/sdk/testing';
+import { createTestHost, oneDatabase, type TestHost } from 'mortise/sdk/testing';
 import { createProbe, fakeMemory } from './probe-plugin.js';
 import { at, callTool, postText, rpc } from './support.js';
 
@@ -7,7 +7,7 @@ const correlation = /^corr-[0-9a-f]{16}$/;
 const five = ['memory_store', 'memory_query', 'reliability_report', 'governance_update', 'evidence_upload'];
 
 describe('the MCP endpoint for plain callers', () => {
-  eachDatabase((engine) => {
+  oneDatabase((engine) => {
     let host: TestHost;
     before(async () => {
       host = await createTestHost({

@@ -1,8 +1,7 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { expect } from 'chai';
-import { createTestHost, type TestHost } from 'mortise/sdk/testing';
+import { createTestHost, type TestHost, until } from 'mortise/sdk/testing';
 import { createProbe, fakeMemory, type Probe } from './probe-plugin.js';
-import { until } from './support.js';
 
 const modes = [
   { name: 'legacy', mode: 'legacy', era: 'legacy' },
@@ -109,11 +108,11 @@ for (const { name, mode, era } of modes) {
       });
       const subscription = era === 'modern' ? await client.listen({ toolsListChanged: true }) : undefined;
       // The older client opens its stream on its own after the handshake, without saying when it is there.
-      await until(async () => {
+      await until('the client hears of the change', async () => {
         probe.toggleExtra();
         await new Promise((resolve) => setTimeout(resolve, 20));
         return changes > 0;
-      }, 'the client is notified');
+      });
       await subscription?.close();
     });
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { createTestHost, eachDatabase, type TestHost } from 'mortise/sdk/testing';
+import { createTestHost, eachDatabase, type TestHost, until } from 'mortise/sdk/testing';
 import { createProbe, type Probe } from './probe-plugin.js';
-import { at, beginSession, openEvents, postText, rpc, stateless, statelessRequest, until } from './support.js';
+import { at, beginSession, openEvents, postText, rpc, stateless, statelessRequest } from './support.js';
 
 const version = '2025-11-25';
 const tasks = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
@@ -40,17 +40,17 @@ describe('two replicas of the MCP endpoint on one PostgreSQL', function () {
         const ended = await fetch(`${two.origin}/mcp`, { method: 'DELETE', headers });
         expect(ended.status).to.equal(204);
         const refused = async () => (await rpc(one, 'tools/list', {}, headers)).status === 404;
-        await until(refused, 'the first replica forgets the session');
+        await until('the first replica forgets the session', refused);
       });
 
       it('apply a log level that was set on the other', async () => {
         const { headers } = await beginSession(one, version);
         await rpc(one, 'ping', {}, headers);
         await rpc(two, 'logging/setLevel', { level: 'warning' }, headers);
-        await until(async () => {
+        await until('the first replica logs to the client', async () => {
           const { text } = await rpc(one, 'tools/call', { name: 'logs' }, headers);
           return text.includes('something odd');
-        }, 'the first replica logs to the client');
+        });
       });
 
       it('cancel a request that runs on the other', async () => {
@@ -111,10 +111,10 @@ describe('two replicas of the MCP endpoint on one PostgreSQL', function () {
         return String(at(body, 'result', 'taskId'));
       };
       const seenAs = (host: TestHost, taskId: string, status: string) =>
-        until(async () => {
+        until(`the task is ${status}`, async () => {
           const { body } = await stateless(host, 'tasks/get', { taskId }, declared);
           return at(body, 'result', 'status') === status;
-        }, `the task is ${status}`);
+        });
 
       it('continue a request that the other interrupted with a question', async () => {
         const asked = (await stateless(one, 'tools/call', { name: 'asks_twice' }, declared)).body;

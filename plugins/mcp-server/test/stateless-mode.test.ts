@@ -2,9 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { createTestHost, eachDatabase, type TestHost } from 'mortise/sdk/testing';
+import { createTestHost, eachDatabase, type TestHost, until } from 'mortise/sdk/testing';
 import { createProbe, type Probe } from './probe-plugin.js';
-import { at, openEvents, postText, stateless, statelessRequest, statelessVersion, until } from './support.js';
+import { at, openEvents, postText, stateless, statelessRequest, statelessVersion } from './support.js';
 
 const tasks = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
 const asking = { elicitation: {}, roots: {} };
@@ -171,7 +171,7 @@ eachDatabase((engine) => {
       await begun;
       const count = probe.aborted.length;
       controller.abort();
-      await until(() => probe.aborted.length > count, 'the tool is aborted');
+      await until('the tool is aborted', () => probe.aborted.length > count);
     });
 
     describe('prompts, resources and completions', () => {
@@ -335,7 +335,7 @@ eachDatabase((engine) => {
       };
       const get = async (taskId: string) => (await stateless(host, 'tasks/get', { taskId }, declared)).body;
       const settled = async (taskId: string, status: string) => {
-        await until(async () => at(await get(taskId), 'result', 'status') === status, `task is ${status}`);
+        await until(`task is ${status}`, async () => at(await get(taskId), 'result', 'status') === status);
         return at(await get(taskId), 'result');
       };
 

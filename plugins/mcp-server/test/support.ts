@@ -1,4 +1,4 @@
-import type { TestHost } from 'mortise/sdk/testing';
+import { type TestHost, until } from 'mortise/sdk/testing';
 import type { Session } from '../sessions/session.js';
 import type { Probe } from './probe-plugin.js';
 
@@ -135,15 +135,6 @@ export async function openEvents(host: TestHost, init: RequestInit) {
   };
 }
 
-/** Waits until a condition holds. */
-export async function until(condition: () => boolean | Promise<boolean>, what: string, ms = 5_000): Promise<void> {
-  const end = Date.now() + ms;
-  while (!(await condition())) {
-    if (Date.now() > end) throw new Error(`Timed out waiting: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}
-
 /** Starts a session and returns the headers of its later requests. */
 export async function beginSession(host: TestHost, version: string, capabilities: object = {}) {
   const params = { protocolVersion: version, capabilities, clientInfo: { name: 'test', version: '1' } };
@@ -175,8 +166,8 @@ export async function disconnectsNoticed(host: TestHost, probe: Probe): Promise<
   controller.abort();
   await call;
   await until(
-    () => probe.aborted.filter((name) => name === 'wait').length > before,
     'the server notices the disconnect',
+    () => probe.aborted.filter((name) => name === 'wait').length > before,
   );
 }
 

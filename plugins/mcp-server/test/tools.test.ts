@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { createTestHost, eachDatabase, type TestHost } from 'mortise/sdk/testing';
+import { createTestHost, eachDatabase, type TestHost, until } from 'mortise/sdk/testing';
 import { createProbe, fakeMemory, type Probe } from './probe-plugin.js';
-import { at, callTool, disconnectsNoticed, openEvents, postText, rpc, until } from './support.js';
+import { at, callTool, disconnectsNoticed, openEvents, postText, rpc } from './support.js';
 
 const newer = { 'mcp-protocol-version': '2025-06-18' };
 
@@ -180,7 +180,7 @@ describe('calling tools', () => {
       const finish = probe.hold();
       await disconnectsNoticed(host, probe);
       finish();
-      await until(() => probe.finished.length > 0, 'the committed call ends');
+      await until('the committed call ends', () => probe.finished.length > 0);
       expect(probe.finished).to.deep.equal(['complete']);
       expect(probe.aborted).not.to.include('commits_and_waits');
     });

@@ -99,7 +99,9 @@ describe('the memory backend', () => {
         ];
         const answer = await gateway.query({ query: 'salary', spaces: ['private:mixed'] });
         expect(contents(answer)).to.deep.equal(['My salary']);
-        expect(answer.body.warnings).to.deep.equal([`the memory backend has another text under ${id} than was stored`]);
+        expect(answer.body.warnings).to.deep.equal([
+          `the memory backend has a different text under ${id} than was stored`,
+        ]);
         fake.hits = [{ id, content: 'My salary', score: 0.5 }];
         expect((await gateway.query({ query: 'salary', spaces: ['private:mixed'] })).body).to.not.have.property(
           'warnings',

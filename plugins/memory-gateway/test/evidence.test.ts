@@ -1,9 +1,6 @@
 import { expect } from 'chai';
 import { buildEvidenceUri, parseEvidenceUri } from 'mortise/contracts/evidence-store';
-import { normaliseEvidence } from '../evidence/normalise-evidence.js';
-import { sortEvidence } from '../evidence/sort-evidence.js';
-import { attachmentIds, validateEvidence } from '../evidence/validate-evidence.js';
-import { validationMode } from '../evidence/validation-mode.js';
+import { attachmentIds, normaliseEvidence, sortEvidence, validateEvidence, validationMode } from '../store/evidence.js';
 
 const sha = 'a'.repeat(64);
 const other = 'b'.repeat(64);
@@ -96,7 +93,10 @@ describe('evidence', () => {
   ];
   for (const [mode, enforceInStrictMode, validateEvidenceFlag, isOn, reason] of modes) {
     it(`in mode ${mode}, enforced ${enforceInStrictMode}, validated ${validateEvidenceFlag}: ${reason}`, () => {
-      const found = validationMode(mode, { enforceInStrictMode, validateEvidence: validateEvidenceFlag });
+      const found = validationMode(mode, {
+        strict_mode_enforce_validate_refs: enforceInStrictMode,
+        validate_evidence_refs: validateEvidenceFlag,
+      });
       expect(found).to.deep.include({ isOn, reason });
     });
   }

@@ -41,7 +41,7 @@ describe('input that would be kept as something else', () => {
           expect(answer.body).to.deep.include({ ok: false, reason: 'INVALID_PARAM_VALUE' });
           const [detail] = answer.body.detail as readonly { loc: unknown; msg: string }[];
           expect(detail?.loc).to.deep.equal(['body', ...place]);
-          expect(detail?.msg).to.contain('must be a number that JSON can keep');
+          expect(detail?.msg).to.contain('must be a number that JSON can represent');
           expect(await gateway.count('logbook.memories')).to.equal(before);
         });
       }

@@ -1,6 +1,5 @@
 import { expect } from 'chai';
-import { decide, type PolicyQuestion, privateSpaceOf } from '../policy/decide.js';
-import { defaultPolicy, effectivePolicy } from '../policy/effective-policy.js';
+import { decide, defaultPolicy, effectivePolicy, type PolicyQuestion, privateSpaceOf } from '../policy/decide.js';
 
 const good: PolicyQuestion = {
   space: 'team:demo',

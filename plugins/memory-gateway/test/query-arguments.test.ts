@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import type { MortiseError } from 'mortise/sdk';
-import { readQueryArguments } from '../query/query-arguments.js';
-import { splitQuestion } from '../query/split-question.js';
+import { readQueryArguments, splitQuestion } from '../query/query-arguments.js';
 
 function refusal(args: Record<string, unknown>): string {
   try {

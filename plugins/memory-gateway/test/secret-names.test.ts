@@ -53,7 +53,7 @@ describe('names that are secrets', () => {
         await guard('redact');
         const { body } = await store({ meta_json: { [token]: 'one', [other]: 'two', fine: 3 } });
         expect(body).to.deep.include({ ok: true, action: 'allow' });
-        expect(body.message).to.equal('2 secrets were taken out of a name in /meta_json, a name in /meta_json.');
+        expect(body.message).to.equal('2 secrets were removed from a name in /meta_json, a name in /meta_json.');
         const { rows } = await gateway.database.statement<{ meta_json: string }>(
           'select meta_json from {logbook.memories} where backend_memory_id = ?',
           [String(body.memory_id)],

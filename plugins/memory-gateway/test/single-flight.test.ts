@@ -1,11 +1,12 @@
 import { expect } from 'chai';
-import { createSingleFlight } from '../write/single-flight.js';
+import { runAfterFirst } from '../store/write-store.js';
 
 describe('single flight', () => {
   const turn = () => new Promise((resolve) => setImmediate(resolve));
 
   it('runs the first of a key alone, then the others together, and other keys beside it', async () => {
-    const flight = createSingleFlight();
+    const running = new Map<string, Promise<unknown>>();
+    const flight = <T>(key: string, work: () => Promise<T>) => runAfterFirst(running, key, work);
     const seen: string[] = [];
     const work = (name: string) => async () => {
       seen.push(`${name}+`);
@@ -26,7 +27,8 @@ describe('single flight', () => {
   });
 
   it('runs the others also when the first failed, and forgets the key', async () => {
-    const flight = createSingleFlight();
+    const running = new Map<string, Promise<unknown>>();
+    const flight = <T>(key: string, work: () => Promise<T>) => runAfterFirst(running, key, work);
     const failing = flight('k', async () => {
       await turn();
       throw new Error('first');

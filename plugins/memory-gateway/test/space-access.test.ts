@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Principal } from 'mortise/sdk';
-import { mayUseSpace } from '../policy/space-access.js';
+import { mayUseSpace } from '../policy/principal-access.js';
 
 const base: Principal = { id: 'local', admin: false, loopback: true, authenticated: false };
 

@@ -1,11 +1,17 @@
 import { expect } from 'chai';
 import type { MortiseError } from 'mortise/sdk';
 import { codePoints, metaSha, sha256 } from '../store/hashes.js';
-import { readStoreArguments } from '../store/store-arguments.js';
+import { readStoreRequest } from '../store/store-request.js';
+
+const principal = { id: 'local', admin: false, loopback: true, authenticated: false };
+
+function read(args: Record<string, unknown>) {
+  return readStoreRequest(args, { principal, correlationId: 'corr-1' }, 'team:demo');
+}
 
 function refusal(args: Record<string, unknown>): string {
   try {
-    readStoreArguments({ payload_md: 'x', ...args });
+    read({ payload_md: 'x', ...args });
     return 'taken';
   } catch (error) {
     const { code, details } = error as MortiseError;
@@ -37,16 +43,20 @@ describe('the arguments of a store', () => {
   });
 
   it('have defaults', () => {
-    expect(readStoreArguments({ payload_md: 'x' })).to.deep.equal({
+    expect(read({ payload_md: 'x' })).to.deep.equal({
       payload: 'x',
-      targetSpace: null,
+      payloadLength: 1,
+      payloadSha: sha256('x'),
+      requestedSpace: 'team:demo',
       meta: {},
       kind: null,
-      evidenceRefs: [],
-      evidence: [],
+      evidence: { items: [], source: 'none', refs: null },
       isBulk: false,
       itemId: null,
+      claimedActor: null,
       actorUserId: null,
+      principal,
+      correlationId: 'corr-1',
     });
   });
 });

@@ -176,7 +176,7 @@ describe('storing a memory', () => {
           .and.not.contain(secret);
         await gateway.govern(false, { content_guard: { secret: 'redact' } });
         const redacted = await gateway.store({ ...space, payload_md: `api_key=${secret}` });
-        expect(redacted.body.message).to.equal('One secret was taken out of the text.');
+        expect(redacted.body.message).to.equal('One secret was removed from the text.');
         const [kept] = await gateway.host
           .service('logbook')
           .ledger.byBackendIds('fake', [String(redacted.body.memory_id)]);
@@ -219,7 +219,7 @@ describe('storing a memory', () => {
 
         await gateway.govern(false, { content_guard: { secret: 'redact' } });
         const redacted = await gateway.store(hidden);
-        expect(redacted.body.message).to.equal(`5 secrets were taken out of ${hidingPlaces.join(', ')}.`);
+        expect(redacted.body.message).to.equal(`5 secrets were removed from ${hidingPlaces.join(', ')}.`);
         const { ledger } = gateway.host.service('logbook');
         const [kept] = await ledger.byBackendIds('fake', [String(redacted.body.memory_id)]);
         expect(kept?.meta).to.deep.equal({

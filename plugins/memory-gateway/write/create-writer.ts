@@ -1,31 +1,31 @@
 import { createGroupCommit, type GroupOutcome, type Transaction } from 'mortise/sdk';
-import { type WriteParts, writeGroup } from './write-group.js';
+import { type WriterDeps, writeGroup } from './write-group.js';
 import { LostRace, type WriteJob, type WriteOutcome } from './write-job.js';
 
-/** Writes memories and audit rows, those that wait at the same time in one transaction. */
+/** Writes memories and audit rows. Jobs that wait at the same time share one transaction. */
 export interface Writer {
   submit(job: WriteJob): Promise<WriteOutcome>;
   /** Resolves when nothing waits or is being written. */
   idle(): Promise<void>;
 }
 
-/** A race is lost to a memory that is committed, so the next look finds it; more losses mean something else is wrong. */
-const MOST_TRIES = 3;
+/** After a lost race the other memory is committed, so the next try finds it. More losses have another cause. */
+const MAX_TRIES = 3;
 
-export function createWriter(parts: WriteParts): Writer {
-  const { database } = parts;
+export function createWriter(deps: WriterDeps): Writer {
+  const { database } = deps;
 
   const together = (jobs: readonly WriteJob[]): Promise<readonly WriteOutcome[]> =>
-    database.transaction((trx) => writeGroup(jobs, parts, trx));
+    database.transaction((trx) => writeGroup(jobs, deps, trx));
 
   const alone = async (job: WriteJob, trx: Transaction): Promise<GroupOutcome<WriteOutcome>> => {
     for (let tries = 1; ; tries += 1) {
       try {
-        const [value] = await database.transaction((savepoint) => writeGroup([job], parts, savepoint), { trx });
+        const [value] = await database.transaction((savepoint) => writeGroup([job], deps, savepoint), { trx });
         return value === undefined ? { error: new Error('The job has no outcome.') } : { value };
       } catch (error) {
         if (database.codec.errorKind(error) === 'unavailable') throw error;
-        if (!(error instanceof LostRace) || tries === MOST_TRIES) return { error };
+        if (!(error instanceof LostRace) || tries === MAX_TRIES) return { error };
       }
     }
   };
@@ -35,7 +35,7 @@ export function createWriter(parts: WriteParts): Writer {
       return (await together(jobs)).map((value) => ({ value }));
     } catch (error) {
       if (database.codec.errorKind(error) === 'unavailable') throw error;
-      // One of them failed: each again in its own savepoint, so that it fails no other.
+      // One job failed the group: run each in its own savepoint, so that it fails alone.
       return database.transaction(async (trx) => {
         const outcomes: GroupOutcome<WriteOutcome>[] = [];
         for (const job of jobs) outcomes.push(await alone(job, trx));

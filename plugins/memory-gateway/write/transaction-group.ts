@@ -1,9 +1,9 @@
 import { createGroupCommit, type Database, type GroupOutcome, type Transaction } from 'mortise/sdk';
 
-/** Work inside a transaction. It may run twice, so it must do nothing but database work. */
+/** Database work inside a transaction. It may run twice, so it must have no other effects. */
 type Work = (trx: Transaction) => Promise<unknown>;
 
-/** Commits work that waits at the same time as one transaction, in which nothing fails because something else did. */
+/** Commits work that waits at the same time in one transaction. Work that fails does not fail the rest. */
 export interface TransactionGroup {
   run<T>(work: (trx: Transaction) => Promise<T>): Promise<T>;
   idle(): Promise<void>;

@@ -1,6 +1,5 @@
 import { expect } from 'chai';
-import type { Failure } from '../upstream/read-failure.js';
-import { readFailure } from '../upstream/read-failure.js';
+import { type Failure, readFailure } from '../upstream/read-failure.js';
 import { waitBefore, withRetries } from '../upstream/retry.js';
 
 const busy: Failure = { retryable: true, error: (attempts) => new Error(`after ${attempts}`) };

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { TurnDoor, TurnPortEvent, TurnResult } from 'mortise/contracts/agent';
-import type { Settled } from 'mortise/contracts/conversation';
+import type { TurnPortEvent, TurnResult, TurnService } from 'mortise/contracts/agent';
 import type { NewMessage, SessionRef } from 'mortise/contracts/sessions';
-import { canonicalJson, type ObservationInput } from 'mortise/sdk';
+import { canonicalJson } from 'mortise/sdk';
 import { invalidParams, wireError } from '../errors.js';
 import { doneFrame, errorFrame, toolCallFrame, toolResultFrame, usageFrame } from '../frames.js';
 import type { Json } from '../json.js';
@@ -10,8 +9,7 @@ import { isCancelled, type LiveSend } from '../live-sends.js';
 import type { Method, MethodCall, RealtimeParts } from '../method.js';
 import { readIdempotencyKey, readObject, readSession, readText } from '../params.js';
 import { readAttachments } from '../read-attachments.js';
-import { gateFacts, settledFailure } from '../settlement.js';
-import { wordFailure } from '../word-failure.js';
+import { submitFailure, wordFailure } from '../word-failure.js';
 
 const contentLimit = 200_000;
 const optionalEvents = ['tool_result', 'usage'];
@@ -29,11 +27,11 @@ interface Asked {
 
 /** `chat.send`: a message that becomes a turn, whose events are shown as they happen. */
 export const chatSend: Method = async (params, call, parts) => {
-  const door = parts.door();
-  if (!door) throw wireError('PLUGIN_UNAVAILABLE', 'No agent is running');
+  const turns = parts.turns();
+  if (!turns) throw wireError('PLUGIN_UNAVAILABLE', 'No agent is running');
   const asked = readSend(params, call, parts);
-  if (door.isCommand(asked.input)) {
-    call.socket.delta(call.id, await door.runCommand(asked.session));
+  if (turns.isCommand(asked.input)) {
+    call.socket.delta(call.id, await turns.runCommand(asked.session));
     call.socket.send(call.id, doneFrame(call.id));
     return undefined;
   }
@@ -46,7 +44,7 @@ export const chatSend: Method = async (params, call, parts) => {
   call.socket.begin(send);
   let last: readonly object[];
   try {
-    last = await runTurn(door, asked, call, parts);
+    last = await runTurn(turns, asked, call, parts);
   } catch (error) {
     const cancelled = isCancelled(call.controller.signal);
     last = cancelled ? [cancelledFrame(call.id)] : [failureFrame(call, error, asked.session)];
@@ -107,47 +105,33 @@ function refusal(holder: LiveSend, idempotency: Idempotency | undefined) {
   return wireError(running.bodySha256 === idempotency.bodySha256 ? 'TURN_IN_PROGRESS' : 'IDEMPOTENCY_CONFLICT');
 }
 
-/** The frames that end the request. */
+/** Runs the turn. @returns the frames that end the request. */
 async function runTurn(
-  door: TurnDoor,
+  turns: TurnService,
   asked: Asked,
   call: MethodCall,
-  parts: RealtimeParts,
+  { http }: RealtimeParts,
 ): Promise<readonly object[]> {
-  const { session, sessionKey, input, business, idempotency } = asked;
-  const { id, ctx, controller } = call;
-  const { request, payload } = await door.admit({ session, input, business }, ctx);
-  const observation: ObservationInput = {
-    source_name: 'ws:chat',
-    ingress: 'ws',
-    session_key: sessionKey,
-    actor: { actor_type: 'user', actor_id: session.userId },
-    payload,
-    trace_id: ctx.trace.traceId,
-    correlation_id: ctx.correlationId,
-  };
-  const settled = await parts.conversation.submit(observation, {
-    signal: controller.signal,
-    principal: ctx.principal,
-    requestId: ctx.requestId,
-    correlationId: ctx.correlationId,
-    trace: ctx.trace,
-    port: { send: (event) => show(event as TurnPortEvent, asked, call) },
-    wait: { limit: 0, timeoutMs: 0 },
-    request: { ...request, idempotency, waitUntil: 0 },
-  });
-  if (isCancelled(controller.signal) && settled.outcome === 'cancelled') return [cancelledFrame(id)];
-  if (settled.outcome === 'handled' && settled.value !== undefined) {
-    return ending(settled.value as TurnResult, asked, call);
-  }
-  if (settled.outcome === 'refused' && settled.decision?.action === 'sink') {
-    return [doneFrame(id, { gate: gateFacts(settled) })];
-  }
-  return [failureFrame(call, settledError(settled, parts), session)];
-}
-
-function settledError(settled: Settled, { http }: RealtimeParts) {
-  return settledFailure(settled, http.draining);
+  const { session, input, business, idempotency } = asked;
+  const { id, ctx } = call;
+  const answer = await turns.submit(
+    await turns.admit({ session, input, business }, ctx),
+    {
+      source: 'ws:chat',
+      ingress: 'ws',
+      actor: { actor_type: 'user', actor_id: session.userId },
+      wait: { limit: 0, timeoutMs: 0 },
+      idempotency,
+      replayChecked: true,
+      port: { send: (event) => show(event as TurnPortEvent, asked, call) },
+    },
+    ctx,
+  );
+  if (answer.kind === 'turn') return ending(answer.result, asked, call);
+  if (answer.kind === 'sunk') return [doneFrame(id, { gate: answer.error.details })];
+  // Cancelled before its turn began.
+  if (answer.error.code === 'client_closed' && isCancelled(ctx.signal)) return [cancelledFrame(id)];
+  return [failureFrame(call, submitFailure(answer.error, http.draining), session)];
 }
 
 /** Shows an event of the running turn. */

@@ -1,28 +1,23 @@
 import { expect } from 'chai';
-import type { Settled } from 'mortise/contracts/conversation';
-import { MortiseError, type Observation } from 'mortise/sdk';
+import { MortiseError } from 'mortise/sdk';
 import { toolResultFrame } from '../frames.js';
-import { settledFailure } from '../settlement.js';
-import { wordFailure } from '../word-failure.js';
-
-const observation = { obs_id: 'o', trace_id: 't' } as Observation;
+import { submitFailure, wordFailure } from '../word-failure.js';
 
 describe('what a socket is told', () => {
   it('when its message came to no turn', () => {
-    const outcomes: [Settled['outcome'], boolean, string, string][] = [
-      ['busy', false, 'SESSION_BUSY', 'Session is being processed by another request. Please try again.'],
-      ['queue_full', false, 'BACKPRESSURE', 'Server is overloaded. Please try again.'],
-      ['queue_timeout', false, 'BACKPRESSURE', 'Server is overloaded. Please try again.'],
+    const failures: [string, boolean, string, string][] = [
+      ['session_busy', false, 'SESSION_BUSY', 'Session is being processed by another request. Please try again.'],
+      ['turn_queue_timeout', false, 'SESSION_BUSY', 'Session is being processed by another request. Please try again.'],
       ['backpressure', false, 'BACKPRESSURE', 'Server is overloaded. Please try again.'],
-      ['cooldown', false, 'ADAPTER_COOLDOWN', 'This way in is cooling down after repeated failures'],
-      ['cancelled', true, 'SERVER_SHUTTING_DOWN', 'Server is shutting down'],
-      ['closed', true, 'SERVER_SHUTTING_DOWN', 'Server is shutting down'],
-      ['closed', false, 'PLUGIN_UNAVAILABLE', 'What answers this is not running'],
-      ['error', false, 'INTERNAL_ERROR', 'An internal error occurred'],
+      ['adapter_cooldown', false, 'ADAPTER_COOLDOWN', 'This way in is cooling down after repeated failures'],
+      ['client_closed', true, 'SERVER_SHUTTING_DOWN', 'Server is shutting down'],
+      ['shutting_down', true, 'SERVER_SHUTTING_DOWN', 'Server is shutting down'],
+      ['shutting_down', false, 'PLUGIN_UNAVAILABLE', 'What answers this is not running'],
+      ['internal_error', false, 'INTERNAL_ERROR', 'An internal error occurred'],
     ];
-    for (const [outcome, draining, code, message] of outcomes) {
-      const failure = wordFailure(settledFailure({ outcome, observation }, draining));
-      expect([failure.code, failure.message], outcome).to.deep.equal([code, message]);
+    for (const [given, draining, code, message] of failures) {
+      const failure = wordFailure(submitFailure(new MortiseError(given, 'x'), draining));
+      expect([failure.code, failure.message], given).to.deep.equal([code, message]);
     }
   });
 

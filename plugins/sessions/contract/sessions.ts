@@ -1,6 +1,6 @@
 import type { ModelContentPart, ModelMessage, ModelToolCall, TransactionOption } from 'mortise/sdk';
 
-/** Who talks with whom where: the three parts that name a session. */
+/** The three parts that identify a session. */
 export interface SessionRef {
   /** Lower-case channel name; `ws` is the realtime socket. */
   readonly channel: string;
@@ -22,7 +22,7 @@ export type TurnStatus =
 
 export type MessageRole = 'user' | 'assistant' | 'system' | 'tool';
 
-/** `limit`: the safety text of a turn that used up its steps; the middle three mark partial text. */
+/** `limit`: the text of a turn that reached its step limit; the middle three mark partial text. */
 export type MessageStatus = 'complete' | 'error' | 'cancelled' | 'interrupted' | 'limit';
 
 export interface NewMessage {
@@ -55,7 +55,7 @@ export interface StoredMessage extends NewMessage {
   readonly createdAt: number;
 }
 
-/** The named face of a session. */
+/** A named conversation of a session. */
 export interface Chat {
   readonly id: string;
   readonly name: string;
@@ -90,12 +90,12 @@ export interface Turn {
   readonly finishedAt: number | null;
 }
 
-/** A turn with what it showed. */
+/** A turn with its input, reply and events. */
 export interface TurnDetail extends Turn {
   readonly input: readonly { readonly role: string; readonly content: string }[];
   /** Text of the final assistant row; null while there is none. */
   readonly reply: string | null;
-  /** The turn's events, neighbouring deltas merged; at most 64 KiB, oldest deltas dropped first. */
+  /** The turn's events, adjacent deltas merged; at most 64 KiB, oldest deltas dropped first. */
   readonly events: readonly Readonly<Record<string, unknown>>[];
   readonly eventsTruncated: boolean;
 }
@@ -116,7 +116,7 @@ export interface OpenTurnRequest {
 }
 
 export interface OpenTurnOptions {
-  /** Milliseconds to wait while someone else, here or in another process, holds the session; 0 when absent. */
+  /** Milliseconds to wait while another owner, in this or another process, holds the session; 0 when absent. */
   readonly waitMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -125,24 +125,24 @@ export type OpenTurnResult =
   | { readonly kind: 'open'; readonly turn: OpenTurn }
   /** The key was used by a completed turn with the same content: nothing was written. */
   | { readonly kind: 'replay'; readonly turn: TurnDetail }
-  /** Someone else held the session during the whole wait: nothing was written. */
+  /** Another owner held the session during the whole wait: nothing was written. */
   | { readonly kind: 'busy' };
 
-/** A running turn: the session is claimed, a heartbeat keeps the claim, and every write is fenced by it. */
+/** A running turn: the session is claimed, a heartbeat renews the claim, and every write is fenced by it. */
 export interface OpenTurn {
   readonly turnId: string;
   readonly chat: Chat;
   readonly sessionKey: string;
-  /** Grows with every claim of the session: outside systems can refuse an older one. */
+  /** Grows with every claim of the session, so that outside systems can refuse an older one. */
   readonly epoch: number;
   /** Aborted with a `MortiseError` `session_fenced` (the claim is lost) or `turn_cancelled`. */
   readonly signal: AbortSignal;
-  /** The turn's own copy of the rows that feed the model, the input last. */
+  /** The rows for the model, oldest first, the input last. */
   history(): Promise<readonly StoredMessage[]>;
   /** Appends rows in one fenced transaction. @throws MortiseError `session_fenced` (409). */
   append(messages: readonly NewMessage[]): Promise<readonly StoredMessage[]>;
   /**
-   * Final rows, turn row and release in one transaction. A turn whose claim is lost writes no row and only marks
+   * Writes final rows, turn row and release in one transaction. A turn whose claim is lost writes no row and only marks
    * itself `fenced`. A second call does nothing.
    * @throws MortiseError `session_fenced` (409).
    */
@@ -160,16 +160,16 @@ export interface TurnOutcome {
   readonly events?: readonly Readonly<Record<string, unknown>>[] | undefined;
 }
 
-/** A session as a list shows it. */
+/** An entry of a list of sessions. */
 export interface SessionListing {
   readonly session: SessionRef;
-  /** The beginning of the first thing a user said; null before that. */
+  /** The beginning of the first user message; null before that. */
   readonly title: string | null;
   /** Epoch milliseconds. */
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly messageCount: number;
-  /** A turn runs in it, in whatever process. */
+  /** A turn runs in it, in this or another process. */
   readonly busy: boolean;
 }
 
@@ -184,15 +184,15 @@ export interface SessionLease {
 export interface MessagePage {
   /** Newest N, oldest first. */
   readonly messages: readonly (StoredMessage & { readonly turnStatus: TurnStatus | null })[];
-  /** Give it as `beforeSeq` for older rows; null when there are none. */
+  /** `beforeSeq` of the next page; null when there are no older rows. */
   readonly before: number | null;
 }
 
 /** The one store of sessions, chats, turns and messages. */
 export interface SessionsService {
-  /** The one injective name of a session. */
+  /** The unique key of a session. */
   key(session: SessionRef): string;
-  /** The parts of a name made by {@link key}; undefined for any other text. */
+  /** The parts of a key made by {@link key}; undefined for any other text. */
   parseKey(key: string): SessionRef | undefined;
 
   /**
@@ -203,7 +203,7 @@ export interface SessionsService {
   /** The completed turn a key belongs to, before anything is claimed. Throws as {@link openTurn}. */
   findReplay(session: SessionRef, idempotency: { key: string; bodySha256: string }): Promise<TurnDetail | undefined>;
   /**
-   * Claims, keeps alive, runs, and releases in all cases. Null when someone else holds the session.
+   * Claims the session, renews the claim, runs, and releases in all cases. Null when another owner holds the session.
    * The lease's signal aborts when the claim is lost.
    */
   withLease<T>(
@@ -211,24 +211,24 @@ export interface SessionsService {
     run: (lease: SessionLease) => Promise<T>,
     options?: { readonly ttlMs?: number },
   ): Promise<T | null>;
-  /** Rows as the model sees them: repaired, so that every tool call has exactly one answer. Pure. */
+  /** Rows in the form for the model: repaired, so that every tool call has exactly one result. Pure. */
   modelMessages(rows: readonly StoredMessage[]): readonly ModelMessage[];
 
-  /** Asks the owner of a running turn, in whatever process, to end it. False when it has ended already. */
+  /** Asks the owner of a running turn, in this or another process, to end it. False when it has ended already. */
   cancelTurn(turnId: string): Promise<boolean>;
   /** @returns undefined for an unknown id. */
   getTurn(turnId: string): Promise<TurnDetail | undefined>;
-  /** The turn that runs in the session now, in whatever process. */
+  /** The running turn of the session, in this or another process. */
   runningTurn(session: SessionRef): Promise<Turn | undefined>;
   /** Sessions of a user in a channel that hold at least one chat, last used first. */
   listSessions(filter: {
     readonly channel: string;
     readonly userId: string;
     readonly limit: number;
-    /** Those that come after this one in the list. */
+    /** Position of the previous page's last entry. */
     readonly after?: { readonly updatedAt: number; readonly sessionId: string } | undefined;
   }): Promise<readonly SessionListing[]>;
-  /** The turn that used an idempotency key, whatever became of it. */
+  /** The running or completed turn that holds an idempotency key. */
   turnByKey(session: SessionRef, idempotencyKey: string): Promise<Turn | undefined>;
 
   getChat(chatId: string, options?: TransactionOption): Promise<Chat | undefined>;
@@ -252,7 +252,7 @@ export interface SessionsService {
   /** Ends a running turn and removes the session's current chat; the next turn starts a new one. */
   startAnew(session: SessionRef): Promise<void>;
 
-  /** Rows for people, always read from the database. `chatId`, or the session's current chat. */
+  /** Rows for display, always read from the database: of a chat, or of the session's current chat. */
   display(
     where: { readonly chatId: string } | { readonly session: SessionRef },
     page?: { readonly limit?: number; readonly beforeSeq?: number },

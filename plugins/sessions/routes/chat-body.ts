@@ -1,20 +1,20 @@
 import type { SessionRef } from 'mortise/contracts/sessions';
-import { isUnstorableText } from 'mortise/sdk';
+import { isJsonObject, isUnstorableText, type JsonObject } from 'mortise/sdk';
 import { sessionError } from '../errors.js';
 
 export interface ChatBody {
   readonly id?: string | undefined;
   readonly name?: string | undefined;
   readonly session: SessionRef;
-  readonly meta: Readonly<Record<string, unknown>>;
+  readonly meta: JsonObject;
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
 const controlCharacters = /[\u0000-\u001f\u007f]/;
 
-/** The body of a chat upsert. Unknown members are ignored; a known one of another type is no valid body. */
+/** The body of a chat upsert. Unknown members are ignored; a known one of another type makes the body invalid. */
 export function readChatBody(body: unknown): ChatBody {
-  if (!isObject(body)) throw sessionError('invalid_json');
+  if (!isJsonObject(body)) throw sessionError('invalid_json');
   const id = text(body, 'id');
   const session = {
     channel: (text(body, 'channel') ?? '').trim().toLowerCase(),
@@ -27,7 +27,7 @@ export function readChatBody(body: unknown): ChatBody {
   bounded('session_id', session.sessionId, 256);
   if (id !== undefined && id !== '') bounded('id', id, 128);
   const { meta } = body;
-  if (meta !== undefined && meta !== null && !isObject(meta)) throw sessionError('invalid_json');
+  if (meta !== undefined && meta !== null && !isJsonObject(meta)) throw sessionError('invalid_json');
   return { id: id === '' ? undefined : id, name: text(body, 'name'), session, meta: meta ?? {} };
 }
 
@@ -43,19 +43,15 @@ function bounded(member: string, value: string, limit: number): void {
       message: `${member} must have at most ${limit} characters and no control characters`,
     });
   }
-  // They would be stored as another name, the same one for many.
+  // A database would store it as another name, the same one for many.
   if (isUnstorableText(value)) {
     throw sessionError('invalid_chat', { message: `${member} must not have lone surrogates` });
   }
 }
 
-function text(body: Readonly<Record<string, unknown>>, member: string): string | undefined {
+function text(body: JsonObject, member: string): string | undefined {
   const value = body[member];
   if (value === undefined || value === null) return undefined;
   if (typeof value !== 'string') throw sessionError('invalid_json');
   return value;
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -32,7 +32,7 @@ export async function readTurn(store: Store, turnId: string): Promise<TurnDetail
   return (await withMessages(store, rows))[0];
 }
 
-/** The newest turn of a session that has not ended. */
+/** The newest running turn of a session. */
 export async function readRunningTurn(store: Store, sessionKey: string): Promise<Turn | undefined> {
   const { rows } = await store.database.statement<TurnRow>(
     "select * from {realtime.turns} where session_id = ? and status = 'running' order by lease_epoch desc limit 1",

@@ -4,7 +4,7 @@ import { until } from 'mortise/sdk/testing';
 import { startHeartbeat } from '../heartbeat.js';
 
 describe('heartbeat', () => {
-  it('gives up at once when the lease is not ours any more', async () => {
+  it('gives up at once when the lease is lost', async () => {
     let lost = 0;
     let beats = 0;
     startHeartbeat({
@@ -22,7 +22,7 @@ describe('heartbeat', () => {
     expect([beats, lost]).to.deep.equal([2, 1]);
   });
 
-  it('asks a failing database again, and gives up before others may take over', async () => {
+  it('retries on a failing database, and gives up before another owner may claim the session', async () => {
     const startedAt = performance.now();
     let beats = 0;
     const lostAt = await new Promise<number>((resolve) => {
@@ -39,7 +39,7 @@ describe('heartbeat', () => {
     expect(lostAt - startedAt).to.be.within(340, 400);
   });
 
-  it('ends after the renewal under way, and beats no more', async () => {
+  it('stops after the renewal in progress, and renews no more', async () => {
     let beats = 0;
     let renewed = false;
     const heartbeat = startHeartbeat({

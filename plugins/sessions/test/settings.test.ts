@@ -3,7 +3,7 @@ import { createTestHost, type TestHost } from 'mortise/sdk/testing';
 
 const variable = 'MORTISE_SESSION_CLAIM_TTL_SECONDS';
 
-describe('the life of a lease', () => {
+describe('the TTL of a lease', () => {
   let host: TestHost;
 
   afterEach(() => host?.stop());
@@ -21,7 +21,7 @@ describe('the life of a lease', () => {
     });
   }
 
-  it('is a minute unless someone says otherwise', async () => {
+  it('is a minute by default', async () => {
     host = await createTestHost({ plugins: ['sessions'], listen: false });
     const { config } = await host.control.inspect('sessions');
     expect(config.find(({ name }) => name === 'sessions.claimTtlSeconds')).to.include({ value: 60, source: 'default' });

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import { limitEvents } from '../turn-events.js';
+import { limitEvents } from '../store/turn-rows.js';
 
 const delta = (text: string) => ({ type: 'assistant_delta', step: 1, delta: text });
 
 describe('stored events', () => {
-  it('are kept whole when they are small', () => {
+  it('are stored whole when they are small', () => {
     const events = [{ type: 'step_started', step: 1 }, delta('hi')];
     expect(limitEvents(events)).to.deep.equal({ json: JSON.stringify(events), truncated: false });
   });

@@ -41,7 +41,7 @@ describe('a write that was begun', () => {
     });
 
     it('waits in the outbox, unsent, once another process may have settled it', async () => {
-      expect(await finish(await begin(), 8_000)).to.deep.include({ kind: 'kept', isDead: false });
+      expect(await finish(await begin(), 8_000)).to.deep.include({ kind: 'outbox', isDead: false });
       expect(remote.server.requests.filter(({ call }) => call === 'add')).to.have.length(0);
       const { state, outbox_id } = await remote.ledger(TEXT);
       expect(state).to.equal('queued');

@@ -25,7 +25,7 @@ describe('a remote backend that refuses the key', () => {
             const held = await deep();
             expect(held).to.deep.include({ http: 200, ok: true, status: 'degraded' });
             expect(held.memory_backend.ok).to.equal(false);
-            expect(held.memory_backend.detail).to.contain('refuses what it is asked: OpenMemory API error: 401');
+            expect(held.memory_backend.detail).to.contain('rejects requests: OpenMemory API error: 401');
           }
           expect((await remote.get('/reliability/report')).body)
             .to.have.nested.property('backend.circuit')

@@ -1,5 +1,4 @@
 import type { GenerateEvent, GenerateRequest } from 'mortise/sdk';
-import type { TestHost } from 'mortise/sdk/testing';
 import {
   type Check,
   type Contract,
@@ -9,6 +8,7 @@ import {
   outcomeOf,
   type Subject,
   sameJson,
+  type TestHost,
 } from 'mortise/sdk/testing';
 import type { UpstreamAnswer } from './fake-openai/answers.js';
 import { createGate } from './fake-openai/gate.js';
