@@ -1,5 +1,5 @@
 import type { PluginDefinition } from 'mortise/sdk';
-import type { Config } from './config.js';
+import type { Config } from './config.generated.js';
 import { consoleEgress } from './egress/start-egress.js';
 import { observationsRoute } from './ingest/observations-route.js';
 import { observeCommand } from './ingest/observe-command.js';

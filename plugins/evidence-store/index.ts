@@ -1,11 +1,11 @@
 import type { PluginDefinition } from 'mortise/sdk';
 import { openArtifacts } from './artifacts/artifact-store.js';
-import type { EvidenceConfig } from './config.js';
+import type { Config } from './config.generated.js';
 import type { UploadDeps } from './upload/record-evidence.js';
 import { uploadEvidence } from './upload/upload-evidence.js';
 
 /** The service `artifacts` and the tool `evidence_upload`. */
-export default function evidenceStore(): PluginDefinition<EvidenceConfig> {
+export default function evidenceStore(): PluginDefinition<Config> {
   return {
     key: 'evidence-store',
     register() {},

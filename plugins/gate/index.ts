@@ -1,12 +1,12 @@
-import type { GateConfig } from 'mortise/contracts/gate';
 import type { PluginDefinition } from 'mortise/sdk';
 import { explainCommand, explainRoute } from './api/explain.js';
 import { poolRoute, poolsCommand } from './api/pools.js';
 import { reloadCommand, reloadRoute, statusCommand, statusRoute } from './api/status.js';
+import type { Config } from './config.generated.js';
 import { type RunningGate, startGate } from './start-gate.js';
 
 /** Decides whether an observation is dropped, sunk or delivered, before any handler sees it. */
-export default function gate(): PluginDefinition<GateConfig> {
+export default function gate(): PluginDefinition<Config> {
   let running: RunningGate | undefined;
   return {
     key: 'gate',
@@ -27,7 +27,7 @@ export default function gate(): PluginDefinition<GateConfig> {
       host.contribute('command', 'gate-reload', reloadCommand(facts('gate-reload'), started));
     },
     reconfigure(next) {
-      if (next.persistence !== running?.snapshots.snapshot.config.persistence) return 'restart';
+      if (!running || next.persistence !== running.snapshots.snapshot.config.persistence) return 'restart';
       running.adopt(next);
       return 'applied';
     },

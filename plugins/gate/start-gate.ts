@@ -1,8 +1,7 @@
-// Imported because every access to the global `performance` runs a getter, which costs as much as a stage.
 import { performance } from 'node:perf_hooks';
 import type { ConversationService } from 'mortise/contracts/conversation';
 import type { GateConfig, GateControl, GateService } from 'mortise/contracts/gate';
-import { type Alert, QuietTimes, type SettingsService, type StartHost } from 'mortise/sdk';
+import { type Alert, type SettingsService, type StartHost, Throttle } from 'mortise/sdk';
 import { Gate } from './gate.js';
 import { configFault, defaultConfig } from './gate-config.js';
 import { exposeMetrics } from './metrics.js';
@@ -12,6 +11,8 @@ import { PoolStore } from './pool-store.js';
 import { Pools } from './pools.js';
 import { type BaseFacts, Snapshots } from './snapshots.js';
 import { DedupMemory } from './stages/dedup.js';
+
+// Imported because every access to the global `performance` runs a getter, which costs as much as a stage.
 
 /** Interval of overload samples, milliseconds. */
 const sampleMs = 250;
@@ -80,7 +81,7 @@ export async function startGate(host: StartHost<GateConfig>): Promise<RunningGat
   const snapshots = new Snapshots(firstFault === undefined ? host.config : defaultConfig(), facts());
   if (firstFault !== undefined) refuse(firstFault);
 
-  const throttle = new QuietTimes();
+  const throttle = new Throttle();
   /** @returns false when the alert was throttled */
   const alert = (code: AlertCode, stage: string, now: number, plugin?: string): boolean => {
     if (!throttle.pass(`${code} ${stage}`, now, alertIntervalMs[code])) return false;

@@ -1,6 +1,6 @@
 import type { MemoryBackendFacts, PluginDefinition } from 'mortise/sdk';
 import { createBackend } from './backend.js';
-import type { LocalConfig } from './config.js';
+import type { Config } from './config.generated.js';
 import { migrations } from './migrations.js';
 import { createRerank } from './rerank.js';
 import { createCorpus } from './search/corpus.js';
@@ -14,7 +14,7 @@ import { reindex } from './store/reindex.js';
 const mergeEveryMs = 1_000;
 
 /** The memory backend `local`. */
-export default function memoryBackendLocal(): PluginDefinition<LocalConfig> {
+export default function memoryBackendLocal(): PluginDefinition<Config> {
   return {
     key: 'memory-backend-local',
     register() {},

@@ -3,13 +3,13 @@ import type { MemoryService } from 'mortise/contracts/memory-gateway';
 import type { Database, HttpService, InstancesService, Logger, Points, StartHost } from 'mortise/sdk';
 import { createBackendClient } from './backend/backend-client.js';
 import { createCircuitBreaker } from './backend/circuit-breaker.js';
-import type { GatewayConfig } from './config.js';
+import type { Config } from './config.generated.js';
 import { createWriter, type Writer } from './write/create-writer.js';
-import { createTransactionGroup, type TransactionGroup } from './write/transaction-group.js';
+import { createSettlements, type Settlements } from './write/settlements.js';
 
 /** What the tools, routes and commands of this plugin work with. */
 export interface Gateway {
-  readonly config: GatewayConfig;
+  readonly config: Config;
   readonly projectKey: string;
   /** Space of stores and queries that name none. */
   readonly defaultSpace: string;
@@ -20,7 +20,7 @@ export interface Gateway {
   readonly backend: MemoryService;
   readonly writer: Writer;
   /** Commits the outcomes of calls to a backend that is not transactional. */
-  readonly settlements: TransactionGroup;
+  readonly settlements: Settlements;
   /** Audit ids of writes whose backend call this process is making. Recovery skips them. */
   readonly inFlight: Set<string>;
   /** The running store of each distinct memory, by the key of its content. */
@@ -32,7 +32,7 @@ export interface Gateway {
 }
 
 /** Composes the gateway from the services of the host. */
-export function createGateway(host: StartHost<GatewayConfig>): Gateway {
+export function createGateway(host: StartHost<Config>): Gateway {
   const { config, points, log } = host;
   const { projectKey, version } = host.use('settings');
   const services = { database: host.use('database'), logbook: host.use('logbook'), audit: host.use('audit') };
@@ -53,7 +53,7 @@ export function createGateway(host: StartHost<GatewayConfig>): Gateway {
     defaultSpace: config.default_team_space ?? `team:${projectKey}`,
     version,
     writer: createWriter({ ...services, backend }),
-    settlements: createTransactionGroup(services.database),
+    settlements: createSettlements(services.database),
     inFlight: new Set(),
     running: new Map(),
     instances: host.use('instances'),

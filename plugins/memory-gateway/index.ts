@@ -1,7 +1,7 @@
 import { type PluginDefinition, whenServing } from 'mortise/sdk';
 import { missingBackend, probeBackend, warnOfMissingBackend } from './backend/backend-client.js';
 import { commands } from './commands.js';
-import type { GatewayConfig } from './config.js';
+import type { Config } from './config.generated.js';
 import { createGateway, type Gateway } from './gateway.js';
 import { updateGovernance } from './governance/update-governance.js';
 import { queryMemories } from './query/query-memories.js';
@@ -17,7 +17,7 @@ const PROBE_EVERY_MS = 5_000;
 const RECOVER_EVERY_MS = 15_000;
 
 /** The tools `memory_store`, `memory_query`, `reliability_report` and `governance_update`, also over REST and the CLI. */
-export default function memoryGateway(): PluginDefinition<GatewayConfig> {
+export default function memoryGateway(): PluginDefinition<Config> {
   let gateway: Gateway | undefined;
   return {
     key: 'memory-gateway',

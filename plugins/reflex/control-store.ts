@@ -1,12 +1,10 @@
-import { type Database, insertRows } from 'mortise/sdk';
+import { createDrain, type Database, insertRows } from 'mortise/sdk';
 import { type ControlEntry, controlRow, controlTable } from './control-entry.js';
-import { type Overlay, overlayName } from './overlays/overlay.js';
-import { removeOverlay } from './overlays/remove-overlay.js';
-import { setOverlay } from './overlays/set-overlay.js';
+import { type Overlay, overlayName, removeOverlay, setOverlay } from './overlay-store.js';
 
 type Place = Pick<Overlay, 'layer' | 'key'>;
 
-/** What a change does to the overrides that processes share. */
+/** How a change modifies the stored overrides. */
 export type OverlayChange =
   | (Place & {
       readonly kind: 'set';
@@ -17,10 +15,10 @@ export type OverlayChange =
       readonly obsId: string;
     })
   | (Place & { readonly kind: 'clear' })
-  /** Its time is up in every process that knows of it; the one that takes it off notes it. */
+  /** It expires in every process that knows it; the process that deletes the row audits the expiry. */
   | (Place & { readonly kind: 'expire'; readonly obsId: string });
 
-/** What one change leaves behind. */
+/** The rows of one change, written together. */
 export interface ControlWrite {
   readonly entries: readonly ControlEntry[];
   readonly overlay?: OverlayChange | undefined;
@@ -36,25 +34,25 @@ export interface ControlStorePorts {
   readonly overlaysWritten: () => void;
 }
 
-/** Channel on which processes tell each other that overrides have changed. */
+/** The notification channel for changes of stored overrides. */
 export const overlayChannel = 'overlays';
 
 const queueLimit = 1_000;
 /** Rows of one statement. */
 const batchLimit = 100;
-/** How long a store that failed is left alone, milliseconds. */
+/** Delay before a failed write is retried, milliseconds. */
 const retryMs = 1_000;
 
 /**
- * Writes what changes leave behind, in order: a change does not wait for the database. While the store is down rows are
- * kept, up to a limit beyond which {@link room} refuses changes: none goes without its row.
+ * Writes audit rows and stored overrides in order, without a change waiting for the database. While the database is down
+ * rows are queued up to a limit; beyond it {@link room} refuses changes, so that no change goes unaudited.
  */
 export class ControlStore {
   readonly #ports: ControlStorePorts;
   #waiting: ControlWrite[] = [];
   #rows = 0;
   #revision = 0;
-  #writing: Promise<void> | undefined;
+  readonly #writing = createDrain(() => this.#writeAll());
   #retry: NodeJS.Timeout | undefined;
   #closed = false;
 
@@ -62,7 +60,7 @@ export class ControlStore {
     this.#ports = ports;
   }
 
-  /** Grows with every override that is changed. */
+  /** Grows with every change of an override. */
   get revision(): number {
     return this.#revision;
   }
@@ -75,10 +73,10 @@ export class ControlStore {
     this.#waiting.push(write);
     this.#rows += write.entries.length;
     if (write.overlay) this.#revision += 1;
-    if (this.#retry === undefined) this.#write();
+    if (this.#retry === undefined) this.#writing.request();
   }
 
-  /** Whether a change of this override has not been written yet: what is stored of it is older than what is in force. */
+  /** Whether a change of this override is not written yet, so that the stored value is outdated. */
   pending(place: Place): boolean {
     const name = overlayName(place);
     return this.#waiting.some(({ overlay }) => overlay !== undefined && overlayName(overlay) === name);
@@ -88,19 +86,11 @@ export class ControlStore {
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#retry);
-    await this.#writing;
+    await this.#writing.idle();
     if (this.#waiting.length > 0) await this.#writeNext().catch(this.#ports.failed);
   }
 
-  #write(): void {
-    this.#writing ??= this.#writeAll().finally(() => {
-      this.#writing = undefined;
-    });
-  }
-
   async #writeAll(): Promise<void> {
-    // Leaves the caller first: several rows of one change are one statement.
-    await null;
     let overlays = false;
     try {
       while (this.#waiting.length > 0) overlays = (await this.#writeNext()) || overlays;
@@ -109,7 +99,7 @@ export class ControlStore {
       if (this.#closed) return;
       this.#retry = setTimeout(() => {
         this.#retry = undefined;
-        this.#write();
+        this.#writing.request();
       }, retryMs);
       this.#retry.unref();
     }
@@ -131,7 +121,7 @@ export class ControlStore {
     return false;
   }
 
-  /** The next writes that are rows alone. */
+  /** The next writes that consist of audit rows only. */
   #batch(): readonly ControlWrite[] {
     const end = this.#waiting.findIndex(({ overlay }) => this.#ports.shared && overlay !== undefined);
     return this.#waiting.slice(0, end < 0 ? batchLimit : Math.min(end, batchLimit));
@@ -151,7 +141,7 @@ export class ControlStore {
         const { layer, key } = change;
         const obsId = change.kind === 'expire' ? change.obsId : undefined;
         const removed = await removeOverlay(database, { layer, key, obsId }, { trx });
-        // Another process has been told that its time is up, and notes it.
+        // Another process deleted the row, and audits the expiry.
         if (change.kind === 'expire' && !removed) return;
       }
       await insertRows(database, controlTable, entries.map(controlRow), { trx });

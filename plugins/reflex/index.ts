@@ -1,14 +1,12 @@
 import type { PluginDefinition } from 'mortise/sdk';
-import { clearOverrideCommand, setOverrideCommand } from './commands/override-commands.js';
-import { releaseCommand } from './commands/release-command.js';
-import { clearCooldownRoute } from './routes/cooldowns.js';
-import { clearOverrideRoute, setOverridesRoute } from './routes/overrides.js';
-import { releaseRoute } from './routes/release.js';
-import { sessionsRoute } from './routes/sessions.js';
-import { type Config, type RunningReflex, startReflex } from './start-reflex.js';
+import { clearCooldownRoute, releaseCommand, releaseRoute } from './api/operator-actions.js';
+import { clearOverrideCommand, clearOverrideRoute, setOverrideCommand, setOverridesRoute } from './api/overrides.js';
+import { sessionsRoute } from './api/sessions.js';
+import type { Config } from './config.generated.js';
+import { type RunningReflex, startReflex } from './start-reflex.js';
 import { offerTuningTool } from './suggest-tuning.js';
 
-/** Changes the gate while it runs, for a time and with an audit, and stops what hurts. */
+/** Changes overrides of the gate at run time, with expiry and audit, and cools down failing adapters. */
 export default function reflex(): PluginDefinition<Config> {
   let running: RunningReflex | undefined;
   return {
@@ -23,7 +21,7 @@ export default function reflex(): PluginDefinition<Config> {
       });
       host.contribute('observation-handler', 'nociception', {
         types: ['alert', 'schedule'],
-        handle: async (observation) => started.guarded(() => started.feel(observation)),
+        handle: async (observation) => started.guarded(() => started.handlePain(observation)),
       });
       offerTuningTool(host, started);
       host.contribute('route', 'set-overrides', setOverridesRoute(started));

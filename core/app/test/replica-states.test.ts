@@ -3,8 +3,8 @@ import { eachDatabase, silentLog, until } from 'mortise/sdk/testing';
 import { EventBus } from '../../kernel/event-bus.js';
 import type { PluginStateName } from '../../sdk/events.js';
 import type { Database } from '../../sdk/host/database.js';
-import { type ReplicaStates, shareStates } from '../replica-states.js';
-import { pluginsSchema, sharedMigrations } from '../shared-desired.js';
+import { pluginsSchema, sharedMigrations } from '../desired-state.js';
+import { type ReplicaStates, shareStates } from '../replicas.js';
 
 type Tell = (plugin: string, from: PluginStateName, to: PluginStateName) => void;
 

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { SeenFiles, type SeenFilesOptions } from '../seen-files.js';
+import { SeenFiles, type SeenFilesOptions } from '../file-edits.js';
 
 describe('the files that were seen', () => {
   let folder: string;

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import type { Finding } from 'mortise/sdk';
 import { type ServerProcess, startServer } from 'mortise/sdk/testing';
 import type { Instance } from '../../sdk/host/instances.js';
-import { type Neighbours, watchNeighbours } from '../watch-neighbours.js';
+import { type Neighbours, watchNeighbours } from '../replicas.js';
 
 const ended = spawnSync(process.execPath, ['-e', '']).pid;
 

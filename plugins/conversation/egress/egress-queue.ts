@@ -1,5 +1,5 @@
 import type { EgressStatus } from 'mortise/contracts/conversation';
-import type { Observation } from 'mortise/sdk';
+import { createDrain, type Observation } from 'mortise/sdk';
 
 export interface EgressQueuePorts {
   readonly capacity: number;
@@ -27,7 +27,7 @@ export class EgressQueue {
   readonly adapter: string;
   readonly #ports: EgressQueuePorts;
   #waiting: Observation[] = [];
-  #running: Promise<void> | undefined;
+  readonly #sending = createDrain(() => this.#sendQueued());
   #current: Observation | undefined;
   #closed = false;
   #full = false;
@@ -48,14 +48,12 @@ export class EgressQueue {
       return;
     }
     this.#waiting.push(observation);
-    this.#running ??= this.#run().finally(() => {
-      this.#running = undefined;
-    });
+    this.#sending.request();
   }
 
   /** Takes nothing new; resolves when all is sent. */
-  async drained(): Promise<void> {
-    await this.#running;
+  drained(): Promise<void> {
+    return this.#sending.idle();
   }
 
   /** Sends nothing further. @returns what was not done; the first time alone */
@@ -76,9 +74,7 @@ export class EgressQueue {
     this.#ports.count(this.adapter, what);
   }
 
-  async #run(): Promise<void> {
-    // Leaves the caller first: whoever enqueues waits for nothing.
-    await null;
+  async #sendQueued(): Promise<void> {
     for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) {
       if (this.#ports.coolingDown(this.adapter)) {
         this.#count('suppressed');

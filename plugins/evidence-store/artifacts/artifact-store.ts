@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { resolve } from 'node:path';
 import type { Artifact, ArtifactStore } from 'mortise/contracts/evidence-store';
 import type { StartHost } from 'mortise/sdk';
-import type { EvidenceConfig } from '../config.js';
+import type { Config } from '../config.generated.js';
 import { artifactError } from './artifact-error.js';
 import type { ByteStore } from './byte-store.js';
 import { createLocalStore } from './local-store.js';
@@ -81,7 +81,7 @@ function createArtifacts(bytes: ByteStore, isReadOnly: boolean, maxBytes: number
 }
 
 /** Creates the configured store. Neither folder nor connection is opened before it is used. */
-export function openArtifacts(host: StartHost<EvidenceConfig>): ArtifactStore {
+export function openArtifacts(host: StartHost<Config>): ArtifactStore {
   const { artifacts_backend, artifacts_root, artifacts_read_only, artifacts_max_size_bytes, object_store } =
     host.config;
   const root = resolve(host.use('settings').dataDir, artifacts_root ?? 'artifacts');

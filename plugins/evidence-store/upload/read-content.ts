@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { decodeBase64 } from 'mortise/sdk';
-import type { EvidenceConfig } from '../config.js';
+import type { Config } from '../config.generated.js';
 import type { UploadErrorCode } from './upload-error.js';
 import type { UploadRequest } from './upload-request.js';
 
@@ -77,7 +77,7 @@ export function missingArgument(
 }
 
 /** Checks type, encoding and size, in this order. The first violation refuses. */
-export function readContent(request: UploadRequest, config: EvidenceConfig): Content | Refusal {
+export function readContent(request: UploadRequest, config: Config): Content | Refusal {
   const type = parseMediaType(request.contentType ?? '');
   const allowed = config.evidence_allowed_types.map((one) => one.toLowerCase());
   if (type === undefined || !allowed.includes(type.essence)) {

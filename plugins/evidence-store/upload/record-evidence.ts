@@ -1,13 +1,13 @@
 import { type Artifact, type ArtifactStore, buildEvidenceUri } from 'mortise/contracts/evidence-store';
 import type { Attachment, AuditService, LogbookService } from 'mortise/contracts/logbook';
 import type { AuditEntry, Database, Logger, Points, Transaction } from 'mortise/sdk';
-import type { EvidenceConfig } from '../config.js';
+import type { Config } from '../config.generated.js';
 import type { Content } from './read-content.js';
 import type { UploadRequest } from './upload-request.js';
 
 /** What an upload works with. */
 export interface UploadDeps {
-  readonly config: EvidenceConfig;
+  readonly config: Config;
   readonly projectKey: string;
   readonly database: Database;
   readonly logbook: LogbookService;

@@ -1,6 +1,6 @@
 import { parseEvidenceUri } from 'mortise/contracts/evidence-store';
 import { isBlankText, redactSecrets } from 'mortise/sdk';
-import type { GatewayConfig } from '../config.js';
+import type { Config } from '../config.generated.js';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -62,7 +62,7 @@ export interface ValidationMode {
 /** Whether evidence is validated, and why. Every mode but `strict` (in any case) is `compat`. */
 export function validationMode(
   evidenceMode: string,
-  config: Pick<GatewayConfig, 'strict_mode_enforce_validate_refs' | 'validate_evidence_refs'>,
+  config: Pick<Config, 'strict_mode_enforce_validate_refs' | 'validate_evidence_refs'>,
 ): ValidationMode {
   if (evidenceMode.toLowerCase() !== 'strict') {
     return { mode: 'compat', isOn: config.validate_evidence_refs, reason: 'compat_default' };

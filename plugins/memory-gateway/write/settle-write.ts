@@ -1,13 +1,13 @@
 import type { AuditService, LedgerMemory, LogbookService } from 'mortise/contracts/logbook';
 import type { FailedDelivery, MemoryService } from 'mortise/contracts/memory-gateway';
 import { redactSecrets, type Transaction } from 'mortise/sdk';
-import type { GatewayConfig } from '../config.js';
+import type { Config } from '../config.generated.js';
 
 export interface SettleDeps {
   readonly logbook: LogbookService;
   readonly audit: AuditService;
   readonly backend: MemoryService;
-  readonly config: Pick<GatewayConfig, 'store_timeout_ms'>;
+  readonly config: Pick<Config, 'store_timeout_ms'>;
 }
 
 /** A memory whose ledger row is `writing` and whose audit row is pending. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { GenerateRequest } from 'mortise/sdk';
-import type { OpenAiConfig } from '../config.js';
+import type { Config } from '../config.generated.js';
 import { requestBody } from '../request/request-body.js';
 import type { Clients } from './create-clients.js';
 import { type OpenAnswer, openAnswer } from './open-answer.js';
@@ -8,7 +8,7 @@ import { readFailure } from './read-failure.js';
 import { withRetries } from './retry.js';
 
 /** Asks the API and comes back with the first bytes of its answer, after as many repeats as the settings allow. */
-export type Opener = (request: GenerateRequest, settings: OpenAiConfig, signal: AbortSignal) => Promise<OpenAnswer>;
+export type Opener = (request: GenerateRequest, settings: Config, signal: AbortSignal) => Promise<OpenAnswer>;
 
 export function createOpener(clients: Clients): Opener {
   /** Addresses that refuse the option which asks a stream to tell its usage. */

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { eachDatabase, silentLog, type TestEngine } from 'mortise/sdk/testing';
 import { finishWrite } from '../../write/finish-write.js';
 import type { BegunWrite } from '../../write/settle-write.js';
-import { createTransactionGroup } from '../../write/transaction-group.js';
+import { createSettlements } from '../../write/settlements.js';
 import { type RemoteHost, startRemote, writingMemory } from './remote-host.js';
 
 describe('a write that was begun', () => {
@@ -30,7 +30,7 @@ describe('a write that was begun', () => {
         audit: remote.host.service('audit'),
         backend: remote.host.service('memory'),
         config: { store_timeout_ms: 5_000 },
-        settlements: createTransactionGroup(remote.database),
+        settlements: createSettlements(remote.database),
         inFlight: new Set(),
         log: silentLog,
       });
