@@ -513,7 +513,7 @@ describe('agent turns', () => {
       expect(published.ok).to.equal(true);
       await until('the turn', async () => (await turnsOf(gateway.host))[0]?.status === 'completed');
       expect((await rowsOf(gateway)).map(({ content }) => content)).to.deep.equal(['from elsewhere', 'answered']);
-      expect(gateway.host.logs.join('\n')).to.not.contain('a reply was shown on the console');
+      expect(gateway.host.logs.join('\n')).to.not.contain('a reply was sent to the console');
     });
 
     it('reports the failure of a turn without a caller, without its text', async () => {

@@ -25,7 +25,7 @@ describe('sockets', () => {
       return response.statusCode;
     }
 
-    it('are opened by allowed origins and good keys only', async () => {
+    it('are opened only from allowed origins and with valid keys', async () => {
       platform = await openPlatform(engine, { env: keyed });
       expect(await refused({ headers: { origin: 'https://evil.example' } })).to.equal(403);
       expect(await refused({ headers: { 'x-api-key': 'wrong' } })).to.equal(401);
@@ -68,7 +68,7 @@ describe('sockets', () => {
       }
     }).timeout(patient);
 
-    it('are closed when nobody authenticates in time', async () => {
+    it('are closed when the peer does not authenticate in time', async () => {
       platform = await openPlatform(engine, { env: { ...keyed, MORTISE_WS_AUTH_SECONDS: '0.2' } });
       const told = refusals();
       const late = await platform.connect();
@@ -90,7 +90,7 @@ describe('sockets', () => {
       expect(told).to.deep.equal([...Array(5).fill('/ws auth_failed'), ...Array(2).fill('/ws rate_limited')]);
     }).timeout(patient);
 
-    it('have the rate that their caller has over all doors, and can always cancel', async () => {
+    it('share the rate limit of their caller with HTTP, and can always cancel', async () => {
       platform = await openPlatform(engine, { env: { MORTISE_RATE_LIMIT: '2/600' } });
       const client = await platform.connect();
       await client.answer('chat.history');
@@ -104,7 +104,7 @@ describe('sockets', () => {
       expect((await client.answer('chat.cancel', { session_id: 'main' })).cancelled).to.equal(false);
     }).timeout(patient);
 
-    it('hear of replies that others asked for in the sessions they watch, and not of their own', async () => {
+    it('receive replies that others requested in watched sessions, and not their own', async () => {
       platform = await openPlatform(engine, {});
       const [asker, watcher, other] = [await platform.connect(), await platform.connect(), await platform.connect()];
       for (const client of [asker, watcher]) {
@@ -123,7 +123,7 @@ describe('sockets', () => {
       expect([watcher.of('watch').length, other.of('watch').length]).to.deep.equal([2, 1]);
     }).timeout(patient);
 
-    it('hear of replies to the HTTP door too', async () => {
+    it('receive replies to HTTP requests too', async () => {
       platform = await openPlatform(engine, {});
       const client = await platform.connect();
       await client.ask('session.watch', { session_id: 's1', user_id: 'u1', channel: 'console' }, 'watch');
@@ -137,7 +137,7 @@ describe('sockets', () => {
       expect(client.of('watch')[1]?.data.content).to.equal('Echo: hi');
     }).timeout(patient);
 
-    it('hear of what an agent says of its own accord, through the way out of that name', async () => {
+    it('receive messages of an agent without a turn, through the egress adapter of that name', async () => {
       platform = await openPlatform(engine, {});
       const client = await platform.connect();
       await client.ask('session.watch', { session_id: 's' }, 'watch');
@@ -158,7 +158,7 @@ describe('sockets', () => {
       );
     }).timeout(patient);
 
-    it('are cut off when they do not answer a ping', async () => {
+    it('are disconnected when they do not answer a ping', async () => {
       platform = await openPlatform(engine, { env: { MORTISE_WS_PING_SECONDS: '0.3' } });
       const alive = await platform.connect();
       const dead = await platform.connect({ autoPong: false });
@@ -167,7 +167,7 @@ describe('sockets', () => {
       expect((await alive.answer('chat.history')).messages).to.deep.equal([]);
     }).timeout(patient);
 
-    it('are closed when they take nothing, and their turns end', async () => {
+    it('are closed when they read nothing, and their turns end', async () => {
       const big = 'x'.repeat(512 * 1024);
       const model = fakeModel((_, __, signal) => slowly(2, Array(2_000).fill(big), signal));
       platform = await openPlatform(engine, { model, env: { MORTISE_WS_SLOW_READER_SECONDS: '0.5' } });
@@ -184,7 +184,7 @@ describe('sockets', () => {
       expect((await other.answer('session.list')).sessions[0].busy).to.equal(false);
     }).timeout(patient);
 
-    it('are told of a shutdown: idle ones close, the others when their turn has ended or time is up', async () => {
+    it('close at shutdown: idle ones at once, the others when their turn has ended or time is up', async () => {
       const model = fakeModel(({ messages }, _, signal) =>
         messages.at(-1)?.content === 'long'
           ? slowly(50, Array(400).fill('x'), signal)
@@ -207,7 +207,7 @@ describe('sockets', () => {
       expect(kinds(long.of(ids[1] ?? '')).at(-1)).to.equal('SERVER_SHUTTING_DOWN');
     }).timeout(patient);
 
-    it('keep a key that belongs to one user to that user', async () => {
+    it('restrict a bound key to its user', async () => {
       const keys = JSON.stringify([{ id: 'ann', key: 'anns-own-key-0123456789', actor: 'ann' }]);
       platform = await openPlatform(engine, { env: { MORTISE_API_KEYS: keys } });
       const client = await platform.connect({ headers: { 'x-api-key': 'anns-own-key-0123456789' } });
@@ -217,7 +217,7 @@ describe('sockets', () => {
       expect((await platform.rows({ channel: 'ws', userId: 'ann', sessionId: 'main' })).length).to.equal(2);
     }).timeout(patient);
 
-    it('carry many streams at once without losing, doubling or reordering anything', async () => {
+    it('carry many streams at once without loss, duplicates or reordering', async () => {
       const model = fakeModel(async function* ({ messages }) {
         const name = String(messages.at(-1)?.content);
         for (let i = 0; i < 100; i += 1) {
@@ -249,7 +249,7 @@ describe('sockets', () => {
     }).timeout(90_000);
   });
 
-  it('say what they can do without an agent', async () => {
+  it('serve all other methods without an agent', async () => {
     const [engine] = [{ env: {} } as Parameters<typeof openPlatform>[0]];
     const platform = await openPlatform(engine, { plugins: ['realtime'], model: fakeModel(() => says()) });
     try {

@@ -31,7 +31,7 @@ describe('while a turn of the socket runs', () => {
       return platform.connect();
     }
 
-    it('readers of the history do not disturb what its model is sent', async () => {
+    it('readers of the history do not affect the context of its model', async () => {
       const model = fakeModel(
         inTurn(
           () => asksFor([['call_1', 'look', '{}']]),
@@ -53,7 +53,7 @@ describe('while a turn of the socket runs', () => {
       ]);
     }).timeout(patient);
 
-    it('a second message for its session is refused without a word to the gate', async () => {
+    it('a second message for its session is refused before the gate', async () => {
       let asked = 0;
       const gate = gatePlugin(() => {
         asked += 1;
@@ -68,7 +68,7 @@ describe('while a turn of the socket runs', () => {
       await client.answer('chat.cancel', { request_id: first });
     }).timeout(patient);
 
-    it('frames that are no requests disturb nothing', async () => {
+    it('malformed frames do not affect it', async () => {
       const model = fakeModel((_, __, signal) => slowly(20, ['a', 'b', 'c', 'd'], signal));
       const client = await start({ model });
       const id = client.request('chat.send', { content: 'go' });
@@ -81,7 +81,7 @@ describe('while a turn of the socket runs', () => {
       expect(client.closed).to.equal(undefined);
     }).timeout(patient);
 
-    it('a cancel lets no further tool start, and the next turn knows which calls never ran', async () => {
+    it('a cancel lets no further tool start, and the next turn gets INTERRUPTED for calls that never ran', async () => {
       const started: string[] = [];
       const first = tool('first', async (_, { signal }) => {
         started.push('first');
@@ -114,7 +114,7 @@ describe('while a turn of the socket runs', () => {
       );
     }).timeout(patient);
 
-    it('its tools are told which claim of the session they act under', async () => {
+    it('its tools get the epoch of the session’s claim', async () => {
       const fences: ToolContext['session'][] = [];
       const model = fakeModel((_, call) => (call % 2 === 1 ? asksFor([['call_1', 'fenced', '{}']]) : says('ok')));
       const fenced = tool('fenced', (_, ctx) => {
@@ -140,7 +140,7 @@ describe('when a turn of the socket has ended', () => {
       await platform?.stop();
     });
 
-    it('the session is free for whoever reacts to its error', async () => {
+    it('the session is free for a client that reacts to its error', async () => {
       const model = fakeModel((_, call) => {
         if (call % 2 === 0) return says('ok');
         throw new MortiseError('provider_request_failed', 'gone', { status: 502 });
@@ -154,7 +154,7 @@ describe('when a turn of the socket has ended', () => {
       }
     }).timeout(60_000);
 
-    it('without an answer, people still see what they asked, and the model does not', async () => {
+    it('without an answer, its input stays in the history, but not in the context of the model', async () => {
       const model = fakeModel((_, call) => {
         if (call > 1) return says('ok');
         throw new MortiseError('provider_request_failed', 'gone', { status: 502 });
@@ -168,7 +168,7 @@ describe('when a turn of the socket has ended', () => {
       expect(sent.map(({ content }) => content)).to.deep.equal(['heard']);
     }).timeout(patient);
 
-    it('its session is no other, whatever its id looks like', async () => {
+    it('its session is not confused with another, whatever its id looks like', async () => {
       const model = fakeModel(() => says('ok'));
       platform = await openPlatform(engine, { model, extra: [echoTool] });
       const client = await platform.connect();
