@@ -15,14 +15,14 @@ export interface OpenAiConfig {
   readonly max_retries: number;
 }
 
-/** Whom a request goes to, and who pays: what belongs to one account at one address. */
+/** The settings that belong to one account at one address. */
 type Account = Pick<OpenAiConfig, 'api_key' | 'base_url' | 'organization' | 'project' | 'headers'>;
 
 const ownAddress = 'https://api.openai.com/v1';
 
 /**
- * The settings of one call: those of its provider row over the configuration. A row with an address or a key of its own
- * is another account: nothing secret of the configured one may reach it.
+ * The settings of one call: those of its provider row override the configuration. A row with its own address or key is
+ * another account, which must not receive secrets of the configured one.
  */
 export function settingsOf(config: OpenAiConfig, { settings }: Pick<GenerateRequest, 'settings'>): OpenAiConfig {
   const row = settings as Partial<OpenAiConfig>;

@@ -1,5 +1,7 @@
 import { callChunks, chunk, completion, endMark, type TokenUsage, usageChunk } from './wire.js';
 
+export * from './wire.js';
+
 /** Cuts the connection: nothing that follows is sent. */
 export const reset = Symbol('reset');
 
