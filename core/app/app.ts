@@ -1,18 +1,18 @@
 import { join } from 'node:path';
+import { createControl } from '../control/control.js';
 import { type DatabaseHost, openDatabase } from '../database/index.js';
 import { Composition } from '../di/composition.js';
 import { createLazyFetch } from '../di/lazy-fetch.js';
 import { parts } from '../di/parts.js';
 import { openPluginScope } from '../di/plugin-scope.js';
-import { createHttpServer, type HttpServer, mcpMaxBytes } from '../http/index.js';
+import { createHttpServer, type HttpServer } from '../http/index.js';
 import { currentMark } from '../kernel/attribution.js';
-import { BootJournal, steadyAfterMs } from '../kernel/boot-journal.js';
 import type { CatalogueEntry } from '../kernel/catalogue.js';
-import { createControl } from '../kernel/control.js';
 import { Kernel } from '../kernel/kernel.js';
-import type { Unfinished } from '../kernel/overrun.js';
-import { guardProcess } from '../kernel/process-guard.js';
-import { watchRawResources } from '../kernel/raw-resources.js';
+import type { Unfinished } from '../kernel/shutdown-deadline.js';
+import { BootJournal, steadyAfterMs } from '../process/boot-journal.js';
+import { guardProcess } from '../process/process-guard.js';
+import { watchRawResources } from '../process/raw-resources.js';
 import { createScheduler } from '../schedule/index.js';
 import { keepValidators, loadSchema } from '../schema/index.js';
 import type { Disposable } from '../sdk/context.js';
@@ -170,12 +170,8 @@ export async function openApp(options: AppOptions): Promise<App> {
     tracing,
     emitRefusal: (refusal) => kernel.events.emit('refusal', refusal),
     sseKeepAliveSeconds: numberOf(settings.variable('MORTISE_SSE_KEEPALIVE_SECONDS'), 15),
-    mcpMaxBytes: mcpMaxBytes(
-      numberOf(
-        settings.variable('MORTISE_EVIDENCE_MAX_SIZE_BYTES') ?? settings.variable('EVIDENCE_MAX_SIZE_BYTES'),
-        1_048_576,
-      ),
-    ),
+    setting: (plugin, name) =>
+      kernel.isEnabled(plugin) ? kernel.record(plugin)?.config?.snapshot?.config[name] : undefined,
   });
   const outward = createLazyFetch({ allowPrivate: host.allowPrivateUrls });
   composition

@@ -1,4 +1,4 @@
-import type { Desired } from '../kernel/ports.js';
+import type { Desired } from '../kernel/deps.js';
 import type { Finding } from '../sdk/host/plugin-control.js';
 
 /** Said while the crashes of the last starts keep the plugins out. */

@@ -1,7 +1,7 @@
 import { basename, isAbsolute, relative } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { DatabaseHost } from '../database/index.js';
-import type { Desired, DesiredStore } from '../kernel/ports.js';
+import type { Desired, DesiredStore } from '../kernel/deps.js';
 import type { Disposable, Logger } from '../sdk/context.js';
 import type { Database } from '../sdk/host/database.js';
 import type { DesiredExport } from '../sdk/host/plugin-control.js';

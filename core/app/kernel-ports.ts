@@ -1,10 +1,11 @@
 import { join } from 'node:path';
 import { hostServices } from '../di/plugin-scope.js';
-import type { BootJournal } from '../kernel/boot-journal.js';
 import type { CatalogueEntry } from '../kernel/catalogue.js';
-import type { KernelPorts } from '../kernel/ports.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import type { BootJournal } from '../process/boot-journal.js';
 import { createSchemaCompiler } from '../schema/index.js';
 import type { CompiledSchema, JsonSchema } from '../schema/types.js';
+import { extensionPoints } from '../sdk/points/index.js';
 import type { Settings } from '../settings/types.js';
 import type { HostLogger, HostMetrics, Tracing } from '../telemetry/types.js';
 
@@ -15,25 +16,25 @@ export interface KernelPortParts {
   readonly projectDir: string;
   readonly extraEntries: readonly CatalogueEntry[];
   readonly safeMode: boolean;
-  readonly journal: Pick<BootJournal, 'suspect' | 'acquit' | 'note'>;
+  readonly journal: Pick<BootJournal, 'suspect' | 'clearSuspect' | 'note'>;
   readonly metrics: HostMetrics;
   readonly tracing: Tracing;
   readonly log: HostLogger;
-  readonly clean: KernelPorts['clean'];
-  readonly scheduler: KernelPorts['scheduler'] & KernelPorts['clock'];
+  readonly clean: KernelDeps['clean'];
+  readonly scheduler: KernelDeps['scheduler'] & KernelDeps['clock'];
   /** The file, or what replicas share instead. */
-  readonly desired: KernelPorts['desired'];
-  readonly openScope: KernelPorts['openScope'];
-  readonly blocker?: NonNullable<KernelPorts['blocker']>;
+  readonly desired: KernelDeps['desired'];
+  readonly openScope: KernelDeps['openScope'];
+  readonly blocker?: NonNullable<KernelDeps['blocker']>;
   /** What the process itself found. */
-  readonly findings?: KernelPorts['findings'];
+  readonly findings?: KernelDeps['findings'];
 }
 
 /** For a process whose crash says nothing about plugins. */
 export const noJournal = {
   crashLoop: false,
   suspect: () => undefined,
-  acquit: () => undefined,
+  clearSuspect: () => undefined,
   note: () => () => undefined,
   complete: () => undefined,
   steady: () => undefined,
@@ -41,7 +42,7 @@ export const noJournal = {
 } satisfies Partial<BootJournal>;
 
 /** The rooms beside the kernel, as the kernel wants to see them. */
-export function kernelPorts(from: KernelPortParts): KernelPorts {
+export function kernelPorts(from: KernelPortParts): KernelDeps {
   const { settings, metrics, journal } = from;
   const { host } = settings;
   const compiler = createSchemaCompiler();
@@ -57,6 +58,7 @@ export function kernelPorts(from: KernelPortParts): KernelPorts {
       return known as CompiledSchema<T>;
     },
     manifestSchema: from.manifestSchema,
+    points: extensionPoints,
     folders: [
       { path: host.shippedPluginsDir, source: 'first-party', codePath: join(from.projectDir, 'dist', 'plugins') },
       { path: host.pluginsDir, source: 'local' },
@@ -83,7 +85,7 @@ export function kernelPorts(from: KernelPortParts): KernelPorts {
     versions: { mortise: host.version, node: process.versions.node },
     safeMode: from.safeMode,
     suspect: (key) => journal.suspect(key),
-    acquit: (key) => journal.acquit(key),
+    clearSuspect: (key) => journal.clearSuspect(key),
     note: (key, step) => journal.note(key, step),
     findings: async () => [...((await from.findings?.()) ?? []), ...settings.findings()],
   };

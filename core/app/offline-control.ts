@@ -1,10 +1,8 @@
 import { join } from 'node:path';
+import { createControl } from '../control/control.js';
+import { refuseDisable, refuseDisplacement, withToggled } from '../control/desired-changes.js';
 import { type DatabaseHost, openDatabase } from '../database/index.js';
-import { createControl } from '../kernel/control.js';
-import { refuseDisplacement } from '../kernel/displaced.js';
 import { Kernel } from '../kernel/kernel.js';
-import { refuseDisable } from '../kernel/refuse-disable.js';
-import { withToggled } from '../kernel/with-toggled.js';
 import { createScheduler } from '../schedule/index.js';
 import { keepValidators, loadSchema } from '../schema/index.js';
 import { MortiseError } from '../sdk/errors.js';

@@ -1,4 +1,4 @@
-import { listenerOn } from '../kernel/raw-resources.js';
+import { listenerOn } from '../process/raw-resources.js';
 import { isCodedError, MortiseError } from '../sdk/errors.js';
 
 /** The reason why the port could not be opened: one that a plugin of this process took is no other program's. */

@@ -1,8 +1,7 @@
+import { endProcess, outliveStreamErrors, say } from '../process/exit.js';
 import { MortiseError } from '../sdk/errors.js';
 import { type App, openApp } from './app.js';
-import { endProcess } from './end-process.js';
 import { readCommit } from './read-commit.js';
-import { outliveStreamErrors, say } from './say.js';
 
 /** Asks the supervisor to start the process again, once. */
 const exitForRestart = 75;

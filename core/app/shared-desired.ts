@@ -1,4 +1,4 @@
-import type { Desired, DesiredStore } from '../kernel/ports.js';
+import type { Desired, DesiredStore } from '../kernel/deps.js';
 import type { Disposable, Logger } from '../sdk/context.js';
 import { MortiseError } from '../sdk/errors.js';
 import type { Database, Migration } from '../sdk/host/database.js';

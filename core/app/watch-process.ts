@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Kernel } from '../kernel/kernel.js';
-import { startWatchdog } from '../kernel/watchdog.js';
+import { startWatchdog } from '../process/watchdog.js';
 import type { Disposable } from '../sdk/context.js';
 import type { Settings } from '../settings/types.js';
 import { numberOf } from './number-of.js';

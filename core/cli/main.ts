@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
-import { endProcess } from '../app/end-process.js';
+import { endProcess } from '../process/exit.js';
 import { CommandError } from './command-error.js';
 import { addConfigCommand } from './config-command.js';
 import { addContributedCommands } from './contributed-commands.js';

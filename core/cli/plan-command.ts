@@ -30,6 +30,11 @@ export async function showPlan(environment: CommandEnvironment, changes: readonl
     `stops:   ${plan.stops.join(', ') || '-'}`,
     `drains:  ${plan.drains.map(({ key, inFlight }) => `${key} (${inFlight} calls)`).join(', ') || '-'}`,
     `blocked: ${plan.blocked.map(({ key, message }) => oneLine(`${key}: ${message}`)).join('\n         ') || '-'}`,
+    ...(plan.inert.length === 0
+      ? []
+      : [
+          `inert:   ${plan.inert.map(({ key, point, owner }) => `${key}: ${point} (${owner} is disabled)`).join('\n         ')}`,
+        ]),
     `opens:   ${plan.wider.map(oneLine).join('\n         ') || '-'}`,
   ];
   await printAnswer(environment, lines.join('\n'), plan);

@@ -1,6 +1,6 @@
 import { createFiles } from '../files/index.js';
 import type { CatalogueEntry } from '../kernel/catalogue.js';
-import type { PluginScope } from '../kernel/ports.js';
+import type { PluginScope } from '../kernel/deps.js';
 import { createSchemaCompiler } from '../schema/index.js';
 import type { HostServices } from '../sdk/host/index.js';
 import type { Composition } from './composition.js';
@@ -48,7 +48,7 @@ export function openPluginScope(composition: Composition, entry: CatalogueEntry)
     .own(serviceToken('plugins'), (all) => all.get(parts.control));
   return {
     use: (service) => container.get(serviceToken(service)),
-    letGo: () => composition.get(parts.database).endTransactions(entry.key),
+    endTransactions: () => composition.get(parts.database).endTransactions(entry.key),
     dispose: () => container.dispose(),
   };
 }

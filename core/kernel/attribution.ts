@@ -1,10 +1,12 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** Whose code runs now, through every await: the plugin that a fault is counted against. */
+/** The plugin whose code runs, through every await: faults are counted against it. */
 export interface PluginMark {
   readonly plugin: string;
-  /** Monotonic milliseconds from which it is a fault that the call goes on; infinite while it may. */
+  /** Monotonic milliseconds after which the call should have ended; infinite while it may go on. */
   readonly overdueAt?: number;
+  /** Number of open calls into plugins around the code that runs; 0 outside of one. */
+  readonly depth?: number;
 }
 
 const marks = new AsyncLocalStorage<PluginMark>();
@@ -26,7 +28,7 @@ export function runSynchronously<R>(plugin: string, run: () => R): R {
   }
 }
 
-/** Runs something as the host itself, whoever asked for it. */
+/** Runs something as the host itself, whatever plugin caused it. */
 export function runUnmarked<R>(run: () => R): R {
   return marks.exit(run);
 }
@@ -39,16 +41,23 @@ export function currentPlugin(): string | undefined {
   return synchronousPlugin ?? marks.getStore()?.plugin;
 }
 
-/**
- * The plugin in whose folder the innermost frame of a stack lies. `folders` are written as in a stack, with the slash
- * after them.
- */
+/** The plugin whose folder holds the innermost frame of a stack. `folders` are written as in stacks, with the slash after them. */
 export function pluginOfStack(stack: string | undefined, folders: ReadonlyMap<string, string>): string | undefined {
-  if (!stack) return undefined;
-  for (const line of stack.split('\n')) {
+  for (const line of stack?.split('\n') ?? []) {
     for (const [folder, key] of folders) {
       if (line.includes(folder)) return key;
     }
   }
   return undefined;
+}
+
+const runningPlugin = Symbol.for('mortise.running-plugin');
+
+/** What the watchdog's debugger evaluates in a paused main thread: the key of the plugin that runs, or undefined. */
+export const runningPluginExpression = `globalThis[Symbol.for(${JSON.stringify(runningPlugin.description)})]?.()`;
+
+/** Makes {@link runningPluginExpression} work. @returns the undo step. */
+export function showRunningPlugin(): () => void {
+  Object.defineProperty(globalThis, runningPlugin, { value: currentPlugin, configurable: true });
+  return () => void Reflect.deleteProperty(globalThis, runningPlugin);
 }

@@ -1,15 +1,14 @@
-import { existsSync } from 'node:fs';
-import { readdir, realpath } from 'node:fs/promises';
-import { join } from 'node:path';
+import { constants, existsSync } from 'node:fs';
+import { open, readdir, realpath } from 'node:fs/promises';
+import { isAbsolute, join, relative, resolve } from 'node:path';
 import { type Problem, problem } from '../messages/plugin-problems.js';
+import { deepestFile, deepFreeze, isTooDeep } from '../schema/index.js';
 import type { PluginManifest } from '../sdk/manifest.js';
 import { canonicalKey } from '../sdk/points/point.js';
-import { describeError } from './describe-error.js';
-import { type ManifestFacts, readManifestFacts } from './manifest-facts.js';
-import { ownFile } from './own-file.js';
-import { parseJson, readSmallFile } from './read-json.js';
+import { contributionId } from './extension-points.js';
+import { describeError } from './plugin-problem.js';
 
-export { contributionId } from './contributions.js';
+export { contributionId } from './extension-points.js';
 
 export type PluginSource = 'first-party' | 'local' | 'npm';
 
@@ -115,4 +114,97 @@ function onePerKey(entries: readonly CatalogueEntry[]): CatalogueEntry[] {
       ? [{ ...only, setAside: named(same.filter((entry) => entry !== only)) }]
       : [{ ...first, problem: problem('duplicate_plugin', first.key, named(same)) }];
   });
+}
+
+/** Data that a manifest gives or points to, by `<point>:<canonical key>`. */
+export type ManifestFacts = ReadonlyMap<string, Readonly<Record<string, unknown>>>;
+
+/** Where the JSON Schema of a plugin's configuration is kept among its facts. */
+export const configSchemaId = 'config:schema';
+
+/** Reads the facts of contributions, of routes (which are their own facts), and the configuration's schema. */
+export async function readManifestFacts(folder: string, manifest: PluginManifest): Promise<ManifestFacts | Problem> {
+  const facts = new Map<string, Readonly<Record<string, unknown>>>();
+  for (const [point, contributions] of Object.entries(manifest.contributes ?? {})) {
+    for (const contribution of contributions) {
+      if (typeof contribution === 'string') continue;
+      const given = contribution.facts;
+      const found = typeof given === 'string' ? await readObject(folder, given) : { value: given };
+      if ('why' in found) return problem('manifest_facts', String(given), found.why);
+      facts.set(contributionId(point, contribution.key), deepFreeze(found.value));
+    }
+  }
+  for (const route of manifest.permissions?.routes ?? [])
+    facts.set(contributionId('route', route.name), deepFreeze({ ...route }));
+  if (manifest.config !== undefined) {
+    const schema = await readObject(folder, manifest.config);
+    if ('why' in schema) return problem('config_schema', manifest.config, schema.why);
+    facts.set(configSchemaId, schema.value);
+  }
+  return facts;
+}
+
+async function readObject(
+  folder: string,
+  name: string,
+): Promise<{ readonly value: Readonly<Record<string, unknown>> } | { readonly why: string }> {
+  const path = await ownFile(folder, name);
+  if (path === undefined) return { why: 'it lies outside the plugin folder' };
+  try {
+    const value = await readJson(path);
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return { why: 'it is not a JSON object' };
+    return { value: value as Record<string, unknown> };
+  } catch (error) {
+    return { why: (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'it does not exist' : describeError(error) };
+  }
+}
+
+/**
+ * The path of a plugin's own file; undefined when it leaves the folder, by its name or through a link. A file that is not
+ * there is judged by its name.
+ */
+export async function ownFile(folder: string, name: string): Promise<string | undefined> {
+  const path = resolve(folder, name);
+  if (!isInside(folder, path)) return undefined;
+  const [realFolder, realFile] = await Promise.all([real(folder), real(path)]);
+  if (realFolder === undefined || realFile === undefined) return path;
+  return isInside(realFolder, realFile) ? realFile : undefined;
+}
+
+export function isInside(folder: string, path: string): boolean {
+  const way = relative(folder, path);
+  return way !== '' && way !== '..' && !way.startsWith('../') && !way.startsWith('..\\') && !isAbsolute(way);
+}
+
+function real(path: string): Promise<string | undefined> {
+  return realpath(path).catch(() => undefined);
+}
+
+const maxBytes = 1_048_576;
+
+/** Reads a JSON file as {@link readSmallFile} does. */
+export async function readJson(path: string): Promise<unknown> {
+  return parseJson(await readSmallFile(path));
+}
+
+/** A byte order mark, which some editors write, is no part of the JSON. */
+export function parseJson(text: string): unknown {
+  if (isTooDeep(text)) throw new Error(`it is nested deeper than ${deepestFile} levels`);
+  return JSON.parse(text.replace(/^\uFEFF/, ''));
+}
+
+/**
+ * Reads a regular file of at most 1 MiB, as UTF-8. @throws an error that says why it cannot be: a pipe or a device in
+ * its place would hold the reader, and the end of the process, for ever.
+ */
+export async function readSmallFile(path: string): Promise<string> {
+  const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+  try {
+    const found = await file.stat();
+    if (!found.isFile()) throw new Error('it is no regular file');
+    if (found.size > maxBytes) throw new Error(`it is larger than 1 MiB (${found.size} bytes)`);
+    return await file.readFile('utf8');
+  } finally {
+    await file.close();
+  }
 }

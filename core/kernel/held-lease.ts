@@ -1,10 +1,10 @@
 import type { CallContext } from '../sdk/context.js';
 import type { CallEnd, HeldCall } from '../sdk/points.js';
 import { runMarked } from './attribution.js';
-import { isThenable } from './is-thenable.js';
 import { callerGone, type Lease } from './lease.js';
+import { isThenable } from './time-limit.js';
 
-/** A lease that is taken before its call, so that what has been accepted can wait for its turn. */
+/** A lease that is taken before its call, so that accepted work can wait in a queue. */
 export class HeldLease<V> implements HeldCall<V> {
   readonly #lease: Lease;
   readonly #value: V;
@@ -26,7 +26,7 @@ export class HeldLease<V> implements HeldCall<V> {
     this.#ended = ended;
     const lease = this.#lease;
     if (lease.abortReason) {
-      this.#tell({ ok: false, error: lease.abortReason });
+      this.#report({ ok: false, error: lease.abortReason });
       return;
     }
     lease.begin(this.#timeoutMs);
@@ -54,23 +54,20 @@ export class HeldLease<V> implements HeldCall<V> {
 
   #settled(end: CallEnd): void {
     this.#lease.end(!end.ok);
-    this.#tell(end);
+    this.#report(end);
   }
 
   #aborted(): void {
     const reason = this.#lease.abortReason;
-    // Nothing runs that could let go of it.
+    // Before the call nothing runs that could end the lease.
     if (!this.#begun) this.#lease.end(reason?.code !== callerGone);
-    // Nobody waits past a time limit. After any other abort the call's own end is what counts.
-    else if (reason?.code === 'call_timeout') this.#tell({ ok: false, error: reason });
+    // A time limit ends the wait. After any other abort the call's own end is what counts.
+    else if (reason?.code === 'call_timeout') this.#report({ ok: false, error: reason });
   }
 
-  #tell(end: CallEnd): void {
-    const told = this.#ended;
+  #report(end: CallEnd): void {
+    const ended = this.#ended;
     this.#ended = undefined;
-    told?.(end);
+    ended?.(end);
   }
 }
-
-// Plugins hold it: none of them may change what the others call.
-Object.freeze(HeldLease.prototype);

@@ -1,20 +1,19 @@
 import { type Problem, problem } from '../messages/plugin-problems.js';
 import type { PluginManifest } from '../sdk/manifest.js';
 import { canonicalKey } from '../sdk/points/point.js';
-import { type CatalogueEntry, readCatalogue } from './catalogue.js';
-import { describeError } from './describe-error.js';
-import { configSchemaId } from './manifest-facts.js';
+import { type CatalogueEntry, configSchemaId, readCatalogue } from './catalogue.js';
+import type { Desired, KernelDeps } from './deps.js';
+import { describeError } from './plugin-problem.js';
 import { PluginRecord } from './plugin-record.js';
-import type { Desired, KernelPorts } from './ports.js';
 
-type InventoryPorts = Pick<
-  KernelPorts,
+type InventoryDeps = Pick<
+  KernelDeps,
   'compile' | 'manifestSchema' | 'folders' | 'extraEntries' | 'desired' | 'config' | 'clock'
 >;
 
 /** Which plugins there are, which of them should run, and what the kernel knows of each. */
 export class Inventory {
-  readonly #ports: InventoryPorts;
+  readonly #deps: InventoryDeps;
   readonly #onConfig: (record: PluginRecord) => void;
   readonly #records = new Map<string, PluginRecord>();
   #catalogue: readonly CatalogueEntry[] = [];
@@ -23,13 +22,13 @@ export class Inventory {
   #enabled: { readonly desired: Desired; readonly keys: ReadonlySet<string> } | undefined;
 
   /** `onConfig` is called when the configuration of a plugin has changed. */
-  constructor(ports: InventoryPorts, onConfig: (record: PluginRecord) => void) {
-    this.#ports = ports;
+  constructor(deps: InventoryDeps, onConfig: (record: PluginRecord) => void) {
+    this.#deps = deps;
     this.#onConfig = onConfig;
   }
 
   get desired(): Desired {
-    return this.#ports.desired.current;
+    return this.#deps.desired.current;
   }
 
   /** Every plugin, those that require nothing first. */
@@ -84,9 +83,9 @@ export class Inventory {
 
   /** Reads the folders again and takes over what has come, changed and gone. What runs is left alone. */
   async rescan(): Promise<void> {
-    const check = this.#ports.compile(this.#ports.manifestSchema, 'plugin.json');
-    const read = await readCatalogue(this.#ports.folders, (value) => check.check(value));
-    const extra = this.#ports.extraEntries ?? [];
+    const check = this.#deps.compile(this.#deps.manifestSchema, 'plugin.json');
+    const read = await readCatalogue(this.#deps.folders, (value) => check.check(value));
+    const extra = this.#deps.extraEntries ?? [];
     const entries = [...read.filter((entry) => !extra.some((other) => other.key === entry.key)), ...extra];
     this.#keys = new Map(entries.map((entry) => [canonicalKey(entry.key), entry.key]));
     this.#enabled = undefined;
@@ -103,7 +102,7 @@ export class Inventory {
     const present = this.entries();
     for (const entry of present) {
       const record = this.#records.get(entry.key);
-      if (!record) this.#records.set(entry.key, new PluginRecord(entry, this.#ports.clock.now()));
+      if (!record) this.#records.set(entry.key, new PluginRecord(entry, this.#deps.clock.now()));
       else if (!record.run) record.entry = entry;
     }
     const keys = new Set(present.map((entry) => entry.key));
@@ -140,7 +139,7 @@ export class Inventory {
     record.configSchema = text;
     if (!schema) return entry;
     try {
-      const config = await this.#ports.config(entry.key, schema);
+      const config = await this.#deps.config(entry.key, schema);
       config.subscribe(() => this.#onConfig(record));
       record.config = config;
       return entry;

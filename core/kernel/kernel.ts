@@ -1,67 +1,69 @@
 import type { Problem } from '../messages/plugin-problems.js';
 import type { PluginStateName } from '../sdk/events.js';
+import type { InertContribution } from '../sdk/host/plugin-control.js';
 import type { StopReason } from '../sdk/plugin.js';
-import { extensionPoints } from '../sdk/points/index.js';
 import type { Contribution, Points } from '../sdk/points.js';
 import { runUnmarked } from './attribution.js';
-import { contributionId, declaredContributions } from './contributions.js';
-import { writtenInStacks } from './describe-error.js';
+import type { Desired, KernelDeps } from './deps.js';
 import { EventBus } from './event-bus.js';
+import { contributionId, declaredContributions } from './extension-points.js';
 import { Faults } from './faults.js';
 import { Inventory } from './inventory.js';
 import { Lifecycle } from './lifecycle.js';
-import type { Unfinished } from './overrun.js';
 import { isSuspicion, ownProblem } from './own-problem.js';
-import { dependantsOf, makePlan, type PlannedPlugin } from './plan.js';
+import { dependantsOf, makePlan, type Plan } from './plan.js';
 import { PluginPoints } from './plugin-points.js';
+import { describeError, writtenInStacks } from './plugin-problem.js';
 import type { PluginRecord } from './plugin-record.js';
-import type { Desired, KernelPorts } from './ports.js';
 import { Registry } from './registry.js';
 import { ServiceRegistry } from './service-registry.js';
-import { ShutdownDeadline } from './shutdown-deadline.js';
+import { ShutdownDeadline, type Unfinished } from './shutdown-deadline.js';
 
 /** How often open leases are checked against their limits, milliseconds. */
 const sweepEveryMs = 20;
 
-type Configs = ReadonlyMap<string, Readonly<Record<string, unknown>>>;
+export type PluginConfigs = ReadonlyMap<string, Readonly<Record<string, unknown>>>;
 
 /**
  * Loads, starts, stops and watches plugins. All changes are serial: each one compares what should run with what runs
  * and touches only the plugins where the two differ.
  */
 export class Kernel {
-  readonly registry = new Registry(extensionPoints);
+  readonly deps: KernelDeps;
+  readonly registry: Registry;
   readonly services = new ServiceRegistry();
   readonly events: EventBus;
   /** The host's own calls into plugins (routes, commands). */
   readonly points: Points;
-  readonly #ports: KernelPorts;
   readonly #inventory: Inventory;
   readonly #deadline: ShutdownDeadline;
   readonly #lifecycle: Lifecycle;
-  #queue: Promise<unknown> = Promise.resolve();
-  #plan: ReadonlyMap<string, PlannedPlugin> = new Map();
-  /** Plugins that are about to be disabled. */
-  readonly #heldBack = new Set<readonly PluginRecord[]>();
   readonly #faults: Faults;
-  #sweeper: NodeJS.Timeout | undefined;
+  /** Plugins that are about to be disabled: they are not started. */
+  readonly #heldBack = new Set<readonly PluginRecord[]>();
   readonly #unfinished: Unfinished[] = [];
+  /** Why the data schema of a point cannot be used, by its text; null when it can. */
+  readonly #schemaProblems = new Map<string, string | null>();
+  #queue: Promise<unknown> = Promise.resolve();
+  #plan: Plan = { plugins: new Map(), points: new Map() };
+  #sweeper: NodeJS.Timeout | undefined;
   #desiredWatch: { dispose(): void | Promise<void> } | undefined;
 
-  constructor(ports: KernelPorts) {
-    this.#ports = ports;
-    this.#inventory = new Inventory(ports, (record) => this.#later(() => this.applyConfig(record)));
-    this.#deadline = new ShutdownDeadline(() => ports.clock.now());
-    this.events = new EventBus((error) => ports.log.error({ err: error }, 'an event listener failed'));
+  constructor(deps: KernelDeps) {
+    this.deps = deps;
+    this.registry = new Registry(deps.points);
+    this.events = new EventBus((error) => deps.log.error({ err: error }, 'an event listener failed'));
+    this.#inventory = new Inventory(deps, (record) => this.#later(() => this.applyConfig(record)));
+    this.#deadline = new ShutdownDeadline(() => deps.clock.now());
     this.#faults = new Faults({
-      kernel: ports,
+      ...deps,
       events: this.events,
       record: (key) => this.record(key),
       isRequired: (key) => this.isRequired(key),
       quarantine: (record, shown) => this.#later(() => this.#quarantine(record, shown)),
     });
     this.#lifecycle = new Lifecycle({
-      kernel: ports,
+      ...deps,
       registry: this.registry,
       services: this.services,
       events: this.events,
@@ -81,10 +83,6 @@ export class Kernel {
     });
   }
 
-  get ports(): KernelPorts {
-    return this.#ports;
-  }
-
   get desired(): Desired {
     return this.#inventory.desired;
   }
@@ -93,12 +91,12 @@ export class Kernel {
     return this.#inventory.records();
   }
 
-  /** By its key, in any spelling, or by a key it once had. */
+  /** By its key, in any spelling, or by a former key. */
   record(key: string): PluginRecord | undefined {
     return this.#inventory.record(key);
   }
 
-  /** The present key of a plugin that was renamed, or is spelt with the other joint. */
+  /** The present key of a plugin, from a former key or another spelling. */
   resolve(key: string): string {
     return this.#inventory.resolve(key);
   }
@@ -120,18 +118,19 @@ export class Kernel {
   async boot(): Promise<void> {
     this.#sweeper = setInterval(() => this.#sweep(), sweepEveryMs);
     this.#sweeper.unref();
-    this.#desiredWatch = this.#ports.desired.subscribe(() => {
+    this.#desiredWatch = this.deps.desired.subscribe(() => {
       for (const record of this.records()) if (!this.isEnabled(record.key)) record.run?.cancelStart();
       this.#later(() => this.reconcile());
     });
     await this.serial(() => this.reconcile());
   }
 
-  /** Reads the plugins and says what could run, without running any of it. */
+  /** Reads the plugins and finds out what could run, without running any of it. */
   look(): Promise<void> {
     return this.serial(async () => {
       await this.#readPlan();
-      for (const record of this.records()) this.#enterPlanned(record, 'disabled');
+      this.registry.declare(this.#plan.points);
+      for (const record of this.records()) this.#enterPlanned(record);
     });
   }
 
@@ -151,10 +150,8 @@ export class Kernel {
     for (const record of this.records()) if (record.state !== 'active') record.run?.cancelStart();
     await this.#desiredWatch?.dispose();
     await this.serial(async () => {
-      await this.#lifecycle.stopAll(
-        this.records().filter((record) => record.run),
-        'shutdown',
-      );
+      const running = this.records().filter((record) => record.run);
+      await this.#lifecycle.stopAll(running, 'shutdown');
       await this.#inventory.dispose();
     });
     clearInterval(this.#sweeper);
@@ -169,17 +166,20 @@ export class Kernel {
   }
 
   /** The plan as it would be with another desired state or other configurations. */
-  planFor(desired: Desired, configs: Configs = new Map()): ReadonlyMap<string, PlannedPlugin> {
+  planFor(desired: Desired, configs: PluginConfigs = new Map()): Plan {
     return makePlan({
       catalogue: this.#inventory.entries(desired),
       enabled: this.#inventory.enabled(desired),
       bindings: new Map(Object.entries(desired.bindings).map(([claim, key]) => [claim, this.resolve(key)])),
-      points: extensionPoints,
-      hostServices: this.#ports.hostServices,
-      ownProblem: (entry) => {
-        const facts = { record: this.record(entry.key), required: this.isRequired(entry.key), ports: this.#ports };
-        return ownProblem(entry, facts, configs.get(entry.key));
-      },
+      points: this.deps.points,
+      hostServices: this.deps.hostServices,
+      schemaProblem: (schema) => this.#schemaProblem(schema),
+      ownProblem: (entry) =>
+        ownProblem(
+          entry,
+          { record: this.record(entry.key), required: this.isRequired(entry.key), deps: this.deps },
+          configs.get(entry.key),
+        ),
       stuck: (key) => {
         const state = this.record(key)?.state;
         return state === 'failed' || state === 'quarantined' ? state : undefined;
@@ -191,17 +191,20 @@ export class Kernel {
   async reconcile(): Promise<void> {
     if (this.#deadline.begun) return;
     await this.#readPlan();
-    await this.#lifecycle.stopAll(
-      this.records().filter((record) => record.run && this.#plan.get(record.key)?.problem !== null),
-      'disabled',
+    const { plugins, points } = this.#plan;
+    const outdated = this.registry.outdated(points);
+    const stopping = this.records().filter(
+      ({ key, run }) =>
+        run && (plugins.get(key)?.problem !== null || run.staging.held.some(({ point }) => outdated.includes(point))),
     );
-    const starting = this.records().filter((record) => !record.run && this.#plan.get(record.key)?.problem === null);
-    for (const record of this.records())
-      if (!record.run && !starting.includes(record)) this.#enterPlanned(record, 'disabled');
+    await this.#lifecycle.stopAll(stopping, 'disabled');
+    this.registry.declare(points);
+    const starting = this.records().filter((record) => !record.run && plugins.get(record.key)?.problem === null);
+    for (const record of this.records()) if (!record.run && !starting.includes(record)) this.#enterPlanned(record);
     await this.#lifecycle.startAll(starting);
   }
 
-  /** Ends starts of the plugins that have not come to their end, and begins none until the function it returns is called. */
+  /** Ends unfinished starts of the plugins, and begins none until the returned function is called. */
   holdBack(records: readonly PluginRecord[]): () => void {
     const held = [...records];
     this.#heldBack.add(held);
@@ -209,16 +212,16 @@ export class Kernel {
     return () => void this.#heldBack.delete(held);
   }
 
-  /** Stops a plugin and those that need it, and starts again what should run. */
+  /** Stops a plugin and those that require it, and starts again what should run. */
   async restart(record: PluginRecord, reason: StopReason): Promise<void> {
     await this.#lifecycle.stopAll([record], reason);
     this.clear(record);
     await this.reconcile();
   }
 
-  /** Forgets that a plugin failed, so that the next pass starts it again. */
+  /** Forgets that a plugin failed, so that the next {@link reconcile} starts it again. */
   clear(record: PluginRecord): void {
-    this.#ports.acquit(record.key);
+    this.deps.clearSuspect(record.key);
     record.forgetFaults();
     if (record.stuck) this.#enter(record, 'disabled', null);
   }
@@ -245,7 +248,8 @@ export class Kernel {
   /** Contributions that enabled plugins declare in their manifests and do not serve now. */
   declared(point: string): readonly Contribution[] {
     const found: Contribution[] = [];
-    for (const { entry } of this.#plan.values()) {
+    if (!this.registry.isOpen(point)) return found;
+    for (const { entry } of this.#plan.plugins.values()) {
       if (!entry.manifest) continue;
       for (const declared of declaredContributions(entry.manifest)) {
         if (declared.point !== point || declared.key.endsWith('*')) continue;
@@ -259,12 +263,17 @@ export class Kernel {
     return found;
   }
 
-  /** An uncaught error, unhandled rejection, ignored abort or failed start of a plugin. Coded errors are none. */
-  fault(key: string, code: string, thrown: unknown): void {
-    this.#faults.take(key, code, thrown);
+  /** Contributions of an enabled plugin that have no effect, because their point is closed. */
+  inert(key: string): readonly InertContribution[] {
+    return this.#plan.plugins.get(key)?.inert ?? [];
   }
 
-  /** Folders of the plugins' code as they are written in a stack, for finding out whose it is. */
+  /** An uncaught error, unhandled rejection, ignored abort or failed start of a plugin. Coded errors are none. */
+  fault(key: string, code: string, thrown: unknown): void {
+    this.#faults.add(key, code, thrown);
+  }
+
+  /** Folders of the plugins' code as they are written in stacks, each with its plugin. */
   folders(): ReadonlyMap<string, string> {
     return new Map(
       this.#inventory
@@ -275,16 +284,30 @@ export class Kernel {
     );
   }
 
+  #schemaProblem(schema: Readonly<Record<string, unknown>>): string | null {
+    const text = JSON.stringify(schema);
+    const known = this.#schemaProblems.get(text);
+    if (known !== undefined) return known;
+    let found: string | null = null;
+    try {
+      this.deps.compile(schema, 'factsSchema');
+    } catch (error) {
+      found = describeError(error);
+    }
+    this.#schemaProblems.set(text, found);
+    return found;
+  }
+
   #later(operation: () => Promise<unknown>): void {
     void this.serial(operation).catch((error: unknown) =>
-      this.#ports.log.error({ err: error }, 'a change of plugins failed'),
+      this.deps.log.error({ err: error }, 'a change of plugins failed'),
     );
   }
 
   async #readPlan(): Promise<void> {
     await this.#inventory.rescan();
     this.#plan = this.planFor(this.desired);
-    for (const record of this.records()) record.tier = this.#plan.get(record.key)?.tier ?? 0;
+    for (const record of this.records()) record.tier = this.#plan.plugins.get(record.key)?.tier ?? 0;
   }
 
   async #quarantine(record: PluginRecord, shown: Problem): Promise<void> {
@@ -294,28 +317,28 @@ export class Kernel {
     await this.reconcile();
   }
 
-  /** Enters what the plan says of a plugin that does not run. */
-  #enterPlanned(record: PluginRecord, otherwise: PluginStateName): void {
-    const shown = this.#plan.get(record.key)?.problem;
-    if (!shown) this.#enter(record, otherwise, null);
-    else if (this.#ports.suspect(record.key) && isSuspicion(shown)) this.#enter(record, 'quarantined', shown);
+  /** Enters the planned state of a plugin that does not run. */
+  #enterPlanned(record: PluginRecord): void {
+    const shown = this.#plan.plugins.get(record.key)?.problem;
+    if (!shown) this.#enter(record, 'disabled', null);
+    else if (this.deps.suspect(record.key) && isSuspicion(shown)) this.#enter(record, 'quarantined', shown);
     else if (!record.stuck) this.#enter(record, 'blocked', shown);
   }
 
   #enter(record: PluginRecord, state: PluginStateName, found: Problem | null): void {
-    const { clean } = this.#ports;
+    const { clean, clock, log } = this.deps;
     const shown = found && { ...found, message: clean(found.message), hint: clean(found.hint) };
-    const before = record.enter(state, shown, this.#ports.clock.now());
+    const before = record.enter(state, shown, clock.now());
     if (before === undefined) return;
     const fields = { plugin: record.key, from: before, to: state, code: shown?.code, problem: shown?.message };
-    if (shown) this.#ports.log.warn(fields, 'plugin state');
-    else this.#ports.log.debug(fields, 'plugin state');
+    if (shown) log.warn(fields, 'plugin state');
+    else log.debug(fields, 'plugin state');
     const { key, since } = record;
     this.events.emit('plugin-state', { key, from: before, to: state, code: shown?.code ?? null, at: since });
   }
 
   #sweep(): void {
-    const now = this.#ports.clock.monotonic();
+    const now = this.deps.clock.monotonic();
     for (const record of this.#inventory.all()) record.run?.leases.sweep(now);
   }
 }

@@ -2,34 +2,36 @@ import type { Logger, TraceContext } from '../sdk/context.js';
 import { MortiseError } from '../sdk/errors.js';
 import type { CallOptions } from '../sdk/points.js';
 import type { SpanHandle } from '../telemetry/types.js';
-import type { CallStats } from './call-stats.js';
-import { callerGone, Lease } from './lease.js';
+import { currentMark } from './attribution.js';
+import { type CallStats, callerGone, Lease, type LeaseOwner } from './lease.js';
 import type { Limit } from './time-limit.js';
 
-export interface LeaseBookPorts {
+/** Calls within calls; more are an endless recursion. */
+const deepestCall = 64;
+
+export interface LeaseBookDeps {
   monotonic(): number;
   logFor(lease: Lease): Logger;
-  /** Undefined when nobody records it. */
   startSpan(lease: Lease, parent: TraceContext): SpanHandle | undefined;
   /**
-   * The plugin went on after it was told to stop, past the time that the call may take.
+   * The plugin went on after an abort, past the time that the call may take.
    *
-   * @returns false when another one keeps it from stopping: it is asked again.
+   * @returns false when another plugin keeps it from stopping: it is called again.
    */
   onIgnoredAbort(lease: Lease): boolean;
 }
 
 /** The open leases of one plugin run. */
-export class LeaseBook {
+export class LeaseBook implements LeaseOwner {
   readonly plugin: string;
-  readonly #ports: LeaseBookPorts;
+  readonly #deps: LeaseBookDeps;
   readonly #open = new Set<Lease>();
-  #waiters: (() => void)[] = [];
   readonly #reported = new WeakSet<Lease>();
+  #waiters: (() => void)[] = [];
 
-  constructor(plugin: string, ports: LeaseBookPorts) {
+  constructor(plugin: string, deps: LeaseBookDeps) {
     this.plugin = plugin;
-    this.#ports = ports;
+    this.#deps = deps;
   }
 
   get inFlight(): number {
@@ -37,20 +39,21 @@ export class LeaseBook {
   }
 
   monotonic(): number {
-    return this.#ports.monotonic();
+    return this.#deps.monotonic();
   }
 
   logFor(lease: Lease): Logger {
-    return this.#ports.logFor(lease);
+    return this.#deps.logFor(lease);
   }
 
   startSpan(lease: Lease, parent: TraceContext): SpanHandle | undefined {
-    return this.#ports.startSpan(lease, parent);
+    return this.#deps.startSpan(lease, parent);
   }
 
   /**
    * @param ownLimitMs milliseconds that the contribution itself is given, 0 for no limit
    * @param timeoutMs after which the call is aborted: the caller's limit, where it has one
+   * @throws MortiseError `call_aborted` (499), `call_too_deep` (508)
    */
   open(
     point: string,
@@ -61,7 +64,9 @@ export class LeaseBook {
     timeoutMs = options?.timeoutMs ?? ownLimitMs,
   ): Lease {
     if (options?.signal?.aborted) throw new MortiseError(callerGone, 'The caller is gone.', { status: 499 });
-    const lease = new Lease(this, point, key, stats, timeoutMs, ownLimitMs, options, this.#ports.monotonic());
+    const depth = (currentMark()?.depth ?? 0) + 1;
+    if (depth > deepestCall) throw tooDeep(point, key, this.plugin);
+    const lease = new Lease(this, point, key, stats, timeoutMs, ownLimitMs, options, depth);
     stats.inFlight += 1;
     this.#open.add(lease);
     return lease;
@@ -95,31 +100,39 @@ export class LeaseBook {
     for (const lease of this.#open) lease.abort(reason);
   }
 
-  /** One pass over all open leases: ends those past their limit, reports those that ignore an abort. */
+  /** One pass over all open leases: aborts those past their limit, reports those that ignore an abort. */
   sweep(now: number): void {
     for (const lease of this.#open) {
       if (lease.aborted) {
         if (now >= lease.overdueAt) this.#report(lease);
-      } else if (lease.deadline > 0 && now >= lease.deadline) {
-        const ms = Math.round(lease.deadline - lease.startedAt);
-        lease.abort(
-          new MortiseError('call_timeout', `${lease.point} "${lease.key}" did not answer within ${ms} ms.`, {
-            status: 504,
-            retryable: true,
-            details: { point: lease.point, key: lease.key, plugin: lease.plugin, timeout_ms: ms },
-          }),
-        );
-      }
+      } else if (lease.deadline > 0 && now >= lease.deadline) lease.abort(timedOut(lease));
     }
   }
 
-  /** Reports every lease that is open although it was aborted, without waiting any longer. */
+  /** Reports every lease that is open although it was aborted, without further waiting. */
   reportIgnored(): void {
     for (const lease of this.#open) if (lease.aborted) this.#report(lease);
   }
 
   #report(lease: Lease): void {
     if (this.#reported.has(lease)) return;
-    if (this.#ports.onIgnoredAbort(lease)) this.#reported.add(lease);
+    if (this.#deps.onIgnoredAbort(lease)) this.#reported.add(lease);
   }
+}
+
+function timedOut({ point, key, plugin, deadline, startedAt }: Lease): MortiseError {
+  const ms = Math.round(deadline - startedAt);
+  return new MortiseError('call_timeout', `${point} "${key}" did not answer within ${ms} ms.`, {
+    status: 504,
+    retryable: true,
+    details: { point, key, plugin, timeout_ms: ms },
+  });
+}
+
+function tooDeep(point: string, key: string, plugin: string): MortiseError {
+  return new MortiseError('call_too_deep', `${point} "${key}" is called within ${deepestCall} other calls.`, {
+    status: 508,
+    details: { point, key, plugin, limit: deepestCall },
+    hint: 'Plugins call each other, or themselves, without end: look for the circle in the log by its correlation id.',
+  });
 }

@@ -4,11 +4,9 @@ import type { CallOptions } from '../sdk/points.js';
 import { newCorrelationId, newTraceContext } from '../telemetry/index.js';
 import type { SpanHandle } from '../telemetry/types.js';
 import type { PluginMark } from './attribution.js';
-import type { CallStats } from './call-stats.js';
-import type { LeaseBook } from './lease-book.js';
-import type { Debt } from './lend-contribution.js';
+import type { PendingWork } from './wrap-members.js';
 
-/** The platform itself, when nobody else asks. */
+/** The platform itself, as the principal of calls without another. */
 export const systemPrincipal: Principal = Object.freeze({
   id: 'system',
   admin: true,
@@ -16,34 +14,76 @@ export const systemPrincipal: Principal = Object.freeze({
   authenticated: false,
 });
 
-/** The code of a call that ended because nobody waits for it any longer. */
+/** The code of a call whose caller has left. */
 export const callerGone = 'call_aborted';
 
 /** How long a plugin may go on after its signal was aborted before that counts as a fault, milliseconds. */
 export const abortGraceMs = 5_000;
 
 /**
- * The time that a call without a limit of its own may take, milliseconds. A caller may leave sooner, and the plugin may
- * be unable to: it waits for a database or an upstream. Impatient callers must not put it into quarantine.
+ * The time that a call without a limit of its own may take, milliseconds. Its caller may leave sooner while the plugin
+ * waits for a database or an upstream: impatient callers must not put a plugin into quarantine.
  */
 export const patienceMs = 60_000;
 
-/** What the span of a failed call says: a code, never the text of an error. */
+/** What the span of a failed call shows: a code, never the text of an error. */
 const callFailed = Object.freeze({ code: 'call_failed', message: 'The call failed.' });
 
+const recentCalls = 256;
+
+/** Counts and recent durations of one contribution. */
+export class CallStats {
+  calls = 0;
+  errors = 0;
+  inFlight = 0;
+  readonly #recent = new Float64Array(recentCalls);
+  readonly #observe: ((milliseconds: number, failed: boolean) => void) | undefined;
+
+  constructor(observe?: (milliseconds: number, failed: boolean) => void) {
+    this.#observe = observe;
+  }
+
+  record(milliseconds: number, failed: boolean): void {
+    this.#recent[this.calls % recentCalls] = milliseconds;
+    this.calls += 1;
+    this.inFlight -= 1;
+    if (failed) this.errors += 1;
+    this.#observe?.(milliseconds, failed);
+  }
+
+  /** Of the last 256 calls, milliseconds; null before the first one. */
+  percentile(share: number): number | null {
+    const count = Math.min(this.calls, recentCalls);
+    if (count === 0) return null;
+    const sorted = Float64Array.from(this.#recent.subarray(0, count)).sort();
+    return sorted[Math.min(count - 1, Math.floor(share * count))] ?? null;
+  }
+}
+
+/** What a lease needs of the book that opened it. */
+export interface LeaseOwner {
+  readonly plugin: string;
+  monotonic(): number;
+  logFor(lease: Lease): Logger;
+  /** Undefined when the trace is not recorded. */
+  startSpan(lease: Lease, parent: TraceContext): SpanHandle | undefined;
+  close(lease: Lease): void;
+}
+
 /**
- * One call into a plugin, and the context the plugin gets with it. Signal, log, ids and trace are made when they are
- * asked for: a call that needs none of them costs none of them.
+ * One call into a plugin, and the context the plugin gets with it. Signal, log, ids and trace are made on first use: a
+ * call that needs none of them does not pay for them.
  */
-export class Lease implements CallContext, PluginMark, Debt {
+export class Lease implements CallContext, PluginMark, PendingWork {
   readonly plugin: string;
   readonly point: string;
   readonly key: string;
   #startedAt: number;
   #deadline: number;
+  readonly #depth: number;
   readonly #options: CallOptions | undefined;
   readonly #ownLimitMs: number;
-  readonly #book: LeaseBook;
+  readonly #book: LeaseOwner;
   readonly #stats: CallStats;
   #controller: AbortController | undefined;
   #relay: (() => void) | undefined;
@@ -51,34 +91,37 @@ export class Lease implements CallContext, PluginMark, Debt {
   #correlationId: string | undefined;
   #requestId: string | undefined;
   #trace: TraceContext | undefined;
-  /** Only while somebody records the trace that the call belongs to. */
+  /** Only while the trace that the call belongs to is recorded. */
   readonly #span: SpanHandle | undefined;
-  /** Told of an abort: whoever waits for the next step of this call, and whoever closes what it left open. */
+  /** Rejects what waits for the next step of this call. */
   #onAbort: ((error: MortiseError) => void) | undefined;
+  /** Closes what the call left open. */
   #letGo: (() => void) | undefined;
   #abortReason: MortiseError | undefined;
   #abortedAt = 0;
   /** The plugin whose callback runs in the call; undefined for the platform's own. */
   #caller: string | undefined;
   /** Answers that the plugin has begun and not given. */
-  #owed = 0;
+  #pending = 0;
   #ended = false;
 
   constructor(
-    book: LeaseBook,
+    book: LeaseOwner,
     point: string,
     key: string,
     stats: CallStats,
     timeoutMs: number,
     ownLimitMs: number,
     options: CallOptions | undefined,
-    now: number,
+    depth: number,
   ) {
+    const now = book.monotonic();
     this.plugin = book.plugin;
     this.point = point;
     this.key = key;
     this.#startedAt = now;
     this.#deadline = timeoutMs > 0 ? now + timeoutMs : 0;
+    this.#depth = depth;
     this.#ownLimitMs = ownLimitMs > 0 ? ownLimitMs : patienceMs;
     this.#options = options;
     this.#book = book;
@@ -99,6 +142,11 @@ export class Lease implements CallContext, PluginMark, Debt {
   /** Monotonic milliseconds; 0 = none. */
   get deadline(): number {
     return this.#deadline;
+  }
+
+  /** 1 for a call that is made outside of any other; 0 once it has ended, for what it started and did not wait for. */
+  get depth(): number {
+    return this.#ended ? 0 : this.#depth;
   }
 
   get signal(): AbortSignal {
@@ -135,55 +183,54 @@ export class Lease implements CallContext, PluginMark, Debt {
     return this.#abortedAt > 0;
   }
 
-  /** Monotonic time from which it is a fault that the call goes on: it was told to stop, and its own time is over. */
+  get abortReason(): MortiseError | undefined {
+    return this.#abortReason;
+  }
+
+  /** Monotonic time after which it is a fault that the call goes on: it was aborted, and its own time is over. */
   get overdueAt(): number {
     if (this.#abortedAt === 0) return Number.POSITIVE_INFINITY;
     return Math.max(this.#abortedAt, this.#startedAt + this.#ownLimitMs) + abortGraceMs;
   }
 
-  /** The plugin that keeps the call from ending: the caller, when the one that was called owes it nothing. */
+  /** The plugin that keeps the call from ending: the caller, where the called plugin has answered everything. */
   get accountable(): string {
-    return this.#owed > 0 ? this.plugin : (this.#caller ?? this.plugin);
+    return this.#pending > 0 ? this.plugin : (this.#caller ?? this.plugin);
   }
 
-  get abortReason(): MortiseError | undefined {
-    return this.#abortReason;
+  calledBy(plugin: string | undefined): void {
+    this.#caller = plugin;
   }
 
-  lentTo(caller: string | undefined): void {
-    this.#caller = caller;
-  }
-
-  owe<R>(answer: PromiseLike<R>): PromiseLike<R> {
-    this.#owed += 1;
+  pending<R>(answer: PromiseLike<R>): PromiseLike<R> {
+    this.#pending += 1;
     return answer.then(
       (value) => {
-        this.#owed -= 1;
+        this.#pending -= 1;
         return value;
       },
       (error: unknown) => {
-        this.#owed -= 1;
+        this.#pending -= 1;
         throw error;
       },
     );
   }
 
-  oweSteps(): void {
-    this.#owed += 1;
+  pendingSteps(): void {
+    this.#pending += 1;
   }
 
-  /** The call of a lease that was taken before it begins now: its time and its limit count from here. */
+  /** Begins the call of a lease that was taken earlier: its time and its limit count from now. */
   begin(timeoutMs: number): void {
     this.#startedAt = this.#book.monotonic();
     this.#deadline = timeoutMs > 0 ? this.#startedAt + timeoutMs : 0;
   }
 
-  /** Nobody waits for the call any longer. */
   abortForCaller(cause: unknown): void {
     this.abort(new MortiseError(callerGone, 'The caller is gone.', { status: 499, cause }));
   }
 
-  /** Tells the plugin to stop, and the caller not to wait any longer. The lease itself ends when the plugin settles. */
+  /** Aborts the signal and stops the caller's wait. The lease itself ends when the plugin settles. */
   abort(reason: MortiseError): void {
     if (this.#ended || this.#abortedAt > 0) return;
     this.#abortedAt = this.#book.monotonic();
@@ -197,13 +244,13 @@ export class Lease implements CallContext, PluginMark, Debt {
     if (this.#abortReason) throw this.#abortReason;
   }
 
-  /** Calls `run` at the abort: it makes the plugin give up what the call still holds, and ends the lease. */
+  /** Calls `run` at the abort, or now if that has happened: it closes what the call holds and ends the lease. */
   onAbort(run: () => void): void {
     if (this.#abortedAt > 0) run();
     else this.#letGo = run;
   }
 
-  /** Waits for what the plugin returned, but not past an abort. */
+  /** Waits for what the plugin returned, but not past an abort, and ends the lease. */
   settle<R>(pending: PromiseLike<R>): Promise<R> {
     return new Promise<R>((resolve, reject) => {
       if (this.#abortReason) reject(this.#abortReason);
@@ -230,21 +277,17 @@ export class Lease implements CallContext, PluginMark, Debt {
     });
   }
 
-  /** Gives the lease back; the first call counts. */
+  /** Ends the lease; only the first call counts. */
   end(failed: boolean): void {
     if (this.#ended) return;
     this.#ended = true;
     if (this.#relay) this.#options?.signal?.removeEventListener('abort', this.#relay);
     this.#onAbort = undefined;
     this.#letGo = undefined;
-    const now = this.#book.monotonic();
     // A caller that left is no failure of the plugin; a time limit is.
     const wrong = this.#abortReason ? this.#abortReason.code !== callerGone : failed;
-    this.#stats.record(now - this.#startedAt, wrong);
+    this.#stats.record(this.#book.monotonic() - this.#startedAt, wrong);
     this.#span?.end(wrong ? (this.#abortReason ?? callFailed) : undefined);
     this.#book.close(this);
   }
 }
-
-// Every call context is one: a plugin must not change the contexts of others.
-Object.freeze(Lease.prototype);

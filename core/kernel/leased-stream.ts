@@ -3,9 +3,8 @@ import { runMarked } from './attribution.js';
 import { callerGone, type Lease } from './lease.js';
 
 /**
- * Reads what a plugin produces, step by step, under one lease. The lease lasts until the plugin has let go: because it is
- * at its end, because it failed, because the reader left, or because it was told to stop while the reader was busy
- * elsewhere.
+ * Reads what a plugin produces, step by step, under one lease. The lease lasts until the plugin's iterator has ended: by
+ * itself, by an error, because the reader left, or by an abort between two reads.
  */
 export async function* leasedStream<T>(lease: Lease, open: () => AsyncIterable<T>): AsyncGenerator<T> {
   let iterator: AsyncIterator<T>;
@@ -44,7 +43,7 @@ export async function* leasedStream<T>(lease: Lease, open: () => AsyncIterable<T
 
 async function letGo<T>(lease: Lease, iterator: AsyncIterator<T>, step: Promise<unknown> | undefined): Promise<void> {
   const closed = runMarked(lease, async () => iterator.return?.());
-  // How they end is of no interest: the reader that could have been told is gone.
+  // The reader is gone, so how they end does not matter.
   await Promise.allSettled([closed, step]);
   lease.end(true);
 }

@@ -1,16 +1,12 @@
 import { type Problem, problem } from '../messages/plugin-problems.js';
 import type { PluginStateName } from '../sdk/events.js';
 import type { StopReason } from '../sdk/plugin.js';
-import { describeError, errorCode } from './describe-error.js';
-import { inOrder } from './in-order.js';
 import { dependantsOf } from './plan.js';
-import { PluginProblem } from './plugin-problem.js';
+import { describeError, errorCode, PluginProblem } from './plugin-problem.js';
 import type { PluginRecord } from './plugin-record.js';
-import { PluginRun } from './plugin-run.js';
-import type { PluginRunPorts } from './plugin-run-ports.js';
-import { Turn } from './turn.js';
+import { PluginRun, type PluginRunDeps } from './plugin-run.js';
 
-export interface LifecyclePorts extends Omit<PluginRunPorts, 'imports'> {
+export interface LifecycleDeps extends Omit<PluginRunDeps, 'takeImport'> {
   records(): readonly PluginRecord[];
   mayStart(record: PluginRecord): boolean;
   enter(record: PluginRecord, state: PluginStateName, shown: Problem | null): void;
@@ -18,25 +14,27 @@ export interface LifecyclePorts extends Omit<PluginRunPorts, 'imports'> {
 
 /** Starts and stops plugins: what is required before what requires it, the rest side by side. */
 export class Lifecycle {
-  readonly #ports: LifecyclePorts;
-  readonly #imports = new Turn();
+  readonly #deps: LifecycleDeps;
+  readonly #runDeps: PluginRunDeps;
 
-  constructor(ports: LifecyclePorts) {
-    this.#ports = ports;
+  constructor(deps: LifecycleDeps) {
+    this.#deps = deps;
+    const imports = new ImportQueue();
+    this.#runDeps = { ...deps, takeImport: () => imports.take() };
   }
 
   /**
-   * A plugin that does not start is no error here: its record says why. All of them are in `checking` until their turn
-   * comes, so that whoever asks for one of them knows that it is to be waited for.
+   * A plugin that does not start is no error here: its record has the reason. All of them enter `checking` at once, so
+   * that a request for one of them knows to wait for it.
    */
   async startAll(records: readonly PluginRecord[]): Promise<void> {
-    for (const record of records) this.#ports.enter(record, 'checking', null);
+    for (const record of records) this.#deps.enter(record, 'checking', null);
     const needs = (record: PluginRecord): PluginRecord[] =>
       records.filter((other) => record.required.includes(other.key));
     await inOrder(records, needs, (record) => this.#start(record));
   }
 
-  /** Stops plugins with all that need them, dependants first. */
+  /** Stops plugins with all that require them, dependants first. */
   async stopAll(records: readonly PluginRecord[], reason: StopReason): Promise<void> {
     const all = [...new Set([...records, ...records.flatMap((record) => this.#runningDependants(record.key))])];
     const dependants = (record: PluginRecord): PluginRecord[] =>
@@ -45,20 +43,20 @@ export class Lifecycle {
   }
 
   async #start(record: PluginRecord): Promise<void> {
-    const { deadline, enter } = this.#ports;
-    if (deadline.begun || !this.#ports.mayStart(record)) {
+    const { deadline, enter, mayStart, records } = this.#deps;
+    if (deadline.begun || !mayStart(record)) {
       enter(record, 'disabled', null);
       return;
     }
     for (const key of record.required) {
-      const needed = this.#ports.records().find((other) => other.key === key);
+      const needed = records().find((other) => other.key === key);
       if (needed?.state === 'active') continue;
       enter(record, 'blocked', problem('dependency_not_active', key, needed?.state ?? 'missing'));
       return;
     }
     const { snapshot } = record.config ?? {};
     const config = { value: snapshot?.config ?? Object.freeze({}), revision: snapshot?.revision ?? 0 };
-    const run = new PluginRun(record.entry, config, { ...this.#ports, imports: this.#imports });
+    const run = new PluginRun(record.entry, config, this.#runDeps);
     record.run = run;
     enter(record, 'starting', null);
     try {
@@ -75,23 +73,69 @@ export class Lifecycle {
 
   #startFailed(record: PluginRecord, error: unknown): void {
     const known = error instanceof PluginProblem;
-    this.#ports.enter(record, 'failed', known ? error.problem : problem('start_failed', describeError(error)));
-    this.#ports.onFault(record.key, errorCode(error), known && error.cause ? error.cause : error);
+    this.#deps.enter(record, 'failed', known ? error.problem : problem('start_failed', describeError(error)));
+    this.#deps.onFault(record.key, errorCode(error), known && error.cause ? error.cause : error);
   }
 
   async #stop(record: PluginRecord, reason: StopReason): Promise<void> {
     const run = record.run;
     if (!run) return;
-    this.#ports.enter(record, 'draining', null);
+    this.#deps.enter(record, 'draining', null);
     await run.end(reason);
     record.run = undefined;
-    this.#ports.enter(record, 'disabled', null);
+    this.#deps.enter(record, 'disabled', null);
   }
 
   #runningDependants(key: string): PluginRecord[] {
-    const running = this.#ports.records().filter((record) => record.run);
+    const running = this.#deps.records().filter((record) => record.run);
     const entries = running.map((record) => record.run?.entry ?? record.entry);
     const dependants = dependantsOf(key, entries, new Set(running.map((record) => record.key)));
     return running.filter((record) => dependants.includes(record.key));
+  }
+}
+
+/**
+ * Runs `run` for every item, each after the items that `before` names for it; others run side by side. The order must
+ * not be circular.
+ */
+async function inOrder<T>(
+  items: Iterable<T>,
+  before: (item: T) => readonly T[],
+  run: (item: T) => Promise<void>,
+): Promise<void> {
+  const begun = new Map<T, Promise<void>>();
+  const begin = (item: T): Promise<void> => {
+    const known = begun.get(item);
+    if (known) return known;
+    const task = (async () => {
+      await Promise.all(before(item).map(begin));
+      await run(item);
+    })();
+    begun.set(item, task);
+    return task;
+  };
+  await Promise.all([...items].map(begin));
+}
+
+/** How long one import may delay the next, milliseconds. */
+const importPatienceMs = 250;
+
+/**
+ * One import at a time, so that a crash can be attributed to the module that was being loaded. A module that awaits at
+ * its top level delays the next only for a moment.
+ */
+class ImportQueue {
+  #last: Promise<void> = Promise.resolve();
+
+  async take(): Promise<() => void> {
+    const before = this.#last;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#last = promise;
+    await before;
+    const timer = setTimeout(resolve, importPatienceMs);
+    return () => {
+      clearTimeout(timer);
+      resolve();
+    };
   }
 }

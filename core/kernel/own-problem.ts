@@ -1,15 +1,15 @@
 import satisfies from 'semver/functions/satisfies.js';
 import { type Problem, problem } from '../messages/plugin-problems.js';
 import type { CatalogueEntry } from './catalogue.js';
+import type { KernelDeps, Suspect } from './deps.js';
 import type { PluginRecord } from './plugin-record.js';
-import type { KernelPorts, Suspect } from './ports.js';
 
 /** What is known of a plugin beside its folder. */
 export interface PluginFacts {
   readonly record: PluginRecord | undefined;
   /** plugins.json says that the platform is not ready without it. */
   readonly required: boolean;
-  readonly ports: Pick<KernelPorts, 'suspect' | 'safeMode' | 'versions'>;
+  readonly deps: Pick<KernelDeps, 'suspect' | 'safeMode' | 'versions'>;
 }
 
 /**
@@ -18,15 +18,15 @@ export interface PluginFacts {
  */
 export function ownProblem(
   entry: CatalogueEntry,
-  { record, required, ports }: PluginFacts,
+  { record, required, deps }: PluginFacts,
   config?: Readonly<Record<string, unknown>>,
 ): Problem | null {
-  const engine = engineProblem(entry, ports.versions);
+  const engine = engineProblem(entry, deps.versions);
   if (engine) return engine;
   if (record?.stuck && record.problem) return record.problem;
-  const suspect = ports.suspect(entry.key);
+  const suspect = deps.suspect(entry.key);
   if (suspect && (suspect.sure || !required)) return suspicion(suspect);
-  if (ports.safeMode && !required) return problem('safe_mode');
+  if (deps.safeMode && !required) return problem('safe_mode');
   return configProblem(record, config);
 }
 
@@ -35,7 +35,7 @@ export function isSuspicion(shown: Problem): boolean {
   return ['boot_crash', 'blocked_event_loop', 'heap_exhausted'].includes(shown.code);
 }
 
-function engineProblem(entry: CatalogueEntry, versions: KernelPorts['versions']): Problem | null {
+function engineProblem(entry: CatalogueEntry, versions: KernelDeps['versions']): Problem | null {
   for (const [what, range] of Object.entries(entry.manifest?.engines ?? {})) {
     const present = what === 'node' ? versions.node : versions.mortise;
     if (range && !satisfies(present, range, { includePrerelease: true }))

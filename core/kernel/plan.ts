@@ -1,16 +1,22 @@
 import { type Problem, problem } from '../messages/plugin-problems.js';
-import type { ManifestRoute } from '../sdk/manifest.js';
-import type { ExtensionPointDeclaration } from '../sdk/points/point.js';
+import type { InertContribution } from '../sdk/host/plugin-control.js';
+import type { ManifestRoute, PluginManifest } from '../sdk/manifest.js';
+import { isContributionKey } from '../sdk/points/point.js';
 import type { CatalogueEntry } from './catalogue.js';
-import { contributionId, declaredContributions } from './contributions.js';
+import {
+  contributionId,
+  declaredContributions,
+  isReservedPoint,
+  type KnownPoints,
+  knownPoints,
+  type PointSources,
+  pointClaim,
+} from './extension-points.js';
 
 /** What the plan is made from: facts only. */
-export interface PlanInput {
-  readonly catalogue: readonly CatalogueEntry[];
-  readonly enabled: ReadonlySet<string>;
-  /** `tool:echo` → plugin key. */
-  readonly bindings: ReadonlyMap<string, string>;
-  readonly points: readonly ExtensionPointDeclaration[];
+export interface PlanInput extends PointSources {
+  /** Why the data schema of a point cannot be used; null when it can. */
+  readonly schemaProblem: (schema: Readonly<Record<string, unknown>>) => string | null;
   readonly hostServices: readonly string[];
   /** A reason of its own that keeps a plugin out: engines, configuration, quarantine, safe mode. */
   readonly ownProblem: (entry: CatalogueEntry) => Problem | null;
@@ -26,6 +32,14 @@ export interface PlannedPlugin {
   readonly problem: Problem | null;
   /** A claim of several plugins that is bound to none of them: it keeps all of them out. */
   readonly contested: Contested | null;
+  /** What it contributes to points that are closed, which it can do without. */
+  readonly inert: readonly InertContribution[];
+}
+
+export interface Plan {
+  /** The enabled plugins, those that require nothing first. */
+  readonly plugins: ReadonlyMap<string, PlannedPlugin>;
+  readonly points: KnownPoints;
 }
 
 export interface Contested {
@@ -34,18 +48,22 @@ export interface Contested {
 }
 
 /** Decides, before any code runs, which enabled plugins can start, in which order, and why the others cannot. */
-export function makePlan(input: PlanInput): ReadonlyMap<string, PlannedPlugin> {
+export function makePlan(given: PlanInput): Plan {
+  const bindings = new Map([...given.bindings].map(([claim, key]) => [normaliseClaim(claim), key]));
+  const input = { ...given, bindings };
+  const points = knownPoints(input);
   const enabled = input.catalogue.filter((entry) => input.enabled.has(entry.key));
   const byKey = new Map(input.catalogue.map((entry) => [entry.key, entry]));
   const problems = new Map<string, Problem>();
   for (const entry of enabled) {
-    const found = entry.problem ?? input.ownProblem(entry) ?? vocabularyProblem(entry, input);
+    const found = entry.problem ?? input.ownProblem(entry) ?? vocabularyProblem(entry, input, points);
     if (found) problems.set(entry.key, found);
   }
   const contested = new Map<string, Contested>();
   for (const { key, found, ...claimed } of conflicts(
     enabled.filter((entry) => !entry.problem),
-    input.bindings,
+    points,
+    bindings,
   )) {
     if (problems.has(key)) continue;
     problems.set(key, found);
@@ -65,40 +83,68 @@ export function makePlan(input: PlanInput): ReadonlyMap<string, PlannedPlugin> {
       tier: tierOf(entry.key, byKey, tiers, new Set()),
       problem: problems.get(entry.key) ?? null,
       contested: contested.get(entry.key) ?? null,
+      inert: inertOf(entry, points),
     });
   }
-  return new Map([...plan].sort(([a, one], [b, other]) => one.tier - other.tier || (a < b ? -1 : 1)));
+  const plugins = new Map([...plan].sort(([a, one], [b, other]) => one.tier - other.tier || (a < b ? -1 : 1)));
+  return { plugins, points };
 }
 
-/** Words of the manifest that the host does not know. */
-function vocabularyProblem(entry: CatalogueEntry, input: PlanInput): Problem | null {
+/** Names in the manifest that the host does not know, or that are not the plugin's to use. */
+function vocabularyProblem(entry: CatalogueEntry, input: PlanInput, points: KnownPoints): Problem | null {
   const manifest = entry.manifest;
   if (!manifest) return null;
-  const points = new Map(input.points.map((point) => [point.name, point]));
+  for (const [name, { factsSchema }] of Object.entries(manifest.opens ?? {})) {
+    if (isReservedPoint(name, input.points)) return problem('point_reserved', name);
+    const why = input.schemaProblem(factsSchema);
+    if (why !== null) return problem('point_schema', name, why);
+  }
+  const { requires = [], optional = [] } = manifest;
   for (const { point, key } of declaredContributions(manifest)) {
-    const declaration = points.get(point);
-    if (!declaration) return problem('point_unknown', point, [...points.keys()]);
-    if (!isContributionKey(declaration, key.endsWith('*') ? `${key.slice(0, -1)}x` : key))
+    const known = points.get(point);
+    if (!known) return problem('point_unknown', point, [...points.keys()]);
+    if (!isContributionKey(known.declaration, key.endsWith('*') ? `${key.slice(0, -1)}x` : key))
       return problem('contribution_key', point, key);
+    // Of an owner that it requires, the requirement says what is wrong.
+    const needed = [entry.key, ...requires, ...optional];
+    if (!known.open && !known.owners.some((owner) => needed.includes(owner)))
+      return problem('point_unknown', point, [], known.owners);
   }
   for (const service of manifest.permissions?.services ?? []) {
     if (!input.hostServices.includes(service)) return problem('host_service_unknown', service, input.hostServices);
   }
-  return null;
+  return mountProblem(manifest, input.catalogue);
 }
 
-export function isContributionKey(point: ExtensionPointDeclaration, key: string): boolean {
-  return key.length <= 64 && (point.keyPattern ?? /^[a-z][a-z0-9]*([-_][a-z0-9]+)*$/).test(key);
+/** A route with the mount of an optional plugin that is not installed gets the default mount. */
+function mountProblem(manifest: PluginManifest, catalogue: readonly CatalogueEntry[]): Problem | null {
+  const named = (manifest.permissions?.routes ?? []).flatMap(({ mount }) => mount ?? []);
+  if (named.length === 0) return null;
+  const owners = [manifest.key, ...(manifest.requires ?? []), ...(manifest.optional ?? [])];
+  const installed = catalogue.filter(({ key }) => owners.includes(key));
+  if (installed.length < owners.length) return null;
+  const known = installed.flatMap((entry) => entry.manifest?.mounts ?? []).map(({ name }) => name);
+  const unknown = named.find((mount) => !known.includes(mount));
+  return unknown === undefined ? null : problem('mount_unknown', unknown, known);
 }
 
-/** Everything one plugin lays claim to: contributions, services, and each method and path of its routes. */
-function claims(entry: CatalogueEntry): readonly string[] {
+function inertOf({ key, manifest }: CatalogueEntry, points: KnownPoints): readonly InertContribution[] {
+  return Object.keys(manifest?.contributes ?? {}).flatMap((point) => {
+    const { open = true, owners = [] } = points.get(point) ?? {};
+    const owner = owners.find((one) => manifest?.optional?.includes(one));
+    return open || owner === undefined ? [] : [{ key, point, owner }];
+  });
+}
+
+/** Everything one plugin claims: contributions, points, services, and each method and path of its routes. */
+function claims(entry: CatalogueEntry, points: KnownPoints): readonly string[] {
   const manifest = entry.manifest;
   if (!manifest) return [];
   return [
     ...declaredContributions(manifest)
-      .filter(({ point }) => point !== 'route')
+      .filter(({ point }) => !points.get(point)?.declaration.privateKeys)
       .map(({ point, key }) => contributionId(point, key)),
+    ...Object.keys(manifest.opens ?? {}).map(pointClaim),
     ...(manifest.provides ?? []).map((service) => `service:${service}`),
     ...(manifest.permissions?.routes ?? []).flatMap(routeClaims),
   ];
@@ -112,16 +158,17 @@ function routeClaims(route: ManifestRoute): readonly string[] {
 
 function* conflicts(
   entries: readonly CatalogueEntry[],
+  points: KnownPoints,
   bindings: ReadonlyMap<string, string>,
 ): Generator<Contested & { readonly key: string; readonly found: Problem }> {
   const claimants = new Map<string, string[]>();
   for (const entry of entries) {
-    for (const claim of new Set(claims(entry))) claimants.set(claim, [...(claimants.get(claim) ?? []), entry.key]);
+    for (const claim of new Set(claims(entry, points)))
+      claimants.set(claim, [...(claimants.get(claim) ?? []), entry.key]);
   }
-  const bound = new Map([...bindings].map(([claim, key]) => [normaliseClaim(claim), key]));
   for (const [claim, keys] of claimants) {
     if (keys.length < 2) continue;
-    const owner = bound.get(claim);
+    const owner = bindings.get(claim);
     for (const key of keys) {
       const claimed = { key, claim, claimants: keys };
       if (owner === undefined || !keys.includes(owner))

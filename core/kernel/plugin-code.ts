@@ -1,14 +1,16 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { readdir, readFile, stat } from 'node:fs/promises';
+import * as nodeModule from 'node:module';
+import { basename, extname, join, relative } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { problem } from '../messages/plugin-problems.js';
-import type { PluginDefinition } from '../sdk/plugin.js';
+import type { PluginDefinition, PluginLifecycle } from '../sdk/plugin.js';
 import { canonicalKey } from '../sdk/points/point.js';
 import { runMarked } from './attribution.js';
-import type { CatalogueEntry } from './catalogue.js';
-import { explainError, placeOf } from './describe-error.js';
-import { importEntry } from './import-entry.js';
-import { isThenable } from './is-thenable.js';
-import { PluginProblem } from './plugin-problem.js';
-import { syntaxPlace } from './syntax-place.js';
-import { milliseconds, withTimeLimit } from './time-limit.js';
+import { type CatalogueEntry, readSmallFile } from './catalogue.js';
+import { explainError, PluginProblem, placeOf } from './plugin-problem.js';
+import { isThenable, milliseconds, withTimeLimit } from './time-limit.js';
 
 /** Loads the module of a plugin and makes its definition. @throws PluginProblem; the reason of an abort. */
 export async function loadDefinition(
@@ -50,6 +52,19 @@ export async function loadDefinition(
   }
 }
 
+const lifecycleFunctions = ['drain', 'stop', 'reconfigure', 'health'] as const;
+
+/** What `start` returned, if it returned functions for the host to call. @throws PluginProblem `definition_invalid` */
+export function checkStarted(value: unknown): PluginLifecycle {
+  if (typeof value !== 'object' || value === null) return {};
+  const members = value as Record<string, unknown>;
+  for (const name of lifecycleFunctions) {
+    if (members[name] !== undefined && typeof members[name] !== 'function')
+      throw new PluginProblem(problem('definition_invalid', `${name}, which start() returned, is not a function`));
+  }
+  return value as PluginLifecycle;
+}
+
 async function explainImport(error: unknown, entry: CatalogueEntry): Promise<string> {
   const { entry: file, codeFolder } = entry;
   const known = placeOf(error, codeFolder);
@@ -69,8 +84,7 @@ function checkDefinition(entry: CatalogueEntry, value: unknown): PluginDefinitio
   if (typeof definition.key !== 'string') throw wrong('it has no key');
   if (canonicalKey(definition.key) !== canonicalKey(entry.key))
     throw wrong(`its key is "${definition.key}" and the manifest says "${entry.key}"`);
-  if (typeof definition.register !== 'function') throw wrong('register is not a function');
-  for (const name of ['start', 'stop', 'reconfigure', 'health']) {
+  for (const name of ['register', 'start', ...lifecycleFunctions]) {
     if (definition[name] !== undefined && typeof definition[name] !== 'function')
       throw wrong(`${name} is not a function`);
   }
@@ -81,4 +95,109 @@ function kindOf(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'a list';
   return typeof value === 'undefined' ? 'undefined' : `${typeof value === 'object' ? 'an' : 'a'} ${typeof value}`;
+}
+
+/**
+ * Loads the module of a plugin. A file that failed to parse would fail again at the same address after it was mended, so
+ * dropped-in code is loaded under an address that carries the hash of all of it.
+ *
+ * @throws PluginProblem `entry_missing`, or whatever the module throws.
+ */
+export async function importEntry(entry: CatalogueEntry): Promise<unknown> {
+  const file = entry.entry ?? '';
+  const found = await stat(file).catch(() => undefined);
+  if (!found) throw new PluginProblem(problem('entry_missing', basename(file)));
+  if (!found.isFile()) throw new PluginProblem(problem('entry_no_file', basename(file)));
+  const url = pathToFileURL(file);
+  if (entry.source === 'local' && entry.codeFolder) {
+    passVersionsOn(entry.codeFolder);
+    url.searchParams.set('v', await codeVersion(entry.codeFolder));
+  }
+  return import(url.href);
+}
+
+const codeFiles = new Set(['.js', '.mjs', '.cjs', '.ts', '.mts', '.cts', '.json']);
+
+/** Addresses of plugin folders whose modules carry a version, with the slash after them. */
+const versioned = new Set<string>();
+let hooked = false;
+
+/** A hash over all code of a plugin; packages that it brings are not looked into. */
+export async function codeVersion(folder: string): Promise<string> {
+  const hash = createHash('sha256');
+  for (const file of (await filesBelow(folder)).sort()) {
+    hash.update(`${file}\0`);
+    hash.update(await readFile(join(folder, file)));
+  }
+  return hash.digest('hex').slice(0, 16);
+}
+
+/**
+ * Lets the modules that a plugin imports from its own folder carry the version of the one that imports them: else the
+ * process would keep an old or broken copy of them for ever. On Node before 22.15 only the entry carries one.
+ */
+export function passVersionsOn(folder: string): void {
+  versioned.add(`${pathToFileURL(folder).href}/`);
+  if (hooked || typeof nodeModule.registerHooks !== 'function') return;
+  hooked = true;
+  nodeModule.registerHooks({
+    resolve: (specifier, context, next) => {
+      const found = next(specifier, context);
+      const { parentURL } = context;
+      const version = parentURL && versionOf(parentURL);
+      if (!version || found.url.includes('?')) return found;
+      const own = [...versioned].some(
+        (one) => parentURL.startsWith(one) && found.url.startsWith(one) && !found.url.includes('/node_modules/'),
+      );
+      return own ? { ...found, url: `${found.url}?v=${version}` } : found;
+    },
+  });
+}
+
+function versionOf(url: string): string | undefined {
+  return /\?v=([0-9a-f]{16})$/.exec(url)?.[1];
+}
+
+async function filesBelow(folder: string, below = ''): Promise<string[]> {
+  const items = await readdir(join(folder, below), { withFileTypes: true });
+  const found = await Promise.all(
+    items.map((item) => {
+      const path = join(below, item.name);
+      if (item.isDirectory()) return item.name === 'node_modules' ? [] : filesBelow(folder, path);
+      return item.isFile() && codeFiles.has(extname(item.name)) ? [path] : [];
+    }),
+  );
+  return found.flat();
+}
+
+/** Files of one plugin that are looked at; each costs a process of some 40 ms. */
+const filesLookedAt = 25;
+
+/**
+ * Where a plugin's JavaScript has a syntax error: `lib/index.js:4`. Node tells that only to someone who looks at the
+ * screen: the error that an import throws names neither file nor line.
+ */
+export async function syntaxPlace(entry: string, codeFolder: string): Promise<string | undefined> {
+  const found = await readdir(codeFolder, { recursive: true }).catch(() => []);
+  const others = found
+    .filter((name) => /\.m?js$/.test(name) && !name.split(/[\\/]/).includes('node_modules'))
+    .map((name) => join(codeFolder, name));
+  for (const file of [...new Set([entry, ...others])].slice(0, filesLookedAt)) {
+    const line = /\.m?js$/.test(file) ? await wrongLine(file) : undefined;
+    if (line !== undefined) return `${relative(codeFolder, file)}:${line}`;
+  }
+  return undefined;
+}
+
+async function wrongLine(file: string): Promise<string | undefined> {
+  const source = await readSmallFile(file).catch(() => undefined);
+  if (source === undefined) return undefined;
+  return new Promise((resolve) => {
+    const options = { env: {}, timeout: 5_000 };
+    const check = execFile(process.execPath, ['--check', '--input-type=module', '-'], options, (_error, _out, errors) =>
+      resolve(/^\[stdin\]:(\d+)/m.exec(errors)?.[1]),
+    );
+    // The check may have ended before it read everything.
+    check.stdin?.on('error', () => undefined).end(source);
+  });
 }

@@ -1,6 +1,5 @@
 import type { Logger } from '../sdk/context.js';
-import type { KernelLogger } from './ports.js';
-import { RateBudget } from './rate-budget.js';
+import type { KernelLogger } from './deps.js';
 
 /** Above these a plugin fills disks and screens and tells nobody anything. */
 const logLines = { count: 5_000, windowMs: 10_000 } as const;
@@ -50,5 +49,38 @@ export class PluginOutput {
       { what: 'alerts', count: this.#alerts.refused, limit: `${alerts.count} in ${alerts.windowMs / 1_000} s` },
     ];
     return rows.filter((row) => row.count > 0);
+  }
+}
+
+/** So many in a window of time; the rest is refused and counted. */
+export class RateBudget {
+  /** Refused since the beginning. */
+  refused = 0;
+  readonly #limit: number;
+  readonly #windowMs: number;
+  readonly #now: () => number;
+  readonly #onRefuse: () => void;
+  #windowEnd = 0;
+  #taken = 0;
+
+  /** `onRefuse` is called for the first one that is refused in a window. */
+  constructor(limit: number, windowMs: number, now: () => number, onRefuse: () => void) {
+    this.#limit = limit;
+    this.#windowMs = windowMs;
+    this.#now = now;
+    this.#onRefuse = onRefuse;
+  }
+
+  take(): boolean {
+    const now = this.#now();
+    if (now >= this.#windowEnd) {
+      this.#windowEnd = now + this.#windowMs;
+      this.#taken = 0;
+    }
+    this.#taken += 1;
+    if (this.#taken <= this.#limit) return true;
+    this.refused += 1;
+    if (this.#taken === this.#limit + 1) this.#onRefuse();
+    return false;
   }
 }

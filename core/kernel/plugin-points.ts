@@ -4,14 +4,14 @@ import type { ExtensionPoints } from '../sdk/points/index.js';
 import type { CallOptions, Contribution, HeldCall, Pipeline, PipelineStage, Points } from '../sdk/points.js';
 import { runMarked, runSynchronously } from './attribution.js';
 import { HeldLease } from './held-lease.js';
-import { isThenable } from './is-thenable.js';
 import type { Lease } from './lease.js';
 import { leasedStream } from './leased-stream.js';
 import type { Registered, Registry } from './registry.js';
+import { isThenable } from './time-limit.js';
 
 export type PointName = keyof ExtensionPoints & string;
 
-export interface PointsPorts {
+export interface PluginPointsDeps {
   /** The plugin that calls; absent for the platform itself. */
   readonly caller?: string;
   readonly registry: Registry;
@@ -25,22 +25,21 @@ export interface PointsPorts {
 
 /** Calls into other plugins: each a lease of the plugin that is called. */
 export class PluginPoints implements Points {
-  readonly #ports: PointsPorts;
+  readonly #deps: PluginPointsDeps;
 
-  constructor(ports: PointsPorts) {
-    this.#ports = ports;
-    Object.freeze(this);
+  constructor(deps: PluginPointsDeps) {
+    this.#deps = deps;
   }
 
   keys(point: PointName): readonly string[] {
-    return this.#ports.registry.all(point).map((one) => one.key);
+    return this.#deps.registry.all(point).map((one) => one.key);
   }
 
   list<P extends PointName>(point: P): readonly Contribution<P>[] {
-    const active = this.#ports.registry
+    const active = this.#deps.registry
       .all(point)
       .map((one) => ({ key: one.key, plugin: one.plugin, facts: one.facts, offers: one.offers, active: true }));
-    return [...active, ...this.#ports.declared(point)] as unknown as readonly Contribution<P>[];
+    return [...active, ...this.#deps.declared(point)] as unknown as readonly Contribution<P>[];
   }
 
   call<P extends PointName, R>(
@@ -58,7 +57,7 @@ export class PluginPoints implements Points {
       return Promise.reject(error);
     }
     try {
-      const result = runMarked(lease, run, this.#lend<P>(entry, lease), lease);
+      const result = runMarked(lease, run, this.#wrap<P>(entry, lease), lease);
       if (isThenable(result)) return lease.settle(result as PromiseLike<R>);
       lease.end(false);
       return Promise.resolve(result);
@@ -76,19 +75,20 @@ export class PluginPoints implements Points {
   ): AsyncGenerator<T> {
     const entry = this.#find(point, key);
     const lease = entry.leases.open(point, entry.key, entry.stats, entry.timeoutMs, options);
-    yield* leasedStream(lease, () => open(this.#lend<P>(entry, lease), lease));
+    yield* leasedStream(lease, () => open(this.#wrap<P>(entry, lease), lease));
   }
 
   hold<P extends PointName>(point: P, key: string, options?: CallOptions): HeldCall<ExtensionPoints[P]> {
     const entry = this.#find(point, key);
     // The limit is that of the call, not of the wait before it.
     const lease = entry.leases.open(point, entry.key, entry.stats, entry.timeoutMs, options, 0);
-    return new HeldLease(lease, this.#lend<P>(entry, lease), options?.timeoutMs ?? entry.timeoutMs);
+    return new HeldLease(lease, this.#wrap<P>(entry, lease), options?.timeoutMs ?? entry.timeoutMs);
   }
 
   pipeline<P extends PointName>(point: P): Pipeline<P> {
-    const { registry } = this.#ports;
-    if (registry.declaration(point).dispatch !== 'synchronous') {
+    const { registry } = this.#deps;
+    const dispatch = registry.dispatch(point);
+    if (dispatch !== undefined && dispatch !== 'synchronous') {
       throw new MortiseError('point_not_synchronous', `The point "${point}" is not synchronous; use points.call().`, {
         status: 500,
       });
@@ -110,36 +110,33 @@ export class PluginPoints implements Points {
   }
 
   onChange(point: PointName, run: () => void): Disposable {
-    return this.#ports.own(this.#ports.registry.onChange(point, () => this.#ports.guard(run)));
+    return this.#deps.own(this.#deps.registry.onChange(point, () => this.#deps.guard(run)));
   }
 
-  #lend<P extends PointName>({ lend }: Registered, lease: Lease): ExtensionPoints[P] {
-    lease.lentTo(this.#ports.caller);
-    return lend(lease) as ExtensionPoints[P];
+  #wrap<P extends PointName>({ wrap }: Registered, lease: Lease): ExtensionPoints[P] {
+    lease.calledBy(this.#deps.caller);
+    return wrap(lease) as ExtensionPoints[P];
   }
 
   #find(point: PointName, key: string): Registered {
-    const { registry } = this.#ports;
+    const { registry } = this.#deps;
     const entry = registry.find(point, key);
     if (entry) return entry;
     const known = this.keys(point);
-    const declared = this.#ports
+    const declared = this.#deps
       .declared(point)
       .find((one) => one.key === key || registry.address(point, one.plugin, one.key) === key);
     throw new MortiseError('contribution_unknown', `There is no ${point} "${key}".`, {
       status: 404,
       details: { point, key, known, ...(declared ? { declared_by: declared.plugin } : {}) },
       hint: declared
-        ? `mortise plugin inspect ${declared.plugin} tells why it is not running.`
+        ? `mortise plugin inspect ${declared.plugin} shows why it is not running.`
         : known.length > 0
           ? `There are: ${known.join(', ')}.`
           : `No active plugin contributes a ${point}.`,
     });
   }
 }
-
-// Plugins hold it: none of them may change what the others call.
-Object.freeze(PluginPoints.prototype);
 
 /** Synchronous stages are too hot for a lease object each: counted, timed and attributed in place. */
 function stageOf<P extends PointName>(entry: Registered): PipelineStage<P> {

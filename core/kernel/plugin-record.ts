@@ -1,12 +1,12 @@
 import { type Problem, problemOf } from '../messages/plugin-problems.js';
 import type { PluginStateName } from '../sdk/events.js';
 import type { CatalogueEntry } from './catalogue.js';
+import type { PluginConfigSource } from './deps.js';
 import type { LoadTimes, PluginRun } from './plugin-run.js';
-import type { PluginConfigSource } from './ports.js';
 
-const historyKept = 50;
+const historyLength = 50;
 const faultWindowMs = 60_000;
-const faultsKept = 50;
+const faultsCounted = 50;
 
 /** Faults within {@link faultWindowSeconds} that put a plugin into quarantine. */
 export const faultLimit = 5;
@@ -24,7 +24,7 @@ export class PluginRecord {
   /** The schema that `config` was opened with, as text. */
   configSchema: string | undefined;
   lastFault: { readonly at: number; readonly code: string; readonly message: string } | null = null;
-  /** Of the last run that got that far. */
+  /** Of the last start. */
   times: LoadTimes = { import: null, register: null, start: null };
   readonly history: { readonly state: PluginStateName; readonly at: number; readonly code: string | null }[] = [];
   /** Times of recent faults, epoch milliseconds. */
@@ -43,15 +43,15 @@ export class PluginRecord {
     return this.entry.manifest?.requires ?? [];
   }
 
-  /** Failed or in quarantine: it stays out until someone has it started again. */
+  /** Failed or quarantined: it stays out until an admin starts it again. */
   get stuck(): boolean {
     return this.state === 'failed' || this.state === 'quarantined';
   }
 
-  /** @returns how many there were within the last minute, up to {@link faultsKept}. */
+  /** @returns how many there were within the last minute, up to {@link faultsCounted}. */
   countFault(at: number, code: string, message: string): number {
     this.lastFault = { at, code, message };
-    this.#faults = [...this.#faults.filter((before) => at - before < faultWindowMs).slice(1 - faultsKept), at];
+    this.#faults = [...this.#faults.filter((before) => at - before < faultWindowMs).slice(1 - faultsCounted), at];
     return this.#faults.length;
   }
 
@@ -59,7 +59,7 @@ export class PluginRecord {
     this.#faults = [];
   }
 
-  /** @returns the state before, or undefined when nothing changed. */
+  /** @returns the previous state, or undefined when nothing changed. */
   enter(state: PluginStateName, found: Problem | null, at: number): PluginStateName | undefined {
     const problem = found && problemOf(this.key, found);
     if (state === this.state && problem?.code === this.problem?.code && problem?.message === this.problem?.message)
@@ -70,7 +70,7 @@ export class PluginRecord {
     if (before === state) return before;
     this.since = at;
     this.history.push({ state, at, code: problem?.code ?? null });
-    if (this.history.length > historyKept) this.history.shift();
+    if (this.history.length > historyLength) this.history.shift();
     return before;
   }
 }

@@ -1,95 +1,119 @@
 import { problem } from '../messages/plugin-problems.js';
 import { MortiseError } from '../sdk/errors.js';
-import type { PluginConfig, PluginDefinition, StopReason } from '../sdk/plugin.js';
+import type { PluginConfig, PluginDefinition, PluginLifecycle, StopReason } from '../sdk/plugin.js';
 import type { PluginHealth } from '../sdk/plugin-health.js';
+import type { Contribution } from '../sdk/points.js';
 import { runMarked } from './attribution.js';
 import type { CatalogueEntry } from './catalogue.js';
-import { describeError, explainError } from './describe-error.js';
-import { isThenable } from './is-thenable.js';
-import { abortGraceMs } from './lease.js';
-import type { LeaseBook } from './lease-book.js';
-import { Overrun } from './overrun.js';
+import type { KernelDeps, PluginScope } from './deps.js';
+import type { EventBus } from './event-bus.js';
+import { abortGraceMs, type Lease } from './lease.js';
+import { LeaseBook } from './lease-book.js';
 import { PluginCallbacks } from './plugin-callbacks.js';
-import { loadDefinition } from './plugin-code.js';
+import { checkStarted, loadDefinition } from './plugin-code.js';
 import { PluginHost } from './plugin-host.js';
-import { openLeaseBook } from './plugin-leases.js';
 import { PluginOutput } from './plugin-output.js';
 import { PluginPoints } from './plugin-points.js';
-import { PluginProblem } from './plugin-problem.js';
-import type { PluginRunPorts } from './plugin-run-ports.js';
-import type { PluginScope } from './ports.js';
+import { describeError, explainError, PluginProblem, startProblem } from './plugin-problem.js';
+import type { Registry } from './registry.js';
 import { ResourceStack } from './resource-stack.js';
-import type { StopStep } from './shutdown-deadline.js';
+import type { ServiceRegistry } from './service-registry.js';
+import { Overrun, type ShutdownDeadline, type StopStep, type Unfinished } from './shutdown-deadline.js';
 import { Staging } from './staging.js';
-import { startProblem } from './start-problem.js';
-import { type Limit, milliseconds, withTimeLimit } from './time-limit.js';
+import { isThenable, type Limit, milliseconds, withTimeLimit } from './time-limit.js';
 
 const defaultTimeouts = { start: 10_000, stop: 5_000, drain: 30_000 } as const;
 const healthLimitMs = 5_000;
 /** The shutdown has a limit of its own, which is shorter. */
 const longestDrainMs = 3_600_000;
 
+/** Milliseconds; null: it did not get that far. */
 export interface LoadTimes {
   import: number | null;
   register: number | null;
   start: number | null;
 }
 
-/** One life of a plugin: from loading its code to giving back the last thing it held. */
+type FromKernel = 'log' | 'clock' | 'scheduler' | 'compile' | 'metrics' | 'tracing' | 'openScope' | 'note' | 'blocker';
+
+export interface PluginRunDeps extends Pick<KernelDeps, FromKernel> {
+  readonly registry: Registry;
+  readonly services: ServiceRegistry;
+  readonly events: EventBus;
+  readonly deadline: ShutdownDeadline;
+  /** Waits until this plugin may import. @returns the step that lets the next one. */
+  takeImport(): Promise<() => void>;
+  declared(point: string): readonly Contribution[];
+  onFault(plugin: string, code: string, error: unknown): void;
+  /** The process ends and does not wait for it: no fault. */
+  onUnfinished(unfinished: Unfinished): void;
+}
+
+/** One life of a plugin: from loading its code to releasing the last thing it held. */
 export class PluginRun {
   readonly entry: CatalogueEntry;
-  /** Of the configuration in force; grows when the plugin takes a new one over. */
+  /** Of the configuration in force; grows when the plugin takes over a new one. */
   configRevision: number;
   readonly leases: LeaseBook;
   readonly staging: Staging;
   readonly output: PluginOutput;
   readonly times: LoadTimes = { import: null, register: null, start: null };
-  readonly #ports: PluginRunPorts;
+  readonly #deps: PluginRunDeps;
   readonly #config: PluginConfig;
   readonly #resources = new ResourceStack();
   readonly #stop = new AbortController();
   #host: PluginHost | undefined;
   #scope: PluginScope | undefined;
   #definition: PluginDefinition | undefined;
+  /** What `start` returned. */
+  #started: PluginLifecycle = {};
   #cancelled = false;
   #ended = false;
 
   constructor(
     entry: CatalogueEntry,
     config: { readonly value: PluginConfig; readonly revision: number },
-    ports: PluginRunPorts,
+    deps: PluginRunDeps,
   ) {
-    const { log, clock } = ports.kernel;
+    const { clock, log, tracing } = deps;
     this.entry = entry;
     this.configRevision = config.revision;
     this.#config = config.value;
-    this.#ports = ports;
+    this.#deps = deps;
     this.output = new PluginOutput(entry.key, log, () => clock.monotonic());
-    this.leases = openLeaseBook(entry.key, this.output, ports);
-    this.staging = new Staging(entry, ports.registry, this.leases, ports.kernel);
+    this.leases = new LeaseBook(entry.key, {
+      monotonic: () => clock.monotonic(),
+      logFor: ({ plugin, requestId, correlationId }) =>
+        this.output.bounded(log.child({ plugin, request_id: requestId, correlation_id: correlationId })),
+      startSpan: ({ point, key, plugin }, parent) =>
+        tracing.start(`${point} ${key}`, parent, { 'mortise.plugin': plugin }),
+      onIgnoredAbort: (lease) => this.#ignoredAbort(lease),
+    });
+    this.staging = new Staging(entry, deps.registry, this.leases, deps);
   }
 
   /** Loads, registers, starts and publishes. @throws PluginProblem; what was begun is undone. */
   async start(): Promise<void> {
     const limit = this.entry.manifest?.timeouts?.start ?? defaultTimeouts.start;
     try {
-      this.#definition = await this.#timed('import', () => this.#import(limit));
-      await this.#timed('register', () => this.#register());
-      await this.#timed('start', () => this.#start(limit));
+      const definition = await this.#timed('import', () => this.#import(limit));
+      this.#definition = definition;
+      const host = await this.#timed('register', () => this.#register(definition));
+      await this.#timed('start', () => this.#start(definition, host, limit));
       this.#stop.signal.throwIfAborted();
-      this.#host?.enter('running');
+      host.enter('running');
       this.staging.publish();
+      this.#deps.services.publish(this.entry.key, host.provided);
     } catch (error) {
       this.#stop.abort(error);
       await this.#release();
       throw error;
     }
-    this.#ports.services.publish(this.entry.key, this.#host?.provided ?? new Map());
     const missing = this.staging.missing();
     if (missing.length > 0)
-      this.#ports.kernel.log.debug(
+      this.#deps.log.debug(
         { plugin: this.entry.key, missing },
-        'the manifest lists contributions that the code does not add',
+        'the code does not add all contributions of the manifest',
       );
   }
 
@@ -98,7 +122,7 @@ export class PluginRun {
     return this.#cancelled;
   }
 
-  /** Ends a start that has not come to its end: the process is shutting down, or the plugin is not wanted any more. */
+  /** Ends a start that has not finished: the process is shutting down, or the plugin is no longer wanted. */
   cancelStart(): void {
     if (this.#host?.phase === 'running') return;
     this.#cancelled = true;
@@ -107,53 +131,44 @@ export class PluginRun {
 
   /** Lets the plugin finish what it has accepted while the others still run. */
   async drain(): Promise<void> {
-    const definition = this.#definition;
-    if (!definition?.drain || this.#ended) return;
-    try {
-      const drained = this.#marked(async () => definition.drain?.(this.#ports.deadline.until('drain')));
-      const late = (): Error => new Overrun('drain', 'drain() did not finish before the plugins were stopped');
-      await withTimeLimit(drained, this.#limit('drain', longestDrainMs), late);
-    } catch (error) {
-      this.#fault('drain_failed', error);
-    }
+    if (this.#ended) return;
+    const late = (): Error => new Overrun('drain', 'drain() did not finish before the plugins were stopped');
+    const until = this.#deps.deadline.until('drain');
+    await this.#call('drain', (on) => on.drain?.(until), this.#limit('drain', longestDrainMs), late);
   }
 
-  /** Withdraws, waits for calls in flight, aborts what is left, stops, and gives everything back. */
+  /** Withdraws, waits for calls in flight, aborts what is left, stops, and releases everything. */
   async end(reason: StopReason): Promise<void> {
     if (this.#ended) return;
     this.#ended = true;
     this.staging.withdraw();
-    this.#ports.services.withdraw(this.entry.key);
+    this.#deps.services.withdraw(this.entry.key);
     const timeouts = { ...defaultTimeouts, ...this.entry.manifest?.timeouts };
     if (!(await this.leases.whenIdle(this.#limit('drain', timeouts.drain)))) {
       this.leases.abortAll(this.#stopping());
       if (!(await this.leases.whenIdle(this.#limit('abort', abortGraceMs)))) this.leases.reportIgnored();
     }
     this.#stop.abort(this.#stopping());
-    await this.#stopDefinition(reason, timeouts.stop);
+    const late = (): Error => new Overrun('stop', `stop() did not finish within ${timeouts.stop} ms`);
+    await this.#call('stop', (on) => on.stop?.(reason), this.#limit('stop', timeouts.stop), late);
     await this.#release();
   }
 
   async reconfigure(next: PluginConfig): Promise<'applied' | 'restart'> {
-    const definition = this.#definition;
-    if (this.entry.manifest?.reload !== 'live' || !definition?.reconfigure) return 'restart';
-    const limit = this.entry.manifest.timeouts?.start ?? defaultTimeouts.start;
-    try {
-      const taken = this.#marked(async () => definition.reconfigure?.(next));
-      const late = (): Error => new Error(`reconfigure() did not finish within ${limit} ms`);
-      return (await withTimeLimit(taken, milliseconds(limit), late)) === 'applied' ? 'applied' : 'restart';
-    } catch (error) {
-      this.#fault('reconfigure_failed', error);
-      return 'restart';
-    }
+    const { reload, timeouts } = this.entry.manifest ?? {};
+    if (reload !== 'live') return 'restart';
+    const limit = timeouts?.start ?? defaultTimeouts.start;
+    const late = (): Error => new Error(`reconfigure() did not finish within ${limit} ms`);
+    const taken = await this.#call('reconfigure', (on) => on.reconfigure?.(next), milliseconds(limit), late);
+    return taken === 'applied' ? 'applied' : 'restart';
   }
 
   async health(): Promise<PluginHealth | null> {
-    const definition = this.#definition;
-    if (!definition?.health) return null;
+    const on = this.#lifecycle('health');
+    if (!on) return null;
     const controller = new AbortController();
     try {
-      const asked = this.#marked(async () => definition.health?.(controller.signal));
+      const asked = this.#marked(async () => on.health?.(controller.signal));
       const late = (): Error => new Error(`health() did not answer within ${healthLimitMs} ms`);
       return (await withTimeLimit(asked, milliseconds(healthLimitMs), late, this.#stop.signal)) ?? null;
     } catch (error) {
@@ -164,27 +179,21 @@ export class PluginRun {
   }
 
   async #import(limit: number): Promise<PluginDefinition> {
-    const done = await this.#ports.imports.take();
-    const noted = this.#ports.kernel.note(this.entry.key, 'import');
+    const done = await this.#deps.takeImport();
+    const noted = this.#deps.note(this.entry.key, 'import');
     return loadDefinition(this.entry, limit, this.#stop.signal).finally(() => {
       noted();
       done();
     });
   }
 
-  #register(): void {
-    const definition = this.#definition;
-    if (!definition) return;
+  #register(definition: PluginDefinition): PluginHost {
     const host = this.#makeHost();
     this.#host = host;
-    const done = this.#ports.kernel.note(this.entry.key, 'register');
-    let promised: PromiseLike<unknown> | undefined;
+    const done = this.#deps.note(this.entry.key, 'register');
+    let returned: unknown;
     try {
-      // Looking for its `then` runs the plugin's code as well.
-      promised = this.#marked(() => {
-        const returned: unknown = definition.register(host);
-        return isThenable(returned) ? returned : undefined;
-      });
+      returned = this.#marked(() => definition.register?.(host));
     } catch (error) {
       throw error instanceof PluginProblem
         ? error
@@ -192,27 +201,25 @@ export class PluginRun {
     } finally {
       done();
     }
-    if (promised) {
-      void Promise.resolve(promised).catch(() => undefined);
+    if (isThenable(returned)) {
+      void Promise.resolve(returned).catch(() => undefined);
       throw new PluginProblem(problem('register_async'));
     }
+    return host;
   }
 
-  async #start(limit: number): Promise<void> {
-    const host = this.#host;
-    const definition = this.#definition;
-    if (!host || !definition) return;
+  async #start(definition: PluginDefinition, host: PluginHost, limit: number): Promise<void> {
     this.#stop.signal.throwIfAborted();
     host.enter('starting');
     if (!definition.start) return;
     const { key, codeFolder } = this.entry;
-    const called = this.#ports.kernel.note(key, 'start');
+    const called = this.#deps.note(key, 'start');
     const pending = this.#marked(async () => definition.start?.(host));
     called();
-    const waited = this.#ports.kernel.note(key, 'waiting');
+    const waited = this.#deps.note(key, 'waiting');
     try {
       const late = (): Error => new PluginProblem(problem('start_timeout', limit));
-      await withTimeLimit(pending, milliseconds(limit), late, this.#stop.signal);
+      this.#started = checkStarted(await withTimeLimit(pending, milliseconds(limit), late, this.#stop.signal));
     } catch (error) {
       throw error instanceof PluginProblem || error === this.#stop.signal.reason
         ? error
@@ -223,53 +230,40 @@ export class PluginRun {
   }
 
   #makeHost(): PluginHost {
-    const { kernel, registry, services, events, declared } = this.#ports;
-    const scope = kernel.openScope(this.entry);
-    this.#scope = scope;
+    const { log, scheduler, openScope, registry, services, events, declared } = this.#deps;
+    const { key } = this.entry;
+    this.#scope = openScope(this.entry);
     const callbacks = new PluginCallbacks(this.leases, this.#stop.signal, (error) =>
-      this.#fault('callback_failed', error),
+      this.#deps.onFault(key, 'callback_failed', error),
     );
     return new PluginHost({
       entry: this.entry,
       config: this.#config,
-      log: this.output.bounded(kernel.log.child({ plugin: this.entry.key })),
+      log: this.output.bounded(log.child({ plugin: key })),
       output: this.output,
       staging: this.staging,
       services,
       resources: this.#resources,
       points: new PluginPoints({
-        caller: this.entry.key,
+        caller: key,
         registry,
         declared,
         own: (undo) => this.#resources.defer(undo),
         guard: (run) => void callbacks.run('change', run),
       }),
-      scope,
+      scope: this.#scope,
       events,
       signal: this.#stop.signal,
-      callback: (kind, run) => () => callbacks.run(kind, run),
-      every: (ms, run) => kernel.scheduler.every(ms, run),
-      cron: (expression, zone, run) => kernel.scheduler.cron(expression, zone, run),
+      callbacks,
+      scheduler,
     });
-  }
-
-  async #stopDefinition(reason: StopReason, limit: number): Promise<void> {
-    const definition = this.#definition;
-    if (!definition?.stop) return;
-    try {
-      const stopped = this.#marked(async () => definition.stop?.(reason));
-      const late = (): Error => new Overrun('stop', `stop() did not finish within ${limit} ms`);
-      await withTimeLimit(stopped, this.#limit('stop', limit), late);
-    } catch (error) {
-      this.#fault('stop_failed', error);
-    }
   }
 
   async #release(): Promise<void> {
     const limit = this.entry.manifest?.timeouts?.stop ?? defaultTimeouts.stop;
     this.#host?.enter('stopped');
-    this.#scope?.letGo();
-    const late = (): Error => new Overrun('release', `something it held was not given back within ${limit} ms`);
+    this.#scope?.endTransactions();
+    const late = (): Error => new Overrun('release', `something it held was not released within ${limit} ms`);
     const errors = await this.#resources.dispose((item) =>
       withTimeLimit(
         this.#marked(async () => item.dispose()),
@@ -278,13 +272,36 @@ export class PluginRun {
       ),
     );
     this.staging.withdraw();
-    this.#scope?.letGo();
+    this.#scope?.endTransactions();
     await this.#scope?.dispose();
     for (const error of errors) this.#fault('release_failed', error);
   }
 
+  /** Calls a function of the plugin's lifecycle, if it has one; a failure is a fault of the plugin. */
+  async #call<R>(
+    name: 'drain' | 'stop' | 'reconfigure',
+    call: (on: PluginLifecycle) => R | Promise<R>,
+    limit: Limit,
+    late: () => Error,
+  ): Promise<R | undefined> {
+    const on = this.#lifecycle(name);
+    if (!on) return undefined;
+    try {
+      const called: Promise<R> = this.#marked(async () => call(on));
+      return await withTimeLimit(called, limit, late);
+    } catch (error) {
+      this.#fault(`${name}_failed`, error);
+      return undefined;
+    }
+  }
+
+  /** The object that has the function: what `start` returned comes before the definition. */
+  #lifecycle(name: keyof PluginLifecycle): PluginLifecycle | undefined {
+    return [this.#started, this.#definition].find((one) => one?.[name] !== undefined);
+  }
+
   async #timed<T>(step: keyof LoadTimes, run: () => T | Promise<T>): Promise<T> {
-    const { clock } = this.#ports.kernel;
+    const { clock } = this.#deps;
     const from = clock.monotonic();
     try {
       return await run();
@@ -297,16 +314,26 @@ export class PluginRun {
     return runMarked({ plugin: this.entry.key }, run);
   }
 
+  /** @returns false while another plugin keeps this one from ending its call. */
+  #ignoredAbort({ accountable, point, key, plugin }: Lease): boolean {
+    const blocker = this.#deps.blocker?.();
+    if (blocker !== undefined && blocker !== accountable) return false;
+    const what = accountable === plugin ? `${point} "${key}"` : `what it does with ${point} "${key}"`;
+    if (this.#deps.deadline.begun) this.#deps.onUnfinished({ plugin: accountable, what });
+    else this.#deps.onFault(accountable, 'ignored_abort', new Error(`${what} went on after its signal was aborted`));
+    return true;
+  }
+
   /** What the end of the process cut short is only noted. */
   #fault(code: string, error: unknown): void {
     const plugin = this.entry.key;
-    if (error instanceof Overrun && this.#ports.deadline.begun) {
-      this.#ports.onUnfinished({ plugin, what: `${error.step}()` });
-    } else this.#ports.onFault(plugin, code, error);
+    if (error instanceof Overrun && this.#deps.deadline.begun) {
+      this.#deps.onUnfinished({ plugin, what: `${error.step}()` });
+    } else this.#deps.onFault(plugin, code, error);
   }
 
   #limit(step: StopStep, ms: number): Limit {
-    return (run) => this.#ports.deadline.after(step, ms, run);
+    return (run) => this.#deps.deadline.after(step, ms, run);
   }
 
   #stopping(): MortiseError {

@@ -1,18 +1,18 @@
 import type { Disposable } from '../sdk/context.js';
 
-/** What a plugin run holds, given back last in first out; a failing item does not keep the others. */
+/** What a plugin run holds, disposed last in first out; an item that fails does not affect the others. */
 export class ResourceStack {
   #items: Disposable[] = [];
   #disposed = false;
 
-  /** Adds an item; after the stack is gone, the item is disposed at once. */
+  /** Adds an item; once the stack is disposed, the item is disposed at once. */
   push<D extends Disposable>(item: D): D {
     if (this.#disposed) void (async () => item.dispose())().catch(() => undefined);
     else this.#items.push(item);
     return item;
   }
 
-  /** Adds an undo step; the handle runs it once, now or when the stack goes. */
+  /** Adds an undo step, which runs once: when the handle or the stack is disposed. */
   defer(undo: () => void | Promise<void>): Disposable {
     let done = false;
     const item: Disposable = {

@@ -13,14 +13,14 @@ export class ServiceRegistry {
       ...this.#services,
       ...[...provided].map(([name, value]) => [name, { plugin, value }] as const),
     ]);
-    for (const [name, value] of provided) this.#tell(name, value);
+    for (const [name, value] of provided) this.#notify(name, value);
   }
 
   withdraw(plugin: string): void {
     const gone = [...this.#services].filter(([, service]) => service.plugin === plugin).map(([name]) => name);
     if (gone.length === 0) return;
     this.#services = new Map([...this.#services].filter(([, service]) => service.plugin !== plugin));
-    for (const name of gone) this.#tell(name, undefined);
+    for (const name of gone) this.#notify(name, undefined);
   }
 
   watch(service: string, run: (value: unknown) => void): () => void {
@@ -34,7 +34,7 @@ export class ServiceRegistry {
     return [...this.#watchers.values()].reduce((sum, watchers) => sum + watchers.size, 0);
   }
 
-  #tell(service: string, value: unknown): void {
+  #notify(service: string, value: unknown): void {
     for (const watcher of [...(this.#watchers.get(service) ?? [])]) watcher(value);
   }
 }

@@ -1,23 +1,21 @@
 import { problem } from '../messages/plugin-problems.js';
 import { deepFreeze } from '../schema/index.js';
-import { canonicalKey } from '../sdk/points/point.js';
-import { CallStats } from './call-stats.js';
+import { canonicalKey, isContributionKey } from '../sdk/points/point.js';
 import type { CatalogueEntry } from './catalogue.js';
-import { contributionId, declaredContributions } from './contributions.js';
-import { describeError } from './describe-error.js';
+import type { KernelDeps } from './deps.js';
+import { contributionId, declaredContributions } from './extension-points.js';
+import { CallStats } from './lease.js';
 import type { LeaseBook } from './lease-book.js';
-import { lendContribution } from './lend-contribution.js';
-import { isContributionKey } from './plan.js';
-import { PluginProblem } from './plugin-problem.js';
-import type { KernelPorts } from './ports.js';
+import { describeError, PluginProblem } from './plugin-problem.js';
 import type { Registered, Registry } from './registry.js';
+import { wrapContribution } from './wrap-members.js';
 
 /** What one plugin run adds to the extension points: staged until it has started, then published in one step. */
 export class Staging {
   readonly #entry: CatalogueEntry;
   readonly #registry: Registry;
   readonly #leases: LeaseBook;
-  readonly #ports: Pick<KernelPorts, 'metrics' | 'compile'>;
+  readonly #deps: Pick<KernelDeps, 'metrics' | 'compile'>;
   readonly #declared: ReadonlySet<string>;
   readonly #patterns: readonly string[];
   readonly #held = new Set<Registered>();
@@ -27,12 +25,12 @@ export class Staging {
     entry: CatalogueEntry,
     registry: Registry,
     leases: LeaseBook,
-    ports: Pick<KernelPorts, 'metrics' | 'compile'>,
+    deps: Pick<KernelDeps, 'metrics' | 'compile'>,
   ) {
     this.#entry = entry;
     this.#registry = registry;
     this.#leases = leases;
-    this.#ports = ports;
+    this.#deps = deps;
     const ids = entry.manifest
       ? declaredContributions(entry.manifest).map(({ point, key }) => contributionId(point, key))
       : [];
@@ -89,7 +87,7 @@ export class Staging {
   }
 
   #refuseTaken(point: string, key: string): void {
-    const other = this.#registry.find(point, this.#registry.address(point, this.#entry.key, key));
+    const other = this.#registry.findPublished(point, this.#registry.address(point, this.#entry.key, key));
     if (other)
       throw new PluginProblem(problem('key_conflict', contributionId(point, key), [other.plugin, this.#entry.key]));
   }
@@ -114,13 +112,13 @@ export class Staging {
     } catch {
       throw wrong('its data part holds something that is no data');
     }
-    const issues = this.#ports.compile(declaration.factsSchema, `facts of ${point}`).check(facts);
+    const issues = this.#deps.compile(declaration.factsSchema, `facts of ${point}`).check(facts);
     if (issues.length > 0) throw wrong(issues.map((issue) => `${issue.path || '/'} ${issue.message}`).join('; '));
     for (const name of ['inputSchema', 'paramsSchema', 'configSchema']) {
       const schema = facts[name];
       if (typeof schema !== 'object' || schema === null) continue;
       try {
-        this.#ports.compile(schema as Record<string, unknown>, `${name} of ${what}`);
+        this.#deps.compile(schema as Record<string, unknown>, `${name} of ${what}`);
       } catch (error) {
         throw wrong(`${name}: ${describeError(error)}`);
       }
@@ -130,11 +128,11 @@ export class Staging {
       key,
       plugin: this.#entry.key,
       value,
-      lend: lendContribution(value),
+      wrap: wrapContribution(value),
       facts: deepFreeze(facts),
       offers: (declaration.optionalFunctions ?? []).filter((name) => members[name] !== undefined),
       leases: this.#leases,
-      stats: new CallStats(this.#ports.metrics.call(point, key, this.#entry.key)),
+      stats: new CallStats(this.#deps.metrics.call(point, key, this.#entry.key)),
       timeoutMs: this.#entry.manifest?.timeouts?.call ?? declaration.timeoutMs,
     };
   }

@@ -1,7 +1,7 @@
-/** Starts to wait: calls `run` when the time is over. @returns the undo step. */
+/** Starts to wait and calls `run` when the time is over. @returns the undo step. */
 export type Limit = (run: () => void) => () => void;
 
-/** Milliseconds from now on; 0 = no limit. */
+/** 0 = no limit. */
 export function milliseconds(ms: number): Limit {
   return (run) => {
     if (ms <= 0) return () => undefined;
@@ -11,7 +11,7 @@ export function milliseconds(ms: number): Limit {
 }
 
 /**
- * Waits no longer than the limit, and not past an abort; the work itself goes on, its late outcome is dropped.
+ * Waits for work, but not past the limit or an abort. The work itself goes on; its late outcome is ignored.
  *
  * @throws what `late` makes, or the reason of the abort.
  */
@@ -21,30 +21,22 @@ export function withTimeLimit<T>(
   late: () => Error,
   signal?: AbortSignal,
 ): Promise<T> {
-  return new Promise<T>((resolve, reject) => {
-    const onAbort = (): void => {
-      cancel();
-      reject(signal?.reason);
-    };
-    const cancel = limit(() => {
-      signal?.removeEventListener('abort', onAbort);
-      reject(late());
-    });
-    const settled = (): void => {
+  const { promise, resolve, reject } = Promise.withResolvers<T>();
+  const settle =
+    <A>(next: (value: A) => void) =>
+    (value: A): void => {
       cancel();
       signal?.removeEventListener('abort', onAbort);
+      next(value);
     };
-    if (signal?.aborted) onAbort();
-    else signal?.addEventListener('abort', onAbort, { once: true });
-    Promise.resolve(work).then(
-      (value) => {
-        settled();
-        resolve(value);
-      },
-      (error: unknown) => {
-        settled();
-        reject(error);
-      },
-    );
-  });
+  const onAbort = (): void => settle(reject)(signal?.reason);
+  const cancel = limit(() => settle(reject)(late()));
+  if (signal?.aborted) onAbort();
+  else signal?.addEventListener('abort', onAbort, { once: true });
+  Promise.resolve(work).then(settle(resolve), settle(reject));
+  return promise;
+}
+
+export function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function';
 }

@@ -49,9 +49,26 @@ const rows = {
     message: `It needs ${what} ${wanted}, and this is ${what} ${present}.`,
     hint: `Install a version of the plugin made for ${what} ${present}, or update ${what}.`,
   }),
-  point_unknown: (point: string, known: readonly string[]) => ({
-    message: `The manifest contributes to "${point}", which is no extension point.`,
-    hint: `Use one of: ${known.join(', ')}.`,
+  point_unknown: (point: string, known: readonly string[], owners: readonly string[] = []) => {
+    const [owner] = owners;
+    if (owner === undefined) {
+      return {
+        message: `The manifest contributes to "${point}", which is no extension point of the platform or of an installed plugin.`,
+        hint: `Install the plugin that opens "${point}", or use one of: ${known.join(', ')}.`,
+      };
+    }
+    return {
+      message: `The manifest contributes to the extension point "${point}", which is opened by ${list(owners)} and is closed.`,
+      hint: `mortise plugin enable ${owner}; if this plugin works without the point, list "${owner}" under "optional" in plugin.json.`,
+    };
+  },
+  point_reserved: (point: string) => ({
+    message: `The manifest opens the extension point "${point}", whose name belongs to the platform.`,
+    hint: 'Give the point another name under "opens" in plugin.json.',
+  }),
+  point_schema: (point: string, why: string) => ({
+    message: `The data schema of its extension point "${point}" cannot be used: ${why}.`,
+    hint: 'factsSchema must be JSON Schema draft 2020-12 of type object, without network references.',
   }),
   contribution_key: (point: string, key: string) => ({
     message: `"${key}" is not a valid key for the point "${point}".`,
@@ -60,6 +77,10 @@ const rows = {
   host_service_unknown: (service: string, known: readonly string[]) => ({
     message: `The manifest asks for the host service "${service}", which does not exist.`,
     hint: `Use one of: ${known.join(', ')}.`,
+  }),
+  mount_unknown: (mount: string, known: readonly string[]) => ({
+    message: `A route names the mount "${mount}", which neither this plugin nor one in "requires" or "optional" declares.`,
+    hint: known.length > 0 ? `Use one of: ${known.join(', ')}.` : 'Declare it in "mounts", or remove the name.',
   }),
   dependency_missing: (key: string) => ({
     message: `It requires the plugin "${key}", which is not installed.`,
@@ -123,11 +144,11 @@ const rows = {
   }),
   export_invalid: (found: string) => ({
     message: `Its entry must export a default function that returns a plugin definition, and ${found}.`,
-    hint: 'export default function plugin() { return { key, register(host) { … } }; }',
+    hint: 'export default function plugin() { return { key, register(host) { … }, async start(host) { … } }; }',
   }),
   definition_invalid: (why: string) => ({
     message: `Its plugin definition is wrong: ${why}.`,
-    hint: 'A definition has key and register(host), and optionally start, stop, reconfigure and health, all functions.',
+    hint: 'A definition has a key, and may have the functions register(host), start(host), stop, drain, reconfigure and health.',
   }),
   register_async: () => ({
     message: 'register() returned a promise; it must be synchronous.',
@@ -167,11 +188,7 @@ const rows = {
   }),
   exit_attempt: () => ({
     message: 'It tried to end the process.',
-    hint: 'A plugin must throw an error instead of calling process.exit(), process.abort() or process.kill() on the server, or emitting a signal.',
-  }),
-  capture_attempt: () => ({
-    message: 'It tried to take the uncaught errors of the whole process for itself.',
-    hint: 'A plugin must catch its own errors instead of calling process.setUncaughtExceptionCaptureCallback().',
+    hint: 'Throw an error instead of calling process.exit().',
   }),
   repeated_faults: (count: number, seconds: number, last: string) => ({
     message: `It failed ${count} times within ${seconds} s; the last time: ${last}.`,

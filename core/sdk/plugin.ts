@@ -45,6 +45,7 @@ export interface StartHost<C extends object = PluginConfig> extends RegisterHost
   every(ms: number, run: (signal: AbortSignal) => unknown): Disposable;
   /** Five-field cron expression in an IANA zone. */
   cron(expression: string, zone: string, run: (signal: AbortSignal) => unknown): Disposable;
+  /** Some events of the host are awaited: the host then waits for the promise that `run` returns. */
   on<E extends keyof HostEvents & string>(event: E, run: (event: HostEvents[E]) => unknown): Disposable;
   emit<E extends keyof HostEvents & string>(event: E, value: HostEvents[E]): void;
   /** Aborted when the plugin is told to stop. */
@@ -57,22 +58,35 @@ export interface Watched<T> {
   onChange(run: (service: T | undefined) => void): Disposable;
 }
 
-/** The one thing a plugin exports: `export default function echo(): PluginDefinition`. */
-export interface PluginDefinition<C extends object = PluginConfig> {
-  /** Equal to the manifest's key. */
-  readonly key: string;
-  /** Synchronous and without effects; returning a promise is an error. */
-  register(host: RegisterHost<C>): void;
-  /** Connects. What it contributes and provides is published together with what `register` named, once it resolves. */
-  start?(host: StartHost<C>): void | Promise<void>;
+/** What the host calls while a plugin runs and when it ends. */
+export interface PluginLifecycle<C extends object = PluginConfig> {
   /**
-   * The process ends: finishes what was accepted, while all other plugins still run, and takes nothing new. Only a
-   * shutdown asks for it; `stop` follows.
-   * @param until epoch milliseconds after which nobody waits any more
+   * The process is shutting down: finish accepted work while all other plugins still run, and accept nothing new.
+   * `stop` follows.
+   *
+   * @param until epoch milliseconds after which the host does not wait
    */
   drain?(until: number): void | Promise<void>;
   stop?(reason: StopReason): void | Promise<void>;
-  /** New validated configuration: `applied` when the plugin took it over, `restart` when it must be started anew. */
+  /** New validated configuration: `applied` when the plugin uses it now, `restart` when it must be started again. */
   reconfigure?(next: Readonly<C>): 'applied' | 'restart' | Promise<'applied' | 'restart'>;
   health?(signal: AbortSignal): PluginHealth | Promise<PluginHealth>;
+}
+
+/**
+ * The one thing a plugin exports: `export default function echo(): PluginDefinition`.
+ *
+ * @example return { key, async start(host) { const db = await connect(host.config); return { stop: () => db.close() }; } };
+ */
+export interface PluginDefinition<C extends object = PluginConfig> extends PluginLifecycle<C> {
+  /** Equal to the manifest's key. */
+  readonly key: string;
+  /** Synchronous and without effects; returning a promise is an error. */
+  register?(host: RegisterHost<C>): void;
+  /**
+   * Connects. What it contributes and provides is published together with what `register` named, once it resolves. The
+   * functions it returns close over what it made, and come before those of the definition.
+   */
+  // biome-ignore lint/suspicious/noConfusingVoidType: most plugins return nothing
+  start?(host: StartHost<C>): void | PluginLifecycle<C> | Promise<void | PluginLifecycle<C>>;
 }

@@ -1,6 +1,12 @@
 import type { GateDecision } from 'mortise/contracts/gate';
-import type { ActiveContributions, JsonObject, Logger, ModelFacts, ProviderFacts } from 'mortise/sdk';
-import { isJsonObject } from 'mortise/sdk';
+import {
+  type ActiveContributions,
+  isJsonObject,
+  type JsonObject,
+  type Logger,
+  type ModelFacts,
+  type ProviderFacts,
+} from 'mortise/sdk';
 import { agentError, failureOf } from './errors.js';
 
 /** A model by the names that users and settings use. */

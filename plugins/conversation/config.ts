@@ -11,6 +11,6 @@ export interface Config {
   readonly egressQueue: number;
   readonly egressTimeoutMs: number;
   readonly egressDrainMs: number;
-  /** Whether what is known of sessions outlives the process. */
+  /** `sql`: counters and times of sessions survive a restart. */
   readonly persistence: 'memory' | 'sql';
 }

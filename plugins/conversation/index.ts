@@ -1,11 +1,11 @@
 import type { PluginDefinition } from 'mortise/sdk';
-import { observeCommand } from './commands/observe-command.js';
 import type { Config } from './config.js';
-import { consoleEgress } from './egress/console-egress.js';
+import { consoleEgress } from './egress/start-egress.js';
 import { observationsRoute } from './ingest/observations-route.js';
+import { observeCommand } from './ingest/observe-command.js';
 import { type RunningConversation, startConversation } from './start-conversation.js';
 
-/** One path in for every event: a bus, a router, one worker per session, and the ways out. */
+/** The entry point for every observation: an input bus, a router, one serial worker per session, and egress. */
 export default function conversation(): PluginDefinition<Config> {
   let running: RunningConversation | undefined;
   return {

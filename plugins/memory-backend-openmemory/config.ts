@@ -1,4 +1,4 @@
-import type { DialectName } from './dialect/dialect.js';
+import type { DialectName } from './dialects.js';
 
 /** The configuration of `config.schema.json`, defaults filled in. */
 export interface OpenMemoryConfig {

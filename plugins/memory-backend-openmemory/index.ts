@@ -1,16 +1,16 @@
 import type { PluginDefinition } from 'mortise/sdk';
+import { createBackend } from './backend.js';
 import type { OpenMemoryConfig } from './config.js';
-import { createBackend } from './create-backend.js';
 
-/** Offers the memory backend `openmemory`. */
+/** The memory backend `openmemory`. */
 export default function memoryBackendOpenMemory(): PluginDefinition<OpenMemoryConfig> {
   return {
     key: 'memory-backend-openmemory',
     register() {},
     start(host) {
       const facts = host.facts('memory-backend', 'openmemory');
-      const outside = { fetch: host.use('fetch'), raise: host.emit.bind(host, 'alert') };
-      host.contribute('memory-backend', 'openmemory', createBackend(facts, host.config, outside));
+      const raise = host.emit.bind(host, 'alert');
+      host.contribute('memory-backend', 'openmemory', createBackend(facts, host.config, host.use('fetch'), raise));
     },
   };
 }

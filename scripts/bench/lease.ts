@@ -1,8 +1,8 @@
-import { CallStats } from '../../core/kernel/call-stats.js';
+import { CallStats } from '../../core/kernel/lease.js';
 import { LeaseBook } from '../../core/kernel/lease-book.js';
-import { lendContribution } from '../../core/kernel/lend-contribution.js';
 import { PluginPoints } from '../../core/kernel/plugin-points.js';
 import { Registry } from '../../core/kernel/registry.js';
+import { wrapContribution } from '../../core/kernel/wrap-members.js';
 import { createScheduler } from '../../core/schedule/index.js';
 import type { CallContext } from '../../core/sdk/context.js';
 import { extensionPoints, type Tool } from '../../core/sdk/points/index.js';
@@ -93,7 +93,7 @@ function publish(): PluginPoints {
       {
         ...labels,
         value: tool,
-        lend: lendContribution(tool),
+        wrap: wrapContribution(tool),
         facts: {},
         offers: [],
         leases,

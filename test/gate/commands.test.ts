@@ -2,7 +2,7 @@ import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { createTestHost, eachDatabase, type TestHost, until } from 'mortise/sdk/testing';
+import { createTestHost, oneDatabase, type TestHost, until } from 'mortise/sdk/testing';
 import { onServer } from '../../core/cli/test/run-cli.js';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -10,7 +10,7 @@ type Json = Readonly<Record<string, unknown>>;
 describe('the gate on the command line', function () {
   this.timeout(60_000);
 
-  eachDatabase((engine) => {
+  oneDatabase((engine) => {
     let host: TestHost;
 
     before(async () => {

@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import type { Observation } from 'mortise/sdk';
 import {
   createTestHost,
-  eachDatabase,
+  oneDatabase,
   type TestHost,
   type TestHostOptions,
   type TestPlugin,
@@ -72,7 +72,7 @@ function recorder(sent: Observation[]): TestPlugin {
 }
 
 describe('the gate at the door of the agent', () => {
-  eachDatabase((engine) => {
+  oneDatabase((engine) => {
     let host: TestHost;
 
     afterEach(async function stop() {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { SubmitTurnOptions, TurnAnswer, TurnService } from 'mortise/contracts/agent';
 import type { CallContext, RouteResponse } from 'mortise/sdk';
-import { createTestHost, eachDatabase, type TestHost, type TestPlugin } from 'mortise/sdk/testing';
+import { createTestHost, oneDatabase, type TestHost, type TestPlugin } from 'mortise/sdk/testing';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -82,7 +82,7 @@ const echo: TestPlugin = {
 };
 
 describe('entry points of other plugins', () => {
-  eachDatabase((engine) => {
+  oneDatabase((engine) => {
     let host: TestHost;
 
     afterEach(async function stop() {

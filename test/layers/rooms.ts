@@ -20,6 +20,8 @@ const core = [
   'schema',
   'telemetry',
   'kernel',
+  'process',
+  'control',
   'settings',
   'http',
   'fetch',
@@ -46,7 +48,25 @@ export const rooms: readonly Room[] = [
   { name: 'files', path: 'core/files/', uses: everywhereInCore, testsUse: testing },
 
   // The rooms that do the work. They do not know each other.
-  { name: 'kernel', path: 'core/kernel/', uses: [...everywhereInCore, 'schema'], testsUse: [...testing, 'schedule'] },
+  {
+    name: 'kernel',
+    path: 'core/kernel/',
+    uses: [...everywhereInCore, 'schema'],
+    testsUse: [...testing, 'schedule', 'control'],
+  },
+  // What protects the process, and what admins ask of a running kernel.
+  {
+    name: 'process',
+    path: 'core/process/',
+    uses: [...everywhereInCore, 'kernel'],
+    testsUse: [...testing, 'schedule', 'schema'],
+  },
+  {
+    name: 'control',
+    path: 'core/control/',
+    uses: [...everywhereInCore, 'kernel', 'process'],
+    testsUse: [...testing, 'schedule', 'schema'],
+  },
   { name: 'settings', path: 'core/settings/', uses: [...everywhereInCore, 'schema', 'files'], testsUse: testing },
   { name: 'http', path: 'core/http/', uses: [...everywhereInCore, 'schema'], testsUse: testing },
   { name: 'fetch', path: 'core/fetch/', uses: everywhereInCore, testsUse: testing },
@@ -56,7 +76,7 @@ export const rooms: readonly Room[] = [
   // What puts them together.
   { name: 'di', path: 'core/di/', uses: core.filter((name) => name !== 'app' && name !== 'cli'), testsUse: testing },
   { name: 'app', path: 'core/app/', uses: core.filter((name) => name !== 'cli'), testsUse: testing },
-  { name: 'cli', path: 'core/cli/', uses: ['sdk', 'app'], testsUse: testing },
+  { name: 'cli', path: 'core/cli/', uses: ['sdk', 'app', 'process'], testsUse: testing },
   { name: 'main', path: 'core/main.ts', uses: core },
 
   // A plugin imports the SDK and the contracts of other plugins, by name and never by path.
@@ -101,7 +121,7 @@ export interface ExclusivePackage {
 }
 
 export const exclusivePackages: readonly ExclusivePackage[] = [
-  { packages: ['koa', '@koa/router'], rooms: ['http'] },
+  { packages: ['koa', '@koa/router', 'mime-types'], rooms: ['http'] },
   { packages: ['undici', 'ipaddr.js'], rooms: ['fetch'] },
   { packages: ['ws'], rooms: ['http', 'scripts'], inTests: true },
   { packages: ['knex'], rooms: ['database', 'peers'], typesIn: ['core/sdk/host/database.ts'] },

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { eachDatabase, type ServerProcess, startServer } from 'mortise/sdk/testing';
+import { eachDatabase, rounds, type ServerProcess, startServer } from 'mortise/sdk/testing';
 import { memoryPlugins } from './memory-host.js';
 
 const plugins = {
@@ -26,6 +26,8 @@ async function find(
     .results;
 }
 
+const kills = rounds(2, 20);
+
 describe('a server that is killed while it stores', () => {
   eachDatabase(
     (engine) => {
@@ -36,7 +38,7 @@ describe('a server that is killed while it stores', () => {
         const acknowledged = new Map<string, string>();
         let next = 0;
         try {
-          for (let kill = 0; kill < 4; kill += 1) {
+          for (let kill = 0; kill < kills; kill += 1) {
             const running = server;
             const goal = acknowledged.size + 50;
             let isDown = false;
@@ -54,7 +56,7 @@ describe('a server that is killed while it stores', () => {
             await Promise.all(Array.from({ length: 8 }, client));
             server = await startServer({ plugins, database: engine.env, folder });
           }
-          expect(acknowledged.size).to.be.at.least(200);
+          expect(acknowledged.size).to.be.at.least(50 * kills);
           for (const [text, id] of acknowledged) {
             const found = (await find(server, text)).filter(({ content }) => content === text);
             expect(

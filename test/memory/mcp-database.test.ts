@@ -2,8 +2,15 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import type { Database, PluginDefinition } from 'mortise/sdk';
-import { createTestHost, eachDatabase, type TestEngine, type TestHost, type TestPlugin } from 'mortise/sdk/testing';
+import type { Database, PluginDefinition, RegisterHost } from 'mortise/sdk';
+import {
+  createTestHost,
+  eachDatabase,
+  type TestEngine,
+  type TestHost,
+  type TestPlugin,
+  until,
+} from 'mortise/sdk/testing';
 import { type Cable, layCable } from './cable.js';
 import { type Json, memoryPlugins } from './memory-host.js';
 
@@ -27,14 +34,6 @@ function taskRequest(host: TestHost, taskId: string) {
     'io.modelcontextprotocol/clientCapabilities': { extensions: { 'io.modelcontextprotocol/tasks': {} } },
   };
   return rpc(host, 'tasks/get', { taskId, _meta }, headers);
-}
-
-async function until(condition: () => boolean, what: string): Promise<void> {
-  const end = Date.now() + 15_000;
-  while (!condition()) {
-    if (Date.now() > end) throw new Error(`Waited in vain: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
 }
 
 /** Puts a table of another shape where a plugin is going to make its own. */
@@ -156,7 +155,7 @@ const needy: TestPlugin = {
   configSchema: { type: 'object', properties: { round: { type: 'integer', default: 0 } } },
   definition: () => ({
     key: 'needy',
-    register(host: Parameters<PluginDefinition['register']>[0]) {
+    register(host: RegisterHost) {
       const inputSchema = { type: 'object' };
       host.contribute('tool', 'needs_rows', {
         summary: 'N.',
@@ -194,7 +193,7 @@ describe('the MCP endpoint when the database is gone', function () {
         const session = (await rpc(host, 'initialize')).headers.get('mcp-session-id') ?? '';
         await cable.cut();
         await restart(1);
-        await until(() => stateOf()?.state === 'failed', 'the plugin fails');
+        await until('the plugin fails', () => stateOf()?.state === 'failed');
         const { error } = await rpc(host, 'tools/call', { name: 'needs_rows' });
         expect(error?.code).to.equal(-32001);
         expect(error?.data).to.deep.include({
@@ -224,7 +223,7 @@ describe('the MCP endpoint when the database is gone', function () {
         await cable.mend();
         expect((await ask('DELETE', session)).status).to.equal(204);
         await restart(2);
-        await until(() => stateOf()?.state === 'active', 'the plugin runs');
+        await until('the plugin runs', () => stateOf()?.state === 'active');
         expect((await rpc(host, 'tools/call', { name: 'needs_rows' })).result).to.have.property('content');
         expect((await rpc(host, 'initialize')).headers.get('mcp-session-id')).to.match(/^mcps_/);
       });

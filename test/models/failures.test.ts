@@ -1,12 +1,12 @@
 import { expect } from 'chai';
 import { createGate, openAi } from 'mortise/contracts/provider-openai/testing';
-import { eachDatabase } from 'mortise/sdk/testing';
+import { oneDatabase } from 'mortise/sdk/testing';
 import { errorOf, eventsOf, httpSession, kinds, type ModelPlatform, openModelPlatform } from './platform.js';
 
 const soon = { 'retry-after': '0' };
 
 describe('an API that fails', () => {
-  eachDatabase((engine) => {
+  oneDatabase((engine) => {
     let platform: ModelPlatform;
 
     before(async function start() {

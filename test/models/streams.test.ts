@@ -1,13 +1,13 @@
 import { expect } from 'chai';
 import { createGate, openAi } from 'mortise/contracts/provider-openai/testing';
-import { eachDatabase, until } from 'mortise/sdk/testing';
+import { oneDatabase, until } from 'mortise/sdk/testing';
 import { chunks, errorOf, eventsOf, httpSession, kinds, type ModelPlatform, openModelPlatform } from './platform.js';
 
 const { chunk, endMark } = openAi;
 const pieces = ['Hel', 'lo ', '世界', ' 👋'];
 
 describe('answers of a streaming API', () => {
-  eachDatabase((engine) => {
+  oneDatabase((engine) => {
     let platform: ModelPlatform;
 
     before(async function start() {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { openAi } from 'mortise/contracts/provider-openai/testing';
-import { eachDatabase, type TestPlugin } from 'mortise/sdk/testing';
+import { oneDatabase, type TestPlugin } from 'mortise/sdk/testing';
 import {
   chunks,
   echoTool,
@@ -19,7 +19,7 @@ const finish = [chunk({}, 'tool_calls'), endMark];
 const patient = 30_000;
 
 describe('tool calls of a streaming API', () => {
-  eachDatabase((engine) => {
+  oneDatabase((engine) => {
     let platform: ModelPlatform;
 
     afterEach(async function stop() {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { type CatalogueEntry, readCatalogue } from '../catalogue.js';
-import { importEntry } from '../import-entry.js';
+import { importEntry } from '../plugin-code.js';
 import { PluginProblem } from '../plugin-problem.js';
 
 const manifest = (key: string, more: object = {}): string =>

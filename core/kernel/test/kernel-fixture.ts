@@ -1,3 +1,4 @@
+import { createControl } from '../../control/control.js';
 import { createScheduler } from '../../schedule/index.js';
 import { createSchemaCompiler } from '../../schema/index.js';
 import { MortiseError } from '../../sdk/errors.js';
@@ -5,12 +6,11 @@ import type { HostServices } from '../../sdk/host/index.js';
 import type { PluginManifest } from '../../sdk/manifest.js';
 import { redactSecrets } from '../../sdk/mask.js';
 import type { PluginDefinition, StartHost } from '../../sdk/plugin.js';
-import type { CatalogueEntry } from '../catalogue.js';
-import { contributionId } from '../contributions.js';
-import { createControl } from '../control.js';
+import { extensionPoints } from '../../sdk/points/index.js';
+import { type CatalogueEntry, configSchemaId } from '../catalogue.js';
+import type { Desired, KernelDeps, KernelLogger, PluginConfigSource } from '../deps.js';
+import { contributionId } from '../extension-points.js';
 import { Kernel } from '../kernel.js';
-import { configSchemaId } from '../manifest-facts.js';
-import type { Desired, KernelLogger, KernelPorts, PluginConfigSource } from '../ports.js';
 
 export interface MadePlugin {
   readonly manifest: Partial<PluginManifest> & { readonly key: string };
@@ -21,11 +21,7 @@ export interface MadePlugin {
 export const knownSecret = 'kanarienvogel-4711';
 
 /** A kernel with plugins from memory and nothing else: no files, no database, no port. */
-export function makeKernel(
-  plugins: readonly MadePlugin[],
-  enabled: readonly string[],
-  more: Partial<KernelPorts> = {},
-) {
+export function makeKernel(plugins: readonly MadePlugin[], enabled: readonly string[], more: Partial<KernelDeps> = {}) {
   const entries = plugins.map(entryOf);
   const lines: string[] = [];
   const log = logger(lines, {});
@@ -40,6 +36,7 @@ export function makeKernel(
     scheduler,
     compile: (schema, name) => compiler.compile(schema, { name }),
     manifestSchema: { type: 'object' },
+    points: extensionPoints,
     folders: [],
     extraEntries: entries,
     desired,
@@ -50,7 +47,7 @@ export function makeKernel(
         use: (service) => {
           throw new Error(`There is no ${service} in this test.`) as HostServices[typeof service] & Error;
         },
-        letGo: () => undefined,
+        endTransactions: () => undefined,
         dispose: async () => {
           open.scopes -= 1;
         },
@@ -62,7 +59,7 @@ export function makeKernel(
     versions: { mortise: '0.1.0', node: process.versions.node },
     safeMode: false,
     suspect: () => undefined,
-    acquit: () => undefined,
+    clearSuspect: () => undefined,
     note: () => () => undefined,
     findings: async () => [],
     ...more,
@@ -126,15 +123,6 @@ export function echoPlugin(
   };
 }
 
-/** Looks again and again until a condition holds. */
-export async function until(condition: () => boolean, ms = 5_000): Promise<void> {
-  const end = performance.now() + ms;
-  while (!condition()) {
-    if (performance.now() > end) throw new Error(`It did not happen within ${ms} ms.`);
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-}
-
 /** A plugin from its two functions; its manifest lists what the test says. */
 export function plugin(
   manifest: MadePlugin['manifest'],
@@ -170,7 +158,7 @@ export function entryOf({ manifest, definition }: MadePlugin): CatalogueEntry {
   };
 }
 
-function memoryDesired(enabled: readonly string[]): KernelPorts['desired'] {
+function memoryDesired(enabled: readonly string[]): KernelDeps['desired'] {
   let current: Desired = {
     version: 1,
     revision: 1,

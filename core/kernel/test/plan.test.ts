@@ -9,11 +9,12 @@ import { entryOf } from './kernel-fixture.js';
 type Facts = Partial<PluginManifest> & { readonly key: string };
 
 function plan(plugins: readonly Facts[], more: Partial<PlanInput> = {}) {
-  const planned = makePlan({
+  const { plugins: planned } = makePlan({
     catalogue: plugins.map((manifest) => entryOf({ manifest, definition: () => undefined })),
     enabled: new Set(plugins.map(({ key }) => key)),
     bindings: new Map(),
     points: extensionPoints,
+    schemaProblem: () => null,
     hostServices: ['database'],
     ownProblem: () => null,
     stuck: () => undefined,
@@ -51,6 +52,28 @@ describe('the plan', () => {
 
   it('says which plugin is missing', () => {
     expect(plan([{ key: 'a', requires: ['gone'] }]).message('a')).to.include('"gone"');
+  });
+
+  it('knows the mounts of a plugin and of those it requires or has in optional', () => {
+    const mounted = (key: string, more: Partial<PluginManifest> = {}): Facts => ({
+      key,
+      permissions: { routes: [{ name: key, kind: 'http', path: `/${key}`, auth: 'public', mount: 'rest' }] },
+      ...more,
+    });
+    const owner: Facts = { key: 'owner', mounts: [{ name: 'rest' }] };
+    const { codes, message } = plan([
+      owner,
+      mounted('own', { mounts: [{ name: 'rest' }] }),
+      mounted('requiring', { requires: ['owner'] }),
+      mounted('optional', { optional: ['owner'] }),
+      mounted('absent', { optional: ['not-installed'] }),
+      mounted('stranger'),
+      mounted('wrong', { mounts: [{ name: 'other' }] }),
+    ]);
+    const { stranger, wrong, ...others } = codes;
+    expect([stranger, wrong]).to.deep.equal(['mount_unknown', 'mount_unknown']);
+    expect(Object.values(others)).to.deep.equal([null, null, null, null, null]);
+    expect(message('stranger')).to.include('"rest"');
   });
 
   it('spreads a problem to all that depend on it, and to nothing else', () => {

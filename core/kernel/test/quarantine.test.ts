@@ -2,9 +2,10 @@ import { expect } from 'chai';
 import { problem } from '../../messages/plugin-problems.js';
 import { MortiseError } from '../../sdk/errors.js';
 import type { StartHost } from '../../sdk/plugin.js';
+import { until } from '../../sdk/testing/until.js';
+import type { Suspect } from '../deps.js';
 import { PluginProblem } from '../plugin-problem.js';
-import type { Suspect } from '../ports.js';
-import { echoPlugin, knownSecret, type MadeKernel, makeKernel, plugin, until } from './kernel-fixture.js';
+import { echoPlugin, knownSecret, type MadeKernel, makeKernel, plugin } from './kernel-fixture.js';
 
 describe('a plugin that fails again and again', () => {
   let made: MadeKernel;
@@ -198,7 +199,7 @@ describe('a plugin that the boot journal names', () => {
     const suspects = new Map([['bad', suspect]]);
     made = makeKernel([echoPlugin('bad'), echoPlugin('other')], ['bad', 'other'], {
       suspect: (key) => suspects.get(key),
-      acquit: (key) => void suspects.delete(key),
+      clearSuspect: (key) => void suspects.delete(key),
     });
     if (required)
       return made.want(({ plugins }) => ({ plugins: { ...plugins, bad: { enabled: true, required: true } } }));

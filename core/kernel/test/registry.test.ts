@@ -1,12 +1,12 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { extensionPoints } from '../../sdk/points/index.js';
-import { CallStats } from '../call-stats.js';
+import { CallStats } from '../lease.js';
 import { LeaseBook } from '../lease-book.js';
 import { type Registered, Registry } from '../registry.js';
 import { type MadeKernel, plugin as made, makeKernel } from './kernel-fixture.js';
 
-const points = ['tool', 'command', 'embedder'] as const;
+const points = ['tool', 'command', 'channel'] as const;
 
 describe('the registry', () => {
   it('shows each reader all that a plugin has at a point, or nothing of it, whenever it looks', () => {
@@ -129,7 +129,7 @@ function contribution(point: string, plugin: number, index: number): Registered 
     key: `p${plugin}_${index}`,
     plugin: `p${plugin}`,
     value: {},
-    lend: () => ({}),
+    wrap: () => ({}),
     facts: {},
     offers: [],
     leases,

@@ -1,8 +1,9 @@
 import { expect } from 'chai';
 import type { StartHost } from '../../sdk/plugin.js';
+import { until } from '../../sdk/testing/until.js';
 import { currentPlugin } from '../attribution.js';
-import { markedService } from '../marked-service.js';
-import { type MadeKernel, makeKernel, plugin, until } from './kernel-fixture.js';
+import { wrapService } from '../wrap-members.js';
+import { type MadeKernel, makeKernel, plugin } from './kernel-fixture.js';
 
 class Counter {
   #count = 0;
@@ -59,19 +60,19 @@ describe('a service', () => {
   });
 
   it('keeps its members, its getters and what it is, also as an object of a class', () => {
-    const service = markedService('it', new Counter()) as Counter;
+    const service = wrapService('it', new Counter()) as Counter;
     expect([service.add(2), service.add(1), service.count, service.unit]).to.deep.equal([2, 3, 3, 'calls']);
     expect(service).to.be.instanceOf(Counter);
   });
 
   it('may be a frozen object or a function', () => {
-    const frozen = markedService('it', Object.freeze({ whose: () => currentPlugin() })) as { whose(): string };
-    const called = markedService('it', (text: string) => `${currentPlugin()} ${text}`) as (text: string) => string;
+    const frozen = wrapService('it', Object.freeze({ whose: () => currentPlugin() })) as { whose(): string };
+    const called = wrapService('it', (text: string) => `${currentPlugin()} ${text}`) as (text: string) => string;
     expect([frozen.whose(), called('says')]).to.deep.equal(['it', 'it says']);
   });
 
   it('cannot be changed for the others by one that uses it', () => {
-    const service = markedService('it', new Counter()) as { add: unknown };
+    const service = wrapService('it', new Counter()) as { add: unknown };
     expect(() => {
       service.add = () => 0;
     }).to.throw(TypeError);

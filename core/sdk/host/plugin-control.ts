@@ -62,11 +62,21 @@ export interface PluginChange {
   readonly order?: number;
 }
 
+/** A contribution of an enabled plugin to a point that no enabled plugin opens. */
+export interface InertContribution {
+  readonly key: string;
+  readonly point: string;
+  /** The plugin that opens the point when it is enabled. */
+  readonly owner: string;
+}
+
 export interface PluginPlan {
   readonly starts: readonly string[];
   readonly stops: readonly string[];
   readonly drains: readonly { readonly key: string; readonly inFlight: number }[];
   readonly blocked: readonly { readonly key: string; readonly code: string; readonly message: string }[];
+  /** Contributions without effect: the plugin that opens their extension point is disabled, and optional to them. */
+  readonly inert: readonly InertContribution[];
   /** Permissions that the change opens beyond what runs now, as `<plugin>: <permission>`. */
   readonly wider: readonly string[];
 }

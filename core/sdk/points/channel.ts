@@ -1,5 +1,5 @@
 import type { CallContext } from '../context.js';
-import { type ExtensionPointDeclaration, keysWithout } from './point.js';
+import type { ExtensionPointDeclaration } from './point.js';
 
 export interface ChannelFacts {
   readonly title?: string;
@@ -28,7 +28,7 @@ export const channelPoint: ExtensionPointDeclaration = {
   summary: 'Ways out to people; selected by the dispatch target.',
   dispatch: 'selected',
   // Its sessions are those of the realtime socket, which no other face may address.
-  keyPattern: keysWithout('ws'),
+  reserved: ['ws'],
   factsSchema: {
     type: 'object',
     properties: {

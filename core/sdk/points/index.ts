@@ -3,7 +3,6 @@ import { type Command, type CommandFacts, commandPoint } from './command.js';
 import { type CronNode, type CronNodeFacts, cronNodePoint } from './cron-node.js';
 import { type GateStage, type GateStageFacts, gateStagePoint } from './gate-stage.js';
 import { type MemoryBackend, type MemoryBackendFacts, memoryBackendPoint } from './memory-backend.js';
-import { featurePoints } from './of-features.js';
 import type { ExtensionPointDeclaration } from './point.js';
 import { type PromptSource, type PromptSourceFacts, promptSourcePoint } from './prompt-source.js';
 import { type Provider, type ProviderFacts, providerPoint } from './provider.js';
@@ -58,5 +57,4 @@ export const extensionPoints: readonly ExtensionPointDeclaration[] = [
   gateStagePoint,
   routePoint,
   commandPoint,
-  ...featurePoints,
 ];

@@ -7,14 +7,22 @@ export type Dispatch =
   /** All of them, in order, without promises, through `host.points.pipeline`. */
   | 'synchronous';
 
-/** What the kernel knows of an extension point. */
+/**
+ * Grammar of a point's keys, each at most 64 characters: `plugin` is that of plugin keys (`web-search`), `dotted` also
+ * allows dots and doubled separators (`chat.send`, `mcp__files__read`).
+ */
+export type KeyGrammar = 'plugin' | 'dotted';
+
+/** An extension point as data: of the platform, or of a plugin whose manifest opens it. */
 export interface ExtensionPointDeclaration {
   readonly name: string;
   readonly summary: string;
   readonly dispatch: Dispatch;
-  /** Grammar of its keys; the plugin key grammar when absent. */
-  readonly keyPattern?: RegExp;
-  /** Its keys are names within their plugin, which other plugins may use as well; a caller then says `plugin/key`. */
+  /** `plugin` when absent. */
+  readonly keys?: KeyGrammar;
+  /** Keys that no contribution may have. */
+  readonly reserved?: readonly string[];
+  /** Keys are unique within their plugin only; callers address a contribution as `plugin/key`. */
   readonly privateKeys?: boolean;
   /** JSON Schema of the data part. */
   readonly factsSchema: Readonly<Record<string, unknown>>;
@@ -28,18 +36,19 @@ export interface ExtensionPointDeclaration {
   readonly failure: string;
 }
 
-const keyGrammar = '[a-z][a-z0-9]*([-_][a-z0-9]+)*';
-
 /** Plugin keys and, unless the point says otherwise, contribution keys; at most 64 characters. */
-export const pluginKeyPattern = new RegExp(`^${keyGrammar}$`);
+export const pluginKeyPattern = /^[a-z][a-z0-9]*([-_][a-z0-9]+)*$/;
 
-/** The same without names that a point keeps for itself. */
-export function keysWithout(...reserved: readonly string[]): RegExp {
-  return new RegExp(`^(?!(?:${reserved.join('|')})$)${keyGrammar}$`);
+const keyPatterns: Readonly<Record<KeyGrammar, RegExp>> = {
+  plugin: pluginKeyPattern,
+  dotted: /^[a-z][a-z0-9]*([-_.]{1,2}[a-z0-9]+)*$/,
+};
+
+/** Whether a contribution to the point may have this key. */
+export function isContributionKey(point: Pick<ExtensionPointDeclaration, 'keys' | 'reserved'>, key: string): boolean {
+  const reserved = point.reserved?.some((name) => canonicalKey(name) === canonicalKey(key));
+  return key.length <= 64 && !reserved && keyPatterns[point.keys ?? 'plugin'].test(key);
 }
-
-/** Keys with dots and doubled underscores: `chat.send`, `mcp__files__read`. */
-export const dottedKeyPattern = /^[a-z][a-z0-9]*([-_.]{1,2}[a-z0-9]+)*$/;
 
 /** Two keys that differ only in `-` and `_` are the same key. */
 export function canonicalKey(key: string): string {

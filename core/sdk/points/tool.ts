@@ -1,5 +1,5 @@
 import type { CallContext, Principal } from '../context.js';
-import { dottedKeyPattern, type ExtensionPointDeclaration } from './point.js';
+import type { ExtensionPointDeclaration } from './point.js';
 
 export interface ToolFacts {
   readonly title?: string;
@@ -67,7 +67,7 @@ export const toolPoint: ExtensionPointDeclaration = {
   name: 'tool',
   summary: 'What agents and MCP clients can call; selected by the caller.',
   dispatch: 'selected',
-  keyPattern: dottedKeyPattern,
+  keys: 'dotted',
   factsSchema: {
     type: 'object',
     required: ['summary', 'audience', 'inputSchema'],

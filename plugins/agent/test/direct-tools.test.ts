@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { MortiseError, type Tool } from 'mortise/sdk';
-import { eachDatabase, type TestPlugin, until } from 'mortise/sdk/testing';
+import { oneDatabase, type TestPlugin, until } from 'mortise/sdk/testing';
 import { errorOf, eventsOf, type Gateway, openGateway, turnsOf } from './gateway.js';
 
 const items = {
@@ -19,7 +19,7 @@ function contributes(name: string, value: Partial<Tool> & Pick<Tool, 'run'>): Te
 }
 
 describe('direct tool calls', () => {
-  eachDatabase((engine) => {
+  oneDatabase((engine) => {
     let gateway: Gateway;
     const calls: object[] = [];
 

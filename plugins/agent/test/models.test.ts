@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { ModelFacts } from 'mortise/sdk';
-import { eachDatabase, type TestPlugin } from 'mortise/sdk/testing';
+import { oneDatabase, type TestPlugin } from 'mortise/sdk/testing';
 import { errorOf, type Gateway, openGateway } from './gateway.js';
 
 /** A model that answers with its own name. */
@@ -27,7 +27,7 @@ function adapter(key: string, models?: readonly ModelFacts[]): TestPlugin {
 }
 
 describe('the model of a turn', () => {
-  eachDatabase((engine) => {
+  oneDatabase((engine) => {
     let gateway: Gateway;
 
     afterEach(async function stop() {

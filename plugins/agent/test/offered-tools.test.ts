@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { GenerateEvent, Principal, Tool, ToolContext } from 'mortise/sdk';
-import { eachDatabase, type TestPlugin, until } from 'mortise/sdk/testing';
+import { oneDatabase, type TestPlugin, until } from 'mortise/sdk/testing';
 import { asksFor, errorOf, fakeModel, type Gateway, openGateway, says, tool, turnsOf } from './gateway.js';
 
 function toolPlugin(name: string, value: Partial<Tool> & Pick<Tool, 'run'>): TestPlugin {
@@ -12,7 +12,7 @@ function toolPlugin(name: string, value: Partial<Tool> & Pick<Tool, 'run'>): Tes
 }
 
 describe('tools that a model is offered', () => {
-  eachDatabase((engine) => {
+  oneDatabase((engine) => {
     let open: Gateway | undefined;
 
     afterEach(async function stop() {

@@ -439,7 +439,7 @@ describe('agent turns', () => {
         manifest: { key: 'channel-broken', contributes: { channel: [{ key: 'broken', facts: {} }] } },
         definition: {
           key: 'channel-broken',
-          register(host: Parameters<import('mortise/sdk').PluginDefinition['register']>[0]) {
+          register(host: import('mortise/sdk').RegisterHost) {
             host.contribute('channel', 'broken', {
               sendText: ({ config }) => {
                 configs.push(config);

@@ -1,10 +1,9 @@
 import type { GateDecision, SessionState } from 'mortise/contracts/gate';
 import type { CallOptions, Observation, ObservationError, ObservationInput } from 'mortise/sdk';
-import type { ObserveRequest } from './input-adapter.js';
-import type { ReplyPort } from './observation-handler.js';
+import type { ObserveRequest, ReplyPort } from './extension-points.js';
 import type { PublishRefusal, PublishResult } from './publish-result.js';
 
-/** A live session as a list shows it. */
+/** One row of the list of live sessions. */
 export interface SessionSummary {
   readonly session_key: string;
   /** Epoch milliseconds. */
@@ -12,20 +11,20 @@ export interface SessionSummary {
   readonly last_active_at: number | null;
   readonly processed_total: number;
   readonly error_total: number;
-  /** Observations that wait in its inbox. */
+  /** Observations in its inbox. */
   readonly queued: number;
   readonly running: boolean;
 }
 
-/** How an input adapter says who it is, so that a cooldown can stop it alone. */
+/** Names the publishing adapter, so that a cooldown can stop it alone. */
 export interface PublishOptions {
-  /** The source's name when absent. */
+  /** The observation's `source_name` when absent. */
   readonly adapter?: string | undefined;
-  /** Told once, when the gate has decided. */
+  /** Called once, after the gate's decision. */
   readonly decided?: ((decision: GateDecision) => void) | undefined;
 }
 
-/** An adapter whose observations are refused for a while. */
+/** An adapter whose observations are refused until a point in time. */
 export interface AdapterCooldown {
   readonly adapter: string;
   /** Monotonic milliseconds. */
@@ -33,32 +32,32 @@ export interface AdapterCooldown {
   readonly reason: string;
 }
 
-/** How long a submitter lets its observation stand behind others of its session. */
+/** How long a submitted observation may wait behind others of its session. */
 export interface QueueWait {
-  /** How many of them may stand in the session's queue; one more is `queue_full`. */
+  /** Turns that may wait in the session's queue; one more is `queue_full`. */
   readonly limit: number;
-  /** Milliseconds until the handler must have begun; then `queue_timeout`. 0: no waiting, `busy` at once. */
+  /** Milliseconds until the handler must have started, else `queue_timeout`; 0: `busy` at once instead of waiting. */
   readonly timeoutMs: number;
 }
 
-/** A call context can be handed on as it is: its signal says that the caller has left. */
+/** A call context can be passed as it is: its signal aborts when the caller has left. */
 export interface SubmitOptions extends CallOptions, PublishOptions {
   /** Receives the events of the turn. */
   readonly port?: ReplyPort | undefined;
   readonly wait: QueueWait;
-  /** Handed to the handler as it is; never stored. */
+  /** Passed to the handler unchanged; never stored. */
   readonly request?: unknown;
 }
 
 /**
- * How a submitted observation ended:
- * - `handled`: its handler ran to its end; `value` is what it returned.
+ * The result of a submitted observation:
+ * - `handled`: its handler completed; `value` is the handler's return value.
  * - `refused`: the gate dropped or sank it.
  * - `error`: its handler failed unexpectedly.
  * - `cancelled`: the caller left, or the process is stopping.
- * - `busy`: the session is busy and the caller does not wait, or waiting would never end.
- * - `queue_full`, `queue_timeout`: limits of the caller's own wait.
- * - `backpressure`: the bus had no room for a second.
+ * - `busy`: the session is busy and the caller does not wait, or waiting would be a deadlock.
+ * - `queue_full`, `queue_timeout`: a limit of the caller's {@link QueueWait}.
+ * - `backpressure`: the bus had no room within one second.
  * - `cooldown`: its adapter is cooling down.
  * - `invalid`, `closed`: never accepted.
  */
@@ -79,14 +78,14 @@ export interface Settled {
   readonly outcome: Settlement;
   /** Absent when the gate was not reached. */
   readonly decision?: GateDecision;
-  /** Absent when it was invalid. */
+  /** Absent when the input was invalid. */
   readonly observation?: Observation;
   readonly value?: unknown;
   readonly errors?: readonly ObservationError[];
 }
 
 export interface BusStats {
-  /** Places for what is not the platform's own. */
+  /** Places for messages and world data; the platform's own observations have a reserve beyond it. */
   readonly capacity: number;
   readonly published: number;
   readonly accepted: number;
@@ -96,18 +95,18 @@ export interface BusStats {
   readonly dropped: Readonly<Partial<Record<PublishRefusal, number>>>;
   readonly inbox_dropped: number;
   readonly sessions: number;
-  /** Sessions with a worker that runs. */
+  /** Sessions whose worker is running. */
   readonly running: number;
   /** Observations in all inboxes. */
   readonly queued: number;
 }
 
-/** What came of a trigger: how many events were taken, or why the adapter did not look. */
+/** The number of events taken after a trigger, or why the adapter was not called. */
 export type TriggerResult =
   | { readonly ok: true; readonly taken: number; readonly refused: number }
   | { readonly ok: false; readonly reason: 'unknown' | 'not_active' | 'too_soon' | 'cooling_down' | 'failed' };
 
-/** A way out and what has become of what it was given. */
+/** The counters of one egress adapter. */
 export interface EgressStatus {
   readonly adapter: string;
   readonly depth: number;
@@ -120,41 +119,42 @@ export interface EgressStatus {
   readonly suppressed: number;
 }
 
-/** One path in for every event: a bus, a router, and one worker per session that takes one observation at a time. */
+/** The single entry point for observations: a bus, a router, and one serial worker per session. */
 export interface ConversationService {
-  /** For producers that nobody waits behind. Never throws and never blocks. */
+  /** For producers without a waiting caller. Never throws and never blocks. */
   publish(observation: ObservationInput, options?: PublishOptions): PublishResult;
-  /** As {@link publish}, but waits for room; 1,000 ms when `timeoutMs` is absent. */
+  /** As {@link publish}, but waits for room on the bus, 1,000 ms when `timeoutMs` is absent. */
   publishOrWait(
     observation: ObservationInput,
     options?: PublishOptions & { readonly signal?: AbortSignal; readonly timeoutMs?: number },
   ): Promise<PublishResult>;
-  /** Checks and routes as {@link publish} would, and publishes nothing. */
+  /** Validates and routes like {@link publish}, and publishes nothing. */
   preview(observation: ObservationInput): PublishResult;
-  /** What someone typed: a message of an adapter. Blank text is null and publishes nothing. */
+  /** Publishes typed text as a message with the ingress `adapter`. Returns null for blank text and publishes nothing. */
   ingestText(
     text: string,
     options?: { readonly actor_id?: string; readonly session_key?: string },
   ): PublishResult | null;
-  /** Has an active input adapter look now, no sooner than its `minIntervalMs` after the last time. Never rejects. */
+  /** Calls `observe` of an input adapter, at most once per its `minIntervalMs`. Never rejects. */
   trigger(adapter: string, request: ObserveRequest, options?: CallOptions): Promise<TriggerResult>;
-  /** For callers that wait until the observation has been handled. Never rejects. */
+  /** For callers that wait until the observation is handled. Never rejects. */
   submit(observation: ObservationInput, options: SubmitOptions): Promise<Settled>;
-  /** True while an observation of the session is being handled in this process, or stands in its queue. */
+  /** True while a turn of the session is running or queued in this process. */
   busy(sessionKey: string): boolean;
   session(sessionKey: string): SessionState | undefined;
   /** Newest activity first. */
   sessions(): readonly SessionSummary[];
   stats(): BusStats;
-  /** Puts one SYSTEM message of the source `core:fanout` into the inbox of every live session but `system`. */
+  /** Puts one `system` observation of the source `core:fanout` into the inbox of every live session except `system`. */
   fanOut(text: string): Promise<number>;
-  /** Refuses what an adapter publishes until then (monotonic milliseconds). */
+  /** Refuses the adapter's observations and suppresses its sends until the cooldown ends. */
   coolDown(cooldown: AdapterCooldown): void;
+  /** @returns whether there was a cooldown */
   endCooldown(adapter: string): boolean;
   cooldowns(): readonly AdapterCooldown[];
-  /** Replies of the session leave through this adapter too. Binding twice is one binding. */
+  /** Routes the session's replies through this adapter. Binding twice is one binding. */
   bindSession(sessionKey: string, adapter: string): void;
   unbindSession(sessionKey: string, adapter: string): void;
-  /** Of every way out that is there or was used, also before its first send. */
+  /** Counters of every egress adapter that is active or was used. */
   egress(): readonly EgressStatus[];
 }

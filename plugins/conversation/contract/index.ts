@@ -1,12 +1,16 @@
 import type { ConversationService } from './conversation.js';
-import type { Egress, EgressFacts } from './egress.js';
-import type { InputAdapter, InputAdapterFacts } from './input-adapter.js';
-import type { ObservationHandler, ObservationHandlerFacts } from './observation-handler.js';
+import type {
+  Egress,
+  EgressFacts,
+  InputAdapter,
+  InputAdapterFacts,
+  ObservationHandler,
+  ObservationHandlerFacts,
+} from './extension-points.js';
 
 export * from './conversation.js';
-export * from './egress.js';
-export * from './input-adapter.js';
-export * from './observation-handler.js';
+export * from './extension-points.js';
+export * from './observation-kind.js';
 export * from './publish-result.js';
 
 declare module 'mortise/sdk' {

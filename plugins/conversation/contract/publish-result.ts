@@ -1,6 +1,6 @@
 import type { Observation, ObservationError } from 'mortise/sdk';
 
-/** Why an observation was not taken. */
+/** Why an observation was not accepted. */
 export type PublishRefusal = 'closed' | 'queue_full' | 'invalid' | 'adapter_cooldown';
 
 export type PublishResult =

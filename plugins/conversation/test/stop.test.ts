@@ -23,7 +23,7 @@ const deaf: TestPlugin = {
 };
 
 describe('a stop that reaches its limit', () => {
-  it('is no fault of the conversation, which names what it did not finish', async () => {
+  it('is not a fault of the plugin, which reports what it did not finish', async () => {
     const host: TestHost = await createTestHost({ plugins: ['conversation'], extra: [deaf], listen: false });
     const conversation = host.service('conversation');
     const said = (text: string) => {
@@ -50,12 +50,12 @@ describe('a stop that reaches its limit', () => {
     const told = host.logs.map((line) => JSON.parse(line) as Record<string, unknown>);
     expect(told.filter(({ level }) => level === 'error')).to.deep.equal([]);
     const warned = (msg: string) => told.filter((line) => line.msg === msg);
-    expect(warned('observations were accepted and not handled before the end')).to.have.length(1);
-    expect(warned('observations were accepted and not handled before the end')[0]).to.deep.include({
+    expect(warned('accepted observations were not handled before the stop')).to.have.length(1);
+    expect(warned('accepted observations were not handled before the stop')[0]).to.deep.include({
       obs_ids: [queued],
       interrupted_obs_ids: [begun],
     });
-    const unsent = warned('replies were not sent before the end').filter(({ adapter }) => adapter === 'deaf');
+    const unsent = warned('replies were not sent before the stop').filter(({ adapter }) => adapter === 'deaf');
     expect(unsent).to.have.length(1);
     expect(unsent[0]).to.deep.include({ obs_ids: [replies[1]], unconfirmed_obs_id: replies[0] });
     await host.stop();

@@ -2,7 +2,7 @@ import type { Disposable, Observation, ObservationError, ObservationInput, Obser
 
 export type GateAction = 'drop' | 'sink' | 'deliver';
 
-/** What is known of one live session. */
+/** The state of one live session. */
 export interface SessionState {
   readonly session_key: string;
   /** Epoch milliseconds. */
@@ -13,7 +13,7 @@ export interface SessionState {
   readonly error_total: number;
   /** The newest 20, oldest first. */
   readonly recent_obs: readonly RecentObservation[];
-  /** Since the last activity; null before the first. */
+  /** Seconds since the last activity; null before the first. */
   idleSeconds(): number | null;
 }
 
@@ -23,7 +23,7 @@ export interface RecentObservation {
   readonly at: number;
   readonly action: GateAction | null;
   readonly reason: string | null;
-  /** Step and class of a fault while it was handled. */
+  /** Step and class of a fault during its handling. */
   readonly error?: string | undefined;
 }
 
@@ -38,7 +38,7 @@ export interface LowModel {
   readonly model: string;
 }
 
-/** What the gate decided of one observation, and why. Frozen. */
+/** The gate's decision on one observation, with its reasons. Frozen. */
 export interface GateDecision {
   readonly action: GateAction;
   /** The deciding reason, e.g. `gate_off`, `message_default`, `override=drop_actor`. */
@@ -48,24 +48,24 @@ export interface GateDecision {
   readonly scene: string;
   readonly session_key: string;
   readonly trace_id: string;
-  /** Binding for a turn: `low` takes {@link low_model} in the place of the model that was resolved. */
+  /** Binding for a turn: `low` uses {@link low_model} instead of the resolved model. */
   readonly model_tier?: ModelTier | null;
   /** Present with the tier `low` when one is configured. */
   readonly low_model?: LowModel | null;
   readonly tags?: Readonly<Record<string, string>>;
   /** 0 to 1, three decimals. */
   readonly score?: number;
-  /** Response policy, hint, fingerprint and whatever else the gate says to the handler. */
+  /** Response policy, hint, fingerprint and further members for the handler. */
   readonly [member: string]: unknown;
 }
 
 export interface GateOutcome {
   readonly decision: GateDecision;
-  /** The observation with the flags that the gate found; absent when there are none. */
+  /** The observation with the flags that the gate added; absent when it added none. */
   readonly observation?: Observation;
   /** Published as continuations of the observation. */
   readonly emit: readonly ObservationInput[];
-  /** The keys of the stages that `emit` comes from, in the same order; absent when it comes from none. */
+  /** The keys of the stages that emitted `emit`, in the same order; absent when `emit` is empty. */
   readonly emitters?: readonly string[];
   readonly ingest: readonly GateIngest[];
 }
@@ -81,11 +81,11 @@ export interface GateContext {
   /** Monotonic milliseconds. */
   readonly now: number;
   readonly session: Readonly<SessionState>;
-  /** True also when the gate itself knows of an overload. */
+  /** Overload known to the caller; the gate's own overload monitor counts in addition. */
   readonly overload: boolean;
 }
 
-/** Values of `gate.json` that may be laid over for a time. */
+/** Values of `gate.json` that may be overridden at run time. */
 export interface GateOverrides {
   readonly emergency_mode: boolean;
   readonly force_low_model: boolean;
@@ -97,14 +97,14 @@ export interface GateOverrides {
 
 export type GateOverrideKey = keyof GateOverrides;
 
-/** The admin's layer lies over the agents' one, and that over the file. */
+/** The admin layer takes precedence over the agent layer, and that over the file. */
 export type GateLayer = 'agent' | 'admin';
 
 export interface GateLayerEntry {
   readonly layer: GateLayer;
   readonly key: GateOverrideKey;
   readonly value: boolean | readonly string[];
-  /** Epoch milliseconds; null = until cleared. For people: expiry itself runs on the monotonic clock. */
+  /** Epoch milliseconds; null = until cleared. For display: expiry itself uses the monotonic clock. */
   readonly expires_at: number | null;
   readonly reason: string | null;
   readonly obs_id: string | null;
@@ -132,7 +132,7 @@ export interface GateBudget {
 /** `gate.json`, version 1, defaults filled in. */
 export interface GateConfig {
   readonly version: number;
-  /** Whether pools outlive the process. */
+  /** `sql`: pools survive a restart. */
   readonly persistence: 'memory' | 'sql';
   readonly scenes: Readonly<Record<GateScene, GateSceneConfig>>;
   readonly scoring: {
@@ -184,16 +184,16 @@ export interface GateConfig {
   readonly expose_tuning_tool: boolean;
 }
 
-/** One state of the gate's configuration; deeply frozen, swapped as a whole. */
+/** One snapshot of the gate's configuration; deeply frozen, swapped as a whole. */
 export interface GateSnapshot {
   /** Grows by 1 with every new snapshot. */
   readonly revision: number;
   readonly base_sha256: string | null;
   /** RFC 3339. */
   readonly loaded_at: string;
-  /** The file's values with the layers over them. */
+  /** The effective values: the file's with the layers applied. */
   readonly config: GateConfig;
-  /** The file's own overrides, without any layer. */
+  /** The file's own overrides, without the layers. */
   readonly base: GateOverrides;
   readonly layers: readonly GateLayerEntry[];
 }
@@ -211,23 +211,23 @@ export type TakenEntry =
   | { readonly ok: true; readonly observation: Observation; undo(): Promise<void> }
   | { readonly ok: false; readonly reason: 'not_found' | 'already_released' };
 
-/** The service `gate`, from a plugin of that name. While there is none, everything is delivered as `gate_off`. */
+/** The service `gate`. While no plugin provides it, everything is delivered with the reason `gate_off`. */
 export interface GateService {
   /** Synchronous, and never throws for a bad observation. */
   handle(observation: Observation, context: GateContext): GateOutcome;
-  /** Puts sunk and dropped observations into their pools. */
+  /** Adds sunk and dropped observations to their pools. */
   ingest(items: readonly GateIngest[]): void;
-  /** What a stage emitted is no observation and was not published: a fault of the stage's plugin. */
+  /** Reports that an observation emitted by a stage was invalid and not published: a fault of the stage's plugin. */
   notPublished?(stage: string, errors: readonly ObservationError[]): void;
 }
 
-/** The service `gate-control`, from the plugin `gate`: what it goes by, and the switches that change it. */
+/** The service `gate-control` of the plugin `gate`: its configuration snapshot, overrides, pools and stop switches. */
 export interface GateControl {
-  /** The state in force. Take it once per observation. */
+  /** The current snapshot. Read it once per observation. */
   snapshot(): GateSnapshot;
   totals(): GateTotals;
   /**
-   * Lays values over the file's. Only what keeps the audit of changes may call it.
+   * Sets overrides in a layer. Only the plugin that audits changes may call it.
    * @returns whether an effective value has changed.
    * @throws MortiseError `invalid_override` for an unknown key, null or a value of another type.
    */
@@ -235,14 +235,14 @@ export interface GateControl {
     patch: Readonly<Partial<Record<GateOverrideKey, unknown>>>,
     entry: Pick<GateLayerEntry, 'layer' | 'expires_at' | 'reason' | 'obs_id'>,
   ): boolean;
-  /** @throws MortiseError `invalid_override`, as {@link updateOverrides} would, without changing anything. */
+  /** Validates a patch like {@link updateOverrides} without applying it. @throws MortiseError `invalid_override` */
   checkOverrides(patch: Readonly<Record<string, unknown>>): void;
-  /** Runs after every new snapshot, in the turn of the event loop in which it came. */
+  /** Calls `run` synchronously after every new snapshot. */
   onChange(run: () => void): Disposable;
-  /** Takes a value off again, so that the one below shows. @returns whether the effective value has changed. */
+  /** Removes an override, so that the value below it applies. @returns whether the effective value has changed. */
   removeOverride(layer: GateLayer, key: GateOverrideKey): boolean;
-  /** Takes an observation that was put aside or thrown away, once. `undo` puts it back. */
+  /** Takes an observation from a pool for its one release. `undo` puts it back. */
   take(pool: GatePool, obsId: string): Promise<TakenEntry>;
-  /** The stop switches alone, for a stateless proxy that makes no observation. */
+  /** Checks only the stop switches, for a stateless proxy that creates no observation. */
   stopped(actorId: string | undefined): 'drop_actor' | 'emergency_mode' | 'system_overload' | undefined;
 }

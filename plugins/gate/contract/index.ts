@@ -1,6 +1,7 @@
 import type { GateControl, GateService } from './gate.js';
 
 export * from './gate.js';
+export * from './list-limit.js';
 
 declare module 'mortise/sdk' {
   interface Services {

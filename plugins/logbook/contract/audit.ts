@@ -24,7 +24,7 @@ export interface AuditQuery {
   readonly cursor?: string;
 }
 
-/** The one audit trail. With `{ trx }` a row commits or rolls back with the effect it tells of. */
+/** The one audit trail. With `{ trx }` a row commits or rolls back with the effect it records. */
 export interface AuditService {
   /** @returns the id of the row, as decimal text. */
   write(entry: AuditEntry, options?: TransactionOption): Promise<string>;
@@ -45,7 +45,7 @@ export interface AuditService {
     query: AuditQuery,
     options?: TransactionOption,
   ): Promise<{ readonly rows: readonly AuditRow[]; readonly next: string | null }>;
-  /** Rows that wait to be settled and are at least so old, oldest first, with the process that wrote each. */
+  /** Pending rows of at least this age, oldest first, with the process that wrote each. */
   pending(
     wanted: { readonly olderThanSeconds: number; readonly limit: number; readonly after?: string | undefined },
     options?: TransactionOption,
@@ -54,7 +54,7 @@ export interface AuditService {
   verify(): Promise<AuditVerification>;
 }
 
-/** An audit row that was not settled yet. */
+/** An audit row that is still pending. */
 export interface PendingAudit extends AuditRow {
   /** Instance id of the process that wrote it. */
   readonly instanceId: string;
@@ -66,8 +66,8 @@ export interface AuditVerification {
   readonly writers: number;
   readonly links: number;
   /**
-   * The first bad place: `row_altered`, `row_missing`, `link_altered`, `link_missing`, `truncated`, `not_chained`; null when
-   * intact. Of a chain that was cut off, `seq` is the first link that is gone and `auditId` the row before it (empty for none).
+   * The first broken place: `row_altered`, `row_missing`, `link_altered`, `link_missing`, `truncated`, `not_chained`; null when
+   * intact. For a truncated chain, `seq` is the first missing link and `auditId` the row before it (empty for none).
    */
   readonly broken: {
     readonly writerId: string;

@@ -1,6 +1,6 @@
 import type { TransactionOption } from 'mortise/sdk';
 
-/** Something the logbook keeps a record of: a task, a review, a piece of evidence. */
+/** A tracked item: a task, a review, a piece of evidence. */
 export interface LogbookItem {
   readonly itemId: number;
   readonly itemType: string;
@@ -21,11 +21,11 @@ export interface NewItem {
   readonly scope?: Readonly<Record<string, unknown>>;
   /** `open` when absent. */
   readonly status?: string;
-  /** A user that exists: the database refuses any other. */
+  /** Must be an existing user. */
   readonly ownerUserId?: string | null;
 }
 
-/** Something that happened to an item. */
+/** An event in an item's history. */
 export interface LogbookEvent {
   readonly eventId: number;
   readonly itemId: number;
@@ -77,7 +77,7 @@ export interface PatchBlob {
   readonly blobId: number;
   readonly sourceType: string | null;
   readonly sourceId: string | null;
-  /** Where the patch is kept; null until it is. */
+  /** Where the patch is stored; null until it is. */
   readonly uri: string | null;
   readonly evidenceUri: string | null;
   readonly sha256: string | null;
@@ -114,7 +114,7 @@ export interface Items {
 }
 
 export interface Events {
-  /** Records the event and, in the same transaction, the item's new status. Null when there is no such item. */
+  /** Records the event and the item's new status in one transaction. Null when the item does not exist. */
   add(event: NewEvent, options?: TransactionOption): Promise<LogbookEvent | null>;
   query(
     wanted: PageOption & {
@@ -127,7 +127,7 @@ export interface Events {
 }
 
 export interface Attachments {
-  /** One attachment for each item, kind and hash: the one that is there already is returned, not made again. */
+  /** One attachment per item, kind and hash: an existing one is returned, not created again. */
   attach(
     attachment: NewAttachment,
     options?: TransactionOption,
@@ -143,7 +143,7 @@ export interface Attachments {
   ): Promise<LogbookPage<Attachment>>;
 }
 
-/** What a patch is named by. All members must fit. */
+/** Identifies a patch. All members must match. */
 export interface PatchName {
   readonly blobId?: number | undefined;
   readonly evidenceUri?: string | undefined;
@@ -153,9 +153,9 @@ export interface PatchName {
 }
 
 export interface PatchBlobs {
-  /** The newest patch of that name; null for an empty name. */
+  /** The newest matching patch; null for an empty name. */
   find(name: PatchName, options?: TransactionOption): Promise<PatchBlob | null>;
-  /** Says where the patch is kept now. @returns false when there is no such patch. */
+  /** Records where the patch is stored. @returns false when it does not exist. */
   place(
     blobId: number,
     place: { readonly uri: string; readonly evidenceUri: string | null; readonly sizeBytes: number },

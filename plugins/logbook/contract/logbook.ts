@@ -3,7 +3,7 @@ import type { Attachments, Events, Items, PatchBlobs } from './items.js';
 import type { Outbox } from './outbox.js';
 import type { Invariant, ReconcileQueries } from './reconcile.js';
 
-/** The service `logbook`: the tables of people, policy, memories and knowledge that every memory feature shares. */
+/** The service `logbook`: users, policy, memories and knowledge, shared by every memory feature. */
 export interface LogbookService {
   readonly users: Users;
   readonly settings: GovernanceStore;
@@ -31,23 +31,23 @@ export interface User {
 }
 
 export interface Users {
-  /** Whether the user exists and is active. A yes is remembered for at most a second, a no is always asked again. */
+  /** Whether the user exists and is active. A positive answer is cached for at most a second, a negative one never. */
   isActive(userId: string, options?: TransactionOption): Promise<boolean>;
-  /** @returns false when the user exists already; then nothing is changed. */
+  /** @returns false when the user exists; it is not changed. */
   add(userId: string, user?: { readonly displayName?: string | null }, options?: TransactionOption): Promise<boolean>;
-  /** @returns false when there is no such user. */
+  /** @returns false when the user does not exist. */
   setActive(userId: string, active: boolean, options?: TransactionOption): Promise<boolean>;
-  /** In order of user id. */
+  /** Ordered by user id. */
   list(options?: TransactionOption): Promise<readonly User[]>;
 }
 
-/** What a project's administrator decided about memories. */
+/** A project's memory policy as its administrator set it. */
 export interface GovernanceSettings {
   readonly projectKey: string;
   readonly teamWriteEnabled: boolean;
-  /** As stored: only what was set. Defaults are the reader's. */
+  /** Only the values that were set; the reader applies defaults. */
   readonly policy: Readonly<Record<string, unknown>>;
-  /** 1 at first, one more with each change. */
+  /** Starts at 1 and grows by one with each change. */
   readonly version: number;
   readonly updatedBy: string | null;
   readonly updatedAt: string;
@@ -60,9 +60,9 @@ export interface GovernancePatch {
 }
 
 export interface GovernanceStore {
-  /** The settings, with a row of defaults made for a new project. At most a second old, and never older than a change made here. */
+  /** Creates a row of defaults for a new project. At most a second old, and never older than a change made in this process. */
   get(projectKey: string): Promise<GovernanceSettings>;
-  /** Locks the row, reads it past the cache, merges the patch. A patch without members changes nothing, the version included. */
+  /** Locks the row, reads it uncached and merges the patch. An empty patch changes nothing, not even the version. */
   update(
     projectKey: string,
     patch: GovernancePatch,
@@ -78,13 +78,13 @@ export interface KeyValues {
 }
 
 /**
- * Life of a memory: `writing` the backend is being called; `active` it is in the backend; `queued` it waits in the
- * outbox; `dead` the backend refused it for good; `merged` the backend kept something else; `void` nothing was sent,
- * or the backend lost it and its text is nowhere any more.
+ * State of a memory: `writing` the backend is being called; `active` stored in the backend; `queued` waiting in the
+ * outbox; `dead` refused by the backend for good; `merged` the backend kept another memory instead; `void` never sent, or
+ * lost by the backend with no copy of its text.
  */
 export type LedgerState = 'writing' | 'active' | 'queued' | 'dead' | 'merged' | 'void';
 
-/** What makes two memories the same one. */
+/** Two memories with equal keys are duplicates. */
 export interface DedupKey {
   readonly space: string;
   /** SHA-256 of the UTF-8 text, hex. */
@@ -93,7 +93,7 @@ export interface DedupKey {
   readonly metaSha: string;
 }
 
-/** A memory that is written, queued or active under a {@link DedupKey}. */
+/** The memory that is being written, queued or active under a {@link DedupKey}. */
 export interface DedupHit {
   readonly memoryKey: string;
   readonly state: 'writing' | 'active' | 'queued';
@@ -128,7 +128,7 @@ export interface LedgerMemory extends NewMemory {
   readonly updatedAt: string;
 }
 
-/** All of them must hold. */
+/** All filters must match. */
 export interface LedgerFilters {
   readonly kind?: readonly string[] | undefined;
   /** ISO 8601, exclusive. */
@@ -148,31 +148,31 @@ export interface LedgerTextHit {
   readonly score: number;
 }
 
-/** A question to plain text: the phrase as typed, and its words. */
+/** A plain-text query: the phrase as typed, and its terms. */
 export interface TextQuestion {
   readonly phrase: string;
   /** At most 8 count. */
   readonly terms: readonly string[];
 }
 
-/** How the life of a memory goes on. Members that are absent stay as they are. */
+/** A change of state. Absent members stay unchanged. */
 export interface LedgerChange {
   readonly memoryKey: string;
   readonly state: LedgerState;
   readonly backend?: string | undefined;
   readonly backendMemoryId?: string | undefined;
   readonly outboxId?: number | undefined;
-  /** Keeps the hash alone: the text is in a remote backend. */
+  /** Keeps only the hash: the text is in a remote backend. */
   readonly dropsPayload?: boolean | undefined;
 }
 
-/** The gateway's own durable list of memories, whatever backend holds them. */
+/** The durable list of all memories, whatever backend stores them. */
 export interface MemoryLedger {
-  /** One answer for each key, in order; null where no memory is written, queued or active under it. */
+  /** One entry per key, in order; null when no memory is being written, queued or active under it. */
   findDuplicates(keys: readonly DedupKey[], options?: TransactionOption): Promise<readonly (DedupHit | null)[]>;
   /**
    * Inserts the rows whose dedup key is free.
-   * @returns the memory keys that were inserted; the others lost to a memory that came first.
+   * @returns the inserted memory keys; the others were duplicates.
    */
   insert(rows: readonly NewMemory[], options?: TransactionOption): Promise<ReadonlySet<string>>;
   /**
@@ -184,7 +184,7 @@ export interface MemoryLedger {
     changes: readonly LedgerChange[],
     options?: TransactionOption,
   ): Promise<ReadonlySet<string>>;
-  /** Rows by their keys; unknown keys are left out. */
+  /** Rows by key; unknown keys are omitted. */
   byKeys(keys: readonly string[], options?: TransactionOption): Promise<readonly LedgerMemory[]>;
   /** Rows whose text has one of these hashes, whatever their state. */
   byPayloads(payloadShas: readonly string[], options?: TransactionOption): Promise<readonly LedgerMemory[]>;
@@ -199,18 +199,18 @@ export interface MemoryLedger {
     },
     options?: TransactionOption,
   ): Promise<readonly LedgerMemory[]>;
-  /** Whether a memory meets all of the filters. */
+  /** Whether a memory satisfies all filters. */
   matches(memory: LedgerMemory, filters: LedgerFilters): boolean;
-  /** Rows by the backend's ids; unknown ids are left out. */
+  /** Rows by backend id; unknown ids are omitted. */
   byBackendIds(backend: string, ids: readonly string[], options?: TransactionOption): Promise<readonly LedgerMemory[]>;
-  /** The newest rows of the spaces that are not void, those without a text included. */
+  /** Newest rows of the spaces that are not void, including those without text. */
   newest(
     wanted: { readonly spaces: readonly string[]; readonly filters: LedgerFilters; readonly limit: number },
     options?: TransactionOption,
   ): Promise<readonly LedgerMemory[]>;
   /** Whether the spaces have a row in one of the states. */
   hasAny(spaces: readonly string[], states: readonly LedgerState[], options?: TransactionOption): Promise<boolean>;
-  /** Rows of the spaces and states whose text holds the phrase or one of its terms; best first, then newest. */
+  /** Rows whose text contains the phrase or one of its terms; best first, then newest. */
   searchText(
     wanted: {
       readonly question: TextQuestion;
@@ -257,7 +257,7 @@ export interface StoredEvidence {
   attachmentHashes(ids: readonly string[], options?: TransactionOption): Promise<ReadonlyMap<string, string>>;
 }
 
-/** All figures of the reliability report that the database knows, as they are on the wire. */
+/** The figures of the reliability report, in wire form. */
 export interface ReliabilityFigures {
   readonly outbox_stats: Readonly<Record<string, unknown>>;
   readonly audit_stats: Readonly<Record<string, unknown>>;
@@ -270,13 +270,13 @@ export interface ReliabilityFigures {
 }
 
 export interface Reliability {
-  /** Rows that wait for a backend, that reached it, and that never will. */
+  /** Counts of pending, sent and dead outbox rows. */
   outbox(): Promise<{
     readonly pending: number;
     readonly sent: number;
     readonly dead: number;
     readonly oldest_pending_age_seconds: number;
   }>;
-  /** Counted in one snapshot of the database. */
+  /** Counted in one database snapshot. */
   figures(): Promise<ReliabilityFigures>;
 }

@@ -1,18 +1,18 @@
 import type { Disposable, TransactionOption } from 'mortise/sdk';
 
 /**
- * `pending`: it waits for the backend, leased or not; `sent`: the backend has it; `dead`: the backend refused it for
- * good, or too often. A dead row becomes pending again only by hand.
+ * `pending`: waiting for the backend, leased or not; `sent`: the backend has it; `dead`: the backend refused it for good,
+ * or too often. A dead row becomes pending again only on request.
  */
 export type OutboxStatus = 'pending' | 'sent' | 'dead';
 
 /**
- * `unavailable`: the backend cannot be reached or used at the moment, which never kills a row; `failure`: it answered
- * wrongly, which kills a row when it happens too often; `permanent`: asking again is useless.
+ * `unavailable`: the backend cannot be reached, which never kills a row; `failure`: it answered with an error, which kills
+ * a row after too many attempts; `permanent`: retrying is useless.
  */
 export type FailureClass = 'unavailable' | 'failure' | 'permanent';
 
-/** A memory that the backend could not take. */
+/** A memory that the backend could not accept. */
 export interface NewOutboxRow {
   readonly memoryKey: string;
   readonly space: string;
@@ -29,7 +29,7 @@ export interface NewOutboxRow {
   readonly status: 'pending' | 'dead';
   readonly lastError: string | null;
   readonly lastErrorClass: FailureClass | null;
-  /** Nobody knows whether the backend has it: look there before sending again. */
+  /** It is unknown whether the backend has it: look it up before sending again. */
   readonly verifyFirst: boolean;
   /** Seconds from now until it is due. */
   readonly delaySeconds: number;
@@ -38,12 +38,12 @@ export interface NewOutboxRow {
 export interface OutboxRow extends Omit<NewOutboxRow, 'status' | 'delaySeconds' | 'memoryKey'> {
   readonly outboxId: number;
   readonly status: OutboxStatus;
-  /** Null for a row made by hand. */
+  /** Null for a manually inserted row. */
   readonly memoryKey: string | null;
   readonly retryCount: number;
-  /** Those of the retries that do not count toward its death. */
+  /** Retries that do not count towards `dead`. */
   readonly unavailableCount: number;
-  /** ISO 8601, as all times of the row. */
+  /** ISO 8601, like all times of the row. */
   readonly nextAttemptAt: string;
   readonly lockedBy: string | null;
   readonly lockedAt: string | null;
@@ -57,15 +57,15 @@ export interface OutboxRow extends Omit<NewOutboxRow, 'status' | 'delaySeconds' 
 
 /** A row that the claiming worker now holds. */
 export interface ClaimedRow extends OutboxRow {
-  /** Whose lease had run out; null for a row that was free. */
+  /** The expired lease that was taken over; null for a free row. */
   readonly takenOverFrom: { readonly lockedBy: string | null; readonly lockedAt: string } | null;
 }
 
-export interface OutboxWish {
+export interface ClaimRequest {
   readonly workerId: string;
   readonly batchSize: number;
   readonly leaseSeconds: number;
-  /** Rows that the worker is not done with, and must not get anew should their lease have run out. None when absent. */
+  /** Rows that the worker still processes and must not receive again, even if their lease expired. */
   readonly except?: readonly number[];
 }
 
@@ -85,21 +85,21 @@ export interface OutboxQuery {
   readonly cursor?: string | undefined;
 }
 
-/** What a worker did with a row, to be written only while it still holds the row. */
+/** A delivered row; recorded only while the worker still holds its lease. */
 export interface Sent {
   readonly outboxId: number;
   readonly memoryId: string;
-  /** The text is not kept here any more; its hash is. */
+  /** Deletes the text and keeps its hash. */
   readonly dropsPayload?: boolean;
 }
 
 /**
- * Memories that wait for the backend. Every change is one guarded statement: `boolean` methods return false, and the
- * lists leave a row out, when the row was no longer the caller's to change.
+ * Memories that wait for the backend. Every change is one guarded statement: when the row is no longer the caller's to
+ * change, `boolean` methods return false and list methods leave it out.
  */
 export interface Outbox {
   enqueueMemory(row: NewOutboxRow, options?: TransactionOption): Promise<number>;
-  /** The memory of the same space, text and meta that was sent first. */
+  /** The first sent memory with the same space, text and meta. */
   checkDedup(
     space: string,
     payloadSha: string,
@@ -112,10 +112,10 @@ export interface Outbox {
     options?: TransactionOption,
   ): Promise<ReadonlyMap<number, { readonly outboxId: number; readonly memoryId: string | null }>>;
   /**
-   * Leases due rows, oldest first, that nobody holds or whose lease has run out. No row is given out while another of
-   * the same space, text and meta is held.
+   * Leases due rows, oldest first, that are free or whose lease has expired. No row is leased while another with the same
+   * space, text and meta is.
    */
-  claimOutbox(wanted: OutboxWish, options?: TransactionOption): Promise<OutboxClaim>;
+  claimOutbox(wanted: ClaimRequest, options?: TransactionOption): Promise<OutboxClaim>;
   /** @returns the rows that the worker still holds. */
   renewLeases(
     outboxIds: readonly number[],
@@ -123,7 +123,7 @@ export interface Outbox {
     options?: TransactionOption,
   ): Promise<ReadonlySet<number>>;
   renewLease(outboxId: number, workerId: string, options?: TransactionOption): Promise<boolean>;
-  /** Gives rows back as they were claimed. */
+  /** Releases rows in the state they had before the claim. */
   releaseLeases(
     held: readonly { readonly outboxId: number; readonly verifyFirst: boolean }[],
     workerId: string,
@@ -140,21 +140,21 @@ export interface Outbox {
       readonly errorClass: FailureClass;
       /** ISO 8601. */
       readonly nextAttemptAt: string;
-      /** The backend may have it by now. */
+      /** The backend may already have it. */
       readonly verifyFirst: boolean;
     },
     options?: TransactionOption,
   ): Promise<boolean>;
-  markDeadByWorker(
+  moveToDeadLetter(
     outboxId: number,
     workerId: string,
     failure: { readonly error: string; readonly errorClass: FailureClass },
     options?: TransactionOption,
   ): Promise<boolean>;
-  /** Makes a dead row pending and due, with its counts at zero. */
+  /** Makes a dead row pending and due, with its counts reset. */
   retryDead(outboxId: number, options?: TransactionOption): Promise<boolean>;
-  /** Makes due what waits only because the backend was unavailable. @returns how many rows. */
-  hasten(options?: TransactionOption): Promise<number>;
+  /** Makes rows due that wait only because the backend was unavailable. @returns how many. */
+  makeDue(options?: TransactionOption): Promise<number>;
   get(outboxId: number, options?: TransactionOption): Promise<OutboxRow | null>;
   byIds(outboxIds: readonly number[], options?: TransactionOption): Promise<readonly OutboxRow[]>;
   /** Newest first. @throws MortiseError `invalid_outbox_query` (400). */
@@ -164,6 +164,6 @@ export interface Outbox {
   ): Promise<{ readonly rows: readonly OutboxRow[]; readonly next: string | null }>;
   /** The database's clock, epoch milliseconds. */
   clock(options?: TransactionOption): Promise<number>;
-  /** Called when rows may have come, from any process; a hint. */
+  /** Called when rows may have been added by any process; a hint. */
   onRows(run: () => void): Promise<Disposable>;
 }

@@ -1,7 +1,7 @@
 import type { TransactionOption } from 'mortise/sdk';
 import type { OutboxRow } from './outbox.js';
 
-/** A rule that holds of the tables, and what both sides of it count. */
+/** An invariant of the tables: two counts that must be equal. */
 export interface Invariant {
   readonly id: string;
   readonly ok: boolean;
@@ -9,21 +9,21 @@ export interface Invariant {
   readonly right: number;
 }
 
-/** A row of the outbox as a look at the books found it. */
+/** An outbox row as reconciliation found it. */
 export interface ExaminedRow extends OutboxRow {
-  /** The audit row that must be there is not. */
+  /** Its audit row is missing. */
   readonly isMissing: boolean;
 }
 
-/** Rows that were looked at in one status: at most the limit, those without their audit row first. */
+/** Examined rows of one status, at most the limit, those without an audit row first. */
 export interface ExaminedStatus {
   readonly count: number;
-  /** Those without their audit row. */
+  /** Rows without their audit row. */
   readonly findings: readonly OutboxRow[];
 }
 
 export interface ExaminedPending {
-  /** Rows looked at, stale or not. */
+  /** Rows examined, stale or not. */
   readonly count: number;
   /** Leases older than the threshold, longest first. */
   readonly stale: readonly ExaminedRow[];
@@ -37,8 +37,8 @@ export interface ReconcileWindow {
 }
 
 /**
- * Looks at outbox and audit trail together. With `{ trx }` the findings are locked until the transaction ends, so that
- * two processes never mend the same one.
+ * Compares outbox and audit trail. With `{ trx }` findings are locked until the transaction ends, so that two processes
+ * never repair the same one.
  */
 export interface ReconcileQueries {
   sent(window: ReconcileWindow, options?: TransactionOption): Promise<ExaminedStatus>;
@@ -47,17 +47,17 @@ export interface ReconcileQueries {
     window: ReconcileWindow & { readonly staleThresholdSeconds: number },
     options?: TransactionOption,
   ): Promise<ExaminedPending>;
-  /** Takes a lease away from who let it run out. @returns false when the row was renewed, settled or freed meanwhile. */
+  /** Releases an expired lease. @returns false when the row was renewed, settled or released meanwhile. */
   reschedule(row: OutboxRow, delaySeconds: number, options?: TransactionOption): Promise<boolean>;
   /**
-   * Rules beside those of the reliability report: `3` every lease that ran out is told of once, `4` every outbox row is
+   * Invariants beside those of the reliability report: `3` every expired lease is recorded once, `4` every outbox row is
    * found in the audit trail by its id.
    */
   invariants(options?: TransactionOption): Promise<readonly Invariant[]>;
   /**
-   * Audit rows that wait to be settled.
+   * Pending audit rows.
    *
-   * @param asking correlation id of whoever asks: its own row waits for the answer, and does not count.
+   * @param asking correlation id of the caller, whose own pending row does not count
    */
   pendingAudits(
     asking: string,

@@ -1,11 +1,14 @@
-import type { McpCompletion, McpCompletionFacts } from './mcp-completion.js';
-import type { McpPrompt, McpPromptFacts } from './mcp-prompt.js';
-import type { McpResource, McpResourceFacts } from './mcp-resource.js';
+import type {
+  McpCompletion,
+  McpCompletionFacts,
+  McpPrompt,
+  McpPromptFacts,
+  McpResource,
+  McpResourceFacts,
+} from './points.js';
 
-export * from './mcp-completion.js';
 export * from './mcp-content.js';
-export * from './mcp-prompt.js';
-export * from './mcp-resource.js';
+export * from './points.js';
 
 declare module 'mortise/sdk' {
   interface ExtensionPoints {

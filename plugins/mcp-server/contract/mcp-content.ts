@@ -1,11 +1,3 @@
-import type { CallContext } from 'mortise/sdk';
-
-/** What a resource or prompt may ask of the client that reads it. Absent where the client cannot be asked. */
-export interface McpContext extends CallContext {
-  requireInput?(request: Readonly<Record<string, unknown>>): Promise<Readonly<Record<string, unknown>>>;
-  requireCapability?(capability: string): void;
-}
-
 /** A block of the MCP content model: `{type: 'text', text}`, `{type: 'image', data, mimeType}`, … */
 export type McpContentBlock = Readonly<Record<string, unknown>> & { readonly type: string };
 
@@ -17,7 +9,7 @@ export interface McpContent {
 
 const contentMark = Symbol.for('mortise.mcp-content');
 
-/** A tool result made of MCP content blocks, sent to MCP clients as it is; to everyone else it is plain JSON. */
+/** A tool result made of MCP content blocks: sent unchanged to MCP clients, and as plain JSON to other callers. */
 export function mcpContent(
   content: readonly McpContentBlock[],
   extra: { readonly structuredContent?: object; readonly isError?: boolean } = {},

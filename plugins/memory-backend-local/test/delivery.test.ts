@@ -1,29 +1,24 @@
 import { expect } from 'chai';
-import { type Database, extendContext, type MemoryItem, newUlid, type PluginDefinition } from 'mortise/sdk';
-import { createTestHost, eachDatabase, memoryItem, type TestEngine, type TestHost } from 'mortise/sdk/testing';
+import { extendContext, type MemoryItem, newUlid } from 'mortise/sdk';
+import {
+  createTestHost,
+  databaseProbe,
+  eachDatabase,
+  memoryItem,
+  type TestEngine,
+  type TestHost,
+} from 'mortise/sdk/testing';
 
 describe('a memory that is delivered after its ledger row', () => {
   eachDatabase((engine: TestEngine) => {
     let host: TestHost;
-    let database: Database | undefined;
+    const probe = databaseProbe(['logbook']);
 
     before(async () => {
-      const probe: PluginDefinition = {
-        key: 'database-probe',
-        register() {},
-        start(started) {
-          database = started.use('database');
-        },
-      };
       host = await createTestHost({
         plugins: ['memory-backend-local'],
         database: engine.env,
-        extra: [
-          {
-            manifest: { key: 'database-probe', permissions: { services: ['database'], schemas: ['logbook'] } },
-            definition: probe,
-          },
-        ],
+        extra: [probe.plugin],
       });
     });
     after(() => host.stop());
@@ -33,7 +28,7 @@ describe('a memory that is delivered after its ledger row', () => {
         backend.store(item, extendContext(ctx, { timeoutMs: 5_000 })),
       );
     const rows = async (table: string) =>
-      (await database?.statement<{ n: number }>(`select count(*) as n from {logbook.${table}}`))?.rows[0]?.n;
+      (await probe.database.statement<{ n: number }>(`select count(*) as n from {logbook.${table}}`)).rows[0]?.n;
 
     it('is there once, however often that is begun', async () => {
       const item = memoryItem(1, { memoryKey: `mk_${newUlid()}` });

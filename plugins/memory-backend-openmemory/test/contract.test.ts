@@ -11,7 +11,7 @@ for (const dialect of ['search', 'query'] as const satisfies readonly FakeDialec
     after(() => Promise.all(servers.map((server) => server.stop())));
 
     const open = async (database: Readonly<Record<string, string>>, isUp: boolean) => {
-      // Spaces can only be kept apart by what hits tell of themselves.
+      // Hits can be assigned to spaces only by their metadata.
       const server = await startFakeOpenMemory({ dialect, hitsWithMetadata: true });
       servers.push(server);
       if (!isUp) await server.stop();

@@ -15,7 +15,7 @@ import {
 } from 'mortise/sdk';
 import { createTestHost, type TestHost } from 'mortise/sdk/testing';
 
-/** A platform whose backend talks to a server of the test. */
+/** A platform whose backend calls a fake server. */
 export interface Subject {
   readonly host: TestHost;
   readonly server: FakeOpenMemory;
@@ -72,7 +72,7 @@ export async function openSubject(options: SubjectOptions = {}): Promise<Subject
   };
 }
 
-/** What a call fails with, as its callers read it. */
+/** The failure of a call, as its callers read it. */
 export async function failureOf(
   call: Promise<unknown>,
 ): Promise<BackendFailure['details'] & { readonly message: string }> {

@@ -3,7 +3,7 @@ import { type FakeOpenMemory, startFakeOpenMemory } from 'mortise/contracts/memo
 import type { Database } from 'mortise/sdk';
 import { createTestHost, eachDatabase, type TestEngine, type TestHost } from 'mortise/sdk/testing';
 
-describe('queries that OpenMemory answers', () => {
+describe('queries answered by OpenMemory', () => {
   eachDatabase((engine: TestEngine) => {
     let server: FakeOpenMemory;
     let host: TestHost;
@@ -49,16 +49,16 @@ describe('queries that OpenMemory answers', () => {
       (await (await host.post('/memory/query', body)).json()) as Answer;
     const put = (content: string, space: string) => server.put({ content, metadata: { space } });
 
-    it('hold nothing of other spaces', async () => {
+    it('contain nothing of other spaces', async () => {
       put('The port is Shanghai.', 'team:a');
       put('The port is a secret.', 'private:bob');
-      server.put({ content: 'The port of nobody.' });
+      server.put({ content: 'The port without a space.' });
       const { results, total, degraded } = await query({ query: 'port', spaces: ['team:a'] });
       expect(results.map(({ content }) => content)).to.deep.equal(['The port is Shanghai.']);
       expect({ total, degraded }).to.deep.equal({ total: 1, degraded: false });
     });
 
-    it('come from distilled candidates while it is not there', async () => {
+    it('use knowledge candidates while OpenMemory is unavailable', async () => {
       await database?.statement(
         `insert into {analysis.knowledge_candidates} (kind, title, content_md) values ('FACT', 'Ports', 'Shanghai is a port.')`,
       );
@@ -86,7 +86,7 @@ describe('queries that OpenMemory answers', () => {
       });
     }
 
-    it('is seen by the deep health check', async () => {
+    it('report an outage in the deep health check', async () => {
       const look = async () => (await (await host.fetch('/health?deep=1')).json()) as Record<string, unknown>;
       expect(await look()).to.deep.include({ ok: true, status: 'ok' });
       await server.stop();

@@ -1,5 +1,4 @@
-import type { AuditEntry } from 'mortise/sdk';
-import { redactSecrets } from 'mortise/sdk';
+import { type AuditEntry, redactSecrets } from 'mortise/sdk';
 import type { UpdateRequest } from './update-request.js';
 
 /** The audit row of a request to change the policy. It names the keys that were sent, never a credential. */

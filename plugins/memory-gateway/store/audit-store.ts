@@ -1,5 +1,4 @@
-import type { AuditEntry } from 'mortise/sdk';
-import { redactSecrets } from 'mortise/sdk';
+import { type AuditEntry, redactSecrets } from 'mortise/sdk';
 import { isStrong, sortEvidence } from '../evidence/sort-evidence.js';
 import type { Step, StoreDecision } from './decision.js';
 import type { StoreRequest } from './store-request.js';

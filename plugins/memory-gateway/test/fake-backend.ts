@@ -1,6 +1,12 @@
 import { once } from 'node:events';
-import type { CallContext, MemoryBackend, MemoryHit, MemoryItem, PluginDefinition } from 'mortise/sdk';
-import { MortiseError } from 'mortise/sdk';
+import {
+  type CallContext,
+  type MemoryBackend,
+  type MemoryHit,
+  type MemoryItem,
+  MortiseError,
+  type PluginDefinition,
+} from 'mortise/sdk';
 import type { TestPlugin } from 'mortise/sdk/testing';
 
 /** A transactional backend in memory, whose behaviour a test may change. */

@@ -20,6 +20,7 @@ const rejected = (reason: string) => ({ kind: 'reject' as const, reason, message
 testSuite(
   { ...memoryPolicySuite, point: 'memory-policy' },
   {
+    plugins: ['memory-gateway'],
     good: { make: () => policy() },
     subject: {
       samples: [

@@ -2,9 +2,8 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import type { OutboxRow } from 'mortise/contracts/logbook';
 import type { FailedDelivery } from 'mortise/contracts/memory-gateway';
-import { backoffSeconds } from '../backoff.js';
 import type { OutboxConfig } from '../config.js';
-import { judgeFailure } from '../flush/judge-failure.js';
+import { backoffSeconds, judgeFailure } from '../worker/failure.js';
 
 const HALF = 0.5;
 

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import { openAiCompatibleSuite } from 'mortise/contracts/provider-openai/testing';
-import type { GenerateEvent, GenerateRequest, ModelToolCall, Provider } from 'mortise/sdk';
-import { MortiseError } from 'mortise/sdk';
+import { type GenerateEvent, type GenerateRequest, type ModelToolCall, MortiseError, type Provider } from 'mortise/sdk';
 import { checkContract, createTestHost } from 'mortise/sdk/testing';
 
 /** An adapter that believes every API to be as tidy as the first: whole answers, an index everywhere, each id once. */

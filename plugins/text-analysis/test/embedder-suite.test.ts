@@ -25,6 +25,7 @@ let started = 0;
 testSuite(
   { ...embedderSuite, point: 'embedder' },
   {
+    plugins: ['text-analysis'],
     good: { make: () => embedder() },
     subject: {},
     bad: {

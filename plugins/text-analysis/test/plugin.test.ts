@@ -10,7 +10,7 @@ describe('the plugin', () => {
     const provided = new Map<string, unknown>();
     const plugin = textAnalysis();
     const host: Pick<RegisterHost, 'provide'> = { provide: (service, value) => void provided.set(service, value) };
-    plugin.register(host as RegisterHost);
+    plugin.register?.(host as RegisterHost);
     expect(manifest).to.include({ key: plugin.key, docs: 'README.md' });
     expect(manifest).to.have.deep.property('provides', [...provided.keys()]);
     const service = provided.get('text-analysis') as TextAnalysis;

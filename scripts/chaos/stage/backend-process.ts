@@ -31,7 +31,7 @@ async function grant(asked: BackendWish): Promise<void> {
     case 'fail':
       return fake.failAlways(asked.call, asked.fault);
     case 'be-well':
-      return fake.heal();
+      return fake.clearFaults();
     case 'listen':
       return fake.start();
     case 'refuse-connections':

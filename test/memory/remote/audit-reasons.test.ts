@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { AuditRow } from 'mortise/contracts/logbook';
-import { eachDatabase } from 'mortise/sdk/testing';
+import { eachDatabase, until } from 'mortise/sdk/testing';
 import { decided } from './audit-reasons/decided.js';
 import { delivered } from './audit-reasons/delivered.js';
 import { failed } from './audit-reasons/failed.js';
@@ -8,7 +8,7 @@ import { governed } from './audit-reasons/governed.js';
 import type { ReasonRow } from './audit-reasons/reason-row.js';
 import { refused } from './audit-reasons/refused.js';
 import { uploaded } from './audit-reasons/uploaded.js';
-import { type RemoteMemory, startRemoteMemory, until } from './remote-memory.js';
+import { type RemoteMemory, startRemoteMemory } from './remote-memory.js';
 
 /** Every reason there is. */
 const groups = [...decided, ...failed, ...delivered, ...refused, ...governed, ...uploaded];

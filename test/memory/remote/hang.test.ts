@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { eachDatabase } from 'mortise/sdk/testing';
+import { eachDatabase, until } from 'mortise/sdk/testing';
 import { answerOf, type Json } from '../memory-host.js';
-import { type RemoteMemory, startRemoteMemory, until } from './remote-memory.js';
+import { type RemoteMemory, startRemoteMemory } from './remote-memory.js';
 
 const AT_ONCE = 32;
 const tools = ['memory_store', 'memory_query', 'reliability_report', 'governance_update', 'evidence_upload'];

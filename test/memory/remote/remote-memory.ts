@@ -51,12 +51,3 @@ export async function startRemoteMemory(
     },
   };
 }
-
-/** Waits until something is so. */
-export async function until(isSo: () => boolean | Promise<boolean>, limitMs = 15_000): Promise<void> {
-  const end = Date.now() + limitMs;
-  while (!(await isSo())) {
-    if (Date.now() > end) throw new Error('It did not become so in time.');
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { eachDatabase, type TestEngine } from 'mortise/sdk/testing';
+import { eachDatabase, type TestEngine, until } from 'mortise/sdk/testing';
 import { answerOf, auditsOf, contents } from '../memory-host.js';
 import { refuseRows } from './refuse-rows.js';
-import { type RemoteMemory, startRemoteMemory, until } from './remote-memory.js';
+import { type RemoteMemory, startRemoteMemory } from './remote-memory.js';
 
 describe('a database that takes no more', () => {
   eachDatabase((engine: TestEngine) => {

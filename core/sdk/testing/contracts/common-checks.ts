@@ -1,6 +1,5 @@
 import { createSchemaCompiler } from '../../../schema/index.js';
 import type { ExtensionPoints } from '../../points/index.js';
-import { extensionPoints } from '../../points/index.js';
 import type { CallOptions } from '../../points.js';
 import type { TestHost } from '../create-test-host.js';
 import type { Check, Subject } from './contract.js';
@@ -40,10 +39,9 @@ export function factsCheck<S extends Subject>(point: PointName): Check<S> {
     violations: async (host, { key }) => {
       const missing = absence(host, point, key);
       if (missing.length > 0) return missing;
-      const declaration = extensionPoints.find((one) => one.name === point);
+      const { factsSchema } = host.app.kernel.registry.declaration(point);
       const facts = host.points.list(point).find((one) => one.key === key)?.facts;
-      if (!declaration) return [`there is no extension point "${point}"`];
-      const schema = createSchemaCompiler().compile(declaration.factsSchema, { name: `facts of ${point}` });
+      const schema = createSchemaCompiler().compile(factsSchema, { name: `facts of ${point}` });
       return schema.check(facts).map(({ path, message }) => `facts ${path || '/'} ${message}`);
     },
   };

@@ -19,6 +19,8 @@ export interface SuiteSamples<P extends keyof ExtensionPoints & string, S extend
   /** Told to the suite of every sample; with all that makes further promises appear. */
   readonly subject: Omit<S, 'host' | 'key'>;
   readonly env?: Readonly<Record<string, string>>;
+  /** Plugins to enable, such as the owner of the point. */
+  readonly plugins?: readonly string[];
   /** By the promise that it breaks. */
   readonly bad: Readonly<Record<string, Sample<P, S>>>;
 }
@@ -42,6 +44,7 @@ export function testSuite<P extends keyof ExtensionPoints & string, S extends Su
     before(async () => {
       shared = await createTestHost({
         ...(samples.env ? { env: samples.env } : {}),
+        ...(samples.plugins ? { plugins: samples.plugins } : {}),
         extra: [
           pluginOf(point, 'good', samples.good),
           ...bad.map(([, sample], index) => pluginOf(point, keyOf(index), sample)),

@@ -1,74 +1,64 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
-import { type FakeDialect, isObject } from './fake-openmemory/answers.js';
-import {
-  createFaultScript,
-  type FakeCall,
-  type FakeFault,
-  type FaultScript,
-  type RandomFaults,
-} from './fake-openmemory/faults.js';
-import { createFakeMemories, type FakeMemory, type JournalEntry } from './fake-openmemory/memories.js';
-import { sendJson, sendUnder } from './fake-openmemory/send.js';
+import { createFaultScript, type FakeCall, type FakeFault } from './fake-faults.js';
+import { createFakeMemories, type FakeMemory, type JournalEntry } from './fake-memories.js';
+import { type FakeDialect, respond, sendJson } from './fake-responses.js';
 
-export type { FakeDialect } from './fake-openmemory/answers.js';
-export type { FakeCall, FakeFault, RandomFaults } from './fake-openmemory/faults.js';
-export type { FakeMemory, JournalEntry } from './fake-openmemory/memories.js';
+export type { FakeCall, FakeFault } from './fake-faults.js';
+export type { FakeMemory, JournalEntry } from './fake-memories.js';
+export type { FakeDialect } from './fake-responses.js';
 
 export interface FakeOpenMemoryOptions {
-  /** `query` when absent. */
+  /** Default `query`. */
   readonly dialect?: FakeDialect;
-  /** Any free one when absent. */
+  /** Default: any free port. */
   readonly port?: number;
-  /** Everything but the health check is refused (401) without it. */
+  /** Without it every request except the health check is refused (401). */
   readonly apiKey?: string;
-  /** Body of the health check; the dialect's own when absent. */
+  /** Body of the health check; default: that of the dialect. */
   readonly health?: object;
-  /** Default as on real servers: with the dialect `search`, not with `query`. */
+  /** Default as on real servers: true for the dialect `search`, false for `query`. */
   readonly hitsWithMetadata?: boolean;
-  /** Knows an `Idempotency-Key` again. Default false, as most servers. */
+  /** Recognises a repeated `Idempotency-Key`. Default false, like most servers. */
   readonly idempotent?: boolean;
-  /** Every applied write is appended here as a JSON line before its request is answered. */
+  /** Every applied write is appended to this file, as a JSON line, before its request is answered. */
   readonly journalFile?: string;
-  readonly randomFaults?: RandomFaults;
 }
 
-/** A request as it came in. */
+/** A received request. */
 export interface FakeRequest {
   readonly call: FakeCall | 'unknown';
   readonly method: string;
-  /** With its query. */
+  /** With the query string. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   /** Parsed JSON, or undefined. */
   readonly body: unknown;
 }
 
-/** A scripted stand-in for an OpenMemory server, on a real socket. */
+/** A scripted OpenMemory server on a real socket. */
 export interface FakeOpenMemory {
   readonly origin: string;
   readonly memories: ReadonlyMap<string, FakeMemory>;
-  /** Every write that was applied, in order. */
+  /** Every applied write, in order. */
   readonly journal: readonly JournalEntry[];
   readonly requests: readonly FakeRequest[];
-  /** Each of the next requests of a call meets one of the faults, in order; `null` lets one pass. */
+  /** The next requests of a call get these faults, in order; `null` lets one request succeed. */
   fail(call: FakeCall | 'any', ...faults: (FakeFault | null)[]): void;
-  /** Every request of a call meets the fault until {@link heal}. */
+  /** Every request of a call gets the fault until {@link clearFaults}. */
   failAlways(call: FakeCall | 'any', fault: FakeFault): void;
-  /** Forgets all faults that are still to come. */
-  heal(): void;
-  /** Puts a memory there as if it had been stored by somebody else. */
+  /** Removes all scripted faults. */
+  clearFaults(): void;
+  /** Adds a memory as if another client had stored it. */
   put(memory: Partial<FakeMemory> & { readonly content: string }): FakeMemory;
-  /** Removes a memory, as data loss would. */
+  /** Removes a memory, to simulate data loss. */
   lose(id: string): void;
-  /** From now on the connection is refused; what is stored stays. */
+  /** Refuses connections; memories remain. */
   stop(): Promise<void>;
-  /** Listens again, on the same port. */
+  /** Listens again on the same port. */
   start(): Promise<void>;
-  /** Another interface on the same port, as after an upgrade of the server. */
-  speak(dialect: FakeDialect): void;
+  /** Changes the interface on the same port, as after an upgrade of the server. */
+  setDialect(dialect: FakeDialect): void;
 }
 
 const host = '127.0.0.1';
@@ -91,16 +81,6 @@ async function readBody(request: IncomingMessage): Promise<unknown> {
   }
 }
 
-/** Does what a control request asks; false when it asks for nothing that is known. */
-function controlScript(script: FaultScript, path: string, body: Readonly<Record<string, unknown>>): boolean {
-  const call = body.call as FakeCall | 'any';
-  if (path === '/_fake/fail') script.add(call, body.faults as FakeFault[]);
-  else if (path === '/_fake/fail-always') script.always(call, body.fault as FakeFault);
-  else if (path === '/_fake/heal') script.clear();
-  else return false;
-  return true;
-}
-
 /** Starts the server on loopback. */
 export async function startFakeOpenMemory(options: FakeOpenMemoryOptions = {}): Promise<FakeOpenMemory> {
   let dialect = options.dialect ?? 'query';
@@ -108,7 +88,7 @@ export async function startFakeOpenMemory(options: FakeOpenMemoryOptions = {}): 
     idempotent: options.idempotent ?? false,
     ...(options.journalFile === undefined ? {} : { journalFile: options.journalFile }),
   });
-  const script = createFaultScript(options.randomFaults);
+  const script = createFaultScript();
   const requests: FakeRequest[] = [];
   const sockets = new Set<Socket>();
   let server: Server | undefined;
@@ -129,27 +109,13 @@ export async function startFakeOpenMemory(options: FakeOpenMemoryOptions = {}): 
       return;
     }
     const hitsWithMetadata = options.hitsWithMetadata ?? dialect === 'search';
-    const asked = { ...request, call: request.call, dialect, health: options.health, hitsWithMetadata };
-    await sendUnder(script.next(request.call), asked, memories, response);
-  };
-
-  /** For tests that run the server in a process of its own. */
-  const control = (path: string, body: unknown, response: ServerResponse): void => {
-    if (path === '/_fake/journal') sendJson(response, 200, memories.journal);
-    else if (path === '/_fake/memories') sendJson(response, 200, [...memories.byId.values()]);
-    else {
-      const known = controlScript(script, path, isObject(body) ? body : {});
-      sendJson(response, known ? 200 : 404, { ok: known });
-    }
+    const call = { ...request, call: request.call, dialect, health: options.health, hitsWithMetadata };
+    await respond(script.next(request.call), call, memories, response);
   };
 
   const handle = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { method = 'GET', url: path = '/', headers } = incoming;
     const body = await readBody(incoming);
-    if (path.startsWith('/_fake/')) {
-      control(path, body, response);
-      return;
-    }
     const request = { call: callOf(dialect, method, path.split('?')[0] ?? '/'), method, path, headers, body };
     requests.push(request);
     await serve(request, response);
@@ -180,13 +146,13 @@ export async function startFakeOpenMemory(options: FakeOpenMemoryOptions = {}): 
     requests,
     fail: (call, ...faults) => script.add(call, faults),
     failAlways: (call, fault) => script.always(call, fault),
-    heal: () => script.clear(),
+    clearFaults: () => script.clear(),
     put({ content, tags = [], metadata = {}, userId = null, ...own }) {
       const memory = memories.store({ content, tags, metadata, userId, idempotencyKey: null });
       if (own.id !== undefined) memories.byId.delete(memory.id);
-      const kept = { ...memory, ...own };
-      memories.byId.set(kept.id, kept);
-      return kept;
+      const added = { ...memory, ...own };
+      memories.byId.set(added.id, added);
+      return added;
     },
     lose: (id) => void memories.byId.delete(id),
     async stop() {
@@ -198,48 +164,8 @@ export async function startFakeOpenMemory(options: FakeOpenMemoryOptions = {}): 
       await closed;
     },
     start,
-    speak(next) {
+    setDialect(next) {
       dialect = next;
     },
   };
 }
-
-/** `reset=0.01,merge=0.005` */
-function ratesOf(text: string): Record<string, number> {
-  return Object.fromEntries(
-    text
-      .split(',')
-      .filter((part) => part !== '')
-      .map((part) => {
-        const [name = '', rate = ''] = part.split('=');
-        return [name.trim(), Number(rate)];
-      }),
-  );
-}
-
-/** `node fake-openmemory.js --port 0 --dialect query --journal file --seed 1 --faults reset=0.01,truncate=0.01` */
-async function main(): Promise<void> {
-  const { values } = parseArgs({
-    options: {
-      port: { type: 'string', default: '0' },
-      dialect: { type: 'string', default: 'query' },
-      'api-key': { type: 'string' },
-      journal: { type: 'string' },
-      seed: { type: 'string', default: '1' },
-      faults: { type: 'string', default: '' },
-      idempotent: { type: 'boolean', default: false },
-    },
-  });
-  const fake = await startFakeOpenMemory({
-    port: Number(values.port),
-    dialect: values.dialect === 'search' ? 'search' : 'query',
-    idempotent: values.idempotent,
-    randomFaults: { seed: Number(values.seed), rates: ratesOf(values.faults) },
-    ...(values['api-key'] === undefined ? {} : { apiKey: values['api-key'] }),
-    ...(values.journal === undefined ? {} : { journalFile: values.journal }),
-  });
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void fake.stop());
-  process.stdout.write(`fake OpenMemory listens on ${fake.origin}\n`);
-}
-
-if (process.argv[1] === fileURLToPath(import.meta.url)) await main();

@@ -1,5 +1,4 @@
 import type { CallOptions } from 'mortise/sdk';
-import type { TestHost } from 'mortise/sdk/testing';
 import {
   abortCheck,
   type Check,
@@ -14,6 +13,7 @@ import {
   outcomeOf,
   quietCheck,
   type Subject,
+  type TestHost,
   withdrawalCheck,
 } from 'mortise/sdk/testing';
 import type { MemoryPolicyRequest, MemoryPolicyVerdict } from '../memory-policy.js';

@@ -44,15 +44,6 @@ export async function startRemote(
   };
 }
 
-/** Waits until something is so. */
-export async function until(isSo: () => boolean | Promise<boolean>, limitMs = 10_000): Promise<void> {
-  const end = Date.now() + limitMs;
-  while (!(await isSo())) {
-    if (Date.now() > end) throw new Error('It did not become so in time.');
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}
-
 /** The ledger row of a store that has begun and has not come to its end. */
 export function writingMemory(
   text: string,

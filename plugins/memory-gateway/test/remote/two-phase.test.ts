@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { eachDatabase, type TestEngine } from 'mortise/sdk/testing';
+import { eachDatabase, type TestEngine, until } from 'mortise/sdk/testing';
 import type { Answer } from '../gateway-host.js';
-import { type RemoteHost, startRemote, until } from './remote-host.js';
+import { type RemoteHost, startRemote } from './remote-host.js';
 
 describe('storing in a remote backend', () => {
   eachDatabase((engine: TestEngine) => {

@@ -7,7 +7,7 @@ describe('a remote backend that refuses the key', () => {
     for (const dialect of ['query', 'search'] as const) {
       it(`is not called well while it holds memories back, in the dialect ${dialect}`, async () => {
         const remote = await startRemote(engine);
-        remote.server.speak(dialect);
+        remote.server.setDialect(dialect);
         const deep = async () => {
           const { status, body } = await remote.get('/health?deep=1');
           const { memory_backend } = body.checks as { memory_backend: { ok: boolean; detail: string } };
@@ -30,7 +30,7 @@ describe('a remote backend that refuses the key', () => {
           expect((await remote.get('/reliability/report')).body)
             .to.have.nested.property('backend.circuit')
             .not.equal('closed');
-          remote.server.heal();
+          remote.server.clearFaults();
           await deep();
           expect(await store('With the right key')).to.deep.include({ ok: true, action: 'allow' });
           expect(await deep()).to.deep.equal(well);

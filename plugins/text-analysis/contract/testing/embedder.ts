@@ -1,5 +1,4 @@
 import type { CallOptions } from 'mortise/sdk';
-import type { TestHost } from 'mortise/sdk/testing';
 import {
   abortCheck,
   absence,
@@ -16,6 +15,7 @@ import {
   outcomeOf,
   quietCheck,
   type Subject,
+  type TestHost,
   withdrawalCheck,
 } from 'mortise/sdk/testing';
 import type { EmbedderFacts } from '../embedder.js';

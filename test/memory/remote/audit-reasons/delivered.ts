@@ -1,6 +1,7 @@
 import { expect } from 'chai';
+import { until } from 'mortise/sdk/testing';
 import { refuseRows } from '../refuse-rows.js';
-import { type RemoteMemory, until } from '../remote-memory.js';
+import type { RemoteMemory } from '../remote-memory.js';
 import { becomeDue, byWorker, put, queue, type ReasonGroup, type ReasonRow } from './reason-row.js';
 
 async function failWhileFlushing(memory: RemoteMemory, sqlState: string): Promise<void> {

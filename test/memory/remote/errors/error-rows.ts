@@ -93,7 +93,7 @@ const withoutFallback = (fail: (memory: RemoteMemory) => Promise<unknown>) => as
   await fail(memory);
   return async () => {
     await memory.server.start();
-    memory.server.heal();
+    memory.server.clearFaults();
     await memory.host.service('memory').health({});
     await mend();
     // So that the failures of one row do not count for the next.

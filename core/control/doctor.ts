@@ -1,0 +1,131 @@
+import type { Kernel } from '../kernel/kernel.js';
+import type { PluginRecord } from '../kernel/plugin-record.js';
+import { problem, problemOf } from '../messages/plugin-problems.js';
+import { rawResources } from '../process/raw-resources.js';
+import type { Finding } from '../sdk/host/plugin-control.js';
+import type { PluginManifest } from '../sdk/manifest.js';
+
+/** What an admin should look at, worst first. */
+export async function findings(kernel: Kernel, only: PluginRecord | undefined): Promise<readonly Finding[]> {
+  const records = only ? [only] : kernel.records();
+  const others = only ? [] : await kernel.deps.findings();
+  const found = [
+    ...records.flatMap((record) => [
+      ...aboutPlugin(record, kernel.deps.clean),
+      ...aboutInert(record, kernel),
+      ...aboutRoutes(record, kernel),
+    ]),
+    ...others,
+  ];
+  const rank = { error: 0, warning: 1, info: 2 } as const;
+  return found.sort((a, b) => rank[a.severity] - rank[b.severity]);
+}
+
+function aboutPlugin(record: PluginRecord, clean: (text: string) => string): readonly Finding[] {
+  const found: Finding[] = [];
+  const { key } = record;
+  const shown = record.problem ?? (record.entry.problem && problemOf(key, record.entry.problem));
+  if (shown) {
+    const severity = record.problem ? 'error' : 'warning';
+    found.push({ severity, key, code: shown.code, message: clean(`${key}: ${shown.message}`), fix: shown.hint });
+  }
+  if (record.run && record.config?.problem) {
+    found.push({
+      severity: 'warning',
+      key,
+      code: 'invalid_config',
+      message: clean(`${key} runs on its last good configuration: ${record.config.problem.message}`),
+      fix: `Correct config/${key}.json or the named variable.`,
+    });
+  }
+  for (const { what, count, limit } of record.run?.output.dropped() ?? []) {
+    found.push({
+      severity: 'warning',
+      key,
+      code: 'output_dropped',
+      message: `${key} sent more than ${limit} ${what}; ${count} were dropped.`,
+      fix: 'Look for a loop that logs or raises alerts; report repeated events once, with their number.',
+    });
+  }
+  if (record.entry.setAside) {
+    found.push({
+      severity: 'warning',
+      key,
+      code: 'duplicate_plugin',
+      message: `${key} is shipped with the platform, and ${record.entry.setAside.join(', ')} has the same key and is not used.`,
+      fix: 'Give the other one a key of its own, or remove its folder.',
+    });
+  }
+  const missing = record.run?.staging.missing() ?? [];
+  if (missing.length > 0) {
+    const { code, message, hint } = problem('contribution_missing', missing.join(', '));
+    found.push({ severity: 'info', key, code, message: `${key}: ${message}`, fix: hint });
+  }
+  if (record.lastFault && !record.problem) {
+    found.push({
+      severity: 'warning',
+      key,
+      code: record.lastFault.code,
+      message: `${key} had a fault at ${new Date(record.lastFault.at).toISOString()}: ${record.lastFault.message}.`,
+      fix: 'See the log lines of that plugin.',
+    });
+  }
+  if (!record.run) {
+    const left = rawResources(key);
+    if (left.length > 0) {
+      found.push({
+        severity: 'warning',
+        key,
+        code: 'left_behind',
+        message: `${key} is not running and left behind: ${left.join(', ')}.`,
+        fix: 'Use host.every(), host.cron() and host.own() instead of raw timers and servers; a restart of the process ends them.',
+      });
+    }
+  }
+  return found;
+}
+
+function aboutInert({ key }: PluginRecord, kernel: Kernel): readonly Finding[] {
+  return kernel.inert(key).map(({ point, owner }) => ({
+    severity: 'info',
+    key,
+    code: 'contribution_inert',
+    message: `${key} contributes to the extension point "${point}", which has no effect while ${owner} is disabled.`,
+    fix: `mortise plugin enable ${owner}`,
+  }));
+}
+
+function aboutRoutes({ key, run, entry }: PluginRecord, kernel: Kernel): readonly Finding[] {
+  const { manifest } = run?.entry ?? entry;
+  if (!run || !manifest) return [];
+  const others = kernel.records().flatMap((other) => (other.entry.manifest ? [other.entry.manifest] : []));
+  return idleCatchAlls(manifest, others).map(({ path, owner }) => ({
+    severity: 'warning',
+    key,
+    code: 'route_idle',
+    message: `${path} of ${key} answers nothing: "${owner}" has routes there, and other paths there are answered with 404.`,
+    fix: 'Give the route a first segment of its own.',
+  }));
+}
+
+/** A route that never answers, and the plugin that has paths in its place. */
+export interface IdleCatchAll {
+  readonly path: string;
+  readonly owner: string;
+}
+
+/** Routes of a plugin that end in a rest parameter and get no requests: another plugin has routes with the same prefix. */
+export function idleCatchAlls(manifest: PluginManifest, others: readonly PluginManifest[]): readonly IdleCatchAll[] {
+  return (manifest.permissions?.routes ?? []).flatMap(({ kind, path }) => {
+    const prefix = path.slice(0, Math.max(0, path.search(/\/[:*]/)));
+    if (kind === 'static' || prefix === '' || !path.includes('/*')) return [];
+    const owner = others.find(
+      ({ key, permissions }) => key !== manifest.key && permissions?.routes?.some((route) => isOn(prefix, route)),
+    );
+    return owner ? [{ path, owner: owner.key }] : [];
+  });
+}
+
+function isOn(prefix: string, { kind, path }: { readonly kind: string; readonly path: string }): boolean {
+  return kind !== 'static' && !path.includes('/*') && `${path}/`.startsWith(`${prefix}/`);
+}

@@ -1,0 +1,101 @@
+import type { Desired } from '../kernel/deps.js';
+import type { Kernel } from '../kernel/kernel.js';
+import type { PluginRecord } from '../kernel/plugin-record.js';
+import { problem } from '../messages/plugin-problems.js';
+import type { PluginChange, PluginPlan } from '../sdk/host/plugin-control.js';
+import type { PluginManifest } from '../sdk/manifest.js';
+import { displacedBy, displacementProblem, requiredOf } from './desired-changes.js';
+
+/** What changes would start, stop, drain, block and permit. Changes nothing. */
+export function planChanges(
+  kernel: Kernel,
+  changes: readonly PluginChange[],
+  find: (key: string) => PluginRecord,
+): PluginPlan {
+  const plugins: Record<string, Desired['plugins'][string]> = { ...kernel.desired.plugins };
+  const bindings: Record<string, string> = { ...kernel.desired.bindings };
+  const configs = new Map<string, Readonly<Record<string, unknown>>>();
+  for (const change of changes) {
+    const { key } = find(change.key);
+    const before = plugins[key] ?? { enabled: false };
+    plugins[key] = {
+      ...before,
+      ...(change.enabled === undefined ? {} : { enabled: change.enabled }),
+      ...(change.order === undefined ? {} : { order: change.order }),
+    };
+    if (change.bind !== undefined) bindings[change.bind] = key;
+    if (change.config) configs.set(key, change.config);
+  }
+  const needed = keepRequired(kernel, plugins);
+  const refused = refuseDisplacements(kernel, { ...kernel.desired, plugins, bindings }, configs, plugins);
+  const { plugins: plan } = kernel.planFor({ ...kernel.desired, plugins, bindings }, configs);
+  const running = kernel.records().filter((record) => record.run);
+  const starts = [...plan.values()].filter(
+    ({ entry, problem }) => !problem && !running.some((record) => record.key === entry.key),
+  );
+  const stops = running.filter((record) => plan.get(record.key)?.problem !== null);
+  const wider = starts.flatMap(({ entry }) =>
+    permissionsOf(entry.manifest?.permissions).map((permission) => `${entry.key}: ${permission}`),
+  );
+  return {
+    starts: starts.map(({ entry }) => entry.key),
+    stops: stops.map((record) => record.key),
+    drains: stops.flatMap((record) =>
+      record.run && record.run.leases.inFlight > 0 ? [{ key: record.key, inFlight: record.run.leases.inFlight }] : [],
+    ),
+    blocked: [
+      ...[...plan.values()].flatMap(({ entry, problem }) =>
+        problem ? [{ key: entry.key, code: problem.code, message: problem.message }] : [],
+      ),
+      ...needed,
+      ...refused,
+    ],
+    inert: [...plan.values()].flatMap(({ inert }) => inert),
+    wider,
+  };
+}
+
+/** Plugins whose disabling would be refused stay enabled in `plugins`. */
+function keepRequired(kernel: Kernel, plugins: Record<string, Desired['plugins'][string]>): PluginPlan['blocked'] {
+  const refused: PluginPlan['blocked'][number][] = [];
+  for (const [key, wanted] of Object.entries(plugins)) {
+    if (wanted.enabled || requiredOf(kernel, [key]) === undefined) continue;
+    plugins[key] = { ...wanted, enabled: true };
+    const { code, message } = problem('plugin_required', key);
+    refused.push({ key, code, message });
+  }
+  return refused;
+}
+
+/** Plugins whose enabling would be refused, because a running one would have to stop, are disabled in `plugins`. */
+function refuseDisplacements(
+  kernel: Kernel,
+  next: Desired,
+  configs: ReadonlyMap<string, Readonly<Record<string, unknown>>>,
+  plugins: Record<string, Desired['plugins'][string]>,
+): PluginPlan['blocked'] {
+  const refused: PluginPlan['blocked'][number][] = [];
+  for (;;) {
+    const keys = Object.keys(plugins).filter((key) => plugins[key]?.enabled && !kernel.isEnabled(key));
+    const found = displacedBy(kernel, { ...next, plugins: { ...plugins } }, keys, configs);
+    if (!found) return refused;
+    plugins[found.key] = { ...plugins[found.key], enabled: false };
+    refused.push({ key: found.key, code: 'key_conflict', message: displacementProblem(found).message });
+  }
+}
+
+function permissionsOf(permissions: PluginManifest['permissions']): readonly string[] {
+  if (!permissions) return [];
+  const { services = [], routes = [], network = [], secrets = [], files = [], exec = [] } = permissions;
+  return [
+    ...services.map((name) => `service ${name}`),
+    ...routes.map(
+      (route) =>
+        `route ${[route.method ?? (route.kind === 'upgrade' ? 'UPGRADE' : 'GET')].flat().join('|')} ${route.path} (${route.auth})`,
+    ),
+    ...network.map((host) => `network ${host}`),
+    ...secrets.map((name) => `secret ${name}`),
+    ...files.map((folder) => `files ${folder}`),
+    ...exec.map((program) => `exec ${program}`),
+  ];
+}

@@ -1,0 +1,37 @@
+import { expect } from 'chai';
+import { type MadeKernel, type MadePlugin, makeKernel } from '../../kernel/test/kernel-fixture.js';
+import type { ManifestRoute } from '../../sdk/manifest.js';
+
+function withRoutes(key: string, ...paths: readonly string[]): MadePlugin {
+  const routes = paths.map((path, index): ManifestRoute => ({ name: `r${index}`, kind: 'http', path, auth: 'public' }));
+  return { manifest: { key, permissions: { routes } }, definition: () => ({ key, register: () => undefined }) };
+}
+
+describe('the doctor', () => {
+  let made: MadeKernel;
+  afterEach(() => made.stop());
+
+  async function idle(...plugins: readonly MadePlugin[]): Promise<readonly string[]> {
+    made = makeKernel(
+      plugins,
+      plugins.map(({ manifest }) => manifest.key),
+    );
+    await made.kernel.boot();
+    const found = (await made.control.doctor()).filter(({ code }) => code === 'route_idle');
+    return found.map(({ key, message }) => `${key}: ${message}`);
+  }
+
+  it('names a catch-all that answers nothing, and who has the paths there', async () => {
+    const found = await idle(
+      withRoutes('desk', '/desk/drawers/:id', '/desk'),
+      withRoutes('greedy', '/desk/*rest', '/*rest', '/desk/extra/*rest', '/own/*rest', '/des/*rest'),
+    );
+    expect(found).to.deep.equal([
+      'greedy: /desk/*rest of greedy answers nothing: "desk" has routes there, and other paths there are answered with 404.',
+    ]);
+  });
+
+  it('is content with a catch-all beside paths of its own plugin', async () => {
+    expect(await idle(withRoutes('desk', '/desk/*rest', '/desk/drawers/:id'))).to.deep.equal([]);
+  });
+});

@@ -1,0 +1,119 @@
+import { expect } from 'chai';
+import type { StartHost } from '../../sdk/plugin.js';
+import { type MadeKernel, makeKernel, plugin } from './kernel-fixture.js';
+
+const codeOf = (error: unknown): unknown => (error as { code?: unknown }).code;
+
+describe('calls within calls', () => {
+  let made: MadeKernel;
+  afterEach(() => made.stop());
+
+  /** A tool that calls itself until `n` is 0. */
+  async function boot(again: (host: StartHost, n: number) => unknown): Promise<(n: number) => Promise<unknown>> {
+    const recursive = plugin(
+      { key: 'it', contributes: { tool: ['it'] } },
+      {
+        start: (host) => {
+          host.contribute('tool', 'it', {
+            summary: 'Calls itself.',
+            audience: ['mcp'],
+            inputSchema: { type: 'object' },
+            run: async (args) => ({ left: args.n === 0 ? 0 : await again(host, Number(args.n) - 1) }),
+          });
+        },
+      },
+    );
+    made = makeKernel([recursive], ['it']);
+    await made.kernel.boot();
+    return (n) => made.kernel.points.call('tool', 'it', (tool, ctx) => tool.run({ n }, { ...ctx, caller: 'mcp' }));
+  }
+
+  it('are refused below 64 of them, and the plugin goes on', async () => {
+    const call = await boot((host, n) =>
+      host.points.call('tool', 'it', (tool, ctx) => tool.run({ n }, { ...ctx, caller: 'mcp' })),
+    );
+    await call(63);
+    expect(await call(64).catch(codeOf)).to.equal('call_too_deep');
+    expect(await call(10_000).catch(codeOf)).to.equal('call_too_deep');
+    expect(made.state('it')).to.equal('active');
+    expect(made.kernel.record('it')?.run?.leases.inFlight).to.equal(0);
+    await call(63);
+  });
+
+  it('are refused through a service that makes them, too', async () => {
+    let audit: { write(n: number): Promise<unknown> } | undefined;
+    const provider = plugin(
+      { key: 'writer', provides: ['audit'], requires: ['it'] },
+      {
+        start: (host) => {
+          const write = (n: number): Promise<unknown> =>
+            host.points.call('tool', 'it', (tool, ctx) => tool.run({ n }, { ...ctx, caller: 'mcp' }));
+          host.provide('audit', { write } as never);
+        },
+      },
+    );
+    const recursive = plugin(
+      { key: 'it', optional: ['writer'], contributes: { tool: ['it'] } },
+      {
+        start: (host) => {
+          const watched = host.watch('audit');
+          host.contribute('tool', 'it', {
+            summary: 'Calls itself.',
+            audience: ['mcp'],
+            inputSchema: { type: 'object' },
+            run: async ({ n }) => ({ left: await (watched.current as unknown as typeof audit)?.write(Number(n) + 1) }),
+          });
+        },
+      },
+    );
+    made = makeKernel([recursive, provider], ['it', 'writer']);
+    await made.kernel.boot();
+    audit = made.kernel.services.get('audit')?.value as typeof audit;
+    expect(await audit?.write(0).catch(codeOf)).to.equal('call_too_deep');
+  });
+
+  it('do not count calls that have ended: what a call starts and does not wait for is not within it', async () => {
+    let calls = 0;
+    let done: () => void = () => undefined;
+    const finished = new Promise<void>((resolve) => {
+      done = resolve;
+    });
+    const call = await boot((host, n) => {
+      setImmediate(() => {
+        calls += 1;
+        if (n === 0) done();
+        void host.points.call('tool', 'it', (tool, ctx) => tool.run({ n }, { ...ctx, caller: 'mcp' }));
+      });
+    });
+    await call(200);
+    await finished;
+    expect(calls).to.equal(200);
+  });
+
+  it('end an event that is emitted in its own listener', async () => {
+    let heard = 0;
+    made = makeKernel(
+      [
+        plugin(
+          { key: 'echo' },
+          {
+            start: (host) => {
+              host.on('alert', (alert) => {
+                heard += 1;
+                host.emit('mcp-resource-updated', { uri: alert.code });
+              });
+              host.on('mcp-resource-updated', ({ uri }) =>
+                host.emit('alert', { source: 'test:it', severity: 'low', code: uri, message: 'Again.' }),
+              );
+            },
+          },
+        ),
+      ],
+      ['echo'],
+    );
+    await made.kernel.boot();
+    made.kernel.events.emit('mcp-resource-updated', { uri: 'it' });
+    expect(heard).to.equal(32);
+    expect(made.state('echo')).to.equal('active');
+  });
+});

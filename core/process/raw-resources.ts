@@ -1,0 +1,62 @@
+import { Server } from 'node:net';
+import { currentPlugin } from '../kernel/attribution.js';
+
+/** Timers and listening servers that plugins made past the host, while they live. The doctor reports them. */
+const held = new Map<string, Map<object, string>>();
+let watching = false;
+
+/**
+ * Begins to note raw intervals, time-outs and listening servers that are made on a plugin's account. Only code that runs
+ * for a plugin pays for it.
+ */
+export function watchRawResources(): void {
+  if (watching) return;
+  watching = true;
+  const setIntervalBefore = globalThis.setInterval;
+  const clearIntervalBefore = globalThis.clearInterval;
+  globalThis.setInterval = Object.assign((...args: Parameters<typeof setIntervalBefore>) => {
+    const timer = setIntervalBefore(...args);
+    const plugin = currentPlugin();
+    if (plugin !== undefined) note(plugin, timer, 'an interval timer');
+    return timer;
+  }, setIntervalBefore) as typeof setInterval;
+  globalThis.clearInterval = (timer) => {
+    if (typeof timer === 'object' && timer !== null) forget(timer);
+    clearIntervalBefore(timer);
+  };
+  const listen = Server.prototype.listen;
+  Server.prototype.listen = function (this: Server, ...args: unknown[]) {
+    const plugin = currentPlugin();
+    if (plugin !== undefined) {
+      note(plugin, this, 'a listening server');
+      this.once('close', () => forget(this));
+    }
+    return Reflect.apply(listen, this, args) as Server;
+  } as typeof Server.prototype.listen;
+}
+
+/** What a plugin made past the host and did not end. */
+export function rawResources(plugin: string): readonly string[] {
+  return [...(held.get(plugin)?.values() ?? [])];
+}
+
+/** The plugin that listens on a port past the host. */
+export function listenerOn(port: number): string | undefined {
+  for (const [plugin, own] of held) {
+    for (const resource of own.keys()) {
+      const address = resource instanceof Server ? resource.address() : null;
+      if (typeof address === 'object' && address?.port === port) return plugin;
+    }
+  }
+  return undefined;
+}
+
+function note(plugin: string, resource: object, name: string): void {
+  const own = held.get(plugin) ?? new Map<object, string>();
+  held.set(plugin, own);
+  own.set(resource, name);
+}
+
+function forget(resource: object): void {
+  for (const own of held.values()) own.delete(resource);
+}
