@@ -126,14 +126,14 @@ describe('an API that fails', () => {
     });
 
     it('leaves neither its messages nor the key in the log, and its secrets in no answer', async () => {
-      const told = { message: `Incorrect API key provided: sk-abcdefghijklmnopqrstuv canary-of-the-api` };
-      platform.upstream.always(openAi.fails(401, told));
+      const error = { message: `Incorrect API key provided: sk-abcdefghijklmnopqrstuv canary-of-the-api` };
+      platform.upstream.always(openAi.fails(401, error));
       const body = await (await platform.process('canary-of-a-person')).text();
       expect(body).to.contain('Incorrect API key provided: [REDACTED]').and.not.contain('sk-abc');
       expect(platform.host.logs.join('\n')).to.not.match(/canary|sk-/);
     });
 
-    it('cannot be reached', async function gone() {
+    it('cannot be reached', async function unreachable() {
       this.timeout(30_000);
       const other = await openModelPlatform(engine);
       try {

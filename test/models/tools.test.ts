@@ -1,17 +1,8 @@
 import { expect } from 'chai';
+import { echoTool, fakeTool } from 'mortise/contracts/agent/testing';
 import { openAi } from 'mortise/contracts/provider-openai/testing';
 import { oneDatabase, type TestPlugin } from 'mortise/sdk/testing';
-import {
-  chunks,
-  echoTool,
-  errorOf,
-  eventsOf,
-  httpSession,
-  kinds,
-  type ModelPlatform,
-  openModelPlatform,
-  tool,
-} from './platform.js';
+import { chunks, errorOf, eventsOf, httpSession, kinds, type ModelPlatform, openModelPlatform } from './platform.js';
 
 const { asksFor, chunk, endMark, says, streams, toolChunk } = openAi;
 const limitText = "I've reached the maximum number of tool calls. Please try again.";
@@ -100,7 +91,7 @@ describe('tool calls of a streaming API', () => {
     }).timeout(patient);
 
     it('come after the text before them, in one row with it', async () => {
-      await start([tool('check', () => ({ found: true }))]);
+      await start([fakeTool('check', () => ({ found: true }))]);
       platform.upstream.answer(
         openAi.completes({ text: ['Let me ', 'check... '], calls: [['call_1', 'check', '{}']] }),
         says('Result found'),
@@ -112,10 +103,10 @@ describe('tool calls of a streaming API', () => {
     }).timeout(patient);
 
     it('may fail without ending the turn, and the model gets the error', async () => {
-      const failing = tool('failing_tool', () => {
+      const failing = fakeTool('failing_tool', () => {
         throw new Error('secret words');
       });
-      const slow = tool('slow_tool', () => new Promise(() => undefined), { timeoutSeconds: 0.05 });
+      const slow = fakeTool('slow_tool', () => new Promise(() => undefined), { timeoutSeconds: 0.05 });
       await start([echoTool, failing, slow]);
       platform.upstream.answer(
         asksFor(
@@ -184,7 +175,7 @@ describe('tool calls of a streaming API', () => {
     }).timeout(60_000);
 
     it('have a result in the next turn when they were interrupted, so that the API accepts it', async () => {
-      const thief = tool('steal_lock', async () => {
+      const thief = fakeTool('steal_lock', async () => {
         await platform.tables.statement("update {realtime.sessions} set lock_token = 'thief'");
         return { stolen: true };
       });
@@ -205,7 +196,7 @@ describe('tool calls of a streaming API', () => {
     }).timeout(patient);
 
     it('are assembled however the API cuts them', async () => {
-      await start([echoTool, tool('first', (args) => args), tool('second', (args) => args)]);
+      await start([echoTool, fakeTool('first', (args) => args), fakeTool('second', (args) => args)]);
       const cut: [string, readonly string[], readonly [string, string, object][]][] = [
         [
           'pieces of one call, and a higher index before a lower one',

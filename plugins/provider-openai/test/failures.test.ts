@@ -105,12 +105,12 @@ describe('the API when it fails', () => {
 
   it('may report an error within a stream', async () => {
     await start();
-    const told = {
+    const error = {
       message: 'The server had an error with sk-abcdefghijklmnopqrstuv',
       type: 'server_error',
       code: null,
     };
-    api.upstream.answer(openAi.streams(chunk({ content: 'Hel' }), frame({ error: told }), endMark));
+    api.upstream.answer(openAi.streams(chunk({ content: 'Hel' }), frame({ error }), endMark));
     expect(await failureOf(api.ask())).to.deep.include({
       code: 'provider_request_failed',
       message: 'provider stream request failed',

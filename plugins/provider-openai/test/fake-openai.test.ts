@@ -25,8 +25,8 @@ describe('the scripted API of chat completions', () => {
     ]);
     expect(chunks[0]).to.include({ id: openAi.completionId, object: 'chat.completion.chunk' });
     expect(chunks[0]).to.not.have.property('usage');
-    const told = await (await ask({ stream: true, stream_options: { include_usage: true } })).text();
-    expect(told.split('\n\n').at(-3)).to.match(/"choices":\[\],"usage":\{"prompt_tokens":9,"completion_tokens":3/);
+    const streamed = await (await ask({ stream: true, stream_options: { include_usage: true } })).text();
+    expect(streamed.split('\n\n').at(-3)).to.match(/"choices":\[\],"usage":\{"prompt_tokens":9,"completion_tokens":3/);
     const whole = (await (await ask({})).json()) as { object: string; choices: { message: { content: string } }[] };
     expect([whole.object, whole.choices[0]?.message.content]).to.deep.equal(['chat.completion', 'Hello']);
   });

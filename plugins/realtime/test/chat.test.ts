@@ -1,6 +1,7 @@
 import { expect } from 'chai';
+import { asksFor, echoTool, fakeModel, inTurn, says, slowly } from 'mortise/contracts/agent/testing';
 import { eachDatabase, until } from 'mortise/sdk/testing';
-import { asksFor, echoTool, fakeModel, inTurn, openPlatform, type Platform, says, slowly } from './platform.js';
+import { openPlatform, type Platform } from './platform.js';
 import { chunks, kinds, type SocketClient, textOf } from './socket-client.js';
 
 const patient = 30_000;

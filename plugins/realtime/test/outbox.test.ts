@@ -3,7 +3,7 @@ import { Outbox } from '../outbox.js';
 
 const mebibyte = 1024 * 1024;
 
-/** A socket that takes what it is told to. */
+/** A socket that reads as much as the test says. */
 class FakeSocket {
   readonly frames: { id: string; data?: { content: string; done: boolean } }[] = [];
   buffered = 0;

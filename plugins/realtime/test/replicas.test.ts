@@ -121,7 +121,7 @@ describe('two processes on one database', () => {
     it('push replies to each other’s sockets', async () => {
       const [a, b] = await start();
       await b.client.ask('session.watch', {}, 'watch');
-      // The second is longer than what one process can tell another: the other reads it.
+      // The second is too long for a notification: the other process reads it.
       const said = ['quick', 'long '.repeat(4_000)];
       for (const content of said) await a.client.ask('chat.send', { content });
       await until('the pushes', () => b.client.of('watch').length > 2);

@@ -1,7 +1,8 @@
 import { expect } from 'chai';
+import { fakeModel, says, slowly } from 'mortise/contracts/agent/testing';
 import { MortiseError } from 'mortise/sdk';
 import { eachDatabase, type TestPlugin, until } from 'mortise/sdk/testing';
-import { fakeModel, openPlatform, type Platform, says, slowly } from './platform.js';
+import { openPlatform, type Platform } from './platform.js';
 import { type Frame, kinds, type SocketClient } from './socket-client.js';
 
 const patient = 30_000;

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { expect } from 'chai';
+import { fakeModel, says, slowly } from 'mortise/contracts/agent/testing';
 import { eachDatabase, until } from 'mortise/sdk/testing';
-import { fakeModel, openPlatform, type Platform, says, slowly } from './platform.js';
+import { openPlatform, type Platform } from './platform.js';
 import { kinds, SocketClient, textOf } from './socket-client.js';
 
 const patient = 30_000;
@@ -39,7 +40,7 @@ describe('sockets', () => {
       }
     }).timeout(patient);
 
-    /** Reasons of what the audit was told from now on. */
+    /** Refusals that are audited from now on. */
     function refusals(): string[] {
       const reasons: string[] = [];
       platform.host.app.kernel.events.on('refusal', ({ reason, target }) => reasons.push(`${target} ${reason}`));
@@ -48,7 +49,7 @@ describe('sockets', () => {
 
     it('without a key in their headers authenticate with the first frame', async () => {
       platform = await openPlatform(engine, { env: keyed });
-      const told = refusals();
+      const audited = refusals();
       const client = await platform.connect();
       expect(await client.answer('auth', { api_key: apiKey })).to.deep.equal({ ok: true });
       expect(textOf(await client.ask('chat.send', { content: 'hi' }))).to.equal('Echo: hi');
@@ -64,22 +65,22 @@ describe('sockets', () => {
         other.raw('{"id":"2","method":"chat.history"}');
         await until('the end', () => other.closed !== undefined);
         expect([kinds(other.frames), other.closed?.code]).to.deep.equal([[code], 4001]);
-        expect(told.splice(0)).to.deep.equal(['/ws auth_failed']);
+        expect(audited.splice(0)).to.deep.equal(['/ws auth_failed']);
       }
     }).timeout(patient);
 
     it('are closed when the peer does not authenticate in time', async () => {
       platform = await openPlatform(engine, { env: { ...keyed, MORTISE_WS_AUTH_SECONDS: '0.2' } });
-      const told = refusals();
+      const audited = refusals();
       const late = await platform.connect();
       await until('the end', () => late.closed !== undefined);
       expect([kinds(late.frames), late.closed?.code]).to.deep.equal([['AUTH_TIMEOUT'], 4001]);
-      expect(told).to.deep.equal(['/ws auth_failed']);
+      expect(audited).to.deep.equal(['/ws auth_failed']);
     }).timeout(patient);
 
     it('are locked out after five failures', async () => {
       platform = await openPlatform(engine, { env: keyed });
-      const told = refusals();
+      const audited = refusals();
       const waiting = await platform.connect();
       for (let attempt = 1; attempt <= 5; attempt += 1) {
         const client = await platform.connect();
@@ -87,7 +88,7 @@ describe('sockets', () => {
       }
       expect(kinds(await waiting.ask('auth', { api_key: apiKey }))).to.have.members(['AUTH_RATE_LIMITED']);
       expect(await refused({})).to.equal(429);
-      expect(told).to.deep.equal([...Array(5).fill('/ws auth_failed'), ...Array(2).fill('/ws rate_limited')]);
+      expect(audited).to.deep.equal([...Array(5).fill('/ws auth_failed'), ...Array(2).fill('/ws rate_limited')]);
     }).timeout(patient);
 
     it('share the rate limit of their caller with HTTP, and can always cancel', async () => {
@@ -95,12 +96,12 @@ describe('sockets', () => {
       const client = await platform.connect();
       await client.answer('chat.history');
       expect((await platform.host.fetch('/chats')).status).to.equal(200);
-      const told = refusals();
+      const audited = refusals();
       const [limited] = await client.ask('chat.send', { content: 'one too many' });
       expect(limited?.error).to.include({ code: 'RATE_LIMITED', message: 'Too many requests' });
       expect(limited?.error?.details?.retry_after_ms).to.be.a('number');
       expect((await platform.host.fetch('/chats')).status).to.equal(429);
-      expect(told).to.deep.equal(['/ws rate_limited', '/chats rate_limited']);
+      expect(audited).to.deep.equal(['/ws rate_limited', '/chats rate_limited']);
       expect((await client.answer('chat.cancel', { session_id: 'main' })).cancelled).to.equal(false);
     }).timeout(patient);
 
@@ -161,9 +162,9 @@ describe('sockets', () => {
     it('are disconnected when they do not answer a ping', async () => {
       platform = await openPlatform(engine, { env: { MORTISE_WS_PING_SECONDS: '0.3' } });
       const alive = await platform.connect();
-      const dead = await platform.connect({ autoPong: false });
-      await until('the end of the dead one', () => dead.closed !== undefined);
-      expect(dead.closed?.code).to.equal(1006);
+      const silent = await platform.connect({ autoPong: false });
+      await until('the end of the silent socket', () => silent.closed !== undefined);
+      expect(silent.closed?.code).to.equal(1006);
       expect((await alive.answer('chat.history')).messages).to.deep.equal([]);
     }).timeout(patient);
 
@@ -176,7 +177,7 @@ describe('sockets', () => {
       const id = client.request('chat.send', { content: 'hi' });
       await until('a chunk', () => client.of(id).length > 0);
       client.socket.pause();
-      await until('the model to be told', () => model.signals[0]?.aborted === true, 20_000);
+      await until('the aborted model', () => model.signals[0]?.aborted === true, 20_000);
       client.socket.resume();
       await until('the end', () => client.closed !== undefined);
       expect(client.closed?.code).to.equal(1013);

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
+import { asksFor, fakeModel, fakeTool, inTurn, says } from 'mortise/contracts/agent/testing';
 import { eachDatabase, until } from 'mortise/sdk/testing';
-import { asksFor, fakeModel, inTurn, openPlatform, type Platform, says, tool } from './platform.js';
+import { openPlatform, type Platform } from './platform.js';
 import { kinds, textOf } from './socket-client.js';
 
 const patient = 30_000;
@@ -57,7 +58,7 @@ describe('a turn of the socket whose store fails', () => {
           () => says('again'),
         ),
       );
-      const breakStore = tool('break_store', async () => {
+      const breakStore = fakeTool('break_store', async () => {
         await hide(name, true);
         return { broken: true };
       });

@@ -1,18 +1,17 @@
 import { expect } from 'chai';
-import { MortiseError, type ToolContext } from 'mortise/sdk';
-import { eachDatabase, until } from 'mortise/sdk/testing';
 import {
   asksFor,
   echoTool,
+  fakeGate,
   fakeModel,
-  gatePlugin,
+  fakeTool,
   inTurn,
-  openPlatform,
-  type Platform,
   says,
   slowly,
-  tool,
-} from './platform.js';
+} from 'mortise/contracts/agent/testing';
+import { MortiseError, type ToolContext } from 'mortise/sdk';
+import { eachDatabase, until } from 'mortise/sdk/testing';
+import { openPlatform, type Platform } from './platform.js';
 import { kinds, type SocketClient, textOf } from './socket-client.js';
 
 const patient = 30_000;
@@ -38,7 +37,7 @@ describe('while a turn of the socket runs', () => {
           () => says('seen'),
         ),
       );
-      const look = tool('look', async () => {
+      const look = fakeTool('look', async () => {
         const other = await platform.connect();
         const { messages } = await other.answer('chat.history', { detail: true });
         return { shown: messages.length };
@@ -55,7 +54,7 @@ describe('while a turn of the socket runs', () => {
 
     it('a second message for its session is refused before the gate', async () => {
       let asked = 0;
-      const gate = gatePlugin(() => {
+      const gate = fakeGate(() => {
         asked += 1;
         return { action: 'deliver', reason: 'test' };
       });
@@ -83,13 +82,13 @@ describe('while a turn of the socket runs', () => {
 
     it('a cancel lets no further tool start, and the next turn gets INTERRUPTED for calls that never ran', async () => {
       const started: string[] = [];
-      const first = tool('first', async (_, { signal }) => {
+      const first = fakeTool('first', async (_, { signal }) => {
         started.push('first');
         client.request('chat.cancel', { session_id: 'main' }, 'cancel');
         await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
         return {};
       });
-      const second = tool('second', () => {
+      const second = fakeTool('second', () => {
         started.push('second');
         return {};
       });
@@ -117,7 +116,7 @@ describe('while a turn of the socket runs', () => {
     it('its tools get the epoch of the session’s claim', async () => {
       const fences: ToolContext['session'][] = [];
       const model = fakeModel((_, call) => (call % 2 === 1 ? asksFor([['call_1', 'fenced', '{}']]) : says('ok')));
-      const fenced = tool('fenced', (_, ctx) => {
+      const fenced = fakeTool('fenced', (_, ctx) => {
         fences.push((ctx as ToolContext).session);
         return {};
       });
@@ -161,11 +160,11 @@ describe('when a turn of the socket has ended', () => {
       });
       platform = await openPlatform(engine, { model });
       const client = await platform.connect();
-      for (const content of ['lost', 'heard']) await client.ask('chat.send', { content });
+      for (const content of ['lost', 'answered']) await client.ask('chat.send', { content });
       const { messages } = await client.answer('chat.history');
-      expect(messages.map(({ content }: { content: string }) => content)).to.deep.equal(['lost', 'heard', 'ok']);
+      expect(messages.map(({ content }: { content: string }) => content)).to.deep.equal(['lost', 'answered', 'ok']);
       const sent = model.requests[1]?.messages.filter(({ role }) => role !== 'system') ?? [];
-      expect(sent.map(({ content }) => content)).to.deep.equal(['heard']);
+      expect(sent.map(({ content }) => content)).to.deep.equal(['answered']);
     }).timeout(patient);
 
     it('its session is not confused with another, whatever its id looks like', async () => {

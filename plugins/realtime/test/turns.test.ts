@@ -1,19 +1,17 @@
 import { expect } from 'chai';
-import { MortiseError } from 'mortise/sdk';
-import { eachDatabase, type TestPlugin, until } from 'mortise/sdk/testing';
 import {
   asksFor,
   echoTool,
+  fakeGate,
   fakeModel,
-  gatePlugin,
+  fakeTool,
   inTurn,
-  main,
-  openPlatform,
-  type Platform,
   says,
   slowly,
-  tool,
-} from './platform.js';
+} from 'mortise/contracts/agent/testing';
+import { MortiseError } from 'mortise/sdk';
+import { eachDatabase, type TestPlugin, until } from 'mortise/sdk/testing';
+import { main, openPlatform, type Platform } from './platform.js';
 import { chunks, kinds, type SocketClient, textOf } from './socket-client.js';
 
 const patient = 30_000;
@@ -91,7 +89,7 @@ describe('turns of the socket', () => {
     it('show text that comes before the calls at once, and store both in one row', async () => {
       const first = () => asksFor([['call_1', 'check', '{}']], 'Let me check... ');
       const model = fakeModel(inTurn(first, () => says('Result found')));
-      const client = await start({ model, extra: [tool('check', () => ({ found: true }))] });
+      const client = await start({ model, extra: [fakeTool('check', () => ({ found: true }))] });
       expect(kinds(await client.ask('chat.send', { content: 'go' }))).to.deep.equal([
         'stream_chunk',
         'tool_call',
@@ -111,10 +109,10 @@ describe('turns of the socket', () => {
           ['c4', 'failing_tool', '{}'],
           ['c5', 'slow_tool', '{}'],
         ]);
-      const failing = tool('failing_tool', () => {
+      const failing = fakeTool('failing_tool', () => {
         throw new Error('secret words');
       });
-      const slow = tool('slow_tool', () => new Promise(() => undefined), { timeoutSeconds: 0.1 });
+      const slow = fakeTool('slow_tool', () => new Promise(() => undefined), { timeoutSeconds: 0.1 });
       const client = await start({
         model: fakeModel(inTurn(calls, () => says('Tools failed, sorry'))),
         extra: [echoTool, failing, slow],
@@ -161,7 +159,7 @@ describe('turns of the socket', () => {
           () => says('fine'),
         ),
       );
-      const thief = tool('steal_lock', async () => {
+      const thief = fakeTool('steal_lock', async () => {
         await platform.tables.statement("update {realtime.sessions} set lock_token = 'thief'");
         return { stolen: true };
       });
@@ -266,7 +264,7 @@ describe('turns of the socket', () => {
       const id = client.request('chat.send', { content: 'hi' });
       await until('a chunk', () => client.of(id).length > 0);
       client.socket.terminate();
-      await until('the model to be told', () => model.signals[0]?.aborted === true, 1_000);
+      await until('the aborted model', () => model.signals[0]?.aborted === true, 1_000);
       await until('the end of the turn', async () => (await turnStatus()) === 'interrupted');
       expect((await stored())[1]).to.deep.equal(['assistant', (await platform.rows())[1]?.content, 'interrupted']);
       const other = await platform.connect();
@@ -318,7 +316,7 @@ describe('turns of the socket', () => {
     it('do not start when the gate drops or sinks the message', async () => {
       const gate = { action: 'drop' as 'drop' | 'sink', reason: 'override=drop_actor' };
       const model = fakeModel(() => says('never'));
-      const client = await start({ model, extra: [gatePlugin(() => gate)] });
+      const client = await start({ model, extra: [fakeGate(() => gate)] });
       const [dropped] = await client.ask('chat.send', { content: 'hi' });
       expect([dropped?.error?.code, dropped?.error?.message]).to.deep.equal([
         'GATE_DROPPED',
