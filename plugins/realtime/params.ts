@@ -1,11 +1,13 @@
-import type { SessionRef } from 'mortise/contracts/sessions';
+import {
+  channelNamePattern,
+  idempotencyKeyPattern,
+  isLonger,
+  nameProblem,
+  type SessionRef,
+  sessionNameLimits,
+} from 'mortise/contracts/sessions';
 import { isJsonObject, isUnstorableText, type JsonObject, type ModelContentPart, type Principal } from 'mortise/sdk';
 import { invalidParams, wireError } from './errors.js';
-
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
-const controlCharacters = /[\u0000-\u001f\u007f]/;
-const channelName = /^[a-z0-9][a-z0-9_-]{0,63}$/;
-const visibleAscii = /^[\x21-\x7e]{1,128}$/;
 
 /** Databases would store another text, the same one for many. */
 const loneSurrogates = 'must not have lone surrogates';
@@ -15,14 +17,17 @@ export const socketChannel = 'ws';
 
 /** The session of a request. A key that is bound to a user reaches only that user's sessions. */
 export function readSession(params: JsonObject, principal: Principal): SessionRef {
-  return { ...readOwner(params, principal), sessionId: readName(params, 'session_id', 'main', 256) };
+  return {
+    ...readOwner(params, principal),
+    sessionId: readName(params, 'session_id', 'main', sessionNameLimits.sessionId),
+  };
 }
 
 export function readOwner(params: JsonObject, principal: Principal): Pick<SessionRef, 'channel' | 'userId'> {
-  const userId = readName(params, 'user_id', principal.actor ?? 'local', 128);
+  const userId = readName(params, 'user_id', principal.actor ?? 'local', sessionNameLimits.userId);
   if (principal.actor !== undefined && principal.actor !== userId) throw wireError('ACTOR_MISMATCH');
   const { channel = socketChannel } = params;
-  if (typeof channel !== 'string' || !channelName.test(channel)) {
+  if (typeof channel !== 'string' || !channelNamePattern.test(channel)) {
     throw invalidParams('channel', 'must be a name of lower-case letters, digits, "-" and "_"');
   }
   return { channel, userId };
@@ -31,9 +36,10 @@ export function readOwner(params: JsonObject, principal: Principal): Pick<Sessio
 function readName(params: JsonObject, field: string, fallback: string, limit: number): string {
   const value = params[field] ?? fallback;
   if (typeof value !== 'string') throw invalidParams(field, 'must be a string');
-  if (value === '' || isLonger(value, limit)) throw invalidParams(field, `must have 1 to ${limit} characters`);
-  if (controlCharacters.test(value)) throw invalidParams(field, 'must not have control characters');
-  if (isUnstorableText(value)) throw invalidParams(field, loneSurrogates);
+  const problem = value === '' ? 'too_long' : nameProblem(value, limit);
+  if (problem === 'too_long') throw invalidParams(field, `must have 1 to ${limit} characters`);
+  if (problem === 'control_characters') throw invalidParams(field, 'must not have control characters');
+  if (problem === 'lone_surrogates') throw invalidParams(field, loneSurrogates);
   return value;
 }
 
@@ -49,7 +55,7 @@ export function readText(params: JsonObject, field: string, limit: number): stri
 
 export function readIdempotencyKey(value: unknown, field: string): string | undefined {
   if (value === undefined) return undefined;
-  if (typeof value !== 'string' || !visibleAscii.test(value)) {
+  if (typeof value !== 'string' || !idempotencyKeyPattern.test(value)) {
     throw invalidParams(field, 'must have 1 to 128 visible ASCII characters');
   }
   return value;
@@ -74,15 +80,6 @@ export function readObject(params: JsonObject, field: string): JsonObject {
   const value = params[field] ?? {};
   if (!isJsonObject(value)) throw invalidParams(field, 'must be an object');
   return value;
-}
-
-/** Counts code points only if the length does not decide. */
-function isLonger(text: string, limit: number): boolean {
-  if (text.length <= limit) return false;
-  if (text.length > limit * 2) return true;
-  let points = 0;
-  for (const _ of text) points += 1;
-  return points > limit;
 }
 
 const attachmentLimit = 32;
