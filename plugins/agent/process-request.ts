@@ -1,6 +1,13 @@
 import { createHash } from 'node:crypto';
-import type { NewMessage, SessionRef } from 'mortise/contracts/sessions';
-import { canonicalJson, isJsonObject, isUnstorableText, type JsonObject } from 'mortise/sdk';
+import {
+  channelNamePattern,
+  idempotencyKeyPattern,
+  type NewMessage,
+  type SessionRef,
+  sessionNameLimits,
+  violatedNameRule,
+} from 'mortise/contracts/sessions';
+import { canonicalJson, isJsonObject, type JsonObject } from 'mortise/sdk';
 import { agentError } from './errors.js';
 import { readInput } from './input-messages.js';
 
@@ -12,10 +19,6 @@ export interface ProcessRequest {
   /** Unknown members of the body: one with the name of a tool is a call of it. */
   readonly shortcuts: JsonObject;
 }
-
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
-const controlCharacters = /[\u0000-\u001f\u007f]/;
-const channelName = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 
 /** The body of `POST /agent/process`. A known member of another type makes the body invalid. */
 export function readProcessRequest(body: unknown): ProcessRequest {
@@ -30,9 +33,9 @@ export function readProcessRequest(body: unknown): ProcessRequest {
   if (sessionId.trim() === '' || userId.trim() === '') {
     throw agentError('invalid_request', { message: 'session_id and user_id are required' });
   }
-  bounded('session_id', sessionId, 256);
-  bounded('user_id', userId, 128);
-  if (!channelName.test(channel)) {
+  checkName('session_id', sessionId, sessionNameLimits.sessionId);
+  checkName('user_id', userId, sessionNameLimits.userId);
+  if (!channelNamePattern.test(channel)) {
     throw agentError('invalid_channel', { message: 'channel must be a name of letters, digits, "-" and "_"' });
   }
   const { session_id: _, user_id: __, channel: ___, ...shortcuts } = rest;
@@ -46,19 +49,10 @@ function text(body: JsonObject, member: string): string {
   return value;
 }
 
-function bounded(member: string, value: string, limit: number): void {
-  if (controlCharacters.test(value) || (value.length > limit && [...value].length > limit)) {
-    throw agentError('invalid_request', {
-      message: `${member} must have at most ${limit} characters and no control characters`,
-    });
-  }
-  // A database would store it as another name, the same one for many.
-  if (isUnstorableText(value)) {
-    throw agentError('invalid_request', { message: `${member} must not have lone surrogates` });
-  }
+function checkName(member: string, value: string, limit: number): void {
+  const rule = violatedNameRule(value, limit);
+  if (rule !== undefined) throw agentError('invalid_request', { message: `${member} ${rule}` });
 }
-
-const visibleAscii = /^[\x21-\x7e]{1,128}$/;
 
 /** The idempotency key of a request, from its header or its body, with the hash that a repeat must have as well. */
 export function readIdempotency(
@@ -68,7 +62,7 @@ export function readIdempotency(
 ): { readonly key: string; readonly bodySha256: string } | undefined {
   const key = header ?? requestId;
   if (key === undefined) return undefined;
-  if (!visibleAscii.test(key)) {
+  if (!idempotencyKeyPattern.test(key)) {
     throw agentError('invalid_request', { message: 'Idempotency-Key must have 1 to 128 visible ASCII characters' });
   }
   return { key, bodySha256: createHash('sha256').update(canonicalJson(body)).digest('hex') };

@@ -1,14 +1,14 @@
 import type { GenerateRequest } from 'mortise/sdk';
 import type { Config } from './config.generated.js';
 
-/** Whom a request goes to, and who pays: what belongs to one account at one address. */
+/** The settings that belong to one account at one address. */
 type Account = Pick<Config, 'api_key' | 'base_url' | 'organization' | 'project' | 'headers'>;
 
 const ownAddress = 'https://api.openai.com/v1';
 
 /**
- * The settings of one call: those of its provider row over the configuration. A row with an address or a key of its own
- * is another account: nothing secret of the configured one may reach it.
+ * The settings of one call: those of its provider row override the configuration. A row with its own address or key is
+ * another account, which must not receive secrets of the configured one.
  */
 export function settingsOf(config: Config, { settings }: Pick<GenerateRequest, 'settings'>): Config {
   const row = settings as Partial<Config>;

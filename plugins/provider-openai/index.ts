@@ -1,7 +1,7 @@
 import { type PluginDefinition, whenServing } from 'mortise/sdk';
+import { createClients } from './clients.js';
 import type { Config } from './config.generated.js';
 import { createProvider } from './create-provider.js';
-import { createClients } from './upstream/create-clients.js';
 
 /** Offers the model adapter `openai-compatible`. */
 export default function providerOpenAi(): PluginDefinition<Config> {

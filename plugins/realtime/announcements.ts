@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { SessionsService } from 'mortise/contracts/sessions';
 import { createDrain, type Database, type Disposable, type Logger } from 'mortise/sdk';
-import { type Push, pushToWatchers } from './pushes.js';
-import type { Watchers } from './watchers.js';
+import { type Push, pushToWatchers, type Watchers } from './pushes.js';
 
 const channel = 'realtime-push';
 

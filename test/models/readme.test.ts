@@ -51,7 +51,7 @@ describe('the commands that switch to a real model', function () {
   }
 
   for (const file of ['README.md', 'plugins/provider-openai/README.md']) {
-    it(`work as ${file} has them`, async () => {
+    it(`work as in ${file}`, async () => {
       const found = await commands(file);
       expect(found.length).to.be.greaterThan(0);
       for (const env of found) {

@@ -228,7 +228,7 @@ describe('POST /agent/process', () => {
       await gateway.process('canary-in-the-text', { stream: true });
       await gateway.process('canary-in-the-text', { input: 'canary-in-the-text' });
       const lines = gateway.host.logs.join('\n');
-      expect(lines).to.contain('a reply was shown on the console');
+      expect(lines).to.contain('a reply was sent to the console');
       expect(lines).to.not.contain('canary');
       expect(lines).to.match(/"session_hash":"[0-9a-f]{12}"/);
     });

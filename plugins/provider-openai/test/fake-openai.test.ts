@@ -9,7 +9,7 @@ describe('the scripted API of chat completions', () => {
   const ask = (body: object, init: RequestInit = {}) =>
     fetch(`${api.baseUrl}/chat/completions`, { method: 'POST', body: JSON.stringify(body), ...init });
 
-  it('streams as the API does, with usage for those who ask for it', async () => {
+  it('streams like the API, with usage on request', async () => {
     api = await startFakeOpenAi();
     api.always(openAi.says('Hel', 'lo'));
     const plain = await ask({ stream: true });
@@ -25,13 +25,13 @@ describe('the scripted API of chat completions', () => {
     ]);
     expect(chunks[0]).to.include({ id: openAi.completionId, object: 'chat.completion.chunk' });
     expect(chunks[0]).to.not.have.property('usage');
-    const told = await (await ask({ stream: true, stream_options: { include_usage: true } })).text();
-    expect(told.split('\n\n').at(-3)).to.match(/"choices":\[\],"usage":\{"prompt_tokens":9,"completion_tokens":3/);
+    const streamed = await (await ask({ stream: true, stream_options: { include_usage: true } })).text();
+    expect(streamed.split('\n\n').at(-3)).to.match(/"choices":\[\],"usage":\{"prompt_tokens":9,"completion_tokens":3/);
     const whole = (await (await ask({})).json()) as { object: string; choices: { message: { content: string } }[] };
     expect([whole.object, whole.choices[0]?.message.content]).to.deep.equal(['chat.completion', 'Hello']);
   });
 
-  it('cuts tool calls into pieces as the API does', async () => {
+  it('cuts tool calls into pieces like the API', async () => {
     api = await startFakeOpenAi();
     api.always(openAi.asksFor(['call_1', 'echo', '{"text":"ping"}']));
     const calls = (await (await ask({ stream: true })).text())
@@ -46,7 +46,7 @@ describe('the scripted API of chat completions', () => {
     ]);
   });
 
-  it('answers in the order of its script, and fails beyond it', async () => {
+  it('answers in the order of its script, and with an error beyond it', async () => {
     api = await startFakeOpenAi({ apiKey: 'k' });
     const headers = { authorization: 'Bearer k' };
     api.answer(openAi.fails(429, { code: 'slow_down' }, { 'retry-after': '3' }), openAi.says('a'));
@@ -62,7 +62,7 @@ describe('the scripted API of chat completions', () => {
     expect(api.requests).to.have.length(3);
   });
 
-  it('sends each piece by itself, when the test wants it, and cuts the connection', async () => {
+  it('sends each piece separately when the script says so, and cuts the connection', async () => {
     api = await startFakeOpenAi();
     const gate = createGate();
     api.answer(
@@ -80,7 +80,7 @@ describe('the scripted API of chat completions', () => {
     expect(await ask({}).catch((error: Error) => error.message)).to.equal('fetch failed');
   });
 
-  it('says who asked what, and who left', async () => {
+  it('records requests and disconnects', async () => {
     api = await startFakeOpenAi();
     api.answer(openAi.hangs, openAi.says('a'));
     const controller = new AbortController();

@@ -35,7 +35,7 @@ async function* careless({ settings, messages, model }: GenerateRequest): AsyncG
 }
 
 describe('the contract of adapters for chat completions', () => {
-  it('finds what an adapter gets wrong that reads tidy streams alone', async function slow() {
+  it('finds the faults of an adapter that reads only well-formed streams', async function slow() {
     this.timeout(60_000);
     const facts = { capabilities: { stream: true, toolCall: true, attachments: false, reasoning: false } };
     const provider: Provider = { ...facts, generate: careless };
@@ -56,15 +56,15 @@ describe('the contract of adapters for chat completions', () => {
       settings: (baseUrl) => ({ base_url: baseUrl }),
     });
     expect([...broken.keys()]).to.deep.equal([
-      'tells calls without an index apart by their id',
-      'begins a call with each name that comes without index and id',
-      'begins a call when an index is used again with another id and a name',
-      'takes the last id and name of a call, and arguments that are an object',
-      'gives calls ids that are missing or used twice, and empty arguments an object',
-      'passes over pieces that belong to no call',
-      'gives text at once and calls at the end, and skips chunks that hold neither',
-      'passes each piece of text on before the next one is there',
-      'takes a stream for an answer only with a finish reason or an end mark',
+      'distinguishes calls without an index by their id',
+      'starts a call with each name without index and id',
+      'starts a call when an index is reused with another id and a name',
+      'uses the last id and name of a call, and accepts arguments that are an object',
+      'replaces missing and duplicate ids, and empty arguments by an object',
+      'ignores pieces that belong to no call',
+      'emits text at once and calls at the end, and skips chunks with neither',
+      'emits each piece of text before the next one is sent',
+      'accepts a stream only with a finish reason or an end mark',
     ]);
   });
 });

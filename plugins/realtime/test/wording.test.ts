@@ -3,16 +3,16 @@ import { MortiseError } from 'mortise/sdk';
 import { toolResultFrame } from '../frames.js';
 import { submitFailure, wordFailure } from '../word-failure.js';
 
-describe('what a socket is told', () => {
-  it('when its message came to no turn', () => {
+describe('the failures that a socket reports', () => {
+  it('are worded when a message does not start a turn', () => {
     const failures: [string, boolean, string, string][] = [
       ['session_busy', false, 'SESSION_BUSY', 'Session is being processed by another request. Please try again.'],
       ['turn_queue_timeout', false, 'SESSION_BUSY', 'Session is being processed by another request. Please try again.'],
       ['backpressure', false, 'BACKPRESSURE', 'Server is overloaded. Please try again.'],
-      ['adapter_cooldown', false, 'ADAPTER_COOLDOWN', 'This way in is cooling down after repeated failures'],
+      ['adapter_cooldown', false, 'ADAPTER_COOLDOWN', 'The input adapter is cooling down after repeated failures'],
       ['client_closed', true, 'SERVER_SHUTTING_DOWN', 'Server is shutting down'],
       ['shutting_down', true, 'SERVER_SHUTTING_DOWN', 'Server is shutting down'],
-      ['shutting_down', false, 'PLUGIN_UNAVAILABLE', 'What answers this is not running'],
+      ['shutting_down', false, 'PLUGIN_UNAVAILABLE', 'The plugin that serves this method is not running'],
       ['internal_error', false, 'INTERNAL_ERROR', 'An internal error occurred'],
     ];
     for (const [given, draining, code, message] of failures) {
@@ -21,7 +21,7 @@ describe('what a socket is told', () => {
     }
   });
 
-  it('when its turn failed, in its own words or in those of HTTP, and never in those of an exception', () => {
+  it('have the code of the socket or of HTTP, and never the text of an exception', () => {
     const failures: [unknown, string, string][] = [
       [
         new MortiseError('session_fenced', 'x'),
@@ -51,7 +51,7 @@ describe('what a socket is told', () => {
     }
   });
 
-  it('of the result of a tool, in at most 160 characters', () => {
+  it('cut the summary of a tool to 160 characters', () => {
     const shown = (summary: string | undefined): string =>
       (toolResultFrame('id', 'call_1', true, summary) as { data: { summary: string } }).data.summary;
     expect(shown('😀'.repeat(200))).to.equal('😀'.repeat(160));

@@ -1,5 +1,6 @@
 import type { SessionsService } from './sessions.js';
 
+export * from './session-names.js';
 export * from './sessions.js';
 
 declare module 'mortise/sdk' {

@@ -235,13 +235,18 @@ export async function makeCurrentIfNone(
 }
 
 /** If the given chat is the session's current one, its newest other chat becomes current, or none. */
-export async function replaceCurrent(store: Store, sessionKey: string, gone: string, trx: Transaction): Promise<void> {
+export async function replaceCurrent(
+  store: Store,
+  sessionKey: string,
+  chatId: string,
+  trx: Transaction,
+): Promise<void> {
   await store.database.statement(
     `update {realtime.sessions} set current_chat_id = (
        select c.id from {realtime.chats} c where c.session_id = ? and c.id <> ?
        order by c.updated_at desc, c.id desc limit 1)
      where id = ? and current_chat_id = ?`,
-    [sessionKey, gone, sessionKey, gone],
+    [sessionKey, chatId, sessionKey, chatId],
     { trx },
   );
 }

@@ -11,7 +11,7 @@ export interface TestSessions extends TurnOpener {
   readonly service: SessionsService;
 }
 
-/** The store as one process would have it; `owner` tells processes apart. */
+/** The store of one process; `owner` distinguishes processes. */
 export async function openSessions(
   engine: TestEngine,
   options: {

@@ -14,7 +14,7 @@ describe('the TTL of a lease', () => {
   const row = () => host.control.list().find(({ key }) => key === 'sessions');
 
   for (const value of ['0', '-1', '3601', 'soon']) {
-    it(`cannot be ${value}: the plugin stays out, says which variable to mend, and the host runs`, async () => {
+    it(`cannot be ${value}: the plugin is blocked and names the variable to fix, and the host runs`, async () => {
       await start(value);
       expect(row()).to.include({ state: 'blocked', code: 'invalid_config' });
       expect(row()?.message).to.include(variable);

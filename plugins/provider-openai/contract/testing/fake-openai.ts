@@ -10,27 +10,26 @@ export type {
   ScriptedCall,
   UpstreamAnswer,
 } from './fake-openai/answers.js';
-export { createGate, type Gate } from './fake-openai/gate.js';
-export * as openAi from './fake-openai/script.js';
+export * as openAi from './fake-openai/answers.js';
 
 export interface FakeOpenAiOptions {
-  /** Everything is refused (401) without it. */
+  /** Requests without this key are refused (401). */
   readonly apiKey?: string;
 }
 
-/** A scripted stand-in for an API of chat completions, on a real socket: it writes the very bytes that the test names. */
+/** A scripted fake of a chat-completions API, on a real socket: it writes exactly the bytes of the script. */
 export interface FakeOpenAi {
-  /** What clients are configured with. */
+  /** The base URL for clients. */
   readonly baseUrl: string;
   /** Every request so far. */
   readonly requests: readonly ChatRequest[];
   /** Each of the next requests gets one of the answers, in order. */
   answer(...answers: UpstreamAnswer[]): void;
-  /** What requests beyond the script get; an error when nothing was said. */
+  /** The answer to requests beyond the script; an error by default. */
   always(answer: UpstreamAnswer): void;
-  /** Forgets answers and requests. */
+  /** Clears answers and requests. */
   clear(): void;
-  /** From now on the connection is refused. */
+  /** Closes the server: later connections are refused. */
   stop(): Promise<void>;
 }
 
@@ -134,7 +133,7 @@ function parsed(bytes: Buffer): unknown {
   }
 }
 
-/** The head goes out with the first piece, so that a cut can come before any answer. */
+/** Sends the head with the first piece, so that the connection can be cut before any answer. */
 async function send({ status = 200, headers, body }: ScriptedAnswer, response: ServerResponse): Promise<void> {
   for await (const piece of body) {
     if (piece === reset) {
@@ -150,7 +149,18 @@ async function send({ status = 200, headers, body }: ScriptedAnswer, response: S
   response.end();
 }
 
-/** Waits until the bytes have left the process, so that two pieces are two packets. */
+/** Waits until the bytes are written, so that two pieces are two packets. */
 function written(response: ServerResponse, piece: string | Uint8Array): Promise<void> {
   return new Promise((resolve) => response.write(piece, () => resolve()));
+}
+
+/** Lets a scripted answer wait until the test opens it. */
+export interface Gate {
+  readonly opened: Promise<void>;
+  open(): void;
+}
+
+export function createGate(): Gate {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  return { opened: promise, open: resolve };
 }

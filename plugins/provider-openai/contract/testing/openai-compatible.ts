@@ -11,11 +11,10 @@ import {
   type TestHost,
 } from 'mortise/sdk/testing';
 import type { UpstreamAnswer } from './fake-openai/answers.js';
-import { createGate } from './fake-openai/gate.js';
-import { type FakeOpenAi, openAi, startFakeOpenAi } from './fake-openai.js';
+import { createGate, type FakeOpenAi, openAi, startFakeOpenAi } from './fake-openai.js';
 
 export interface OpenAiCompatibleSubject extends Subject {
-  /** The provider row that makes the adapter ask this address. */
+  /** The settings of a provider row with this address. */
   readonly settings: (baseUrl: string) => Readonly<Record<string, unknown>>;
 }
 
@@ -24,10 +23,10 @@ const finish = [chunk({}, 'tool_calls'), endMark];
 
 type Calls = readonly (readonly [id: string, name: string, args: string])[];
 
-/** Streams as adapters of this form send them, and the calls that they mean. */
+/** Streams of such APIs, and the calls that they contain. */
 const replays: readonly { readonly promise: string; readonly frames: readonly string[]; readonly calls: Calls }[] = [
   {
-    promise: 'joins the arguments of a call from their pieces, and orders calls by their index',
+    promise: 'joins the pieces of arguments, and orders calls by their index',
     frames: [
       toolChunk([{ index: 1, id: 'b', type: 'function', function: { name: 'second', arguments: '{}' } }]),
       toolChunk([{ index: 0, id: 'a', type: 'function', function: { name: 'first', arguments: '' } }]),
@@ -40,7 +39,7 @@ const replays: readonly { readonly promise: string; readonly frames: readonly st
     ],
   },
   {
-    promise: 'keeps interleaved pieces of several calls apart',
+    promise: 'separates interleaved pieces of several calls',
     frames: [
       toolChunk([
         { index: 0, id: 'a', function: { name: 'one', arguments: '{"x":' } },
@@ -61,7 +60,7 @@ const replays: readonly { readonly promise: string; readonly frames: readonly st
     ],
   },
   {
-    promise: 'tells calls without an index apart by their id',
+    promise: 'distinguishes calls without an index by their id',
     frames: [
       toolChunk([{ index: null, id: 'b', function: { name: 'two', arguments: '{"n":2}' } }]),
       toolChunk([{ index: null, id: 'a', function: { name: 'one', arguments: '{"n":' } }]),
@@ -73,7 +72,7 @@ const replays: readonly { readonly promise: string; readonly frames: readonly st
     ],
   },
   {
-    promise: 'begins a call with each name that comes without index and id',
+    promise: 'starts a call with each name without index and id',
     frames: [
       toolChunk([{ function: { name: 'one', arguments: '{"n":' } }]),
       toolChunk([{ function: { arguments: '1}' } }]),
@@ -85,7 +84,7 @@ const replays: readonly { readonly promise: string; readonly frames: readonly st
     ],
   },
   {
-    promise: 'begins a call when an index is used again with another id and a name',
+    promise: 'starts a call when an index is reused with another id and a name',
     frames: [
       toolChunk([{ index: 0, id: 'a', function: { name: 'one', arguments: '{"n":1}' } }]),
       toolChunk([{ index: 0, id: 'b', function: { name: 'two', arguments: '{"n":' } }]),
@@ -97,7 +96,7 @@ const replays: readonly { readonly promise: string; readonly frames: readonly st
     ],
   },
   {
-    promise: 'takes the last id and name of a call, and arguments that are an object',
+    promise: 'uses the last id and name of a call, and accepts arguments that are an object',
     frames: [
       toolChunk([{ index: 0, id: 'early', function: { name: 'old', arguments: '' } }]),
       toolChunk([{ index: 0, id: 'late', function: { arguments: { n: 1 } } }]),
@@ -106,7 +105,7 @@ const replays: readonly { readonly promise: string; readonly frames: readonly st
     calls: [['late', 'new', '{"n":1}']],
   },
   {
-    promise: 'gives calls ids that are missing or used twice, and empty arguments an object',
+    promise: 'replaces missing and duplicate ids, and empty arguments by an object',
     frames: [
       toolChunk([{ index: 0, id: 'call_1', function: { name: 'one', arguments: ' ' } }]),
       toolChunk([{ index: 1, id: '', function: { name: 'two', arguments: '' } }]),
@@ -119,7 +118,7 @@ const replays: readonly { readonly promise: string; readonly frames: readonly st
     ],
   },
   {
-    promise: 'passes over pieces that belong to no call',
+    promise: 'ignores pieces that belong to no call',
     frames: [
       toolChunk([{ function: { arguments: '{"lost":true}' } }]),
       toolChunk([{ index: 0, id: 'a', function: { name: 'one', arguments: '{}' } }]),
@@ -128,7 +127,7 @@ const replays: readonly { readonly promise: string; readonly frames: readonly st
   },
 ];
 
-/** The adapter's answer when this API is asked. */
+/** The adapter's answer from this API. */
 function ask(
   host: TestHost,
   { key, settings }: OpenAiCompatibleSubject,
@@ -167,13 +166,13 @@ function replay({ promise, frames, calls }: (typeof replays)[number]): Check<Ope
       if (!outcome.ok) return errorIssues(outcome.error, 'provider_').concat('it failed');
       const wanted = calls.map(([id, name, args]) => ({ id, name, arguments: args }));
       const found = events.find((event) => event.type === 'tool_calls_complete')?.toolCalls;
-      return sameJson(found, wanted) ? [] : [`it understood ${JSON.stringify(found)}`];
+      return sameJson(found, wanted) ? [] : [`it returned ${JSON.stringify(found)}`];
     },
   };
 }
 
 const mixed: Check<OpenAiCompatibleSubject> = {
-  promise: 'gives text at once and calls at the end, and skips chunks that hold neither',
+  promise: 'emits text at once and calls at the end, and skips chunks with neither',
   violations: async (host, subject) => {
     const frames = [
       chunk({ role: 'assistant', content: '' }),
@@ -190,7 +189,7 @@ const mixed: Check<OpenAiCompatibleSubject> = {
 };
 
 const atOnce: Check<OpenAiCompatibleSubject> = {
-  promise: 'passes each piece of text on before the next one is there',
+  promise: 'emits each piece of text before the next one is sent',
   violations: async (host, subject) => {
     const pieces = ['Hel', 'lo ', 'world'];
     const gates = pieces.map(() => createGate());
@@ -208,7 +207,7 @@ const atOnce: Check<OpenAiCompatibleSubject> = {
     try {
       const seen: string[] = [];
       const outcome = await outcomeOf(async () => {
-        // Only what was received lets the next piece be sent: an adapter that waits for it waits for ever.
+        // The next piece is sent only after this one was received: an adapter that buffers waits forever.
         for await (const event of ask(host, subject, upstream, callLimitMs / 2)) {
           if (event.type === 'content_delta') gates[seen.push(event.text) - 1]?.open();
         }
@@ -222,12 +221,12 @@ const atOnce: Check<OpenAiCompatibleSubject> = {
 };
 
 const cutOff: Check<OpenAiCompatibleSubject> = {
-  promise: 'takes a stream for an answer only with a finish reason or an end mark',
+  promise: 'accepts a stream only with a finish reason or an end mark',
   violations: async (host, subject) => {
     const text = chunk({ content: 'Hel' });
     const issues: string[] = [];
     const cut = await answered(host, subject, streams(text));
-    if (cut.outcome.ok) issues.push('it took a stream that was cut off for an answer');
+    if (cut.outcome.ok) issues.push('it accepted a stream that was cut off');
     else issues.push(...errorIssues(cut.outcome.error, 'provider_'));
     for (const [what, ending] of [
       ['a finish reason', chunk({}, 'stop')],
@@ -246,8 +245,8 @@ export const openAiCompatibleSuite: Contract<OpenAiCompatibleSubject> = {
 };
 
 /**
- * What an adapter for chat completions promises beside what every provider does: it reads the streams of all the APIs
- * that speak this language, each with its own way of cutting tool calls.
+ * The contract of an adapter for chat completions, in addition to that of every provider: it reads the streams of all
+ * compatible APIs, each with its own way of cutting tool calls.
  */
 export function openAiCompatibleContract(name: string, subject: OpenAiCompatibleSubject): void {
   describeContract(`${name} reads streams of chat completions`, openAiCompatibleSuite, subject);

@@ -1,12 +1,14 @@
 import { callChunks, chunk, completion, endMark, type TokenUsage, usageChunk } from './wire.js';
 
-/** Cuts the connection: nothing that follows is sent. */
+export * from './wire.js';
+
+/** Cuts the connection: no later piece is sent. */
 export const reset = Symbol('reset');
 
-/** Written and flushed by itself. An empty text sends the head of the answer alone. */
+/** Written and flushed separately. An empty text sends only the head of the answer. */
 export type Piece = string | Uint8Array | typeof reset;
 
-/** What one request is answered with. The body may wait for whatever the test likes between two pieces. */
+/** The answer to one request. The body may wait between two pieces. */
 export interface ScriptedAnswer {
   /** 200 when absent. */
   readonly status?: number;
@@ -14,23 +16,23 @@ export interface ScriptedAnswer {
   readonly body: Iterable<Piece> | AsyncIterable<Piece>;
 }
 
-/** A request as it came in. */
+/** A received request. */
 export interface ChatRequest {
   readonly method: string;
   /** With its query. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** Parsed JSON; undefined when it was none. */
+  /** Parsed JSON; undefined unless it is JSON. */
   readonly body: unknown;
-  /** Which connection it came over: each has a number of its own. */
+  /** Number of its connection. */
   readonly connection: number;
-  /** The client left before its answer was complete. */
+  /** The client disconnected before its answer was complete. */
   readonly left: boolean;
-  /** Settles when the client leaves before its answer is complete; never otherwise. */
+  /** Settles when the client disconnects before its answer is complete; never otherwise. */
   readonly leaving: Promise<void>;
 }
 
-/** What a request gets, or who decides that once it is there. */
+/** An answer, or a function that chooses it for the request. */
 export type UpstreamAnswer = ScriptedAnswer | ((request: ChatRequest) => UpstreamAnswer);
 
 export type ScriptedCall = readonly [id: string, name: string, args: string];
@@ -48,17 +50,17 @@ const eventStream = {
   'x-request-id': 'req_mortise',
 };
 
-/** A stream of the given frames, as they are. */
+/** A stream of exactly the given frames. */
 export function streams(...body: Piece[]): ScriptedAnswer {
   return { headers: eventStream, body };
 }
 
-/** A stream whose frames the test makes one after the other. */
+/** A stream whose frames the test creates one after the other. */
 export function streamsFrom(body: (request: ChatRequest) => AsyncIterable<Piece>): UpstreamAnswer {
   return (request) => ({ headers: eventStream, body: body(request) });
 }
 
-/** A whole answer, streamed or not as the request asks for it. */
+/** A whole answer, streamed if the request says so. */
 export function completes({
   text = [],
   calls = [],
@@ -88,24 +90,24 @@ export function completes({
   };
 }
 
-/** An answer of text in the deltas given. */
+/** A text answer in the given deltas. */
 export function says(...text: string[]): UpstreamAnswer {
   return completes({ text });
 }
 
-/** An answer that asks for tools. */
+/** An answer that calls tools. */
 export function asksFor(...calls: ScriptedCall[]): UpstreamAnswer {
   return completes({ calls });
 }
 
-/** A refusal in the API's own words. */
+/** An error response of the API. */
 export function fails(
   status: number,
   error: Readonly<Record<string, unknown>> = {},
   headers: Readonly<Record<string, string>> = {},
 ): ScriptedAnswer {
-  const told = { message: 'scripted', type: 'invalid_request_error', param: null, code: null, ...error };
-  return json(status, { error: told }, headers);
+  const body = { message: 'scripted', type: 'invalid_request_error', param: null, code: null, ...error };
+  return json(status, { error: body }, headers);
 }
 
 export function json(status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): ScriptedAnswer {
@@ -117,16 +119,16 @@ export function json(status: number, body: unknown, headers: Readonly<Record<str
   };
 }
 
-/** The connection is cut before any answer. */
+/** Cuts the connection before any answer. */
 export const cuts: ScriptedAnswer = { body: [reset] };
 
-/** No answer for as long as the client waits. */
+/** Never answers. */
 export const hangs: UpstreamAnswer = streamsFrom(async function* ({ leaving }) {
   yield* [];
   await leaving;
 });
 
-/** The bytes of a text in pieces of a size, wherever that cuts its characters. */
+/** The bytes of a text in pieces of a size, which may cut characters. */
 export function cutBytes(text: string, size: number): readonly Uint8Array[] {
   const bytes = new TextEncoder().encode(text);
   const pieces: Uint8Array[] = [];

@@ -1,7 +1,7 @@
-/** What one piece of a streamed answer says. */
+/** The delta of one chunk. */
 export type Delta = Readonly<Record<string, unknown>>;
 
-/** A piece of a tool call as it stands in a delta. */
+/** A piece of a tool call in a delta. */
 export interface CallDelta {
   readonly index?: number | null;
   readonly id?: string | null;
@@ -32,7 +32,7 @@ export function frame(data: unknown): string {
   return `data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`;
 }
 
-/** A chunk with one choice. `usage: null` stands in every chunk of a stream that was asked to tell its usage. */
+/** A chunk with one choice. Every chunk of a stream with `include_usage` has `usage: null`. */
 export function chunk(delta: Delta, finish: string | null = null, withUsage = true): string {
   return frame({
     ...chunkHead(),
@@ -41,12 +41,12 @@ export function chunk(delta: Delta, finish: string | null = null, withUsage = tr
   });
 }
 
-/** The chunk without choices that tells what was used. */
+/** The chunk without choices that contains the usage. */
 export function usageChunk(usage: TokenUsage): string {
   return frame({ ...chunkHead(), choices: [], usage: usageOf(usage) });
 }
 
-/** The chunks of a tool call as the API cuts them: id and name first, then the arguments in pieces. */
+/** The chunks of a tool call in the API's form: id and name first, then the arguments in pieces. */
 export function callChunks(
   index: number,
   [id, name, args]: readonly [id: string, name: string, args: string],

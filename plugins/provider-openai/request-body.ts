@@ -1,14 +1,42 @@
-import type { ModelContentPart, ModelMessage } from 'mortise/sdk';
+import type { GenerateRequest, ModelContentPart, ModelMessage, ModelToolDefinition } from 'mortise/sdk';
 import type { OpenAI } from 'openai';
-import { providerError } from '../errors.js';
+import type { Config } from './config.generated.js';
+import { providerError } from './errors.js';
+
+export type RequestBody = OpenAI.ChatCompletionCreateParams;
+
+/** The body of `POST <base>/chat/completions`. `withUsage`: asks for the usage at the end of a stream. */
+export function requestBody(
+  { model, messages, tools, stream, maxOutputTokens }: GenerateRequest,
+  { base_url, reasoning_effort }: Config,
+  withUsage: boolean,
+): RequestBody {
+  return {
+    model,
+    messages: wireMessages(messages),
+    ...(tools?.length ? { tools: tools.map(wireTool) } : {}),
+    ...(reasoning_effort ? { reasoning_effort } : {}),
+    ...(maxOutputTokens === undefined ? {} : outputLimit(base_url, maxOutputTokens)),
+    ...(stream ? { stream: true, ...(withUsage ? { stream_options: { include_usage: true } } : {}) } : {}),
+  };
+}
+
+function wireTool({ name, description, parameters }: ModelToolDefinition): OpenAI.ChatCompletionTool {
+  return { type: 'function', function: { name, description, parameters: { ...parameters } } };
+}
+
+/** OpenAI renamed the limit for reasoning models; compatible APIs know the old name. */
+function outputLimit(baseUrl: string, tokens: number): Partial<RequestBody> {
+  return new URL(baseUrl).hostname === 'api.openai.com' ? { max_completion_tokens: tokens } : { max_tokens: tokens };
+}
 
 type WireMessage = OpenAI.ChatCompletionMessageParam;
 type WirePart = OpenAI.ChatCompletionContentPart;
 
-/** Parts that are passed on as they are: they are written in the API's own words. */
+/** Parts that are passed on unchanged: they have the API's own form. */
 const ownParts = ['image_url', 'input_audio', 'file'];
 
-/** Messages in the API's form. An assistant's message that says nothing and calls nothing is left out. */
+/** Messages in the API's form. An assistant message without text and calls is left out. */
 export function wireMessages(messages: readonly ModelMessage[]): WireMessage[] {
   return messages.flatMap((message) => wireMessage(message) ?? []);
 }
@@ -41,7 +69,7 @@ function assistantMessage(message: ModelMessage): WireMessage | undefined {
   };
 }
 
-/** The tool's name is no part of the API's own form, but others that speak its language ask for it. */
+/** OpenAI does not define `name` here, but some compatible APIs require it. */
 function toolMessage(message: ModelMessage): WireMessage {
   const { toolCallId = '', name } = message;
   const own = name === undefined ? {} : { name };

@@ -1,6 +1,6 @@
 import type { ModelToolCall } from 'mortise/sdk';
 
-/** A piece of a tool call as it stands in a chunk. Adapters of this form leave out or repeat what they like. */
+/** A piece of a tool call in a chunk. APIs omit or repeat any of its members. */
 export interface ToolCallDelta {
   readonly index?: unknown;
   readonly id?: unknown;
@@ -15,9 +15,9 @@ interface Call {
 }
 
 /**
- * Puts tool calls together from their pieces. A piece belongs to the call of its index, else of its id; a name without
- * either begins a call, and anything else goes on with the call of the piece before. An index that is used again with
- * another id and a name begins a call too, and is then the index of that one.
+ * Assembles tool calls from their pieces. A piece belongs to the call of its index, else of its id; a name without
+ * either starts a new call, and anything else continues the call of the previous piece. An index that is reused with
+ * another id and a name starts a new call too, and then refers to that one.
  */
 export class ToolCallAggregator {
   readonly #calls: Call[] = [];
@@ -35,7 +35,7 @@ export class ToolCallAggregator {
     this.#last = call;
   }
 
-  /** The calls in the order of their indices when all of them have one, else as they were first seen. */
+  /** The calls in the order of their indices if all have one, else in order of appearance. */
   complete(): readonly ModelToolCall[] {
     const calls = this.#calls.every(({ index }) => index !== undefined)
       ? this.#calls.toSorted((a, b) => (a.index ?? 0) - (b.index ?? 0))
@@ -48,7 +48,7 @@ export class ToolCallAggregator {
     }));
   }
 
-  /** Undefined when the piece begins a call, or belongs to none. */
+  /** Undefined when the piece starts a call or belongs to none. */
   #find(index: number | undefined, id: string, name: string): Call | undefined {
     if (index !== undefined) {
       const ofIndex = this.#calls.filter((call) => call.index === index);
@@ -69,7 +69,7 @@ export class ToolCallAggregator {
   }
 }
 
-/** Ids that are missing or were seen before become `call_<n>`, counted from 1, with numbers that are not taken. */
+/** Missing and duplicate ids become `call_<n>`, counted from 1 without numbers that are taken. */
 function uniqueIds(ids: readonly string[]): readonly string[] {
   const taken = new Set(ids);
   const used = new Set<string>();

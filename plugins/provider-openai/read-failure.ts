@@ -1,19 +1,19 @@
 import { isCodedError, MortiseError } from 'mortise/sdk';
-import { type ProviderFailureDetails, providerError } from '../errors.js';
+import { type ProviderFailureDetails, providerError } from './errors.js';
 
-/** A request that failed before anything of its answer came. */
+/** A request that failed before the first byte of its answer. */
 export interface Failure {
   /** The same request may succeed a moment later. */
   readonly retryable: boolean;
-  /** As the API asked, milliseconds. */
+  /** The API's `Retry-After`, milliseconds. */
   readonly retryAfterMs?: number | undefined;
-  /** The API does not know the option that asks a stream to tell its usage. */
-  readonly dislikesUsage?: boolean;
-  /** The error, with how often it was tried where that says something. */
+  /** The API refused `stream_options`. */
+  readonly refusesUsage?: boolean;
+  /** The error; retryable ones contain the number of attempts. */
   error(attempts: number): Error;
 }
 
-/** What the SDK throws: its classes are not loaded here, and its own messages may quote anything. */
+/** An error of the SDK. Its classes are not loaded here, and its messages may contain anything. */
 interface SdkError {
   readonly status?: number | undefined;
   readonly headers?: Headers | undefined;
@@ -23,8 +23,8 @@ interface SdkError {
 
 const retryable = new Set([408, 429, 500, 502, 503, 504, 529]);
 
-/** Waiting longer for an answer would only be waiting as long again. */
-const tooLate = 'UND_ERR_HEADERS_TIMEOUT';
+/** A retry would only wait as long again. */
+const headersTimeout = 'UND_ERR_HEADERS_TIMEOUT';
 
 export function readFailure(thrown: unknown, now: number): Failure {
   const coded = chain(thrown).find(isCodedError);
@@ -35,7 +35,7 @@ export function readFailure(thrown: unknown, now: number): Failure {
   const { status, headers, error = {}, cause } = thrown as SdkError;
   if (status !== undefined) return refused(status, headers, error, now);
   const code = networkCode(cause ?? thrown);
-  if (code === tooLate || isOwnMistake(thrown)) return final(failed({ cause: code }));
+  if (code === headersTimeout || isInvalidRequest(thrown)) return final(failed({ cause: code }));
   return { retryable: true, error: (attempts) => failed({ cause: code, attempts }) };
 }
 
@@ -45,26 +45,26 @@ function refused(
   { message, code, type }: NonNullable<SdkError['error']>,
   now: number,
 ): Failure {
-  const words = typeof message === 'string' ? message : undefined;
+  const text = typeof message === 'string' ? message : undefined;
   const details: ProviderFailureDetails = {
     provider_status: status,
-    runner_message: words,
+    runner_message: text,
     cause: [code, type].find((one): one is string => typeof one === 'string'),
   };
-  const told = `provider returned status ${status}`;
+  const sentence = `provider returned status ${status}`;
   if (!retryable.has(status)) {
-    const dislikesUsage = status === 400 && (words?.includes('stream_options') ?? false);
-    return { ...final(providerError('provider_request_failed', told, details)), dislikesUsage };
+    const refusesUsage = status === 400 && (text?.includes('stream_options') ?? false);
+    return { ...final(providerError('provider_request_failed', sentence, details)), refusesUsage };
   }
   return {
     retryable: true,
     retryAfterMs: retryAfter(headers?.get('retry-after') ?? undefined, now),
-    error: (attempts) => providerError('provider_request_failed', told, { ...details, attempts }),
+    error: (attempts) => providerError('provider_request_failed', sentence, { ...details, attempts }),
   };
 }
 
-/** A request that could not even be made, such as a header that cannot be written. */
-function isOwnMistake(thrown: unknown): boolean {
+/** The request could not be made, for instance because of an invalid header. */
+function isInvalidRequest(thrown: unknown): boolean {
   return thrown instanceof TypeError && thrown.cause === undefined;
 }
 
@@ -84,7 +84,7 @@ function retryAfter(value: string | undefined, now: number): number | undefined 
   return Number.isNaN(wait) ? undefined : Math.max(0, wait);
 }
 
-/** The system's name of what happened to a connection, such as `ECONNREFUSED`. */
+/** The system's code of a connection error, such as `ECONNREFUSED`. */
 export function networkCode(thrown: unknown): string {
   for (const error of chain(thrown)) {
     const { code } = error as { code?: unknown };

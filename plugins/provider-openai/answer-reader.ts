@@ -1,20 +1,18 @@
-import type { GenerateEvent } from 'mortise/sdk';
-import { incompleteStream, providerError } from '../errors.js';
+import { type GenerateEvent, isJsonObject, type JsonObject } from 'mortise/sdk';
 import { ToolCallAggregator, type ToolCallDelta } from './aggregate-tool-calls.js';
-import { type Json, listOf, objectOf } from './json.js';
-import { stopReason } from './stop-reason.js';
+import { incompleteStream, providerError } from './errors.js';
 
-/** Gathers one answer from the chunks of its stream, or from the one body it came in. */
+/** Assembles one answer from the chunks of its stream, or from its one body. */
 export class AnswerReader {
   readonly #calls = new ToolCallAggregator();
   #usage: Extract<GenerateEvent, { type: 'usage' }> | undefined;
   #id: string | undefined;
   #finish: string | undefined;
   #chosen = false;
-  #said = false;
+  #hasText = false;
 
-  /** @returns the text that a chunk adds. @throws when the chunk tells of a failure. */
-  chunk(chunk: Json): string {
+  /** @returns the text that a chunk adds. @throws when the chunk contains an error. */
+  chunk(chunk: JsonObject): string {
     this.#head(chunk);
     const [choice] = listOf(chunk.choices);
     if (choice === undefined) return '';
@@ -27,7 +25,7 @@ export class AnswerReader {
   }
 
   /** The same for an answer that was not streamed. */
-  body(body: Json): string {
+  body(body: JsonObject): string {
     this.#head(body);
     const [choice] = listOf(body.choices);
     if (choice === undefined) throw providerError('provider_invalid_reply', 'provider response has no choices');
@@ -35,13 +33,13 @@ export class AnswerReader {
     this.#chosen = true;
     this.#finish = typeof finish === 'string' && finish !== '' ? finish : 'stop';
     const { content, refusal, tool_calls: calls } = objectOf(message);
-    // Whole calls: their place tells them apart, whatever their ids say.
+    // Complete calls: their position identifies them, whatever their ids are.
     for (const [index, call] of listOf(calls).entries()) this.#calls.add({ ...objectOf(call), index });
     return this.#text(content, refusal);
   }
 
   /**
-   * What is told once the answer is there. `ended`: its end mark was seen.
+   * The last events of the answer. `ended`: its end mark was received.
    * @throws provider_request_failed, provider_invalid_reply
    */
   end(ended: boolean): readonly GenerateEvent[] {
@@ -53,7 +51,7 @@ export class AnswerReader {
     if (toolCalls.some(({ name }) => name === '')) {
       throw providerError('provider_invalid_reply', 'provider response has a tool call without a name');
     }
-    if (!this.#said && toolCalls.length === 0) {
+    if (!this.#hasText && toolCalls.length === 0) {
       throw providerError('provider_invalid_reply', 'provider response has empty content');
     }
     return [
@@ -67,33 +65,33 @@ export class AnswerReader {
     ];
   }
 
-  #head({ id, usage, error }: Json): void {
-    if (error !== undefined && error !== null) throw toldFailure(error);
+  #head({ id, usage, error }: JsonObject): void {
+    if (error !== undefined && error !== null) throw reportedFailure(error);
     if (typeof id === 'string' && id !== '') this.#id = id;
     const { prompt_tokens: input, completion_tokens: output } = objectOf(usage);
     if (isCount(input) && isCount(output)) this.#usage = { type: 'usage', inputTokens: input, outputTokens: output };
   }
 
-  /** A model that refuses says so in a member of its own: it is what people are to read. */
+  /** A refusal has a member of its own; its text is the answer. */
   #text(content: unknown, refusal: unknown): string {
     const text = textOf(content) || textOf(refusal);
-    if (text !== '') this.#said = true;
+    if (text !== '') this.#hasText = true;
     return text;
   }
 }
 
-/** The API tells of a failure in the midst of an answer that had begun well. */
-function toldFailure(error: unknown): Error {
+/** An error that the API reports after the answer has started. */
+function reportedFailure(error: unknown): Error {
   const { message, code, type } = objectOf(error);
-  const words = typeof error === 'string' ? error : message;
+  const text = typeof error === 'string' ? error : message;
   return providerError('provider_request_failed', undefined, {
-    runner_message: typeof words === 'string' ? words : undefined,
+    runner_message: typeof text === 'string' ? text : undefined,
     cause: [code, type].find((one): one is string => typeof one === 'string'),
     provider_status: typeof code === 'number' ? code : undefined,
   });
 }
 
-/** Some models give their text as a list of parts. */
+/** Some models return their text as a list of parts. */
 function textOf(content: unknown): string {
   if (typeof content === 'string') return content;
   return listOf(content)
@@ -104,4 +102,40 @@ function textOf(content: unknown): string {
 
 function isCount(value: unknown): value is number {
   return Number.isInteger(value) && Number(value) >= 0;
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  stop: 'end_turn',
+  length: 'max_tokens',
+  tool_calls: 'tool_use',
+  function_call: 'tool_use',
+  content_filter: 'refusal',
+};
+
+/** The stop reason in the vocabulary of all adapters. */
+function stopReason(finish: string | undefined, calls: boolean): string {
+  const reason = reasons[finish ?? ''] ?? 'end_turn';
+  // Some APIs finish an answer with calls as if it were text.
+  return calls && reason === 'end_turn' ? 'tool_use' : reason;
+}
+
+/** The value as an object; an empty one for anything else. */
+function objectOf(value: unknown): JsonObject {
+  return isJsonObject(value) ? value : {};
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** @throws provider_invalid_reply unless the text is a JSON object */
+export function parseObject(text: string): JsonObject {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw providerError('provider_invalid_reply');
+  }
+  if (!isJsonObject(value)) throw providerError('provider_invalid_reply');
+  return value;
 }

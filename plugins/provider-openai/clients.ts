@@ -1,10 +1,9 @@
 import type { GuardedFetch } from 'mortise/sdk';
 import type { OpenAI } from 'openai';
-import type { Config } from '../config.generated.js';
-import { providerError } from '../errors.js';
-import { shortBody } from './short-body.js';
+import type { Config } from './config.generated.js';
+import { providerError } from './errors.js';
 
-/** Clients of the official SDK, one for each account. The SDK is large and loaded with the first of them. */
+/** Clients of the official SDK, one per account. The SDK is large: it is loaded with the first client. */
 export interface Clients {
   /** Loads the SDK ahead of the first request. */
   load(): Promise<void>;
@@ -12,14 +11,14 @@ export interface Clients {
   of(settings: Config): Promise<OpenAI>;
 }
 
-/** The longest that a timer can wait: the SDK's own time limit is off, since this plugin has one for the whole call. */
+/** The longest timer: the SDK's own time limit is off, since this plugin has one for the whole call. */
 const never = 2 ** 31 - 1;
 
-/** What a header can carry: a key that was cut short on its way here often ends in something else. */
+/** Characters that a header can carry. */
 const keyCharacters = /^[\x21-\x7e]+$/;
 
-/** Accounts that are kept. More than one comes only from provider rows. */
-const most = 32;
+/** Cached clients. More than one account comes only from provider rows. */
+const cacheSize = 32;
 
 export function createClients(fetch: GuardedFetch): Clients {
   const known = new Map<string, OpenAI>();
@@ -49,17 +48,38 @@ export function createClients(fetch: GuardedFetch): Clients {
         project,
         webhookSecret: null,
         adminAPIKey: null,
-        // Custom headers come last and may override what the SDK sends.
+        // Custom headers come last and may override those of the SDK.
         defaultHeaders: { 'X-Stainless-Timeout': null, ...headers },
         maxRetries: 0,
         timeout: never,
-        // Its log lines may hold bodies.
+        // The SDK's log lines may contain bodies.
         logLevel: 'off',
         fetch: async (url, init) => shortBody(await fetch(String(url), { ...init, redirect: 'manual' } as RequestInit)),
       });
-      if (known.size >= most) known.clear();
+      if (known.size >= cacheSize) known.clear();
       known.set(account, client);
       return client;
     },
   };
+}
+
+/** Bytes of an error response that are read. */
+const errorBodyLimit = 64 * 1024;
+
+/** Limits the body of an error response, since the SDK reads all of it. */
+async function shortBody(response: Response): Promise<Response> {
+  if (response.ok || response.body === null) return response;
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  try {
+    for await (const part of response.body) {
+      parts.push(part);
+      length += part.length;
+      if (length >= errorBodyLimit) break;
+    }
+  } catch {
+    // The status is enough.
+  }
+  const { status, headers } = response;
+  return new Response(Buffer.concat(parts), { status, headers: new Headers([...headers]) });
 }

@@ -1,7 +1,7 @@
-import { invalidParams } from '../errors.js';
-import type { Json } from '../json.js';
+import type { JsonObject } from 'mortise/sdk';
+import { invalidParams, wireError } from '../errors.js';
 import type { Method } from '../method.js';
-import { readInteger, readOwner } from '../params.js';
+import { readInteger, readOwner, readSession } from '../params.js';
 
 /** `session.list`: a user's sessions, last used first. */
 export const sessionList: Method = async (params, { ctx }, { sessions }) => {
@@ -27,7 +27,7 @@ function writeCursor(updatedAt: number, sessionId: string): string {
   return Buffer.from(JSON.stringify([updatedAt, sessionId])).toString('base64url');
 }
 
-function readCursor({ cursor }: Json): { readonly updatedAt: number; readonly sessionId: string } | undefined {
+function readCursor({ cursor }: JsonObject): { readonly updatedAt: number; readonly sessionId: string } | undefined {
   if (cursor === undefined || cursor === null) return undefined;
   if (typeof cursor === 'string') {
     try {
@@ -37,8 +37,25 @@ function readCursor({ cursor }: Json): { readonly updatedAt: number; readonly se
         return { updatedAt: Number(updatedAt), sessionId };
       }
     } catch {
-      // Whatever is wrong with it, the answer is the same.
+      // Every malformed cursor gets the same answer.
     }
   }
-  throw invalidParams('cursor', 'is not one that was given out');
+  throw invalidParams('cursor', 'is not valid');
 }
+
+/** `session.watch`: all replies in the session are pushed with this request's id. */
+export const sessionWatch: Method = async (params, { id, ctx, socket }, { sessions, watchers }) => {
+  const session = readSession(params, ctx.principal);
+  const sessionKey = sessions.key(session);
+  if (!socket.watch(sessionKey)) throw wireError('RATE_LIMITED', 'Too many watched sessions');
+  watchers.add(sessionKey, socket, { id, session });
+  return { watching: true };
+};
+
+/** `session.unwatch`: ends the pushes. */
+export const sessionUnwatch: Method = async (params, { ctx, socket }, { sessions, watchers }) => {
+  const sessionKey = sessions.key(readSession(params, ctx.principal));
+  socket.unwatch(sessionKey);
+  watchers.remove(sessionKey, socket);
+  return { watching: false };
+};
