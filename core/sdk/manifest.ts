@@ -75,7 +75,7 @@ export interface ManifestRoute {
    * first segment of its own.
    */
   readonly path: string;
-  /** `public`: nobody is asked; `key`: a key when one is configured; `admin`: the admin right. */
+  /** `public`: no authentication; `key`: a key when one is configured; `admin`: the admin right. */
   readonly auth: 'public' | 'key' | 'admin';
   /** Name of the mount (error envelope and limits); `agent` when absent. */
   readonly mount?: string;
