@@ -13,8 +13,14 @@ import type { LogSink, MetricsRegistry, Tracing } from '../telemetry/types.js';
 import type { StorageAlarm } from './database-alarm.js';
 import type { DesiredState } from './desired-state.js';
 import type { SeenFiles } from './file-edits.js';
-import type { LazyFetch } from './plugin-scope.js';
 import type { Neighbours, ReplicaStates } from './replicas.js';
+import type { GuardedFetch } from '../sdk/host/fetch.js';
+
+/** Guarded outbound requests. The client is large and often not needed, so it is loaded with the first request. */
+export interface LazyFetch {
+  forHosts(patterns: readonly string[]): GuardedFetch;
+  close(): Promise<void>;
+}
 
 /** Names a value of the composition; the type parameter is what it resolves to. */
 export interface Token<T> {

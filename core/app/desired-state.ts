@@ -103,7 +103,7 @@ interface Row {
  * The desired state of a team of replicas: one row of the database, announced to all of them. The file fills an empty
  * table and is not read after that.
  */
-export async function openSharedDesired(
+async function openSharedDesired(
   database: Database,
   file: Pick<DesiredStore, 'current'>,
   log: Logger,

@@ -3,9 +3,8 @@ import { createFiles } from '../files/index.js';
 import type { CatalogueEntry } from '../kernel/catalogue.js';
 import type { PluginScope } from '../kernel/deps.js';
 import { createSchemaCompiler } from '../schema/index.js';
-import type { GuardedFetch } from '../sdk/host/fetch.js';
 import type { HostServices } from '../sdk/host/index.js';
-import { type Composition, parts, serviceToken } from './composition.js';
+import { type Composition, type LazyFetch, parts, serviceToken } from './composition.js';
 
 /** The host services a manifest may ask for. */
 export const hostServices = [
@@ -52,12 +51,6 @@ export function openPluginScope(composition: Composition, entry: CatalogueEntry)
     endTransactions: () => composition.get(parts.database).endTransactions(entry.key),
     dispose: () => container.dispose(),
   };
-}
-
-/** Guarded outbound requests. The client is large and often not needed, so it is loaded with the first request. */
-export interface LazyFetch {
-  forHosts(patterns: readonly string[]): GuardedFetch;
-  close(): Promise<void>;
 }
 
 export function createLazyFetch(options: { readonly allowPrivate: boolean }): LazyFetch {

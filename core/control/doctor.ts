@@ -109,13 +109,13 @@ function aboutRoutes({ key, run, entry }: PluginRecord, kernel: Kernel): readonl
 }
 
 /** A route that never answers, and the plugin that has paths in its place. */
-export interface IdleCatchAll {
+interface IdleCatchAll {
   readonly path: string;
   readonly owner: string;
 }
 
 /** Routes of a plugin that end in a rest parameter and get no requests: another plugin has routes with the same prefix. */
-export function idleCatchAlls(manifest: PluginManifest, others: readonly PluginManifest[]): readonly IdleCatchAll[] {
+function idleCatchAlls(manifest: PluginManifest, others: readonly PluginManifest[]): readonly IdleCatchAll[] {
   return (manifest.permissions?.routes ?? []).flatMap(({ kind, path }) => {
     const prefix = path.slice(0, Math.max(0, path.search(/\/[:*]/)));
     if (kind === 'static' || prefix === '' || !path.includes('/*')) return [];

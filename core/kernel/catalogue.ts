@@ -123,7 +123,7 @@ export type ManifestFacts = ReadonlyMap<string, Readonly<Record<string, unknown>
 export const configSchemaId = 'config:schema';
 
 /** Reads the facts of contributions, of routes (which are their own facts), and the configuration's schema. */
-export async function readManifestFacts(folder: string, manifest: PluginManifest): Promise<ManifestFacts | Problem> {
+async function readManifestFacts(folder: string, manifest: PluginManifest): Promise<ManifestFacts | Problem> {
   const facts = new Map<string, Readonly<Record<string, unknown>>>();
   for (const [point, contributions] of Object.entries(manifest.contributes ?? {})) {
     for (const contribution of contributions) {
@@ -163,7 +163,7 @@ async function readObject(
  * The path of a plugin's own file; undefined when it is outside the folder, by its name or through a link. A missing file
  * is judged by its name.
  */
-export async function ownFile(folder: string, name: string): Promise<string | undefined> {
+async function ownFile(folder: string, name: string): Promise<string | undefined> {
   const path = resolve(folder, name);
   if (!isInside(folder, path)) return undefined;
   const [realFolder, realFile] = await Promise.all([real(folder), real(path)]);
@@ -171,7 +171,7 @@ export async function ownFile(folder: string, name: string): Promise<string | un
   return isInside(realFolder, realFile) ? realFile : undefined;
 }
 
-export function isInside(folder: string, path: string): boolean {
+function isInside(folder: string, path: string): boolean {
   const below = relative(folder, path);
   return below !== '' && below !== '..' && !/^\.\.[\\/]/.test(below) && !isAbsolute(below);
 }

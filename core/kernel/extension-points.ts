@@ -1,6 +1,5 @@
 import type { ManifestContribution, ManifestPoint, PluginManifest } from '../sdk/manifest.js';
 import { canonicalKey, type ExtensionPointDeclaration } from '../sdk/points/point.js';
-import type { CatalogueEntry } from './catalogue.js';
 
 /** What identifies a contribution: `tool:web-search` for both `web-search` and `web_search`. */
 export function contributionId(point: string, key: string): string {
@@ -41,10 +40,17 @@ export interface KnownPoint {
 
 export type KnownPoints = ReadonlyMap<string, KnownPoint>;
 
+/** What a catalogue entry says about the points of its plugin. */
+interface InstalledPlugin {
+  readonly key: string;
+  readonly manifest: PluginManifest | null;
+  readonly problem: object | null;
+}
+
 export interface PointSources {
   /** The platform's own points. */
   readonly points: readonly ExtensionPointDeclaration[];
-  readonly catalogue: readonly CatalogueEntry[];
+  readonly catalogue: readonly InstalledPlugin[];
   readonly enabled: ReadonlySet<string>;
   /** `tool:echo` → plugin key. */
   readonly bindings: ReadonlyMap<string, string>;

@@ -7,7 +7,7 @@ import type { PluginMark } from './attribution.js';
 import type { PendingWork } from './wrap-members.js';
 
 /** The platform itself, as the principal of calls without another. */
-export const systemPrincipal: Principal = Object.freeze({
+const systemPrincipal: Principal = Object.freeze({
   id: 'system',
   admin: true,
   loopback: true,

@@ -15,6 +15,7 @@ import {
 
 /** What the plan is made from: facts only. */
 export interface PlanInput extends PointSources {
+  readonly catalogue: readonly CatalogueEntry[];
   /** Why the data schema of a point cannot be used; null when it can. */
   readonly schemaProblem: (schema: Readonly<Record<string, unknown>>) => string | null;
   readonly hostServices: readonly string[];

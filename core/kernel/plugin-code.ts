@@ -123,7 +123,7 @@ const versioned = new Set<string>();
 let hooked = false;
 
 /** A hash over all code of a plugin, without its node_modules. */
-export async function codeVersion(folder: string): Promise<string> {
+async function codeVersion(folder: string): Promise<string> {
   const hash = createHash('sha256');
   for (const file of (await filesBelow(folder)).sort()) {
     hash.update(`${file}\0`);
@@ -136,7 +136,7 @@ export async function codeVersion(folder: string): Promise<string> {
  * Gives the modules that a plugin imports from its own folder the version of the importing one: else the process would
  * keep an old or broken copy of them. On Node before 22.15 only the entry carries a version.
  */
-export function passVersionsOn(folder: string): void {
+function passVersionsOn(folder: string): void {
   versioned.add(`${pathToFileURL(folder).href}/`);
   if (hooked || typeof nodeModule.registerHooks !== 'function') return;
   hooked = true;
@@ -177,7 +177,7 @@ const filesChecked = 25;
  * Where a plugin's JavaScript has a syntax error: `lib/index.js:4`. The error that an import throws names neither file nor
  * line; Node only prints them.
  */
-export async function syntaxPlace(entry: string, codeFolder: string): Promise<string | undefined> {
+async function syntaxPlace(entry: string, codeFolder: string): Promise<string | undefined> {
   const found = await readdir(codeFolder, { recursive: true }).catch(() => []);
   const others = found
     .filter((name) => /\.m?js$/.test(name) && !name.split(/[\\/]/).includes('node_modules'))

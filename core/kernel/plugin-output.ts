@@ -53,7 +53,7 @@ export class PluginOutput {
 }
 
 /** Allows a number of events per window of time; the rest is refused and counted. */
-export class RateBudget {
+class RateBudget {
   /** Total number refused. */
   refused = 0;
   readonly #limit: number;

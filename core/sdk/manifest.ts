@@ -80,7 +80,7 @@ export interface ManifestRoute {
    * first segment of its own.
    */
   readonly path: string;
-  /** `public`: no check; `key`: a key when one is configured; `admin`: the admin right. */
+  /** `public`: no authentication; `key`: a key when one is configured; `admin`: the admin right. */
   readonly auth: 'public' | 'key' | 'admin';
   /** A mount of this plugin, or of one in `requires` or `optional`; the platform's default mount when absent. */
   readonly mount?: string;

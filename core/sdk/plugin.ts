@@ -12,8 +12,8 @@ export type StopReason = 'disabled' | 'restart' | 'reconfigure' | 'dependency' |
 export type PluginConfig = Readonly<Record<string, unknown>>;
 
 /**
- * What a plugin may do while it registers: name what it adds. Nothing is visible to anyone before the plugin has
- * started; then all of it appears at once.
+ * What a plugin may do while it registers: declare what it adds. All of it becomes visible at once when the plugin has
+ * started.
  */
 export interface RegisterHost<C extends object = PluginConfig> {
   readonly key: string;
@@ -31,17 +31,17 @@ export interface RegisterHost<C extends object = PluginConfig> {
   provide<S extends keyof Services & string>(service: S, value: Services[S]): void;
 }
 
-/** What a plugin may do while it starts and runs. All that it adds here is taken back by the host when it stops. */
+/** What a plugin may do while it starts and runs. The host removes all that it adds here when it stops. */
 export interface StartHost<C extends object = PluginConfig> extends RegisterHost<C> {
   /** A host service the manifest asks for (`permissions.services`), or a service of a plugin in `requires`. */
   use<S extends keyof HostServices & string>(service: S): HostServices[S];
   use<S extends keyof Services & string>(service: S): Services[S];
-  /** A service of a plugin in `optional`: it may come and go while this plugin runs. */
+  /** A service of a plugin in `optional`, which may appear and disappear while this plugin runs. */
   watch<S extends keyof Services & string>(service: S): Watched<Services[S]>;
   readonly points: Points;
-  /** Gives something to the host to dispose when the plugin stops, last in first out. Returns its argument. */
+  /** Lets the host dispose something when the plugin stops, last in first out. Returns its argument. */
   own<D extends Disposable>(disposable: D): D;
-  /** Runs every `ms` milliseconds as a leased call; a run still going makes the next one wait for its turn. */
+  /** Runs every `ms` milliseconds as a leased call; runs do not overlap. */
   every(ms: number, run: (signal: AbortSignal) => unknown): Disposable;
   /**
    * A maintenance schedule in an IANA zone, run by node-cron: its grammar (five fields, or six with leading seconds) and
@@ -52,7 +52,7 @@ export interface StartHost<C extends object = PluginConfig> extends RegisterHost
   /** Some events of the host are awaited: the host then waits for the promise that `run` returns. */
   on<E extends keyof HostEvents & string>(event: E, run: (event: HostEvents[E]) => unknown): Disposable;
   emit<E extends keyof HostEvents & string>(event: E, value: HostEvents[E]): void;
-  /** Aborted when the plugin is told to stop. */
+  /** Aborted when the plugin is being stopped. */
   readonly signal: AbortSignal;
 }
 

@@ -1,7 +1,7 @@
 import type { CallContext, Disposable, Principal, TraceContext } from './context.js';
 import type { ExtensionPointFacts, ExtensionPoints } from './points/index.js';
 
-/** Where a call comes from and how long it may take. A call context can be handed on as it is. */
+/** Where a call comes from and how long it may take. A call context can be passed on as it is. */
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
   /** Milliseconds; 0 = no limit. Absent: the point's own default. */
@@ -12,13 +12,13 @@ export interface CallOptions {
   readonly trace?: TraceContext | undefined;
 }
 
-/** A contribution as anyone may see it: its key and its facts, never the code behind it. */
+/** The public part of a contribution: its key and its facts, not its code. */
 export interface Contribution<P extends keyof ExtensionPoints & string = keyof ExtensionPoints & string> {
   readonly key: string;
   readonly plugin: string;
   /** The data part, from the code or (while the plugin is not active) from its manifest. */
   readonly facts: P extends keyof ExtensionPointFacts ? ExtensionPointFacts[P] : Readonly<Record<string, unknown>>;
-  /** Names of the point's optional functions that it has, so that a caller need not call to find out. */
+  /** Names of the point's optional functions that it has. */
   readonly offers: readonly string[];
   /** False: an enabled plugin's manifest declares it, but the plugin is not active. */
   readonly active: boolean;
@@ -31,14 +31,14 @@ export interface Contribution<P extends keyof ExtensionPoints & string = keyof E
 export interface Points {
   /** Keys of active contributions, in order of plugin key and then key. */
   keys(point: keyof ExtensionPoints & string): readonly string[];
-  /** Active contributions, and those that enabled plugins declare but do not serve at the moment. */
+  /** Active contributions, and those that enabled plugins declare but do not serve now. Empty for a closed point. */
   list<P extends keyof ExtensionPoints & string>(point: P): readonly Contribution<P>[];
   /**
-   * The value is lent for this one call: its functions note in the lease what the plugin still owes. A callback that goes
-   * on after an abort, with nothing owed to it, is a fault of the plugin that calls.
+   * The value is valid for this one call: its functions record in the lease what the plugin has not answered. A callback
+   * that goes on after an abort, with all answers given, is a fault of the calling plugin.
    *
    * @throws MortiseError `contribution_unknown` (404) with the known keys, `call_timeout` (504), `call_aborted` (499),
-   * or whatever the contribution threw.
+   * `call_too_deep` (508), or what the contribution threw.
    */
   call<P extends keyof ExtensionPoints & string, R>(
     point: P,
@@ -54,7 +54,7 @@ export interface Points {
     options?: CallOptions,
   ): AsyncIterable<T>;
   /**
-   * Takes the lease now for a call that is made later, when its turn has come: a plugin that is being stopped waits for it.
+   * Takes the lease now for a call that is made later: the plugin is not stopped before.
    * @throws MortiseError `contribution_unknown` (404) with the known keys, `call_aborted` (499).
    */
   hold<P extends keyof ExtensionPoints & string>(
@@ -67,26 +67,26 @@ export interface Points {
   onChange(point: keyof ExtensionPoints & string, run: () => void): Disposable;
 }
 
-/** A call whose lease is taken. It is made once, or given back. */
+/** A call whose lease is taken. It is made once, or released. */
 export interface HeldCall<V> {
   /**
-   * Makes the call; `ended` is told once how it ended, maybe before this returns. What was aborted while it waited ends
-   * with the reason, without a call (`plugin_stopping`, `call_aborted`). A call that is aborted later ends when the
-   * contribution has let go, but no later than its time limit (`call_timeout`).
+   * Makes the call; `ended` is called once with its end, possibly before this returns. A call that was aborted while it
+   * waited ends with the reason and is not made (`plugin_stopping`, `call_aborted`). A call that is aborted later ends
+   * when the contribution has ended, but no later than its time limit (`call_timeout`).
    */
   run(use: (value: V, ctx: CallContext) => unknown, ended: (end: CallEnd) => void): void;
-  /** Tells the call to end, or gives the lease back when it has not begun: nobody waits for it any longer. */
+  /** Aborts the call, or releases the lease when it has not begun. */
   abort(cause?: unknown): void;
-  /** Gives the lease back unused; nothing when the call has begun. */
+  /** Releases the lease unused; does nothing when the call has begun. */
   release(): void;
 }
 
-/** How a call ended: what it returned, resolved, or what it threw. */
+/** How a call ended: what it returned or resolved to, or what it threw. */
 export type CallEnd = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: unknown };
 
-/** A synchronous runner over all contributions of one point; the list is swapped as a whole between two passes. */
+/** A synchronous runner over all contributions of one point; the list is replaced as a whole between two passes. */
 export interface Pipeline<P extends keyof ExtensionPoints & string> {
-  /** The contributions of this moment, in order of plugin key and then key; one pass should read it once. */
+  /** The present contributions, in order of plugin key and then key; one pass should read it once. */
   readonly stages: readonly PipelineStage<P>[];
   /** Grows with every change of `stages`. */
   readonly revision: number;
@@ -98,7 +98,7 @@ export interface PipelineStage<P extends keyof ExtensionPoints & string> {
   readonly facts: Contribution<P>['facts'];
   /** Leased, counted and attributed; what the stage throws is thrown. */
   run<R>(use: (value: ExtensionPoints[P]) => R): R;
-  /** Counts an error of the contribution that showed only after its pass. */
+  /** Counts an error of the contribution that was found only after its pass. */
   failed(): void;
 }
 

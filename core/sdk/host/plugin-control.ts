@@ -98,7 +98,7 @@ export interface LoadTreeNode {
 
 export interface ToggleOptions {
   readonly cascade?: boolean;
-  /** Refused with `revision_conflict` (409) when the desired state has moved on. */
+  /** Refused with `revision_conflict` (409) when the desired state has changed since. */
   readonly revision?: number;
   readonly by?: string;
 }
@@ -108,11 +108,11 @@ export interface DesiredExport {
   /** Relative to the project, or its bare name. */
   readonly file: string;
   readonly revision: number;
-  /** False: the file said the same already. */
+  /** False: the file was already equal. */
   readonly changed: boolean;
 }
 
-/** Serial, idempotent operations on plugins; each returns when the observed state is final. */
+/** Serial, idempotent operations on plugins; each resolves when the observed state is final. */
 export interface PluginControl {
   revision(): number;
   list(): readonly PluginRow[];
@@ -132,13 +132,13 @@ export interface PluginControl {
     config: Readonly<Record<string, unknown>>,
     options?: ToggleOptions,
   ): Promise<{ readonly applied: 'live' | 'restarted' }>;
-  /** Writes the desired state that replicas share back to `plugins.json`. */
+  /** Writes the desired state that replicas share to `plugins.json`. */
   export(options?: ToggleOptions): Promise<DesiredExport>;
   doctor(key?: string): Promise<readonly Finding[]>;
   tree(): readonly LoadTreeNode[];
-  /** The plugin in whose open transaction nothing has happened for a second or more: others may wait for it. */
+  /** The plugin with an open transaction that has been idle for a second or more: others may wait for it. */
   databaseHolder(): string | null;
-  /** Rolls back what the plugin has open in the database as soon as nothing happens in it for a second. */
+  /** Rolls back the plugin's open transaction as soon as it is idle for a second. */
   hurry(key: string): void;
   /** Required plugins that are not active, and `database` while it has no space left; empty when ready. */
   waiting(): readonly { readonly key: string; readonly state: PluginStateName; readonly code: string | null }[];
