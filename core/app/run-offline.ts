@@ -1,17 +1,17 @@
-import type { AuditEntry } from '../sdk/audit-entry.js';
 import { MortiseError } from '../sdk/errors.js';
+import type { PlatformChange } from '../sdk/events.js';
 import type { CommandInput, CommandResult } from '../sdk/points/command.js';
 import { type App, openApp } from './app.js';
-import { openOffline } from './offline-control.js';
+import { openOffline } from './offline.js';
 
 export interface OfflineRun {
   readonly projectDir: string;
   readonly signal: AbortSignal;
-  /** Not even errors are logged (unless a log level is set): a script reads what the command says of itself. */
+  /** Not even errors are logged (unless a log level is set): a script reads the output of the command. */
   readonly quiet: boolean;
 }
 
-/** Runs a contributed command without a server: boots its plugin and what that needs, without a port. @throws MortiseError */
+/** Runs a contributed command without a server: boots its plugin and what that requires, without a port. @throws MortiseError */
 export async function runCommandOffline(key: string, input: CommandInput, run: OfflineRun): Promise<CommandResult> {
   const offline = await openOffline(run.projectDir);
   let owner: string | undefined;
@@ -28,12 +28,21 @@ export async function runCommandOffline(key: string, input: CommandInput, run: O
   });
 }
 
-/** Writes a row to the audit trail: boots the plugins that keep it, without a port. @throws MortiseError */
-export async function auditOffline(keepers: readonly string[], entry: AuditEntry, run: OfflineRun): Promise<void> {
-  await withApp(run, keepers, async (app) => {
-    expectActive(app, keepers);
-    const trail = app.kernel.services.get('audit')?.value as Trail | undefined;
-    await trail?.write(entry);
+/**
+ * Reports a change that was made without a server to the plugins that record changes.
+ *
+ * @param listeners plugins to start, enabled or not: the change may have disabled one of them
+ * @throws MortiseError
+ */
+export async function recordOffline(
+  change: PlatformChange,
+  listeners: readonly string[],
+  run: OfflineRun,
+): Promise<void> {
+  await withApp(run, listeners, async (app) => {
+    expectActive(app, listeners);
+    const { errors } = await app.kernel.events.emitAwaited('platform-changed', { changes: [change] });
+    if (errors.length > 0) throw errors[0];
   });
 }
 
@@ -77,7 +86,7 @@ async function withApp<R>(
   const app = await openApp({
     projectDir,
     only,
-    // What a command prints is its answer; the log has to say more than that it runs.
+    // The output of a command is its answer, so the log is limited to errors.
     env: {
       ...env,
       MORTISE_LOG_DESTINATION: 'stderr',
@@ -110,9 +119,4 @@ function expectActive(app: App, keys: readonly string[]): void {
       ...(row.hint ? { hint: row.hint } : {}),
     });
   }
-}
-
-interface Trail {
-  write(entry: AuditEntry): Promise<unknown>;
-  writeMany(entries: readonly AuditEntry[]): Promise<unknown>;
 }

@@ -1,7 +1,8 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { endProcess, outliveStreamErrors, say } from '../process/exit.js';
 import { MortiseError } from '../sdk/errors.js';
 import { type App, openApp } from './app.js';
-import { readCommit } from './read-commit.js';
 
 /** Asks the supervisor to start the process again, once. */
 const exitForRestart = 75;
@@ -55,7 +56,7 @@ export async function run(projectDir: string): Promise<void> {
   };
   const end = async (code: number): Promise<void> => {
     const seconds = app?.settings.host.shutdownSeconds ?? 0;
-    // The last word: whatever hangs, the process ends.
+    // Whatever hangs, the process ends.
     setTimeout(() => void endProcess(code), (seconds + 1.5) * 1_000);
     const stopped = await app?.stop(Date.now() + seconds * 1_000).catch((error: unknown) => {
       say([explain(error).join(' ')]);
@@ -94,7 +95,7 @@ export async function run(projectDir: string): Promise<void> {
   }
 }
 
-/** A plugin that hangs while it starts must not keep the others from answering. */
+/** A plugin that hangs in its start must not keep the others from answering. */
 function requiredSettled(app: App): Promise<void> {
   const patienceMs = 2_000;
   return new Promise((resolve) => {
@@ -110,4 +111,30 @@ function requiredSettled(app: App): Promise<void> {
     timer.unref();
     const from = performance.now();
   });
+}
+
+/** The commit of a checkout, read from git's own files; undefined outside a checkout. */
+export function readCommit(projectDir: string): string | undefined {
+  const read = (file: string): string | undefined => {
+    try {
+      return readFileSync(join(projectDir, '.git', file), 'utf8').trim();
+    } catch {
+      return undefined;
+    }
+  };
+  const head = read('HEAD');
+  if (head === undefined) return undefined;
+  const branch = /^ref: (.+)$/.exec(head)?.[1];
+  if (branch === undefined) return isCommit(head) ? head : undefined;
+  const commit =
+    read(branch) ??
+    read('packed-refs')
+      ?.split('\n')
+      .find((line) => line.endsWith(` ${branch}`))
+      ?.split(' ')[0];
+  return commit !== undefined && isCommit(commit) ? commit : undefined;
+}
+
+function isCommit(text: string): boolean {
+  return /^[0-9a-f]{40,64}$/.test(text);
 }

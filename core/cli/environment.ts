@@ -1,10 +1,9 @@
-import type { OfflineControl } from '../app/offline-control.js';
-import { serverAddress } from '../app/server-address.js';
+import { type OfflineControl, serverAddress } from '../app/offline.js';
 import { type Client, createClient } from './client.js';
-import { noServer } from './command-error.js';
+import { noServer } from './output.js';
 
 /** The options that every command takes. */
-export interface GlobalOptions {
+interface GlobalOptions {
   readonly json?: boolean;
   readonly apiBase?: string;
   readonly apiKey?: string;
@@ -33,7 +32,7 @@ export interface CommandEnvironment {
   exitWith(code: number): void;
 }
 
-export interface EnvironmentPorts {
+interface EnvironmentPorts {
   readonly projectDir: string;
   readonly signal: AbortSignal;
   options(): GlobalOptions;
@@ -65,7 +64,7 @@ export function createEnvironment({ projectDir, signal, options, exitWith }: Env
   };
   const useOffline = async <T>(use: (engine: OfflineControl) => Promise<T> | T, filesOnly: boolean): Promise<T> => {
     // The whole engine is only loaded where there is no server to ask.
-    const { openOffline } = await import('../app/offline-control.js');
+    const { openOffline } = await import('../app/offline.js');
     const engine = await openOffline(projectDir, { filesOnly });
     try {
       return await use(engine);
@@ -98,9 +97,24 @@ export function createEnvironment({ projectDir, signal, options, exitWith }: Env
     fromFiles: (read) => useOffline(read, true),
     print: (text, data) => {
       const said = options().json ? JSON.stringify(data) : text;
-      // An empty line is one too many for whoever reads lines.
+      // A program that reads lines must not get an empty one.
       if (said !== '') process.stdout.write(`${said}\n`);
     },
     exitWith,
   };
+}
+
+/**
+ * Prints what the server says, or without one the files: then people read so on stderr, and scripts find
+ * `offline: true` and the address that did not answer in the data.
+ */
+export async function printAnswer(environment: CommandEnvironment, text: string, data: object): Promise<void> {
+  const silent = await environment.silentServer();
+  if (silent === undefined) return environment.print(text, data);
+  environment.print(text, { ...data, offline: true, server: silent });
+  if (environment.json) return;
+  process.stderr.write(
+    `No Mortise server answered at ${silent}: this is what the files say.\n` +
+      '  If one runs elsewhere, name it with --api-base or MORTISE_API_BASE. It answers while its plugin admin is active.\n',
+  );
 }

@@ -19,7 +19,7 @@ export interface ControlDeps {
   /** Writes the desired state to `plugins.json`, where it is stored elsewhere. */
   exportDesired(): Promise<DesiredExport>;
   /** States that other processes on the same database report. */
-  replicas?(key: string): NonNullable<PluginRow['replicas']>;
+  replicas?(key: string): PluginRow['replicas'];
   /** The plugin that keeps others from the database, and how to end that. */
   readonly database?: {
     holder(): string | undefined;
@@ -34,10 +34,10 @@ type Waiting = ReturnType<PluginControl['waiting']>[number];
 /** The engine behind the admin API and the CLI. Operations are serial and answer when the state is final. */
 export function createControl(deps: ControlDeps): PluginControl {
   const { kernel, effective, exportDesired, replicas, waiting, database } = deps;
-  const row = (record: PluginRecord): PluginRow => ({
-    ...rowOf(kernel, record),
-    ...(replicas ? { replicas: replicas(record.key) } : {}),
-  });
+  const row = (record: PluginRecord): PluginRow => {
+    const states = replicas?.(record.key);
+    return { ...rowOf(kernel, record), ...(states ? { replicas: states } : {}) };
+  };
 
   const find = (key: string): PluginRecord => {
     const record = kernel.record(key);

@@ -129,7 +129,7 @@ function answerPreflight({ table }: AdmissionDeps): Stage {
     if (match.kind === 'wrong-method') exchange.headers.Allow = match.allow;
     else if (target.path !== '*' && !isServed(table().find('GET', target.path))) throw unserved(match, exchange);
     const body = isPreflight(request) ? undefined : mount.optionsBody?.(exchange);
-    return exchange.send(body === undefined ? { status: 204 } : { body }) ?? Promise.resolve();
+    return exchange.send(body === undefined ? { status: 204 } : { body });
   };
 }
 
@@ -255,7 +255,7 @@ function callHandler({ sockets }: AdmissionDeps): Stage {
   };
 }
 
-const writeResponse: Stage = ({ exchange }) => exchange.send(exchange.answer) ?? Promise.resolve();
+const writeResponse: Stage = ({ exchange }) => exchange.send(exchange.answer);
 
 function serveFile(
   exchange: Exchange,

@@ -42,7 +42,7 @@ export function answerError(
   else log.debug(fields, 'a request was refused');
 }
 
-/** After the upgrade no HTTP answer is possible, and ws has closed the socket. */
+/** After the upgrade no HTTP answer is possible; the error is only logged. */
 export function logSocketError(log: Logger, { correlationId }: Exchange, error: unknown): void {
   const code = error instanceof MortiseError ? error.code : 'internal_error';
   log.debug({ correlation_id: correlationId, code }, 'a socket ended with an error');

@@ -139,7 +139,10 @@ export function readClientAddress(request: IncomingMessage, trustProxy: boolean)
 }
 
 /** The caller as a refusal names it: the principal, or the class of the address, never the address. */
-export function refusalSubject(caller: { readonly principal: Principal | undefined; readonly client: ClientAddress }) {
+export function refusalSubject(caller: {
+  readonly principal: Principal | undefined;
+  readonly client: ClientAddress;
+}): string {
   return caller.principal?.authenticated ? caller.principal.id : addressClass(caller.client.address);
 }
 

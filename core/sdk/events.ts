@@ -20,6 +20,18 @@ export interface Refusal {
   readonly correlationId: string;
 }
 
+/** A change of plugins or settings that no request asked for: an edited file, or a command without a server. */
+export interface PlatformChange {
+  readonly operation: 'enable' | 'disable' | 'edit_file';
+  /** Key of a plugin, or a file as people name it: `config/gate.json`. */
+  readonly target: string;
+  readonly source: 'file' | 'cli';
+  /** Code of the error that prevented the change; absent when it was made. */
+  readonly refusal?: string;
+  /** JSON facts for the record. */
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
 export interface PluginStateChange {
   readonly key: string;
   readonly from: PluginStateName;
@@ -44,8 +56,8 @@ export interface HostEvents {
   alert: Alert;
   refusal: Refusal;
   'plugin-state': PluginStateChange;
-  /** Someone else than the server changed in `plugins.json` which plugins should run, and it is followed. */
-  'plugins-edited': { readonly changes: readonly { readonly key: string; readonly enabled: boolean }[] };
+  /** Awaited: the platform counts an edit as seen when a listener has recorded it and none has failed. */
+  'platform-changed': { readonly changes: readonly PlatformChange[] };
   /** An audit row was committed. */
   audit: AuditEntry & { readonly auditId: string };
   /** The process begins to shut down; requests may go on until `deadline`, epoch milliseconds. */

@@ -1,3 +1,4 @@
+import type { HostEvents } from './events.js';
 import type { ExtensionPointDeclaration } from './points/point.js';
 
 /** `plugin.json`: what a plugin is, needs and adds, readable without running it. Schema: `schemas/plugin.schema.json`. */
@@ -17,6 +18,8 @@ export interface PluginManifest {
   readonly contributes?: Readonly<Record<string, readonly ManifestContribution[]>>;
   /** Service names. */
   readonly provides?: readonly string[];
+  /** Host events that must reach this plugin even when no server runs: commands start it to deliver them. */
+  readonly listens?: readonly (keyof HostEvents & string)[];
   /** Extension points of this plugin, by name. They are open while the plugin is enabled. */
   readonly opens?: Readonly<Record<string, ManifestPoint>>;
   /** How the host treats the requests of its routes, and of routes of plugins that require it or have it in `optional`. */

@@ -43,7 +43,11 @@ export interface StartHost<C extends object = PluginConfig> extends RegisterHost
   own<D extends Disposable>(disposable: D): D;
   /** Runs every `ms` milliseconds as a leased call; a run still going makes the next one wait for its turn. */
   every(ms: number, run: (signal: AbortSignal) => unknown): Disposable;
-  /** Five-field cron expression in an IANA zone. */
+  /**
+   * A maintenance schedule in an IANA zone, run by node-cron: its grammar (five fields, or six with leading seconds) and
+   * its behaviour at clock changes are node-cron's. One run at a time; nothing is caught up after a restart.
+   * @throws MortiseError `invalid_cron` or `invalid_zone`.
+   */
   cron(expression: string, zone: string, run: (signal: AbortSignal) => unknown): Disposable;
   /** Some events of the host are awaited: the host then waits for the promise that `run` returns. */
   on<E extends keyof HostEvents & string>(event: E, run: (event: HostEvents[E]) => unknown): Disposable;

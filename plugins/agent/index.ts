@@ -1,23 +1,11 @@
 import { activeByKey, createContributionCache, type PluginDefinition, type Refusal } from 'mortise/sdk';
-import type { Compaction } from './build-context.js';
+import type { Config } from './config.generated.js';
 import { turnHandler } from './handle-observation.js';
 import { processRoute } from './process-route.js';
 import { readSlot } from './resolve-model.js';
 import { ToolRunner } from './tool-runner.js';
 import { type TurnDeps, turnMetrics } from './turn-deps.js';
 import { turnService } from './turn-service.js';
-
-export interface Config {
-  /** `<provider>/<model>` */
-  readonly model?: string;
-  readonly compaction: Compaction;
-  readonly maxSteps: number;
-  readonly turnTimeoutSeconds: number;
-  readonly queueLimit: number;
-  readonly queueWaitSeconds: number;
-  readonly toolTimeoutSeconds: number;
-  readonly disabledTools: readonly string[];
-}
 
 /** The turn engine and its HTTP endpoint. */
 export default function agent(): PluginDefinition<Config> {

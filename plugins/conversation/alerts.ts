@@ -1,4 +1,4 @@
-import { type Alert, MortiseError, type ObservationInput, QuietTimes } from 'mortise/sdk';
+import { type Alert, MortiseError, type ObservationInput, Throttle } from 'mortise/sdk';
 
 export type AlertCode = 'worker_error' | 'inbox_overflow' | 'input_bus_backpressure' | 'egress_queue_full';
 
@@ -20,7 +20,7 @@ const table: Readonly<Record<AlertCode, { severity: Alert['severity']; message: 
 
 /** Raises each alert at most once a minute per subject (a session, a source, an adapter). */
 export class AlertLimiter {
-  readonly #throttle = new QuietTimes();
+  readonly #throttle = new Throttle();
   readonly #now: () => number;
   readonly #emit: (alert: Alert) => void;
 

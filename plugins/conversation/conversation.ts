@@ -1,19 +1,19 @@
 import type { BusStats, PublishRefusal } from 'mortise/contracts/conversation';
-import type { ObservationInput, Points } from 'mortise/sdk';
-import { describeFault, type AlertCode } from './alerts.js';
-import { Inboxes } from './inboxes.js';
-import { Intake } from './intake.js';
-import { LiveSessions } from './live-sessions.js';
-import { TurnSlots } from './delivery.js';
-import { WaitGraph } from './wait-graph.js';
 import type { GateService } from 'mortise/contracts/gate';
+import type { ObservationInput, Points } from 'mortise/sdk';
+import { type AlertCode, describeFault } from './alerts.js';
 import type { Cooldowns } from './cooldowns.js';
+import { TurnSlots } from './delivery.js';
 import { drainAccepted, type Unhandled } from './drain.js';
 import type { EgressHub } from './egress/egress-hub.js';
 import type { HandlersOf } from './handler-table.js';
+import { Inboxes } from './inboxes.js';
 import type { Schedule } from './input-bus.js';
+import { Intake } from './intake.js';
 import type { LiveSession } from './live-session.js';
+import { LiveSessions } from './live-sessions.js';
 import { fanOutSource, type Routing, systemSession } from './observation/route-observation.js';
+import { WaitGraph } from './wait-graph.js';
 import { Worker, type WorkerDeps } from './worker.js';
 
 /** Sessions that a broadcast serves before timers and I/O get their turn. */

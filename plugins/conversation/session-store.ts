@@ -1,5 +1,5 @@
 import { type Database, type InsertTarget, insertRows, jsonTexts, type StartHost, WriteBehind } from 'mortise/sdk';
-import type { Config } from './config.js';
+import type { Config } from './config.generated.js';
 import type { LiveSession, SessionRecord } from './live-session.js';
 import type { LiveSessions } from './live-sessions.js';
 import { sessionStatesTable } from './migrations/0001-session-states.js';

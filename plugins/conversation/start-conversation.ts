@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { ConversationService } from 'mortise/contracts/conversation';
 import { activeByKey, createContributionCache, type Observation, type StartHost } from 'mortise/sdk';
 import { AlertLimiter, alertObservation } from './alerts.js';
-import type { Config } from './config.js';
+import type { Config } from './config.generated.js';
 import { Conversation } from './conversation.js';
 import { Cooldowns } from './cooldowns.js';
 import type { EgressHub } from './egress/egress-hub.js';

@@ -1,6 +1,6 @@
 import { isSystemPlane } from 'mortise/contracts/conversation';
 import type { GateAction, GateContext, GateOutcome, GateTotals } from 'mortise/contracts/gate';
-import { type Alert, type Observation, QuietTimes } from 'mortise/sdk';
+import { type Alert, type Observation, Throttle } from 'mortise/sdk';
 import { outcomeOf } from './decision.js';
 import { Draft } from './draft.js';
 import { DropMonitor, gateAlert } from './drop-monitor.js';
@@ -38,7 +38,7 @@ const loopAlertMs = 60_000;
 export class Gate {
   readonly #deps: GateDeps;
   readonly #monitor = new DropMonitor();
-  readonly #loopThrottle = new QuietTimes();
+  readonly #loopThrottle = new Throttle();
   readonly #totals = new Totals();
 
   constructor(deps: GateDeps) {

@@ -1,8 +1,7 @@
-// Imported because every access to the global `performance` runs a getter, which costs as much as a stage.
 import { performance } from 'node:perf_hooks';
 import type { ConversationService } from 'mortise/contracts/conversation';
 import type { GateConfig, GateControl, GateService } from 'mortise/contracts/gate';
-import { type Alert, QuietTimes, type SettingsService, type StartHost } from 'mortise/sdk';
+import { type Alert, type SettingsService, type StartHost, Throttle } from 'mortise/sdk';
 import { Gate } from './gate.js';
 import { configFault, defaultConfig } from './gate-config.js';
 import { exposeMetrics } from './metrics.js';
@@ -12,6 +11,8 @@ import { PoolStore } from './pool-store.js';
 import { Pools } from './pools.js';
 import { type BaseFacts, Snapshots } from './snapshots.js';
 import { DedupMemory } from './stages/dedup.js';
+
+// Imported because every access to the global `performance` runs a getter, which costs as much as a stage.
 
 /** Interval of overload samples, milliseconds. */
 const sampleMs = 250;
@@ -57,7 +58,7 @@ export interface RunningGate {
   /** The instance id of this process. */
   readonly replica: string;
   /** Applies a new configuration; keeps the old one when it has a fault that the schema cannot express. */
-  adopt(config: GateConfig): void;
+  reconfigure(config: GateConfig): 'applied' | 'restart';
   configError(): ConfigError | null;
   close(): Promise<void>;
 }
@@ -80,7 +81,7 @@ export async function startGate(host: StartHost<GateConfig>): Promise<RunningGat
   const snapshots = new Snapshots(firstFault === undefined ? host.config : defaultConfig(), facts());
   if (firstFault !== undefined) refuse(firstFault);
 
-  const throttle = new QuietTimes();
+  const throttle = new Throttle();
   /** @returns false when the alert was throttled */
   const alert = (code: AlertCode, stage: string, now: number, plugin?: string): boolean => {
     if (!throttle.pass(`${code} ${stage}`, now, alertIntervalMs[code])) return false;
@@ -150,14 +151,16 @@ export async function startGate(host: StartHost<GateConfig>): Promise<RunningGat
     monotonic: () => schedule.monotonic(),
     now: () => schedule.now(),
     replica: host.use('instances').id,
-    adopt(config) {
+    reconfigure(config) {
+      if (config.persistence !== snapshots.snapshot.config.persistence) return 'restart';
       const fault = configFault(config);
       if (fault !== undefined) {
         refuse(fault);
-        return;
+        return 'applied';
       }
       error = null;
       snapshots.replaceBase(config, facts());
+      return 'applied';
     },
     configError() {
       const status = settings.configStatus();

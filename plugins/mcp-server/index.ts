@@ -1,10 +1,10 @@
 import type { PluginDefinition } from 'mortise/sdk';
-import type { McpConfig } from './config.js';
+import type { Config } from './config.generated.js';
 import { handle } from './endpoint.js';
 import { endStreams, type McpServer, startServer } from './server.js';
 
 /** The MCP endpoint `/mcp`: `endpoint.ts` handles requests, `methods/table.ts` lists the methods. */
-export default function mcpServer(): PluginDefinition<McpConfig> {
+export default function mcpServer(): PluginDefinition<Config> {
   let server: McpServer | undefined;
   return {
     key: 'mcp-server',

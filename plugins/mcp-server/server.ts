@@ -1,5 +1,5 @@
 import type { HttpService, StartHost } from 'mortise/sdk';
-import type { McpConfig } from './config.js';
+import type { Config } from './config.generated.js';
 import {
   type AnonymousStreams,
   createAnonymousStreams,
@@ -21,7 +21,7 @@ import { notificationText } from './wire/message.js';
 
 /** The running endpoint, created at start. */
 export interface McpServer {
-  readonly host: StartHost<McpConfig>;
+  readonly host: StartHost<Config>;
   readonly version: string;
   readonly http: HttpService;
   readonly storage: Storage;
@@ -41,7 +41,7 @@ export interface McpServer {
 }
 
 /** Starts the endpoint, also while the database is unavailable: tools and lists do not need it. */
-export async function startServer(host: StartHost<McpConfig>): Promise<McpServer> {
+export async function startServer(host: StartHost<Config>): Promise<McpServer> {
   const schedule = host.use('schedule');
   const database = host.use('database');
   const instances = host.use('instances');

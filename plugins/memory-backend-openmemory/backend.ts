@@ -9,7 +9,7 @@ import {
   type StoredMemory,
 } from 'mortise/sdk';
 import { withinBudget } from './client.js';
-import type { OpenMemoryConfig } from './config.js';
+import type { Config } from './config.generated.js';
 import { queryDialect, searchDialect } from './dialects.js';
 import { contentTooLong, invalidResponse, isMisconfigured, reportedFailure } from './failure.js';
 import { find } from './find.js';
@@ -20,7 +20,7 @@ import { createServer, type OpenMemoryServer } from './server.js';
 /** The backend `openmemory`. It connects with the first call. */
 export function createBackend(
   facts: MemoryBackendFacts,
-  config: OpenMemoryConfig,
+  config: Config,
   fetch: GuardedFetch,
   raise: (alert: Alert) => void,
 ): MemoryBackend {
@@ -97,7 +97,7 @@ const maxHealthMs = 5_000;
 async function health(
   ctx: MemoryBackendContext,
   { client, probeHeaders }: OpenMemoryServer,
-  configured: OpenMemoryConfig['dialect'],
+  configured: Config['dialect'],
 ): Promise<{ readonly ok: boolean; readonly detail: string }> {
   const timeoutMs = ctx.timeoutMs > 0 ? Math.min(ctx.timeoutMs, maxHealthMs) : maxHealthMs;
   try {

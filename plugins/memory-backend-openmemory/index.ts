@@ -1,9 +1,9 @@
 import type { PluginDefinition } from 'mortise/sdk';
 import { createBackend } from './backend.js';
-import type { OpenMemoryConfig } from './config.js';
+import type { Config } from './config.generated.js';
 
 /** The memory backend `openmemory`. */
-export default function memoryBackendOpenMemory(): PluginDefinition<OpenMemoryConfig> {
+export default function memoryBackendOpenMemory(): PluginDefinition<Config> {
   return {
     key: 'memory-backend-openmemory',
     register() {},

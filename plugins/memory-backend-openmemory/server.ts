@@ -1,6 +1,6 @@
 import type { GuardedFetch } from 'mortise/sdk';
 import { type Client, createClient, type Headers, withinBudget } from './client.js';
-import type { OpenMemoryConfig } from './config.js';
+import type { Config } from './config.generated.js';
 import { type Dialect, queryDialect, searchDialect } from './dialects.js';
 import { apiError, isNoRoute, timedOut } from './failure.js';
 import { objectOf } from './memory-format.js';
@@ -17,7 +17,7 @@ export interface OpenMemoryServer {
 const detectionMs = 5_000;
 
 /** Connects with the first call. A configured dialect is used whatever the server reports. */
-export function createServer(fetch: GuardedFetch, config: OpenMemoryConfig): OpenMemoryServer {
+export function createServer(fetch: GuardedFetch, config: Config): OpenMemoryServer {
   const client = createClient(fetch, config.base_url);
   const apiKey = config.api_key?.trim() || undefined;
   const probeHeaders = apiKey === undefined ? {} : queryDialect.authorisation(apiKey);

@@ -1,7 +1,7 @@
 import { type PluginDefinition, whenServing } from 'mortise/sdk';
 import { outboxCommand } from './commands/outbox-command.js';
 import { workerCommand } from './commands/worker-command.js';
-import type { OutboxConfig } from './config.js';
+import type { Config } from './config.generated.js';
 import type { OutboxDeps } from './outbox-deps.js';
 import { listRoute, retryRoute } from './rest/outbox-routes.js';
 import { observeOutbox } from './rows.js';
@@ -11,7 +11,7 @@ const POLL_MS = 1_000;
 const DRAIN_MS = 10_000;
 
 /** Delivers memories that the backend could not accept, and lists pending and dead rows. */
-export default function memoryOutbox(): PluginDefinition<OutboxConfig> {
+export default function memoryOutbox(): PluginDefinition<Config> {
   let worker: OutboxWorker | undefined;
   return {
     key: 'memory-outbox',

@@ -1,11 +1,11 @@
 import type { AuditService, LogbookService } from 'mortise/contracts/logbook';
 import type { MemoryService } from 'mortise/contracts/memory-gateway';
 import type { Database, Disposable, Logger } from 'mortise/sdk';
-import type { OutboxConfig } from './config.js';
+import type { Config } from './config.generated.js';
 
 /** Services and functions that the outbox uses. */
 export interface OutboxDeps {
-  readonly config: OutboxConfig;
+  readonly config: Config;
   readonly database: Database;
   readonly logbook: LogbookService;
   readonly audit: AuditService;

@@ -1,10 +1,10 @@
 import { type PluginDefinition, whenServing } from 'mortise/sdk';
-import type { ReconcileConfig } from './config.js';
+import type { Config } from './config.generated.js';
 import { reconcileOnSchedule } from './reconcile.js';
 import { reconcileCommand } from './reconcile-command.js';
 
 /** Compares outbox, audit trail and backend, on command and on a schedule. */
-export default function memoryReconcile(): PluginDefinition<ReconcileConfig> {
+export default function memoryReconcile(): PluginDefinition<Config> {
   return {
     key: 'memory-reconcile',
     register() {},

@@ -1,6 +1,6 @@
 import type { GuardedFetch } from 'mortise/sdk';
 import type { OpenAI } from 'openai';
-import type { OpenAiConfig } from './config.js';
+import type { Config } from './config.generated.js';
 import { providerError } from './errors.js';
 
 /** Clients of the official SDK, one per account. The SDK is large: it is loaded with the first client. */
@@ -8,7 +8,7 @@ export interface Clients {
   /** Loads the SDK ahead of the first request. */
   load(): Promise<void>;
   /** @throws provider_not_configured */
-  of(settings: OpenAiConfig): Promise<OpenAI>;
+  of(settings: Config): Promise<OpenAI>;
 }
 
 /** The longest timer: the SDK's own time limit is off, since this plugin has one for the whole call. */

@@ -7,13 +7,14 @@ import {
   startDeadline,
 } from 'mortise/sdk';
 import type { Clients } from './clients.js';
-import { type OpenAiConfig, settingsOf } from './config.js';
+import type { Config } from './config.generated.js';
+import { settingsOf } from './config.js';
 import { providerError } from './errors.js';
 import { readStream, readWhole } from './read-answer.js';
 import { createOpener } from './send-request.js';
 
 /** The adapter for every API that is compatible with OpenAI's chat completions. */
-export function createProvider(facts: ProviderFacts, config: OpenAiConfig, clients: Clients): Provider {
+export function createProvider(facts: ProviderFacts, config: Config, clients: Clients): Provider {
   const open = createOpener(clients);
   return {
     ...facts,
@@ -25,7 +26,7 @@ export function createProvider(facts: ProviderFacts, config: OpenAiConfig, clien
 
 async function* generate(
   request: GenerateRequest,
-  settings: OpenAiConfig,
+  settings: Config,
   open: ReturnType<typeof createOpener>,
   { signal }: CallContext,
 ): AsyncGenerator<GenerateEvent> {

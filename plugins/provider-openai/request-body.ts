@@ -1,6 +1,6 @@
 import type { GenerateRequest, ModelContentPart, ModelMessage, ModelToolDefinition } from 'mortise/sdk';
 import type { OpenAI } from 'openai';
-import type { OpenAiConfig } from './config.js';
+import type { Config } from './config.generated.js';
 import { providerError } from './errors.js';
 
 export type RequestBody = OpenAI.ChatCompletionCreateParams;
@@ -8,7 +8,7 @@ export type RequestBody = OpenAI.ChatCompletionCreateParams;
 /** The body of `POST <base>/chat/completions`. `withUsage`: asks for the usage at the end of a stream. */
 export function requestBody(
   { model, messages, tools, stream, maxOutputTokens }: GenerateRequest,
-  { base_url, reasoning_effort }: OpenAiConfig,
+  { base_url, reasoning_effort }: Config,
   withUsage: boolean,
 ): RequestBody {
   return {

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { GenerateRequest } from 'mortise/sdk';
 import type { Clients } from './clients.js';
-import type { OpenAiConfig } from './config.js';
+import type { Config } from './config.generated.js';
 import { type OpenAnswer, openAnswer } from './open-answer.js';
 import { type Failure, readFailure } from './read-failure.js';
 import { requestBody } from './request-body.js';
 
 /** Sends a request and returns the first bytes of its answer, with as many retries as the settings allow. */
-export type Opener = (request: GenerateRequest, settings: OpenAiConfig, signal: AbortSignal) => Promise<OpenAnswer>;
+export type Opener = (request: GenerateRequest, settings: Config, signal: AbortSignal) => Promise<OpenAnswer>;
 
 export function createOpener(clients: Clients): Opener {
   /** Addresses that refuse `stream_options`. */

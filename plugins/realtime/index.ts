@@ -1,6 +1,6 @@
 import type { PluginDefinition } from 'mortise/sdk';
 import { Announcements } from './announcements.js';
-import type { Config } from './config.js';
+import type { Config } from './config.generated.js';
 import { Connections, socketRoute } from './connections.js';
 import { LiveSends } from './live-sends.js';
 import type { RealtimeDeps } from './method.js';

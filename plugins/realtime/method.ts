@@ -2,7 +2,7 @@ import type { TurnService } from 'mortise/contracts/agent';
 import type { ConversationService } from 'mortise/contracts/conversation';
 import type { SessionsService } from 'mortise/contracts/sessions';
 import type { CallContext, ContributionCache, HttpService, JsonObject, Points, ValueSchema } from 'mortise/sdk';
-import type { Config } from './config.js';
+import type { Config } from './config.generated.js';
 import type { LiveSend, LiveSends } from './live-sends.js';
 import type { Watcher, Watchers } from './pushes.js';
 

@@ -1,6 +1,7 @@
 import type { PluginDefinition } from 'mortise/sdk';
 import { cancelChannel, RunningTurns } from './cancel-turns.js';
 import { ensureDefaultChat } from './chats.js';
+import type { Config } from './config.generated.js';
 import { sessionTables } from './migrations/0001-sessions.js';
 import { chatMessagesRoute } from './routes/chat-messages.js';
 import { deleteChatRoute, deleteChatsRoute, listChatsRoute, replaceChatRoute, saveChatRoute } from './routes/chats.js';
@@ -8,11 +9,6 @@ import { cancelTurnRoute, listTurnsRoute, readTurnRoute } from './routes/turns.j
 import { sessionsService } from './service.js';
 import { openStore } from './store/store.js';
 import { sweepSessions } from './sweep.js';
-
-interface Config {
-  readonly claimTtlSeconds: number;
-  readonly sweepSeconds: number;
-}
 
 /** The one store of sessions, chats, turns and messages. */
 export default function sessions(): PluginDefinition<Config> {

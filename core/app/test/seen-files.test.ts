@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { SeenFiles, type SeenFilesOptions } from '../seen-files.js';
+import { SeenFiles, type SeenFilesOptions } from '../file-edits.js';
 
 describe('the files that were seen', () => {
   let folder: string;
@@ -27,7 +27,7 @@ describe('the files that were seen', () => {
   });
   afterEach(() => rm(folder, { recursive: true, force: true }));
 
-  it('are told as edited until that is taken', async () => {
+  it('are reported as edited until that is taken', async () => {
     await write('one', { a: 2 });
     expect(await edited()).to.deep.equal(['config/one.json']);
     const { take } = await new SeenFiles(options).look();

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Alert } from '../../sdk/events.js';
-import { createStorageAlarm } from '../storage-alarm.js';
+import { createStorageAlarm } from '../database-alarm.js';
 
 describe('the alarm of a full database', () => {
   it('is raised once a minute at most, and is a finding until there is space again', () => {
@@ -22,7 +22,7 @@ describe('the alarm of a full database', () => {
     expect(raised).to.have.length(2);
     now += 600_000;
     expect(alarm.findings().map(({ code }) => code)).to.deep.equal(['database_full']);
-    alarm.mended();
+    alarm.freed();
     expect(alarm.findings()).to.deep.equal([]);
   });
 });

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { ownPostgres, silentLog, testDialects } from 'mortise/sdk/testing';
 import { testServerParts } from '../../sdk/testing/test-database.js';
 import { until } from '../../sdk/testing/until.js';
-import { shortReason } from '../connection-error.js';
+import { shortReason } from '../errors.js';
 import { type DatabaseHost, type OpenOptions, openDatabase } from '../open-database.js';
 import type { PostgresSettings } from '../settings.js';
 import { errorOf } from './expect-error.js';

@@ -153,6 +153,17 @@ describe('routing', () => {
     expect(await askRaw(served, 'GET * HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n')).to.match(/ 400 /);
   });
 
+  it('refuses requests to a disabled plugin in the envelope of its mount, but for the 404 itself', async () => {
+    const off = { ...echo('/rpc', { mount: 'rpc', method: 'POST' }), plugin: 'off', enabled: false };
+    const served = await serve([off]);
+    const foreign = await ask(served, '/rpc', { method: 'POST', headers: { host: 'evil.example' } });
+    expect(foreign.json).to.include({ ok: false, reason: 'HOST_NOT_ALLOWED' });
+    expect((await ask(served, '/rpc/nowhere')).json).to.include({ ok: false, reason: 'NOT_FOUND' });
+    const disabled = await ask(served, '/rpc', { method: 'POST' });
+    expect(disabled.json.error).to.include({ code: 'not_found', hint: 'plugin off is disabled' });
+    for (const { headers } of [foreign, disabled]) expect(headers['access-control-allow-origin']).to.equal('*');
+  });
+
   it('replaces the table at once and answers the routes of a disabled plugin with a hint', async () => {
     const served = await serve([echo('/chats')]);
     expect((await ask(served, '/chats')).status).to.equal(200);

@@ -1,12 +1,12 @@
 import { type EgressFacts, type EgressStatus, isAgentGenerated } from 'mortise/contracts/conversation';
 import type { Observation } from 'mortise/sdk';
-import { EgressQueue, type EgressQueuePorts, type Unsent } from './egress-queue.js';
+import { EgressQueue, type EgressQueueDeps, type Unsent } from './egress-queue.js';
 
 export interface EgressAdapter extends EgressFacts {
   readonly key: string;
 }
 
-export interface EgressHubDeps extends EgressQueuePorts {
+export interface EgressHubDeps extends EgressQueueDeps {
   /** The active adapters; the same array until contributions change. */
   readonly adapters: () => readonly EgressAdapter[];
   /** Channels that can send replies, by their adapter names (`channel:<name>`). */

@@ -10,7 +10,7 @@ import {
   type StartHost,
 } from 'mortise/sdk';
 import type { AlertLimiter } from '../alerts.js';
-import type { Config } from '../config.js';
+import type { Config } from '../config.generated.js';
 import type { Cooldowns } from '../cooldowns.js';
 import { EgressHub } from './egress-hub.js';
 import type { EgressCount } from './egress-queue.js';

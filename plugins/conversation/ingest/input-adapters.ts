@@ -12,7 +12,7 @@ import {
   isJsonObject,
   type ObservationInput,
   type Points,
-  QuietTimes,
+  Throttle,
 } from 'mortise/sdk';
 import { cutText } from '../observation/payload.js';
 import { isText } from '../observation/read-members.js';
@@ -202,7 +202,7 @@ class AdapterAlerts {
   readonly #emit: (alert: Alert) => void;
   readonly #monotonic: () => number;
   readonly #failures = new Map<string, number>();
-  readonly #throttle = new QuietTimes();
+  readonly #throttle = new Throttle();
 
   constructor(emit: (alert: Alert) => void, monotonic: () => number) {
     this.#emit = emit;

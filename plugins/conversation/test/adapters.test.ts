@@ -96,12 +96,12 @@ describe('an input adapter', () => {
   });
 
   it('that cannot be stopped raises an alert', async () => {
-    const told: string[] = [];
+    const raised: string[] = [];
     await start(adapter('stuck', { stop: () => Promise.reject(new Error('no')) }));
-    host.app.kernel.events.on('alert', ({ code, severity }) => told.push(`${code} ${severity}`));
+    host.app.kernel.events.on('alert', ({ code, severity }) => raised.push(`${code} ${severity}`));
     await started();
     await host.control.disable('conversation', { cascade: true });
-    expect(told).to.include('adapter_stop_error medium');
+    expect(raised).to.include('adapter_stop_error medium');
   });
 
   const fail = (): never => {
@@ -168,9 +168,9 @@ describe('an input adapter', () => {
       publish({ say: 'canary', ...Object.fromEntries(Array.from({ length: 60 }, (_, n) => [`n${n}`, n])) }),
     ).to.deep.equal({ ok: false, reason: 'unreadable' });
     expect(publish({ say: 'two' })).to.deep.equal({ ok: true });
-    const told = await alert('adapter_parse_error');
-    expect(told).to.include({ severity: 'medium', adapter: 'raw', error_type: 'TypeError' });
-    expect(told.names).to.have.length(50);
+    const data = await alert('adapter_parse_error');
+    expect(data).to.include({ severity: 'medium', adapter: 'raw', error_type: 'TypeError' });
+    expect(data.names).to.have.length(50);
     await until('both', () => texts().length === 2);
     expect(texts()).to.deep.equal(['one', 'two']);
     expect(JSON.stringify(alerts()) + host.logs.join('\n')).to.not.contain('canary');
@@ -215,7 +215,7 @@ describe('an input adapter', () => {
     fails = true;
     await until('the time', async () => (await trigger('active')).ok === false && asked.length === 2);
     expect(await alert('adapter_observe_error')).to.include({ severity: 'medium', error_type: 'RangeError' });
-    expect(await trigger('nobody')).to.deep.equal({ ok: false, reason: 'unknown' });
+    expect(await trigger('unknown')).to.deep.equal({ ok: false, reason: 'unknown' });
     host.service('conversation').coolDown({ adapter: 'active', until: Number.POSITIVE_INFINITY, reason: 'test' });
     expect(await trigger('active')).to.deep.equal({ ok: false, reason: 'cooling_down' });
     expect(publish(event())).to.deep.equal({ ok: false, reason: 'adapter_cooldown' });

@@ -117,7 +117,7 @@ describe('the plugin conversation', () => {
     await opened.stop();
     const lines = opened.logs.filter((line) => line.includes('not sent before the stop'));
     expect(lines).to.have.length(1);
-    // The first one the way out has: whether it is sent nobody knows.
+    // The adapter has received the first one: whether it was sent is unknown.
     const [unconfirmed_obs_id, ...obs_ids] = obsIds;
     const named = { level: 'warn', adapter: 'hanging', obs_ids, unconfirmed_obs_id };
     expect(JSON.parse(lines[0] ?? '{}')).to.deep.include(named);

@@ -24,16 +24,16 @@ const SHA256 = /^[0-9a-f]{64}$/i;
  * The URI of stored evidence: `memory://attachments/<id>/<sha256>` or
  * `memory://patch_blobs/<source type>/<source id>/<sha256>`, the hash in lower case.
  *
- * @throws TypeError for a hash that is not 64 hex digits or an id that does not fit the form.
+ * @throws TypeError for a hash that is not 64 hex digits, or an invalid id.
  */
 export function buildEvidenceUri(kind: 'attachments' | 'patch_blobs', id: string | number, sha256: string): string {
   const uri = `${SCHEME}${kind}/${id}/${sha256.toLowerCase()}`;
   const parsed = parseEvidenceUri(uri);
-  if (!parsed.ok) throw new TypeError(`Not the parts of an evidence URI: ${parsed.code}`);
+  if (!parsed.ok) throw new TypeError(`Invalid evidence URI: ${parsed.code}`);
   return uri;
 }
 
-/** Reads the URI of stored evidence. */
+/** Parses the URI of stored evidence. */
 export function parseEvidenceUri(uri: string): ParsedEvidenceUri {
   if (!uri.startsWith(SCHEME)) return { ok: false, code: 'E_NOT_MEMORY' };
   const [kind, ...parts] = uri.slice(SCHEME.length).split('/');
@@ -45,7 +45,7 @@ export function parseEvidenceUri(uri: string): ParsedEvidenceUri {
 function parseAttachment(parts: readonly string[]): ParsedEvidenceUri {
   const [id, sha256, ...rest] = parts;
   if (id === undefined || sha256 === undefined) return { ok: false, code: 'E_MALFORMED' };
-  // Once there was a name space before the id.
+  // The legacy form had a name space before the id.
   if (rest.length > 0) return { ok: false, code: rest.length === 1 ? 'E_LEGACY_FORMAT' : 'E_MALFORMED' };
   if (!/^\d+$/.test(id)) return { ok: false, code: 'E_INVALID_ID' };
   if (!SHA256.test(sha256)) return { ok: false, code: 'E_INVALID_SHA256' };

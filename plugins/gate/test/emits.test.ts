@@ -4,7 +4,7 @@ import { createTestHost, type TestHost, type TestPlugin, until } from 'mortise/s
 
 const seen: Observation[] = [];
 
-/** Stands in for the agent, and hears of alerts. */
+/** Handles messages instead of the agent, and records alerts. */
 const handler: TestPlugin = {
   manifest: {
     key: 'test-handler',
@@ -106,7 +106,7 @@ describe('an observation emitted by a stage', () => {
       expect(await host.app.metrics.render()).to.match(
         /mortise_gate_emit_invalid_total\{stage="bad-stage",plugin="bad-stage"\} 2/,
       );
-      // Told once for a stage, by its own name.
+      // Logged once per stage.
       expect(alerts()).to.have.length(1);
       expect(alerts()[0]).to.deep.include({
         alert_type: 'stage_emit_invalid',

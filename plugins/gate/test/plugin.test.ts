@@ -28,7 +28,7 @@ interface Body extends Json {
 
 const turns: Observation[] = [];
 
-/** Stands in for the agent. */
+/** Handles messages instead of the agent. */
 const handler: TestPlugin = {
   manifest: {
     key: 'test-handler',
@@ -144,7 +144,7 @@ describe('the plugin gate', () => {
     const { error } = await json(wrong);
     expect(error).to.include({ code: 'invalid_observation' });
     expect((await host.post('/gate/explain', [])).status).to.equal(400);
-    // As the door that takes it for real.
+    // Like the real entry point.
     for (const body of [{ payload: { text: 'hi' } }, { ...message('hi'), session_key: 's'.repeat(300) }]) {
       const answers = await Promise.all(['/gate/explain', '/observations'].map((path) => host.post(path, body)));
       const [explained, taken] = (await Promise.all(answers.map((answer) => answer.json()))) as Body[];
@@ -246,7 +246,7 @@ describe('the plugin gate', () => {
   it('reports the error of the current content, not of an earlier one', async () => {
     await start({ config: { gate: { version: 1 } } });
     const file = join(host.configDir, 'gate.json');
-    const told = async (text: string | undefined) => {
+    const errorOf = async (text: string | undefined) => {
       await (text === undefined ? rm(file) : writeFile(file, text));
       const reloaded = await json(host.post('/gate/config/reload', {}));
       const { base } = await status();
@@ -254,11 +254,11 @@ describe('the plugin gate', () => {
       return base.last_error?.message;
     };
     const unseen = '{"version":1,"overload":{"bus_on":0.5,"bus_off":0.7}}';
-    expect(await told(unseen)).to.contain('bus_off');
-    expect(await told('{"version":2}')).to.contain('version');
-    expect(await told(unseen)).to.contain('bus_off');
-    expect(await told(undefined)).to.equal(undefined);
-    expect(await told(unseen)).to.contain('bus_off');
+    expect(await errorOf(unseen)).to.contain('bus_off');
+    expect(await errorOf('{"version":2}')).to.contain('version');
+    expect(await errorOf(unseen)).to.contain('bus_off');
+    expect(await errorOf(undefined)).to.equal(undefined);
+    expect(await errorOf(unseen)).to.contain('bus_off');
   });
 
   it('starts with defaults when the file is invalid at start', async () => {

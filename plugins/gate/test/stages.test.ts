@@ -94,14 +94,14 @@ describe('contributed stages', () => {
   });
 
   it('cannot change a draft after they have returned', () => {
-    let kept: GateWork | undefined;
+    let retained: GateWork | undefined;
     const { handle } = testGate({}, [
       stage((work) => {
-        kept = work;
+        retained = work;
       }),
     ]);
     handle(says('hi'));
-    expect(() => kept?.propose('drop', 'late')).to.throw('the stage has ended');
+    expect(() => retained?.propose('drop', 'late')).to.throw('the stage has ended');
   });
 
   it('have memories of their own, which a dry run does not change', () => {

@@ -1,10 +1,8 @@
 import type { MemoryService } from './memory.js';
-import type { MemoryPolicy, MemoryPolicyFacts } from './memory-policy.js';
+import type { MemoryPolicy, MemoryPolicyFacts } from './policy.js';
 
-export * from './content-guard-policy.js';
 export * from './memory.js';
-export * from './memory-policy.js';
-export * from './memory-policy-checks.js';
+export * from './policy.js';
 
 declare module 'mortise/sdk' {
   interface Services {

@@ -11,10 +11,10 @@ import type {
   TransactionOption,
 } from 'mortise/sdk';
 
-/** How the memory backend does, as the reliability report shows it. */
+/** The state of the memory backend, as the reliability report shows it. */
 export interface MemoryBackendStatus {
   readonly key: string;
-  /** `open`: it is not called at the moment. */
+  /** `open`: the backend is not called. */
   readonly circuit: 'closed' | 'open' | 'half_open';
   /** ISO 8601; null before the first success. */
   readonly last_ok_at: string | null;
@@ -22,12 +22,12 @@ export interface MemoryBackendStatus {
   readonly last_error: string | null;
 }
 
-/** What became of a memory that was handed to the backend. */
+/** The outcome of storing a memory in the backend. */
 export type Delivery =
   | {
       readonly kind: 'stored';
       readonly id: string;
-      /** The backend had the same content already. */
+      /** The backend already had the same content. */
       readonly dedup: boolean;
     }
   | {
@@ -38,12 +38,12 @@ export type Delivery =
        * `content_too_long`, `circuit_open`, `unknown`.
        */
       readonly detail: string;
-      /** One sentence without address, key or content. */
+      /** A sentence without address, key or content. */
       readonly message: string;
-      /** `unknown`: the backend may have it. */
+      /** `unknown`: the backend may have stored it. */
       readonly applied: 'no' | 'unknown';
       readonly retryAfterMs: number | null;
-      /** Id of the memory that the backend kept in its place. */
+      /** Id of the memory with other content that the backend has in its place. */
       readonly mergedInto: string | null;
     };
 
@@ -51,14 +51,14 @@ export type FailedDelivery = Extract<Delivery, { readonly kind: 'failed' }>;
 
 export interface DeliveryOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Milliseconds for all of it, a repeated call included. */
+  /** Milliseconds in total, including a second call. */
   readonly timeoutMs?: number | undefined;
-  /** Call once more where that cannot double the memory. */
+  /** Call once more where that cannot store the memory twice. */
   readonly repeats?: boolean | undefined;
   readonly correlationId?: string | undefined;
 }
 
-/** What a memory is looked up by. */
+/** Identifies a memory to look up. */
 export interface WantedMemory {
   readonly memoryKey: string;
   readonly space: string;
@@ -66,30 +66,30 @@ export interface WantedMemory {
   readonly content: string;
 }
 
-/** The service `memory`: the backend that memories go to, whichever is chosen. Errors are those of the backend. */
+/** The service `memory`: calls the chosen backend. Errors are those of the backend. */
 export interface MemoryService {
   /** Key of the chosen backend. */
   readonly backend: string;
   /** Ledger and outbox keep the text of memories that are in the backend. */
   readonly keepsText: boolean;
-  /** Undefined while no active plugin offers the chosen backend. */
+  /** Undefined while no active plugin contributes the chosen backend. */
   facts(): MemoryBackendFacts | undefined;
   store(item: MemoryItem, options: CallOptions & TransactionOption): Promise<StoredMemory>;
-  /** One answer for each item, in order. All or none for a transactional backend. */
+  /** One result for each item, in order. A transactional backend stores all or none. */
   storeMany(items: readonly MemoryItem[], options: CallOptions & TransactionOption): Promise<readonly StoredMemory[]>;
-  /** Stores, judges the answer, and says what came of it instead of throwing. */
+  /** Stores, verifies the answer, and returns the outcome instead of throwing. */
   deliver(item: MemoryItem, options?: DeliveryOptions): Promise<Delivery>;
-  /** As {@link deliver} in one call, where the backend takes many at once; one answer for each, in order. */
+  /** As {@link deliver}, for many memories in one call; one outcome for each, in order. */
   deliverMany(items: readonly MemoryItem[], options?: DeliveryOptions): Promise<readonly Delivery[]>;
   /** What an error that this service threw means for the memory it was called for. */
   failure(error: unknown): FailedDelivery;
-  /** Whether the backend takes many memories in one call. */
+  /** Whether the backend accepts many memories in one call. */
   takesMany(): Promise<boolean>;
   search(
     search: MemorySearch,
     options: CallOptions,
   ): Promise<{ readonly hits: readonly MemoryHit[]; readonly unknownFilters: readonly string[] }>;
-  /** Null: the backend does not have it. Undefined: the backend cannot say. */
+  /** Null: the backend does not have it. Undefined: the backend cannot look it up. */
   find(wanted: WantedMemory, options?: CallOptions): Promise<StoredMemory | null | undefined>;
   /** Null: the backend does not have it. Undefined: the backend cannot read. */
   get(id: string, options?: CallOptions): Promise<BackendMemory | null | undefined>;
@@ -101,6 +101,6 @@ export interface MemoryService {
   ): Promise<{ readonly items: readonly BackendMemory[]; readonly next: string | null } | undefined>;
   health(options: CallOptions): Promise<{ readonly ok: boolean; readonly detail: string }>;
   status(): MemoryBackendStatus;
-  /** Called when the backend answers again after it was not called for a while. */
+  /** Calls `run` when the circuit closes after it was open. */
   onRecovered(run: () => void): Disposable;
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { CallContext, Command, CommandFacts, CommandInput, CommandResult } from 'mortise/sdk';
-import type { OutboxConfig } from '../config.js';
+import type { Config } from '../config.generated.js';
 import type { OutboxDeps } from '../outbox-deps.js';
 import { hasFailures, type Tally } from '../worker/attempt.js';
 import { OutboxWorker } from '../worker/outbox-worker.js';
@@ -15,7 +15,7 @@ const numbers = {
 
 interface WorkerInput {
   readonly mode: 'once' | 'loop';
-  readonly config: OutboxConfig;
+  readonly config: Config;
   readonly intervalMs: number;
   readonly workerId: string;
   readonly isVerbose: boolean;
@@ -27,7 +27,7 @@ function positive(value: unknown): number | undefined {
 }
 
 /** Undefined for invalid usage. */
-function readInput({ args, options }: CommandInput, config: OutboxConfig): WorkerInput | undefined {
+function readInput({ args, options }: CommandInput, config: Config): WorkerInput | undefined {
   const modes = (['once', 'loop'] as const).filter((mode) => options[mode] === true);
   const [mode] = modes;
   if (args.length > 0 || mode === undefined || modes.length > 1) return undefined;

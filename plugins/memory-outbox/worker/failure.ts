@@ -1,6 +1,6 @@
 import type { FailureClass, OutboxRow } from 'mortise/contracts/logbook';
 import type { FailedDelivery } from 'mortise/contracts/memory-gateway';
-import type { OutboxConfig } from '../config.js';
+import type { Config } from '../config.generated.js';
 
 interface Backoff {
   /** Seconds before the first retry. */
@@ -46,7 +46,7 @@ interface Circumstances {
  * Dead: refused permanently, failed too often (`unavailable` does not count), or too old. Everything else is retried, not
  * before the backend's `Retry-After`.
  */
-export function judgeFailure(row: OutboxRow, failed: FailedDelivery, config: OutboxConfig, at: Circumstances): Verdict {
+export function judgeFailure(row: OutboxRow, failed: FailedDelivery, config: Config, at: Circumstances): Verdict {
   const error = (failed.mergedInto === null ? failed.message : `merged_into:${failed.mergedInto}`).slice(
     0,
     LONGEST_ERROR,

@@ -1,8 +1,8 @@
 /**
- * What a term is, so that a reader of tokens can weigh it or leave it out:
+ * The kind of a term, by which it can be weighed or skipped:
  *
- * - `stem`: a word outside the segmented scripts, Porter-stemmed where that applies (English); every such word has one.
- * - `raw`: the same word unstemmed, only where it differs from its stem.
+ * - `stem`: a word outside the segmented scripts, Porter-stemmed if English; every such word has one.
+ * - `raw`: the unstemmed word, if it differs from its stem.
  * - `identifier`: a whole name made of parts (`file_hash`, `fileHash`, `node.js`, `v1.2`, `docs/a.md`, `C++`); its parts
  *   follow as `stem` and `raw`.
  * - `word`: a dictionary word of a script written without spaces (Han, Kana, Hangul, Thai, Lao, Khmer, Myanmar).
@@ -11,15 +11,15 @@
  */
 export type TermClass = 'stem' | 'raw' | 'identifier' | 'word' | 'bigram' | 'char';
 
-/** A half-open range of UTF-16 offsets into the text as it was given. */
+/** A half-open range of UTF-16 offsets into the original text. */
 export interface TextRange {
   readonly start: number;
   readonly end: number;
 }
 
 /**
- * One term at one place. Two tokens with the same `term` are the same term, whatever their classes.
- * `start` and `end` are UTF-16 offsets into the text as it was given, before any folding.
+ * One occurrence of a term. Tokens with the same `term` are the same term, whatever their classes.
+ * `start` and `end` are UTF-16 offsets into the original text, before folding.
  */
 export interface AnalysedToken extends TextRange {
   readonly term: string;
@@ -28,54 +28,53 @@ export interface AnalysedToken extends TextRange {
 
 /** A `"quoted phrase"` of a query. */
 export interface QueryPhrase {
-  /** The phrase as `normalise` gives it; never empty. */
+  /** The phrase in the form of `normalise`; never empty. */
   readonly text: string;
   /**
-   * In order, terms that every text which contains the phrase is sure to have: enough to find candidates by. A phrase
-   * of signs alone has none.
+   * Terms, in order, that every text with the phrase has, to find candidates. A phrase of signs only has none.
    */
   readonly terms: readonly string[];
 }
 
-/** A query, ready to be matched. Nothing in a query is an error, and only straight double quotes mean anything. */
+/** An analysed query. No query is invalid, and only straight double quotes have a meaning. */
 export interface AnalysedQuery {
   /**
-   * The terms to join by OR, quoted words included, each once, in order of first appearance. Stop words are left out
-   * unless nothing else is left. Empty only where the query has no letter or digit. Offsets point into the query.
+   * The distinct terms to join by OR, including quoted words, in order of first occurrence. Without stop words unless
+   * there are no others. Empty only for a query without letters and digits. Offsets refer to the query.
    */
   readonly terms: readonly AnalysedToken[];
   readonly phrases: readonly QueryPhrase[];
 }
 
 /**
- * The analyser that turns text and queries into terms. Every member is a pure function that accepts any string
- * (lone surrogates and NUL included), never throws and takes time linear in the length of the text.
+ * The analyser that turns text and queries into terms. Every function is pure, accepts any string (also with lone
+ * surrogates and NUL), never throws and takes time linear in the length of the text.
  */
 export interface TextAnalysis {
   /**
-   * Names this analysis, the version of the Unicode library under it included. An index keeps it beside its terms and
-   * is rebuilt when it differs.
+   * Version of this analysis, including that of the Unicode library. An index stores it with its terms and is rebuilt
+   * when it differs.
    */
   readonly version: string;
-  /** The tokens of `text`, ordered by `start`; tokens that begin together come from the widest part to the narrowest. */
+  /** The tokens of `text`, ordered by `start`; tokens with the same start are ordered from the longest to the shortest. */
   analyse(text: string): readonly AnalysedToken[];
   /** Terms and phrases of a query, analysed as `analyse` does. */
   analyseQuery(query: string): AnalysedQuery;
-  /** Whether an English or Chinese (simplified or traditional) function or question word; expects a term of `analyse`. */
+  /** Whether a term of `analyse` is an English or Chinese (simplified or traditional) function or question word. */
   isStopWord(term: string): boolean;
   /**
-   * The text as phrases are compared: NFKC, lower case, Latin diacritics folded, white space collapsed to single
+   * The form in which phrases are compared: NFKC, lower case, Latin diacritics folded, white space collapsed to single
    * spaces and trimmed.
    */
   normalise(text: string): string;
   /**
-   * Whether a normalised text contains a phrase verbatim. A phrase that begins or ends with a word matches whole words
-   * there: `art` is not in `party`. In scripts without spaces any place counts.
+   * Whether a normalised text contains a phrase verbatim, with whole words at its ends: `art` is not in `party`. In
+   * scripts without spaces it matches anywhere.
    */
   containsPhrase(normalisedText: string, phrase: QueryPhrase): boolean;
   /**
    * The Markdown heading lines of `text` in order, without their line ends: `#` to `######` lines and setext headings
-   * with their underline, outside fenced code. A token lies in a heading when its `start` lies in one of these ranges.
+   * with their underline, outside fenced code. A token belongs to a heading when its `start` is in one of these ranges.
    */
   headingRanges(text: string): readonly TextRange[];
 }

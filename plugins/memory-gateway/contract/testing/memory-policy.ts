@@ -16,7 +16,7 @@ import {
   type TestHost,
   withdrawalCheck,
 } from 'mortise/sdk/testing';
-import type { MemoryPolicyRequest, MemoryPolicyVerdict } from '../memory-policy.js';
+import type { MemoryPolicyRequest, MemoryPolicyVerdict } from '../policy.js';
 
 type Sample = Partial<MemoryPolicyRequest>;
 
@@ -33,7 +33,7 @@ const ordinary: MemoryPolicyRequest = {
   requestedSpace: 'team:contract',
   targetSpace: 'team:contract',
   kind: null,
-  content: `a memory that nobody logs: ${textMark}`,
+  content: `a memory that is not logged: ${textMark}`,
   meta: {},
   evidence: [],
 };
@@ -48,11 +48,11 @@ function judge(
   return host.points.call('memory-policy', subject.key, async (policy, ctx) => policy.run(request, ctx), options);
 }
 
-/** What is wrong with the form of a verdict. */
+/** Violations of the form of a verdict. */
 function verdictIssues(verdict: MemoryPolicyVerdict): readonly string[] {
   const text = (value: unknown): boolean => typeof value === 'string' && value.trim() !== '';
   if (verdict?.kind === 'pass') return [];
-  if (verdict?.kind !== 'reject' && verdict?.kind !== 'redirect') return ['it gives no verdict'];
+  if (verdict?.kind !== 'reject' && verdict?.kind !== 'redirect') return ['it returns no verdict'];
   return [
     ...(text(verdict.reason) && text(verdict.message) ? [] : [`a ${verdict.kind} lacks its reason or its message`]),
     ...(verdict.kind === 'reject' || text(verdict.space) ? [] : ['a redirect names no space']),
@@ -67,7 +67,7 @@ const verdicts: Check<MemoryPolicySubject> = {
       ...(subject.samples ?? [{ verdict: undefined }]).entries(),
     ]) {
       const outcome = await outcomeOf(() => judge(host, subject, sample));
-      if (!outcome.ok) issues.push(...errorIssues(outcome.error), 'it throws, which rejects every memory');
+      if (!outcome.ok) issues.push(...errorIssues(outcome.error), 'it throws, which rejects every request');
       else if (wanted && outcome.value?.kind !== wanted)
         issues.push(`sample ${index + 1} got ${outcome.value?.kind} instead of ${wanted}`);
       else issues.push(...verdictIssues(outcome.value));
@@ -112,7 +112,7 @@ export const memoryPolicySuite: Contract<MemoryPolicySubject> = {
 };
 
 /**
- * What every further check of memories promises.
+ * Tests what every contribution to `memory-policy` promises.
  *
  * @example
  * memoryPolicyContract('the check no-drafts', {

@@ -2,10 +2,10 @@ import { expect } from 'chai';
 import { eachDatabase, type TestEngine } from 'mortise/sdk/testing';
 import { startRemote } from './remote-host.js';
 
-describe('a remote backend that refuses the key', () => {
+describe('a remote backend that rejects the key', () => {
   eachDatabase((engine: TestEngine) => {
     for (const dialect of ['query', 'search'] as const) {
-      it(`is not called well while it holds memories back, in the dialect ${dialect}`, async () => {
+      it(`is unhealthy while memories wait for it, in the dialect ${dialect}`, async () => {
         const remote = await startRemote(engine);
         remote.server.setDialect(dialect);
         const deep = async () => {
@@ -25,7 +25,7 @@ describe('a remote backend that refuses the key', () => {
             const held = await deep();
             expect(held).to.deep.include({ http: 200, ok: true, status: 'degraded' });
             expect(held.memory_backend.ok).to.equal(false);
-            expect(held.memory_backend.detail).to.contain('refuses what it is asked: OpenMemory API error: 401');
+            expect(held.memory_backend.detail).to.contain('rejects requests: OpenMemory API error: 401');
           }
           expect((await remote.get('/reliability/report')).body)
             .to.have.nested.property('backend.circuit')

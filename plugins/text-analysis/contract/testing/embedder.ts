@@ -23,7 +23,7 @@ import type { EmbedderFacts } from '../embedder.js';
 export interface EmbedderSubject extends Subject {
   /** Texts to turn into vectors. */
   readonly texts?: readonly string[];
-  /** How far two vectors of one text may lie apart in each member. Default 1e-6. */
+  /** Maximum difference of two vectors of one text, per number. Default 1e-6. */
   readonly tolerance?: number;
 }
 
@@ -43,14 +43,14 @@ function factsOf(host: TestHost, key: string): EmbedderFacts | undefined {
   return host.points.list('embedder').find((one) => one.key === key)?.facts;
 }
 
-/** What is wrong with the vectors of some texts. */
+/** Faults of the vectors of some texts. */
 function vectorIssues(vectors: unknown, texts: readonly string[], dimensions: number): readonly string[] {
-  if (!Array.isArray(vectors)) return ['the answer is no list'];
+  if (!Array.isArray(vectors)) return ['the result is not a list'];
   if (vectors.length !== texts.length) return [`${texts.length} texts gave ${vectors.length} vectors`];
   const issues = vectors.flatMap((vector: unknown) => {
-    if (!(vector instanceof Float32Array)) return ['a vector is no Float32Array'];
+    if (!(vector instanceof Float32Array)) return ['a vector is not a Float32Array'];
     if (vector.length !== dimensions) return [`a vector has ${vector.length} numbers instead of ${dimensions}`];
-    return vector.every(Number.isFinite) ? [] : ['a vector holds what is no number'];
+    return vector.every(Number.isFinite) ? [] : ['a vector contains a value that is not a finite number'];
   });
   return [...new Set(issues)];
 }
@@ -88,7 +88,7 @@ const order: Check<EmbedderSubject> = {
       const alone = await outcomeOf(() => embed(host, subject, [text]));
       if (!alone.ok) issues.push(...errorIssues(alone.error));
       else if (!near(alone.value[0], together.value[index], subject.tolerance ?? 1e-6))
-        issues.push(`text ${index + 1} has another vector when it comes alone`);
+        issues.push(`text ${index + 1} has another vector when it is embedded alone`);
     }
     return issues;
   },
@@ -133,7 +133,7 @@ export const embedderSuite: Contract<EmbedderSubject> = {
 };
 
 /**
- * What every embedder promises.
+ * The contract suite of embedders.
  *
  * @example
  * embedderContract('the hashed embedder', {

@@ -1,0 +1,317 @@
+import { join } from 'node:path';
+import { createControl } from '../control/control.js';
+import { openDatabase } from '../database/index.js';
+import { currentMark } from '../kernel/attribution.js';
+import type { CatalogueEntry } from '../kernel/catalogue.js';
+import type { Desired, KernelDeps, KernelMetrics } from '../kernel/deps.js';
+import { Kernel } from '../kernel/kernel.js';
+import { BootJournal } from '../process/boot-journal.js';
+import { createScheduler } from '../schedule/index.js';
+import { createSchemaCompiler, keepValidators, loadSchema } from '../schema/index.js';
+import type { CompiledSchema } from '../schema/types.js';
+import type { Finding } from '../sdk/host/plugin-control.js';
+import { extensionPoints } from '../sdk/points/index.js';
+import { openPluginsFile, openSettings } from '../settings/index.js';
+import type { Settings } from '../settings/types.js';
+import { createLogSink, createMetrics, createTracing } from '../telemetry/index.js';
+import type { HostMetrics, LogSink } from '../telemetry/types.js';
+import { Composition, parts } from './composition.js';
+import { makeDataDir } from './data-folders.js';
+import { createStorageAlarm, databaseFindings } from './database-alarm.js';
+import { onlyPlugins, openDesiredState } from './desired-state.js';
+import { SeenFiles } from './file-edits.js';
+import { hostServices, openPluginScope } from './plugin-scope.js';
+
+export interface CoreOptions {
+  readonly projectDir: string;
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  readonly cwd?: string;
+  /** Plugins that do not come from folders. */
+  readonly extraEntries?: readonly CatalogueEntry[];
+  /** Only required plugins. */
+  readonly safeMode?: boolean;
+  /** Only these plugins, for a command that needs no others: the process is not seen as a server. */
+  readonly only?: readonly string[];
+  /** Where log lines go instead. */
+  readonly logTo?: { write(line: string): void };
+}
+
+/** The parts of a process that runs plugins, up to the kernel and its control, in the order in which they are opened. */
+export function coreParts(options: CoreOptions): Composition {
+  const { projectDir, only } = options;
+  return sharedParts(options, async (settings) => {
+    const { log } = settings.host;
+    const sink = createLogSink({ ...log, destination: options.logTo ?? log.destination });
+    for (const secret of settings.secrets()) sink.hide(secret);
+    settings.onSecret((secret) => sink.hide(secret));
+    for (const warning of settings.warnings) sink.log.warn(warning);
+    await makeDataDir(settings.host.dataDir);
+    return sink;
+  })
+    .part(parts.storage, (all) => createStorageAlarm((alert) => all.get(parts.settings).raise(alert)))
+    .part(
+      parts.database,
+      async (all) => {
+        const { host } = all.get(parts.settings);
+        const storage = all.get(parts.storage);
+        return openDatabase(host.database, all.get(parts.log).log, {
+          onFull: storage.full,
+          onSpace: storage.freed,
+          transactions: {
+            currentCall: currentMark,
+            onStuck: (plugin, error) =>
+              all.get(parts.kernel).fault(plugin, 'transaction_held', new Error(error.message)),
+          },
+        });
+      },
+      (database) => database.close(),
+    )
+    .part(
+      parts.desired,
+      async (all) => {
+        const { log } = all.get(parts.log);
+        return openDesiredState(all.get(parts.database), all.get(parts.pluginsFile), projectDir, log);
+      },
+      (desired) => desired.dispose(),
+    )
+    .part(
+      parts.journal,
+      (all) => {
+        if (only) return noJournal;
+        return BootJournal.open(join(all.get(parts.settings).host.dataDir, 'boot.json'), {
+          // The supervisor saw how the last process ended.
+          crashed: (options.env ?? process.env).MORTISE_CRASHED === '1',
+          wanted: wantedPlugins(all.get(parts.desired).store.current),
+        });
+      },
+      (journal) => journal.close(),
+    )
+    .part(parts.kernelDeps, async (all) => {
+      const database = all.get(parts.database);
+      const journal = all.get(parts.journal);
+      const { store } = all.get(parts.desired);
+      if (journal.crashLoop) {
+        const { code, message, fix } = crashLoopFinding;
+        all.get(parts.log).log.warn({ code }, `${message} ${fix}`);
+      }
+      return {
+        ...(await kernelDeps(all, options)),
+        desired: only ? onlyPlugins(store, only) : store,
+        safeMode: options.safeMode === true || journal.crashLoop,
+        suspect: (key) => journal.suspect(key),
+        clearSuspect: (key) => journal.clearSuspect(key),
+        note: (key, step) => journal.note(key, step),
+        openScope: (entry) => openPluginScope(all, entry),
+        blocker: () => (database.pool().pending > 0 ? database.holder() : undefined),
+        findings: async () => [
+          ...(journal.crashLoop ? [crashLoopFinding] : []),
+          ...(await databaseFindings(database, all.get(parts.storage))),
+          ...(all.find(parts.neighbours)?.findings() ?? []),
+          ...all.get(parts.settings).findings(),
+        ],
+      };
+    })
+    .part(parts.kernel, (all) => new Kernel(all.get(parts.kernelDeps)))
+    .part(parts.control, (all) =>
+      createControl({
+        ...controlDeps(all),
+        database: all.get(parts.database),
+        replicas: (key) => all.find(parts.replicas)?.of(key),
+        waiting: () =>
+          all
+            .get(parts.storage)
+            .findings()
+            .map(({ code }) => ({ key: 'database', state: 'failed', code })),
+      }),
+    );
+}
+
+/**
+ * The parts of a process that reads what there is and runs no plugin. Where a team keeps the desired state in its
+ * database, it is read and written there, unless only the files are asked for.
+ */
+export function offlineParts(projectDir: string, filesOnly: boolean): Composition {
+  return sharedParts({ projectDir }, (settings) => {
+    const sink = createLogSink({ level: 'silent', destination: 'stderr' });
+    for (const secret of settings.secrets()) sink.hide(secret);
+    return sink;
+  })
+    .part(
+      parts.desired,
+      async (all) => {
+        const { host } = all.get(parts.settings);
+        const { log } = all.get(parts.log);
+        const database =
+          host.database.dialect === 'postgres' && !filesOnly
+            ? await openDatabase(host.database, log, { retryMs: 2_000 })
+            : undefined;
+        if (database) all.own(() => database.close());
+        return openDesiredState(database, all.get(parts.pluginsFile), projectDir, log);
+      },
+      (desired) => desired.dispose(),
+    )
+    .part(parts.kernelDeps, async (all) => ({
+      ...(await kernelDeps(all, { projectDir })),
+      desired: all.get(parts.desired).store,
+      safeMode: false,
+      suspect: noJournal.suspect,
+      clearSuspect: noJournal.clearSuspect,
+      note: noJournal.note,
+      openScope: () => {
+        throw new Error('No plugin runs offline.');
+      },
+      findings: async () => all.get(parts.settings).findings(),
+    }))
+    .part(parts.kernel, async (all) => {
+      const kernel = new Kernel(all.get(parts.kernelDeps));
+      await kernel.look();
+      return kernel;
+    })
+    .part(parts.control, (all) => createControl(controlDeps(all)));
+}
+
+/** What every process begins with. */
+function sharedParts(
+  { projectDir, env, cwd }: CoreOptions,
+  openLog: (settings: Settings) => LogSink | Promise<LogSink>,
+): Composition {
+  return new Composition()
+    .part(
+      parts.settings,
+      async () => {
+        keepValidators(join(projectDir, '.runtime', 'validators'));
+        const opened = await openSettings({ projectDir, ...(env ? { env } : {}), ...(cwd ? { cwd } : {}) });
+        if (opened.ok) return opened.settings;
+        throw new AggregateError(opened.errors, opened.errors.map((error) => error.message).join('\n'));
+      },
+      (settings) => settings.dispose(),
+    )
+    .part(
+      parts.log,
+      (all) => openLog(all.get(parts.settings)),
+      (sink) => sink.flush(),
+    )
+    .part(
+      parts.metrics,
+      () => createMetrics(),
+      (metrics) => metrics.dispose(),
+    )
+    .part(parts.tracing, () => createTracing())
+    .part(
+      parts.scheduler,
+      (all) =>
+        createScheduler({
+          onError: (error) => all.get(parts.log).log.error({ error: String(error) }, 'a timer failed'),
+        }),
+      (scheduler) => scheduler.dispose(),
+    )
+    .part(
+      parts.pluginsFile,
+      async (all) => {
+        const settings = all.get(parts.settings);
+        const { pluginsFile, dataDir } = settings.host;
+        return openPluginsFile({ file: pluginsFile, dataDir, settings });
+      },
+      (file) => file.dispose(),
+    )
+    .part(
+      parts.seenFiles,
+      (all) => {
+        const settings = all.get(parts.settings);
+        const seen = new SeenFiles(settings.host);
+        settings.onWrite((path) => void seen.know(path).catch(() => undefined));
+        return seen;
+      },
+      (seen) => seen.settled(),
+    );
+}
+
+type SharedDeps = Omit<
+  KernelDeps,
+  'desired' | 'safeMode' | 'suspect' | 'clearSuspect' | 'note' | 'openScope' | 'blocker' | 'findings'
+>;
+
+/** The other rooms as the kernel sees them. */
+async function kernelDeps(all: Composition, { projectDir, extraEntries = [] }: CoreOptions): Promise<SharedDeps> {
+  const settings = all.get(parts.settings);
+  const scheduler = all.get(parts.scheduler);
+  const { log, clean } = all.get(parts.log);
+  const { host } = settings;
+  const compiler = createSchemaCompiler();
+  const compiled = new WeakMap<object, CompiledSchema<unknown>>();
+  return {
+    log,
+    clean,
+    clock: scheduler,
+    scheduler,
+    compile: <T>(schema: Readonly<Record<string, unknown>>, name: string) => {
+      const known = compiled.get(schema) ?? compiler.compile(schema, { name });
+      compiled.set(schema, known);
+      return known as CompiledSchema<T>;
+    },
+    manifestSchema: await loadSchema(projectDir, 'plugin'),
+    points: extensionPoints,
+    folders: [
+      { path: host.shippedPluginsDir, source: 'first-party', codePath: join(projectDir, 'dist', 'plugins') },
+      { path: host.pluginsDir, source: 'local' },
+      { path: join(host.pluginsDir, 'node_modules'), source: 'npm' },
+    ],
+    extraEntries,
+    config: (key, schema) => settings.own(key, schema),
+    hostServices,
+    tracing: all.get(parts.tracing),
+    metrics: kernelMetrics(all.get(parts.metrics).host),
+    versions: { mortise: host.version, node: process.versions.node },
+  };
+}
+
+function kernelMetrics(metrics: HostMetrics): KernelMetrics {
+  return {
+    call: (point, key, plugin) => {
+      const done = metrics.pointCalls.bind({ point, key, plugin, outcome: 'ok' });
+      const failed = metrics.pointCalls.bind({ point, key, plugin, outcome: 'error' });
+      const duration = metrics.pointDuration.bind({ point, key, plugin });
+      return (milliseconds, wrong) => {
+        (wrong ? failed : done).add();
+        duration.record(milliseconds / 1_000);
+      };
+    },
+  };
+}
+
+function controlDeps(
+  all: Composition,
+): Pick<Parameters<typeof createControl>[0], 'kernel' | 'effective' | 'exportDesired'> {
+  return {
+    kernel: all.get(parts.kernel),
+    effective: (owner) => all.get(parts.settings).effective(owner),
+    exportDesired: () => all.get(parts.desired).export(),
+  };
+}
+
+/** For a process whose crash says nothing about plugins. */
+const noJournal = {
+  crashLoop: false,
+  suspect: () => undefined,
+  clearSuspect: () => undefined,
+  note: () => () => undefined,
+  complete: () => undefined,
+  steady: () => undefined,
+  close: () => undefined,
+} satisfies Pick<BootJournal, keyof BootJournal>;
+
+/** Reported while the crashes of the last starts keep plugins out. */
+const crashLoopFinding: Finding = {
+  severity: 'error',
+  code: 'safe_mode',
+  message: 'The server crashed twice in a row soon after its start, so only required plugins are started.',
+  fix: 'Disable the plugin that may be the cause (mortise plugin disable <key>), or fix it and release it (mortise plugin release <key>); then start again. After 60 s without a crash the next start is also a full one.',
+};
+
+/** The enabled plugins as one text: equal when nothing was changed. */
+function wantedPlugins({ plugins }: Desired): string {
+  return Object.keys(plugins)
+    .filter((key) => plugins[key]?.enabled)
+    .sort()
+    .join(' ');
+}

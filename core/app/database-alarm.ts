@@ -1,0 +1,92 @@
+import type { DatabaseHost } from '../database/index.js';
+import type { Alert } from '../sdk/events.js';
+import type { Finding } from '../sdk/host/plugin-control.js';
+
+/** How often the alert of a full database is repeated, milliseconds. */
+const repeatAfterMs = 60_000;
+
+const code = 'database_full';
+const message = 'The database has no space left: what would have to be written is refused.';
+
+export interface StorageAlarm {
+  /** A write was refused because no space is left. */
+  full(): void;
+  /** There is space again. */
+  freed(): void;
+  findings(): readonly Finding[];
+}
+
+/** Raises an alert at most once a minute while the database is full, however many writes are refused. */
+export function createStorageAlarm(raise: (alert: Alert) => void, now: () => number = Date.now): StorageAlarm {
+  let isFull = false;
+  let raisedAt = Number.NEGATIVE_INFINITY;
+  return {
+    full: () => {
+      isFull = true;
+      if (now() - raisedAt < repeatAfterMs) return;
+      raisedAt = now();
+      raise({ source: 'host:database', severity: 'critical', code, message });
+    },
+    freed: () => {
+      isFull = false;
+    },
+    findings: () =>
+      isFull
+        ? [
+            {
+              severity: 'error',
+              code,
+              message,
+              fix: 'Free space on the disk of the database; writing continues without a restart.',
+            },
+          ]
+        : [],
+  };
+}
+
+/** What keeps the database from being used. It is probed, because plugins run on without it. */
+export async function databaseFindings(
+  { dialect, target, forPlugin, holder }: Pick<DatabaseHost, 'dialect' | 'target' | 'forPlugin' | 'holder'>,
+  storage: StorageAlarm,
+): Promise<readonly Finding[]> {
+  // Read first: the probes below wait for the transaction, which may have ended by then.
+  const plugin = holder();
+  const probe = forPlugin('host-doctor', []);
+  if (!(await probe.ping())) {
+    if (plugin !== undefined) return [heldBy(plugin, target), ...storage.findings()];
+    return [
+      {
+        severity: 'error',
+        code: 'database_unreachable',
+        message: `The database ${target} does not answer.`,
+        fix:
+          dialect === 'postgres'
+            ? 'Start it, or correct DATABASE_URL (or DATABASE_HOST, …) and restart; once it is back the pool connects by itself.'
+            : 'Check that its folder is there and its disk answers, and that no other program holds it; then restart.',
+      },
+      ...storage.findings(),
+    ];
+  }
+  // A write that is refused because no space is left calls `full`.
+  const writes = await probe.canWrite();
+  const full = storage.findings();
+  if (writes || full.length > 0) return full;
+  if (plugin !== undefined) return [heldBy(plugin, target)];
+  return [
+    {
+      severity: 'warning',
+      code: 'database_takes_no_writes',
+      message: `The database ${target} answers, and did not take a small write within 2 s.`,
+      fix: 'Look for a write that holds it for long, a read-only disk, or a standby in the place of the primary.',
+    },
+  ];
+}
+
+function heldBy(plugin: string, target: string): Finding {
+  return {
+    severity: 'error',
+    code: 'database_held',
+    message: `The plugin ${plugin} holds a transaction in which nothing happens: the database ${target} takes no other write.`,
+    fix: `Wait: it is rolled back after 30 s without a statement. Or now: mortise plugin disable ${plugin}`,
+  };
+}

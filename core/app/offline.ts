@@ -1,0 +1,133 @@
+import { refuseDisable, refuseDisplacement, withToggled } from '../control/desired-changes.js';
+import { MortiseError } from '../sdk/errors.js';
+import type { HostEvents } from '../sdk/events.js';
+import type { PluginControl, PluginRow } from '../sdk/host/plugin-control.js';
+import type { EffectiveValue } from '../sdk/host/settings.js';
+import type { Points } from '../sdk/points.js';
+import { openSettings } from '../settings/index.js';
+import { parts } from './composition.js';
+import { offlineParts } from './core-parts.js';
+
+/** Plugin control on `plugins.json` and `config/`, without a server or running plugins. */
+export interface OfflineControl {
+  readonly control: Pick<PluginControl, 'revision' | 'list' | 'inspect' | 'plan' | 'doctor' | 'tree' | 'export'>;
+  /** What enabled plugins declare in their manifests. */
+  readonly points: Pick<Points, 'list'>;
+  /** Every effective value with its source; secrets are masked. */
+  effective(owner?: string): readonly EffectiveValue[];
+  /** Writes the desired state; the next start follows it. */
+  want(key: string, enabled: boolean, cascade: boolean): Promise<PluginRow>;
+  /** Keys of plugins, and all that they require; with `optional` also the enabled ones that they can do without. */
+  withNeeded(keys: readonly string[], optional: boolean): readonly string[];
+  /** Enabled plugins whose manifests list a host event in `listens`, and all that they use. */
+  listenersOf(event: keyof HostEvents): readonly string[];
+  dispose(): Promise<void>;
+}
+
+/**
+ * Reads settings, plugins and desired state without starting a plugin.
+ *
+ * @throws MortiseError for unusable settings or an unreachable database
+ */
+export async function openOffline(
+  projectDir: string,
+  { filesOnly = false }: { readonly filesOnly?: boolean } = {},
+): Promise<OfflineControl> {
+  const composition = await offlineParts(projectDir, filesOnly)
+    .open()
+    .catch((error: unknown) => {
+      throw error instanceof AggregateError ? error.errors[0] : error;
+    });
+  const settings = composition.get(parts.settings);
+  const desired = composition.get(parts.desired);
+  const kernel = composition.get(parts.kernel);
+  const control = composition.get(parts.control);
+  const rowOf = (key: string): PluginRow | undefined =>
+    control.list().find((row) => row.key === kernel.record(key)?.key);
+  const needs = (key: string, optional: boolean): readonly string[] => {
+    const manifest = kernel.record(key)?.entry.manifest;
+    const wanted = optional ? (manifest?.optional ?? []).filter((one) => kernel.isEnabled(one)) : [];
+    return [...(manifest?.requires ?? []), ...wanted];
+  };
+  const withNeeded = (keys: readonly string[], optional: boolean): readonly string[] => {
+    const found = new Set<string>();
+    const visit = (key: string): void => {
+      if (found.has(key)) return;
+      found.add(key);
+      for (const needed of needs(key, optional)) visit(needed);
+    };
+    for (const key of keys) visit(key);
+    return [...found];
+  };
+  return {
+    control,
+    points: kernel.points,
+    effective: (owner) => settings.effective(owner),
+    want: async (key, enabled, cascade) => {
+      const own = rowOf(key)?.key ?? (await control.inspect(key)).key;
+      const dependants = enabled ? [] : refuseDisable(kernel, own, cascade);
+      await desired.store.write((current) => {
+        const next = { ...current, plugins: withToggled(kernel, current.plugins, [own, ...dependants], enabled) };
+        if (enabled) refuseDisplacement(kernel, next, [own]);
+        return next;
+      });
+      await kernel.look();
+      return rowOf(own) ?? (await control.inspect(own));
+    },
+    withNeeded,
+    listenersOf: (event) => {
+      const listeners = kernel
+        .records()
+        .filter(({ key, entry }) => kernel.isEnabled(key) && entry.manifest?.listens?.includes(event));
+      return withNeeded(
+        listeners.map(({ key }) => key),
+        true,
+      );
+    },
+    dispose: () => composition.close(),
+  };
+}
+
+/** Every effective value with its source, from the files and the environment. @throws MortiseError */
+export async function readConfig(projectDir: string, owner: string | undefined): Promise<readonly EffectiveValue[]> {
+  // The host's own settings are needed most when the rest does not work.
+  if (owner === 'host') {
+    const opened = await openSettings({ projectDir });
+    if (!opened.ok) throw opened.errors[0] ?? new MortiseError('invalid_settings', 'The settings cannot be read.');
+    try {
+      return opened.settings.effective(owner);
+    } finally {
+      await opened.settings.dispose();
+    }
+  }
+  const offline = await openOffline(projectDir);
+  try {
+    return offline.effective(owner);
+  } finally {
+    await offline.dispose();
+  }
+}
+
+/** Where the server of this project listens, and its keys, according to its settings. */
+export interface ServerAddress {
+  /** `http://127.0.0.1:8088` */
+  readonly base: string;
+  readonly apiKey: string | undefined;
+  readonly adminKey: string | undefined;
+}
+
+const defaultPort = 8088;
+
+/** Unusable settings give the defaults: the caller asks the server, or reports that it does not answer. */
+export async function serverAddress(projectDir: string): Promise<ServerAddress> {
+  const opened = await openSettings({ projectDir });
+  if (!opened.ok) return { base: `http://127.0.0.1:${defaultPort}`, apiKey: undefined, adminKey: undefined };
+  try {
+    const { host, port, apiKey, adminKey } = opened.settings.host.http;
+    const name = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+    const shown = name.includes(':') ? `[${name}]` : name;
+    return { base: `http://${shown}:${port === 0 ? defaultPort : port}`, apiKey, adminKey };
+  } finally {
+    await opened.settings.dispose();
+  }
+}

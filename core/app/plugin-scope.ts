@@ -1,0 +1,73 @@
+import type { FetchGuard } from '../fetch/index.js';
+import { createFiles } from '../files/index.js';
+import type { CatalogueEntry } from '../kernel/catalogue.js';
+import type { PluginScope } from '../kernel/deps.js';
+import { createSchemaCompiler } from '../schema/index.js';
+import type { GuardedFetch } from '../sdk/host/fetch.js';
+import type { HostServices } from '../sdk/host/index.js';
+import { type Composition, parts, serviceToken } from './composition.js';
+
+/** The host services a manifest may ask for. */
+export const hostServices = [
+  'database',
+  'http',
+  'schedule',
+  'fetch',
+  'secrets',
+  'files',
+  'instances',
+  'leases',
+  'settings',
+  'metrics',
+  'schemas',
+  'plugins',
+] as const satisfies readonly (keyof HostServices)[];
+
+/** Host services as one plugin gets them, each made on first use. */
+export function openPluginScope(composition: Composition, entry: CatalogueEntry): PluginScope {
+  const settings = composition.get(parts.settings);
+  const permissions = entry.manifest?.permissions ?? {};
+  const container = composition
+    .child()
+    .own(serviceToken('database'), (all) => all.get(parts.database).forPlugin(entry.key, permissions.schemas ?? []))
+    .own(serviceToken('http'), (all) => all.get(parts.http).service)
+    .own(serviceToken('schedule'), (all) => all.get(parts.scheduler))
+    .own(serviceToken('fetch'), (all) => all.get(parts.fetch).forHosts(permissions.network ?? []))
+    .own(serviceToken('secrets'), () => settings.secretsFor(permissions.secrets ?? []))
+    .own(serviceToken('files'), () =>
+      createFiles({ plugin: entry.key, dataDir: settings.host.dataDir, pluginFolder: entry.folder }),
+    )
+    .own(serviceToken('instances'), (all) => all.get(parts.database).instances)
+    .own(serviceToken('leases'), (all) => all.get(parts.database).leases)
+    .own(serviceToken('settings'), () => settings.serviceFor(entry.key))
+    .own(
+      serviceToken('metrics'),
+      (all) => all.get(parts.metrics).forPlugin(entry.key),
+      (made) => (made as { dispose?(): void }).dispose?.(),
+    )
+    .own(serviceToken('schemas'), () => createSchemaCompiler())
+    .own(serviceToken('plugins'), (all) => all.get(parts.control));
+  return {
+    use: (service) => container.get(serviceToken(service)),
+    endTransactions: () => composition.get(parts.database).endTransactions(entry.key),
+    dispose: () => container.dispose(),
+  };
+}
+
+/** Guarded outbound requests. The client is large and often not needed, so it is loaded with the first request. */
+export interface LazyFetch {
+  forHosts(patterns: readonly string[]): GuardedFetch;
+  close(): Promise<void>;
+}
+
+export function createLazyFetch(options: { readonly allowPrivate: boolean }): LazyFetch {
+  let guard: Promise<FetchGuard> | undefined;
+  const load = (): Promise<FetchGuard> => {
+    guard ??= import('../fetch/index.js').then(({ createFetchGuard }) => createFetchGuard(options));
+    return guard;
+  };
+  return {
+    forHosts: (patterns) => async (url, init) => (await load()).forHosts(patterns)(url, init),
+    close: async () => (await guard)?.close(),
+  };
+}
