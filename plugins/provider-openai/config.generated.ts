@@ -1,19 +1,19 @@
 /** Generated from config.schema.json by `npm run generate`. Do not edit. */
 
 export interface Config {
-  /** Key of the API. Nothing is sent without one. */
+  /** Key of the API. Without one no request is sent. */
   readonly api_key?: string;
-  /** Address of the API, up to what stands before /chat/completions; without credentials, query or fragment. */
+  /** Base address of the API, without /chat/completions, credentials, query and fragment. */
   readonly base_url: string;
-  /** Organisation that is billed, where the key belongs to several. */
+  /** Organization that is billed, for keys with several of them. */
   readonly organization?: string;
-  /** Project that is billed, where the key belongs to several. */
+  /** Project that is billed, for keys with several of them. */
   readonly project?: string;
-  /** Headers beside those of the API; one of its own is overridden. */
+  /** Additional headers, which override those of the API. */
   readonly headers: {
     readonly [k: string]: string;
   };
-  /** The models that may be asked; any when the list is empty. */
+  /** The allowed models; all when the list is empty. */
   readonly models: readonly {
     readonly id: string;
     /** Tokens that the model can read. */
@@ -21,14 +21,14 @@ export interface Config {
     /** Tokens that the model can write. */
     readonly output?: number;
   }[];
-  /** How long a reasoning model may think; the API's own default when absent. */
+  /** Effort of reasoning models; the API's default when absent. */
   readonly reasoning_effort?: 'minimal' | 'low' | 'medium' | 'high';
-  /** The models take images, sound and files beside text. */
+  /** Whether the models accept images, sound and files. */
   readonly attachments: boolean;
-  /** How long one answer may take, retries included, milliseconds; 0 = no limit. */
+  /** How long one answer may take, including retries, milliseconds; 0 = no limit. */
   readonly timeout_ms: number;
-  /** How long a stream may be silent, milliseconds. */
+  /** The longest pause of a stream, milliseconds. */
   readonly idle_timeout_ms: number;
-  /** How often a request is repeated that failed before anything of its answer came. */
+  /** The largest number of retries of a request that failed before the first byte of its answer. */
   readonly max_retries: number;
 }

@@ -3,12 +3,12 @@
 export interface Config {
   /** Requests in progress on one socket. */
   readonly maxInFlight: number;
-  /** How often a socket is asked whether it is still there; 0 = never. */
+  /** Interval of pings; 0 = no pings. */
   readonly pingSeconds: number;
-  /** How long a turn goes on after its socket closed; 0 = not at all. */
+  /** How long a turn continues after its socket closed; 0 = not at all. */
   readonly disconnectGraceSeconds: number;
-  /** How long a socket may take nothing of what waits for it. */
+  /** How long a socket may read nothing of what is buffered. */
   readonly slowReaderSeconds: number;
-  /** How long a socket without a key in its headers may take for its first frame. */
+  /** How long a socket without a key in its headers may take to authenticate. */
   readonly authSeconds: number;
 }

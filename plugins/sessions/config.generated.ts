@@ -1,8 +1,8 @@
 /** Generated from config.schema.json by `npm run generate`. Do not edit. */
 
 export interface Config {
-  /** How long a claimed session outlives the last sign of life of its owner. */
+  /** TTL of a claim without a renewal by its owner. */
   readonly claimTtlSeconds: number;
-  /** How often sessions of owners that are gone are looked for. */
+  /** How often sessions of dead owners are released. */
   readonly sweepSeconds: number;
 }
