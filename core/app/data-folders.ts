@@ -43,7 +43,7 @@ export async function linkDroppedInPlugins(pluginsDir: string, projectDir: strin
   });
 }
 
-/** Calls `run` once things in a folder have come or gone and half a second was quiet. */
+/** Calls `run` half a second after the last change of a folder's entries. */
 export function watchFolder(folder: string, run: () => void): Disposable {
   let timer: NodeJS.Timeout | undefined;
   try {

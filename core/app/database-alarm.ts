@@ -2,29 +2,29 @@ import type { DatabaseHost } from '../database/index.js';
 import type { Alert } from '../sdk/events.js';
 import type { Finding } from '../sdk/host/plugin-control.js';
 
-/** A full database is told again when it still is after this, milliseconds. */
-const toldAgainAfterMs = 60_000;
+/** How often the alert of a full database is repeated, milliseconds. */
+const repeatAfterMs = 60_000;
 
 const code = 'database_full';
 const message = 'The database has no space left: what would have to be written is refused.';
 
 export interface StorageAlarm {
-  /** A write was refused for want of space. */
+  /** A write was refused because no space is left. */
   full(): void;
   /** There is space again. */
   freed(): void;
   findings(): readonly Finding[];
 }
 
-/** Tells once a minute at most that the database is full, however many writes are refused. */
+/** Raises an alert at most once a minute while the database is full, however many writes are refused. */
 export function createStorageAlarm(raise: (alert: Alert) => void, now: () => number = Date.now): StorageAlarm {
   let isFull = false;
-  let toldAt = Number.NEGATIVE_INFINITY;
+  let raisedAt = Number.NEGATIVE_INFINITY;
   return {
     full: () => {
       isFull = true;
-      if (now() - toldAt < toldAgainAfterMs) return;
-      toldAt = now();
+      if (now() - raisedAt < repeatAfterMs) return;
+      raisedAt = now();
       raise({ source: 'host:database', severity: 'critical', code, message });
     },
     freed: () => {
@@ -32,17 +32,24 @@ export function createStorageAlarm(raise: (alert: Alert) => void, now: () => num
     },
     findings: () =>
       isFull
-        ? [{ severity: 'error', code, message, fix: 'Free space where the database lies; writing goes on by itself.' }]
+        ? [
+            {
+              severity: 'error',
+              code,
+              message,
+              fix: 'Free space on the disk of the database; writing continues without a restart.',
+            },
+          ]
         : [],
   };
 }
 
-/** What keeps the database from being used: it is asked, because plugins go on running without it. */
+/** What keeps the database from being used. It is probed, because plugins run on without it. */
 export async function databaseFindings(
   { dialect, target, forPlugin, holder }: Pick<DatabaseHost, 'dialect' | 'target' | 'forPlugin' | 'holder'>,
   storage: StorageAlarm,
 ): Promise<readonly Finding[]> {
-  // Asked first: the probes below wait for it, and by then it may be over.
+  // Read first: the probes below wait for the transaction, which may have ended by then.
   const plugin = holder();
   const probe = forPlugin('host-doctor', []);
   if (!(await probe.ping())) {
@@ -60,7 +67,7 @@ export async function databaseFindings(
       ...storage.findings(),
     ];
   }
-  // A write that is refused for want of space rings the alarm by itself.
+  // A write that is refused because no space is left calls `full`.
   const writes = await probe.canWrite();
   const full = storage.findings();
   if (writes || full.length > 0) return full;

@@ -11,9 +11,9 @@ import type { PluginsFile } from '../settings/types.js';
 /** Which plugins should run: the file, or on PostgreSQL the row that all replicas share. */
 export interface DesiredState extends Disposable {
   readonly store: DesiredStore;
-  /** The schema of what replicas share; undefined with the file. */
+  /** The tables that replicas share; undefined with the file. */
   readonly shared: Database | undefined;
-  /** Writes what replicas share back to the file; with the file there is nothing to do. */
+  /** Writes the shared state back to the file; with the file there is nothing to do. */
   export(): Promise<DesiredExport>;
 }
 
@@ -49,29 +49,29 @@ export async function openDesiredState(
   };
 }
 
-/** The same state in which only some plugins are enabled: for commands that need no others. Nothing is written to it. */
+/** The same state with only some plugins enabled: for commands that need no others. */
 export function onlyPlugins(store: DesiredStore, keys: readonly string[]): DesiredStore {
   const { current } = store;
-  const kept = keys.map((key) => [key, { ...current.plugins[key], enabled: true }] as const);
+  const enabled = keys.map((key) => [key, { ...current.plugins[key], enabled: true }] as const);
   return {
-    current: { ...current, plugins: Object.fromEntries(kept) },
+    current: { ...current, plugins: Object.fromEntries(enabled) },
     subscribe: () => ({ dispose: () => undefined }),
     write: (change, options) => store.write(change, options),
   };
 }
 
-/** A path as anyone may see it. */
+/** A path that may be shown to anyone. */
 function shownFile(projectDir: string, file: string): string {
   const inside = relative(projectDir, file);
   return inside.startsWith('..') || isAbsolute(inside) ? basename(file) : inside;
 }
 
-/** Logical schema of what replicas share about plugins. */
+/** Logical schema of the tables that replicas share about plugins. */
 export const pluginsSchema = 'plugins';
 
 const channel = 'mortise_desired';
 
-/** Missed announcements are made up for by looking, milliseconds. */
+/** How often the row is read in case an announcement was missed, milliseconds. */
 const lookEveryMs = 1_000;
 
 export const sharedMigrations: readonly Migration[] = [
@@ -138,7 +138,7 @@ export async function openSharedDesired(
     },
     write: async (change, options) => {
       const next = await database.transaction(async (trx) => {
-        // The row is locked before it is read: two writers come one after the other.
+        // Locks the row before it is read, so that writers run one after the other.
         await database.statement('update {plugins.desired} set revision = revision where id = 1', [], { trx });
         const before = (await read(database, trx)) ?? current;
         if (options?.revision !== undefined && options.revision !== before.revision) {

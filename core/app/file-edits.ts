@@ -8,26 +8,26 @@ import type { Logger } from '../sdk/context.js';
 import type { PlatformChange } from '../sdk/events.js';
 import type { HostSettings } from '../settings/types.js';
 
-/** A file that was changed past the platform. */
+/** A file that was changed by hand. */
 export interface FileEdit {
-  /** As people call it: `config/gate.json`. */
+  /** Relative name: `config/gate.json`. */
   readonly file: string;
-  /** Plugins whose part of it is another now. */
+  /** Plugins whose part of it changed. */
   readonly plugins: readonly string[];
 }
 
 export type SeenFilesOptions = Pick<HostSettings, 'dataDir' | 'configDir' | 'pluginsFile'>;
 
-/** Files beside those of plugins, by their names. */
+/** Names of configuration files that belong to no plugin. */
 const hostFiles: ReadonlySet<string> = new Set(['mortise', 'secrets']);
 
-/** Hashes of what a file says, by plugin; what is about none has the name ''. */
+/** Hashes of a file's parts by plugin; the part of none has the key ''. */
 type Parts = Readonly<Record<string, string>>;
 
-/** By the name of the file, wherever the folders are. */
+/** By {@link FileEdit.file}. */
 type Seen = Readonly<Record<string, Parts>>;
 
-/** Which state of the files that people edit is known: a change that the platform did not make itself is an edit. */
+/** Remembers the state of the files that people edit: a change that the platform did not make itself is an edit. */
 export class SeenFiles {
   readonly #options: SeenFilesOptions;
   readonly #record: string;
@@ -38,7 +38,7 @@ export class SeenFiles {
     this.#record = join(options.dataDir, 'seen-files.json');
   }
 
-  /** What was edited since the files were seen last; `take` lets that count as seen. At the very first look nothing was. */
+  /** Edits since the files were seen last; `take` marks them as seen. The first look finds none. */
   async look(): Promise<{ readonly edits: readonly FileEdit[]; readonly take: () => Promise<void> }> {
     const before = await this.#seen();
     const now = await this.#present();
@@ -49,7 +49,7 @@ export class SeenFiles {
     };
   }
 
-  /** A file has changed in a way that is known: the platform wrote it itself, or told of its edit. */
+  /** Marks a file as seen: the platform wrote it itself, or has reported its edit. */
   async know(path: string): Promise<void> {
     const { configDir, pluginsFile } = this.#options;
     if (path !== pluginsFile && dirname(path) !== configDir) return;
@@ -110,7 +110,7 @@ function editsBetween(before: Seen, now: Seen): readonly FileEdit[] {
   });
 }
 
-/** What cannot be read as JSON is one part. */
+/** A file that is not JSON is one part. */
 function pluginParts(text: string): Parts {
   const written = objectOf(text);
   if (!written) return { '': hashOf(text) };

@@ -90,7 +90,7 @@ function isStarting(record: PluginRecord): boolean {
   return record.state === 'checking' || record.state === 'starting';
 }
 
-/** A request that comes while its plugin starts is answered when it has. @throws MortiseError `plugin_unavailable` */
+/** Waits for a plugin that is starting. @throws MortiseError `plugin_unavailable` (503) */
 function started(kernel: Kernel, record: PluginRecord, gone: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const done = (): void => {

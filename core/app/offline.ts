@@ -8,7 +8,7 @@ import { openSettings } from '../settings/index.js';
 import { parts } from './composition.js';
 import { offlineParts } from './core-parts.js';
 
-/** The same engine on `plugins.json` and `config/`, with no server and no plugin running. */
+/** Plugin control on `plugins.json` and `config/`, without a server or running plugins. */
 export interface OfflineControl {
   readonly control: Pick<PluginControl, 'revision' | 'list' | 'inspect' | 'plan' | 'doctor' | 'tree' | 'export'>;
   /** What enabled plugins declare in their manifests. */
@@ -25,9 +25,9 @@ export interface OfflineControl {
 }
 
 /**
- * Reads what there is without starting any of it. Where a team keeps the desired state in its database, that is read,
- * and written, there, unless only the files are asked for.
- * @throws MortiseError for settings that cannot be used and a database that cannot be reached
+ * Reads settings, plugins and desired state without starting a plugin.
+ *
+ * @throws MortiseError for unusable settings or an unreachable database
  */
 export async function openOffline(
   projectDir: string,
@@ -90,7 +90,7 @@ export async function openOffline(
 
 /** Every effective value with its source, from the files and the environment. @throws MortiseError */
 export async function readConfig(projectDir: string, owner: string | undefined): Promise<readonly EffectiveValue[]> {
-  // The host's own settings are asked for most when the rest does not work.
+  // The host's own settings are needed most when the rest does not work.
   if (owner === 'host') {
     const opened = await openSettings({ projectDir });
     if (!opened.ok) throw opened.errors[0] ?? new MortiseError('invalid_settings', 'The settings cannot be read.');
@@ -108,7 +108,7 @@ export async function readConfig(projectDir: string, owner: string | undefined):
   }
 }
 
-/** Where the server of this project listens, and what opens it, as far as its settings say. */
+/** Where the server of this project listens, and its keys, according to its settings. */
 export interface ServerAddress {
   /** `http://127.0.0.1:8088` */
   readonly base: string;
@@ -118,7 +118,7 @@ export interface ServerAddress {
 
 const defaultPort = 8088;
 
-/** Settings that cannot be used give the defaults: whoever asks the server about them wants to know why. */
+/** Unusable settings give the defaults: the caller asks the server, or reports that it does not answer. */
 export async function serverAddress(projectDir: string): Promise<ServerAddress> {
   const opened = await openSettings({ projectDir });
   if (!opened.ok) return { base: `http://127.0.0.1:${defaultPort}`, apiKey: undefined, adminKey: undefined };

@@ -23,7 +23,7 @@ export const hostServices = [
   'plugins',
 ] as const satisfies readonly (keyof HostServices)[];
 
-/** Host services as one plugin gets them, each made when it is first used. */
+/** Host services as one plugin gets them, each made on first use. */
 export function openPluginScope(composition: Composition, entry: CatalogueEntry): PluginScope {
   const settings = composition.get(parts.settings);
   const permissions = entry.manifest?.permissions ?? {};
@@ -54,7 +54,7 @@ export function openPluginScope(composition: Composition, entry: CatalogueEntry)
   };
 }
 
-/** The way out of the process. Its client is large and few processes need it at once, so it is loaded with the first request. */
+/** Guarded outbound requests. The client is large and often not needed, so it is loaded with the first request. */
 export interface LazyFetch {
   forHosts(patterns: readonly string[]): GuardedFetch;
   close(): Promise<void>;

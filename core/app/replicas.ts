@@ -12,7 +12,7 @@ export interface ReplicaState {
   readonly at: string;
 }
 
-/** What every live replica says of its plugins, as of the last look. */
+/** The plugin states that every live replica reported, as of the last exchange. */
 export interface ReplicaStates extends Disposable {
   of(plugin: string): readonly ReplicaState[];
 }
@@ -26,7 +26,7 @@ interface Row {
   readonly at: unknown;
 }
 
-/** Tells the other replicas how this one's plugins are, and keeps what they tell. */
+/** Publishes the states of this replica's plugins in the database, and reads those of the others. */
 export function shareStates(
   kernel: Pick<Kernel, 'events'>,
   database: Pick<Database, 'statement' | 'codec'>,
@@ -41,15 +41,15 @@ export function shareStates(
   const exchange = async (): Promise<void> => {
     try {
       for (const plugin of [...changed.keys()]) {
-        const told = changed.get(plugin);
-        if (!told) continue;
+        const change = changed.get(plugin);
+        if (!change) continue;
         await database.statement(
           `insert into {plugins.replicas} (instance_id, plugin, state, at) values (?, ?, ?, ?)
            on conflict (instance_id, plugin) do update set state = excluded.state, at = excluded.at`,
-          [instances.id, plugin, told.state, database.codec.time(told.at)],
+          [instances.id, plugin, change.state, database.codec.time(change.at)],
         );
-        // What changed meanwhile, or could not be written, is told the next time.
-        if (changed.get(plugin) === told) changed.delete(plugin);
+        // What changed meanwhile, or could not be written, is written the next time.
+        if (changed.get(plugin) === change) changed.delete(plugin);
       }
       const alive = new Set((await instances.list()).filter((one) => one.alive).map((one) => one.id));
       const { rows } = await database.statement<Row>('select instance_id, plugin, state, at from {plugins.replicas}');
@@ -74,13 +74,13 @@ export function shareStates(
       );
     }
   };
-  const turn = (): void => {
+  const tick = (): void => {
     busy = busy.then(exchange);
   };
   const unwatch = kernel.events.on('plugin-state', ({ key, to, at }) => {
     changed.set(key, { state: to, at });
   });
-  const timer = setInterval(turn, everyMs);
+  const timer = setInterval(tick, everyMs);
   timer.unref();
   return {
     of: (plugin) => known.get(plugin) ?? [],
@@ -95,7 +95,7 @@ export function shareStates(
   };
 }
 
-/** How often others are looked for, milliseconds: as long as an instance that died is taken for alive. */
+/** How often others are looked for, milliseconds: as long as a dead instance counts as alive. */
 const lookEveryMs = 15_000;
 
 export interface Neighbours extends Disposable {
@@ -110,22 +110,23 @@ export interface NeighbourOptions {
 }
 
 /**
- * Looks for other servers on the same data directory. An embedded database bears them, and the rest of the folder is
- * made for one: they share the boot journal, and neither hears of the other's changes and events.
+ * Looks for other servers on the same data directory. An embedded database supports them, the rest of the folder does
+ * not: they share the boot journal, and neither receives the other's changes and events.
  *
- * A command of the command line is no server and gone soon: whoever comes later is told of when it stays.
+ * A CLI command is also an instance, but a short one: an instance that comes later is reported when it is still there at
+ * the next look.
  */
 export async function watchNeighbours(options: NeighbourOptions): Promise<Neighbours> {
   const { instances, dataDir, log, everyMs = lookEveryMs } = options;
   let others: readonly Instance[] = [];
   let seen: readonly Instance[] = [];
-  const told = new Set<string>();
+  const reported = new Set<string>();
 
   const take = (now: readonly Instance[]): void => {
     others = now;
     for (const { id, pid, host } of others) {
-      if (told.has(id)) continue;
-      told.add(id);
+      if (reported.has(id)) continue;
+      reported.add(id);
       log.warn({ code: 'data_dir_shared', pid, host }, sentence(dataDir, others));
     }
   };
@@ -160,10 +161,10 @@ async function othersOf(instances: InstancesService): Promise<readonly Instance[
   return all.filter((one) => one.id !== instances.id && one.alive && !hasEnded(one));
 }
 
-/** What was killed on this machine a moment ago still looks alive in the table. */
+/** An instance that was killed a moment ago on this machine still counts as alive in the table. */
 function hasEnded({ host, pid }: Instance): boolean {
   if (host !== hostname()) return false;
-  // An earlier process of a container has the number of this one.
+  // An earlier process of a container had the same pid.
   if (pid === process.pid) return true;
   try {
     process.kill(pid, 0);

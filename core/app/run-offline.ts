@@ -7,11 +7,11 @@ import { openOffline } from './offline.js';
 export interface OfflineRun {
   readonly projectDir: string;
   readonly signal: AbortSignal;
-  /** Not even errors are logged (unless a log level is set): a script reads what the command says of itself. */
+  /** Not even errors are logged (unless a log level is set): a script reads the output of the command. */
   readonly quiet: boolean;
 }
 
-/** Runs a contributed command without a server: boots its plugin and what that needs, without a port. @throws MortiseError */
+/** Runs a contributed command without a server: boots its plugin and what that requires, without a port. @throws MortiseError */
 export async function runCommandOffline(key: string, input: CommandInput, run: OfflineRun): Promise<CommandResult> {
   const offline = await openOffline(run.projectDir);
   let owner: string | undefined;
@@ -86,7 +86,7 @@ async function withApp<R>(
   const app = await openApp({
     projectDir,
     only,
-    // What a command prints is its answer; the log has to say more than that it runs.
+    // The output of a command is its answer, so the log is limited to errors.
     env: {
       ...env,
       MORTISE_LOG_DESTINATION: 'stderr',

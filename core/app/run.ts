@@ -56,7 +56,7 @@ export async function run(projectDir: string): Promise<void> {
   };
   const end = async (code: number): Promise<void> => {
     const seconds = app?.settings.host.shutdownSeconds ?? 0;
-    // The last word: whatever hangs, the process ends.
+    // Whatever hangs, the process ends.
     setTimeout(() => void endProcess(code), (seconds + 1.5) * 1_000);
     const stopped = await app?.stop(Date.now() + seconds * 1_000).catch((error: unknown) => {
       say([explain(error).join(' ')]);
@@ -95,7 +95,7 @@ export async function run(projectDir: string): Promise<void> {
   }
 }
 
-/** A plugin that hangs while it starts must not keep the others from answering. */
+/** A plugin that hangs in its start must not keep the others from answering. */
 function requiredSettled(app: App): Promise<void> {
   const patienceMs = 2_000;
   return new Promise((resolve) => {
@@ -113,7 +113,7 @@ function requiredSettled(app: App): Promise<void> {
   });
 }
 
-/** The commit that a checkout stands on, read from git's own files; undefined outside a checkout. */
+/** The commit of a checkout, read from git's own files; undefined outside a checkout. */
 export function readCommit(projectDir: string): string | undefined {
   const read = (file: string): string | undefined => {
     try {

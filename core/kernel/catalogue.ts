@@ -18,23 +18,23 @@ export interface CatalogueEntry {
   readonly source: PluginSource;
   /** Holds plugin.json and the plugin's facts. */
   readonly folder: string;
-  /** Real path of the folder that holds its code: what a line of a stack is held against. */
+  /** Real path of the folder that holds its code, as stacks show it. */
   readonly codeFolder?: string;
   /** Absolute path of the code, when the manifest could be read. */
   readonly entry: string | null;
   readonly manifest: PluginManifest | null;
   readonly facts: ManifestFacts;
   readonly problem: Problem | null;
-  /** Other folders with the same key, which are left aside because this one is shipped with the platform. */
+  /** Other folders with the same key, which are ignored because this one is shipped with the platform. */
   readonly setAside?: readonly string[];
-  /** Loads the code another way than from `entry`: plugins that a test makes in memory. */
+  /** Loads the code instead of importing `entry`: for plugins that a test makes in memory. */
   readonly load?: () => Promise<unknown>;
 }
 
 export interface PluginFolder {
   readonly path: string;
   readonly source: PluginSource;
-  /** Where the compiled code of `path/<key>` lies; the plugin folder itself when absent. */
+  /** Where the compiled code of `path/<key>` is; the plugin folder itself when absent. */
   readonly codePath?: string;
 }
 
@@ -100,8 +100,8 @@ async function readEntry(parent: PluginFolder, name: string, check: ManifestChec
 }
 
 /**
- * One row per key. A shipped plugin stays when a folder with its key is dropped in beside it, so that nobody puts it out
- * by accident; else nobody can say which of them is meant, and none is started.
+ * One row per key. A shipped plugin wins over dropped-in folders with its key; among others it is unclear which one is
+ * meant, so none is started.
  */
 function onePerKey(entries: readonly CatalogueEntry[]): CatalogueEntry[] {
   return [...Map.groupBy(entries, (entry) => canonicalKey(entry.key)).values()].flatMap((same) => {
@@ -119,7 +119,7 @@ function onePerKey(entries: readonly CatalogueEntry[]): CatalogueEntry[] {
 /** Data that a manifest gives or points to, by `<point>:<canonical key>`. */
 export type ManifestFacts = ReadonlyMap<string, Readonly<Record<string, unknown>>>;
 
-/** Where the JSON Schema of a plugin's configuration is kept among its facts. */
+/** The id of the configuration's JSON Schema among the facts. */
 export const configSchemaId = 'config:schema';
 
 /** Reads the facts of contributions, of routes (which are their own facts), and the configuration's schema. */
@@ -149,7 +149,7 @@ async function readObject(
   name: string,
 ): Promise<{ readonly value: Readonly<Record<string, unknown>> } | { readonly why: string }> {
   const path = await ownFile(folder, name);
-  if (path === undefined) return { why: 'it lies outside the plugin folder' };
+  if (path === undefined) return { why: 'it is outside the plugin folder' };
   try {
     const value = await readJson(path);
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return { why: 'it is not a JSON object' };
@@ -160,8 +160,8 @@ async function readObject(
 }
 
 /**
- * The path of a plugin's own file; undefined when it leaves the folder, by its name or through a link. A file that is not
- * there is judged by its name.
+ * The path of a plugin's own file; undefined when it is outside the folder, by its name or through a link. A missing file
+ * is judged by its name.
  */
 export async function ownFile(folder: string, name: string): Promise<string | undefined> {
   const path = resolve(folder, name);
@@ -172,8 +172,8 @@ export async function ownFile(folder: string, name: string): Promise<string | un
 }
 
 export function isInside(folder: string, path: string): boolean {
-  const way = relative(folder, path);
-  return way !== '' && way !== '..' && !way.startsWith('../') && !way.startsWith('..\\') && !isAbsolute(way);
+  const below = relative(folder, path);
+  return below !== '' && below !== '..' && !/^\.\.[\\/]/.test(below) && !isAbsolute(below);
 }
 
 function real(path: string): Promise<string | undefined> {
@@ -187,21 +187,22 @@ export async function readJson(path: string): Promise<unknown> {
   return parseJson(await readSmallFile(path));
 }
 
-/** A byte order mark, which some editors write, is no part of the JSON. */
+/** Ignores a byte order mark, which some editors write. */
 export function parseJson(text: string): unknown {
   if (isTooDeep(text)) throw new Error(`it is nested deeper than ${deepestFile} levels`);
   return JSON.parse(text.replace(/^\uFEFF/, ''));
 }
 
 /**
- * Reads a regular file of at most 1 MiB, as UTF-8. @throws an error that says why it cannot be: a pipe or a device in
- * its place would hold the reader, and the end of the process, for ever.
+ * Reads a regular file of at most 1 MiB, as UTF-8: reading a pipe or a device might never end.
+ *
+ * @throws Error that says why it cannot be read
  */
 export async function readSmallFile(path: string): Promise<string> {
   const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   try {
     const found = await file.stat();
-    if (!found.isFile()) throw new Error('it is no regular file');
+    if (!found.isFile()) throw new Error('it is not a regular file');
     if (found.size > maxBytes) throw new Error(`it is larger than 1 MiB (${found.size} bytes)`);
     return await file.readFile('utf8');
   } finally {

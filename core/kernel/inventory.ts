@@ -11,7 +11,7 @@ type InventoryDeps = Pick<
   'compile' | 'manifestSchema' | 'folders' | 'extraEntries' | 'desired' | 'config' | 'clock'
 >;
 
-/** Which plugins there are, which of them should run, and what the kernel knows of each. */
+/** The installed plugins: which of them should run, and the record of each. */
 export class Inventory {
   readonly #deps: InventoryDeps;
   readonly #onConfig: (record: PluginRecord) => void;
@@ -41,12 +41,12 @@ export class Inventory {
     return this.#records.values();
   }
 
-  /** By its key, in any spelling, or by a key it once had. */
+  /** By its key, in any spelling, or by a former key. */
   record(key: string): PluginRecord | undefined {
     return this.#records.get(this.resolve(key));
   }
 
-  /** The present key of a plugin that was renamed, or is spelt with the other joint. */
+  /** The present key of a plugin, from a former key or another spelling. */
   resolve(key: string, desired: Desired = this.desired): string {
     const renamed = Object.hasOwn(desired.renamed, key) ? (desired.renamed[key] ?? key) : key;
     return this.#keys.get(canonicalKey(renamed)) ?? renamed;
@@ -81,7 +81,7 @@ export class Inventory {
     return [...present.values(), ...missing.map(missingEntry)];
   }
 
-  /** Reads the folders again and takes over what has come, changed and gone. What runs is left alone. */
+  /** Reads the folders again and takes over what was added, changed and removed. Running plugins are not touched. */
   async rescan(): Promise<void> {
     const check = this.#deps.compile(this.#deps.manifestSchema, 'plugin.json');
     const read = await readCatalogue(this.#deps.folders, (value) => check.check(value));
@@ -113,7 +113,7 @@ export class Inventory {
     }
   }
 
-  /** A manifest may name a plugin by a key that was renamed, or spell it with the other joint. */
+  /** A manifest may name plugins by former keys or in another spelling. */
   #withPresentKeys(entry: CatalogueEntry): CatalogueEntry {
     const { manifest } = entry;
     if (!manifest) return entry;

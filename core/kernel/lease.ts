@@ -96,7 +96,7 @@ export class Lease implements CallContext, PluginMark, PendingWork {
   /** Rejects what waits for the next step of this call. */
   #onAbort: ((error: MortiseError) => void) | undefined;
   /** Closes what the call left open. */
-  #letGo: (() => void) | undefined;
+  #closeCall: (() => void) | undefined;
   #abortReason: MortiseError | undefined;
   #abortedAt = 0;
   /** The plugin whose callback runs in the call; undefined for the platform's own. */
@@ -237,7 +237,7 @@ export class Lease implements CallContext, PluginMark, PendingWork {
     this.#abortReason = reason;
     this.#controller?.abort(reason);
     this.#onAbort?.(reason);
-    this.#letGo?.();
+    this.#closeCall?.();
   }
 
   throwIfAborted(): void {
@@ -247,7 +247,7 @@ export class Lease implements CallContext, PluginMark, PendingWork {
   /** Calls `run` at the abort, or now if that has happened: it closes what the call holds and ends the lease. */
   onAbort(run: () => void): void {
     if (this.#abortedAt > 0) run();
-    else this.#letGo = run;
+    else this.#closeCall = run;
   }
 
   /** Waits for what the plugin returned, but not past an abort, and ends the lease. */
@@ -283,7 +283,7 @@ export class Lease implements CallContext, PluginMark, PendingWork {
     this.#ended = true;
     if (this.#relay) this.#options?.signal?.removeEventListener('abort', this.#relay);
     this.#onAbort = undefined;
-    this.#letGo = undefined;
+    this.#closeCall = undefined;
     // A caller that left is no failure of the plugin; a time limit is.
     const wrong = this.#abortReason ? this.#abortReason.code !== callerGone : failed;
     this.#stats.record(this.#book.monotonic() - this.#startedAt, wrong);

@@ -16,7 +16,7 @@ export async function* leasedStream<T>(lease: Lease, open: () => AsyncIterable<T
   }
   const next = (): Promise<IteratorResult<T>> => iterator.next();
   let step: Promise<IteratorResult<T>> | undefined;
-  lease.onAbort(() => void letGo(lease, iterator, step));
+  lease.onAbort(() => void closeStream(lease, iterator, step));
   let ended = false;
   try {
     for (;;) {
@@ -41,7 +41,11 @@ export async function* leasedStream<T>(lease: Lease, open: () => AsyncIterable<T
   }
 }
 
-async function letGo<T>(lease: Lease, iterator: AsyncIterator<T>, step: Promise<unknown> | undefined): Promise<void> {
+async function closeStream<T>(
+  lease: Lease,
+  iterator: AsyncIterator<T>,
+  step: Promise<unknown> | undefined,
+): Promise<void> {
   const closed = runMarked(lease, async () => iterator.return?.());
   // The reader is gone, so how they end does not matter.
   await Promise.allSettled([closed, step]);

@@ -4,7 +4,7 @@ import type { CatalogueEntry } from './catalogue.js';
 import type { KernelDeps, Suspect } from './deps.js';
 import type { PluginRecord } from './plugin-record.js';
 
-/** What is known of a plugin beside its folder. */
+/** What is known about a plugin besides its folder. */
 export interface PluginFacts {
   readonly record: PluginRecord | undefined;
   /** plugins.json says that the platform is not ready without it. */
@@ -13,8 +13,8 @@ export interface PluginFacts {
 }
 
 /**
- * The reason that keeps one plugin out whatever the others are: its engines, its past, safe mode, its configuration, or
- * the one that it is to get.
+ * The reason that keeps one plugin out whatever the others are: its engines, its past, safe mode, or its configuration
+ * (`config` if given).
  */
 export function ownProblem(
   entry: CatalogueEntry,
@@ -49,7 +49,7 @@ function suspicion({ code, detail }: Suspect): Problem {
   return problem(code, Number(detail));
 }
 
-/** What is wrong with a plugin's configuration, or with one that it is to get. */
+/** What is wrong with a plugin's configuration, or with `config` if given. */
 function configProblem(
   record: PluginRecord | undefined,
   config: Readonly<Record<string, unknown>> | undefined,
@@ -60,6 +60,6 @@ function configProblem(
     return issues.length > 0 ? problem('invalid_config', issues) : null;
   }
   if (!source || source.snapshot) return null;
-  // The settings' own sentence names the variable or the file to mend.
+  // The message of the settings names the variable or the file.
   return problem('invalid_config', source.problem?.message ?? 'It cannot be read.');
 }

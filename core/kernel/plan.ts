@@ -18,9 +18,9 @@ export interface PlanInput extends PointSources {
   /** Why the data schema of a point cannot be used; null when it can. */
   readonly schemaProblem: (schema: Readonly<Record<string, unknown>>) => string | null;
   readonly hostServices: readonly string[];
-  /** A reason of its own that keeps a plugin out: engines, configuration, quarantine, safe mode. */
+  /** A reason in the plugin itself: engines, configuration, quarantine, safe mode. */
   readonly ownProblem: (entry: CatalogueEntry) => Problem | null;
-  /** The state of a plugin that stays out until someone has it started again. */
+  /** The state of a plugin that stays out until an admin starts it again. */
   readonly stuck: (key: string) => 'failed' | 'quarantined' | undefined;
 }
 
@@ -30,7 +30,7 @@ export interface PlannedPlugin {
   readonly tier: number;
   /** Null: it can start once what it requires is active. */
   readonly problem: Problem | null;
-  /** A claim of several plugins that is bound to none of them: it keeps all of them out. */
+  /** A claim of several plugins that is bound to none of them, so that none is started. */
   readonly contested: Contested | null;
   /** What it contributes to points that are closed, which it can do without. */
   readonly inert: readonly InertContribution[];
@@ -202,7 +202,7 @@ function circleOf(key: string, requires: ReadonlyMap<string, readonly string[]>)
   return undefined;
 }
 
-/** A plugin whose requirement is missing, disabled or out is out too. */
+/** Blocks plugins whose requirement is missing, disabled or blocked. */
 function spreadToDependants(
   entries: readonly CatalogueEntry[],
   byKey: ReadonlyMap<string, CatalogueEntry>,

@@ -98,8 +98,8 @@ function kindOf(value: unknown): string {
 }
 
 /**
- * Loads the module of a plugin. A file that failed to parse would fail again at the same address after it was mended, so
- * dropped-in code is loaded under an address that carries the hash of all of it.
+ * Loads the module of a plugin. Node remembers a file that failed to parse by its URL, so dropped-in code is loaded under
+ * a URL that carries the hash of all of it.
  *
  * @throws PluginProblem `entry_missing`, or whatever the module throws.
  */
@@ -118,11 +118,11 @@ export async function importEntry(entry: CatalogueEntry): Promise<unknown> {
 
 const codeFiles = new Set(['.js', '.mjs', '.cjs', '.ts', '.mts', '.cts', '.json']);
 
-/** Addresses of plugin folders whose modules carry a version, with the slash after them. */
+/** URLs of plugin folders whose modules carry a version, with the slash after them. */
 const versioned = new Set<string>();
 let hooked = false;
 
-/** A hash over all code of a plugin; packages that it brings are not looked into. */
+/** A hash over all code of a plugin, without its node_modules. */
 export async function codeVersion(folder: string): Promise<string> {
   const hash = createHash('sha256');
   for (const file of (await filesBelow(folder)).sort()) {
@@ -133,8 +133,8 @@ export async function codeVersion(folder: string): Promise<string> {
 }
 
 /**
- * Lets the modules that a plugin imports from its own folder carry the version of the one that imports them: else the
- * process would keep an old or broken copy of them for ever. On Node before 22.15 only the entry carries one.
+ * Gives the modules that a plugin imports from its own folder the version of the importing one: else the process would
+ * keep an old or broken copy of them. On Node before 22.15 only the entry carries a version.
  */
 export function passVersionsOn(folder: string): void {
   versioned.add(`${pathToFileURL(folder).href}/`);
@@ -170,19 +170,19 @@ async function filesBelow(folder: string, below = ''): Promise<string[]> {
   return found.flat();
 }
 
-/** Files of one plugin that are looked at; each costs a process of some 40 ms. */
-const filesLookedAt = 25;
+/** Files of one plugin that are checked; each takes a process of some 40 ms. */
+const filesChecked = 25;
 
 /**
- * Where a plugin's JavaScript has a syntax error: `lib/index.js:4`. Node tells that only to someone who looks at the
- * screen: the error that an import throws names neither file nor line.
+ * Where a plugin's JavaScript has a syntax error: `lib/index.js:4`. The error that an import throws names neither file nor
+ * line; Node only prints them.
  */
 export async function syntaxPlace(entry: string, codeFolder: string): Promise<string | undefined> {
   const found = await readdir(codeFolder, { recursive: true }).catch(() => []);
   const others = found
     .filter((name) => /\.m?js$/.test(name) && !name.split(/[\\/]/).includes('node_modules'))
     .map((name) => join(codeFolder, name));
-  for (const file of [...new Set([entry, ...others])].slice(0, filesLookedAt)) {
+  for (const file of [...new Set([entry, ...others])].slice(0, filesChecked)) {
     const line = /\.m?js$/.test(file) ? await wrongLine(file) : undefined;
     if (line !== undefined) return `${relative(codeFolder, file)}:${line}`;
   }

@@ -1,7 +1,7 @@
 import type { Logger } from '../sdk/context.js';
 import type { KernelLogger } from './deps.js';
 
-/** Above these a plugin fills disks and screens and tells nobody anything. */
+/** More than this is of no use to a reader and fills disks. */
 const logLines = { count: 5_000, windowMs: 10_000 } as const;
 const alerts = { count: 60, windowMs: 60_000 } as const;
 
@@ -11,7 +11,7 @@ export interface Dropped {
   readonly limit: string;
 }
 
-/** What one plugin run says to the outside, kept within bounds: one that loops over its log must not drown the others. */
+/** Limits the log lines and alerts of one plugin run: a loop that logs must not drown those of others. */
 export class PluginOutput {
   readonly #lines: RateBudget;
   readonly #alerts: RateBudget;
@@ -52,9 +52,9 @@ export class PluginOutput {
   }
 }
 
-/** So many in a window of time; the rest is refused and counted. */
+/** Allows a number of events per window of time; the rest is refused and counted. */
 export class RateBudget {
-  /** Refused since the beginning. */
+  /** Total number refused. */
   refused = 0;
   readonly #limit: number;
   readonly #windowMs: number;
@@ -63,7 +63,7 @@ export class RateBudget {
   #windowEnd = 0;
   #taken = 0;
 
-  /** `onRefuse` is called for the first one that is refused in a window. */
+  /** `onRefuse` is called once per window, at the first refusal. */
   constructor(limit: number, windowMs: number, now: () => number, onRefuse: () => void) {
     this.#limit = limit;
     this.#windowMs = windowMs;

@@ -1,10 +1,10 @@
 /**
- * The steps of stopping a plugin, and how far into a shutdown each may last at most: whatever the first steps use up, the
- * later ones get a part of the time.
+ * The steps of stopping a plugin, and the share of the shutdown's time by which each ends: later steps get a part of the
+ * time whatever the first ones use.
  */
 const latest = { drain: 0.75, abort: 0.85, stop: 0.95, release: 1 } as const;
 
-/** What a step gets even when the deadline has passed, milliseconds: a plugin that behaves is done by then. */
+/** What a step gets even when the deadline has passed, milliseconds: enough for a well-behaved plugin. */
 const least = { drain: 0, abort: 50, stop: 150, release: 150 } as const;
 
 export type StopStep = keyof typeof latest;
@@ -16,7 +16,7 @@ interface Waiting {
   timer: NodeJS.Timeout;
 }
 
-/** The one deadline that all stopping shares once the process ends. Before that every step has its own limit only. */
+/** The deadline of a shutdown, shared by all plugins. Before a shutdown every step has only its own limit. */
 export class ShutdownDeadline {
   readonly #now: () => number;
   readonly #waiting = new Set<Waiting>();
@@ -32,7 +32,7 @@ export class ShutdownDeadline {
     return this.#begunAt !== undefined;
   }
 
-  /** From now on nothing waits past its part of the time until `deadline` (epoch milliseconds), what waits already too. */
+  /** Begins the shutdown: limits all waits, also those that have begun, by `deadline` (epoch milliseconds). */
   begin(deadline: number): void {
     this.#begunAt ??= this.#now();
     this.#deadline = Math.min(this.#deadline, deadline);
@@ -74,7 +74,7 @@ export class ShutdownDeadline {
   }
 }
 
-/** A step of stopping a plugin that had not ended when its time was over. */
+/** A step of stopping a plugin did not end in time. */
 export class Overrun extends Error {
   /** `drain`, `stop` or `release`. */
   readonly step: string;

@@ -46,7 +46,7 @@ export class Staging {
     if (!this.#declared.has(id) && !byPattern) throw new PluginProblem(problem('contribution_undeclared', what));
     if (this.#published && !byPattern)
       throw new PluginProblem(
-        problem('contribution_invalid', what, 'only keys of a pattern may come and go while the plugin runs'),
+        problem('contribution_invalid', what, 'while the plugin runs only keys of a pattern may be added'),
       );
     if ([...this.#held].some((held) => contributionId(held.point, held.key) === id))
       throw new PluginProblem(problem('contribution_twice', what));
@@ -107,10 +107,10 @@ export class Staging {
     }
     let facts: Record<string, unknown>;
     try {
-      // A copy: whoever reads it later must find what was checked here.
+      // A copy, so that it stays what was checked here.
       facts = structuredClone(this.#facts(point, key, members));
     } catch {
-      throw wrong('its data part holds something that is no data');
+      throw wrong('its data part holds something that is not data');
     }
     const issues = this.#deps.compile(declaration.factsSchema, `facts of ${point}`).check(facts);
     if (issues.length > 0) throw wrong(issues.map((issue) => `${issue.path || '/'} ${issue.message}`).join('; '));

@@ -1,7 +1,7 @@
 /** Why a plugin is not active: what happened, and what to do next. One row per code. */
 export interface Problem {
   readonly code: string;
-  /** What happened, with the names and places the reader needs. */
+  /** What happened, with the names and places that the reader needs. */
   readonly message: string;
   /** The next step: a command, a file, a person to ask. `<key>` stands for the plugin's own key. */
   readonly hint: string;
@@ -23,11 +23,11 @@ const rows = {
   }),
   manifest_not_json: (file: string, why: string) => ({
     message: `${file} is not valid JSON: ${why}.`,
-    hint: 'Mend the JSON; a trailing comma or a missing quote is the usual cause.',
+    hint: 'Fix the JSON; a trailing comma or a missing quote is the usual cause.',
   }),
   manifest_invalid: (file: string, errors: readonly { path: string; message: string }[]) => ({
-    message: `${file} does not fit the manifest schema: ${errors.map((e) => `${e.path || '/'} ${e.message}`).join('; ')}.`,
-    hint: 'Compare it with schemas/plugin.schema.json; mortise plugin doctor <key> lists every place.',
+    message: `${file} does not match the manifest schema: ${errors.map((e) => `${e.path || '/'} ${e.message}`).join('; ')}.`,
+    hint: 'Compare it with schemas/plugin.schema.json; mortise plugin doctor <key> lists all errors.',
   }),
   manifest_key_mismatch: (folder: string, key: string) => ({
     message: `The folder "${folder}" holds a manifest with the key "${key}".`,
@@ -35,7 +35,7 @@ const rows = {
   }),
   manifest_facts: (file: string, why: string) => ({
     message: `The facts file ${file} cannot be used: ${why}.`,
-    hint: 'Give a JSON object that fits the extension point, with a path relative to the plugin folder.',
+    hint: 'Give a JSON object that matches the schema of the extension point, with a path relative to the plugin folder.',
   }),
   duplicate_plugin: (key: string, folders: readonly string[]) => ({
     message: `Several folders hold a plugin with the key "${key}": ${folders.join(', ')}.`,
@@ -72,7 +72,7 @@ const rows = {
   }),
   contribution_key: (point: string, key: string) => ({
     message: `"${key}" is not a valid key for the point "${point}".`,
-    hint: 'Use lower-case letters and digits, joined by single - or _, and no name that the point keeps for itself.',
+    hint: 'Use lower-case letters and digits, joined by single - or _, and no name that the point reserves.',
   }),
   host_service_unknown: (service: string, known: readonly string[]) => ({
     message: `The manifest asks for the host service "${service}", which does not exist.`,
@@ -92,11 +92,11 @@ const rows = {
   }),
   dependency_not_active: (key: string, state: string) => ({
     message: `It requires the plugin "${key}", which is ${state}.`,
-    hint: `mortise plugin inspect ${key} tells why; this plugin starts when that one does.`,
+    hint: `mortise plugin inspect ${key} shows why; this plugin starts when that one does.`,
   }),
   dependency_cycle: (path: readonly string[]) => ({
     message: `Plugins require each other in a circle: ${path.join(' -> ')}.`,
-    hint: 'Remove one "requires" of the circle; "optional" with host.watch() is allowed to be circular.',
+    hint: 'Remove one "requires" of the circle; "optional" with host.watch() may be circular.',
   }),
   key_conflict: (what: string, claimants: readonly string[]) => ({
     message: `${what} is claimed by ${list(claimants)}. None of them is started.`,
@@ -104,11 +104,11 @@ const rows = {
   }),
   key_taken: (what: string, owner: string) => ({
     message: `${what} is served by the plugin "${owner}", which would have to stop.`,
-    hint: `Disable "${owner}" first, or bind the claim in plugins.json to the plugin that shall serve it: "bindings": {"${what}": "<key>"}.`,
+    hint: `Disable "${owner}" first, or bind the claim in plugins.json to the plugin that should serve it: "bindings": {"${what}": "<key>"}.`,
   }),
   plugin_required: (key: string) => ({
     message: `The plugin "${key}" is required, so it cannot be disabled.`,
-    hint: `plugins.json says so ("required": true of "${key}"): take it away there first. Servers that share a database took it over from the file once, into their table plugins.desired.`,
+    hint: `Remove "required": true of "${key}" in plugins.json first. Servers that share a database copied it once from the file into their table plugins.desired.`,
   }),
   key_bound_elsewhere: (what: string, owner: string) => ({
     message: `${what} is bound to the plugin "${owner}".`,
@@ -116,7 +116,7 @@ const rows = {
   }),
   invalid_config: (errors: string | readonly { path: string; message: string }[]) => ({
     message: `Its configuration is invalid: ${typeof errors === 'string' ? errors.replace(/\.$/, '') : errors.map((e) => `${e.path || '/'} ${e.message}`).join('; ')}.`,
-    hint: 'Mend config/<key>.json or the environment variable named; it starts as soon as the file is valid.',
+    hint: 'Correct config/<key>.json or the named environment variable; the plugin starts as soon as the file is valid.',
   }),
   config_schema: (file: string, why: string) => ({
     message: `Its configuration schema ${file} cannot be used: ${why}.`,
@@ -127,20 +127,20 @@ const rows = {
     hint: 'Build the plugin, or set "entry" in plugin.json to the file that exists.',
   }),
   entry_no_file: (file: string) => ({
-    message: `Its entry ${file} is no regular file.`,
+    message: `Its entry ${file} is not a regular file.`,
     hint: 'Set "entry" in plugin.json to the file that holds the code.',
   }),
   entry_outside: (file: string) => ({
-    message: `Its entry ${file} lies outside the plugin's folder.`,
+    message: `Its entry ${file} is outside the plugin's folder.`,
     hint: 'Set "entry" to a file below the plugin folder.',
   }),
   import_failed: (why: string) => ({
     message: `Its code could not be loaded: ${why}.`,
-    hint: 'Mend the file, then load it again: mortise plugin restart <key>',
+    hint: 'Fix the file, then load it again: mortise plugin restart <key>',
   }),
   import_timeout: (ms: number) => ({
     message: `Its code did not finish loading within ${ms} ms.`,
-    hint: 'Move waiting work from the top level of the module into start().',
+    hint: 'Move work that waits from the top level of the module into start().',
   }),
   export_invalid: (found: string) => ({
     message: `Its entry must export a default function that returns a plugin definition, and ${found}.`,
@@ -152,18 +152,18 @@ const rows = {
   }),
   register_async: () => ({
     message: 'register() returned a promise; it must be synchronous.',
-    hint: 'Move what waits into start(host).',
+    hint: 'Move work that waits into start(host).',
   }),
   register_failed: (why: string) => ({
     message: `register() threw: ${why}.`,
-    hint: 'register() only names what the plugin adds; move everything else into start(host).',
+    hint: 'register() only declares what the plugin adds; move everything else into start(host).',
   }),
   contribution_undeclared: (what: string) => ({
     message: `It adds ${what}, which its manifest does not list.`,
     hint: 'Add it to plugin.json: "contributes" for extension points, "provides" for services, "permissions.routes" for routes.',
   }),
   contribution_missing: (what: string) => ({
-    message: `Its manifest lists ${what}, and the code did not add it.`,
+    message: `Its manifest lists ${what}, which the code did not add.`,
     hint: 'Add it in register() or start(), or remove it from plugin.json.',
   }),
   contribution_invalid: (what: string, why: string) => ({
@@ -180,11 +180,11 @@ const rows = {
   }),
   start_failed: (why: string) => ({
     message: `start() failed: ${why}.`,
-    hint: 'Mend the cause, then start it again: mortise plugin restart <key>',
+    hint: 'Fix the cause, then start it again: mortise plugin restart <key>',
   }),
   start_timeout: (ms: number) => ({
     message: `start() did not finish within ${ms} ms and was aborted.`,
-    hint: 'start() must not wait for something that may never come; raise "timeouts.start" only for slow, finite work.',
+    hint: 'start() must not wait for something that may never happen; raise "timeouts.start" only for slow, finite work.',
   }),
   exit_attempt: () => ({
     message: 'It tried to end the process.',
@@ -192,23 +192,23 @@ const rows = {
   }),
   repeated_faults: (count: number, seconds: number, last: string) => ({
     message: `It failed ${count} times within ${seconds} s; the last time: ${last}.`,
-    hint: 'Mend the plugin, then start it again: mortise plugin release <key>',
+    hint: 'Fix the plugin, then start it again: mortise plugin release <key>',
   }),
   boot_crash: (step: string) => ({
     message: `The process ended during its ${step} at the last start, so it was left out this time.`,
-    hint: 'Mend or remove the plugin, then start it again: mortise plugin release <key>',
+    hint: 'Fix or remove the plugin, then start it again: mortise plugin release <key>',
   }),
   blocked_event_loop: (seconds: number) => ({
-    message: `It kept the process busy for more than ${seconds} s without a pause; the process was started again without it.`,
-    hint: 'Look for an endless loop; long work must await in between. Then start it again: mortise plugin release <key>',
+    message: `It blocked the event loop for more than ${seconds} s; the process was started again without it.`,
+    hint: 'Look for an endless loop; long work must await between steps. Then start it again: mortise plugin release <key>',
   }),
   heap_exhausted: (mebibytes: number) => ({
     message: `It filled the heap of the process (${mebibytes} MiB); the process was started again without it.`,
-    hint: 'Look for what it keeps for ever; NODE_OPTIONS=--max-old-space-size=<MiB> gives the process more. Then start it again: mortise plugin release <key>',
+    hint: 'Look for a leak; NODE_OPTIONS=--max-old-space-size=<MiB> gives the process more. Then start it again: mortise plugin release <key>',
   }),
   safe_mode: () => ({
     message: 'Safe mode: only required plugins are started.',
-    hint: 'Mend or disable the plugin that crashes, then start again without --safe; mortise plugin doctor tells why.',
+    hint: 'Fix or disable the plugin that crashes, then start again without --safe; mortise plugin doctor shows the cause.',
   }),
 } satisfies Record<string, Render<never>>;
 

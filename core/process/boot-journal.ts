@@ -13,29 +13,29 @@ interface JournalState {
   crashes: number;
   /** The process stayed up: its end says nothing about the boot. */
   steady: boolean;
-  /** The watchdog ended the process, and said why. */
+  /** The watchdog ended the process and recorded why. */
   explained: boolean;
-  /** Which plugins were to run: with others the crashes are not counted on. */
+  /** The enabled plugins; the count of crashes starts again with others. */
   wanted: string;
-  /** Whose code runs: set around code that does not wait, and imports. */
+  /** The step that runs: set around synchronous code and imports. */
   current: Step | null;
-  /** Plugins whose start() has been called and is not done. */
+  /** Plugins whose start() has been called and has not resolved. */
   waiting: readonly string[];
-  /** In how many unfinished boots in a row the process ended within a plugin. */
+  /** By plugin: unfinished boots in a row in which the process ended during one of its steps. */
   named: Readonly<Record<string, number>>;
   suspects: Readonly<Record<string, Suspect>>;
 }
 
-/** So many crashes in a row are a loop: then only required plugins are started. */
-const boundOfCrashes = 2;
+/** Crashes in a row that are a loop: then only required plugins are started. */
+const crashLimit = 2;
 /** How long a process must stay up after its boot to end such a row, milliseconds. */
 export const steadyAfterMs = 60_000;
-/** Ends in a row within one plugin that make it a suspect, when nobody knows how the process ended. */
-const boundOfNamed = 3;
+/** Ends in a row within one plugin that make it a suspect, when it is unknown how the process ended. */
+const namedLimit = 3;
 
 /**
- * A small file that outlives a crash: which plugin was in the middle of something when the process ended. It is what ends
- * a crash loop: the next boot leaves that plugin out until an admin releases it.
+ * A small file that outlives a crash: which plugin was in the middle of a step when the process ended. It ends a crash
+ * loop: the next boot leaves that plugin out until an admin releases it.
  */
 export class BootJournal {
   readonly #path: string;
@@ -50,18 +50,17 @@ export class BootJournal {
   }
 
   /**
-   * Reads what the last process left. `crashed` says that it is known to have crashed (its supervisor saw how it ended):
-   * whoever was in the middle of something is a suspect at once, and an end that nobody explains is counted. Without
-   * that knowledge it may as well have been killed from outside, so nothing is counted, and a plugin becomes a suspect
-   * only when the process ends within it several times in a row.
+   * Reads the journal of the last process. With `crashed` (the supervisor saw how it ended) a plugin that was in a step
+   * is a suspect at once, and an unexplained end is counted. Otherwise the process may have been killed from outside:
+   * nothing is counted, and a plugin becomes a suspect only when the process ends within it several times in a row.
    *
-   * `wanted` names the plugins that should run: whoever changes them has done something about the crashes.
+   * @param wanted the enabled plugins: a change of them starts the count of crashes again
    */
   static open(file: string, { crashed = false, wanted = '' } = {}): BootJournal {
     const last = read(file);
-    const found = whoWasIn(last);
+    const found = pluginsInStep(last);
     const named = Object.fromEntries(Object.keys(found).map((plugin) => [plugin, (last.named[plugin] ?? 0) + 1]));
-    const suspected = Object.entries(found).filter(([plugin]) => crashed || (named[plugin] ?? 0) >= boundOfNamed);
+    const suspected = Object.entries(found).filter(([plugin]) => crashed || (named[plugin] ?? 0) >= namedLimit);
     const news = suspected.some(([plugin, { sure }]) => sure && !Object.hasOwn(last.suspects, plugin));
     const counted = crashed && !last.explained && !news;
     const goesOn = !last.steady && last.wanted === wanted;
@@ -80,16 +79,16 @@ export class BootJournal {
     return journal;
   }
 
-  /** The process crashed several times in a row, and nobody knows which plugin did it. */
+  /** The process crashed several times in a row, and it is unknown which plugin caused it. */
   get crashLoop(): boolean {
-    return this.#state.crashes >= boundOfCrashes;
+    return this.#state.crashes >= crashLimit;
   }
 
   suspect(key: string): Suspect | undefined {
     return Object.hasOwn(this.#state.suspects, key) ? this.#state.suspects[key] : undefined;
   }
 
-  /** The admin vouches for a plugin; what was counted may have been its doing, and is forgotten too. */
+  /** An admin released the plugin. The counted crashes may have been caused by it, so they are forgotten too. */
   clearSuspect(key: string): void {
     if (this.#state.crashes > 0) this.#change({ crashes: 0 });
     if (!Object.hasOwn(this.#state.suspects, key)) return;
@@ -98,8 +97,8 @@ export class BootJournal {
   }
 
   /**
-   * Notes that a plugin is in a step until the function it returns is called. Several may be `waiting` at once; any other
-   * step is that of the code which runs now.
+   * Notes that a plugin is in a step until the returned function is called. Several may be `waiting` at once; any other
+   * step is that of the code that runs now.
    */
   note(plugin: string, step: string): () => void {
     if (step === 'waiting') {
@@ -123,7 +122,7 @@ export class BootJournal {
     this.#change({ steady: true, crashes: 0 });
   }
 
-  /** Lets go of the file; what is noted from now on is lost. */
+  /** Closes the file; later notes are lost. */
   close(): void {
     this.#closed = true;
     if (this.#file !== undefined) closeSync(this.#file);
@@ -135,7 +134,7 @@ export class BootJournal {
     this.#write();
   }
 
-  /** One write in place: a process that crashes cannot tear it, and a start makes dozens of them. */
+  /** One write in place: a crash of the process cannot tear it, and it is cheap enough for dozens in a start. */
   #write(): void {
     if (this.#closed) return;
     const text = JSON.stringify(this.#state).padEnd(this.#length);
@@ -144,7 +143,7 @@ export class BootJournal {
       this.#file ??= openSync(this.#path, 'w', 0o600);
       writeSync(this.#file, text, 0);
     } catch {
-      // A full or read-only disk must not keep the platform from starting; the journal then tells nothing.
+      // A full or read-only disk must not keep the platform from starting; the journal is then empty.
     }
   }
 }
@@ -163,8 +162,8 @@ export function markSuspect(file: string, plugin: string, suspect: Suspect): voi
   renameSync(`${file}.watchdog`, file);
 }
 
-/** Code that ran at the end did it; when none did, one of those that waited. */
-function whoWasIn({ current, waiting }: JournalState): Readonly<Record<string, Suspect>> {
+/** The plugin whose code ran at the end; if none did, all that were starting. */
+function pluginsInStep({ current, waiting }: JournalState): Readonly<Record<string, Suspect>> {
   if (current) return { [current.plugin]: { code: 'boot_crash', detail: current.step, sure: true } };
   const sure = waiting.length === 1;
   return Object.fromEntries(waiting.map((plugin) => [plugin, { code: 'boot_crash', detail: 'start', sure }]));
@@ -176,11 +175,11 @@ function read(file: string): JournalState {
     const parsed: unknown = JSON.parse(readFileSync(file, 'utf8'));
     if (typeof parsed === 'object' && parsed !== null) value = parsed;
   } catch {
-    // There is none, or it was torn: it tells nothing.
+    // Missing or torn: as if there was none.
   }
   return {
     crashes: typeof value.crashes === 'number' ? value.crashes : 0,
-    // A journal that tells nothing speaks of no boot.
+    // An empty journal is not that of an unfinished boot.
     steady: value.steady !== false,
     explained: value.explained === true,
     wanted: typeof value.wanted === 'string' ? value.wanted : '',

@@ -1,32 +1,32 @@
 import { writeSync } from 'node:fs';
 
-/** How long file and name look-ups that still run may take to come to an end, milliseconds. */
+/** How long running file and name look-ups may take to end, milliseconds. */
 const patienceMs = 250;
 
 const exit = process.exit.bind(process);
 
 /**
- * Ends the process, whatever hangs. A look-up that the system does not answer (a named pipe nobody writes to, a dead
- * network drive) would hold `process.exit` for ever: the process then ends itself as `kill -9` does.
+ * Ends the process, whatever hangs. `process.exit` waits for system calls in flight, which may never return (a named pipe
+ * without a writer, a dead network drive): the process then kills itself with SIGKILL.
  */
 export async function endProcess(code: number): Promise<never> {
   const last = performance.now() + patienceMs;
-  while (systemIsAsked() && performance.now() < last) await new Promise((resolve) => setTimeout(resolve, 10));
-  if (systemIsAsked()) process.kill(process.pid, 'SIGKILL');
+  while (hasSystemCalls() && performance.now() < last) await new Promise((resolve) => setTimeout(resolve, 10));
+  if (hasSystemCalls()) process.kill(process.pid, 'SIGKILL');
   try {
     return exit(code);
   } catch {
-    // A listener of the end threw, which is asked only once.
+    // A listener of `exit` threw; it is called only once.
     return exit(code);
   }
 }
 
-/** Whether a thread of the process waits for the system; `process.exit` waits for those threads. */
-function systemIsAsked(): boolean {
+/** Whether a thread of the process waits for the system. */
+function hasSystemCalls(): boolean {
   return process.getActiveResourcesInfo().some((name) => /^(?:FSReq|GetAddrInfoReq|GetNameInfoReq)/.test(name));
 }
 
-/** Tells people what the log is not there for. What cannot be written is lost: it must not end the server. */
+/** Writes lines for people to stderr. What cannot be written is lost: it must not end the server. */
 export function say(lines: readonly string[]): void {
   for (const line of lines) {
     try {
@@ -38,8 +38,8 @@ export function say(lines: readonly string[]): void {
 }
 
 /**
- * A plugin or a package that prints to a full disk or to a reader who went gets no error that would end the server. A
- * stream is opened only when someone asks for it: opening makes a pipe non-blocking.
+ * Errors of stdout and stderr (a full disk, a reader that has gone) do not end the server. The streams are opened on first
+ * use only: opening makes a pipe non-blocking.
  */
 export function outliveStreamErrors(): void {
   for (const name of ['stdout', 'stderr'] as const) {

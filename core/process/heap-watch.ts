@@ -1,12 +1,12 @@
 import { type Frames, MainThreadView } from './main-thread-view.js';
 
-/** How often the size of the process is looked at, milliseconds; a look takes 12 microseconds of the thread that looks. */
+/** How often the size of the process is read, milliseconds; a reading takes 12 microseconds of the watching thread. */
 const lookEveryMs = 200;
 
 /**
- * Notices, from another thread, that the heap of the main thread is full: the engine ends the process then, and says
- * nothing of whose code it was. It tells its debugger before, so one is attached while the process grows fast, and only
- * then: with it every promise of the main thread costs three to five times as much.
+ * Notices, from another thread, that the heap of the main thread is full. V8 then ends the process without naming the
+ * code, but pauses in an attached debugger before. One is attached only while the process grows fast: with it every
+ * promise of the main thread costs three to five times as much.
  */
 export class HeapWatch {
   readonly #growth: FastGrowth;
@@ -21,7 +21,7 @@ export class HeapWatch {
     setInterval(() => this.#look(), lookEveryMs);
   }
 
-  /** The view that is open anyway. */
+  /** The view that is open now. */
   get view(): MainThreadView | undefined {
     return this.#view;
   }
@@ -41,16 +41,16 @@ export class HeapWatch {
   }
 }
 
-/** How long a growth may take that counts as one, milliseconds: a heap that is full is so for a minute before it gives up. */
+/** The window in which growth is measured, milliseconds: V8 tries for about a minute to free a full heap. */
 const windowMs = 300_000;
 
 /**
- * Tells from the size of a process whether it grows so fast that one call may be about to fill its heap: by a quarter of
- * what the heap may hold within some minutes, and to more than half of it. What grows for hours is nobody's alone.
+ * Whether a process grows so fast that one call may be about to fill its heap: by a quarter of the heap limit within
+ * some minutes, and to more than half of it. Growth over hours cannot be attributed to one plugin.
  */
 export class FastGrowth {
   readonly #limit: number;
-  /** The smallest sizes of the part of the window that runs and of the one before. */
+  /** The smallest sizes in the current half of the window and in the one before. */
   #least = Number.POSITIVE_INFINITY;
   #leastBefore = Number.POSITIVE_INFINITY;
   #turnAt: number;

@@ -9,19 +9,19 @@ export type Frames = readonly Debugger.CallFrame[];
 
 /** How often the stack is looked at. */
 const samples = 25;
-/** After so long what was seen is enough, milliseconds. */
+/** Sampling ends after this when a plugin was seen, milliseconds. */
 const enoughMs = 2_000;
-/** While no plugin was seen: most pauses may meet the platform's own code. Native code is never seen, it cannot be paused. */
+/** Sampling ends after this in any case, milliseconds. Native code cannot be paused, so it is never seen. */
 const patienceMs = 10_000;
 
-/** Its code runs on behalf of whoever brought the schema, whichever plugin asked for the check. */
+/** Validators run on behalf of the plugin that brought the schema, whichever plugin asked for the check. */
 const validatorFolder = new URL('../schema/', import.meta.url).href;
 
-/** The main thread as a debugger in another one sees it. Attaching keeps the main thread for some 200 ms. */
+/** The main thread as a debugger in another one sees it. Attaching pauses the main thread for some 200 ms. */
 export class MainThreadView {
   readonly #session = new Session();
   readonly #urls = new Map<string, string>();
-  /** Waits for the pause that was asked for. */
+  /** Receives the requested pause. */
   #onPause: ((frames: Frames) => void) | undefined;
 
   /** @param onFull the heap of the main thread is full: it is paused there, and may grow until the view is closed */
@@ -33,17 +33,18 @@ export class MainThreadView {
       this.#onPause = undefined;
       if (asked) asked(params.callFrames);
       else if (onFull && (params.reason as string) === 'OOM') onFull(params.callFrames);
-      // A `debugger` statement pauses it, too.
+      // A `debugger` statement also pauses it.
       else void this.#ask('Debugger.resume');
     });
     void this.#ask('Debugger.enable');
   }
 
   /**
-   * Pauses the main thread several times and tells the plugin whose code most of the pauses met: a loop that awaits in
-   * between is as often in the platform's own code as in the plugin's.
+   * Pauses the main thread several times: a loop that awaits in between is as often in the platform's own code as in the
+   * plugin's.
    *
    * @param first the stack at which it is paused now
+   * @returns the plugin whose code was seen most often
    */
   async whoRuns(folders: CodeFolders, first?: Frames): Promise<string | undefined> {
     const found: string[] = [];
@@ -61,7 +62,7 @@ export class MainThreadView {
     this.#session.disconnect();
   }
 
-  /** Adds to `found` whose code each pause met. */
+  /** Adds the plugin seen at each pause to `found`. */
   async #sample(folders: CodeFolders, found: string[], first: Frames | undefined): Promise<void> {
     const enoughAt = performance.now() + enoughMs;
     const patienceEnds = performance.now() + patienceMs;
@@ -72,7 +73,7 @@ export class MainThreadView {
       const owner = ownerOf(addresses, await this.#accountOf(frames[0]?.callFrameId), folders);
       await this.#session.post('Debugger.resume');
       if (owner !== undefined) found.push(owner);
-      // The next pause must not meet the very same place, and by chance not the same phase of the loop.
+      // A random delay, so that the pauses do not always meet the same phase of a loop.
       await new Promise((resolve) => setTimeout(resolve, 1 + Math.random() * 9));
     }
   }
@@ -85,7 +86,7 @@ export class MainThreadView {
     return paused;
   }
 
-  /** The plugin on whose account a paused thread runs: that of the call, wherever its code lies. */
+  /** The plugin of the call that a paused thread runs in, whatever code it is in. */
   async #accountOf(callFrameId: string | undefined): Promise<string | undefined> {
     if (callFrameId === undefined) return undefined;
     const { result } = await this.#session.post('Debugger.evaluateOnCallFrame', {
@@ -96,15 +97,15 @@ export class MainThreadView {
     return typeof result.value === 'string' ? result.value : undefined;
   }
 
-  /** Nobody waits for the answer, and a view that was closed gives none. */
+  /** The answer is not awaited; a closed view gives none. */
   async #ask(method: 'Debugger.enable' | 'Debugger.resume'): Promise<void> {
     await this.#session.post(method).catch(() => undefined);
   }
 }
 
 /**
- * Whose code it is: that of the innermost plugin on the stack, for others' calls may be on top of a loop. A check against
- * a schema, and a stack without any plugin, are on the account of the call.
+ * The innermost plugin on the stack. A check against a schema, and a stack without a plugin, belong to the plugin of the
+ * call.
  *
  * @param addresses of the code on the stack, innermost first
  */

@@ -1,19 +1,18 @@
 import { readFileSync } from 'node:fs';
 
-/** What a clock of the main thread's waiting has read, milliseconds since some moment in the past. */
+/** Readings in milliseconds since some moment in the past. */
 export interface WaitReading {
   /** Monotonic time. */
   readonly wall: number;
-  /** How long the main thread could have run and had no processor, in all. */
+  /** Total time in which the main thread was ready to run and had no processor. */
   readonly waited: number;
 }
 
 /**
- * How far a standstill of the main thread has gone on between two readings, milliseconds: the time in which it ran or
- * slept, not that in which it waited for a processor. At most `longest` is counted: when the reader itself comes that
- * late, nobody was running.
+ * How long the main thread was blocked between two readings, milliseconds: the time in which it ran or slept, not that in
+ * which it waited for a processor. At most `longest` is counted: when the reader itself is that late, no thread ran.
  */
-export function stoodStill(before: WaitReading, after: WaitReading, longest: number): number {
+export function blockedFor(before: WaitReading, after: WaitReading, longest: number): number {
   return Math.min(after.wall - before.wall, longest) - (after.waited - before.waited);
 }
 
@@ -24,7 +23,7 @@ export function waitClock(pid: number): () => WaitReading {
   return () => ({ wall: performance.now(), waited: readQueueTime(file) ?? 0 });
 }
 
-/** Linux counts it, unless it was built without. @returns undefined when it does not tell */
+/** @returns undefined where the kernel does not count it */
 function readQueueTime(file: string): number | undefined {
   try {
     const [ran, queued] = readFileSync(file, 'utf8').split(' ').map(Number);
@@ -34,12 +33,12 @@ function readQueueTime(file: string): number | undefined {
   }
 }
 
-/** A process that computes for less than this part of a stretch of time does not compute at all. */
+/** A process that computes for less than this share of a period counts as sleeping. */
 const leastShare = 0.02;
 
 /**
- * Where the system does not tell: a process that computes, and for less than the whole time, waited for the rest of it;
- * one that does not compute sleeps.
+ * An estimate where the system does not count: a process that computes for a part of the time waited for the rest; one
+ * that does not compute sleeps.
  */
 function estimatedWaitClock(): () => WaitReading {
   let last = { wall: performance.now(), computed: computedMs() };

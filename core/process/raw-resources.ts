@@ -1,13 +1,12 @@
 import { Server } from 'node:net';
 import { currentPlugin } from '../kernel/attribution.js';
 
-/** Timers and listening servers that plugins made past the host, while they live. The doctor reports them. */
-const held = new Map<string, Map<object, string>>();
+/** Timers and listening servers that plugins made without the host, while they exist. The doctor reports them. */
+const resources = new Map<string, Map<object, string>>();
 let watching = false;
 
 /**
- * Begins to note raw intervals, time-outs and listening servers that are made on a plugin's account. Only code that runs
- * for a plugin pays for it.
+ * Begins to record raw intervals and listening servers that plugins make.
  */
 export function watchRawResources(): void {
   if (watching) return;
@@ -35,14 +34,14 @@ export function watchRawResources(): void {
   } as typeof Server.prototype.listen;
 }
 
-/** What a plugin made past the host and did not end. */
+/** What a plugin made without the host and did not end. */
 export function rawResources(plugin: string): readonly string[] {
-  return [...(held.get(plugin)?.values() ?? [])];
+  return [...(resources.get(plugin)?.values() ?? [])];
 }
 
-/** The plugin that listens on a port past the host. */
+/** The plugin that listens on a port of its own. */
 export function listenerOn(port: number): string | undefined {
-  for (const [plugin, own] of held) {
+  for (const [plugin, own] of resources) {
     for (const resource of own.keys()) {
       const address = resource instanceof Server ? resource.address() : null;
       if (typeof address === 'object' && address?.port === port) return plugin;
@@ -52,11 +51,11 @@ export function listenerOn(port: number): string | undefined {
 }
 
 function note(plugin: string, resource: object, name: string): void {
-  const own = held.get(plugin) ?? new Map<object, string>();
-  held.set(plugin, own);
+  const own = resources.get(plugin) ?? new Map<object, string>();
+  resources.set(plugin, own);
   own.set(resource, name);
 }
 
 function forget(resource: object): void {
-  for (const own of held.values()) own.delete(resource);
+  for (const own of resources.values()) own.delete(resource);
 }

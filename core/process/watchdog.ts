@@ -5,22 +5,22 @@ import type { Disposable } from '../sdk/context.js';
 import type { WatchdogData } from './watchdog-thread.js';
 
 export interface WatchdogOptions {
-  /** How long the event loop may stand still, not counting the time in which it waits for a processor. */
+  /** How long the event loop may be blocked, without the time in which it waits for a processor. */
   readonly seconds: number;
   readonly journalFile: string;
-  /** Code folders of the plugins: how the thread knows whose loop it is. */
+  /** Code folders of the plugins, by which the thread knows whose loop it is. */
   folders(): ReadonlyMap<string, string>;
 }
 
 /**
- * A thread that notices when the event loop stands still, or the heap fills, finds out whose code runs, notes that plugin in the boot
+ * Starts a thread that notices a blocked event loop or a full heap, records the plugin whose code runs in the boot
  * journal and ends the process, so that its supervisor starts it again without the plugin.
  */
 export function startWatchdog(options: WatchdogOptions): Disposable & { refresh(): void } {
-  const beat = new Int32Array(new SharedArrayBuffer(4));
+  const tick = new Int32Array(new SharedArrayBuffer(4));
   const worker = new Worker(new URL('./watchdog-thread.js', import.meta.url), {
     workerData: {
-      beat,
+      tick,
       limitMs: options.seconds * 1_000,
       heapLimit: getHeapStatistics().heap_size_limit,
       journalFile: options.journalFile,
@@ -29,10 +29,10 @@ export function startWatchdog(options: WatchdogOptions): Disposable & { refresh(
     stdout: false,
     stderr: false,
   });
-  const alive = (): void => void Atomics.add(beat, 0, 1);
-  // A crowd of ready sockets can keep the timers waiting for long: among them the thread's question has its turn.
+  const alive = (): void => void Atomics.add(tick, 0, 1);
+  // Many ready sockets can delay timers for long; a message of the thread is handled among them.
   worker.on('message', alive);
-  // Without the thread the platform still works: it then has nobody to end an endless loop.
+  // Without the thread the platform works, but an endless loop is not ended.
   worker.on('error', () => undefined);
   worker.unref();
   const timer = setInterval(alive, Math.min(250, options.seconds * 250));

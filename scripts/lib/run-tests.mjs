@@ -129,8 +129,8 @@ function makeBatches(root, files, times) {
   const batches = [];
   for (const file of files) {
     const alone = runsAlone(file);
-    // A file that never ran is judged by its size: about 150 ms per kilobyte.
-    const cost = times[file] ?? statSync(join(root, file)).size / 7;
+    // A file that never ran is judged by its size: 250 ms per kilobyte.
+    const cost = times[file] ?? statSync(join(root, file)).size / 4;
     const last = batches.at(-1);
     const fits =
       last &&

@@ -28,10 +28,10 @@ async function find(
 
 const kills = rounds(2, 20);
 
-describe('a server that is killed while it stores', () => {
+describe('a server that is killed during stores', () => {
   eachDatabase(
     (engine) => {
-      it('has every memory it acknowledged, once, and an audit trail that is whole', async function killed() {
+      it('has every acknowledged memory once, and an intact audit trail', async function killed() {
         this.timeout(120_000);
         let server = await startServer({ plugins, database: engine.env });
         const { folder } = server;

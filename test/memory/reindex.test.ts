@@ -5,10 +5,10 @@ import { expect } from 'chai';
 import { eachDatabase, until } from 'mortise/sdk/testing';
 import { contents, startMemory } from './memory-host.js';
 
-describe('an index that another text analysis made', () => {
+describe('an index made by a different text analysis', () => {
   eachDatabase(
     (engine) => {
-      it('is made anew after a start, and finds everything again', async function anew() {
+      it('is rebuilt after a start, and finds everything again', async function anew() {
         this.timeout(120_000);
         const dataDir = await mkdtemp(join(tmpdir(), 'mortise-reindex-'));
         try {

@@ -32,7 +32,7 @@ describe('an extension point of a dropped-in plugin', function () {
     expect((await greet('greets-only')).body).to.include({ text: 'Salut Ada' });
   });
 
-  it('is closed while its plugin is disabled: a contributor that can do without goes on', async () => {
+  it('is closed while its plugin is disabled: a contributor that lists it as optional keeps running', async () => {
     const planned = await server.ask('POST', '/admin/plugins/plan', {
       changes: [{ key: 'opens-point', enabled: false }],
     });

@@ -1,14 +1,14 @@
 import { expect } from 'chai';
 import { until } from 'mortise/sdk/testing';
 import type { Finding, PluginDetail, PluginRow } from '../../core/sdk/index.js';
-import { Heartbeat } from './heartbeat.js';
+import { SteadyRequests } from './steady-requests.js';
 import { type Expected, table } from './table.js';
 import { ready, startZoo, type ZooServer } from './zoo-server.js';
 
 describe('a server full of broken plugins', function () {
   this.timeout(60_000);
   let server: ZooServer;
-  let heart: Heartbeat;
+  let requests: SteadyRequests;
   let rows: ReadonlyMap<string, PluginRow>;
   let findings: readonly Finding[];
 
@@ -20,7 +20,7 @@ describe('a server full of broken plugins', function () {
       config: { 'config-invalid': { limit: 'many' } },
     });
     await ready(server);
-    heart = new Heartbeat(server);
+    requests = new SteadyRequests(server);
     await until(
       () => 'some did not settle',
       async () => {
@@ -33,7 +33,7 @@ describe('a server full of broken plugins', function () {
   });
 
   after(async () => {
-    await heart?.stop();
+    await requests?.stop();
     await server?.stop();
   });
 
@@ -65,7 +65,7 @@ describe('a server full of broken plugins', function () {
     ['stop-throws', 'stop_failed'],
     ['dispose-hangs', 'release_failed'],
   ] as const) {
-    it(`disables ${plugin} all the same, and remembers ${fault}`, async () => {
+    it(`disables ${plugin}, and records ${fault}`, async () => {
       const { status, body } = await server.ask('POST', `/admin/plugins/${plugin}/disable`, {});
       expect([status, body.state]).to.deep.equal([200, 'disabled']);
       expect((await inspect(plugin)).last_fault?.code).to.equal(fault);
@@ -93,7 +93,7 @@ describe('a server full of broken plugins', function () {
     expect((body as { findings: Finding[] }).findings.map((found) => found.code)).to.include('left_behind');
   });
 
-  it('does not wait for a call that ignores its abort, and puts it on the account of its plugin', async () => {
+  it('does not wait for a call that ignores its abort, and counts the fault of its plugin', async () => {
     const call = fetch(`${server.origin}/ignores-abort`).then((response) => response.status);
     await until(async () => (await inspect('ignores-abort')).contributions.some((one) => one.in_flight === 1));
     const { body } = await server.ask('POST', '/admin/plugins/ignores-abort/disable', {});
@@ -111,10 +111,10 @@ describe('a server full of broken plugins', function () {
     expect((await server.ask('GET', '/healthz')).body).to.deep.equal({ ok: true });
   });
 
-  it('released the healthy plugin from none of it: every request was answered', async () => {
-    await heart.stop();
-    expect(heart.wrong).to.deep.equal([]);
-    expect(heart.beats).to.be.greaterThan(50);
+  it('answered every request of the healthy plugin meanwhile', async () => {
+    await requests.stop();
+    expect(requests.wrong).to.deep.equal([]);
+    expect(requests.sent).to.be.greaterThan(50);
     expect(rows.get('healthy')).to.include({ state: 'active' });
     expect(server.listened(), 'starts of the process').to.equal(1);
   });

@@ -20,7 +20,7 @@ export default () => ({
 });`;
 
 if (process.platform !== 'win32') {
-  describe('a server with a plugin that the system does not answer', function () {
+  describe('a server with a plugin in a system call that never returns', function () {
     this.timeout(60_000);
     let folder: string;
     let server: ServerProcess;

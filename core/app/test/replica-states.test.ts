@@ -8,7 +8,7 @@ import { type ReplicaStates, shareStates } from '../replicas.js';
 
 type Tell = (plugin: string, from: PluginStateName, to: PluginStateName) => void;
 
-describe('the states that replicas tell each other', () => {
+describe('the states that replicas exchange', () => {
   eachDatabase((engine) => {
     let replica: ReplicaStates | undefined;
     afterEach(async () => {
@@ -52,7 +52,7 @@ describe('the states that replicas tell each other', () => {
       ]);
     });
 
-    it('are told again when the database did not take them', async () => {
+    it('are written again when the database refused them', async () => {
       let failures = 3;
       const tell = await tellStates(() => {
         if (failures > 0) {

@@ -32,7 +32,7 @@ describe('routes of one name', function () {
     for (const key of ['one', 'two', 'three']) expect(await ask(key)).to.deep.equal([200, key]);
   });
 
-  it('come and go each with its plugin, as the plan says', async () => {
+  it('appear and disappear with their plugin, as planned', async () => {
     host = await createTestHost({
       plugins: ['admin', 'logbook'],
       extra: [lister('one'), lister('two')],

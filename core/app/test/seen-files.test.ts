@@ -27,7 +27,7 @@ describe('the files that were seen', () => {
   });
   afterEach(() => rm(folder, { recursive: true, force: true }));
 
-  it('are told as edited until that is taken', async () => {
+  it('are reported as edited until that is taken', async () => {
     await write('one', { a: 2 });
     expect(await edited()).to.deep.equal(['config/one.json']);
     const { take } = await new SeenFiles(options).look();

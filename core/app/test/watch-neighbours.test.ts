@@ -44,7 +44,7 @@ describe('servers on one data directory', function () {
     expect(findings.map(({ severity, code }) => `${severity} ${code}`)).to.include('warning data_dir_shared');
   });
 
-  it('are not suspected where the one before was killed', async () => {
+  it('are not reported after the previous one was killed', async () => {
     const plugins = { version: 1, plugins: { admin: { enabled: true, required: true } } };
     const first = await startServer({ plugins });
     servers.push(first);
@@ -54,7 +54,7 @@ describe('servers on one data directory', function () {
     expect(second.output()).not.to.include('data_dir_shared');
   });
 
-  it('are those that live: not this one, no dead one, no number that came back', async () => {
+  it('are live instances only: not this one, no dead one, no reused pid', async () => {
     const here = { host: hostname() };
     const rows = [
       instance('me'),
@@ -65,7 +65,7 @@ describe('servers on one data directory', function () {
     expect((await watch(() => rows)).findings()).to.deep.equal([]);
   });
 
-  it('are told of once, when they stay, and forgotten when they go', async () => {
+  it('are reported once, when they stay, and forgotten when they end', async () => {
     let looks = 0;
     let stays = true;
     const lines: string[] = [];

@@ -49,7 +49,7 @@ describe('a changed configuration', () => {
     ]);
   });
 
-  it('is taken over live by a plugin that can', async () => {
+  it('is applied live by a plugin that supports it', async () => {
     await boot(
       {
         reconfigure: (next) => {
@@ -64,7 +64,7 @@ describe('a changed configuration', () => {
     expect(notes).to.deep.equal(['start 1', 'start needs-it', 'reconfigure 2']);
   });
 
-  it('restarts a plugin that cannot take this one over, that throws, or whose manifest does not say so', async () => {
+  it('restarts a plugin that refuses it, throws, or does not declare live reload', async () => {
     const fails = () => {
       throw new Error('no');
     };
@@ -82,7 +82,7 @@ describe('a changed configuration', () => {
     }
   });
 
-  it('blocks the plugin while it is invalid, and starts it once it is mended', async () => {
+  it('blocks the plugin while it is invalid, and starts it once it is valid', async () => {
     await boot({}, 'restart', null);
     expect(made.state('it')).to.equal('blocked invalid_config');
     expect(made.control.list().find((row) => row.key === 'it')?.message).to.include('/limit must be a number');
@@ -116,7 +116,7 @@ describe('a changed configuration', () => {
     expect(made.state('it')).to.equal('active');
   });
 
-  it('is not looked at for a plugin that is disabled', async () => {
+  it('is not read for a disabled plugin', async () => {
     await boot({});
     await made.control.disable('it', { cascade: true });
     config.set({ limit: 2 });

@@ -21,7 +21,7 @@ describe('the doctor', () => {
     return found.map(({ key, message }) => `${key}: ${message}`);
   }
 
-  it('names a catch-all that answers nothing, and who has the paths there', async () => {
+  it('reports a catch-all route without requests, and the plugin that has the paths', async () => {
     const found = await idle(
       withRoutes('desk', '/desk/drawers/:id', '/desk'),
       withRoutes('greedy', '/desk/*rest', '/*rest', '/desk/extra/*rest', '/own/*rest', '/des/*rest'),
@@ -31,7 +31,7 @@ describe('the doctor', () => {
     ]);
   });
 
-  it('is content with a catch-all beside paths of its own plugin', async () => {
+  it('accepts a catch-all route beside paths of its own plugin', async () => {
     expect(await idle(withRoutes('desk', '/desk/*rest', '/desk/drawers/:id'))).to.deep.equal([]);
   });
 });

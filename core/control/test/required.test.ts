@@ -49,7 +49,7 @@ describe('a required plugin', () => {
     ]);
   });
 
-  it('is blocked in the plan as it is in earnest', async () => {
+  it('is blocked in the plan in the same way', async () => {
     await boot('aside');
     const plan = made.control.plan([
       { key: 'aside', enabled: false },

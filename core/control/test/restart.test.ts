@@ -5,7 +5,7 @@ describe('a restart', () => {
   let made: MadeKernel;
   afterEach(() => made.stop());
 
-  it('touches the plugin and those that need it, and nobody else', async () => {
+  it('restarts the plugin and its dependants only', async () => {
     const notes: string[] = [];
     made = makeKernel(
       [
@@ -23,7 +23,7 @@ describe('a restart', () => {
     expect(notes).to.deep.equal(['stop far', 'stop near', 'stop it', 'start it', 'start near', 'start far']);
   });
 
-  it('tells each why it is stopped', async () => {
+  it('passes the reason to each plugin', async () => {
     const reasons: string[] = [];
     const noting = (key: string, requires: readonly string[]) => {
       const made = echoPlugin(key, { requires });
@@ -62,7 +62,7 @@ describe('a plugin that has another name in plugins.json', () => {
     expect(made.kernel.dependants('new-name')).to.deep.equal(['needs-old']);
   });
 
-  it('can be disabled and enabled by either key, and keeps what the file says of it', async () => {
+  it('can be disabled and enabled by either key, and keeps its other properties in the file', async () => {
     made = makeKernel([echoPlugin('new-name')], []);
     await made.want(() => ({
       renamed: { 'old-name': 'new-name' },
@@ -76,7 +76,7 @@ describe('a plugin that has another name in plugins.json', () => {
     expect(made.state('new-name')).to.equal('active');
   });
 
-  it('may be spelt with the other joint', async () => {
+  it('may be spelled with _ in place of -', async () => {
     made = makeKernel([echoPlugin('web-search'), echoPlugin('x', { requires: ['web_search'] })], ['web_search', 'x']);
     await made.kernel.boot();
     expect([made.state('web-search'), made.state('x')]).to.deep.equal(['active', 'active']);
@@ -104,7 +104,7 @@ describe('a contested key', () => {
     await made.stop();
   });
 
-  it('stays with the plugin that serves it: another claimant is not enabled, and nothing is written', async () => {
+  it('stays with its owner: another claimant is not enabled, and nothing is written', async () => {
     const made = makeKernel([contested('one'), contested('two')], ['one']);
     await made.kernel.boot();
     const { revision } = made.desired.current;
@@ -128,7 +128,7 @@ describe('a contested key', () => {
     await made.stop();
   });
 
-  it('goes over to another plugin in one step when the plan disables the one that serves it', async () => {
+  it('moves to another plugin in one step when the plan disables its owner', async () => {
     const made = makeKernel([contested('one'), contested('two')], ['one']);
     await made.kernel.boot();
     const planned = await made.control.plan([

@@ -46,7 +46,7 @@ describe('toggles', () => {
     expect(made.control.list().find((row) => row.key === 'other')).to.deep.equal(before);
   });
 
-  it('disables a plugin whose start hangs, and what waited for that start goes on', async () => {
+  it('disables a plugin whose start hangs, and continues with the others', async () => {
     const begun: string[] = [];
     const hangs = echoPlugin('hangs', {
       start: () => {
@@ -79,7 +79,7 @@ describe('toggles', () => {
     expect(made.state('hangs')).to.equal('disabled');
   });
 
-  it('brings what runs in line with what was written when a change breaks off after that', async () => {
+  it('reconciles after a change that failed halfway', async () => {
     let wanted: Desired = { version: 1, revision: 1, plugins: { a: { enabled: true } }, bindings: {}, renamed: {} };
     const desired: DesiredStore = {
       get current() {
@@ -98,7 +98,7 @@ describe('toggles', () => {
     expect(made.control.list().map((row) => [row.desired, row.state])).to.deep.equal([['disabled', 'disabled']]);
   });
 
-  it('answers 50 toggles at once and ends in the state that was asked for last', async () => {
+  it('handles 50 concurrent toggles and ends in the last requested state', async () => {
     const keys = Array.from({ length: 10 }, (_, index) => `p${index}`);
     made = makeKernel(
       keys.map((key) => echoPlugin(key)),

@@ -29,23 +29,23 @@ describe('the plugin folders', () => {
   }
 
   if (process.platform !== 'win32') {
-    it('are read past a manifest that is a named pipe, which is said of that plugin alone', async () => {
+    it('report a manifest that is a named pipe for that plugin only', async () => {
       const inPipe = await put('pipe');
       execFileSync('mkfifo', [inPipe('plugin.json')]);
       await put('well', manifest('well'));
       const found = await entry('pipe');
       expect(found?.problem?.code).to.equal('manifest_unreadable');
-      expect(found?.problem?.message).to.match(/pipe\/plugin\.json .* no regular file\.$/);
+      expect(found?.problem?.message).to.match(/pipe\/plugin\.json .* not a regular file\.$/);
       expect((await entry('well'))?.problem).to.equal(null);
     });
 
-    it('are read past facts and a configuration schema that are named pipes', async () => {
+    it('report facts and a configuration schema that are named pipes', async () => {
       const tool = { contributes: { tool: [{ key: 'piped', facts: 'facts.json' }] } };
       execFileSync('mkfifo', [(await put('piped', manifest('piped', tool)))('facts.json')]);
       const config = { config: 'config.schema.json' };
       execFileSync('mkfifo', [(await put('schema', manifest('schema', config)))('config.schema.json')]);
-      expect((await entry('piped'))?.problem?.message).to.match(/facts\.json .* no regular file/);
-      expect((await entry('schema'))?.problem?.message).to.match(/config\.schema\.json .* no regular file/);
+      expect((await entry('piped'))?.problem?.message).to.match(/facts\.json .* not a regular file/);
+      expect((await entry('schema'))?.problem?.message).to.match(/config\.schema\.json .* not a regular file/);
     });
 
     it('load no code from a named pipe', async () => {
@@ -56,7 +56,7 @@ describe('the plugin folders', () => {
     });
   }
 
-  it('are read past a manifest that is larger than any manifest is', async () => {
+  it('report a manifest that is too large', async () => {
     await put('big', manifest('big', { title: 'x'.repeat(1_100_000) }));
     const found = await entry('big');
     expect(found?.problem?.code).to.equal('manifest_unreadable');

@@ -41,7 +41,7 @@ describe('contributions of a key pattern', () => {
     return undefined;
   };
 
-  it('come and go while the plugin runs, and its readers hear of it', async () => {
+  it('may be added and removed while the plugin runs, and readers are notified', async () => {
     await boot();
     let heard = 0;
     const listening = made.kernel.points.onChange('tool', () => {
@@ -63,7 +63,7 @@ describe('contributions of a key pattern', () => {
     expect(keys()).to.deep.equal(['fixed', 'mcp__a']);
   });
 
-  it('go with their plugin', async () => {
+  it('are withdrawn with their plugin', async () => {
     await boot();
     host.contribute('tool', 'mcp__a', tool);
     await made.control.disable('bridge');
@@ -82,13 +82,13 @@ describe('contributions of a key pattern', () => {
     expect(keys()).to.deep.equal(['fixed', 'mcp__a', 'mcp_taken']);
   });
 
-  it('leave a fixed key where it is while the plugin runs', async () => {
+  it('cannot replace a fixed key while the plugin runs', async () => {
     await boot();
     expect(codeOf(() => host.contribute('tool', 'fixed', tool))).to.equal('contribution_invalid');
     expect(keys()).to.deep.equal(['fixed']);
   });
 
-  it('give a key that two plugins add while they start to one of them only', async () => {
+  it('allow only one of two plugins that add the same key while they start', async () => {
     let adding = 2;
     const starts = (key: string, pattern: string) =>
       plugin(
@@ -109,7 +109,7 @@ describe('contributions of a key pattern', () => {
 });
 
 describe('facts of a contribution', () => {
-  it('cannot be changed by those who read them, nor by their own plugin once they are checked', async () => {
+  it('cannot be changed by readers, nor by their own plugin after the check', async () => {
     const inputSchema = { type: 'object', properties: { text: { type: 'string' } } };
     const made = makeKernel(
       [
@@ -135,7 +135,7 @@ describe('watch()', () => {
   let made: MadeKernel;
   afterEach(() => made.stop());
 
-  it('follows a service that comes and goes, and leaves the one that watches alone', async () => {
+  it('follows a service that appears and disappears, without a restart of the watching plugin', async () => {
     const seen: unknown[] = [];
     let watching: Disposable | undefined;
     let current: () => unknown = () => 'never asked';
@@ -179,7 +179,7 @@ describe('watch()', () => {
     expect(made.kernel.services.watcherCount()).to.equal(0);
   });
 
-  it('gives nothing of a plugin that the manifest does not name', async () => {
+  it('returns no service of a plugin that the manifest does not name', async () => {
     let current: () => unknown = () => 'never asked';
     made = makeKernel(
       [
@@ -207,7 +207,7 @@ describe('a synchronous pipeline', () => {
 
   const stage = (apply: GateStage['apply']): GateStage => ({ slot: 'feature', order: 1, apply });
 
-  it('runs each stage on the account of its plugin, counts it, and changes as a whole', async () => {
+  it('attributes each stage to its plugin, counts it, and changes as a whole', async () => {
     const accounts: (string | undefined)[] = [];
     const staged = (key: string) =>
       plugin(
@@ -255,7 +255,7 @@ describe('a synchronous pipeline', () => {
   });
 });
 
-describe('what a plugin hands over wrongly', () => {
+describe('an invalid argument of a plugin', () => {
   let made: MadeKernel;
   afterEach(() => made.stop());
 

@@ -28,7 +28,7 @@ describe('calls within calls', () => {
     return (n) => made.kernel.points.call('tool', 'it', (tool, ctx) => tool.run({ n }, { ...ctx, caller: 'mcp' }));
   }
 
-  it('are refused below 64 of them, and the plugin goes on', async () => {
+  it('are refused when they are deeper than 64, and the plugin keeps running', async () => {
     const call = await boot((host, n) =>
       host.points.call('tool', 'it', (tool, ctx) => tool.run({ n }, { ...ctx, caller: 'mcp' })),
     );
@@ -40,7 +40,7 @@ describe('calls within calls', () => {
     await call(63);
   });
 
-  it('are refused through a service that makes them, too', async () => {
+  it('are counted through services', async () => {
     let audit: { write(n: number): Promise<unknown> } | undefined;
     const provider = plugin(
       { key: 'writer', provides: ['audit'], requires: ['it'] },
@@ -72,7 +72,7 @@ describe('calls within calls', () => {
     expect(await audit?.write(0).catch(codeOf)).to.equal('call_too_deep');
   });
 
-  it('do not count calls that have ended: what a call starts and does not wait for is not within it', async () => {
+  it('do not include calls that have ended', async () => {
     let calls = 0;
     let done: () => void = () => undefined;
     const finished = new Promise<void>((resolve) => {
@@ -90,7 +90,7 @@ describe('calls within calls', () => {
     expect(calls).to.equal(200);
   });
 
-  it('end an event that is emitted in its own listener', async () => {
+  it('limit an event that is emitted in its own listener', async () => {
     let heard = 0;
     made = makeKernel(
       [

@@ -36,7 +36,7 @@ describe('a held call', () => {
   const stats = () => made.kernel.registry.find('tool', 'it')?.stats;
   const codes = () => ends.map((end) => (end.ok ? 'ok' : (end.error as { code?: string }).code));
 
-  it('keeps its plugin from stopping until its turn has come', async () => {
+  it('delays the stop of its plugin until it has been made', async () => {
     const seen: (string | undefined)[] = [];
     await boot(async () => {
       seen.push(currentPlugin());
@@ -51,7 +51,7 @@ describe('a held call', () => {
     expect(seen).to.deep.equal(['it']);
   });
 
-  it('tells how it ended, at once when it does, and only once', async () => {
+  it('reports its end immediately, and only once', async () => {
     let run: Run = () => 7;
     await boot((ctx) => run(ctx));
     begin(hold());
@@ -72,7 +72,7 @@ describe('a held call', () => {
     expect([inFlight(), stats()?.calls, stats()?.errors]).to.deep.equal([0, 3, 2]);
   });
 
-  it('gives its lease back when it is not made', async () => {
+  it('releases its lease when it is not made', async () => {
     await boot(() => 'called');
     hold().release();
     const given = hold();
@@ -82,7 +82,7 @@ describe('a held call', () => {
     expect(codes()).to.deep.equal(['call_aborted']);
   });
 
-  it('is told to end, and has ended when its plugin has let go', async () => {
+  it('is aborted, and ends when its plugin has finished', async () => {
     let letGo: () => void = () => undefined;
     let reason: unknown;
     await boot(
@@ -106,7 +106,7 @@ describe('a held call', () => {
     expect(codes()).to.deep.equal(['ok']);
   });
 
-  it('has a limit of time that counts from its begin, past which nobody waits', async () => {
+  it('has a time limit that counts from its begin', async () => {
     let letGo: () => void = () => undefined;
     await boot(() => new Promise<void>((resolve) => (letGo = resolve)));
     const held = hold(60);

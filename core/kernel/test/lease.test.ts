@@ -59,7 +59,7 @@ describe('a leased call', () => {
     expect(stats('it')?.percentile(0.5)).to.be.a('number');
   });
 
-  it('hands on what the plugin throws, and counts it', async () => {
+  it('passes on what the plugin throws, and counts it', async () => {
     await boot(
       withTool('throws', () => {
         throw new Error('at once');
@@ -74,7 +74,7 @@ describe('a leased call', () => {
     expect(leases('throws')?.inFlight).to.equal(0);
   });
 
-  it('ends at its time limit and tells the plugin', async () => {
+  it('ends at its time limit and aborts the signal of the plugin', async () => {
     let told: unknown;
     await boot(
       withTool(
@@ -94,7 +94,7 @@ describe('a leased call', () => {
     expect(stats('slow')?.errors).to.equal(1);
   });
 
-  it('ends at once when its caller leaves, whatever the plugin does, and is no failure of the plugin', async () => {
+  it('ends immediately when its caller leaves, without a failure of the plugin', async () => {
     let finish: (value: object) => void = () => undefined;
     await boot(withTool('deaf', () => new Promise((resolve) => (finish = resolve))));
     const caller = new AbortController();
@@ -119,7 +119,7 @@ describe('a leased call', () => {
     expect([codeOf(error), begun]).to.deep.equal(['call_aborted', false]);
   });
 
-  it('shows a plugin that asks late that it was told to stop', async () => {
+  it('shows the abort to a plugin that reads its signal late', async () => {
     let context: CallContext | undefined;
     let finish: () => void = () => undefined;
     await boot(
@@ -138,7 +138,7 @@ describe('a leased call', () => {
     finish();
   });
 
-  it('leaves nothing on the signal of its caller', async () => {
+  it('leaves no listener on the signal of its caller', async () => {
     await boot(withTool('it', async () => ({})));
     const caller = new AbortController();
     let listeners = 0;
@@ -157,7 +157,7 @@ describe('a leased call', () => {
     expect(listeners).to.equal(0);
   });
 
-  it('puts a plugin that goes on after its abort on record, once', async () => {
+  it('counts a fault of a plugin that ignores an abort, once', async () => {
     await boot(withTool('deaf', () => new Promise(() => undefined)));
     const caller = new AbortController();
     const pending = call('deaf', { signal: caller.signal });
@@ -173,7 +173,7 @@ describe('a leased call', () => {
     ).to.have.length(1);
   });
 
-  it('keeps a plugin off the record while another one keeps the database from it', async () => {
+  it('counts no fault of a plugin while another one blocks the database', async () => {
     let blocker: string | undefined = 'holder';
     let asked = 0;
     ahead = 0;
@@ -193,7 +193,7 @@ describe('a leased call', () => {
     await until(() => made.kernel.record('waits')?.lastFault?.code === 'ignored_abort');
   });
 
-  it('keeps a plugin that is slow off the record, however impatient its callers are', async () => {
+  it('counts no fault of a slow plugin whose callers are impatient', async () => {
     await boot(withTool('slow', () => new Promise(() => undefined)));
     const left = new AbortController();
     const gone = call('slow', { signal: left.signal }).catch((error: unknown) => error);
@@ -226,7 +226,7 @@ describe('a leased call', () => {
     return points;
   }
 
-  it('puts a caller on record whose own part goes on, and not the plugin that has answered', async () => {
+  it('counts the fault of a caller that goes on after the plugin has answered', async () => {
     const points = await bootWithCaller(async () => ({}));
     const linger = (it: Tool, ctx: CallContext) => Promise.resolve(it.run({}, ctx as never)).then(never);
     await points.call('tool', 'it', linger, { timeoutMs: 1 }).catch(() => undefined);
@@ -236,7 +236,7 @@ describe('a leased call', () => {
     expect(made.kernel.record('caller')?.lastFault?.message).to.match(/^what it does with tool "it" went on/);
   });
 
-  it('puts the plugin on record that owes an answer or the steps of one, and not its caller', async () => {
+  it('counts the fault of the plugin that has not answered, not of its caller', async () => {
     let calls = 0;
     async function* steps() {
       await never();
@@ -259,7 +259,7 @@ describe('a leased call', () => {
     }
   });
 
-  it('lends a contribution with all its members, those of a class and its state too', async () => {
+  it('wraps a contribution with all its members, also those of a class and its state', async () => {
     class Counter implements Tool {
       readonly summary = 'Counts.';
       readonly audience = ['mcp'] as const;
@@ -289,13 +289,13 @@ describe('a leased call', () => {
     expect(seen).to.deep.equal(['Counts.', false, true, { count: 2 }]);
   });
 
-  it('names an unknown key and those there are', async () => {
+  it('reports an unknown key and the known ones', async () => {
     await boot(withTool('echo', () => ({})));
     const error = await call('ecko').catch((caught: unknown) => caught);
     expect(error).to.include({ code: 'contribution_unknown', status: 404, hint: 'There are: echo.' });
   });
 
-  it('is on the account of the plugin that runs, through nested calls, awaits, timers and events', async () => {
+  it('is attributed to its plugin through nested calls, awaits, timers and events', async () => {
     const seen: (string | undefined)[] = [];
     const look = () => seen.push(currentPlugin());
     const inner = withTool('inner', async () => {

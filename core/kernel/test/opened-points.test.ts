@@ -96,7 +96,7 @@ describe('an extension point that a plugin opens', () => {
     ]);
   });
 
-  it('is unknown where no installed plugin opens it, even to those that could do without', async () => {
+  it('is unknown where no installed plugin opens it, even if its owner is optional', async () => {
     await boot([greeter('english', undefined, { optional: ['hall'] })]);
     expect(made.state('english')).to.equal('blocked point_unknown');
     expect(points().keys('greeting')).to.deep.equal([]);
@@ -113,12 +113,12 @@ describe('an extension point that a plugin opens', () => {
     expect(made.state('english')).to.equal('blocked point_unknown');
   });
 
-  it('leaves a requirement of its owner to the dependency', async () => {
+  it('reports a required owner as a dependency', async () => {
     await boot([owner(), greeter('english', undefined, { requires: ['hall'] })], ['english']);
     expect(made.state('english')).to.equal('blocked dependency_disabled');
   });
 
-  it('hides contributions of plugins that can do without it while it is closed, and plan and doctor say so', async () => {
+  it('hides contributions with an optional owner while it is closed, which plan and doctor report', async () => {
     await boot([owner(), greeter('english', undefined, { optional: ['hall'] })]);
     const { since } = made.kernel.record('english') ?? {};
     const seen: (readonly string[])[] = [];
@@ -143,7 +143,7 @@ describe('an extension point that a plugin opens', () => {
     expect(made.kernel.record('english'), 'it was never stopped').to.include({ state: 'active', since });
   });
 
-  it('starts its contributors again when another plugin opens it in another shape', async () => {
+  it('restarts its contributors when another plugin opens it with another declaration', async () => {
     const other = { functions: ['greet', 'wave'] };
     await boot(
       [owner(), owner('lobby', other), greeter('english', undefined, { optional: ['hall'] })],
@@ -154,7 +154,7 @@ describe('an extension point that a plugin opens', () => {
     expect(made.state('english')).to.equal('failed contribution_invalid');
   });
 
-  it('keeps its declaration while nothing of it changes', async () => {
+  it('keeps its declaration while the manifest does not change', async () => {
     await boot([owner(), greeter('english', undefined, { optional: ['hall'] })]);
     const before = made.kernel.registry.declaration('greeting');
     await made.kernel.serial(() => made.kernel.reconcile());

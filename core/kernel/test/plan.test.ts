@@ -33,7 +33,7 @@ const route = (path: string, method: string | readonly string[] = 'GET') => ({
 });
 
 describe('the plan', () => {
-  it('puts every plugin above all that it requires', () => {
+  it('orders every plugin after all that it requires', () => {
     const { tiers, order } = plan([
       { key: 'top', requires: ['middle', 'base'] },
       { key: 'middle', requires: ['base'] },
@@ -43,7 +43,7 @@ describe('the plan', () => {
     expect(order).to.deep.equal(['base', 'middle', 'top']);
   });
 
-  it('leaves disabled plugins out, and those that need them', () => {
+  it('leaves out disabled plugins and those that require them', () => {
     const { codes } = plan([{ key: 'a', requires: ['b'] }, { key: 'b' }, { key: 'c', requires: ['a'] }], {
       enabled: new Set(['a', 'c']),
     });
@@ -89,7 +89,7 @@ describe('the plan', () => {
     });
   });
 
-  it('says that what is needed has failed', () => {
+  it('reports that a requirement has failed', () => {
     const planned = plan([{ key: 'bad' }, { key: 'near', requires: ['bad'] }], {
       ownProblem: ({ key }) => (key === 'bad' ? problem('start_failed', 'no') : null),
       stuck: (key) => (key === 'bad' ? 'failed' : undefined),
@@ -97,14 +97,14 @@ describe('the plan', () => {
     expect(planned.message('near')).to.equal('It requires the plugin "bad", which is failed.');
   });
 
-  it('refuses keys outside of the grammar of their point, and names that the point keeps for itself', () => {
+  it('refuses keys outside the grammar of their point, and reserved ones', () => {
     const channel = (key: string): string | null | undefined =>
       plan([{ key: 'one', contributes: { channel: [key] } }]).codes.one;
     expect(['qq', 'wsx', 'x-ws'].map(channel)).to.deep.equal([null, null, null]);
     expect(['ws', 'WS', 'a.b'].map(channel)).to.deep.equal(Array(3).fill('contribution_key'));
   });
 
-  it('shows each plugin of a circle its own way around, and blocks what hangs on it', () => {
+  it('reports the cycle of each plugin in it, and blocks dependants', () => {
     const planned = plan([
       { key: 'a', requires: ['b'] },
       { key: 'b', requires: ['c'] },
@@ -120,7 +120,7 @@ describe('the plan', () => {
     expect(planned.message('b')).to.include('b -> c -> a -> b.');
   });
 
-  it('calls exactly those plugins a circle that can be reached from themselves', () => {
+  it('reports a cycle for exactly the plugins that can be reached from themselves', () => {
     const graph = fc.array(fc.tuple(fc.nat(6), fc.nat(6)), { maxLength: 16 });
     fc.assert(
       fc.property(graph, (edges) => {
@@ -165,11 +165,11 @@ describe('the plan', () => {
       expect(codes).to.deep.equal({ one: 'key_conflict', two: 'key_conflict' });
     });
 
-    it('minds nobody who is disabled', () => {
+    it('ignores disabled claimants', () => {
       expect(plan(both, { enabled: new Set(['one']) }).codes).to.deep.equal({ one: null });
     });
 
-    it('tells routes apart by method and path, not by the names of their parameters', () => {
+    it('distinguishes routes by method and path, not by the names of their parameters', () => {
       const with2 = (path: string, method?: string | readonly string[]) =>
         plan([
           { key: 'one', permissions: route('/chats/:id') },

@@ -28,7 +28,7 @@ describe('a plugin that fails again and again', () => {
   };
   const settled = () => made.kernel.serial(async () => undefined);
 
-  it('is put into quarantine at the fifth fault within a minute, with those that need it', async () => {
+  it('is quarantined at the fifth fault within a minute, and its dependants are stopped', async () => {
     await boot(echoPlugin('bad'), echoPlugin('needs-it', { requires: ['bad'] }), echoPlugin('other'));
     const { since } = made.kernel.record('other') ?? {};
     fail(4);
@@ -42,7 +42,7 @@ describe('a plugin that fails again and again', () => {
     expect(made.kernel.record('other')?.since).to.equal(since);
   });
 
-  it('goes on when it is required, for nothing could release it', async () => {
+  it('keeps running when it is required', async () => {
     await boot(echoPlugin('bad'), echoPlugin('needs-it', { requires: ['bad'] }));
     await made.want(({ plugins }) => ({ plugins: { ...plugins, bad: { enabled: true, required: true } } }));
     fail(20);
@@ -51,7 +51,7 @@ describe('a plugin that fails again and again', () => {
     expect(made.kernel.record('bad')?.lastFault?.code).to.equal('uncaught_error');
   });
 
-  it('shows no secret that its errors hold, neither by look nor by name, in rows, details and findings', async () => {
+  it('shows no secret of its errors in rows, details and findings', async () => {
     const wrong = `connect postgres://bob:hunter2@db with ${knownSecret}`;
     const factory = plugin({ key: 'factory' });
     const health = async () => ({ ok: false, detail: wrong });
@@ -75,7 +75,7 @@ describe('a plugin that fails again and again', () => {
     expect(shown).not.to.include(knownSecret).and.not.to.include('hunter2');
   });
 
-  it('is counted once for what the host refused it, however often that comes by', async () => {
+  it('is counted once for each refusal of the host', async () => {
     await boot(echoPlugin('bad'));
     for (let count = 0; count < 4; count += 1) {
       const refused = new PluginProblem(problem('exit_attempt'));
@@ -85,7 +85,7 @@ describe('a plugin that fails again and again', () => {
     expect([made.state('bad'), made.kernel.record('bad')?.lastFault?.code]).to.deep.equal(['active', 'exit_attempt']);
   });
 
-  it('is left alone when the faults are far apart', async () => {
+  it('keeps running when the faults are far apart', async () => {
     await boot(echoPlugin('bad'));
     for (let count = 0; count < 12; count += 1) {
       fail(1);
@@ -123,7 +123,7 @@ describe('a plugin that fails again and again', () => {
     expect((await made.control.enable('bad')).state).to.equal('active');
   });
 
-  it('is not blamed for coded errors of its callbacks: those are answers', async () => {
+  it('has no faults from coded errors of its callbacks', async () => {
     let tick: () => void = () => undefined;
     await boot(
       plugin(
@@ -144,7 +144,7 @@ describe('a plugin that fails again and again', () => {
     expect(made.kernel.record('bad')?.lastFault).to.equal(null);
   });
 
-  it('does not drown the log and the alerts, however often it fails', async () => {
+  it('does not flood the log and the alerts', async () => {
     await boot(echoPlugin('bad'));
     let alerts = 0;
     made.kernel.events.on('alert', () => {
@@ -156,7 +156,7 @@ describe('a plugin that fails again and again', () => {
     expect(alerts).to.equal(5);
   });
 
-  it('ends even when what fails is its listener of alerts', async () => {
+  it('is stopped even when its alert listener fails', async () => {
     await boot(
       plugin(
         { key: 'bad' },
@@ -215,13 +215,13 @@ describe('a plugin that the boot journal names', () => {
     expect(made.state('bad')).to.equal('active');
   });
 
-  it('is started all the same when it is required and others may as well have done it', async () => {
+  it('is started when it is required and not the only suspect', async () => {
     await suspected({ code: 'boot_crash', detail: 'start', sure: false }, true);
     await made.kernel.boot();
     expect(made.state('bad')).to.equal('active');
   });
 
-  it('is left out, required or not, when nobody else can have done it', async () => {
+  it('is left out, required or not, when it is the only suspect', async () => {
     await suspected({ code: 'boot_crash', detail: 'start', sure: true }, true);
     await made.kernel.boot();
     expect(made.state('bad')).to.equal('quarantined boot_crash');

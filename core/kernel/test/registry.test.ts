@@ -9,7 +9,7 @@ import { type MadeKernel, plugin as made, makeKernel } from './kernel-fixture.js
 const points = ['tool', 'command', 'channel'] as const;
 
 describe('the registry', () => {
-  it('shows each reader all that a plugin has at a point, or nothing of it, whenever it looks', () => {
+  it('shows each reader all contributions of a plugin to a point, or none', () => {
     const swaps = fc.array(fc.tuple(fc.nat(5), fc.boolean()), { minLength: 1, maxLength: 40 });
     fc.assert(
       fc.property(swaps, (steps) => {
@@ -42,7 +42,7 @@ describe('the registry', () => {
     );
   });
 
-  it('changes several points in one step: nobody sees one of them without the other', () => {
+  it('changes several points in one step', () => {
     const registry = new Registry(extensionPoints);
     const seen: string[] = [];
     for (const point of points)
@@ -54,7 +54,7 @@ describe('the registry', () => {
     expect(seen).to.deep.equal(['1 1 1', '1 1 1', '1 1 1']);
   });
 
-  it('finds a private key by its plugin, and by itself the first one of that name', () => {
+  it('finds a private key by its plugin, and without one the first with that name', () => {
     const registry = new Registry(extensionPoints);
     const named = (plugin: string): Registered => ({ ...contribution('route', 0, 0), plugin, key: 'to_list' });
     const [one, other] = [named('a_one'), named('b')];

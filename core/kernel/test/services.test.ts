@@ -59,7 +59,7 @@ describe('a service', () => {
     ]);
   });
 
-  it('keeps its members, its getters and what it is, also as an object of a class', () => {
+  it('keeps its members, getters and prototype', () => {
     const service = wrapService('it', new Counter()) as Counter;
     expect([service.add(2), service.add(1), service.count, service.unit]).to.deep.equal([2, 3, 3, 'calls']);
     expect(service).to.be.instanceOf(Counter);
@@ -71,7 +71,7 @@ describe('a service', () => {
     expect([frozen.whose(), called('says')]).to.deep.equal(['it', 'it says']);
   });
 
-  it('cannot be changed for the others by one that uses it', () => {
+  it('cannot be changed by a user for others', () => {
     const service = wrapService('it', new Counter()) as { add: unknown };
     expect(() => {
       service.add = () => 0;

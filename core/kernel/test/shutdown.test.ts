@@ -6,7 +6,7 @@ import { echoPlugin, makeKernel, plugin } from './kernel-fixture.js';
 const never = () => new Promise<never>(() => undefined);
 
 describe('a shutdown', () => {
-  it('stops dependants first, and tells each that the process ends', async () => {
+  it('stops dependants first, each with the reason', async () => {
     const notes: string[] = [];
     const made = makeKernel(
       [
@@ -60,7 +60,7 @@ describe('a shutdown', () => {
     await made.stop();
   });
 
-  it('waits for that no longer than its part of the time, and notes what fails at it', async () => {
+  it('limits the drain to its share of the time, and records failures', async () => {
     const untils: number[] = [];
     const hangs = plugin(
       { key: 'hangs' },
@@ -85,7 +85,7 @@ describe('a shutdown', () => {
     await made.stop();
   });
 
-  it('ends by its deadline, whatever calls, stops and things to give back hang', async () => {
+  it('ends by its deadline, whatever calls, stops and disposals hang', async () => {
     const hanging = (key: string, requires: readonly string[]) =>
       plugin(
         { key, requires, contributes: { tool: [key] } },
@@ -119,7 +119,7 @@ describe('a shutdown', () => {
     await made.stop();
   });
 
-  it('does not wait for a start that is going on, nor for a drain that had all the time', async () => {
+  it('waits neither for an unfinished start nor for an unlimited drain', async () => {
     const drained = slow('drains', () => undefined);
     const made = makeKernel([drained, plugin({ key: 'starts' }, { start: never })], ['drains']);
     await made.kernel.boot();
@@ -147,7 +147,7 @@ describe('a shutdown', () => {
 });
 
 describe('the deadline of a shutdown', () => {
-  it('cuts short what waits already, and leaves the later steps their part', async () => {
+  it('shortens running waits, and leaves time for the later steps', async () => {
     const deadline = new ShutdownDeadline(() => Date.now());
     const order: string[] = [];
     for (const step of ['release', 'stop', 'abort', 'drain'] as const)
@@ -161,7 +161,7 @@ describe('the deadline of a shutdown', () => {
     expect(Date.now() - from).to.be.within(380, 1_500);
   });
 
-  it('leaves a shorter limit as it is', async () => {
+  it('keeps a shorter limit', async () => {
     const deadline = new ShutdownDeadline(() => Date.now());
     deadline.begin(Date.now() + 60_000);
     let done = false;

@@ -14,7 +14,7 @@ describe('spans of calls', () => {
   let made: MadeKernel;
   afterEach(() => made.stop());
 
-  it('follow a call from plugin to plugin, and are not made for a trace that nobody records', async () => {
+  it('follow a call from plugin to plugin, and are not made for unsampled traces', async () => {
     const spans: Recorded[] = [];
     const start = (name: string, parent: { traceId: string; spanId: string }): SpanHandle => {
       const spanId = String(spans.length + 1).padStart(16, '0');

@@ -41,7 +41,7 @@ describe('what start() returns', () => {
     expect(seen).to.deep.equal(['reconfigure made by start', 'drain made by start', 'stop made by start shutdown']);
   });
 
-  it('fails the start when one of them is no function', async () => {
+  it('fails the start when one of them is not a function', async () => {
     made = makeKernel([plugin({ key: 'it' }, { start: () => ({ stop: 'now' }) as never })], ['it']);
     await made.kernel.boot();
     expect(made.state('it')).to.equal('failed definition_invalid');

@@ -97,7 +97,7 @@ describe('a leased stream', () => {
     expect([open(), stats()?.errors]).to.deep.equal([0, 1]);
   });
 
-  it('ends for the reader when its caller leaves, and for the plugin when it lets go', async () => {
+  it('ends for the reader when its caller leaves, and for the plugin when its iterator ends', async () => {
     let goOn: () => void = () => undefined;
     await boot(async function* () {
       yield 'one';
@@ -134,7 +134,7 @@ describe('a leased stream', () => {
     expect(await stream.next().catch(codeOf)).to.equal('plugin_stopping');
   });
 
-  it('asks a plugin for nothing more once it was told to stop', async () => {
+  it('reads nothing more from a plugin after an abort', async () => {
     let asked = 0;
     const next = async () => {
       asked += 1;
@@ -148,7 +148,7 @@ describe('a leased stream', () => {
     expect(asked).to.equal(1);
   });
 
-  it('runs every step on the account of the plugin, and the reader on its own', async () => {
+  it('attributes every step to the plugin, and the reader to itself', async () => {
     const inside: (string | undefined)[] = [];
     const outside: (string | undefined)[] = [];
     await boot(async function* () {

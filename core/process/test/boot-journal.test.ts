@@ -23,7 +23,7 @@ describe('the boot journal', () => {
     expect(afterCrash().suspect('good')).to.equal(undefined);
   });
 
-  it('says what it said when it was closed, whatever is noted later', () => {
+  it('ignores notes after it was closed', () => {
     const journal = BootJournal.open(file);
     journal.note('bad', 'start');
     journal.close();
@@ -33,12 +33,12 @@ describe('the boot journal', () => {
     expect(afterCrash().suspect('late')).to.equal(undefined);
   });
 
-  it('names nobody after a crash in which no plugin ran', () => {
+  it('names no plugin after a crash in which none ran', () => {
     BootJournal.open(file).note('good', 'import')();
     expect(afterCrash().suspect('good')).to.equal(undefined);
   });
 
-  it('names the one whose start was waited for', () => {
+  it('names the plugin that was starting', () => {
     const journal = BootJournal.open(file);
     journal.note('done', 'waiting')();
     journal.note('bad', 'waiting');
@@ -47,7 +47,7 @@ describe('the boot journal', () => {
     expect(next.suspect('done')).to.equal(undefined);
   });
 
-  it('says that it is not sure when several were waited for', () => {
+  it('is not sure when several plugins were starting', () => {
     const journal = BootJournal.open(file);
     journal.note('one', 'waiting');
     journal.note('two', 'waiting');
@@ -55,7 +55,7 @@ describe('the boot journal', () => {
     expect([next.suspect('one')?.sure, next.suspect('two')?.sure]).to.deep.equal([false, false]);
   });
 
-  it('holds code that runs against the one that only waits', () => {
+  it('prefers code that runs to a start that waits', () => {
     const journal = BootJournal.open(file);
     journal.note('waits', 'waiting');
     journal.note('runs', 'start');
@@ -70,7 +70,7 @@ describe('the boot journal', () => {
     expect(afterCrash().suspect('bad')?.code).to.equal('boot_crash');
   });
 
-  it('suspects nobody at first when the process may have been killed from outside', () => {
+  it('suspects no plugin at first when the process may have been killed from outside', () => {
     for (let end = 1; end <= 3; end += 1) {
       const journal = BootJournal.open(file);
       expect(journal.suspect('it'), `after ${end - 1} ends`).to.equal(undefined);
@@ -79,7 +79,7 @@ describe('the boot journal', () => {
     expect(BootJournal.open(file).suspect('it')?.code).to.equal('boot_crash');
   });
 
-  it('begins to count anew after a boot that came to its end', () => {
+  it('resets its counts after a completed boot', () => {
     for (let end = 1; end <= 6; end += 1) {
       const journal = BootJournal.open(file);
       if (end % 2 === 0) journal.complete();
@@ -88,7 +88,7 @@ describe('the boot journal', () => {
     }
   });
 
-  it('remembers a suspect until it is clearSuspectted', () => {
+  it('remembers a suspect until it is cleared', () => {
     BootJournal.open(file).note('bad', 'start');
     afterCrash().complete();
     const later = BootJournal.open(file);
@@ -114,7 +114,7 @@ describe('the boot journal', () => {
     }
   });
 
-  it('begins to count anew once a process has stayed up', () => {
+  it('resets the count once a process has stayed up', () => {
     BootJournal.open(file);
     const second = afterCrash();
     second.complete();
@@ -126,7 +126,7 @@ describe('the boot journal', () => {
     ]);
   });
 
-  it('begins to count anew when other plugins are to run, and when the admin vouches for one', () => {
+  it('resets the count when other plugins are enabled, or one is released', () => {
     const crash = (wanted: string) => BootJournal.open(file, { crashed: true, wanted });
     BootJournal.open(file, { wanted: 'a b' });
     expect([crash('a b').crashLoop, crash('a b').crashLoop, crash('a').crashLoop]).to.deep.equal([false, true, false]);

@@ -25,7 +25,7 @@ describe('a growth', () => {
     expect(grows(...slow)).to.equal(false);
   });
 
-  it('goes on to be fast while a heap that filled is at its limit, and ends when it stays there', () => {
+  it('stays fast for a while at the limit of the heap, and ends when it stays there', () => {
     expect(grows(100, 900, 1_000, 1_000)).to.equal(true);
     expect(grows(100, 900, ...Array.from({ length: 6 }, () => 1_000))).to.equal(false);
   });

@@ -26,7 +26,7 @@ describe('the guarded process', () => {
     expect(faults).to.deep.equal(['leaver exit_attempt', 'leaver exit_attempt']);
   });
 
-  it('has no listener of its end called when it is refused', () => {
+  it('calls no exit listener when it refuses', () => {
     let called = 0;
     const listener = (): void => {
       called += 1;
@@ -37,7 +37,7 @@ describe('the guarded process', () => {
     expect([called, process.exitCode]).to.deep.equal([0, undefined]);
   });
 
-  it('is as it was once that is undone', () => {
+  it('restores process.exit when undone', () => {
     const guarded = { exit: process.exit, byName: exit };
     undo();
     expect(process.exit).not.to.equal(guarded.exit);

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { BootJournal } from '../boot-journal.js';
-import { stoodStill } from '../processor-time.js';
+import { blockedFor } from '../processor-time.js';
 
 const watched = fileURLToPath(new URL('./watched-process.js', import.meta.url));
 
@@ -39,7 +39,7 @@ describe('the watchdog', function () {
     ['computes', 'computes for ever'],
     ['sleeps', 'sleeps for ever in native code'],
   ] as const) {
-    it(`ends a process that ${does}, and says whose code it was`, async () => {
+    it(`ends a process that ${does}, and names the plugin`, async () => {
       const ended = await endOf(deed);
       expect(ended).to.deep.equal({ code: null, signal: 'SIGABRT', blamed: 'blocked_event_loop' });
     });
@@ -49,37 +49,37 @@ describe('the watchdog', function () {
     ['fills', 'fills its heap'],
     ['fills-awaiting', 'fills its heap while its event loop turns'],
   ] as const) {
-    it(`ends a process that ${does}, and says whose code it was`, async () => {
+    it(`ends a process that ${does}, and names the plugin`, async () => {
       // The limit of the event loop is far away: it is the heap that counts here.
       const ended = await endOf(deed, { flags: ['--max-old-space-size=200'], limitMs: 60_000 });
       expect(ended).to.deep.equal({ code: null, signal: 'SIGABRT', blamed: 'heap_exhausted' });
     });
   }
 
-  it('leaves a process alone whose event loop is busy with a crowd of sockets', async () => {
+  it('does not end a process whose event loop is busy with many sockets', async () => {
     expect(await endOf('is-crowded')).to.deep.equal({ code: 0, signal: null });
   });
 
-  it('leaves a process alone that gets hardly any time of the processor', async () => {
+  it('does not end a process that gets little processor time', async () => {
     for (let count = 0; count < availableParallelism(); count += 1)
       others.push(spawn(process.execPath, ['-e', 'for (;;);'], { stdio: 'ignore' }));
     expect(await endOf('is-starved')).to.deep.equal({ code: 0, signal: null });
   });
 });
 
-describe('a standstill', () => {
+describe('the blocked time', () => {
   const at = (wall: number, waited: number) => ({ wall, waited });
 
   it('is counted while the thread runs or sleeps, not while it waits for a processor', () => {
-    expect(stoodStill(at(1_000, 50), at(2_000, 50), 5_000)).to.equal(1_000);
-    expect(stoodStill(at(1_000, 50), at(2_000, 1_040), 5_000)).to.equal(10);
+    expect(blockedFor(at(1_000, 50), at(2_000, 50), 5_000)).to.equal(1_000);
+    expect(blockedFor(at(1_000, 50), at(2_000, 1_040), 5_000)).to.equal(10);
   });
 
-  it('takes back what was counted of a wait that is told late', () => {
-    expect(stoodStill(at(1_000, 0), at(2_000, 3_000), 5_000)).to.equal(-2_000);
+  it('corrects for waiting that is reported late', () => {
+    expect(blockedFor(at(1_000, 0), at(2_000, 3_000), 5_000)).to.equal(-2_000);
   });
 
-  it('is not counted on while the reader itself did not run', () => {
-    expect(stoodStill(at(1_000, 0), at(60_000, 0), 2_000)).to.equal(2_000);
+  it('is limited while the reader itself did not run', () => {
+    expect(blockedFor(at(1_000, 0), at(60_000, 0), 2_000)).to.equal(2_000);
   });
 });

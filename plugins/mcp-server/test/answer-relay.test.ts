@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Database } from 'mortise/sdk';
-import { createTestHost, eachDatabase, type TestHost } from 'mortise/sdk/testing';
+import { createTestHost, databaseProbe, eachDatabase, type TestHost } from 'mortise/sdk/testing';
 import { createAnswerRelay } from '../sessions/answer-relay.js';
 import { answerTimeoutMs, createClientRequests } from '../sessions/open-requests.js';
 import type { Storage } from '../storage.js';
@@ -14,17 +14,9 @@ describe('answers that reach another replica', () => {
     let host: TestHost;
     let database: Database;
     before(async () => {
-      const probe = {
-        manifest: { key: 'rows', permissions: { services: ['database'] as const, schemas: ['logbook'] } },
-        definition: {
-          key: 'rows',
-          register: () => undefined,
-          start: (started: { use(name: 'database'): Database }) => {
-            database = started.use('database');
-          },
-        },
-      };
-      host = await createTestHost({ plugins: ['mcp-server'], extra: [probe], database: engine.env });
+      const probe = databaseProbe(['logbook']);
+      host = await createTestHost({ plugins: ['mcp-server'], extra: [probe.plugin], database: engine.env });
+      database = probe.database;
     });
     after(() => host.stop());
 

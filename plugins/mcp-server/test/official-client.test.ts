@@ -4,12 +4,12 @@ import { createTestHost, type TestHost, until } from 'mortise/sdk/testing';
 import { createProbe, fakeMemory, type Probe } from './probe-plugin.js';
 
 const modes = [
-  { name: 'legacy', mode: 'legacy', era: 'legacy' },
-  { name: 'auto', mode: 'auto', era: 'modern' },
-  { name: 'modern', mode: { pin: '2026-07-28' }, era: 'modern' },
+  { name: 'legacy', mode: 'legacy', revision: 'legacy' },
+  { name: 'auto', mode: 'auto', revision: 'modern' },
+  { name: 'modern', mode: { pin: '2026-07-28' }, revision: 'modern' },
 ] as const;
 
-for (const { name, mode, era } of modes) {
+for (const { name, mode, revision } of modes) {
   describe(`the official client in ${name} mode`, () => {
     let host: TestHost;
     let probe: Probe;
@@ -34,8 +34,8 @@ for (const { name, mode, era } of modes) {
     });
 
     it('connects with the expected protocol revision', () => {
-      expect(client.getProtocolEra()).to.equal(era);
-      expect(transport.sessionId === undefined).to.equal(era === 'modern');
+      expect(client.getProtocolEra()).to.equal(revision);
+      expect(transport.sessionId === undefined).to.equal(revision === 'modern');
       expect(client.getServerVersion()?.name).to.equal('mortise');
     });
 
@@ -65,13 +65,13 @@ for (const { name, mode, era } of modes) {
         }
       };
       expect(await errorOf({ name: 'nope' })).to.deep.include({ code: -32602 });
-      if (era === 'legacy') {
+      if (revision === 'legacy') {
         expect((await errorOf({ name: 'echo', arguments: { text: 5 } }))?.data.reason).to.equal('INVALID_PARAM_TYPE');
       }
-      expect((await errorOf({ name: 'backend_down' }))?.code).to.equal(era === 'modern' ? -31001 : -32001);
+      expect((await errorOf({ name: 'backend_down' }))?.code).to.equal(revision === 'modern' ? -31001 : -32001);
     });
 
-    if (era === 'modern')
+    if (revision === 'modern')
       it('gets refused arguments as a tool result', async () => {
         const { isError, structuredContent } = await client.callTool({ name: 'echo', arguments: { text: 5 } });
         expect(isError).to.equal(true);
@@ -106,7 +106,7 @@ for (const { name, mode, era } of modes) {
       client.setNotificationHandler('notifications/tools/list_changed', async () => {
         changes += 1;
       });
-      const subscription = era === 'modern' ? await client.listen({ toolsListChanged: true }) : undefined;
+      const subscription = revision === 'modern' ? await client.listen({ toolsListChanged: true }) : undefined;
       // The older client opens its stream on its own after the handshake, without saying when it is there.
       await until('the client hears of the change', async () => {
         probe.toggleExtra();

@@ -15,7 +15,7 @@ import { indexText, indexVersion, spaceTerm } from './index-text.js';
 const documentsTarget = {
   table: 'logbook.memory_documents',
   columns: ['memory_id', 'space', 'length', 'postings', 'analysis'],
-  suffix: 'returning seq',
+  suffix: 'on conflict (memory_id) do nothing returning seq',
 };
 
 const ownKey = /^mk_([0-9a-z]{26})$/;
@@ -26,8 +26,8 @@ function idOf({ memoryKey }: MemoryItem): string {
 }
 
 /**
- * Indexes memories in the transaction of their ledger rows, which contain the texts. Without a transaction they are
- * delivered after their ledger rows, possibly again: an earlier process may have ended before it recorded the delivery.
+ * Indexes memories, in the transaction of their ledger rows or in its own. A memory may have been delivered before by a
+ * process that ended before it could update the ledger: its document is then replaced.
  */
 export function storeMemories(
   database: Database,
@@ -37,10 +37,7 @@ export function storeMemories(
   { trx }: TransactionOption,
 ): Promise<readonly StoredMemory[]> {
   if (trx !== undefined) return insertDocuments(database, engine, analysis, items, trx);
-  return database.transaction(async (own) => {
-    await removeDocuments(database, engine, items.map(idOf), own);
-    return insertDocuments(database, engine, analysis, items, own);
-  });
+  return database.transaction((own) => insertDocuments(database, engine, analysis, items, own));
 }
 
 /** Milliseconds of indexing after which the event loop gets a turn between two texts: a long text takes a second. */
@@ -67,12 +64,24 @@ async function insertDocuments(
   trx: Transaction,
 ): Promise<readonly StoredMemory[]> {
   const indexed = await indexItems(analysis, items);
-  const rows = await insertRows<{ seq: number }>(
-    database,
-    documentsTarget,
-    indexed.map(({ id, spaceTerm: space, length, postings }) => [id, space, length, postings, indexVersion(analysis)]),
-    { trx },
-  );
+  const insert = () =>
+    insertRows<{ seq: number }>(
+      database,
+      documentsTarget,
+      indexed.map(({ id, spaceTerm, length, postings }) => [id, spaceTerm, length, postings, indexVersion(analysis)]),
+      { trx },
+    );
+  let rows = await insert();
+  if (rows.length < indexed.length) {
+    // The new rows are not in the search index yet, the old ones are.
+    for (const { seq } of rows) {
+      await database.statement('delete from {logbook.memory_documents} where seq = ?', [seq], { trx });
+    }
+    const ids = indexed.map(({ id }) => id);
+    await removeDocuments(database, engine, ids, trx);
+    rows = await insert();
+    if (rows.length < indexed.length) throw new Error('One delivery holds the same memory twice.');
+  }
   // Numbers are assigned in the order of the rows, but may be returned in another order.
   const seqs = rows.map(({ seq }) => seq).sort((a, b) => a - b);
   await engine.add(

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { extendContext, type MemoryItem, newUlid } from 'mortise/sdk';
+import { extendContext, type MemoryItem, newUlid, type Transaction } from 'mortise/sdk';
 import {
   createTestHost,
   databaseProbe,
@@ -23,9 +23,9 @@ describe('a memory that is delivered after its ledger row', () => {
     });
     after(() => host.stop());
 
-    const deliver = (item: MemoryItem) =>
+    const deliver = (item: MemoryItem, trx?: Transaction) =>
       host.points.call('memory-backend', 'local', (backend, ctx) =>
-        backend.store(item, extendContext(ctx, { timeoutMs: 5_000 })),
+        backend.store(item, { ...extendContext(ctx, { timeoutMs: 5_000 }), ...(trx && { trx }) }),
       );
     const rows = async (table: string) =>
       (await probe.database.statement<{ n: number }>(`select count(*) as n from {logbook.${table}}`)).rows[0]?.n;
@@ -39,6 +39,15 @@ describe('a memory that is delivered after its ledger row', () => {
       const other = await deliver({ ...item, memoryKey: `mk_${newUlid()}` });
       expect(other.id).to.not.equal(first.id);
       expect([await rows('memory_documents'), await rows('memory_fts')]).to.deep.equal([2, 2]);
+    });
+
+    it('is there once too when the transaction of its ledger row delivers it again', async () => {
+      const item = memoryItem(1, { memoryKey: `mk_${newUlid()}` });
+      const first = await deliver(item);
+      const counts = [await rows('memory_documents'), await rows('memory_fts')];
+      const again = await probe.database.transaction((trx) => deliver(item, trx));
+      expect(again).to.deep.equal(first);
+      expect([await rows('memory_documents'), await rows('memory_fts')]).to.deep.equal(counts);
     });
   });
 });

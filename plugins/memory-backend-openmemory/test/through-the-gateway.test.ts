@@ -1,37 +1,24 @@
 import { expect } from 'chai';
 import { type FakeOpenMemory, startFakeOpenMemory } from 'mortise/contracts/memory-backend-openmemory/testing';
 import type { Database } from 'mortise/sdk';
-import { createTestHost, eachDatabase, type TestEngine, type TestHost } from 'mortise/sdk/testing';
+import { createTestHost, databaseProbe, eachDatabase, type TestEngine, type TestHost } from 'mortise/sdk/testing';
 
 describe('queries answered by OpenMemory', () => {
   eachDatabase((engine: TestEngine) => {
     let server: FakeOpenMemory;
     let host: TestHost;
-    let database: Database | undefined;
+    let database: Database;
 
     beforeEach(async () => {
       server = await startFakeOpenMemory({ dialect: 'search' });
+      const probe = databaseProbe(['analysis']);
       host = await createTestHost({
         plugins: ['memory-gateway', 'memory-backend-openmemory'],
-        extra: [
-          {
-            manifest: {
-              key: 'probe',
-              requires: ['logbook'],
-              permissions: { services: ['database'], schemas: ['analysis'] },
-            },
-            definition: {
-              key: 'probe',
-              register() {},
-              start(own) {
-                database = own.use('database');
-              },
-            },
-          },
-        ],
+        extra: [probe.plugin],
         env: { OPENMEMORY_BASE_URL: server.origin },
         database: engine.env,
       });
+      database = probe.database;
     });
     afterEach(async () => {
       await host.stop();
@@ -59,7 +46,7 @@ describe('queries answered by OpenMemory', () => {
     });
 
     it('use knowledge candidates while OpenMemory is unavailable', async () => {
-      await database?.statement(
+      await database.statement(
         `insert into {analysis.knowledge_candidates} (kind, title, content_md) values ('FACT', 'Ports', 'Shanghai is a port.')`,
       );
       server.failAlways('search', { kind: 'status', status: 503 });

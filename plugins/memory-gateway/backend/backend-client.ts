@@ -5,6 +5,7 @@ import {
   type CallOptions,
   CallView,
   callOptions,
+  createContributionCache,
   type Logger,
   type MemoryBackend,
   type MemoryBackendContext,
@@ -46,19 +47,6 @@ class BackendCall extends CallView implements MemoryBackendContext {
 type Options = CallOptions & { readonly trx?: Transaction | undefined };
 type Use<R> = (backend: MemoryBackend, ctx: MemoryBackendContext) => Promise<R>;
 
-/** Reads the facts of the active backend. Every call needs them, so they are cached until the backends change. */
-function cachedFacts(points: Points, backend: string): MemoryService['facts'] {
-  const read = () => points.list('memory-backend').find(({ key, active }) => active && key === backend)?.facts;
-  let cached: { readonly facts: ReturnType<typeof read> } | undefined;
-  points.onChange('memory-backend', () => {
-    cached = undefined;
-  });
-  return () => {
-    cached ??= { facts: read() };
-    return cached.facts;
-  };
-}
-
 /** The service `memory`: calls the chosen backend through the circuit breaker. */
 export function createBackendClient(deps: BackendClientDeps): MemoryService {
   const { points, backend, limits, breaker } = deps;
@@ -69,7 +57,10 @@ export function createBackendClient(deps: BackendClientDeps): MemoryService {
     isRefused: false,
   };
 
-  const facts = cachedFacts(points, backend);
+  const chosen = createContributionCache(points, 'memory-backend', (contributions) =>
+    contributions.find(({ key, active }) => active && key === backend),
+  );
+  const facts = () => chosen.current?.facts;
   // A backend that writes in the caller's transaction fails together with the database: the breaker does not apply.
   const isGuarded = () => facts()?.capabilities.transactional !== true;
 

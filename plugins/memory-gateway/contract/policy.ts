@@ -1,4 +1,4 @@
-import type { CallContext, Logger, Points } from 'mortise/sdk';
+import { type CallContext, isJsonObject, type Logger, type Points } from 'mortise/sdk';
 
 /** What a project's policy does with texts that do not belong in a memory (`policy_json.content_guard`). */
 export interface ContentGuardPolicy {
@@ -15,8 +15,7 @@ function oneOf<T extends string>(value: unknown, allowed: readonly T[], initial:
 
 /** Reads the content guard of a stored policy. Unknown values are replaced by the defaults. */
 export function contentGuardPolicy(policy: Readonly<Record<string, unknown>>): ContentGuardPolicy {
-  const value = policy.content_guard;
-  const given: Readonly<Record<string, unknown>> = typeof value === 'object' && value !== null ? { ...value } : {};
+  const given = isJsonObject(policy.content_guard) ? policy.content_guard : {};
   const initial = defaultContentGuard;
   return {
     diff: oneOf(given.diff, ['off', 'reject'], initial.diff),

@@ -1,5 +1,12 @@
 import type { GovernancePatch } from 'mortise/contracts/logbook';
-import { type ArgumentReason, argumentError, isUnstorableJson, type Principal } from 'mortise/sdk';
+import {
+  type ArgumentReason,
+  argumentError,
+  isJsonObject,
+  isUnstorableJson,
+  type JsonObject,
+  type Principal,
+} from 'mortise/sdk';
 import { refuseLostNumbers } from '../errors.js';
 import { isTexts } from '../policy/decide.js';
 import { checkActorName } from '../store/store-request.js';
@@ -19,11 +26,9 @@ export interface UpdateRequest {
 const TOOL = 'governance_update';
 const MAX_POLICY_BYTES = 65_536;
 
-type Json = Readonly<Record<string, unknown>>;
-
 /** Reads arguments that passed the tool's schema. Null and empty texts count as absent. */
 export function readUpdateRequest(
-  args: Json,
+  args: JsonObject,
   { principal, correlationId }: { readonly principal: Principal; readonly correlationId: string },
 ): UpdateRequest {
   const claimedActor = (args.actor_user_id as string | null | undefined) || null;
@@ -31,7 +36,7 @@ export function readUpdateRequest(
   return {
     patch: {
       teamWriteEnabled: (args.team_write_enabled as boolean | null | undefined) ?? undefined,
-      policy: (args.policy_json as Json | null | undefined) ?? undefined,
+      policy: (args.policy_json as JsonObject | null | undefined) ?? undefined,
     },
     adminKey: (args.admin_key as string | null | undefined) || null,
     claimedActor,
@@ -80,9 +85,9 @@ const guards: Readonly<Record<string, Rule>> = {
 };
 const guard: Rule = {
   expected: 'must be an object with diff and log (off, reject) and secret (off, warn, reject, redact)',
-  isType: (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  isType: isJsonObject,
   isValue: (value) =>
-    Object.entries(value as object).every(([name, setting]) => guards[name]?.isValue(setting) ?? true),
+    isJsonObject(value) && Object.entries(value).every(([name, setting]) => guards[name]?.isValue(setting) ?? true),
 };
 
 const rules: Readonly<Record<string, Rule>> = {
@@ -111,7 +116,7 @@ function problem(rule: Rule, value: unknown): ArgumentReason | undefined {
  * @returns warnings about unknown keys, which are stored.
  * @throws MortiseError `INVALID_PARAM_TYPE` or `INVALID_PARAM_VALUE` (422).
  */
-export function checkPolicy(policy: Json): readonly string[] {
+export function checkPolicy(policy: JsonObject): readonly string[] {
   const warnings: string[] = [];
   for (const [key, value] of Object.entries(policy)) {
     const rule = Object.hasOwn(rules, key) ? rules[key] : undefined;

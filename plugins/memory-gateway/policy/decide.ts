@@ -57,7 +57,7 @@ export function effectivePolicy(policy: Readonly<Record<string, unknown>>): Effe
   };
 }
 
-/** What the policy looks at. */
+/** The input of a policy decision. */
 export interface PolicyQuestion {
   readonly space: string;
   readonly actorUserId: string | null;
@@ -76,7 +76,7 @@ export type PolicyDecision =
   | {
       readonly kind: 'redirect' | 'reject';
       readonly reason: string;
-      /** What is wrong, as the middle of a sentence. */
+      /** The middle of a sentence. */
       readonly explanation: string;
     };
 

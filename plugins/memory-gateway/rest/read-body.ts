@@ -1,5 +1,6 @@
 import {
   type ArgumentReason,
+  isJsonObject,
   MortiseError,
   type SchemasService,
   type ToolFacts,
@@ -61,7 +62,7 @@ function invalidBody(
  * @throws MortiseError `MISSING_REQUIRED_PARAM`, `INVALID_PARAM_TYPE` or `INVALID_PARAM_VALUE` (422).
  */
 export function readBody(body: unknown, { schema, properties }: CheckedTool): ReadBody {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+  if (!isJsonObject(body)) {
     throw invalidBody([{ path: '', reason: 'INVALID_PARAM_TYPE', message: 'must be a JSON object' }]);
   }
   const given = Object.entries(body).filter(([, value]) => value !== null);

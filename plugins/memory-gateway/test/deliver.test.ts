@@ -15,7 +15,7 @@ function block(milliseconds: number): void {
   while (performance.now() < end);
 }
 
-describe('a call of the backend that failed', () => {
+describe('a failed backend call', () => {
   let calls: number;
   const backend = (afterFailure: () => void): DeliverDeps => ({
     timeoutMs: 400,
@@ -37,7 +37,7 @@ describe('a call of the backend that failed', () => {
     calls = 0;
   });
 
-  it('is repeated while there is time', async () => {
+  it('is retried while there is time', async () => {
     const delivery = await deliver(
       item,
       { repeats: true },
@@ -46,7 +46,7 @@ describe('a call of the backend that failed', () => {
     expect(delivery).to.deep.include({ kind: 'stored', id: 'm-1' });
   });
 
-  it('is not repeated by a process that was suspended past the deadline', async () => {
+  it('is not retried by a process that was suspended past the deadline', async () => {
     const delivery = await deliver(
       item,
       { repeats: true },

@@ -1,6 +1,6 @@
 import type { LedgerMemory, PendingAudit } from 'mortise/contracts/logbook';
 import type { FailedDelivery } from 'mortise/contracts/memory-gateway';
-import type { StoredMemory } from 'mortise/sdk';
+import { isJsonObject, type StoredMemory } from 'mortise/sdk';
 import type { Gateway } from '../gateway.js';
 import { type BegunWrite, SettledElsewhere, settleFailed, settleStored } from './settle-write.js';
 
@@ -22,7 +22,7 @@ const PAGE = 100;
 function writeOf(row: PendingAudit, memory: LedgerMemory | undefined): BegunWrite | undefined {
   if (memory === undefined || memory.state !== 'writing') return undefined;
   const event = row.evidence.gateway_event;
-  const requested = typeof event === 'object' && event !== null && 'requested_space' in event && event.requested_space;
+  const requested = isJsonObject(event) ? event.requested_space : undefined;
   return {
     auditId: row.auditId,
     intended: { action: row.action, reason: row.reason },

@@ -26,7 +26,7 @@ describe('kills at random points, while the memory backend misbehaves', () => {
   before(async function kill() {
     // A short round of what `npm run chaos -- --kills 1000` does at length; most of it is processes that start.
     this.timeout(1_800_000);
-    outcome = await chaos('--kills', '50', '--seed', '20261121', '--json');
+    outcome = await chaos('--kills', '30', '--seed', '20261121', '--json');
     results = outcome.stdout === '' ? [] : (JSON.parse(outcome.stdout) as { results: ChaosResult[] }).results;
   });
 
@@ -41,22 +41,21 @@ describe('kills at random points, while the memory backend misbehaves', () => {
       const result = resultOf(database, 'openmemory');
       expect(result?.violations ?? outcome.stderr).to.deep.equal([]);
       expect(result?.killed.boot ?? 0).to.be.greaterThan(0);
-      expect((result?.killed.boot ?? 0) + (result?.killed.serving ?? 0)).to.equal(20);
+      expect((result?.killed.boot ?? 0) + (result?.killed.serving ?? 0)).to.equal(12);
       // A run in which little happens proves little.
-      expect(result?.figures.requests.stored).to.be.greaterThan(30);
-      expect(result?.figures.requests['stored elsewhere']).to.be.greaterThan(5);
-      expect(result?.figures.outbox.sent).to.be.greaterThan(30);
+      expect(result?.figures.requests.stored).to.be.greaterThan(20);
+      expect(result?.figures.requests['stored elsewhere']).to.be.greaterThan(2);
+      expect(result?.figures.outbox.sent).to.be.greaterThan(20);
       expect(result?.figures.events).to.include.keys('outbox_flush_retry');
-      expect(result?.looks).to.equal(4);
+      expect(result?.looks).to.equal(2);
     });
 
     it(`nor one in the product's own database ${title}`, () => {
       const result = resultOf(database, 'local');
       expect(result?.violations ?? outcome.stderr).to.deep.equal([]);
-      expect((result?.killed.boot ?? 0) + (result?.killed.serving ?? 0)).to.equal(5);
-      expect(result?.figures.requests.stored).to.be.greaterThan(20);
+      expect((result?.killed.boot ?? 0) + (result?.killed.serving ?? 0)).to.equal(3);
+      expect(result?.figures.requests.stored).to.be.greaterThan(10);
       expect(result?.figures.requests['stored elsewhere']).to.be.greaterThan(0);
-      expect(result?.looks).to.equal(1);
     });
   }
 

@@ -16,7 +16,7 @@ const groups = [...decided, ...failed, ...delivered, ...refused, ...governed, ..
 const isNamed = (reason: string, named: string | RegExp): boolean =>
   typeof named === 'string' ? reason === named : named.test(reason);
 
-describe('the reasons of the audit trail', () => {
+describe('the reasons in the audit trail', () => {
   eachDatabase(
     (engine) => {
       for (const { platform, options, policy, isTampered, rows } of groups) {
@@ -40,7 +40,7 @@ describe('the reasons of the audit trail', () => {
 
           for (const row of rows.filter(({ only = engine.dialect }) => only === engine.dialect)) {
             const { reason, action, operation, source } = row;
-            it(`have ${String(reason)} (${action}, ${operation} by ${source})`, async () => {
+            it(`include ${String(reason)} (${action}, ${operation} by ${source})`, async () => {
               const before = (await found(row)).length;
               await row.provoke(memory);
               await until(async () => (await found(row)).length > before);
@@ -63,7 +63,7 @@ describe('the reasons of the audit trail', () => {
             });
           }
 
-          it('are no others, and leave the books in order', async () => {
+          it('include no others, and all invariants hold', async () => {
             const { rows: written } = await memory.database.statement<{ reason: string }>(
               'select distinct reason from {governance.write_audit}',
             );

@@ -12,7 +12,7 @@ const plugins = { version: 1, plugins: Object.fromEntries(keys.map((key) => [key
  */
 const SETTLED_WITHIN_MS = 60_000;
 
-describe('a server that is killed between the backend and its own books', () => {
+describe('a server that is killed between the backend call and its commit', () => {
   eachDatabase((engine) => {
     let backend: FakeOpenMemory;
     let server: ServerProcess | undefined;

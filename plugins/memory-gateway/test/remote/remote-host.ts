@@ -3,10 +3,10 @@ import type { TestEngine, TestHostOptions } from 'mortise/sdk/testing';
 import type { BegunWrite } from '../../write/settle-write.js';
 import { type GatewayHost, startGateway } from '../gateway-host.js';
 
-/** A platform whose memories go to a server at the other end of a socket. */
+/** A platform whose memories go to a fake OpenMemory server. */
 export interface RemoteHost extends GatewayHost {
   readonly server: FakeOpenMemory;
-  /** What is kept of a memory beside its answer, by its text. */
+  /** The ledger row of a memory, by its text. */
   ledger(text: string): Promise<LedgerState>;
 }
 
@@ -44,7 +44,7 @@ export async function startRemote(
   };
 }
 
-/** The ledger row of a store that has begun and has not come to its end. */
+/** The ledger row of a store that has begun and is not settled. */
 export function writingMemory(
   text: string,
   more: Partial<BegunWrite['memory']> & Pick<BegunWrite['memory'], 'memoryKey' | 'auditId'>,

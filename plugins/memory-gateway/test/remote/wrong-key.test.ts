@@ -2,10 +2,10 @@ import { expect } from 'chai';
 import { eachDatabase, type TestEngine } from 'mortise/sdk/testing';
 import { startRemote } from './remote-host.js';
 
-describe('a remote backend that refuses the key', () => {
+describe('a remote backend that rejects the key', () => {
   eachDatabase((engine: TestEngine) => {
     for (const dialect of ['query', 'search'] as const) {
-      it(`is not called well while it holds memories back, in the dialect ${dialect}`, async () => {
+      it(`is unhealthy while memories wait for it, in the dialect ${dialect}`, async () => {
         const remote = await startRemote(engine);
         remote.server.setDialect(dialect);
         const deep = async () => {

@@ -283,7 +283,7 @@ describe('the checker', () => {
         expect(await look()).to.equal('');
         expect(await glance()).to.deep.equal({
           snapshot: [],
-          unfinished: { outboxPending: 0, auditsPending: 0, memoriesUnfinished: 0 },
+          unfinished: { outboxPending: 0, auditsPending: 0, memoriesUnfinished: 0, failedAttempts: 0 },
         });
       });
 
@@ -330,7 +330,7 @@ describe('the checker', () => {
               '2: 1 audit rows have an action of their own.',
               '1: 1 rows are sent, and 0 of them are audited so.',
             ],
-            unfinished: { outboxPending: 1, auditsPending: 0, memoriesUnfinished: 0 },
+            unfinished: { outboxPending: 1, auditsPending: 0, memoriesUnfinished: 0, failedAttempts: 0 },
           });
         });
       });

@@ -5,7 +5,7 @@ import type { BegunWrite } from '../../write/settle-write.js';
 import { createSettlements } from '../../write/settlements.js';
 import { type RemoteHost, startRemote, writingMemory } from './remote-host.js';
 
-describe('a write that was begun', () => {
+describe('a write that has begun', () => {
   eachDatabase((engine: TestEngine) => {
     let remote: RemoteHost;
     beforeEach(async () => {
@@ -40,7 +40,7 @@ describe('a write that was begun', () => {
       expect(await remote.ledger(TEXT)).to.deep.include({ state: 'active' });
     });
 
-    it('waits in the outbox, unsent, once another process may have settled it', async () => {
+    it('goes to the outbox unsent when another process may have settled it', async () => {
       expect(await finish(await begin(), 8_000)).to.deep.include({ kind: 'outbox', isDead: false });
       expect(remote.server.requests.filter(({ call }) => call === 'add')).to.have.length(0);
       const { state, outbox_id } = await remote.ledger(TEXT);
@@ -52,7 +52,7 @@ describe('a write that was begun', () => {
       });
     });
 
-    it('is left as another process has settled it', async () => {
+    it('keeps the outcome that another process has settled', async () => {
       const write = await begin();
       const outcome = { status: 'success', ...write.intended, patch: { memory_id: 'om-9' } } as const;
       await remote.host.service('audit').finalize(write.auditId, outcome);

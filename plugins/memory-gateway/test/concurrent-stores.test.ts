@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { runAfterFirst } from '../store/write-store.js';
 
-describe('single flight', () => {
+describe('concurrent stores of one memory', () => {
   const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-  it('runs the first of a key alone, then the others together, and other keys beside it', async () => {
+  it('run the first alone, then the others together, and other memories in parallel', async () => {
     const running = new Map<string, Promise<unknown>>();
     const flight = <T>(key: string, work: () => Promise<T>) => runAfterFirst(running, key, work);
     const seen: string[] = [];
@@ -26,7 +26,7 @@ describe('single flight', () => {
     expect(seen.indexOf('c+')).to.be.lessThan(seen.indexOf('b-'));
   });
 
-  it('runs the others also when the first failed, and forgets the key', async () => {
+  it('run the others even if the first failed, and forget the memory afterwards', async () => {
     const running = new Map<string, Promise<unknown>>();
     const flight = <T>(key: string, work: () => Promise<T>) => runAfterFirst(running, key, work);
     const failing = flight('k', async () => {

@@ -36,7 +36,7 @@ describe('the arguments of a store', () => {
     it(`refuse ${what}`, () => expect(refusal(args)).to.equal(expected));
   }
 
-  it('take what only looks like that', () => {
+  it('accept text that only looks like that', () => {
     expect(refusal({ payload_md: '漢'.repeat(349_525) })).to.equal('taken');
     expect(refusal({ payload_md: '\\u0000 🙂 \u{10ffff}' })).to.equal('taken');
     expect(refusal({ meta_json: { a: '\\u0000', b: '\\\\ud800', c: '🙂', d: '\n' } })).to.equal('taken');
@@ -74,11 +74,11 @@ describe('the hashes of a memory', () => {
     expect(metaSha({ ...none, meta: { x: 2, y: { a: 2, b: 1 } } })).not.to.equal(a);
   });
 
-  it('take nothing, null and empty for the same', () => {
+  it('treat absent, null and empty as equal', () => {
     expect(metaSha(none)).to.equal(sha256('{}'));
   });
 
-  it('tell kind, meta, evidence and item apart', () => {
+  it('distinguish kind, meta, evidence and item', () => {
     const shas = [
       none,
       { ...none, kind: 'FACT' },
@@ -90,7 +90,7 @@ describe('the hashes of a memory', () => {
     expect(new Set(shas).size).to.equal(6);
   });
 
-  it('count characters, not their halves', () => {
+  it('count code points, not UTF-16 units', () => {
     expect(codePoints('🙂a漢')).to.equal(3);
     expect(codePoints('🙂'.repeat(1_200))).to.equal(1_200);
   });

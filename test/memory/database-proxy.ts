@@ -1,13 +1,13 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
-/** A way to the database that can be cut. */
-export interface Cable {
+/** A TCP proxy to the database that can be disconnected. */
+export interface DatabaseProxy {
   readonly port: number;
-  cut(): Promise<void>;
-  mend(): Promise<void>;
+  disconnect(): Promise<void>;
+  reconnect(): Promise<void>;
 }
 
-export async function layCable(host: string, port: number): Promise<Cable> {
+export async function startDatabaseProxy(host: string, port: number): Promise<DatabaseProxy> {
   const open = new Set<Socket>();
   const server: Server = createServer((near) => {
     const far = connect(port, host);
@@ -23,11 +23,11 @@ export async function layCable(host: string, port: number): Promise<Cable> {
   const own = typeof address === 'object' && address !== null ? address.port : 0;
   return {
     port: own,
-    async cut() {
+    async disconnect() {
       const closed = new Promise((done) => server.close(done));
       for (const socket of open) socket.destroy();
       await closed;
     },
-    mend: () => listen(own),
+    reconnect: () => listen(own),
   };
 }

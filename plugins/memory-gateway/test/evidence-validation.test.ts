@@ -4,7 +4,7 @@ import { type GatewayHost, startGateway } from './gateway-host.js';
 
 const sha = 'd'.repeat(64);
 
-describe('checking the evidence of a memory', () => {
+describe('the validation of evidence', () => {
   eachDatabase(
     (engine) => {
       let gateway: GatewayHost;
@@ -14,7 +14,7 @@ describe('checking the evidence of a memory', () => {
       });
       after(() => gateway.stop());
 
-      it('refuses in strict mode, also in private spaces, and stores nothing', async () => {
+      it('refuses invalid evidence in strict mode, even in private spaces, and stores nothing', async () => {
         await gateway.govern(false, { evidence_mode: 'Strict' });
         const answer = await gateway.store({
           payload_md: 'No hash',
@@ -38,7 +38,7 @@ describe('checking the evidence of a memory', () => {
         expect(await gateway.count('logbook.memories', `space = 'private:strict'`)).to.equal(0);
       });
 
-      it('lets plain references pass in strict mode, with a warning', async () => {
+      it('accepts plain references in strict mode, with a warning', async () => {
         await gateway.govern(false, { evidence_mode: 'strict' });
         const { body } = await gateway.store({
           payload_md: 'Plain',
@@ -58,7 +58,7 @@ describe('checking the evidence of a memory', () => {
         expect(body).to.deep.include({ ok: true, warnings: ['EVIDENCE_NOT_FOUND:evidence[0]'] });
       });
 
-      it('looks attachments up, and compares their hash', async () => {
+      it('looks up attachments and compares their hashes', async () => {
         await gateway.govern(false, { evidence_mode: 'strict' });
         const item = await gateway.database.statement<{ item_id: number }>(
           `insert into {logbook.items} (item_type, title) values ('evidence', 't') returning item_id`,

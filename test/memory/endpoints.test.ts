@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { eachDatabase } from 'mortise/sdk/testing';
 import { answerOf, type Json, type MemoryHost, startMemory } from './memory-host.js';
 
-describe('the doors to memories', () => {
+describe('the memory endpoints', () => {
   eachDatabase(
     (engine) => {
       let memory: MemoryHost;
@@ -14,7 +14,7 @@ describe('the doors to memories', () => {
       });
       after(() => memory.stop());
 
-      it('answer health with its first three members, and the correlation id of the header', async () => {
+      it('return health with the first three members in order, and the correlation id of the header', async () => {
         const response = await memory.host.fetch('/health');
         const text = await response.text();
         expect(text).to.match(/^\{"ok":true,"status":"ok","service":"memory-gateway",/);
@@ -32,7 +32,7 @@ describe('the doors to memories', () => {
         ['/governance/settings/update', ['OPTIONS', 'POST']],
       ];
       for (const [path, allowed] of methods) {
-        it(`say which methods ${path} has, to any other`, async () => {
+        it(`report the allowed methods of ${path} for any other method`, async () => {
           const method = allowed.includes('POST') ? 'PUT' : 'POST';
           const { status, headers, body } = await answerOf(await memory.host.fetch(path, { method }));
           expect([status, headers.get('allow')]).to.deep.equal([405, allowed.join(', ')]);
@@ -41,7 +41,7 @@ describe('the doors to memories', () => {
         });
       }
 
-      it('answer to their own names alone', async () => {
+      it('accept only their own host names', async () => {
         const { port } = new URL(memory.host.origin);
         const health = (host: string) =>
           new Promise<{ status: number; text: string }>((resolve, reject) => {
@@ -57,7 +57,7 @@ describe('the doors to memories', () => {
         expect(JSON.parse(foreign.text)).to.deep.include({ ok: false, reason: 'HOST_NOT_ALLOWED' });
       });
 
-      it('have nothing below the endpoint, and nothing for clients that look for a way to sign in', async () => {
+      it('have no routes below the endpoint, and none for OAuth discovery', async () => {
         const below = await answerOf(await memory.host.fetch('/mcp/sse'));
         expect([below.status, below.body.reason]).to.deep.equal([404, 'NOT_FOUND']);
         for (const path of ['oauth-authorization-server', 'oauth-protected-resource/mcp']) {
@@ -66,7 +66,7 @@ describe('the doors to memories', () => {
         }
       });
 
-      it('list the five tools in few words', async () => {
+      it('list the five tools within the token budget', async () => {
         const list = await memory.host.post('/mcp', { jsonrpc: '2.0', id: 1, method: 'tools/list' });
         const { tools } = (await answerOf(list)).body.result as { readonly tools: readonly Json[] };
         expect(tools.map(({ name }) => name)).to.deep.equal([
@@ -85,20 +85,20 @@ describe('the doors to memories', () => {
         expect(Buffer.byteLength(JSON.stringify(tools)) / 4).to.be.at.most(2_000);
       });
 
-      it('store and find alike over REST and JSON-RPC', async () => {
+      it('store and find the same over REST and JSON-RPC', async () => {
         const { result } = await memory.call('memory_store', {
           payload_md: 'By JSON-RPC',
-          target_space: 'private:doors',
+          target_space: 'private:endpoints',
         });
         expect(result).to.deep.include({ ok: true, action: 'allow' });
-        const { body } = await memory.query({ query: 'json-rpc', spaces: ['private:doors'] });
+        const { body } = await memory.query({ query: 'json-rpc', spaces: ['private:endpoints'] });
         expect(body.results).to.have.nested.property('[0].id', result?.memory_id);
-        const found = await memory.call('memory_query', { query: 'json-rpc', spaces: ['private:doors'] });
+        const found = await memory.call('memory_query', { query: 'json-rpc', spaces: ['private:endpoints'] });
         expect(found.result?.total).to.equal(1);
         expect((await memory.call('reliability_report', {})).result).to.deep.include({ ok: true, message: null });
       });
 
-      it('find what is in the space that is asked for, in the very next query, and nowhere else', async () => {
+      it('find a memory in its space in the next query, and in no other space', async () => {
         const stored = await memory.store({ payload_md: 'The lantern of alice', target_space: 'private:alice' });
         expect(stored.body).to.deep.include({ ok: true, action: 'allow', space_written: 'private:alice' });
         expect(stored.body.memory_id).to.match(/^mem_[0-9a-z]{26}$/);
@@ -144,7 +144,7 @@ describe('the doors to memories', () => {
         });
       }
 
-      it('take texts that spell a boolean or an integer on REST, but not over JSON-RPC', async () => {
+      it('accept strings for booleans and integers on REST, but not over JSON-RPC', async () => {
         const answer = await memory.store({
           payload_md: 'Forms',
           target_space: 'private:forms',
@@ -162,14 +162,14 @@ describe('the doors to memories', () => {
         expect(error).to.have.nested.property('data.details.path', '/top_k');
       });
 
-      it('refuse alike over JSON-RPC what the schema cannot tell', async () => {
+      it('refuse over JSON-RPC what the schema cannot express', async () => {
         const { error } = await memory.call('memory_store', { payload_md: '\n', target_space: 'private:x' });
         expect(error).to.include({ code: -32602 });
         expect(error).to.have.nested.property('data.reason', 'INVALID_PARAM_VALUE');
         expect(error).to.have.nested.property('data.details.path', '/payload_md');
       });
 
-      it('report figures that fit their schema, and agree with the trail', async () => {
+      it('report figures that match their schema and the audit trail', async () => {
         await memory.store({ payload_md: 'Reported', target_space: 'foo:bar' });
         await memory.store({ payload_md: 'Reported', evidence: [{ uri: 'https://a', sha256: 'a'.repeat(64) }] });
         const { body } = await memory.get('/reliability/report');
@@ -200,7 +200,7 @@ describe('the doors to memories', () => {
         expect(body.message).to.equal(null);
       });
 
-      it('say in the report which rule is broken', async () => {
+      it('report which invariant is violated', async () => {
         await memory.database.statement(
           `insert into {logbook.outbox_memory} (target_space, payload_md, payload_sha) values ('private:x', 'x', 'x')`,
         );
@@ -209,7 +209,7 @@ describe('the doors to memories', () => {
         await memory.database.statement(`delete from {logbook.outbox_memory} where target_space = 'private:x'`);
       });
 
-      it('count refusals in the trail, one row a second', async () => {
+      it('aggregate refusals in the audit trail, one row per second', async () => {
         const refused = Array.from({ length: 5 }, () =>
           memory.host.post('/memory/store', {}, { origin: 'http://evil.example' }),
         );

@@ -3,7 +3,7 @@ import { eachDatabase } from 'mortise/sdk/testing';
 import type { Json } from '../memory-host.js';
 import { type RemoteMemory, startRemoteMemory } from './remote-memory.js';
 
-describe('the books, read by SQL alone', () => {
+describe('the invariants, checked by SQL', () => {
   eachDatabase(
     (engine) => {
       let memory: RemoteMemory;
@@ -39,7 +39,7 @@ describe('the books, read by SQL alone', () => {
           ? `CAST(${alias}evidence_refs_json->>'outbox_id' AS TEXT)`
           : `${alias}evidence_refs_json->>'outbox_id'`;
 
-      it('have a redirect for every row of the outbox', async () => {
+      it('a redirect row for every row of the outbox', async () => {
         const [row] = await sql<{ difference: number; rows: number }>(
           `SELECT (SELECT count(*) FROM governance.write_audit WHERE action='redirect' AND reason LIKE 'OPENMEMORY_%')
              - (SELECT count(*) FROM logbook.outbox_memory WHERE status IN ('pending','sent','dead')) AS difference,
@@ -48,7 +48,7 @@ describe('the books, read by SQL alone', () => {
         expect(row).to.deep.equal({ difference: 0, rows: 10 });
       });
 
-      it('have an allow for what was sent, and a reject for what is dead', async () => {
+      it('an allow row for each delivery, and a reject row for each dead letter', async () => {
         const unaudited = (status: string, action: string, reasons: string) =>
           sql(`SELECT * FROM logbook.outbox_memory o WHERE o.status = '${status}' AND NOT EXISTS (
                  SELECT 1 FROM governance.write_audit a WHERE ${outboxOf('a.')} = CAST(o.outbox_id AS TEXT)
@@ -59,7 +59,7 @@ describe('the books, read by SQL alone', () => {
         expect(await unaudited('dead', 'reject', `'outbox_flush_dead'`)).to.deep.equal([]);
       });
 
-      it('have one outbox_stale for each lease that was taken over', async () => {
+      it('one outbox_stale row for each lease that was taken over', async () => {
         const old = memory.database.codec.time(Date.now() - 660_000);
         await sql(
           `UPDATE logbook.outbox_memory SET locked_by = 'gone', locked_at = ?, next_attempt_at = ? WHERE status = 'pending'`,
@@ -72,7 +72,7 @@ describe('the books, read by SQL alone', () => {
         expect(stale).to.have.length(before.length);
       });
 
-      it('are what the report counts', async () => {
+      it('the same counts in the report', async () => {
         const rows = await sql<{ action: string; n: number }>(
           'SELECT action, count(*) AS n FROM governance.write_audit GROUP BY action',
         );
@@ -85,7 +85,7 @@ describe('the books, read by SQL alone', () => {
         expect(body.message).to.equal(null);
       });
 
-      it('give every row of an outbox id, by index', async () => {
+      it('all rows of an outbox id, found by an index', async () => {
         const [row] = await sql<{ id: string }>(
           `SELECT CAST(outbox_id AS TEXT) AS id FROM logbook.outbox_memory WHERE status = 'sent' ORDER BY outbox_id LIMIT 1`,
         );

@@ -1,9 +1,9 @@
 import type { ZooServer } from './zoo-server.js';
 
-/** Asks the healthy plugin again and again, and remembers every answer that was not as it should be. */
-export class Heartbeat {
+/** Calls the healthy plugin repeatedly, and records every wrong answer. */
+export class SteadyRequests {
   readonly wrong: string[] = [];
-  beats = 0;
+  sent = 0;
   #stopped = false;
   readonly #server: ZooServer;
   readonly #running: Promise<void>;
@@ -20,15 +20,15 @@ export class Heartbeat {
 
   async #run(): Promise<void> {
     while (!this.#stopped) {
-      await this.#beat().catch((error: unknown) => this.wrong.push(String(error)));
+      await this.#ask().catch((error: unknown) => this.wrong.push(String(error)));
       await new Promise((resolve) => setTimeout(resolve, 40));
     }
   }
 
-  async #beat(): Promise<void> {
-    const text = `beat ${this.beats}`;
+  async #ask(): Promise<void> {
+    const text = `request ${this.sent}`;
     const { status, body } = await this.#server.ask('GET', `/healthy/echo?text=${encodeURIComponent(text)}`);
-    this.beats += 1;
+    this.sent += 1;
     if (status !== 200 || body.text !== text) this.wrong.push(`${status} ${JSON.stringify(body)}`);
   }
 }
