@@ -5,10 +5,10 @@ export interface Config {
   readonly order: readonly string[];
   /** Further tools to list by name, also those meant for agents only. */
   readonly tools: readonly string[];
-  /** Tools that are neither listed nor called, whatever else is said of them. */
+  /** Tools that are neither listed nor callable, regardless of other settings. */
   readonly disabledTools: readonly string[];
   /** Seconds a tool may take when it declares no limit of its own. */
   readonly toolTimeoutSeconds: number;
-  /** What a client's model is told about this server. */
+  /** Instructions for the model of a client. */
   readonly instructions: string;
 }
