@@ -19,7 +19,7 @@ export interface OfflineControl {
   want(key: string, enabled: boolean, cascade: boolean): Promise<PluginRow>;
   /** Keys of plugins, and all that they require; with `optional` also the enabled ones that they can do without. */
   withNeeded(keys: readonly string[], optional: boolean): readonly string[];
-  /** Enabled plugins whose manifests list a host event in `listens`, and all that they use. */
+  /** Enabled plugins whose manifests list a host event in `permissions.events`, and all that they use. */
   listenersOf(event: keyof HostEvents): readonly string[];
   dispose(): Promise<void>;
 }
@@ -78,7 +78,7 @@ export async function openOffline(
     listenersOf: (event) => {
       const listeners = kernel
         .records()
-        .filter(({ key, entry }) => kernel.isEnabled(key) && entry.manifest?.listens?.includes(event));
+        .filter(({ key, entry }) => kernel.isEnabled(key) && entry.manifest?.permissions?.events?.includes(event));
       return withNeeded(
         listeners.map(({ key }) => key),
         true,

@@ -18,8 +18,6 @@ export interface PluginManifest {
   readonly contributes?: Readonly<Record<string, readonly ManifestContribution[]>>;
   /** Service names. */
   readonly provides?: readonly string[];
-  /** Host events that must reach this plugin even when no server runs: commands start it to deliver them. */
-  readonly listens?: readonly (keyof HostEvents & string)[];
   /** Extension points of this plugin, by name. They are open while the plugin is enabled. */
   readonly opens?: Readonly<Record<string, ManifestPoint>>;
   /** How the host treats the requests of its routes, and of routes of plugins that require it or have it in `optional`. */
@@ -52,6 +50,8 @@ export interface ManifestPoint extends Omit<ExtensionPointDeclaration, 'name' | 
 }
 
 export interface ManifestPermissions {
+  /** Host events that must reach the plugin even when no server runs: commands start it to deliver them. */
+  readonly events?: readonly (keyof HostEvents & string)[];
   /** Host services. */
   readonly services?: readonly string[];
   /** The routes the plugin opens. Each is its `route` contribution's declaration as well. */
