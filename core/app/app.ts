@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { DatabaseHost } from '../database/index.js';
-import { createHttpServer, type HttpServer, mcpMaxBytes } from '../http/index.js';
+import { createHttpServer, type HttpServer } from '../http/index.js';
 import type { Kernel } from '../kernel/kernel.js';
 import type { Unfinished } from '../kernel/shutdown-deadline.js';
 import { steadyAfterMs } from '../process/boot-journal.js';
@@ -8,13 +8,14 @@ import { guardProcess } from '../process/process-guard.js';
 import { listenerOn, watchRawResources } from '../process/raw-resources.js';
 import { startWatchdog } from '../process/watchdog.js';
 import { isCodedError, MortiseError } from '../sdk/errors.js';
+import type { PlatformChange } from '../sdk/events.js';
 import type { PluginControl } from '../sdk/host/plugin-control.js';
 import type { Settings } from '../settings/types.js';
 import type { HostLogger, MetricsRegistry } from '../telemetry/types.js';
 import { type Composition, parts } from './composition.js';
 import { type CoreOptions, coreParts } from './core-parts.js';
 import { linkDroppedInPlugins, watchFolder } from './data-folders.js';
-import { auditFileEdits } from './file-edits.js';
+import { recordChanges, reportOfflineEdits } from './file-edits.js';
 import { mountRoutes } from './mount-routes.js';
 import { createLazyFetch } from './plugin-scope.js';
 import { shareStates, watchNeighbours } from './replicas.js';
@@ -93,16 +94,16 @@ function serverParts(options: AppOptions): Composition {
       parts.http,
       (all) => {
         const settings = all.get(parts.settings);
-        const number = (name: string): string | undefined => settings.variable(name);
         return createHttpServer(settings.host.http, {
           log: all.get(parts.log).log,
           metrics: all.get(parts.metrics).host,
           tracing: all.get(parts.tracing),
           emitRefusal: (refusal) => all.get(parts.kernel).events.emit('refusal', refusal),
-          sseKeepAliveSeconds: numberOf(number('MORTISE_SSE_KEEPALIVE_SECONDS'), 15),
-          mcpMaxBytes: mcpMaxBytes(
-            numberOf(number('MORTISE_EVIDENCE_MAX_SIZE_BYTES') ?? number('EVIDENCE_MAX_SIZE_BYTES'), 1_048_576),
-          ),
+          sseKeepAliveSeconds: numberOf(settings.variable('MORTISE_SSE_KEEPALIVE_SECONDS'), 15),
+          setting: (plugin, name) => {
+            const kernel = all.get(parts.kernel);
+            return kernel.isEnabled(plugin) ? kernel.record(plugin)?.config?.snapshot?.config[name] : undefined;
+          },
         });
       },
       (http) => http.close(),
@@ -159,7 +160,7 @@ function startedApp(composition: Composition, options: AppOptions): App {
       const looked = options.only ? undefined : seen.look();
       await kernel.boot();
       mount();
-      if (looked) await auditFileEdits(await looked, kernel, sink.log);
+      if (looked) await reportOfflineEdits(await looked, kernel.events, sink.log);
       journal.complete();
       const steady = setTimeout(() => journal.steady(), steadyAfterMs).unref();
       composition.own(() => clearTimeout(steady));
@@ -219,16 +220,24 @@ function reportFileEdits(composition: Composition): void {
   const file = composition.get(parts.pluginsFile);
   const { events } = composition.get(parts.kernel);
   if (composition.get(parts.desired).shared) return;
+  const seen = composition.get(parts.seenFiles);
+  const { log } = composition.get(parts.log);
   file.onEdit((next, previous) => {
     const changes = Object.keys({ ...previous.plugins, ...next.plugins })
       .map((key) => ({ key, enabled: next.plugins[key]?.enabled === true }))
-      .filter(({ key, enabled }) => enabled !== (previous.plugins[key]?.enabled === true));
+      .filter(({ key, enabled }) => enabled !== (previous.plugins[key]?.enabled === true))
+      .map(
+        ({ key, enabled }): PlatformChange => ({
+          operation: enabled ? 'enable' : 'disable',
+          target: key,
+          source: 'file',
+          details: { plugin: key },
+        }),
+      );
     if (changes.length === 0) return;
-    events.emit('plugins-edited', { changes });
-    void composition
-      .get(parts.seenFiles)
-      .know(file.file)
-      .catch(() => undefined);
+    void recordChanges(events, changes, log)
+      .then((recorded) => (recorded ? seen.know(file.file) : undefined))
+      .catch((error: unknown) => log.warn({ err: error }, 'seen files could not be saved'));
   });
 }
 

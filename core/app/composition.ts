@@ -5,7 +5,7 @@ import type { HttpServer } from '../http/index.js';
 import type { KernelDeps } from '../kernel/deps.js';
 import type { Kernel } from '../kernel/kernel.js';
 import type { BootJournal } from '../process/boot-journal.js';
-import type { Scheduler } from '../schedule/types.js';
+import type { Scheduler } from '../schedule/index.js';
 import type { GuardedFetch } from '../sdk/host/fetch.js';
 import type { HostServices } from '../sdk/host/index.js';
 import type { PluginControl } from '../sdk/host/plugin-control.js';

@@ -3,9 +3,9 @@ import { readdir, readFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { writeAtomic } from '../files/index.js';
-import type { Kernel } from '../kernel/kernel.js';
+import type { EventBus } from '../kernel/event-bus.js';
 import type { Logger } from '../sdk/context.js';
-import type { AuditEntry, AuditService } from '../sdk/services/audit.js';
+import type { PlatformChange } from '../sdk/events.js';
 import type { HostSettings } from '../settings/types.js';
 
 /** A file that was changed by hand. */
@@ -137,37 +137,37 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
 }
 
 /**
- * Writes an audit row for each file that was edited since the last server saw it. What cannot be written now is written at
- * the next start.
+ * Reports files that were edited since a server last ran. Edits that no plugin recorded are reported at the next start.
  *
- * @param edits found before the plugins started, for some of them may write to their files
+ * @param look taken before the plugins started, because some of them write to their files
  */
-export async function auditFileEdits(
+export async function reportOfflineEdits(
   { edits, take }: Awaited<ReturnType<SeenFiles['look']>>,
-  kernel: Pick<Kernel, 'services'>,
+  events: EventBus,
   log: Logger,
 ): Promise<void> {
-  try {
-    if (edits.length > 0) {
-      const trail = kernel.services.get('audit')?.value as AuditService | undefined;
-      if (!trail) return;
-      await trail.writeMany(edits.map(rowOf));
-      log.info({ edits }, 'files were edited since a server last ran');
-    }
-    await take();
-  } catch (error) {
-    log.warn({ error: error instanceof Error ? error.message : String(error) }, 'edits of files were not audited yet');
+  if (edits.length > 0) {
+    const changes = edits.map(
+      ({ file, plugins }): PlatformChange => ({
+        operation: 'edit_file',
+        target: file,
+        source: 'file',
+        details: { file, plugins },
+      }),
+    );
+    if (!(await recordChanges(events, changes, log))) return;
+    log.info({ edits }, 'files were edited since a server last ran');
   }
+  await take().catch((error: unknown) => log.warn({ err: error }, 'seen files could not be saved'));
 }
 
-function rowOf({ file, plugins }: FileEdit): AuditEntry {
-  return {
-    operation: 'admin:edit_file',
-    principal: 'file',
-    targetSpace: `file:${file}`,
-    action: 'allow',
-    reason: 'admin:file_edited',
-    status: 'success',
-    evidence: { file, plugins },
-  };
+/** @returns whether a plugin recorded the changes and none failed to */
+export async function recordChanges(
+  events: EventBus,
+  changes: readonly PlatformChange[],
+  log: Logger,
+): Promise<boolean> {
+  const { listeners, errors } = await events.emitAwaited('platform-changed', { changes });
+  for (const error of errors) log.warn({ err: error, changes }, 'a change was not recorded');
+  return listeners > 0 && errors.length === 0;
 }

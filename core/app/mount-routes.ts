@@ -1,12 +1,14 @@
 import type { HttpServer, MountedRoute } from '../http/index.js';
+import type { CatalogueEntry } from '../kernel/catalogue.js';
 import type { Kernel } from '../kernel/kernel.js';
 import type { PluginRecord } from '../kernel/plugin-record.js';
 import type { Disposable } from '../sdk/context.js';
 import { MortiseError } from '../sdk/errors.js';
+import type { ManifestMount, PluginManifest } from '../sdk/manifest.js';
 
 /**
- * Keeps the route table equal to the manifests. Routes of disabled plugins stay in it, so that their answer can say why
- * they are not available.
+ * Keeps the route table equal to what the plugins' manifests declare. Routes and mounts of disabled plugins stay in it, so
+ * that a refusal has the form of its API and can name the disabled plugin.
  */
 export function mountRoutes(kernel: Kernel, http: HttpServer): Disposable {
   let planned = false;
@@ -15,7 +17,10 @@ export function mountRoutes(kernel: Kernel, http: HttpServer): Disposable {
     const records = kernel.records();
     const rank = (record: PluginRecord): number =>
       record.state === 'active' ? 0 : kernel.isEnabled(record.key) ? 1 : 2;
-    http.mount([...records].sort((a, b) => rank(a) - rank(b)).flatMap((record) => routesOf(kernel, record)));
+    const ranked = [...records].sort((a, b) => rank(a) - rank(b));
+    const mounts = new Map(ranked.map((record) => [record.key, manifestOf(record)?.mounts ?? []]));
+    const routes = ranked.flatMap((record) => routesOf(kernel, record, mounts));
+    http.mount(routes, [...mounts.values()].flat());
   };
   // Many plugins change state in one turn of the event loop: one new table is enough.
   const plan = (): void => {
@@ -32,15 +37,37 @@ export function mountRoutes(kernel: Kernel, http: HttpServer): Disposable {
   };
 }
 
-function routesOf(kernel: Kernel, record: PluginRecord): readonly MountedRoute[] {
-  const manifest = (record.run?.entry ?? record.entry).manifest;
+type MountsByPlugin = ReadonlyMap<string, readonly ManifestMount[]>;
+
+function manifestOf(record: PluginRecord): CatalogueEntry['manifest'] {
+  return (record.run?.entry ?? record.entry).manifest;
+}
+
+/** The mount that a route names: one of its own plugin, or of a plugin in `requires` or `optional`. */
+function mountOf(
+  name: string | undefined,
+  manifest: PluginManifest,
+  mounts: MountsByPlugin,
+): ManifestMount | undefined {
+  if (name === undefined) return undefined;
+  for (const plugin of [manifest.key, ...(manifest.requires ?? []), ...(manifest.optional ?? [])]) {
+    const found = mounts.get(plugin)?.find((mount) => mount.name === name);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+function routesOf(kernel: Kernel, record: PluginRecord, mounts: MountsByPlugin): readonly MountedRoute[] {
+  const manifest = manifestOf(record);
   const active = record.state === 'active';
-  return (manifest?.permissions?.routes ?? []).map((declaration) => {
+  if (!manifest) return [];
+  return (manifest.permissions?.routes ?? []).map((declaration) => {
     // Another plugin may have a route of the same name.
     const address = kernel.registry.address('route', record.key, declaration.name);
     return {
       plugin: record.key,
       declaration,
+      mount: mountOf(declaration.mount, manifest, mounts),
       enabled: kernel.isEnabled(record.key),
       ...((active && kernel.registry.find('route', address)) || isStarting(record)
         ? {

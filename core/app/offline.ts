@@ -1,5 +1,6 @@
 import { refuseDisable, refuseDisplacement, withToggled } from '../control/desired-changes.js';
 import { MortiseError } from '../sdk/errors.js';
+import type { HostEvents } from '../sdk/events.js';
 import type { PluginControl, PluginRow } from '../sdk/host/plugin-control.js';
 import type { EffectiveValue } from '../sdk/host/settings.js';
 import type { Points } from '../sdk/points.js';
@@ -18,8 +19,8 @@ export interface OfflineControl {
   want(key: string, enabled: boolean, cascade: boolean): Promise<PluginRow>;
   /** Keys of plugins, and all that they require; with `optional` also the enabled ones that they can do without. */
   withNeeded(keys: readonly string[], optional: boolean): readonly string[];
-  /** The enabled plugin that provides a service, and all that it requires; empty without one. */
-  keepersOf(service: string): readonly string[];
+  /** Enabled plugins whose manifests list a host event in `listens`, and all that they use. */
+  listenersOf(event: keyof HostEvents): readonly string[];
   dispose(): Promise<void>;
 }
 
@@ -74,11 +75,14 @@ export async function openOffline(
       return rowOf(own) ?? (await control.inspect(own));
     },
     withNeeded,
-    keepersOf: (service) => {
-      const keeper = kernel
+    listenersOf: (event) => {
+      const listeners = kernel
         .records()
-        .find(({ key, entry }) => kernel.isEnabled(key) && entry.manifest?.provides?.includes(service));
-      return keeper ? withNeeded([keeper.key], false) : [];
+        .filter(({ key, entry }) => kernel.isEnabled(key) && entry.manifest?.listens?.includes(event));
+      return withNeeded(
+        listeners.map(({ key }) => key),
+        true,
+      );
     },
     dispose: () => composition.close(),
   };

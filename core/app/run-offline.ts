@@ -1,6 +1,6 @@
 import { MortiseError } from '../sdk/errors.js';
+import type { PlatformChange } from '../sdk/events.js';
 import type { CommandInput, CommandResult } from '../sdk/points/command.js';
-import type { AuditEntry, AuditService } from '../sdk/services/audit.js';
 import { type App, openApp } from './app.js';
 import { openOffline } from './offline.js';
 
@@ -28,12 +28,21 @@ export async function runCommandOffline(key: string, input: CommandInput, run: O
   });
 }
 
-/** Writes an audit row: boots the plugins that store it, without a port. @throws MortiseError */
-export async function auditOffline(keepers: readonly string[], entry: AuditEntry, run: OfflineRun): Promise<void> {
-  await withApp(run, keepers, async (app) => {
-    expectActive(app, keepers);
-    const trail = app.kernel.services.get('audit')?.value as AuditService | undefined;
-    await trail?.write(entry);
+/**
+ * Reports a change that was made without a server to the plugins that record changes.
+ *
+ * @param listeners plugins to start, enabled or not: the change may have disabled one of them
+ * @throws MortiseError
+ */
+export async function recordOffline(
+  change: PlatformChange,
+  listeners: readonly string[],
+  run: OfflineRun,
+): Promise<void> {
+  await withApp(run, listeners, async (app) => {
+    expectActive(app, listeners);
+    const { errors } = await app.kernel.events.emitAwaited('platform-changed', { changes: [change] });
+    if (errors.length > 0) throw errors[0];
   });
 }
 

@@ -1,6 +1,6 @@
 import type { CommandFacts, CommandInput, OptionValue } from '../sdk/points/command.js';
-import { readTime } from '../sdk/read-time.js';
-import { CommandError } from './command-error.js';
+import { readTime } from '../sdk/text.js';
+import { CommandError } from './output.js';
 
 /** An option of a contributed command, and the name that its value has in the input. */
 export interface NamedOption {

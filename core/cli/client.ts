@@ -1,7 +1,7 @@
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { MortiseError } from '../sdk/errors.js';
-import { CommandError } from './command-error.js';
+import { CommandError } from './output.js';
 
 /** Where the running server is and what opens it. */
 export interface ClientOptions {
@@ -107,8 +107,8 @@ interface ErrorBody {
 }
 
 function errorOf({ status, body }: Answer, options: ClientOptions): MortiseError {
-  const { code, message, details, hint: told } = (body as { error?: ErrorBody } | undefined)?.error ?? {};
-  const hint = hintOf(code, told, options);
+  const { code, message, details, hint: given } = (body as { error?: ErrorBody } | undefined)?.error ?? {};
+  const hint = hintOf(code, given, options);
   return new MortiseError(code ?? 'request_failed', message ?? `The server answered ${status}.`, {
     status,
     ...(details ? { details } : {}),
@@ -116,15 +116,15 @@ function errorOf({ status, body }: Answer, options: ClientOptions): MortiseError
   });
 }
 
-/** The server speaks of headers to those who send them; whoever types a command sets variables and options. */
-function hintOf(code: string | undefined, told: string | undefined, options: ClientOptions): string | undefined {
+/** The server's hints name headers; a user of the CLI sets variables and options instead. */
+function hintOf(code: string | undefined, given: string | undefined, options: ClientOptions): string | undefined {
   if (code === 'unauthorized') {
     return options.apiKey
       ? 'MORTISE_API_KEY (or --api-key) is no key of this server.'
       : 'Set MORTISE_API_KEY to a key of this server, or give it with --api-key.';
   }
-  if (code !== 'admin_required' || told?.includes('X-Admin-Key') !== true) return told;
-  if (told.includes('on the server')) {
+  if (code !== 'admin_required' || given?.includes('X-Admin-Key') !== true) return given;
+  if (given.includes('on the server')) {
     return 'Set GOVERNANCE_ADMIN_KEY on the server, and to the same key here, or give it with --admin-key.';
   }
   return options.adminKey

@@ -2,13 +2,12 @@ import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import type { OfflineControl } from '../app/offline.js';
 import { MortiseError } from '../sdk/errors.js';
-import { oneLine } from '../sdk/one-line.js';
 import type { CommandFacts, CommandInput, CommandResult } from '../sdk/points/command.js';
+import { oneLine } from '../sdk/text.js';
 import { checkInput, type NamedOption } from './check-input.js';
-import { CommandError, noServer, UnfinishedRun } from './command-error.js';
 import type { CommandEnvironment } from './environment.js';
-import { examples } from './examples.js';
 import { exitCodes } from './exit.js';
+import { CommandError, examples, noServer, UnfinishedRun } from './output.js';
 
 interface ContributedCommand extends CommandFacts {
   readonly key: string;
@@ -39,7 +38,7 @@ const knownFromFiles = /^(database_|unauthorized$)/;
 
 /**
  * Without its database a team's installation still knows its commands; they then end as they want to when they fail. So
- * does one whose key is missing: a wrong word is told before a missing right.
+ * does one whose key is missing: a wrong command is reported before a missing right.
  */
 async function listCommands(environment: CommandEnvironment): Promise<CommandList> {
   const listed = ({ points }: OfflineControl): CommandList => ({

@@ -2,12 +2,11 @@ import type { Command } from 'commander';
 import type { OfflineControl } from '../app/offline.js';
 import { isCodedError, MortiseError } from '../sdk/errors.js';
 import type { Finding, PluginRow } from '../sdk/host/plugin-control.js';
-import { oneLine } from '../sdk/one-line.js';
-import type { CommandEnvironment } from './environment.js';
-import { examples } from './examples.js';
+import { oneLine } from '../sdk/text.js';
+import { type CommandEnvironment, printAnswer } from './environment.js';
 import { exitCodes } from './exit.js';
-import { printAnswer } from './print-answer.js';
-import { switchPlugin } from './switch-plugin.js';
+import { examples } from './output.js';
+import { switchPlugin } from './toggle-commands.js';
 
 /** Errors of a database that cannot be opened. */
 const databaseCodes: ReadonlySet<string> = new Set(['database_unreachable', 'database_refused', 'database_unusable']);
@@ -19,7 +18,7 @@ interface Findings {
 export function addDoctorCommand(plugin: Command, environment: CommandEnvironment): void {
   plugin
     .command('doctor [key]')
-    .description('what to mend, and how; exit 1 when one of the findings is an error')
+    .description('what to fix, and how; exit 1 when one of the findings is an error')
     .option('--fix', 'enable the plugins that others wait for; everything else needs a person')
     .addHelpText(
       'after',
@@ -34,7 +33,7 @@ export function addDoctorCommand(plugin: Command, environment: CommandEnvironmen
           ({ severity, message, fix: how }) => `${severity}: ${oneLine(message)}${how ? `\n  ${oneLine(how)}` : ''}`,
         ),
       ];
-      const text = lines.join('\n') || 'Nothing to mend.';
+      const text = lines.join('\n') || 'Nothing to fix.';
       await printAnswer(environment, text, { findings, ...(fix ? { fixed } : {}) });
       if (findings.some(({ severity }) => severity === 'error')) environment.exitWith(exitCodes.refused);
     });

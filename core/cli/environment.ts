@@ -1,9 +1,9 @@
 import { type OfflineControl, serverAddress } from '../app/offline.js';
 import { type Client, createClient } from './client.js';
-import { noServer } from './command-error.js';
+import { noServer } from './output.js';
 
 /** The options that every command takes. */
-export interface GlobalOptions {
+interface GlobalOptions {
   readonly json?: boolean;
   readonly apiBase?: string;
   readonly apiKey?: string;
@@ -32,7 +32,7 @@ export interface CommandEnvironment {
   exitWith(code: number): void;
 }
 
-export interface EnvironmentPorts {
+interface EnvironmentPorts {
   readonly projectDir: string;
   readonly signal: AbortSignal;
   options(): GlobalOptions;
@@ -97,9 +97,24 @@ export function createEnvironment({ projectDir, signal, options, exitWith }: Env
     fromFiles: (read) => useOffline(read, true),
     print: (text, data) => {
       const said = options().json ? JSON.stringify(data) : text;
-      // An empty line is one too many for whoever reads lines.
+      // A program that reads lines must not get an empty one.
       if (said !== '') process.stdout.write(`${said}\n`);
     },
     exitWith,
   };
+}
+
+/**
+ * Prints what the server says, or without one the files: then people read so on stderr, and scripts find
+ * `offline: true` and the address that did not answer in the data.
+ */
+export async function printAnswer(environment: CommandEnvironment, text: string, data: object): Promise<void> {
+  const silent = await environment.silentServer();
+  if (silent === undefined) return environment.print(text, data);
+  environment.print(text, { ...data, offline: true, server: silent });
+  if (environment.json) return;
+  process.stderr.write(
+    `No Mortise server answered at ${silent}: this is what the files say.\n` +
+      '  If one runs elsewhere, name it with --api-base or MORTISE_API_BASE. It answers while its plugin admin is active.\n',
+  );
 }

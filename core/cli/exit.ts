@@ -1,7 +1,7 @@
 import { CommanderError } from 'commander';
 import { isCodedError, MortiseError } from '../sdk/errors.js';
-import { oneLine } from '../sdk/one-line.js';
-import { CommandError, UnfinishedRun } from './command-error.js';
+import { oneLine } from '../sdk/text.js';
+import { CommandError, UnfinishedRun } from './output.js';
 
 /** What a command ends with. */
 export const exitCodes = { done: 0, refused: 1, wrongUsage: 2, noServer: 3, interrupted: 130 } as const;

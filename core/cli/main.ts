@@ -3,15 +3,12 @@ import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
 import { endProcess } from '../process/exit.js';
-import { CommandError } from './command-error.js';
-import { addConfigCommand } from './config-command.js';
 import { addContributedCommands } from './contributed-commands.js';
 import { createEnvironment } from './environment.js';
-import { examples } from './examples.js';
 import { exitCodes, reportError } from './exit.js';
-import { addMigrateCommand } from './migrate-command.js';
+import { addConfigCommand, addMigrateCommand, addStatusCommand } from './host-commands.js';
+import { CommandError, examples } from './output.js';
 import { addPluginCommands } from './plugin-commands.js';
-import { addStatusCommand } from './status-command.js';
 
 const projectDir = resolve(dirname(fileURLToPath(import.meta.url)), '..', '..', '..');
 
@@ -59,7 +56,7 @@ function stop(cause: string): void {
   if (!hangs) interrupt.abort(new Error(cause));
 }
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stop(signal));
-// The launcher was killed: nobody waits for the answer.
+// The launcher was killed: the answer has no reader.
 process.on('disconnect', () => stop('disconnect'));
 process.channel?.unref();
 

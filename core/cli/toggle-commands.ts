@@ -1,10 +1,105 @@
+import { userInfo } from 'node:os';
 import type { Command } from 'commander';
-import type { PluginRow } from '../sdk/host/plugin-control.js';
-import type { CommandEnvironment } from './environment.js';
-import { examples } from './examples.js';
-import { showPlan } from './plan-command.js';
-import { printAnswer } from './print-answer.js';
-import { switchPlugin } from './switch-plugin.js';
+import { isCodedError } from '../sdk/errors.js';
+import type { PluginChange, PluginPlan, PluginRow } from '../sdk/host/plugin-control.js';
+import { oneLine } from '../sdk/text.js';
+import { type CommandEnvironment, printAnswer } from './environment.js';
+import { CommandError, examples } from './output.js';
+
+export function addPlanCommand(plugin: Command, environment: CommandEnvironment): void {
+  plugin
+    .command('plan <change...>')
+    .description('what changes would start, stop and open: +key enables, -key disables')
+    .addHelpText(
+      'after',
+      examples('mortise plugin plan +tool-echo -mcp-server', 'mortise plugin plan -- -memory-gateway'),
+    )
+    // A change that begins with a dash is no option.
+    .allowUnknownOption()
+    .action((changes: readonly string[]) => showPlan(environment, changes.map(parseChange)));
+}
+
+/** Prints what changes would do. Nothing is changed. */
+async function showPlan(environment: CommandEnvironment, changes: readonly PluginChange[]): Promise<void> {
+  const plan = await environment.either<PluginPlan>(
+    (server) => server.request('POST', '/admin/plugins/plan', { changes }),
+    ({ control }) => control.plan(changes),
+  );
+  const lines = [
+    `starts:  ${plan.starts.join(', ') || '-'}`,
+    `stops:   ${plan.stops.join(', ') || '-'}`,
+    `drains:  ${plan.drains.map(({ key, inFlight }) => `${key} (${inFlight} calls)`).join(', ') || '-'}`,
+    `blocked: ${plan.blocked.map(({ key, message }) => oneLine(`${key}: ${message}`)).join('\n         ') || '-'}`,
+    `opens:   ${plan.wider.map(oneLine).join('\n         ') || '-'}`,
+  ];
+  await printAnswer(environment, lines.join('\n'), plan);
+}
+
+function parseChange(text: string): PluginChange {
+  const sign = text[0];
+  if ((sign !== '+' && sign !== '-') || !/^[a-z]/.test(text.slice(1))) {
+    throw new CommandError(`"${text}" is no change.`, 'Write +key to enable a plugin and -key to disable one.');
+  }
+  return { key: text.slice(1), enabled: sign === '+' };
+}
+
+/**
+ * Enables or disables, in the running server or in the desired state that the next one follows. A change without a
+ * server, or its refusal, is recorded here; failing to record it does not undo it.
+ */
+export async function switchPlugin(
+  environment: CommandEnvironment,
+  key: string,
+  enabled: boolean,
+  cascade = false,
+): Promise<PluginRow> {
+  const operation = enabled ? 'enable' : 'disable';
+  /** Plugins that record the change: those of before it and those of after it. */
+  const listeners = new Set<string>();
+  try {
+    const row = await environment.either<PluginRow>(
+      (server) => server.request('POST', `/admin/plugins/${encodeURIComponent(key)}/${operation}`, { cascade }),
+      async (engine) => {
+        for (const one of engine.listenersOf('platform-changed')) listeners.add(one);
+        const changed = await engine.want(key, enabled, cascade);
+        for (const one of engine.listenersOf('platform-changed')) listeners.add(one);
+        return changed;
+      },
+    );
+    await record(environment, [...listeners], operation, key);
+    return row;
+  } catch (error) {
+    await record(environment, [...listeners], operation, key, isCodedError(error) ? error.code : 'internal_error');
+    throw error;
+  }
+}
+
+async function record(
+  { projectDir, signal, json }: CommandEnvironment,
+  listeners: readonly string[],
+  operation: 'enable' | 'disable',
+  key: string,
+  refusal?: string,
+): Promise<void> {
+  if (listeners.length === 0) return;
+  const target = key.slice(0, 64);
+  const details = { plugin: target, offline: true, user: userInfo().username };
+  const { recordOffline } = await import('../app/run-offline.js');
+  try {
+    const change = {
+      operation,
+      target,
+      source: 'cli',
+      details,
+      ...(refusal === undefined ? {} : { refusal }),
+    } as const;
+    await recordOffline(change, listeners, { projectDir, signal, quiet: true });
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    // With --json, stderr holds one object: the error of the command itself.
+    if (!json) process.stderr.write(`The change could not be recorded: ${why}\n`);
+  }
+}
 
 interface ToggleFlags {
   readonly cascade?: boolean;

@@ -1,5 +1,5 @@
 import type { DatabaseCodec } from '../sdk/host/database.js';
-import { errorKind } from './error-kind.js';
+import { errorKind } from './errors.js';
 
 /** `2026-11-20 08:30:00.123+00`, as PostgreSQL writes times; seconds may have up to six decimals. */
 const postgresTime = /^(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2}:\d{2})(\.\d+)?(?:Z|([+-]\d{2})(?::?(\d{2}))?(?::?\d{2})?)?$/;

@@ -1,4 +1,7 @@
+import type { Knex } from 'knex';
+import type { Logger } from '../sdk/context.js';
 import { MortiseError, type MortiseErrorOptions } from '../sdk/errors.js';
+import type { DatabaseErrorKind } from '../sdk/host/database.js';
 
 /** Every error that the database room itself raises: code, HTTP status, sentence and what to do. */
 const errors = {
@@ -85,7 +88,7 @@ const errors = {
   },
 } as const;
 
-export type DatabaseErrorCode = keyof typeof errors;
+type DatabaseErrorCode = keyof typeof errors;
 
 /** Makes the error of a row, with `{name}` in its sentence filled from `facts`. */
 export function databaseError(
@@ -97,4 +100,112 @@ export function databaseError(
   const message = row.message.replace(/\{(\w+)\}/g, (all, name: string) => String(facts[name] ?? all));
   const options: MortiseErrorOptions = { status: row.status, hint: row.hint, retryable: row.status === 503 };
   return new MortiseError(code, message, cause === undefined ? options : { ...options, cause });
+}
+
+/** SQLSTATE of PostgreSQL, result codes of SQLite, errno names of sockets, and our own codes. */
+const kinds: Readonly<Record<string, DatabaseErrorKind>> = {
+  // PostgreSQL, https://www.postgresql.org/docs/current/errcodes-appendix.html
+  '23505': 'unique',
+  '23503': 'foreign-key',
+  '40001': 'busy',
+  '40P01': 'busy',
+  '55P03': 'busy',
+  '57014': 'timeout',
+  '25P03': 'timeout',
+  '53100': 'full',
+  '53200': 'full',
+  '53300': 'unavailable',
+  '57P01': 'unavailable',
+  '57P02': 'unavailable',
+  '57P03': 'unavailable',
+  '57P05': 'unavailable',
+  '28000': 'unavailable',
+  '28P01': 'unavailable',
+  '3D000': 'unavailable',
+  // SQLite, https://www.sqlite.org/rescode.html
+  SQLITE_CONSTRAINT_UNIQUE: 'unique',
+  SQLITE_CONSTRAINT_PRIMARYKEY: 'unique',
+  SQLITE_CONSTRAINT_ROWID: 'unique',
+  SQLITE_CONSTRAINT_FOREIGNKEY: 'foreign-key',
+  SQLITE_FULL: 'full',
+  SQLITE_NOMEM: 'full',
+  SQLITE_CANTOPEN: 'unavailable',
+  SQLITE_NOTADB: 'unavailable',
+  SQLITE_CORRUPT: 'unavailable',
+  SQLITE_READONLY: 'unavailable',
+  // Sockets
+  ECONNREFUSED: 'unavailable',
+  ECONNRESET: 'unavailable',
+  ENOTFOUND: 'unavailable',
+  EAI_AGAIN: 'unavailable',
+  ETIMEDOUT: 'unavailable',
+  EHOSTUNREACH: 'unavailable',
+  ENETUNREACH: 'unavailable',
+  EPIPE: 'unavailable',
+  // Our own
+  database_unreachable: 'unavailable',
+  database_refused: 'unavailable',
+  database_unusable: 'unavailable',
+  database_unavailable: 'unavailable',
+  database_closed: 'unavailable',
+  database_full: 'full',
+};
+
+/** Errors of the driver that carry no code. */
+const lostConnection =
+  /Connection terminated|connection is closed|Connection ended|timeout expired|not queryable|server closed the connection/i;
+
+/** The class of an error that came out of a database call, looking through `cause` as well. */
+export function errorKind(error: unknown): DatabaseErrorKind {
+  for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth += 1) {
+    const code = (cause as { readonly code?: unknown }).code;
+    if (typeof code === 'string') {
+      const kind = kinds[code] ?? kindOfFamily(code);
+      if (kind !== undefined) return kind;
+    }
+    if (lostConnection.test(cause.message)) return 'unavailable';
+  }
+  return 'other';
+}
+
+function kindOfFamily(code: string): DatabaseErrorKind | undefined {
+  if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED')) return 'busy';
+  if (code.startsWith('SQLITE_IOERR') || /^SQLITE_(CANTOPEN|CORRUPT|READONLY)_/.test(code)) return 'unavailable';
+  if (/^08[0-9A-Z]{3}$/.test(code)) return 'unavailable';
+  return undefined;
+}
+
+/**
+ * Turns what the pool throws when it has no connection to give into one coded error. Its sentence reaches clients, whom
+ * the address of the database does not concern: that is in the cause, and in the log.
+ */
+export function connectionError(error: unknown): MortiseError {
+  if (error instanceof MortiseError) return error;
+  if (error instanceof Error && error.message === 'aborted') return databaseError('database_closed', {}, error);
+  return databaseError('database_unavailable', {}, error);
+}
+
+/** A statement whose connection is gone fails as one that got none: its caller can do no more than try again. */
+export function statementError(error: unknown): unknown {
+  return errorKind(error) === 'unavailable' ? connectionError(error) : error;
+}
+
+/** One line without SQL: the code of the driver, and its words where they carry no data. */
+export function shortReason(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown cause';
+  if (error instanceof MortiseError && error.cause instanceof Error) return shortReason(error.cause);
+  const code = (error as { readonly code?: unknown }).code;
+  const words = error.message.includes(' - ')
+    ? error.message.slice(error.message.lastIndexOf(' - ') + 3)
+    : error.message;
+  const line = words.split('\n', 1)[0]?.slice(0, 200) ?? '';
+  if (typeof code !== 'string' || line.includes(code)) return line === '' ? 'unknown cause' : line;
+  return line === '' ? code : `${code}, ${line}`;
+}
+
+/** knex prints warnings on the console; every one of them also reaches the caller as an error, so they go to debug. */
+export function knexLog(log: Logger): Knex.Logger {
+  const debug = (message: unknown): void =>
+    log.debug({ detail: shortReason(new Error(String(message))) }, 'Query builder');
+  return { debug, warn: debug, error: debug, deprecate: debug };
 }

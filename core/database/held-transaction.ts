@@ -25,7 +25,7 @@ export class HeldTransaction {
     this.#call = call;
   }
 
-  /** It has its connection; until then it keeps nobody waiting. */
+  /** It has its connection; until then no other caller waits for it. */
   get began(): boolean {
     return this.#began;
   }

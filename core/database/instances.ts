@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import type { Disposable, Logger } from '../sdk/context.js';
 import type { Database } from '../sdk/host/database.js';
 import type { InstancesService } from '../sdk/host/instances.js';
-import { shortReason } from './connection-error.js';
+import { shortReason } from './errors.js';
 
 export interface InstanceTimes {
   /** Milliseconds between two heartbeats; 5,000 when absent. */
@@ -18,9 +18,11 @@ interface InstanceRow {
   readonly id: string;
   readonly host: string;
   readonly pid: number;
-  readonly started_at: string;
-  readonly alive: unknown;
+  readonly started_at: unknown;
+  readonly heartbeat_at: unknown;
 }
+
+type ListedRow = Pick<InstanceRow, 'id' | 'host' | 'pid'> & { readonly started_at: string; readonly alive: unknown };
 
 export interface RegisteredInstance extends InstancesService, Disposable {
   /** Writes the heartbeat now. */
@@ -40,19 +42,25 @@ export async function registerInstance(
   let failing = false;
   let beating: Promise<void> = Promise.resolve();
 
+  const table = () => database.query()<InstanceRow>(database.table('mortise.instances'));
+
   // Inserts as well: another process may have removed the row while this one was suspended for longer than a day.
   const beat = async (): Promise<void> => {
-    await database.statement(
-      `insert into {mortise.instances} (id, host, pid, started_at, heartbeat_at) values (?, ?, ?, ?, ${now})
-       on conflict (id) do update set heartbeat_at = ${now}`,
-      [id, hostname(), process.pid, database.codec.time(startedAt)],
-    );
+    const knex = database.query();
+    await table()
+      .insert({
+        id,
+        host: hostname(),
+        pid: process.pid,
+        started_at: database.codec.time(startedAt),
+        heartbeat_at: knex.raw(now),
+      })
+      .onConflict('id')
+      .merge({ heartbeat_at: knex.raw(now) });
   };
-  const forget = (): Promise<unknown> =>
-    database.statement(`delete from {mortise.instances} where heartbeat_at < ${now} - ?`, [forgetAfterMs]);
 
   await beat();
-  await forget();
+  await table().whereRaw(`heartbeat_at < ${now} - ?`, [forgetAfterMs]).delete();
 
   const timer = setInterval(() => {
     beating = beating.then(beat).then(
@@ -71,18 +79,16 @@ export async function registerInstance(
     id,
     beat,
     async isAlive(other) {
-      const { rows } = await database.statement(
-        `select id from {mortise.instances} where id = ? and heartbeat_at > ${now} - ?`,
-        [other, deadAfterMs],
-      );
-      return rows.length > 0;
+      const row = await table().where({ id: other }).whereRaw(`heartbeat_at > ${now} - ?`, [deadAfterMs]).first('id');
+      return row !== undefined;
     },
     async list() {
-      const { rows } = await database.statement<InstanceRow>(
-        `select id, host, pid, started_at, case when heartbeat_at > ${now} - ? then 1 else 0 end as alive
-         from {mortise.instances} order by started_at, id`,
-        [deadAfterMs],
-      );
+      const alive = database
+        .query()
+        .raw(`case when heartbeat_at > ${now} - ? then 1 else 0 end as alive`, [deadAfterMs]);
+      const rows = await table()
+        .select<ListedRow[]>('id', 'host', 'pid', 'started_at', alive)
+        .orderBy(['started_at', 'id']);
       return rows.map((row) => ({
         id: row.id,
         host: row.host,
@@ -95,7 +101,10 @@ export async function registerInstance(
       clearInterval(timer);
       await beating;
       // Without the database the row simply grows old.
-      await database.statement('delete from {mortise.instances} where id = ?', [id]).catch(() => {});
+      await table()
+        .where({ id })
+        .delete()
+        .catch(() => {});
     },
   };
 }

@@ -83,7 +83,7 @@ function makeTransaction(open: OpenTransaction): Transaction {
   });
 }
 
-/** A client that always has the connection of the transaction, and gives it to nobody else. */
+/** A client that always has the connection of the transaction, and does not share it. */
 function clientOf(open: OpenTransaction): Knex.Client {
   const { version, config, driver, connectionSettings, valueForUndefined, logger } = open.client;
   const client: Knex.Client = Object.assign(Object.create(Object.getPrototypeOf(open.client)), {

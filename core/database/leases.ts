@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Disposable, Logger } from '../sdk/context.js';
 import type { Database } from '../sdk/host/database.js';
 import type { LeasesService, NamedLease } from '../sdk/host/leases.js';
-import { shortReason } from './connection-error.js';
+import { shortReason } from './errors.js';
 
 const defaultTtlMs = 15_000;
 

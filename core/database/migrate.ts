@@ -1,19 +1,60 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Knex } from 'knex';
 import { MortiseError } from '../sdk/errors.js';
-import type { Migration, MigrationSchema, Transaction } from '../sdk/host/database.js';
-import { migrationColumns } from './columns.js';
-import { shortReason } from './connection-error.js';
+import type { Migration, MigrationColumns, MigrationSchema, Transaction } from '../sdk/host/database.js';
 import type { Engine } from './engine.js';
-import { errorKind } from './error-kind.js';
-import { databaseError } from './errors.js';
+import { databaseError, errorKind, shortReason } from './errors.js';
 import { hostSchema, type Names, tableNames } from './names.js';
 import type { Session } from './transaction.js';
+
+/** The column kinds that are one thing with two spellings, for one table under construction. */
+function migrationColumns(engine: Engine, table: Knex.CreateTableBuilder): MigrationColumns {
+  const postgres = engine.dialect === 'postgres';
+  return {
+    id: (name) => table.bigIncrements(name),
+    time(name, options = {}) {
+      // Three decimals, as the codec has: a stored time compares equal to what was read from it.
+      const column = table.specificType(name, postgres ? 'timestamptz(3)' : 'text');
+      return options.defaultNow === true
+        ? column.notNullable().defaultTo(engine.knex.raw(`(${engine.now.time})`))
+        : column;
+    },
+    json(name, empty) {
+      // SQLite would turn JSON numbers in a column of the declared type `json` into its own numbers.
+      const column = table.specificType(name, postgres ? 'jsonb' : 'text');
+      return empty === undefined ? column : column.notNullable().defaultTo(empty);
+    },
+    millis: (name) => table.bigInteger(name),
+    flag: (name, initial) => table.boolean(name).notNullable().defaultTo(initial),
+  };
+}
+
+/** Tables of the platform itself: who is running, and who holds which lease. */
+export const hostMigrations: readonly Migration[] = [
+  {
+    name: '0001-instances-and-leases',
+    async up(schema) {
+      await schema.createTable('mortise.instances', (table, columns) => {
+        table.string('id', 64).primary();
+        table.string('host', 255).notNullable();
+        table.integer('pid').notNullable();
+        columns.time('started_at', { defaultNow: true });
+        columns.millis('heartbeat_at').notNullable();
+      });
+      await schema.createTable('mortise.leases', (table, columns) => {
+        table.string('name', 255).primary();
+        table.string('holder', 128);
+        columns.millis('epoch').notNullable();
+        columns.millis('expires_at');
+      });
+    },
+  },
+];
 
 /** How long one process waits for another that migrates. */
 const lockTimeoutMs = 120_000;
 
-/** Any number that nobody else takes: all migrations of one database exclude each other. */
+/** An arbitrary, unique number: all migrations of one database exclude each other. */
 const lockNumber = 7_245_891_003;
 
 /**

@@ -4,17 +4,13 @@ import { MortiseError } from '../sdk/errors.js';
 import type { Database, Dialect } from '../sdk/host/database.js';
 import type { InstancesService } from '../sdk/host/instances.js';
 import type { LeasesService } from '../sdk/host/leases.js';
-import { shortReason } from './connection-error.js';
 import type { Engine, PoolReading } from './engine.js';
-import { errorKind } from './error-kind.js';
-import { databaseError } from './errors.js';
-import { hostMigrations } from './host-tables.js';
+import { databaseError, errorKind, shortReason } from './errors.js';
 import { type InstanceTimes, type RegisteredInstance, registerInstance } from './instances.js';
 import { leaseService } from './leases.js';
-import { prepareMigrations } from './migrate.js';
+import { hostMigrations, prepareMigrations } from './migrate.js';
 import { hostSchema } from './names.js';
-import { localBus } from './notify-local.js';
-import { postgresBus } from './notify-postgres.js';
+import { localBus, postgresBus } from './notify.js';
 import { OpenTransactions, type TransactionWatch } from './open-transactions.js';
 import { type PluginDatabaseParts, pluginDatabase } from './plugin-database.js';
 import { postgresEngine } from './postgres.js';
@@ -146,7 +142,7 @@ function connect(
   return { engine, session, bus: postgresBus(settings, session, log) };
 }
 
-/** Wrong user, password or database name, and a file that is none: waiting does not mend these. */
+/** Wrong user, password or database name, and a file that is no database: waiting does not fix these. */
 const refusals = new Set(['28000', '28P01', '3D000', 'SQLITE_NOTADB', 'SQLITE_CORRUPT', 'SQLITE_READONLY']);
 
 /** A database that starts together with the server needs a moment. */

@@ -21,7 +21,7 @@ export interface TransactionWatch {
   readonly onStuck?: (plugin: string, error: MortiseError) => void;
 }
 
-/** All open transactions of the process. Those that nobody ends are rolled back, so that others can write. */
+/** All open transactions of the process. Those that are not ended are rolled back, so that others can write. */
 export class OpenTransactions {
   readonly #log: Logger;
   readonly #watch: TransactionWatch;

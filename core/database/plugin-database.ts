@@ -1,12 +1,45 @@
-import type { Database, StatementResult } from '../sdk/host/database.js';
-import { answersWithin } from './answers-within.js';
-import { claimPlan } from './claim-rows.js';
+import type { ClaimRows, Database, SqlExpression, SqlValue, StatementResult } from '../sdk/host/database.js';
 import { codec } from './codec.js';
-import type { Engine } from './engine.js';
+import type { ClaimPlan, Engine } from './engine.js';
 import { migrate } from './migrate.js';
-import { tableNames } from './names.js';
+import { type Names, tableNames } from './names.js';
 import { type NotificationBus, notificationTopic } from './notify.js';
+import { answersWithin } from './silence.js';
 import type { Session } from './transaction.js';
+
+const column = /^[a-z_][a-z0-9_]*$/i;
+const ordering = /^[a-z_][a-z0-9_]*( asc| desc)?$/i;
+
+/** Writes a claim with physical names. Column names come from code, and are checked all the same. */
+function claimPlan(claim: ClaimRows, names: Names): ClaimPlan {
+  const setBindings: SqlValue[] = [];
+  const set = Object.entries(claim.set).map(([name, value]) => {
+    if (!column.test(name)) throw new TypeError(`"${name}" is no column name.`);
+    if (isExpression(value)) {
+      setBindings.push(...(value.bindings ?? []));
+      return `${name} = ${value.sql}`;
+    }
+    setBindings.push(value);
+    return `${name} = ?`;
+  });
+  for (const name of claim.orderBy) if (!ordering.test(name)) throw new TypeError(`"${name}" is no order.`);
+  if (!column.test(claim.key)) throw new TypeError(`"${claim.key}" is no column name.`);
+  if (!Number.isSafeInteger(claim.limit) || claim.limit < 1) throw new RangeError('A claim takes at least one row.');
+  return {
+    table: names.table(claim.table),
+    key: claim.key,
+    where: names.expand(claim.where),
+    whereBindings: claim.bindings ?? [],
+    orderBy: [...claim.orderBy, claim.key].join(', '),
+    limit: claim.limit,
+    set: set.join(', '),
+    setBindings,
+  };
+}
+
+function isExpression(value: ClaimRows['set'][string]): value is SqlExpression {
+  return typeof value === 'object' && value !== null && 'sql' in value && typeof value.sql === 'string';
+}
 
 export interface PluginDatabaseParts {
   readonly engine: Engine;

@@ -1,7 +1,6 @@
 import PostgresDialect from 'knex/lib/dialects/postgres/index.js';
 import { storableText } from './codec.js';
-import { connectionError, statementError } from './connection-error.js';
-import { databaseError } from './errors.js';
+import { connectionError, databaseError, statementError } from './errors.js';
 import type { AnsweringConnection } from './silence.js';
 
 /** What is used of a `pg` client. */

@@ -2,9 +2,7 @@ import { randomUUID } from 'node:crypto';
 import knex, { type Knex } from 'knex';
 import type { Logger } from '../sdk/context.js';
 import type { SqlValue, StatementResult } from '../sdk/host/database.js';
-import { askPostgres } from './ask-postgres.js';
 import { codec } from './codec.js';
-import { knexLog, statementError } from './connection-error.js';
 import {
   type ClaimPlan,
   type Connection,
@@ -13,11 +11,52 @@ import {
   poolReading,
   statementCompiler,
 } from './engine.js';
-import { databaseError } from './errors.js';
+import { databaseError, knexLog, shortReason, statementError } from './errors.js';
 import { PostgresClient, type PostgresConnection, storableBinding, withoutRowData } from './postgres-client.js';
-import { connectionSettings } from './postgres-session.js';
 import { type PostgresSettings, publicTarget } from './settings.js';
-import { SilenceWatch } from './silence.js';
+import { type AskServer, SilenceWatch } from './silence.js';
+
+/** Limits of one session: nothing that hangs may hold a connection or a row for ever. */
+export function connectionSettings({ connection, connectTimeoutMs }: PostgresSettings) {
+  return {
+    ...(typeof connection === 'string' ? { connectionString: connection } : connection),
+    application_name: 'mortise',
+    connectionTimeoutMillis: connectTimeoutMs ?? 2_000,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+    statement_timeout: 30_000,
+    lock_timeout: 10_000,
+    idle_in_transaction_session_timeout: 60_000,
+    options: '-c timezone=UTC',
+  };
+}
+
+/** SQLSTATE: five characters, said by a server that is there. */
+const saidByServer = /^[0-9A-Z]{5}$/;
+
+/** Asks the server, on a connection of its own, what its processes are at. It must connect and answer in time. */
+function askPostgres(settings: ReturnType<typeof connectionSettings>, timeoutMs: number, log: Logger): AskServer {
+  return async () => {
+    const { Client } = (await import('pg')).default;
+    const client = new Client({ ...settings, connectionTimeoutMillis: timeoutMs, query_timeout: timeoutMs });
+    // What happens to it after its answer does not matter.
+    client.on('error', () => {});
+    try {
+      await client.connect();
+      const { rows } = await client.query<{ pid: number; state: string | null }>(
+        'select pid, state from pg_stat_activity where usename = current_user',
+      );
+      return new Map(rows.map(({ pid, state }) => [pid, state]));
+    } catch (error) {
+      // It refuses, for want of connections or because it starts: it is no silent one.
+      if (error instanceof Error && 'code' in error && saidByServer.test(String(error.code))) return new Map();
+      log.debug({ reason: shortReason(error) }, 'The database does not answer on a new connection either');
+      return undefined;
+    } finally {
+      client.end().catch(() => {});
+    }
+  };
+}
 
 /** Types whose text form differs from what SQLite returns: each is read into the same value here. */
 const parsers: readonly (readonly [oid: number, parse: (text: string) => unknown])[] = [
@@ -87,7 +126,7 @@ export function postgresEngine(settings: PostgresSettings, log: Logger): Engine 
     } catch (error) {
       if (!isStalePlan(error)) throw statementError(withoutRowData(error));
       // A migration of another process changed the table: prepare anew. Inside a transaction this fails too, and the
-      // first error is the one that tells why.
+      // first error has the cause.
       names.set(compiled.text, `mortise_${names.size + 1}_${randomUUID()}`);
       return send().catch(() => {
         throw error;
@@ -100,7 +139,7 @@ export function postgresEngine(settings: PostgresSettings, log: Logger): Engine 
     knex: builder,
     now: {
       millis: '(extract(epoch from clock_timestamp()) * 1000)::bigint',
-      // Truncated, never rounded up: a time written as "now" is in the past for whoever reads it next.
+      // Truncated, never rounded up: a time written as "now" is in the past for the next reader.
       time: `date_trunc('milliseconds', statement_timestamp())`,
     },
     target: publicTarget(settings),
@@ -146,7 +185,7 @@ export function postgresEngine(settings: PostgresSettings, log: Logger): Engine 
   };
 }
 
-/** Locks free rows that nobody else has locked, numbers them in their order, and changes them: one statement. */
+/** Locks rows that are not locked, numbers them in their order, and changes them: one statement. */
 function claimStatement(plan: ClaimPlan): string {
   return `with picked as materialized (
       select ${plan.key} as "claimed key" from ${plan.table} where ${plan.where}

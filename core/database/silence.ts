@@ -1,6 +1,21 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '../sdk/context.js';
 
-/** What is read of an open connection to tell whether it still answers. */
+/** Whether the work ends well in time. It is not cut off: what is late ends by itself. */
+export async function answersWithin(timeoutMs: number, work: () => Promise<unknown>): Promise<boolean> {
+  const limit = new AbortController();
+  const answered = work().then(
+    () => true,
+    () => false,
+  );
+  try {
+    return await Promise.race([answered, delay(timeoutMs, false, { signal: limit.signal, ref: false })]);
+  } finally {
+    limit.abort();
+  }
+}
+
+/** The properties of an open connection that show whether it still answers. */
 export interface AnsweringConnection {
   /** The server's process behind it. */
   readonly processID: number | null;
@@ -10,12 +25,12 @@ export interface AnsweringConnection {
   once(event: 'end', run: () => void): unknown;
 }
 
-/** What the server is doing for each of its processes, as it tells on a new connection; undefined when it does not. */
+/** What the server is doing for each of its processes, as reported on a new connection; undefined when it does not answer. */
 export type AskServer = () => Promise<ReadonlyMap<number, string | null> | undefined>;
 
 /** The server, or the way to it, took what was sent and never answered. */
-export class ServerSilent extends Error {
-  /** Errno of a connection that timed out, so that whoever sorts errors knows the kind. */
+class ServerSilent extends Error {
+  /** Errno of a connection that timed out, so that the error is classified as such. */
   readonly code = 'ETIMEDOUT';
 
   constructor() {
@@ -82,7 +97,7 @@ export class SilenceWatch {
     for (const [connection, bytes] of before) {
       const heard = this.#heard.get(connection);
       if (heard === undefined || connection.connection.stream.bytesRead !== bytes) continue;
-      // Idle connections of a silent server too: whoever took one would wait as long again.
+      // Idle connections of a silent server too: the next user of one would wait as long again.
       if (known === undefined) this.#cut(connection);
       else if (isQuiet(heard)) this.#judge(connection, heard, known);
     }

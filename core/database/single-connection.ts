@@ -41,7 +41,7 @@ export class SingleConnection<C extends LentConnection> {
   }
 
   /**
-   * The connection at once when it is free; whoever takes it gives it back.
+   * The connection at once when it is free; the caller gives it back.
    *
    * @throws MortiseError `database_closed`, `database_unavailable` after the limit; and what opening throws
    */

@@ -12,7 +12,7 @@ parentPort?.on('message', (order: 'copy' | 'close') => {
     return;
   }
   try {
-    // Copies what it can without waiting for anybody, and nobody waits for it.
+    // Copies what it can without waiting, and no writer waits for it.
     database.pragma('wal_checkpoint(PASSIVE)');
   } catch {
     // What stays in the log is as safe there: it is copied another time.

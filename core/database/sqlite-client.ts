@@ -1,8 +1,7 @@
 import type { Knex } from 'knex';
 import BetterSqliteClient from 'knex/lib/dialects/better-sqlite3/index.js';
 import SqliteTransaction from 'knex/lib/dialects/sqlite3/execution/sqlite-transaction.js';
-import { connectionError } from './connection-error.js';
-import { databaseError } from './errors.js';
+import { connectionError, databaseError } from './errors.js';
 import { assertAlive, committed, execute, patiently, type SqliteConnection, setOwned } from './sqlite-connection.js';
 import { ended, forbidWrites } from './sqlite-transaction.js';
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
+import { LRUCache } from 'lru-cache';
 import { storableText } from './codec.js';
-import { errorKind } from './error-kind.js';
-import { databaseError } from './errors.js';
+import { databaseError, errorKind } from './errors.js';
 import type { LentConnection } from './single-connection.js';
 
 /** What is used of a better-sqlite3 connection. */
@@ -27,13 +27,13 @@ export interface SqliteOutcome {
   readonly lastInsertRowid: number | bigint;
 }
 
-/** Prepared statements kept per connection; the least recently used goes first. */
+/** Cached prepared statements per connection. */
 const statementLimit = 500;
 
 /** After this much work without a turn of the event loop one is given away, so that HTTP is served beside bulk work. */
 const sliceMs = 10;
 
-const statements = new WeakMap<SqliteConnection, Map<string, SqliteStatement>>();
+const statements = new WeakMap<SqliteConnection, LRUCache<string, SqliteStatement>>();
 const busyLimits = new WeakMap<SqliteConnection, number>();
 const commitListeners = new WeakMap<SqliteConnection, () => void>();
 const owned = new WeakSet<SqliteConnection>();
@@ -68,20 +68,14 @@ export function execute(connection: SqliteConnection, sql: string, bindings: rea
 function prepared(connection: SqliteConnection, sql: string): SqliteStatement {
   let cache = statements.get(connection);
   if (cache === undefined) {
-    cache = new Map();
+    cache = new LRUCache({ max: statementLimit });
     statements.set(connection, cache);
   }
-  let statement = cache.get(sql);
-  if (statement === undefined) {
-    statement = connection.prepare(sql);
-    // The numbered savepoints of knex never come again: keeping them would push out the statements that do.
-    if (/^(savepoint|release|rollback to) (savepoint )?trx\d/i.test(sql)) return statement;
-    const oldest = cache.keys().next();
-    if (cache.size >= statementLimit && oldest.value !== undefined) cache.delete(oldest.value);
-  } else {
-    cache.delete(sql);
-  }
-  cache.set(sql, statement);
+  const cached = cache.get(sql);
+  if (cached !== undefined) return cached;
+  const statement = connection.prepare(sql);
+  // The numbered savepoints of knex never come again: caching them would push out the statements that do.
+  if (!/^(savepoint|release|rollback to) (savepoint )?trx\d/i.test(sql)) cache.set(sql, statement);
   return statement;
 }
 

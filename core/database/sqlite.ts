@@ -5,9 +5,8 @@ import knex, { type Knex } from 'knex';
 import type { Logger } from '../sdk/context.js';
 import type { SqlValue, StatementResult } from '../sdk/host/database.js';
 import { makeFolders } from '../sdk/make-folders.js';
-import { connectionError, knexLog, shortReason } from './connection-error.js';
 import { type ClaimPlan, checkBindings, type Engine, statementCompiler } from './engine.js';
-import { databaseError } from './errors.js';
+import { connectionError, databaseError, knexLog, shortReason } from './errors.js';
 import type { SqliteSettings } from './settings.js';
 import { SingleConnection } from './single-connection.js';
 import { longestLogPages, SqliteCheckpoints } from './sqlite-checkpoints.js';
@@ -67,7 +66,7 @@ export function sqliteEngine(settings: SqliteSettings, log: Logger): Engine {
       assertAlive(connection);
       return patiently(connection, () => run<Row>(connection, sql, bindings));
     },
-    // In the transaction nobody else writes: there is nothing to wait for between two of them.
+    // No one else writes during the transaction: there is nothing to wait for between two of them.
     batch: (connection: SqliteConnection, statements) => {
       assertAlive(connection);
       return patiently(connection, () => statements.map(({ sql, bindings }) => run(connection, sql, bindings)));

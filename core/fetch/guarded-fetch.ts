@@ -1,12 +1,63 @@
 import { isIP } from 'node:net';
 import { Agent, type Dispatcher, fetch } from 'undici';
 import { type GuardedFetch, MortiseError } from '../sdk/index.js';
-import { isPublicAddress } from './address-rule.js';
-import { matchesHost } from './host-pattern.js';
-import { networkDenied } from './network-denied.js';
-import { createPinnedLookup, type Resolve, resolveBySystem } from './pinned-lookup.js';
-import { withPortableBody } from './portable-body.js';
-import { isRedirect, redirected } from './redirect.js';
+import {
+  createPinnedLookup,
+  isPublicAddress,
+  matchesHost,
+  networkDenied,
+  type Resolve,
+  resolveBySystem,
+} from './addresses.js';
+
+interface Step {
+  readonly url: URL;
+  readonly init: RequestInit;
+}
+
+const statuses = new Set([301, 302, 303, 307, 308]);
+const contentHeaders = ['content-encoding', 'content-language', 'content-length', 'content-location', 'content-type'];
+const credentialHeaders = ['authorization', 'cookie', 'proxy-authorization', 'x-api-key'];
+
+/** A response that names another place to ask. */
+function isRedirect(response: Response): boolean {
+  return statuses.has(response.status) && response.headers.has('location');
+}
+
+/**
+ * The request that follows a redirect, by the fetch standard (4.4, HTTP-redirect fetch): what turns into a GET loses its
+ * body, what leaves the origin loses its credentials.
+ */
+function redirected(from: URL, init: RequestInit, response: Response): Step {
+  const location = response.headers.get('location') ?? '';
+  if (!URL.canParse(location, from.href)) throw networkDenied(from.hostname, 'it redirects to no address');
+  const url = new URL(location, from);
+  const headers = new Headers(init.headers);
+  const method = (init.method ?? 'GET').toUpperCase();
+  const becomesGet =
+    (response.status === 303 && method !== 'GET' && method !== 'HEAD') ||
+    (method === 'POST' && (response.status === 301 || response.status === 302));
+  if (url.origin !== from.origin) for (const name of credentialHeaders) headers.delete(name);
+  if (!becomesGet) {
+    if (init.body instanceof ReadableStream) throw networkDenied(from.hostname, 'it redirects a body that is a stream');
+    return { url, init: { ...init, headers } };
+  }
+  for (const name of contentHeaders) headers.delete(name);
+  const { body: _, ...rest } = init;
+  return { url, init: { ...rest, method: 'GET', headers } };
+}
+
+/**
+ * The runtime's own FormData is unknown to the packaged client, which would send its name instead of its content: it is
+ * written out first.
+ */
+async function withPortableBody(init: RequestInit): Promise<RequestInit> {
+  if (!(init.body instanceof FormData)) return init;
+  const written = new Response(init.body);
+  const headers = new Headers(init.headers);
+  headers.set('content-type', written.headers.get('content-type') ?? 'multipart/form-data');
+  return { ...init, headers, body: await written.arrayBuffer() };
+}
 
 export interface FetchGuardOptions {
   /** Addresses named by a user or a model may be private ones after all. */

@@ -30,7 +30,7 @@ async function realOfNearest(path: string): Promise<string> {
 }
 
 /**
- * The real path of `path` (relative to `root`, or absolute) when it lies in `root` after all links are followed. What does
+ * The real path of `path` (relative to `root`, or absolute) when it is inside `root` after all links are followed. What does
  * not exist yet is judged by its nearest existing parent.
  * @throws MortiseError `outside_roots`.
  */

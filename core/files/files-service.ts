@@ -3,8 +3,16 @@ import { join } from 'node:path';
 import type { FilesService } from '../sdk/index.js';
 import { makeFolders } from '../sdk/make-folders.js';
 import { confine } from './confine.js';
-import type { FilesOptions } from './types.js';
 import { writeAtomic } from './write-atomic.js';
+
+/** What a plugin's file service is made of. */
+export interface FilesOptions {
+  readonly plugin: string;
+  /** Absolute. */
+  readonly dataDir: string;
+  /** Absolute path of the folder with the plugin's `plugin.json`. */
+  readonly pluginFolder: string;
+}
 
 /** The file service of one plugin. */
 export function createFiles(options: FilesOptions): FilesService {

@@ -1,73 +1,314 @@
-import type { Authenticator, Caller } from './authenticate.js';
-import { addressClass } from './client-address.js';
+import type { DefaultState, Middleware } from 'koa';
+import { type CallContext, type Logger, MortiseError, type Refusal, type RouteContribution } from '../sdk/index.js';
+import { newTraceContext, parseTraceparent, type Tracing } from '../telemetry/index.js';
+import { answerError, logSocketError } from './answer-error.js';
+import { type Authenticator, callerKey } from './caller.js';
+import { isPreflight } from './cors.js';
 import type { Exchange } from './exchange.js';
 import type { HostCheck } from './host-check.js';
-import type { RateLimiter } from './rate-limit.js';
-import { RefusedRequest } from './refusal-rows.js';
-import type { RequestTarget } from './request-target.js';
+import type { RouteInvoker } from './mounted-route.js';
+import { defaultMount } from './mounts.js';
+import type { AuthFailures, RateLimiter } from './rate-limits.js';
+import { RefusedRequest } from './refusals.js';
+import { readRequestBody } from './request-body.js';
+import type { RequestRecords } from './request-record.js';
+import { isWellFormed } from './request-target.js';
+import { PluginRequest, RouteCall } from './route-request.js';
+import type { Match, RouteTable, ServedMatch } from './route-table.js';
+import { acceptsHtml, serveStatic } from './serve-static.js';
+import { checkUpgrade, type SocketOpener, UpgradeResponse } from './upgrade.js';
 
-/** What decides whether a request may go on. */
-export interface Admission {
+/** One step of admission. It throws to refuse, or calls the next one. */
+export type Stage = Middleware<DefaultState, { exchange: Exchange }>;
+
+interface AdmissionDeps {
+  readonly requests: RequestRecords;
+  /** The table of this moment. */
+  readonly table: () => RouteTable;
+  readonly draining: () => boolean;
   readonly hosts: HostCheck;
   readonly authenticator: Authenticator;
+  readonly authFailures: AuthFailures;
   readonly limiter: RateLimiter | undefined;
+  readonly sockets: SocketOpener;
+  /** Monotonic milliseconds. */
   readonly now: () => number;
+  readonly log: Logger;
+  readonly tracing: Pick<Tracing, 'begin'> | undefined;
+  readonly emitRefusal: (refusal: Refusal) => void;
 }
 
-/** Checks that the request means this server, and comes from no foreign page. */
-export function admitHost({ hosts }: Admission, { request }: Exchange, target: RequestTarget): void {
-  const { host, origin } = request.headers;
-  const sentOnce = request.httpVersionMajor > 1 || countHosts(request.rawHeaders) === 1;
-  if (!sentOnce || !hosts.host(host) || (target.authority !== undefined && !hosts.host(target.authority))) {
-    throw new RefusedRequest('host_not_allowed', {
-      hint: 'Add the name to MORTISE_ALLOWED_HOSTS when this server should answer to it.',
-    });
-  }
-  if (origin !== undefined && !hosts.origin(origin, host)) {
-    throw new RefusedRequest('origin_not_allowed', {
-      hint: 'Add the origin to MORTISE_ALLOWED_ORIGINS when its pages may call this server.',
-    });
-  }
+/**
+ * What each request passes, from top to bottom. WebSocket upgrades pass the same list; they have no body, and their
+ * handler opens the socket. The list never changes: what plugins publish is in the route table.
+ */
+export function createAdmission(deps: AdmissionDeps): readonly Stage[] {
+  return [
+    openRecord(deps),
+    answerErrors(deps),
+    findRoute(deps),
+    refuseWhileDraining(deps),
+    checkHostAndOrigin(deps),
+    answerPreflight(deps),
+    requireRoute,
+    startTrace(deps),
+    authenticate(deps),
+    limitRate(deps),
+    requireActivePlugin,
+    readBody,
+    callHandler(deps),
+    writeResponse,
+  ];
 }
 
-/** Finds out who calls, and checks the right that the route asks for. */
-export function admitCaller(
-  { authenticator }: Admission,
+/** Ids, log line, metrics, and the time that a shutdown waits for the request. */
+function openRecord({ requests }: AdmissionDeps): Stage {
+  return (ctx, next) => {
+    // The exchange writes the response, koa does not.
+    ctx.respond = false;
+    ctx.exchange = requests.open(ctx.req, ctx.res);
+    return next();
+  };
+}
+
+/** Answers what a later stage throws, in the envelope of the mount; emits refusals and logs unexpected errors. */
+function answerErrors({ emitRefusal, log }: AdmissionDeps): Stage {
+  return async ({ exchange }, next) => {
+    try {
+      await next();
+    } catch (error) {
+      if (exchange.upgraded) logSocketError(log, exchange, error);
+      else answerError(exchange, error, emitRefusal, log);
+    }
+  };
+}
+
+/** Finds the route, and with it the mount: its envelope is that of all refusals to come. */
+function findRoute({ table }: AdmissionDeps): Stage {
+  return ({ exchange }, next) => {
+    exchange.match = table().find(exchange.request.method ?? 'GET', exchange.target.path);
+    exchange.mount = exchange.match.mount;
+    return next();
+  };
+}
+
+function refuseWhileDraining({ draining }: AdmissionDeps): Stage {
+  return (_, next) => {
+    if (draining()) throw new RefusedRequest('shutting_down', { retryAfterSeconds: 1, retryable: true });
+    return next();
+  };
+}
+
+/** The request is meant for this server, is not sent by a foreign page, and has a valid path. */
+function checkHostAndOrigin({ hosts }: AdmissionDeps): Stage {
+  return ({ exchange: { request, target, mount } }, next) => {
+    const { host, origin } = request.headers;
+    const sentOnce = request.httpVersionMajor > 1 || countHosts(request.rawHeaders) === 1;
+    if (!sentOnce || !hosts.host(host) || (target.authority !== undefined && !hosts.host(target.authority))) {
+      throw new RefusedRequest('host_not_allowed', {
+        hint: 'Add the name to MORTISE_ALLOWED_HOSTS when this server should answer to it.',
+      });
+    }
+    if (origin !== undefined && !hosts.origin(origin, host)) {
+      throw new RefusedRequest('origin_not_allowed', {
+        hint: 'Add the origin to MORTISE_ALLOWED_ORIGINS when its pages may call this server.',
+      });
+    }
+    if (!isWellFormed(target.path) && !(target.path === '*' && request.method === 'OPTIONS')) {
+      throw new RefusedRequest(mount.badEscape);
+    }
+    return next();
+  };
+}
+
+/** OPTIONS needs no key: a browser sends none with a preflight request. */
+function answerPreflight({ table }: AdmissionDeps): Stage {
+  return ({ exchange }, next) => {
+    const { request, target, match, mount } = exchange;
+    if (request.method !== 'OPTIONS') return next();
+    if (match.kind === 'wrong-method') exchange.headers.Allow = match.allow;
+    else if (target.path !== '*' && !isServed(table().find('GET', target.path))) throw unserved(match, exchange);
+    const body = isPreflight(request) ? undefined : mount.optionsBody?.(exchange);
+    return exchange.send(body === undefined ? { status: 204 } : { body });
+  };
+}
+
+/** 404 and 405 without a route, 426 and 400 where HTTP and WebSocket are confused. */
+const requireRoute: Stage = ({ exchange }, next) => {
+  const { match, request, response } = exchange;
+  if (!isServed(match)) throw unserved(match, exchange);
+  if (response instanceof UpgradeResponse && response.upgrading) checkUpgrade(match, exchange);
+  else if (match.kind === 'upgrade') {
+    exchange.headers.Upgrade = 'websocket';
+    throw new RefusedRequest('upgrade_required');
+  }
+  // A static folder at the root matches every unknown path; the hint belongs only where its page would be.
+  if (match.kind === 'static' && !match.route.mounted.enabled) {
+    throw acceptsHtml(request) ? disabled(match.route.mounted.plugin, exchange) : new RefusedRequest('not_found');
+  }
+  return next();
+};
+
+function startTrace({ tracing }: AdmissionDeps): Stage {
+  return ({ exchange }, next) => {
+    const { request, match } = exchange;
+    const { method = '' } = request;
+    const header = request.headers.traceparent;
+    const traceparent = typeof header === 'string' ? header : undefined;
+    const begun = tracing?.begin(`${method} ${match.pattern}`, traceparent, {
+      'http.request.method': method,
+      'http.route': match.pattern,
+    });
+    exchange.trace = begun?.trace ?? parseTraceparent(traceparent) ?? newTraceContext(false);
+    const span = begun?.span;
+    if (!span) return next();
+    if (match.kind === 'upgrade') {
+      // A span as long as a socket says nothing about the request.
+      span.end();
+      return next();
+    }
+    return next().then(
+      () => span.end(),
+      (error: unknown) => {
+        span.end(error);
+        throw error;
+      },
+    );
+  };
+}
+
+/** Identifies the caller and checks the right that the route requires. */
+function authenticate({ authenticator, authFailures, now }: AdmissionDeps): Stage {
+  return ({ exchange }, next) => {
+    const { request, client } = exchange;
+    const { declaration } = servedMatch(exchange).route.mounted;
+    const upgrade = declaration.kind === 'upgrade';
+    const blockedSeconds = upgrade ? authFailures.blockedFor(client.address, now()) : 0;
+    if (blockedSeconds > 0) {
+      throw new RefusedRequest('auth_rate_limited', { retryAfterSeconds: blockedSeconds, retryable: true });
+    }
+    const { principal, credentials } = authenticator.identify(request.headers, client.loopback);
+    exchange.principal = principal;
+    const keyMissing = declaration.auth !== 'public' && authenticator.keyed && credentials !== 'good';
+    // A public upgrade may authenticate with its first frame, but a wrong key in the headers is refused at once.
+    if (keyMissing || (upgrade && credentials === 'bad')) {
+      if (upgrade) authFailures.add(client.address, now());
+      throw new RefusedRequest('unauthorized');
+    }
+    if (declaration.auth === 'admin' && !principal.admin) throw adminRequired(authenticator);
+    return next();
+  };
+}
+
+function limitRate({ limiter, now }: AdmissionDeps): Stage {
+  return ({ exchange }, next) => {
+    if (!limiter || servedMatch(exchange).route.mounted.declaration.auth === 'public') return next();
+    const waitMs = limiter.take(callerKey(exchange), now());
+    if (waitMs === 0) return next();
+    throw new RefusedRequest('rate_limited', { retryAfterSeconds: Math.ceil(waitMs / 1000), retryable: true });
+  };
+}
+
+const requireActivePlugin: Stage = ({ exchange }, next) => {
+  const { plugin, invoke } = servedMatch(exchange).route.mounted;
+  if (invoke) return next();
+  throw new RefusedRequest('plugin_unavailable', {
+    hint: `mortise plugin inspect ${plugin} shows why it is not running.`,
+    retryable: true,
+  });
+};
+
+/** Size, type, encoding, depth and syntax of the body. A request without a body does not wait. */
+const readBody: Stage = ({ exchange }, next) => {
+  const { match, request, response, mount } = exchange;
+  if (match.kind !== 'http') return next();
+  const body = readRequestBody(request, response, mount, () => {
+    exchange.bodyTaken = true;
+  });
+  if (!(body instanceof Promise)) {
+    exchange.body = body;
+    return next();
+  }
+  return body.then((read) => {
+    exchange.body = read;
+    return next();
+  });
+};
+
+/** Calls the contribution through its lease, which lasts until the response is written or the socket is closed. */
+function callHandler({ sockets }: AdmissionDeps): Stage {
+  return ({ exchange }, next) => {
+    const match = servedMatch(exchange);
+    const invoke = invokerOf(match);
+    if (match.kind === 'upgrade') return sockets.open(exchange, match, invoke);
+    if (match.kind === 'static') return serveFile(exchange, match, invoke, next);
+    const request = new PluginRequest(exchange, match);
+    const respond = (answer: Exchange['answer']) => {
+      exchange.answer = answer;
+      return next();
+    };
+    return invoke.call((contribution: RouteContribution, call: CallContext) => {
+      if (!('handle' in contribution)) throw notServed(match);
+      const answer = contribution.handle(request, new RouteCall(call, exchange));
+      return 'then' in answer ? answer.then(respond) : respond(answer);
+    }, exchange.callOptions());
+  };
+}
+
+const writeResponse: Stage = ({ exchange }) => exchange.send(exchange.answer);
+
+function serveFile(
   exchange: Exchange,
-  auth: 'public' | 'key' | 'admin',
-): Caller {
-  const caller = authenticator.identify(exchange.request.headers, exchange.client.loopback);
-  exchange.principal = caller.principal;
-  if (auth === 'public') return caller;
-  if (authenticator.keyed && caller.credentials !== 'good') throw new RefusedRequest('unauthorized');
-  if (auth === 'admin' && !caller.principal.admin) throw adminRequired(authenticator);
-  return caller;
+  match: ServedMatch<'static'>,
+  invoke: RouteInvoker,
+  next: () => Promise<unknown>,
+): Promise<unknown> {
+  return invoke.call(async (contribution) => {
+    if (!('folder' in contribution)) throw notServed(match);
+    const answer = await serveStatic(contribution, match.rest, exchange.request, match.declaredPath);
+    if (!answer) throw new RefusedRequest('not_found');
+    exchange.answer = answer;
+    await next();
+  }, exchange.callOptions());
 }
 
-/** Takes a token of the caller's bucket; 0 when there was one, else the milliseconds until there is one again. */
-export function takeToken({ limiter, now }: Admission, caller: Pick<Exchange, 'principal' | 'client'>): number {
-  return limiter?.take(callerKey(caller), now()) ?? 0;
+function isServed(match: Match): match is ServedMatch {
+  return 'route' in match;
 }
 
-/** Refuses a request whose caller has used up its rate. */
-export function admitRate(admission: Admission, exchange: Exchange): void {
-  const waitMs = takeToken(admission, exchange);
-  if (waitMs === 0) return;
-  throw new RefusedRequest('rate_limited', { retryAfterSeconds: Math.ceil(waitMs / 1000), retryable: true });
+/** The match of a request that has passed `requireRoute`. */
+function servedMatch({ match }: Exchange): ServedMatch {
+  if (isServed(match)) return match;
+  throw new RefusedRequest('not_found');
 }
 
-/** The principal, or the class of the address: what a refusal may say of the caller. */
-export function refusalSubject({ principal, client }: Pick<Exchange, 'principal' | 'client'>): string {
-  return principal?.authenticated ? principal.id : addressClass(client.address);
+function unserved(match: Match, exchange: Exchange): RefusedRequest {
+  if (match.kind === 'disabled') return disabled(match.plugin, exchange);
+  if (match.kind !== 'wrong-method') return new RefusedRequest('not_found');
+  exchange.headers.Allow = match.allow;
+  return new RefusedRequest('method_not_allowed');
 }
 
-function callerKey({ principal, client }: Pick<Exchange, 'principal' | 'client'>): string {
-  return principal?.authenticated ? `key ${principal.id}` : `address ${client.address}`;
+/** The route of a disabled plugin is answered with the body of the default mount, and the CORS headers of its own. */
+function disabled(plugin: string, exchange: Exchange): RefusedRequest {
+  exchange.mount = { ...defaultMount, cors: exchange.mount.cors };
+  return new RefusedRequest('not_found', { hint: `plugin ${plugin} is disabled` });
+}
+
+function invokerOf({ route }: ServedMatch): RouteInvoker {
+  if (!route.mounted.invoke) throw new RefusedRequest('plugin_unavailable');
+  return route.mounted.invoke;
+}
+
+function notServed({ route, pattern }: ServedMatch): MortiseError {
+  const { kind, name } = route.mounted.declaration;
+  return new MortiseError('route_mismatch', `the contribution "${name}" does not serve ${pattern} as ${kind}`);
 }
 
 function adminRequired({ keyed, adminKeyed }: Authenticator): RefusedRequest {
-  if (adminKeyed)
+  if (adminKeyed) {
     return new RefusedRequest('admin_required', { hint: 'Send the admin key in the header X-Admin-Key.' });
+  }
   return new RefusedRequest('admin_required', {
     hint: keyed
       ? 'Set GOVERNANCE_ADMIN_KEY on the server and send it in the header X-Admin-Key.'

@@ -1,55 +1,50 @@
 import type { IncomingMessage } from 'node:http';
-import type { CorsRule } from './mounts.js';
+import type { CorsRule } from '../sdk/index.js';
 import type { ResponseHeaders } from './response-body.js';
 
-const listedMethods = 'GET,POST,PUT,DELETE,OPTIONS';
-const listedRequestHeaders =
-  'Content-Type,Authorization,X-API-Key,X-Request-Id,X-Correlation-ID,X-NextAI-Source,Idempotency-Key';
-const listedExposed = 'X-Correlation-ID,X-Request-Id,X-Turn-Id,X-Next-Cursor,X-Trace-Id,X-Gate-Action';
-const openRequestHeaders = ['Content-Type', 'Authorization', 'Mcp-Session-Id'];
+// Not @koa/cors: it has one rule per application and other headers for preflights than for answers. Here the rule comes
+// with the route's mount, and the headers of a mount are on every response.
+
 const tokenPattern = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/;
 const mostRequestedHeaders = 32;
 
-/** Adds a mount's CORS headers to a response. `listed` is the set of origins that pages may call from. */
+/** Adds the CORS headers of a mount to a response. `listed` contains the origins that pages may call from. */
 export function addCorsHeaders(
   headers: ResponseHeaders,
-  rule: CorsRule,
+  rule: CorsRule | undefined,
   request: IncomingMessage,
   listed: ReadonlySet<string>,
 ): void {
-  if (rule === 'open') addOpenHeaders(headers, request);
-  if (rule !== 'listed' || listed.size === 0) return;
-  headers.Vary = 'Origin';
-  const origin = request.headers.origin;
-  if (origin === undefined || !listed.has(origin)) return;
-  headers['Access-Control-Allow-Origin'] = origin;
-  headers['Access-Control-Allow-Methods'] = listedMethods;
-  headers['Access-Control-Allow-Headers'] = listedRequestHeaders;
-  headers['Access-Control-Expose-Headers'] = listedExposed;
+  if (!rule) return;
+  if (rule.origins === 'any') headers['Access-Control-Allow-Origin'] = '*';
+  else {
+    if (listed.size === 0) return;
+    headers.Vary = 'Origin';
+    const { origin } = request.headers;
+    if (origin === undefined || !listed.has(origin)) return;
+    headers['Access-Control-Allow-Origin'] = origin;
+  }
+  const preflight = isPreflight(request);
+  headers['Access-Control-Allow-Methods'] = preflight ? requestedMethods(rule, request) : rule.methods;
+  headers['Access-Control-Allow-Headers'] = preflight ? requestedHeaders(rule, request) : rule.headers;
+  headers['Access-Control-Expose-Headers'] = rule.exposed;
+  if (rule.maxAgeSeconds !== undefined) headers['Access-Control-Max-Age'] = String(rule.maxAgeSeconds);
 }
 
-/** An OPTIONS request with which a browser asks whether it may send the real one. */
+/** An OPTIONS request with which a browser asks whether it may send the actual one. */
 export function isPreflight(request: IncomingMessage): boolean {
   return request.method === 'OPTIONS' && request.headers['access-control-request-method'] !== undefined;
 }
 
-function addOpenHeaders(headers: ResponseHeaders, request: IncomingMessage): void {
-  const preflight = isPreflight(request);
-  headers['Access-Control-Allow-Origin'] = '*';
-  headers['Access-Control-Allow-Methods'] = preflight ? openMethods(request) : 'POST, OPTIONS';
-  headers['Access-Control-Allow-Headers'] = preflight ? openHeaders(request) : openRequestHeaders.join(', ');
-  headers['Access-Control-Expose-Headers'] = 'Mcp-Session-Id, X-Correlation-ID, X-Request-Id';
-  headers['Access-Control-Max-Age'] = '86400';
+function requestedMethods({ methods, requestableMethods = [] }: CorsRule, request: IncomingMessage): string {
+  const requested = request.headers['access-control-request-method'] ?? '';
+  return requestableMethods.includes(requested) ? `${methods}, ${requested}` : methods;
 }
 
-function openMethods(request: IncomingMessage): string {
-  const asked = request.headers['access-control-request-method'];
-  return asked === 'GET' || asked === 'DELETE' ? `POST, OPTIONS, ${asked}` : 'POST, OPTIONS';
-}
-
-function openHeaders(request: IncomingMessage): string {
-  const names = [...openRequestHeaders];
-  const known = new Set(names.map((name) => name.toLowerCase()));
+function requestedHeaders({ headers, anyHeader = false }: CorsRule, request: IncomingMessage): string {
+  if (!anyHeader) return headers;
+  const names = [headers];
+  const known = new Set(headers.split(',').map((name) => name.trim().toLowerCase()));
   for (const part of (request.headers['access-control-request-headers'] ?? '').split(',', mostRequestedHeaders)) {
     const name = part.trim();
     if (!tokenPattern.test(name) || known.has(name.toLowerCase())) continue;

@@ -1,23 +1,22 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { MortiseError, type Principal, type RouteResponse, type TraceContext } from '../sdk/index.js';
+import { type CallOptions, MortiseError, type Principal, type RouteResponse, type TraceContext } from '../sdk/index.js';
 import { acceptRequestId, newCorrelationId } from '../telemetry/index.js';
-import type { ClientAddress } from './client-address.js';
+import type { ClientAddress } from './caller.js';
 import { addCorsHeaders } from './cors.js';
-import { type EnvelopeName, envelopes } from './envelopes.js';
-import { type Failure, toFailure } from './failure.js';
-import type { Mount } from './mounts.js';
-import { announcesBody } from './read-body.js';
-import { encodeBody, type ResponseHeaders, setResponseHeaders } from './response-body.js';
-import { sendStream } from './send-stream.js';
-import { cutSlowReader, type SlowReaderRule } from './slow-reader.js';
-import { sendAndLinger } from './unread-body.js';
+import { type Failure, toFailure } from './envelope.js';
+import { defaultMount, type Mount } from './mounts.js';
+import { announcesBody, noBody, type RequestBody } from './request-body.js';
+import { type RequestTarget, readRequestTarget } from './request-target.js';
+import { encodeBody, type ResponseHeaders, sendAndLinger, setResponseHeaders } from './response-body.js';
+import { cutSlowReader, type SlowReaderRule, sendStream } from './response-stream.js';
+import { type Match, unmatched } from './route-table.js';
 
 /** What an exchange needs to know of its server. */
 export interface ExchangeSettings {
   readonly listedOrigins: ReadonlySet<string>;
   /** Milliseconds; 0 = never. */
   readonly keepAliveMs: number;
-  /** Milliseconds after which a client that takes nothing of its answer is cut off. */
+  /** Milliseconds after which a client that reads nothing of its answer is disconnected. */
   readonly slowReaderMs: number;
   /** Milliseconds for sending a response that is no event stream; 0 = no limit. */
   readonly writeMs: number;
@@ -25,32 +24,41 @@ export interface ExchangeSettings {
   draining(): boolean;
 }
 
-/** A discarded body up to this size costs less than a new connection, bytes. */
+/** Discarding a body up to this size costs less than a new connection, bytes. */
 const cheapToDiscard = 64 * 1024;
 
-/** What is left to an aborted stream for its last words, milliseconds. */
+/** Time in which an aborted stream may still send its last events, milliseconds. */
 export const lastWordsMs = 1_000;
 
-/** One request and its answer, from the first header to the last byte. It is answered once; later attempts do nothing. */
+const noMatch: Match = { kind: 'unknown', mount: defaultMount, pattern: unmatched };
+
+/**
+ * One request and its answer, from the first header to the last byte. Admission fills in the facts; all responses are
+ * written here. A request is answered once; later attempts do nothing.
+ */
 export class Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
+  readonly client: ClientAddress;
+  readonly target: RequestTarget;
   /** Monotonic milliseconds. */
   readonly startedAt: number;
   readonly requestId: string;
   readonly correlationId: string;
-  readonly client: ClientAddress;
-  mount: Mount;
-  /** The declared path, once known: what logs, metrics and audit rows name. */
-  pattern = '(unmatched)';
+  match: Match = noMatch;
+  mount: Mount = defaultMount;
   principal: Principal | undefined;
   trace: TraceContext | undefined;
+  body: RequestBody = noBody;
+  /** What the handler answered. */
+  answer: RouteResponse = {};
   /** Code of the error that was answered. */
   failedWith: string | undefined;
-  /** Headers of the response whatever its body will be. */
+  /** Headers of the response, whatever its body will be. */
   readonly headers: ResponseHeaders;
+  /** The body has been read, or is being read. */
   bodyTaken = false;
-  /** The connection speaks WebSocket from now on. */
+  /** The connection has become a WebSocket. */
   upgraded = false;
   readonly #settings: ExchangeSettings;
   readonly #controller = new AbortController();
@@ -61,14 +69,13 @@ export class Exchange {
     request: IncomingMessage,
     response: ServerResponse,
     client: ClientAddress,
-    mount: Mount,
     now: number,
     settings: ExchangeSettings,
   ) {
     this.request = request;
     this.response = response;
     this.client = client;
-    this.mount = mount;
+    this.target = readRequestTarget(request.url ?? '/');
     this.startedAt = now;
     this.#settings = settings;
     const sentId = request.headers['x-request-id'];
@@ -82,16 +89,22 @@ export class Exchange {
     return this.#controller.signal;
   }
 
-  /** The head of the response is on its way. */
+  /** The head of the response is sent. */
   get begun(): boolean {
     return this.#begun;
+  }
+
+  /** Options of the leased call that serves the request; its time limit is the client's patience. */
+  callOptions(): CallOptions {
+    const { signal, principal, requestId, correlationId, trace } = this;
+    return { signal, timeoutMs: 0, principal, requestId, correlationId, trace };
   }
 
   abort(reason: MortiseError): void {
     if (!this.#controller.signal.aborted) this.#controller.abort(reason);
   }
 
-  /** The connection is gone before the answer was complete. */
+  /** The connection closed before the answer was complete. */
   leave(): void {
     this.failedWith ??= 'client_closed';
     this.abort(new MortiseError('client_closed', 'the client left', { status: 499 }));
@@ -105,8 +118,8 @@ export class Exchange {
     return undefined;
   }
 
-  /** Answers with an error in the mount's envelope, or in `envelope`; cuts the connection when it is too late for that. */
-  fail(error: unknown, envelope?: EnvelopeName): Failure {
+  /** Answers with an error in an envelope, by default that of the mount. When the head is already sent, disconnects. */
+  fail(error: unknown, envelope = this.mount.envelope): Failure {
     const failure = toFailure(this.signal.aborted ? this.signal.reason : error);
     this.failedWith ??= failure.code;
     if (this.#begun) {
@@ -117,13 +130,11 @@ export class Exchange {
     const headers: Record<string, string> = { 'Content-Type': 'application/json' };
     if (failure.retryAfterSeconds !== undefined) headers['Retry-After'] = String(Math.ceil(failure.retryAfterSeconds));
     if (failure.status === 401) headers['WWW-Authenticate'] = 'Bearer realm="mortise"';
-    const body = envelopes[envelope ?? this.mount.envelope](failure, this);
-    this.#sendBody({ status: failure.status, headers, body });
+    this.#sendBody({ status: failure.status, headers, body: envelope(failure, this) });
     return failure;
   }
 
-  /** Head of the response, with what every response of the mount has. */
-  head(answer: RouteResponse): ResponseHeaders {
+  #head(answer: RouteResponse): ResponseHeaders {
     const headers: ResponseHeaders = { ...this.headers, 'X-Content-Type-Options': 'nosniff' };
     addCorsHeaders(headers, this.mount.cors, this.request, this.#settings.listedOrigins);
     setResponseHeaders(headers, answer.headers);
@@ -132,9 +143,9 @@ export class Exchange {
   }
 
   #sendBody(answer: RouteResponse): void {
-    const headers = this.head(answer);
+    const headers = this.#head(answer);
     const status = statusOf(answer);
-    // Throws for a body that cannot be written: nothing is sent yet, so that can still become an error.
+    // Throws for a body that cannot be written. Nothing is sent yet, so that can still be answered as an error.
     const body = encodeBody(answer.body, status, headers);
     const { request, response } = this;
     const leavesBody = this.#leavesBody();
@@ -152,7 +163,7 @@ export class Exchange {
 
   async #sendStream(answer: RouteResponse, stream: AsyncIterable<string | Uint8Array>): Promise<void> {
     const sse = answer.sse === true;
-    const headers = this.head(answer);
+    const headers = this.#head(answer);
     const status = statusOf(answer);
     if (sse) {
       headers['Content-Type'] = 'text/event-stream';
@@ -193,7 +204,7 @@ export class Exchange {
     };
   }
 
-  /** A body on its way that nobody reads. A short one is taken off the connection by Node, which then stays open. */
+  /** A body arrives that is not read. Node discards a short one, and the connection stays open. */
   #leavesBody(): boolean {
     const announced = announcesBody(this.request);
     if (announced === 'none' || (this.bodyTaken && this.request.readableEnded)) return false;
@@ -201,7 +212,7 @@ export class Exchange {
     return Number(this.request.headers['content-length']) > cheapToDiscard;
   }
 
-  /** A stream whose call was aborted may still say why; an answer that broke off by itself must not look complete. */
+  /** A stream whose call was aborted may still send its reason; an answer that broke off must not look complete. */
   #cutOff(): void {
     if (this.response.writableEnded) return;
     if (!this.#streaming) {
@@ -212,7 +223,7 @@ export class Exchange {
     this.response.once('close', () => clearTimeout(timer));
   }
 
-  /** Ends the connection behind what was written last, at the pace of its reader. */
+  /** Closes the connection once the client has read what was written. */
   #breakOff(): void {
     const { response } = this;
     if (!response.socket) {
@@ -233,7 +244,7 @@ export class Exchange {
   }
 }
 
-/** @throws MortiseError for a status that no answer can have: informational ones only announce one. */
+/** @throws MortiseError for a status that no final response can have. */
 function statusOf({ status = 200 }: RouteResponse): number {
   if (Number.isInteger(status) && status >= 200 && status <= 599) return status;
   throw new MortiseError('route_mismatch', 'A route answered with a status that is no whole number from 200 to 599.');

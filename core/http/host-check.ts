@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import type { HttpServerSettings } from './http-settings.js';
 
-/** Decides which names this server answers to, against DNS rebinding and foreign pages. */
+/** Which names this server answers to: protects against DNS rebinding and foreign pages. */
 export interface HostCheck {
   /** Origins named in the settings, as browsers write them. */
   readonly listedOrigins: ReadonlySet<string>;
@@ -21,8 +21,8 @@ const wildcards = new Set(['0.0.0.0', '::', '']);
 const rememberedVerdicts = 256;
 
 /**
- * Loopback names with any port, the bind host, listed hosts, and, bound to a wildcard address, IP literals. An origin
- * that is only an IP literal must be the one the request was sent to: any page may have an address for a name.
+ * Accepts loopback names with any port, the bind host, listed hosts, and, bound to a wildcard address, IP literals. An
+ * origin that is an IP literal must be the one the request was sent to, because any page may be served from an address.
  */
 export function createHostCheck(settings: HttpServerSettings): HostCheck {
   const wildcard = wildcards.has(settings.host);

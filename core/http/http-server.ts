@@ -1,39 +1,36 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { isIP, Server as NetServer } from 'node:net';
 import type { Duplex } from 'node:stream';
-import Koa from 'koa';
-import { type HttpService, type Logger, MortiseError, type Refusal } from '../sdk/index.js';
+import Koa, { type DefaultState } from 'koa';
+import { type HttpService, type Logger, type ManifestMount, MortiseError, type Refusal } from '../sdk/index.js';
 import type { HostMetrics, Tracing } from '../telemetry/index.js';
-import { createAuthenticator } from './authenticate.js';
-import { answerConnectionError } from './connection-error.js';
-import { Dispatcher } from './dispatcher.js';
-import { lastWordsMs } from './exchange.js';
+import { createAdmission, type Stage } from './admission.js';
+import { answerConnectionError } from './answer-error.js';
+import { createAuthenticator } from './caller.js';
+import { type Exchange, lastWordsMs } from './exchange.js';
 import { createHostCheck } from './host-check.js';
 import type { HttpServerSettings } from './http-settings.js';
-import { InFlight } from './in-flight.js';
-import { listenOn } from './listen.js';
 import type { MountedRoute } from './mounted-route.js';
-import { createMounts } from './mounts.js';
-import { createServer } from './node-http.js';
-import { RateLimiter } from './rate-limit.js';
-import { createRequestRecord } from './request-record.js';
+import { Mounts, type ReadSetting } from './mounts.js';
+import { createServer, listenOn } from './node-http.js';
+import { AuthFailures, createToolLimits, RateLimiter } from './rate-limits.js';
+import { expectContinue } from './request-body.js';
+import { InFlight, RequestRecords } from './request-record.js';
 import { createRouteTable } from './route-table.js';
-import { expectContinue } from './take-body.js';
-import { createToolLimits } from './tool-limits.js';
-import { Upgrades } from './upgrade.js';
+import { isWebSocket, SocketOpener, UpgradeResponse } from './upgrade.js';
 
-export interface HttpDependencies {
+export interface HttpDeps {
   readonly log: Logger;
   readonly metrics?: Pick<HostMetrics, 'httpRequests' | 'httpDuration'> | undefined;
   readonly tracing?: Pick<Tracing, 'begin'> | undefined;
-  /** Told of each refused request; aggregating and auditing is the listener's business. Must not throw. */
+  /** Called for each refused request that is audited. Must not throw. */
   readonly emitRefusal: (refusal: Refusal) => void;
   /** Silence on an event stream after which a comment is sent, seconds; 15 when absent, 0 = never. */
   readonly sseKeepAliveSeconds?: number | undefined;
-  /** Time after which a client that takes nothing of its answer is cut off, seconds; 120 when absent. */
+  /** Time after which a client that reads nothing of its answer is disconnected, seconds; 120 when absent. */
   readonly slowReaderSeconds?: number | undefined;
-  /** Largest body of the mount `mcp`, bytes; see `mcpMaxBytes`. */
-  readonly mcpMaxBytes?: number | undefined;
+  /** For limits of mounts that follow a setting. */
+  readonly setting?: ReadSetting | undefined;
   /** Monotonic clock, milliseconds. */
   readonly now?: (() => number) | undefined;
 }
@@ -44,12 +41,15 @@ export interface HttpServer {
   readonly service: HttpService;
   /** @throws MortiseError `port_in_use`, `address_not_available`, `public_bind_without_key`. */
   listen(): Promise<{ readonly origin: string }>;
-  /** Replaces the whole table of routes at once; requests in flight keep the route they began with. */
-  mount(routes: readonly MountedRoute[]): void;
+  /**
+   * Replaces all routes and mounts at once; requests in flight keep the route they began with. Each mount of a route must
+   * be one of `mounts`.
+   */
+  mount(routes: readonly MountedRoute[], mounts?: Iterable<ManifestMount>): void;
   /**
    * Stops accepting, answers further requests on open connections with 503 until {@link close}, and waits for what is in
-   * flight. After `deadline` (epoch milliseconds) the rest is aborted with reason `server_shutdown` and, when it has had
-   * `lastWords` milliseconds (at most a second), cut off.
+   * flight. After `deadline` (epoch milliseconds) the rest is aborted with reason `server_shutdown`, and disconnected
+   * `lastWords` milliseconds later (at most a second).
    */
   drain(deadline: number, lastWords?: number): Promise<'clean' | 'degraded'>;
   /** Ends everything at once. */
@@ -59,42 +59,32 @@ export interface HttpServer {
 /** How often Node looks for requests that arrive too slowly, milliseconds. */
 const slowRequestCheckMs = 1_000;
 
-/** Builds the server; nothing listens yet. Its koa application has one permanent middleware: the dispatcher. */
-export function createHttpServer(settings: HttpServerSettings, dependencies: HttpDependencies): HttpServer {
-  const { log, metrics, tracing, emitRefusal } = dependencies;
-  const now = dependencies.now ?? (() => performance.now());
-  const mounts = createMounts(dependencies.mcpMaxBytes);
-  const fallbackMount = mounts.get('agent');
-  if (!fallbackMount) throw new TypeError('the mount "agent" is missing');
+/** Builds the server; it does not listen yet. */
+export function createHttpServer(settings: HttpServerSettings, deps: HttpDeps): HttpServer {
+  const { log, metrics, tracing, emitRefusal, setting = () => undefined } = deps;
+  const now = deps.now ?? (() => performance.now());
   const authenticator = createAuthenticator(settings);
   const hosts = createHostCheck(settings);
   const inFlight = new InFlight();
   const limiter = settings.rateLimit && new RateLimiter(settings.rateLimit);
-  let table = createRouteTable([], mounts);
-  let draining = false;
+  const authFailures = new AuthFailures();
+  let table = createRouteTable([], new Mounts([], setting));
+  let isDraining = false;
   let origin: string | undefined;
 
-  const admission = { hosts, authenticator, limiter, now };
-  const dispatcher = new Dispatcher({
-    table: () => table,
-    fallbackMount,
-    admission,
-    exchanges: {
-      listedOrigins: hosts.listedOrigins,
-      keepAliveMs: (dependencies.sseKeepAliveSeconds ?? 15) * 1000,
-      slowReaderMs: (dependencies.slowReaderSeconds ?? 120) * 1000,
-      writeMs: settings.timeouts.write * 1000,
-      draining: () => draining,
-    },
-    trustProxy: settings.trustProxy,
-    inFlight,
-    record: createRequestRecord(log, metrics),
-    log,
-    tracing,
-    emitRefusal,
-  });
-  const upgrades = new Upgrades({ dispatcher, admission, inFlight, log, emitRefusal });
-  const server = createNodeServer(settings, dispatcher, upgrades);
+  const draining = () => isDraining;
+  const exchanges = {
+    listedOrigins: hosts.listedOrigins,
+    keepAliveMs: (deps.sseKeepAliveSeconds ?? 15) * 1000,
+    slowReaderMs: (deps.slowReaderSeconds ?? 120) * 1000,
+    writeMs: settings.timeouts.write * 1000,
+    draining,
+  };
+  const requests = new RequestRecords({ exchanges, trustProxy: settings.trustProxy, inFlight, log, metrics, now });
+  const callers = { authenticator, authFailures, limiter, now, log, emitRefusal };
+  const sockets = new SocketOpener({ ...callers, inFlight });
+  const admission = createAdmission({ ...callers, requests, table: () => table, draining, hosts, sockets, tracing });
+  const server = createNodeServer(settings, admission, requests);
 
   return {
     service: {
@@ -108,7 +98,7 @@ export function createHttpServer(settings: HttpServerSettings, dependencies: Htt
       isAdminKey: authenticator.isAdminKey,
       admitToolCall: createToolLimits(settings.toolRateLimits, now, emitRefusal),
       get draining() {
-        return draining;
+        return isDraining;
       },
     },
     async listen() {
@@ -123,11 +113,11 @@ export function createHttpServer(settings: HttpServerSettings, dependencies: Htt
       origin = `http://${isIP(settings.host) === 6 ? `[${settings.host}]` : settings.host}:${port}`;
       return { origin };
     },
-    mount(routes) {
-      table = createRouteTable(routes, mounts);
+    mount(routes, mounts = []) {
+      table = createRouteTable(routes, new Mounts(mounts, setting));
     },
     async drain(deadline, lastWords = lastWordsMs) {
-      draining = true;
+      isDraining = true;
       // Not http's own close(): that cuts idle connections at once, and their next request would get no answer.
       NetServer.prototype.close.call(server);
       const clean = await inFlight.whenEmpty(deadline - Date.now());
@@ -140,7 +130,7 @@ export function createHttpServer(settings: HttpServerSettings, dependencies: Htt
       return clean ? 'clean' : 'degraded';
     },
     async close() {
-      draining = true;
+      isDraining = true;
       inFlight.destroyAll();
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeAllConnections();
@@ -149,15 +139,13 @@ export function createHttpServer(settings: HttpServerSettings, dependencies: Htt
   };
 }
 
-function createNodeServer(settings: HttpServerSettings, dispatcher: Dispatcher, upgrades: Upgrades): Server {
+/** The list of middlewares is complete before the server listens, and never changes after that. */
+function createNodeServer(settings: HttpServerSettings, admission: readonly Stage[], requests: RequestRecords): Server {
   const { readHeader, read, idle } = settings.timeouts;
-  const app = new Koa();
-  // The response is written by the exchange; koa's own error page and log stay silent.
+  const app = new Koa<DefaultState, { exchange: Exchange }>();
+  // Admission answers errors; koa's error page and log are not used.
   app.silent = true;
-  app.use((ctx) => {
-    ctx.respond = false;
-    return dispatcher.handle(ctx.req, ctx.res);
-  });
+  for (const stage of admission) app.use(stage);
   const handle = app.callback() as (request: IncomingMessage, response: ServerResponse) => Promise<void>;
   const options = {
     headersTimeout: Math.min(readHeader, read) * 1000,
@@ -167,7 +155,7 @@ function createNodeServer(settings: HttpServerSettings, dispatcher: Dispatcher, 
     // A request without Host gets the answer of the host check, not Node's.
     requireHostHeader: false,
     // Where Node knows the option, an offer of another protocol (h2c) is served as an ordinary request.
-    shouldUpgradeCallback: ({ headers }: IncomingMessage) => headers.upgrade?.toLowerCase() === 'websocket',
+    shouldUpgradeCallback: isWebSocket,
   };
   const server = createServer(options, handle);
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
@@ -175,10 +163,10 @@ function createNodeServer(settings: HttpServerSettings, dispatcher: Dispatcher, 
     void handle(request, response);
   });
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    void upgrades.handle(request, socket, head);
+    void handle(request, new UpgradeResponse(request, socket, head));
   });
   server.on('clientError', (error: Error & { code?: string }, socket: Duplex) => {
-    answerConnectionError(error, socket, dispatcher.openOn(socket));
+    answerConnectionError(error, socket, requests.openOn(socket));
   });
   return server;
 }

@@ -1,4 +1,4 @@
-/** What the server is told about itself; `http` of the host's settings has this shape. */
+/** Settings of the server; `http` of the host's settings has this shape. */
 export interface HttpServerSettings {
   readonly host: string;
   /** 0 = any free port. */
@@ -32,7 +32,7 @@ export interface RequestRate {
   readonly seconds: number;
 }
 
-/** A caller with a key of its own. */
+/** A caller with its own key. */
 export interface KeyedPrincipal {
   readonly key: string;
   readonly id: string;

@@ -1,11 +1,14 @@
-import type { CallContext, CallOptions, ManifestRoute, RouteContribution } from '../sdk/index.js';
+import type { CallContext, CallOptions, ManifestMount, ManifestRoute, RouteContribution } from '../sdk/index.js';
+import type { Mount } from './mounts.js';
 
-/** A declared route, and the way into the contribution that serves it. */
+/** A declared route, with access to the contribution that serves it. */
 export interface MountedRoute {
   /** Key of the plugin whose manifest declares the route. */
   readonly plugin: string;
   readonly declaration: ManifestRoute;
-  /** False: the plugin is switched off; the route stays in the table and answers 404 with a hint. */
+  /** The mount that the declaration names; the default mount when absent. */
+  readonly mount?: ManifestMount | undefined;
+  /** False: the plugin is disabled; the route stays in the table and answers 404 with a hint. */
   readonly enabled: boolean;
   /** Absent while an enabled plugin is not active: the route answers 503. */
   readonly invoke?: RouteInvoker;
@@ -18,4 +21,13 @@ export interface MountedRoute {
  */
 export interface RouteInvoker {
   call<R>(run: (route: RouteContribution, ctx: CallContext) => R | Promise<R>, options: CallOptions): Promise<R>;
+}
+
+/** One method of one path in the route table. */
+export interface TableRoute {
+  readonly mounted: MountedRoute;
+  readonly mount: Mount;
+  /** The declared path: what logs, metrics and audit rows name. */
+  readonly pattern: string;
+  readonly paramNames: readonly string[];
 }

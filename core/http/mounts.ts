@@ -1,112 +1,103 @@
-import type { EnvelopeName } from './envelopes.js';
-import type { RefusalName } from './refusal-rows.js';
+import type { CorsRule, ManifestMount, SettingLimit } from '../sdk/index.js';
+import { compileEnvelope, compileIdTemplate, defaultEnvelope, type Envelope, type RequestIds } from './envelope.js';
+import { type RefusalRow, refusalRows } from './refusals.js';
 
-/** Which bodies a mount takes, by content type. */
-export type ContentTypeRule =
-  /** `application/json` for every body that is not empty. */
-  | 'json'
-  /** JSON or `*+json`, required wherever the method has a body, even an empty one. */
-  | 'strict-json'
-  /** JSON, `*+json` or none; anything else only from callers that are no browser page (no Origin). */
-  | 'lenient-json'
-  /** `multipart/form-data`. */
-  | 'multipart';
-
-export type CorsRule =
-  /** Headers for listed origins only. */
-  | 'listed'
-  /** The same open headers on every response. */
-  | 'open'
-  | 'none';
-
-/** How the host treats the requests of a family of routes before their plugin sees them. */
+/** How the host treats the requests of a family of routes before their plugin sees them. See `ManifestMount`. */
 export interface Mount {
-  readonly name: string;
-  readonly envelope: EnvelopeName;
-  /** Envelope of bodies that are not UTF-8 text, where it is another one. */
-  readonly parseEnvelope?: EnvelopeName;
+  readonly envelope: Envelope;
+  /** Envelope of bodies that are not valid text or JSON. */
+  readonly parseEnvelope: Envelope;
   /** Largest body, bytes; named in the refusal. */
   readonly maxBytes: number;
   /** Bytes accepted beyond `maxBytes`, for framing that is not content. */
   readonly framingBytes: number;
   readonly maxDepth: number;
-  readonly contentTypes: ContentTypeRule;
-  readonly cors: CorsRule;
-  /** `parsed`: `body` is the JSON value; `text`: the decoded text; `bytes`: only `rawBody`. */
-  readonly body: 'parsed' | 'text' | 'bytes';
-  /** POST, PUT and PATCH must carry a JSON value. */
+  readonly contentTypes: NonNullable<ManifestMount['contentTypes']>;
+  readonly cors: CorsRule | undefined;
+  readonly optionsBody: ((ids: RequestIds) => unknown) | undefined;
+  readonly body: NonNullable<ManifestMount['body']>;
   readonly needsBody: boolean;
-  /** Unknown paths below it are answered in its envelope. */
-  readonly prefix?: string;
-  /** The answer to a malformed percent-escape. */
-  readonly badEscape: RefusalName;
+  readonly badEscape: RefusalRow;
 }
+
+/** Reads an effective setting of a plugin; undefined while the plugin is disabled or not installed. */
+export type ReadSetting = (plugin: string, name: string) => unknown;
 
 const mebibyte = 1024 * 1024;
 
-/** Size of the largest request on `/mcp`, which must hold one evidence upload in base64: 4 to 20 MiB. */
-export function mcpMaxBytes(evidenceMaxBytes: number): number {
-  return Math.min(20 * mebibyte, Math.max(4 * mebibyte, Math.ceil(1.5 * evidenceMaxBytes) + 64 * 1024));
-}
+/** The mount of routes that name none, and of paths that no route matches. */
+export const defaultMount: Mount = {
+  envelope: defaultEnvelope,
+  parseEnvelope: defaultEnvelope,
+  maxBytes: 4 * mebibyte,
+  framingBytes: 0,
+  maxDepth: 64,
+  contentTypes: 'json',
+  cors: {
+    origins: 'listed',
+    methods: 'GET,POST,PUT,DELETE,OPTIONS',
+    headers: 'Content-Type,Authorization,X-API-Key,X-Request-Id,X-Correlation-ID,X-NextAI-Source,Idempotency-Key',
+    exposed: 'X-Correlation-ID,X-Request-Id,X-Turn-Id,X-Next-Cursor,X-Trace-Id,X-Gate-Action',
+  },
+  optionsBody: undefined,
+  body: 'parsed',
+  needsBody: false,
+  badEscape: refusalRows.bad_target,
+};
 
-/** The table of mounts. A manifest names one per route. */
-export function createMounts(mcpBytes: number = mcpMaxBytes(mebibyte)): ReadonlyMap<string, Mount> {
-  const agent: Mount = {
-    name: 'agent',
-    envelope: 'agent',
-    maxBytes: 4 * mebibyte,
-    framingBytes: 0,
-    maxDepth: 64,
-    contentTypes: 'json',
-    cors: 'listed',
-    body: 'parsed',
-    needsBody: false,
-    badEscape: 'bad_target',
-  };
-  const memoryRest: Mount = {
-    ...agent,
-    name: 'memory-rest',
-    envelope: 'memory-rest',
-    maxDepth: 100,
-    contentTypes: 'strict-json',
-    cors: 'none',
-    needsBody: true,
-  };
-  const rows: readonly Mount[] = [
-    agent,
-    { ...agent, name: 'files', badEscape: 'bad_file_path' },
-    {
-      ...agent,
-      name: 'upload',
-      maxBytes: 20 * mebibyte,
-      framingBytes: 64 * 1024,
-      contentTypes: 'multipart',
-      body: 'bytes',
-    },
-    memoryRest,
-    {
-      ...memoryRest,
-      name: 'mcp',
-      parseEnvelope: 'json-rpc',
-      maxBytes: mcpBytes,
-      contentTypes: 'lenient-json',
-      cors: 'open',
-      body: 'text',
-      needsBody: false,
-      prefix: '/mcp',
-    },
-    { ...agent, name: 'anthropic', envelope: 'anthropic', maxBytes: 32 * mebibyte, prefix: '/v1' },
-  ];
-  return new Map(rows.map((mount) => [mount.name, mount]));
-}
+/** The mounts that the manifests of all plugins declare, on or off. */
+export class Mounts {
+  readonly #compiled: ReadonlyMap<ManifestMount, Mount>;
+  /** Longest first. */
+  readonly prefixes: readonly { readonly prefix: string; readonly mount: Mount }[];
 
-/** Names a manifest may give for `mount`. */
-export const mountNames: readonly string[] = [...createMounts().keys()];
-
-/** The mount of a path that no route matches. */
-export function mountOfPath(mounts: ReadonlyMap<string, Mount>, path: string, fallback: Mount): Mount {
-  for (const mount of mounts.values()) {
-    if (mount.prefix !== undefined && (path === mount.prefix || path.startsWith(`${mount.prefix}/`))) return mount;
+  constructor(declared: Iterable<ManifestMount>, setting: ReadSetting) {
+    this.#compiled = new Map([...declared].map((mount) => [mount, compileMount(mount, setting)]));
+    this.prefixes = [...this.#compiled]
+      .flatMap(([{ prefix }, mount]) => (prefix === undefined ? [] : { prefix, mount }))
+      .sort((a, b) => b.prefix.length - a.prefix.length);
   }
-  return fallback;
+
+  of(declared: ManifestMount | undefined): Mount {
+    return (declared && this.#compiled.get(declared)) ?? defaultMount;
+  }
+
+  /** The mount of a path that no route matches. */
+  ofPath(path: string): Mount {
+    const found = this.prefixes.find(({ prefix }) => path === prefix || path.startsWith(`${prefix}/`));
+    return found?.mount ?? defaultMount;
+  }
+}
+
+function compileMount(declared: ManifestMount, setting: ReadSetting): Mount {
+  const {
+    envelope,
+    parseEnvelope = envelope,
+    maxBytes = defaultMount.maxBytes,
+    badEscape,
+    cors,
+    optionsBody,
+  } = declared;
+  return {
+    envelope: envelope === undefined ? defaultEnvelope : compileEnvelope(envelope),
+    parseEnvelope: parseEnvelope === undefined ? defaultEnvelope : compileEnvelope(parseEnvelope),
+    maxBytes: typeof maxBytes === 'number' ? maxBytes : limitOf(maxBytes, setting),
+    framingBytes: declared.framingBytes ?? defaultMount.framingBytes,
+    maxDepth: declared.maxDepth ?? defaultMount.maxDepth,
+    contentTypes: declared.contentTypes ?? defaultMount.contentTypes,
+    cors: cors === 'none' ? undefined : (cors ?? defaultMount.cors),
+    optionsBody: optionsBody === undefined ? undefined : compileIdTemplate(optionsBody),
+    body: declared.body ?? defaultMount.body,
+    needsBody: declared.needsBody ?? defaultMount.needsBody,
+    badEscape: badEscape
+      ? { code: badEscape.code, reason: badEscape.code.toUpperCase(), status: 400, sentence: badEscape.message }
+      : defaultMount.badEscape,
+  };
+}
+
+function limitOf(limit: SettingLimit, setting: ReadSetting): number {
+  const { factor = 1, add = 0, minimum, maximum } = limit;
+  const value = setting(limit.plugin, limit.setting);
+  if (typeof value !== 'number') return minimum;
+  return Math.min(maximum, Math.max(minimum, Math.ceil(factor * value) + add));
 }

@@ -1,21 +1,24 @@
-import type { Mount } from './mounts.js';
-import type { TableRoute } from './table-route.js';
+import type { TableRoute } from './mounted-route.js';
+import type { Mounts } from './mounts.js';
 
 /**
- * Who has paths where. A catch-all (a route that ends in a rest, or begins with a parameter) would answer every path that
- * others leave unknown, in place of the platform's 404. So it takes none below a path that another plugin, on or off, has
- * a route on, unless it is declared further in; and one that begins at the root takes none of `/.well-known`, nor of a
- * mount that it does not name.
+ * Which plugins have routes below which paths. A catch-all (a route that ends in a rest, or begins with a parameter) would
+ * answer each unknown path below it in place of the platform's 404. So it does not match below a path that another plugin,
+ * on or off, has a route on, unless the catch-all is declared further in; and one that begins at the root matches neither
+ * `/.well-known` nor the prefix of a mount that it does not name.
  */
 export class PathAreas {
-  /** Fixed beginnings of paths, by who has routes there. */
+  /** Fixed beginnings of paths, with the plugins that have routes there. */
   readonly #owners = new Map<string, Set<string>>();
-  /** The same without catch-alls: several plugins may share one, each with methods of its own. */
+  /** The same without catch-alls: several plugins may share one, each with its own methods. */
   readonly #named = new Map<string, Set<string>>();
-  readonly #reserved = new Map([['/.well-known', '']]);
+  readonly #reserved: ReadonlyMap<string, TableRoute['mount'] | undefined>;
 
-  constructor(routes: readonly TableRoute[], mounts: ReadonlyMap<string, Mount>) {
-    for (const { name, prefix } of mounts.values()) if (prefix !== undefined) this.#reserved.set(prefix, name);
+  constructor(routes: readonly TableRoute[], mounts: Mounts) {
+    this.#reserved = new Map([
+      ['/.well-known', undefined],
+      ...mounts.prefixes.map(({ prefix, mount }) => [prefix, mount] as const),
+    ]);
     for (const { mounted, pattern } of routes) {
       const tables = isCatchAll(pattern) ? [this.#owners] : [this.#owners, this.#named];
       for (const area of beginnings(fixedPart(pattern)))
@@ -23,7 +26,7 @@ export class PathAreas {
     }
   }
 
-  /** Whether a path that the route's pattern matches is for the route to answer. */
+  /** Whether the route may answer a path that its pattern matches. */
   admits({ pattern, mounted, mount }: TableRoute, path: string): boolean {
     if (!isCatchAll(pattern)) return true;
     const prefix = fixedPart(pattern);
@@ -31,7 +34,7 @@ export class PathAreas {
       if (area.length < prefix.length) continue;
       const owners = (area === prefix ? this.#named : this.#owners).get(area);
       if (owners && (owners.size > 1 || !owners.has(mounted.plugin))) return false;
-      if (prefix === '' && (this.#reserved.get(area) ?? mount.name) !== mount.name) return false;
+      if (prefix === '' && this.#reserved.has(area) && this.#reserved.get(area) !== mount) return false;
     }
     return true;
   }

@@ -1,18 +1,16 @@
-import { RefusedRequest } from './refusal-rows.js';
-
 /** What a request line asks for. */
 export interface RequestTarget {
   /** Raw path, beginning with a slash; `*` for a request about the server as a whole. */
   readonly path: string;
   /** Raw query without question mark. */
   readonly query: string;
-  /** Authority of a target in absolute form; it counts instead of the Host header. */
+  /** Authority of a target in absolute form; it is checked like the Host header. */
   readonly authority: string | undefined;
 }
 
 const absoluteForm = /^https?:\/\/([^/?#]*)/i;
 
-/** Cuts a request target into its parts, without decoding or resolving anything. */
+/** Splits a request target, without decoding or resolving anything. */
 export function readRequestTarget(url: string): RequestTarget {
   const absolute = url.startsWith('/') ? null : absoluteForm.exec(url);
   const origin = absolute ? url.slice(absolute[0].length) : url;
@@ -25,7 +23,7 @@ export function readRequestTarget(url: string): RequestTarget {
   };
 }
 
-/** Whether a path has a form that routes can match, with every percent-escape a valid one. */
+/** Whether routes can match the path: it begins with a slash, and each percent-escape is valid. */
 export function isWellFormed(path: string): boolean {
   if (!path.startsWith('/')) return false;
   if (!path.includes('%')) return true;
@@ -35,15 +33,4 @@ export function isWellFormed(path: string): boolean {
   } catch {
     return false;
   }
-}
-
-/** Parameters by name, percent-decoded once. The path must be well formed. */
-export function decodeParams(names: readonly string[], captures: readonly string[]): Readonly<Record<string, string>> {
-  const params: Record<string, string> = {};
-  for (const [index, name] of names.entries()) {
-    const raw = captures[index];
-    if (raw === undefined) throw new RefusedRequest('bad_target');
-    params[name] = raw.includes('%') ? decodeURIComponent(raw) : raw;
-  }
-  return params;
 }

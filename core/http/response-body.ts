@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RouteResponse } from '../sdk/index.js';
 import { validateHeaderName, validateHeaderValue } from './node-http.js';
 
@@ -17,7 +18,7 @@ const hostHeaders = new Set([
   'x-request-id',
 ]);
 
-/** Names that the host writes itself, so that no header goes out twice in two spellings. */
+/** Spellings that the host writes itself, so that no header is sent twice in two spellings. */
 const knownNames: Readonly<Record<string, string>> = {
   'content-type': 'Content-Type',
   'content-length': 'Content-Length',
@@ -32,7 +33,7 @@ const knownNames: Readonly<Record<string, string>> = {
 
 /**
  * Adds a plugin's headers to those of the host.
- * @throws TypeError for names and values that would break out of their line.
+ * @throws TypeError for invalid names, and for values with line breaks.
  */
 export function setResponseHeaders(headers: ResponseHeaders, given: RouteResponse['headers']): void {
   if (!given) return;
@@ -49,8 +50,8 @@ export function setResponseHeaders(headers: ResponseHeaders, given: RouteRespons
 }
 
 /**
- * The bytes of a body, with its length and type set where the plugin did not say the type: strings are text, bytes are
- * bytes, everything else is JSON. `undefined` stands for no body.
+ * Encodes a body and sets its length, and its type where the plugin gave none: strings are text, bytes are bytes,
+ * everything else is JSON. `undefined` is no body.
  * @throws TypeError for values that JSON cannot hold.
  */
 export function encodeBody(body: unknown, status: number, headers: ResponseHeaders): string | Uint8Array | undefined {
@@ -77,4 +78,38 @@ export function encodeBody(body: unknown, status: number, headers: ResponseHeade
   headers['Content-Type'] ??= 'application/json';
   headers['Content-Length'] = String(Buffer.byteLength(json));
   return json;
+}
+
+/** How much of an unread body is discarded, and for how long, before the connection is closed. */
+const lingerBytes = 8 * 1024 * 1024;
+const lingerMs = 2_000;
+
+/**
+ * Answers a request whose body is not read, and discards input for a moment: closing a connection with unread bytes
+ * resets it, and a client that is still sending would lose the answer.
+ */
+export function sendAndLinger(
+  request: IncomingMessage,
+  response: ServerResponse,
+  status: number,
+  headers: ResponseHeaders,
+  body: string | Uint8Array | undefined,
+): void {
+  headers.Connection = 'close';
+  response.writeHead(status, headers);
+  if (body === undefined) response.flushHeaders();
+  else response.write(body);
+  let left = lingerBytes;
+  const finish = () => {
+    clearTimeout(timer);
+    request.off('data', discard).off('end', finish).off('close', finish);
+    if (!response.writableEnded) response.end();
+  };
+  const discard = (chunk: Buffer) => {
+    left -= chunk.length;
+    if (left < 0) finish();
+  };
+  const timer = setTimeout(finish, lingerMs);
+  request.on('data', discard).on('end', finish).on('close', finish);
+  request.resume();
 }

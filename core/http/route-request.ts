@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { type CallContext, CallView, type RouteContext, type RouteRequest } from '../sdk/index.js';
 import type { Exchange } from './exchange.js';
-import { decodeParams, type RequestTarget } from './request-target.js';
+import { RefusedRequest } from './refusals.js';
 import { setResponseHeaders } from './response-body.js';
-import type { TableRoute } from './table-route.js';
+import type { ServedMatch } from './route-table.js';
 
 const noBytes = new Uint8Array(0);
 
@@ -19,24 +19,17 @@ export class PluginRequest implements RouteRequest {
   readonly #rawQuery: string;
   #query: URLSearchParams | undefined;
 
-  constructor(
-    exchange: Exchange,
-    route: TableRoute,
-    captures: readonly string[],
-    target: RequestTarget,
-    rawBody: Uint8Array = noBytes,
-    body?: unknown,
-  ) {
+  constructor(exchange: Exchange, { route, captures }: ServedMatch<'http' | 'upgrade'>) {
     const { method = 'GET' } = exchange.request;
-    // HEAD is a GET whose body the host leaves out: a handler need not know it.
+    // A handler need not know HEAD: it is a GET whose body the host does not send.
     this.method = method === 'HEAD' ? 'GET' : method;
-    this.path = target.path;
+    this.path = exchange.target.path;
     this.params = decodeParams(route.paramNames, captures);
     this.headers = plainHeaders(exchange.request.headers);
-    this.body = body;
-    this.rawBody = rawBody;
+    this.body = exchange.body.value;
+    this.rawBody = exchange.body.bytes ?? noBytes;
     this.remoteAddress = exchange.client.address;
-    this.#rawQuery = target.query;
+    this.#rawQuery = exchange.target.query;
   }
 
   get query(): URLSearchParams {
@@ -45,7 +38,7 @@ export class PluginRequest implements RouteRequest {
   }
 }
 
-/** The context of a route: the lease's own, with a way to the response's headers. */
+/** The context of a route: that of the lease, with access to the headers of the response. */
 export class RouteCall extends CallView implements RouteContext {
   readonly #exchange: Exchange;
 
@@ -59,8 +52,19 @@ export class RouteCall extends CallView implements RouteContext {
   }
 }
 
-/** Only `set-cookie` can be a list, and no client sends it. */
+/** Only `set-cookie` can be a list, and clients do not send it. */
 export function plainHeaders(headers: IncomingHttpHeaders): Readonly<Record<string, string | undefined>> {
   delete headers['set-cookie'];
   return headers as Readonly<Record<string, string | undefined>>;
+}
+
+/** Parameters by name, percent-decoded once. The path must be well formed. */
+function decodeParams(names: readonly string[], captures: readonly string[]): Readonly<Record<string, string>> {
+  const params: Record<string, string> = {};
+  for (const [index, name] of names.entries()) {
+    const raw = captures[index];
+    if (raw === undefined) throw new RefusedRequest('bad_target');
+    params[name] = raw.includes('%') ? decodeURIComponent(raw) : raw;
+  }
+  return params;
 }

@@ -1,29 +1,48 @@
 import Router from '@koa/router';
 import type { ManifestRoute } from '../sdk/index.js';
-import type { MountedRoute } from './mounted-route.js';
-import { type Mount, mountOfPath } from './mounts.js';
+import type { MountedRoute, TableRoute } from './mounted-route.js';
+import { defaultMount, type Mount, type Mounts } from './mounts.js';
 import { PathAreas } from './path-areas.js';
-import type { TableRoute } from './table-route.js';
 
-/** All that is declared for one path pattern. */
-interface PathEntry {
-  readonly methods: Map<string, TableRoute>;
-  upgrade?: TableRoute;
-}
+/** Pattern of a request that no route matches, in logs, metrics and audit rows. */
+export const unmatched = '(unmatched)';
 
-export type Match =
-  /** `captures` are the raw parameters, in order. */
-  | { readonly kind: 'route'; readonly route: TableRoute; readonly captures: readonly string[] }
-  | { readonly kind: 'upgrade'; readonly route: TableRoute; readonly captures: readonly string[] }
-  /** `rest` is the raw path below the folder, without a leading slash. */
-  | { readonly kind: 'static'; readonly route: TableRoute; readonly rest: string; readonly declaredPath: boolean }
-  | { readonly kind: 'disabled'; readonly plugin: string; readonly mount: Mount; readonly pattern: string }
-  | { readonly kind: 'wrong-method'; readonly mount: Mount; readonly pattern: string; readonly allow: string }
-  | { readonly kind: 'unknown'; readonly mount: Mount };
+/** A match that a contribution serves. */
+export type ServedMatch<K extends 'http' | 'static' | 'upgrade' = 'http' | 'static' | 'upgrade'> = Extract<
+  Match,
+  { readonly kind: K }
+>;
+
+/** What the table has for a method and a path. */
+export type Match = { readonly mount: Mount; readonly pattern: string } & (
+  | {
+      readonly kind: 'http' | 'upgrade';
+      readonly route: TableRoute;
+      /** Raw parameters, in order. */
+      readonly captures: readonly string[];
+    }
+  | {
+      readonly kind: 'static';
+      readonly route: TableRoute;
+      /** Raw path below the folder, without a leading slash. */
+      readonly rest: string;
+      /** Another route is declared below the same first segment. */
+      readonly declaredPath: boolean;
+    }
+  | { readonly kind: 'disabled'; readonly plugin: string }
+  | { readonly kind: 'wrong-method'; readonly allow: string }
+  | { readonly kind: 'unknown' }
+);
 
 /** An immutable table of routes. */
 export interface RouteTable {
   find(method: string, path: string): Match;
+}
+
+/** The routes of one path pattern. */
+interface PathEntry {
+  readonly methods: Map<string, TableRoute>;
+  upgrade?: TableRoute;
 }
 
 interface Candidate {
@@ -37,33 +56,29 @@ interface StaticEntry {
   readonly route: TableRoute;
 }
 
+const noCaptures: readonly string[] = [];
+
 /**
  * Fixed paths are looked up in a map; patterns are matched by one router per first segment, most specific first. A scan
- * of one router over 60 routes costs 3 microseconds, a group of this product's routes a tenth of that.
+ * of one router over 60 routes takes 3 microseconds, a group of this product's routes a tenth of that.
  */
-export function createRouteTable(routes: readonly MountedRoute[], mounts: ReadonlyMap<string, Mount>): RouteTable {
-  const fallback = mounts.get('agent') ?? [...mounts.values()][0];
-  if (!fallback) throw new TypeError('a route table needs at least one mount');
+export function createRouteTable(routes: readonly MountedRoute[], mounts: Mounts): RouteTable {
   const entries = new Map<string, PathEntry>();
   const declared: TableRoute[] = [];
   const statics: StaticEntry[] = [];
   const firstSegments = new Set(['.well-known']);
-  // Those of running plugins claim a method before those of disabled ones.
+  // Routes of enabled plugins claim a method before those of disabled ones.
   for (const mounted of routes.toSorted((a, b) => Number(b.enabled) - Number(a.enabled))) {
-    const { declaration } = mounted;
-    const route: TableRoute = {
-      mounted,
-      mount: mounts.get(declaration.mount ?? fallback.name) ?? fallback,
-      pattern: declaration.path,
-      paramNames: paramNamesOf(declaration.path),
-    };
+    const { declaration, mount } = mounted;
+    const { path } = declaration;
+    const route: TableRoute = { mounted, mount: mounts.of(mount), pattern: path, paramNames: paramNamesOf(path) };
     if (declaration.kind === 'static') {
-      statics.push({ prefix: staticPrefix(declaration.path), route });
+      statics.push({ prefix: staticPrefix(path), route });
       continue;
     }
     declared.push(route);
-    firstSegments.add(firstSegment(declaration.path));
-    const canonical = canonicalPath(declaration.path);
+    firstSegments.add(firstSegment(path));
+    const canonical = canonicalPath(path);
     const entry: PathEntry = entries.get(canonical) ?? { methods: new Map() };
     entries.set(canonical, entry);
     if (declaration.kind === 'upgrade') entry.upgrade ??= route;
@@ -77,28 +92,28 @@ export function createRouteTable(routes: readonly MountedRoute[], mounts: Readon
     find(method, path) {
       const wanted = method === 'HEAD' ? 'GET' : method;
       const exact = fixed(path)?.methods.get(wanted);
-      if (exact?.mounted.enabled) return { kind: 'route', route: exact, captures: [] };
+      if (exact?.mounted.enabled) return served('http', exact, noCaptures);
       const found = candidates(path).map(({ entry, captures }) => ({ entry: admitted(entry, areas, path), captures }));
       for (const { entry, captures } of found) {
         const route = entry.methods.get(wanted);
-        if (route?.mounted.enabled) return { kind: 'route', route, captures };
-        if (wanted === 'GET' && entry.upgrade?.mounted.enabled) {
-          return { kind: 'upgrade', route: entry.upgrade, captures };
-        }
+        if (route?.mounted.enabled) return served('http', route, captures);
+        if (wanted === 'GET' && entry.upgrade?.mounted.enabled) return served('upgrade', entry.upgrade, captures);
       }
       const refused = refusedMatch(found, wanted);
       if (refused) return refused;
-      const mount = mountOfPath(mounts, path, fallback);
-      if (wanted === 'GET' && mount === fallback) {
-        const served = findStatic(statics, path);
-        if (served) return { ...served, declaredPath: firstSegments.has(firstSegment(path)) };
-      }
-      return { kind: 'unknown', mount };
+      const mount = mounts.ofPath(path);
+      const folder = wanted === 'GET' && mount === defaultMount ? findStatic(statics, path) : undefined;
+      if (folder) return { ...folder, declaredPath: firstSegments.has(firstSegment(path)) };
+      return { kind: 'unknown', mount, pattern: unmatched };
     },
   };
 }
 
-/** An entry without the catch-alls that leave the path to others. */
+function served(kind: 'http' | 'upgrade', route: TableRoute, captures: readonly string[]): Match {
+  return { kind, route, captures, mount: route.mount, pattern: route.pattern };
+}
+
+/** An entry without the catch-alls that may not answer the path. */
 function admitted(entry: PathEntry, areas: PathAreas, path: string): PathEntry {
   const { methods, upgrade } = entry;
   const admits = (route: TableRoute): boolean => areas.admits(route, path);
@@ -109,7 +124,7 @@ function admitted(entry: PathEntry, areas: PathAreas, path: string): PathEntry {
   };
 }
 
-/** What to answer when no enabled route serves the method: the path may be disabled, or known for other methods. */
+/** The answer when no enabled route serves the method: the path may be disabled, or known for other methods. */
 function refusedMatch(found: readonly Candidate[], wanted: string): Match | undefined {
   const allowed = new Set<string>();
   let known: TableRoute | undefined;
@@ -127,10 +142,10 @@ function refusedMatch(found: readonly Candidate[], wanted: string): Match | unde
       }
     }
   }
-  const { mounted, mount, pattern } = disabled ?? known ?? {};
-  if (!mounted || !mount || pattern === undefined) return undefined;
-  if (disabled && (!known || serves(disabled, wanted)))
+  if (disabled && (!known || serves(disabled, wanted))) {
+    const { mounted, mount, pattern } = disabled;
     return { kind: 'disabled', plugin: mounted.plugin, mount, pattern };
+  }
   if (!known) return undefined;
   const allow = [...allowed, 'OPTIONS'].sort().join(', ');
   return { kind: 'wrong-method', mount: known.mount, pattern: known.pattern, allow };
@@ -144,7 +159,8 @@ function serves(route: TableRoute, method: string): boolean {
 function findStatic(statics: readonly StaticEntry[], path: string) {
   for (const { prefix, route } of statics) {
     if (path !== prefix && !path.startsWith(`${prefix}/`)) continue;
-    return { kind: 'static', route, rest: path.slice(prefix.length + 1) } as const;
+    const { mount, pattern } = route;
+    return { kind: 'static', route, mount, pattern, rest: path.slice(prefix.length + 1) } as const;
   }
   return undefined;
 }
@@ -170,7 +186,7 @@ function createMatcher(entries: ReadonlyMap<string, PathEntry>): Matcher {
     const router = groups.get(group) ?? new Router({ sensitive: true, strict: true });
     groups.set(group, router);
     byName.set(canonical, entry);
-    // The router only finds: what it finds is called through a lease, by the dispatcher.
+    // The router only matches paths: methods, disabled plugins and leases are decided with all candidates in view.
     router.register(canonical, ['GET'], () => undefined, { name: canonical });
   }
   const rootGroup = groups.get('');
@@ -187,9 +203,9 @@ function createMatcher(entries: ReadonlyMap<string, PathEntry>): Matcher {
     candidates(path) {
       const candidates: Candidate[] = [];
       const exact = fixed.get(path);
-      if (exact) candidates.push({ entry: exact, captures: [] });
+      if (exact) candidates.push({ entry: exact, captures: noCaptures });
       matches(groups.get(firstSegment(path)), path, candidates);
-      if (rootGroup) matches(rootGroup, path, candidates);
+      matches(rootGroup, path, candidates);
       return candidates;
     },
   };
@@ -219,7 +235,7 @@ function staticPrefix(path: string): string {
   return path.replace(/\/\*\w+$/, '').replace(/\/$/, '');
 }
 
-/** Segment by segment, fixed text goes before a parameter, and a parameter before a rest. */
+/** Segment by segment: fixed text before a parameter, a parameter before a rest. */
 function bySpecificity(a: string, b: string): number {
   const left = a.split('/').map(segmentRank);
   const right = b.split('/').map(segmentRank);

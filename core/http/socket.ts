@@ -1,17 +1,17 @@
 import type { Duplex } from 'node:stream';
 import type { RawData, WebSocket } from 'ws';
 import type { CallContext, Logger, Socket, SocketHandler, UpgradeRoute } from '../sdk/index.js';
-import { errorFacts } from './error-facts.js';
+import { errorFacts } from './answer-error.js';
 
-export interface SocketFacts
+interface SocketFacts
   extends Pick<Socket, 'id' | 'remoteAddress' | 'headers' | 'authenticate' | 'unauthenticated' | 'admit'> {
   readonly log: Logger;
 }
 
-/** RFC 6455: the server met a condition that it did not expect. */
+/** RFC 6455: the server met an unexpected condition. */
 const internalError = 1011;
 
-/** Connects an accepted WebSocket to the route that serves it. A handler that throws loses its socket, nothing else. */
+/** Connects an accepted WebSocket to the route that serves it. A handler that throws loses its socket only. */
 export function attachSocket(
   webSocket: WebSocket,
   raw: Duplex,
@@ -45,7 +45,7 @@ export function attachSocket(
       webSocket.close(internalError, 'internal_error');
     }
   };
-  // A frame that breaks the protocol or the size limit: ws closes the socket with the right code by itself.
+  // For a frame that breaks the protocol or the size limit ws closes the socket with the right code by itself.
   webSocket.on('error', () => undefined);
   let handler: SocketHandler | undefined;
   guard(() => {
@@ -56,7 +56,7 @@ export function attachSocket(
   webSocket.on('close', (code) => guard(() => handler?.close(code)));
 }
 
-/** What is sent within one turn of the event loop leaves in one piece: many streams share a socket. */
+/** Frames that are sent within one turn of the event loop are written in one piece: many streams share a socket. */
 function gatherer(raw: Duplex): () => void {
   let gathering = false;
   return () => {

@@ -1,120 +1,113 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { IncomingMessage, ServerResponse as Response } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import {
   type CallContext,
+  type Logger,
   MortiseError,
   type Principal,
   type Refusal,
-  type RouteResponse,
   type SocketAuthentication,
   type UpgradeRoute,
 } from '../sdk/index.js';
-import { type Admission, refusalSubject, takeToken } from './admission.js';
-import { AuthFailures } from './auth-failures.js';
-import type { Dispatcher, DispatcherParts, Served } from './dispatcher.js';
+import { type Authenticator, callerKey, refusalSubject } from './caller.js';
 import type { Exchange } from './exchange.js';
+import type { RouteInvoker } from './mounted-route.js';
 import { ServerResponse } from './node-http.js';
-import { announcesBody } from './read-body.js';
-import { RefusedRequest } from './refusal-rows.js';
-import type { RequestTarget } from './request-target.js';
+import type { AuthFailures, RateLimiter } from './rate-limits.js';
+import { RefusedRequest } from './refusals.js';
+import { announcesBody } from './request-body.js';
+import type { InFlight } from './request-record.js';
 import { PluginRequest, plainHeaders } from './route-request.js';
+import type { ServedMatch } from './route-table.js';
 import { attachSocket } from './socket.js';
 
-export interface UpgradeParts extends Pick<DispatcherParts, 'inFlight' | 'log' | 'emitRefusal'> {
-  readonly dispatcher: Dispatcher;
-  readonly admission: Admission;
+/** The socket of an upgrade request: Node passes a plain stream, but the server's connections are TCP sockets. */
+type UpgradeSocket = Parameters<InstanceType<typeof ServerResponse>['assignSocket']>[0];
+
+/** The response of an upgrade request, for which Node makes none. A refusal is an ordinary answer. */
+export class UpgradeResponse extends ServerResponse {
+  /** The first bytes after the request. */
+  readonly head: Buffer;
+  /**
+   * False: an offer of another protocol (h2c) that may be ignored, so the request is served as an ordinary one. With a
+   * body it cannot be, because Node does not hand over the body of an upgrade request.
+   */
+  readonly upgrading: boolean;
+
+  constructor(request: IncomingMessage, stream: Duplex, head: Buffer) {
+    super(request);
+    this.head = head;
+    this.upgrading = isWebSocket(request) || announcesBody(request) !== 'none';
+    const socket = stream as UpgradeSocket;
+    this.shouldKeepAlive = false;
+    this.assignSocket(socket);
+    this.once('finish', () => socket.destroySoon());
+    socket.on('error', () => socket.destroy());
+  }
 }
 
-/** The socket of an upgrade request: Node hands out a plain stream, the server's connections are TCP sockets. */
-type UpgradeSocket = Parameters<Response['assignSocket']>[0];
+/** Whether the client offers to speak WebSocket. */
+export function isWebSocket({ headers }: IncomingMessage): boolean {
+  return headers.upgrade?.toLowerCase() === 'websocket';
+}
 
-/**
- * Accepts WebSockets. Until a socket is accepted the request is an ordinary one, with an ordinary answer to a refusal.
- */
-export class Upgrades {
-  readonly #parts: UpgradeParts;
-  readonly #failures = new AuthFailures();
-  /** One acceptor per frame limit: the limit belongs to it. */
+/** Checks that the route opens sockets, and what ws would refuse by itself, without the headers of our answers. */
+export function checkUpgrade(match: ServedMatch, { request, headers }: Exchange): void {
+  if (match.kind !== 'upgrade') throw new RefusedRequest('upgrade_unsupported');
+  const version = request.headers['sec-websocket-version'];
+  const key = request.headers['sec-websocket-key'];
+  const valid = typeof key === 'string' && /^[+/0-9A-Za-z]{22}==$/.test(key);
+  if (request.method === 'GET' && version === '13' && valid) return;
+  headers['Sec-WebSocket-Version'] = '13';
+  throw new RefusedRequest('bad_handshake');
+}
+
+interface SocketDeps {
+  readonly authenticator: Authenticator;
+  readonly authFailures: AuthFailures;
+  readonly limiter: RateLimiter | undefined;
+  readonly inFlight: InFlight;
+  /** Monotonic milliseconds. */
+  readonly now: () => number;
+  readonly log: Logger;
+  readonly emitRefusal: (refusal: Refusal) => void;
+}
+
+/** Turns admitted upgrade requests into WebSockets. */
+export class SocketOpener {
+  readonly #deps: SocketDeps;
+  /** One acceptor per frame limit: ws has the limit per acceptor. */
   readonly #acceptors = new Map<number, WebSocketServer>();
 
-  constructor(parts: UpgradeParts) {
-    this.#parts = parts;
+  constructor(deps: SocketDeps) {
+    this.#deps = deps;
   }
 
-  async handle(request: IncomingMessage, stream: Duplex, head: Buffer): Promise<void> {
-    const socket = stream as UpgradeSocket;
-    const response = new ServerResponse(request);
-    response.shouldKeepAlive = false;
-    response.assignSocket(socket);
-    response.once('finish', () => socket.destroySoon());
-    socket.on('error', () => socket.destroy());
-    const { dispatcher } = this.#parts;
-    if (request.headers.upgrade?.toLowerCase() !== 'websocket') return this.#serveUnupgraded(request, response);
-    const exchange = dispatcher.begin(request, response);
-    try {
-      const { match, target } = dispatcher.admit(exchange);
-      const served = dispatcher.requireServed(match, exchange);
-      if (served.kind !== 'upgrade') throw new RefusedRequest('upgrade_unsupported');
-      if (!isHandshake(request)) {
-        exchange.headers['Sec-WebSocket-Version'] = '13';
-        throw new RefusedRequest('bad_handshake');
-      }
-      await this.#accept(exchange, served, target, head);
-    } catch (error) {
-      if (exchange.upgraded) this.#cut(exchange, error);
-      else dispatcher.fail(exchange, error);
-    }
-  }
-
-  /** An offer of another protocol may be ignored. The body of such a request is out of reach here. */
-  async #serveUnupgraded(request: IncomingMessage, response: Response): Promise<void> {
-    const { dispatcher } = this.#parts;
-    if (announcesBody(request) === 'none') return dispatcher.handle(request, response);
-    dispatcher.fail(dispatcher.begin(request, response), new RefusedRequest('upgrade_unsupported'));
-  }
-
-  async #accept(exchange: Exchange, { route, captures }: Served<'upgrade'>, target: RequestTarget, head: Buffer) {
-    const { dispatcher, admission } = this.#parts;
-    const { address } = exchange.client;
-    const retryAfterSeconds = this.#failures.blockedFor(address, admission.now());
-    if (retryAfterSeconds > 0) throw new RefusedRequest('auth_rate_limited', { retryAfterSeconds, retryable: true });
-    const invoke = this.#admitTo(dispatcher, exchange, route);
-    dispatcher.startTrace(exchange)?.end();
-    const request = new PluginRequest(exchange, route, captures, target);
-    await invoke.call(async (contribution, call: CallContext) => {
-      if (!('open' in contribution)) throw new MortiseError('route_mismatch', `${route.pattern} opens no socket`);
-      const refusal: RouteResponse | undefined = await contribution.before?.(request, call);
+  /** Resolves when the socket is closed, or the route itself has refused it. */
+  open(exchange: Exchange, match: ServedMatch<'http' | 'upgrade'>, invoke: RouteInvoker): Promise<void> {
+    const request = new PluginRequest(exchange, match);
+    return invoke.call(async (contribution, call: CallContext) => {
+      if (!('open' in contribution)) throw new MortiseError('route_mismatch', `${match.pattern} opens no socket`);
+      const refusal = await contribution.before?.(request, call);
       if (refusal) await exchange.send(refusal);
-      else if (!exchange.response.destroyed) await this.#open(exchange, contribution, call, head);
-    }, dispatcher.callOptions(exchange));
+      else if (!exchange.response.destroyed) await this.#accept(exchange, contribution, call);
+    }, exchange.callOptions());
   }
 
-  #admitTo(dispatcher: Dispatcher, exchange: Exchange, route: Served<'upgrade'>['route']) {
-    try {
-      return dispatcher.admitTo(route, exchange);
-    } catch (error) {
-      if (error instanceof RefusedRequest && error.row.event === 'auth_failed') {
-        this.#failures.add(exchange.client.address, this.#parts.admission.now());
-      }
-      throw error;
-    }
-  }
-
-  /** Resolves when the socket is closed: that long the route is leased. */
-  #open(exchange: Exchange, route: UpgradeRoute, call: CallContext, head: Buffer): Promise<void> {
-    const { inFlight, log } = this.#parts;
+  #accept(exchange: Exchange, route: UpgradeRoute, call: CallContext): Promise<void> {
+    const { inFlight, log } = this.#deps;
     const { request, response } = exchange;
     const { socket } = response;
-    if (!socket) return Promise.resolve();
-    // What happens on the socket later still happens on this plugin's account.
+    if (!socket || !(response instanceof UpgradeResponse)) return Promise.resolve();
+    // Later events of the socket are still attributed to this plugin.
     const within = AsyncLocalStorage.snapshot();
     return new Promise((resolve) => {
       socket.once('close', () => resolve());
       exchange.upgraded = true;
       response.detachSocket(socket);
-      this.#acceptor(route.maxFrameBytes).handleUpgrade(request, socket, head, (webSocket: WebSocket) => {
+      this.#acceptor(route.maxFrameBytes).handleUpgrade(request, socket, response.head, (webSocket: WebSocket) => {
         const ongoing = {
           abort: () => webSocket.close(1001, 'server_shutdown'),
           destroy: () => webSocket.terminate(),
@@ -132,39 +125,40 @@ export class Upgrades {
             headers: plainHeaders(request.headers),
             authenticate: (key) => this.#authenticate(key, exchange),
             unauthenticated: () => this.#refused('auth_failed', exchange),
-            admit: (principal) => this.#admitRequest(principal, exchange),
+            admit: (principal) => this.#limitRate(principal, exchange),
             log,
           }),
         );
       });
-      // As a request it is over; a drain sees the socket from here on.
+      // The request is finished; from here on a drain waits for the socket.
       response.emit('close');
     });
   }
 
   #authenticate(key: string, exchange: Exchange): SocketAuthentication {
-    const { authenticator, now } = this.#parts.admission;
+    const { authenticator, authFailures, now } = this.#deps;
     const { address, loopback } = exchange.client;
-    if (this.#failures.blockedFor(address, now()) > 0) {
+    if (authFailures.blockedFor(address, now()) > 0) {
       this.#refused('rate_limited', exchange);
       return { ok: false, reason: 'rate_limited' };
     }
     const principal = authenticator.principalOf(key, loopback);
     if (principal) return { ok: true, principal };
-    this.#failures.add(address, now());
+    authFailures.add(address, now());
     this.#refused('auth_failed', exchange);
     return { ok: false, reason: 'auth_failed' };
   }
 
-  #admitRequest(principal: Principal, exchange: Exchange): number {
-    const waitMs = takeToken(this.#parts.admission, { principal, client: exchange.client });
+  #limitRate(principal: Principal, exchange: Exchange): number {
+    const { limiter, now } = this.#deps;
+    const waitMs = limiter?.take(callerKey({ principal, client: exchange.client }), now()) ?? 0;
     if (waitMs > 0) this.#refused('rate_limited', exchange, principal);
     return waitMs;
   }
 
-  #refused(reason: Refusal['reason'], { client, pattern, correlationId }: Exchange, principal?: Principal): void {
+  #refused(reason: Refusal['reason'], { client, match, correlationId }: Exchange, principal?: Principal): void {
     const subject = refusalSubject({ principal, client });
-    this.#parts.emitRefusal({ reason, subject, target: pattern, correlationId });
+    this.#deps.emitRefusal({ reason, subject, target: match.pattern, correlationId });
   }
 
   #acceptor(maxPayload: number): WebSocketServer {
@@ -179,21 +173,9 @@ export class Upgrades {
     this.#acceptors.set(maxPayload, acceptor);
     return acceptor;
   }
-
-  #cut(exchange: Exchange, error: unknown): void {
-    const code = error instanceof MortiseError ? error.code : 'internal_error';
-    this.#parts.log.debug({ correlation_id: exchange.correlationId, code }, 'a socket ended with an error');
-  }
 }
 
-/** What ws would refuse by itself, without the headers of our answers. */
-function isHandshake({ method, headers }: IncomingMessage): boolean {
-  const version = headers['sec-websocket-version'];
-  const key = headers['sec-websocket-key'];
-  return method === 'GET' && version === '13' && typeof key === 'string' && /^[+/0-9A-Za-z]{22}==$/.test(key);
-}
-
-/** How long a socket may take for its closing handshake once its plugin has to stop, milliseconds. */
+/** Time for the closing handshake of a socket whose plugin stops, milliseconds. */
 const closingMs = 1_000;
 
 function closeAndCut(webSocket: WebSocket): void {

@@ -1,6 +1,6 @@
 import { type Problem, problem } from '../messages/plugin-problems.js';
 import type { InertContribution } from '../sdk/host/plugin-control.js';
-import type { ManifestRoute } from '../sdk/manifest.js';
+import type { ManifestRoute, PluginManifest } from '../sdk/manifest.js';
 import { isContributionKey } from '../sdk/points/point.js';
 import type { CatalogueEntry } from './catalogue.js';
 import {
@@ -112,7 +112,19 @@ function vocabularyProblem(entry: CatalogueEntry, input: PlanInput, points: Know
   for (const service of manifest.permissions?.services ?? []) {
     if (!input.hostServices.includes(service)) return problem('host_service_unknown', service, input.hostServices);
   }
-  return null;
+  return mountProblem(manifest, input.catalogue);
+}
+
+/** A route with the mount of an optional plugin that is not installed gets the default mount. */
+function mountProblem(manifest: PluginManifest, catalogue: readonly CatalogueEntry[]): Problem | null {
+  const named = (manifest.permissions?.routes ?? []).flatMap(({ mount }) => mount ?? []);
+  if (named.length === 0) return null;
+  const owners = [manifest.key, ...(manifest.requires ?? []), ...(manifest.optional ?? [])];
+  const installed = catalogue.filter(({ key }) => owners.includes(key));
+  if (installed.length < owners.length) return null;
+  const known = installed.flatMap((entry) => entry.manifest?.mounts ?? []).map(({ name }) => name);
+  const unknown = named.find((mount) => !known.includes(mount));
+  return unknown === undefined ? null : problem('mount_unknown', unknown, known);
 }
 
 function inertOf({ key, manifest }: CatalogueEntry, points: KnownPoints): readonly InertContribution[] {

@@ -6,7 +6,7 @@ import type { PluginConfig, StartHost, Watched } from '../sdk/plugin.js';
 import type { ExtensionPointFacts, ExtensionPoints } from '../sdk/points/index.js';
 import { pluginKeyPattern } from '../sdk/points/point.js';
 import type { Points } from '../sdk/points.js';
-import type { Services } from '../sdk/services/index.js';
+import type { Services } from '../sdk/services.js';
 import type { CatalogueEntry } from './catalogue.js';
 import type { KernelDeps, PluginScope } from './deps.js';
 import type { EventBus } from './event-bus.js';

@@ -78,6 +78,10 @@ const rows = {
     message: `The manifest asks for the host service "${service}", which does not exist.`,
     hint: `Use one of: ${known.join(', ')}.`,
   }),
+  mount_unknown: (mount: string, known: readonly string[]) => ({
+    message: `A route names the mount "${mount}", which neither this plugin nor one in "requires" or "optional" declares.`,
+    hint: known.length > 0 ? `Use one of: ${known.join(', ')}.` : 'Declare it in "mounts", or remove the name.',
+  }),
   dependency_missing: (key: string) => ({
     message: `It requires the plugin "${key}", which is not installed.`,
     hint: `Install "${key}", or remove it from "requires" in plugin.json.`,

@@ -1,30 +1,67 @@
-import { type Disposable, MortiseError } from '../sdk/index.js';
-import { systemClock } from './clock.js';
+import { schedule } from 'node-cron';
+import { createDrain, type Disposable, MortiseError, type ScheduleService } from '../sdk/index.js';
+import { invalidCron } from './cron-fields.js';
 import { nextRun } from './next-run.js';
-import { oneAtATime } from './one-at-a-time.js';
-import type { Clock, Scheduler } from './types.js';
+import { offsetAt } from './zone.js';
+
+/** The clocks that intervals use; tests pass their own. */
+export interface Clock {
+  /** Wall clock, epoch milliseconds. */
+  now(): number;
+  /** Milliseconds that never go back. */
+  monotonic(): number;
+  /** Runs once after `ms`; does not keep the process alive. */
+  after(ms: number, run: () => void): Disposable;
+}
+
+/** Intervals and cron schedules. All are disposable and none keeps the process alive. */
+export interface Scheduler extends ScheduleService, Disposable {
+  /**
+   * Runs at every multiple of `ms` after now. One run at a time: ticks that pass during a run become a single run right
+   * after it, and the grid does not move. What `run` throws goes to `onError`.
+   * @throws MortiseError `invalid_interval`.
+   */
+  every(ms: number, run: () => unknown): Disposable;
+  /**
+   * Runs on a node-cron schedule; the grammar and the behaviour at clock changes are node-cron's: five fields or six with
+   * leading seconds, both day fields must match, and a local time that a clock change skips does not run. One run at a
+   * time: slots that pass during a run, or while the process was busy, become a single run. Nothing is caught up after a
+   * restart.
+   * @throws MortiseError `invalid_cron` or `invalid_zone`.
+   */
+  cron(expression: string, zone: string, run: () => unknown): Disposable;
+}
 
 export interface SchedulerOptions {
   readonly clock?: Clock;
-  /** What a run threw. */
+  /** Receives what a run threw. */
   readonly onError?: (error: unknown) => void;
 }
 
-interface CronEntry {
-  due: number;
-  /** Works the next moment out anew. */
-  plan(now: number): void;
-  tick(now: number): void;
-}
+/** setTimeout's own limit; a longer wait is made of several. */
+const LONGEST_TIMEOUT_MS = 2_147_483_647;
 
-/** Timers of the host. All share one beat per second for cron, and none keeps the process alive. */
+/** The machine's clocks. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  after(ms, run) {
+    const due = performance.now() + ms;
+    let timer: NodeJS.Timeout;
+    const wait = (): void => {
+      const left = due - performance.now();
+      timer = setTimeout(left > LONGEST_TIMEOUT_MS ? wait : run, Math.max(0, Math.min(left, LONGEST_TIMEOUT_MS)));
+      timer.unref();
+    };
+    wait();
+    return { dispose: () => clearTimeout(timer) };
+  },
+};
+
 export function createScheduler(options: SchedulerOptions = {}): Scheduler {
   const clock = options.clock ?? systemClock;
   const onError = options.onError ?? (() => {});
   const open = new Set<Disposable>();
-  const crons = new Set<CronEntry>();
-  let beat: Disposable | undefined;
-  let lastBeat = 0;
 
   function opened(dispose: () => void): Disposable {
     const entry = {
@@ -36,21 +73,16 @@ export function createScheduler(options: SchedulerOptions = {}): Scheduler {
     return entry;
   }
 
-  function beatWhileNeeded(): void {
-    if (crons.size > 0 && beat === undefined) {
-      beat = clock.eachSecond(() => {
-        const now = clock.now();
-        const setBack = now < lastBeat - 1_000;
-        lastBeat = now;
-        for (const entry of crons) {
-          if (setBack) entry.plan(now);
-          else if (entry.due <= now) entry.tick(now);
-        }
-      });
-    } else if (crons.size === 0) {
-      void beat?.dispose();
-      beat = undefined;
-    }
+  /** One run at a time; after `stop`, requests that are still waiting do nothing. */
+  function runnerOf(run: () => unknown): { request(): void; stop(): void } {
+    let isStopped = false;
+    const { request } = createDrain(() => (isStopped ? undefined : run()), onError);
+    return {
+      request,
+      stop() {
+        isStopped = true;
+      },
+    };
   }
 
   return {
@@ -65,7 +97,7 @@ export function createScheduler(options: SchedulerOptions = {}): Scheduler {
           `An interval of ${ms} ms is not possible: it must be greater than 0.`,
         );
       }
-      const runner = oneAtATime(run, onError);
+      const runner = runnerOf(run);
       const start = clock.monotonic();
       let ticks = 0;
       let timer: Disposable;
@@ -88,29 +120,14 @@ export function createScheduler(options: SchedulerOptions = {}): Scheduler {
     },
 
     cron(expression, zone, run) {
-      const runner = oneAtATime(run, onError);
-      const entry: CronEntry = {
-        due: nextRun(expression, zone, clock.now()),
-        tick(now) {
-          runner.request();
-          entry.plan(now);
-        },
-        plan(now) {
-          try {
-            entry.due = nextRun(expression, zone, now);
-          } catch (error) {
-            // The expression's last moment has passed, e.g. far beyond its horizon: it rests, the others go on.
-            entry.due = Number.POSITIVE_INFINITY;
-            onError(error);
-          }
-        },
-      };
-      crons.add(entry);
-      beatWhileNeeded();
+      // Throws for an unknown zone; node-cron's own error has no code.
+      offsetAt(zone, 0);
+      const runner = runnerOf(run);
+      const task = startTask(expression, zone, runner.request, onError);
       return opened(() => {
         runner.stop();
-        crons.delete(entry);
-        beatWhileNeeded();
+        // `stop()` would leave the task in node-cron's registry.
+        void task.destroy();
       });
     },
 
@@ -118,4 +135,24 @@ export function createScheduler(options: SchedulerOptions = {}): Scheduler {
       for (const entry of [...open]) void entry.dispose();
     },
   };
+}
+
+function startTask(expression: string, zone: string, run: () => void, onError: (error: unknown) => void) {
+  try {
+    const task = schedule(expression, run, {
+      timezone: zone,
+      unref: true,
+      logger: {
+        info() {},
+        warn() {},
+        error: (message, cause) => onError(cause ?? message),
+        debug() {},
+      },
+    });
+    // A slot that is more than a second late counts as missed, e.g. after the machine was suspended: it runs once.
+    task.on('execution:missed', run);
+    return task;
+  } catch (error) {
+    throw invalidCron(error instanceof Error ? error.message : String(error));
+  }
 }

@@ -1,11 +1,26 @@
+import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import type { Ajv2020, Options, ValidateFunction } from 'ajv/dist/2020.js';
 import { MortiseError } from '../sdk/index.js';
-import { deepFreeze } from './freeze.js';
 import { toIssues } from './issues.js';
 import { keep, keptPlace, loadKept } from './kept-validators.js';
 import type { CompiledSchema, CompileOptions, JsonSchema, SchemaCompiler, SchemaIssue, SchemaResult } from './types.js';
 import { subSchemas } from './walk.js';
+
+/** Freezes a JSON value with all that it holds. Returns its argument. */
+export function deepFreeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    for (const member of Object.values(value)) deepFreeze(member);
+  }
+  return value;
+}
+
+/** Reads `schemas/<name>.schema.json` of the project: `plugin`, `plugins`, `mortise`. */
+export async function loadSchema(projectDir: string, name: string): Promise<JsonSchema> {
+  return JSON.parse(await readFile(join(projectDir, 'schemas', `${name}.schema.json`), 'utf8')) as JsonSchema;
+}
 
 const require = createRequire(import.meta.url);
 // Loaded when the first schema is compiled: a start that finds all its validators kept needs none of it.

@@ -43,5 +43,5 @@ export interface SchemaCompiler {
   compile<T = unknown>(schema: JsonSchema, options: CompileOptions): CompiledSchema<T>;
 }
 
-/** Classes of a refused argument: a missing member beats a wrong type, which beats a wrong value. */
+/** Classes of a refused argument: a missing member takes precedence over a wrong type, and that over a wrong value. */
 export type IssueClass = 'missing' | 'type' | 'value';

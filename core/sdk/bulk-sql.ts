@@ -1,6 +1,6 @@
 import type { Database, Dialect, SqlValue, TransactionOption } from './host/database.js';
 
-/** Where rows go, and what comes back. Make it once, as a constant: its statements are kept with it. */
+/** The table and columns of an insert, and what it returns. Create it once, as a constant: its statements are cached with it. */
 export interface InsertTarget {
   /** Logical name, e.g. `logbook.memories`. */
   readonly table: string;

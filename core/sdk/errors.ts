@@ -34,7 +34,7 @@ export class MortiseError extends Error {
   }
 }
 
-/** Plugins may also throw a plain `{code, message, status?, details?}`; this tells either apart from an unexpected fault. */
+/** Plugins may also throw a plain `{code, message, status?, details?}`; this distinguishes both from an unexpected fault. */
 export function isCodedError(
   error: unknown,
 ): error is { code: string; message: string; status?: number; details?: Record<string, unknown> } {

@@ -1,4 +1,4 @@
-import type { AuditEntry } from './services/audit.js';
+import type { AuditEntry } from './audit-entry.js';
 
 /** An alert: always logged and counted; an active `conversation` plugin turns each into an observation. */
 export interface Alert {
@@ -20,6 +20,18 @@ export interface Refusal {
   readonly correlationId: string;
 }
 
+/** A change of plugins or settings that no request asked for: an edited file, or a command without a server. */
+export interface PlatformChange {
+  readonly operation: 'enable' | 'disable' | 'edit_file';
+  /** Key of a plugin, or a file as people name it: `config/gate.json`. */
+  readonly target: string;
+  readonly source: 'file' | 'cli';
+  /** Code of the error that prevented the change; absent when it was made. */
+  readonly refusal?: string;
+  /** JSON facts for the record. */
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
 export interface PluginStateChange {
   readonly key: string;
   readonly from: PluginStateName;
@@ -39,29 +51,15 @@ export type PluginStateName =
   | 'failed'
   | 'quarantined';
 
-/** A turn asks people something and waits for the answer, or does so no more. */
-export interface InputRequestChange {
-  readonly sessionKey: string;
-  readonly turnId: string;
-  readonly requestId: string;
-  readonly state: 'pending' | 'answered' | 'expired';
-  /** As the model asked them. */
-  readonly questions: readonly Readonly<Record<string, unknown>>[];
-}
-
 /** Events of the host and of plugins; plugins widen it by declaration merging. */
 export interface HostEvents {
   alert: Alert;
   refusal: Refusal;
   'plugin-state': PluginStateChange;
-  /** Someone else than the server changed in `plugins.json` which plugins should run, and it is followed. */
-  'plugins-edited': { readonly changes: readonly { readonly key: string; readonly enabled: boolean }[] };
+  /** Awaited: the platform counts an edit as seen when a listener has recorded it and none has failed. */
+  'platform-changed': { readonly changes: readonly PlatformChange[] };
   /** An audit row was committed. */
   audit: AuditEntry & { readonly auditId: string };
-  /** Content behind a subscribable MCP resource has changed. */
-  'mcp-resource-updated': { readonly uri: string };
-  /** A question of a turn was asked, answered or given up. */
-  'input-request': InputRequestChange;
   /** The process begins to shut down; requests may go on until `deadline`, epoch milliseconds. */
   shutdown: { readonly deadline: number };
 }

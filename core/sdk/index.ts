@@ -1,32 +1,31 @@
-/** All that a plugin may import: types, and a few small pure functions. */
+/** Everything that a plugin may import: types, and a few small pure functions. */
+export * from './argument-error.js';
+export * from './audit-entry.js';
+export {
+  createDrain,
+  createGroupCommit,
+  createTransactionGroup,
+  type Drain,
+  type GroupCommit,
+  type GroupOutcome,
+  WriteBehind,
+} from './batching.js';
 export * from './bulk-sql.js';
-export * from './call-options.js';
-export * from './canonical-json.js';
-export * from './content-guard-policy.js';
 export * from './context.js';
-export * from './deadline.js';
-export * from './decode-base64.js';
+export * from './contribution-cache.js';
 export * from './errors.js';
 export * from './events.js';
-export * from './evidence-uri.js';
-export * from './group-commit.js';
 export * from './host/index.js';
-export * from './lost-number.js';
+export * from './json.js';
+export * from './json-object.js';
 export * from './make-folders.js';
 export * from './manifest.js';
-export * from './mask.js';
-export * from './memory-policy-checks.js';
-export * from './new-ulid.js';
+export { maskDeep, redactSecrets } from './mask.js';
 export * from './observation.js';
 export * from './plugin.js';
 export * from './plugin-health.js';
 export * from './points/index.js';
 export * from './points.js';
-export * from './publish-result.js';
-export * from './quiet-times.js';
-export * from './read-time.js';
-export * from './services/index.js';
-export * from './turn.js';
-export * from './unstorable-text.js';
-export * from './when-serving.js';
-export * from './write-behind.js';
+export * from './services.js';
+export { decodeBase64, isBlankText, isUnstorableJson, isUnstorableText, newUlid, readTime } from './text.js';
+export * from './timing.js';

@@ -2,8 +2,8 @@ import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Makes a folder and those above it that are missing. Node's own recursive `mkdir` tries for ever where a folder is
- * there and takes no entries, as `/proc` does, and a thread that tries cannot be ended.
+ * Creates a folder and its missing parents. Node's own recursive `mkdir` loops for ever in a folder that takes no
+ * entries, such as `/proc`, and a thread in that loop cannot be ended.
  * @throws as `mkdir` does
  */
 export function makeFolders(path: string, mode = 0o777): void {
@@ -13,7 +13,7 @@ export function makeFolders(path: string, mode = 0o777): void {
     if (dirname(folder) === folder) break;
   }
   for (const folder of missing.reverse()) make(folder, mode);
-  // What is there may be a file.
+  // The existing path may be a file.
   if (missing.length === 0 && !statSync(path).isDirectory()) mkdirSync(path);
 }
 
@@ -25,7 +25,7 @@ function make(path: string, mode: number): void {
   try {
     mkdirSync(path, { mode });
   } catch (error) {
-    // Somebody else made it in between.
+    // Another process created it in between.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || !statSync(path).isDirectory()) throw error;
   }
 }

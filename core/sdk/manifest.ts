@@ -1,3 +1,4 @@
+import type { HostEvents } from './events.js';
 import type { ExtensionPointDeclaration } from './points/point.js';
 
 /** `plugin.json`: what a plugin is, needs and adds, readable without running it. Schema: `schemas/plugin.schema.json`. */
@@ -17,8 +18,12 @@ export interface PluginManifest {
   readonly contributes?: Readonly<Record<string, readonly ManifestContribution[]>>;
   /** Service names. */
   readonly provides?: readonly string[];
+  /** Host events that must reach this plugin even when no server runs: commands start it to deliver them. */
+  readonly listens?: readonly (keyof HostEvents & string)[];
   /** Extension points of this plugin, by name. They are open while the plugin is enabled. */
   readonly opens?: Readonly<Record<string, ManifestPoint>>;
+  /** How the host treats the requests of its routes, and of routes of plugins that require it or have it in `optional`. */
+  readonly mounts?: readonly ManifestMount[];
   readonly permissions?: ManifestPermissions;
   /** File of the configuration's JSON Schema, relative to the plugin's folder. */
   readonly config?: string;
@@ -77,6 +82,86 @@ export interface ManifestRoute {
   readonly path: string;
   /** `public`: no authentication; `key`: a key when one is configured; `admin`: the admin right. */
   readonly auth: 'public' | 'key' | 'admin';
-  /** Name of the mount (error envelope and limits); `agent` when absent. */
+  /** A mount of this plugin, or of one in `requires` or `optional`; the platform's default mount when absent. */
   readonly mount?: string;
+}
+
+/**
+ * Error envelopes, body rules and CORS of a family of routes. The host applies them before a plugin runs, also while the
+ * plugin is disabled. Every absent member has the value of the default mount, given below.
+ */
+export interface ManifestMount {
+  /** Unique within the plugin. */
+  readonly name: string;
+  /** Unknown paths at and below it are answered by this mount, and a root catch-all of another mount does not match them. */
+  readonly prefix?: string;
+  /** Body of an error; `{error: {code, message, details?, hint?}}` when absent. */
+  readonly envelope?: EnvelopeTemplate;
+  /** Body of an error when the request body is not valid text or JSON; `envelope` when absent. */
+  readonly parseEnvelope?: EnvelopeTemplate;
+  /** Largest request body, bytes; 4 MiB when absent. Larger ones are refused with this number. */
+  readonly maxBytes?: number | SettingLimit;
+  /** Bytes accepted beyond `maxBytes` for framing that is not content; 0 when absent. */
+  readonly framingBytes?: number;
+  /** Deepest nesting of a JSON body; 64 when absent. */
+  readonly maxDepth?: number;
+  /**
+   * `json` (default): `application/json` for each body that is not empty. `strict-json`: JSON or `*+json`, required by
+   * POST, PUT and PATCH even without a body. `lenient-json`: JSON, `*+json` or no type; other types only without an
+   * `Origin`. `multipart`: `multipart/form-data`.
+   */
+  readonly contentTypes?: 'json' | 'strict-json' | 'lenient-json' | 'multipart';
+  /** `none`: no CORS headers; the platform's headers for listed origins when absent. */
+  readonly cors?: 'none' | CorsRule;
+  /** Body of the answer, status 200, to an `OPTIONS` request that is no preflight; 204 without a body when absent. */
+  readonly optionsBody?: EnvelopeTemplate;
+  /** What a handler gets as `body`. `parsed` (default): the JSON value; `text`: the decoded text; `bytes`: only `rawBody`. */
+  readonly body?: 'parsed' | 'text' | 'bytes';
+  /** POST, PUT and PATCH must carry a JSON value; false when absent. */
+  readonly needsBody?: boolean;
+  /** Error for a malformed percent-escape in a path, status 400; `invalid_request` when absent. */
+  readonly badEscape?: { readonly code: string; readonly message: string };
+}
+
+/**
+ * A JSON value in which a string `{name}` is replaced by a fact of the error: `code`, `message`, `reason` (the code in
+ * upper case), `details`, `hint`, `status`, `retryable`, `correlation_id`, `request_id`. A member whose fact is absent is
+ * left out. `{"$from": name, "map": {…}, "default": …}` looks the fact up in a table (such as status to error type), or,
+ * without `map`, gives an absent fact a value.
+ */
+export type EnvelopeTemplate = string | number | boolean | null | readonly EnvelopeTemplate[] | EnvelopeObject;
+
+export interface EnvelopeObject {
+  readonly [name: string]: EnvelopeTemplate;
+}
+
+/** A limit that follows a numeric setting: `factor` x setting + `add`, rounded up, from `minimum` to `maximum`. */
+export interface SettingLimit {
+  readonly setting: string;
+  /** Owner of the setting. While it is disabled or not installed, the limit is `minimum`. */
+  readonly plugin: string;
+  /** 1 when absent. */
+  readonly factor?: number;
+  /** 0 when absent. */
+  readonly add?: number;
+  readonly minimum: number;
+  readonly maximum: number;
+}
+
+/** The CORS headers of a mount. They are on every response, refusals too. */
+export interface CorsRule {
+  /** `listed`: only for the origins of the settings; `any`: `*`, whatever the origin. */
+  readonly origins: 'listed' | 'any';
+  /** Header values, as they are sent. */
+  readonly methods: string;
+  /** Methods appended to `methods` in the answer to a preflight request that asks for them. */
+  readonly requestableMethods?: readonly string[];
+  /** Request headers that a page may send. */
+  readonly headers: string;
+  /** Up to 32 further request headers that a preflight request names are appended to `headers`; false when absent. */
+  readonly anyHeader?: boolean;
+  /** Response headers that a page may read. */
+  readonly exposed: string;
+  /** How long a browser may cache a preflight answer; no header when absent. */
+  readonly maxAgeSeconds?: number;
 }

@@ -48,8 +48,8 @@ function maskMember(member: unknown): unknown {
 
 const redacted = '[REDACTED]';
 
-/** Secrets by their look: what comes before the secret is kept (`$1`). Each pattern is linear in the text's length: a token has one beginning, and its parts are counted. */
-const secretLooks: readonly (readonly [RegExp, string])[] = [
+/** Forms of secrets; the text before the secret is kept (`$1`). Each pattern is linear in the text's length: a token has one beginning, and its parts are counted. */
+const secretForms: readonly (readonly [RegExp, string])[] = [
   [/-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|$)/g, redacted],
   [/\b([a-z][a-z0-9+.-]{1,20}:\/\/[^\s:/?#@]{0,128}):[^\s/?#@]{1,256}@/gi, `$1:${redacted}@`],
   [/\b(Bearer|Basic)\s+[A-Za-z0-9._~+/=-]{6,}/gi, `$1 ${redacted}`],
@@ -68,14 +68,14 @@ const secretLooks: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-/** Something of each look above; most texts have nothing of it and are done with after one pass. */
+/** Matches a part of each form above; most texts match nothing and need one pass only. */
 const hint =
   /:\/\/|-----|\b(?:bearer|basic)\s|eyJ|\b[spr]k[-_]|\bgh[pousr]_|github_pat_|AKIA|ASIA|xox|AIza|tvly-|key|secret|token|passw|pwd/i;
 
-/** A text without the secrets that can be told by their look: tokens, keys, credentials in addresses, `password=…`. */
+/** Removes secrets that are recognised by their form: tokens, keys, credentials in addresses, `password=…`. */
 export function redactSecrets(text: string): string {
   if (!hint.test(text)) return text;
   let clean = text;
-  for (const [look, replacement] of secretLooks) clean = clean.replace(look, replacement);
+  for (const [form, replacement] of secretForms) clean = clean.replace(form, replacement);
   return clean;
 }

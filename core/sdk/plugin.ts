@@ -4,7 +4,7 @@ import type { HostServices } from './host/index.js';
 import type { PluginHealth } from './plugin-health.js';
 import type { ExtensionPointFacts, ExtensionPoints } from './points/index.js';
 import type { Points } from './points.js';
-import type { Services } from './services/index.js';
+import type { Services } from './services.js';
 
 export type StopReason = 'disabled' | 'restart' | 'reconfigure' | 'dependency' | 'shutdown' | 'failed';
 
@@ -43,7 +43,11 @@ export interface StartHost<C extends object = PluginConfig> extends RegisterHost
   own<D extends Disposable>(disposable: D): D;
   /** Runs every `ms` milliseconds as a leased call; runs do not overlap. */
   every(ms: number, run: (signal: AbortSignal) => unknown): Disposable;
-  /** Five-field cron expression in an IANA zone. */
+  /**
+   * A maintenance schedule in an IANA zone, run by node-cron: its grammar (five fields, or six with leading seconds) and
+   * its behaviour at clock changes are node-cron's. One run at a time; nothing is caught up after a restart.
+   * @throws MortiseError `invalid_cron` or `invalid_zone`.
+   */
   cron(expression: string, zone: string, run: (signal: AbortSignal) => unknown): Disposable;
   /** Some events of the host are awaited: the host then waits for the promise that `run` returns. */
   on<E extends keyof HostEvents & string>(event: E, run: (event: HostEvents[E]) => unknown): Disposable;

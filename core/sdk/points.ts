@@ -101,3 +101,13 @@ export interface PipelineStage<P extends keyof ExtensionPoints & string> {
   /** Counts an error of the contribution that was found only after its pass. */
   failed(): void;
 }
+
+/**
+ * The caller's part of a context, for a call with options of its own. The members of a context are getters, so a spread
+ * of the context would lose them.
+ *
+ * @example points.call('tool', key, run, { ...callOptions(ctx), timeoutMs: 5_000 });
+ */
+export function callOptions({ signal, principal, requestId, correlationId, trace }: CallOptions): CallOptions {
+  return { signal, principal, requestId, correlationId, trace };
+}

@@ -1,15 +1,53 @@
-import { allowedBy, type CompiledSchema, isSchemaObject, type SchemaIssue, withinTime } from '../schema/index.js';
+import {
+  allowedBy,
+  type CompiledSchema,
+  isSchemaObject,
+  type JsonSchema,
+  resolveLocal,
+  type SchemaIssue,
+  withinTime,
+} from '../schema/index.js';
 import type { EffectiveValue } from '../sdk/index.js';
 import { convertVariable } from './convert.js';
-import type { Environment } from './environment.js';
-import { fillParents } from './fill-parents.js';
-import { allAt, fromPointer, getAt, isAtOrBelow, isObject, removeAt, setAt, toPointer } from './path.js';
+import type { Environment, SecretVariablesOf } from './environment.js';
+import { allAt, fromPointer, getAt, isAtOrBelow, isObject, member, removeAt, setAt, toPointer } from './path.js';
+import { issueSentence, shownValue } from './problems.js';
 import { isSecretPath, type PropertyFacts, propertyAt, type SchemaFacts } from './schema-facts.js';
-import type { SecretVariablesOf } from './secret-variables.js';
-import { issueSentence, shownValue } from './sentence.js';
 import type { ConfigIssue } from './types.js';
 
-export interface ComputeInput {
+const maxDepth = 16;
+
+/** An object of which nothing is required without having a default, and something has one. */
+function defaultsItself(schema: JsonSchema, root: JsonSchema, depth: number): boolean {
+  if (!isSchemaObject(schema.properties) || depth > maxDepth) return false;
+  const required: readonly unknown[] = Array.isArray(schema.required) ? schema.required : [];
+  let some = false;
+  for (const [name, raw] of Object.entries(schema.properties)) {
+    const property = isSchemaObject(raw) ? resolveLocal(raw, root) : {};
+    const has = property.default !== undefined || defaultsItself(property, root, depth + 1);
+    if (required.includes(name) && !has) return false;
+    some ||= has;
+  }
+  return some;
+}
+
+/** Makes the objects that hold nothing but defaults, so that a schema need not say `default: {}` at each level. */
+function fillParents(schema: JsonSchema, root: JsonSchema, value: Record<string, unknown>, depth = 0): void {
+  if (!isSchemaObject(schema.properties) || depth > maxDepth) return;
+  for (const [name, raw] of Object.entries(schema.properties)) {
+    if (!isSchemaObject(raw)) continue;
+    const property = resolveLocal(raw, root);
+    const present = member(value, name);
+    if (isObject(present)) fillParents(property, root, present, depth + 1);
+    else if (present === undefined && property.default === undefined && defaultsItself(property, root, depth)) {
+      const made: Record<string, unknown> = {};
+      value[name] = made;
+      fillParents(property, root, made, depth + 1);
+    }
+  }
+}
+
+interface ComputeInput {
   readonly facts: SchemaFacts;
   readonly compiled: CompiledSchema<Record<string, unknown>>;
   /** The file's object; undefined without a file. */
@@ -199,8 +237,10 @@ function computeNow(input: ComputeInput): Computed {
   ].flatMap(({ path }) => allAt(value, path).flatMap(textsIn));
   if (!result.ok) {
     // A value that could not even be read is not reported a second time for its shape.
-    const told = issues.map((issue) => fromPointer(issue.path));
-    const others = result.errors.filter((issue) => !told.some((path) => isAtOrBelow(path, fromPointer(issue.path))));
+    const reported = issues.map((issue) => fromPointer(issue.path));
+    const others = result.errors.filter(
+      (issue) => !reported.some((path) => isAtOrBelow(path, fromPointer(issue.path))),
+    );
     issues.push(...others.map(withOrigin));
   }
   if (!result.ok || issues.length > 0) return { ok: false, issues, secrets };

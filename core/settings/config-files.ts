@@ -2,12 +2,11 @@ import { join, resolve } from 'node:path';
 import { allowedBy, type JsonSchema, type SchemaCompiler } from '../schema/index.js';
 import { type Alert, type Disposable, type EffectiveValue, type Finding, MortiseError } from '../sdk/index.js';
 import { convertVariable } from './convert.js';
-import { type Environment, shownPath } from './environment.js';
+import { type Environment, readsAny, SecretVariables, shownPath } from './environment.js';
 import { OwnedFile } from './owned-file.js';
+import { problemOf, shownValue } from './problems.js';
 import { readSchemaFacts, type SchemaFacts } from './schema-facts.js';
-import { readsAny, SecretVariables } from './secret-variables.js';
 import type { SecretStore } from './secrets.js';
-import { problemOf, shownValue } from './sentence.js';
 import type { AlsoWatched, ConfigIssue } from './types.js';
 
 export interface ConfigFilesOptions {
@@ -31,7 +30,7 @@ export const hostOwner = 'host';
 
 const pollSchema: JsonSchema = { type: 'integer', minimum: 0, maximum: 86_400_000 };
 
-/** All configuration files of a process, by owner, with what they tell others: alerts, findings, secrets. */
+/** All configuration files of a process, by owner, with the alerts, findings and secrets they report. */
 export class ConfigFiles {
   readonly options: ConfigFilesOptions;
   readonly watched = new Map<string, Watched>();
@@ -80,7 +79,7 @@ export class ConfigFiles {
     await file.look();
     if (poll.issue !== undefined) {
       const problem = problemOf([poll.issue], null, now());
-      // Who runs on defaults rather than not at all does so too when nobody can say how often its file is to be looked at.
+      // An owner that falls back to defaults also does so when the poll interval of its file is not valid.
       if (facts.lenientFile) file.warn(problem);
       else file.block(problem);
     }

@@ -1,10 +1,11 @@
-import { type EffectiveValue, maskSecret, redactSecrets } from '../sdk/index.js';
+import type { EffectiveValue } from '../sdk/index.js';
+import { maskSecret, redactSecrets } from '../sdk/mask.js';
 import type { ComputedConfig, Provenance } from './compute.js';
+import type { SecretVariablesOf } from './environment.js';
 import { getAt, isAtOrBelow, isObject } from './path.js';
 import { isSecretPath, propertyAt, type SchemaFacts } from './schema-facts.js';
-import type { SecretVariablesOf } from './secret-variables.js';
 
-export interface EffectiveInput {
+interface EffectiveInput {
   readonly owner: string;
   readonly facts: SchemaFacts;
   readonly computed: ComputedConfig;

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { isSensitiveName, MortiseError } from '../sdk/index.js';
+import { MortiseError } from '../sdk/index.js';
+import { isSensitiveName } from '../sdk/mask.js';
 import type { ComputedConfig } from './compute.js';
 import type { ConfiguredPrincipal, DatabaseSettings, HostSettings, RateLimit } from './types.js';
 

@@ -5,8 +5,8 @@ import { MortiseError } from '../sdk/index.js';
 import { ConfigFiles, hostOwner } from './config-files.js';
 import { openEnvironment, shownPath } from './environment.js';
 import { secretsOfHost, toHostSettings } from './host-settings.js';
+import { issueSentence } from './problems.js';
 import { createSecretStore } from './secrets.js';
-import { issueSentence } from './sentence.js';
 import { createSettings } from './settings.js';
 import type { OpenedSettings, SettingsSource } from './types.js';
 
@@ -54,7 +54,7 @@ export async function openSettings(source: SettingsSource): Promise<OpenedSettin
   } catch (error) {
     if (error instanceof MortiseError) return { ok: false, errors: [error] };
     const message = error instanceof Error ? error.message : String(error);
-    const told = `The settings below ${shownPath(cwd, projectDir)} cannot be read: ${message}`;
-    return { ok: false, errors: [new MortiseError('invalid_settings', told, { cause: error })] };
+    const problem = `The settings below ${shownPath(cwd, projectDir)} cannot be read: ${message}`;
+    return { ok: false, errors: [new MortiseError('invalid_settings', problem, { cause: error })] };
   }
 }

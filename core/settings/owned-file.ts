@@ -6,14 +6,12 @@ import { type Alert, type ConfigStatus, type Disposable, type EffectiveValue, Mo
 import { makeFolders } from '../sdk/make-folders.js';
 import { type Computed, type ComputedConfig, compute, schemaFile } from './compute.js';
 import { effectiveValues } from './effective.js';
-import type { Environment } from './environment.js';
-import { keepSecrets } from './keep-secrets.js';
+import type { Environment, SecretVariablesOf } from './environment.js';
 import { isObject } from './path.js';
+import { problemOf, sayUnwritten } from './problems.js';
 import type { SchemaFacts } from './schema-facts.js';
-import type { SecretVariablesOf } from './secret-variables.js';
-import { problemOf } from './sentence.js';
+import { keepSecrets } from './secrets.js';
 import type { ConfigIssue, ConfigProblem, OwnedConfig, ReloadResult, Snapshot } from './types.js';
-import { sayUnwritten } from './unwritten.js';
 import { type FileContent, WatchedFile } from './watched-file.js';
 
 type Config = Readonly<Record<string, unknown>>;
@@ -88,9 +86,9 @@ export class OwnedFile implements OwnedConfig {
 
   check(config: Config): readonly ConfigIssue[] {
     const result = this.computeFrom(this.restored(config));
-    // What a variable says wrongly is not the file's fault: no other file could mend it.
-    const mendable = [this.options.fileName, schemaFile];
-    return result.ok ? [] : result.issues.filter((issue) => mendable.includes(issue.origin));
+    // A wrong variable is not the file's fault: another file could not fix it.
+    const fixable = [this.options.fileName, schemaFile];
+    return result.ok ? [] : result.issues.filter((issue) => fixable.includes(issue.origin));
   }
 
   async write(config: Config): Promise<ReloadResult> {
@@ -143,14 +141,14 @@ export class OwnedFile implements OwnedConfig {
     };
   }
 
-  /** Refuses the owner's configuration for a reason that no file can mend. */
+  /** Refuses the owner's configuration for a reason that no change of the file can fix. */
   block(problem: ConfigProblem): void {
     this.blocked = problem;
     this.snapshot = undefined;
     this.problem = problem;
   }
 
-  /** Notes a fault that no file can mend, and that does not keep the owner from running. */
+  /** Records a fault that no change of the file can fix and that does not stop the owner from running. */
   warn(problem: ConfigProblem): void {
     this.standing = problem;
     this.problem ??= problem;
@@ -264,10 +262,10 @@ export class OwnedFile implements OwnedConfig {
       loadedAt: this.options.now(),
     });
     this.snapshot = next;
-    for (const listener of [...this.listeners]) this.tell(listener, next, previous);
+    for (const listener of [...this.listeners]) this.notify(listener, next, previous);
   }
 
-  private tell(
+  private notify(
     listener: (next: Snapshot, previous: Snapshot | undefined) => void,
     next: Snapshot,
     previous: Snapshot | undefined,

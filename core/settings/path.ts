@@ -52,7 +52,7 @@ export function fromPointer(pointer: string): readonly string[] {
 /** Stands for each entry of a list in the path of a property. */
 export const anyEntry = '*';
 
-/** Whether `path` is `parent` or lies inside it. */
+/** Whether `path` is `parent` or is inside it. */
 export function isAtOrBelow(parent: readonly string[], path: readonly string[]): boolean {
   return parent.length <= path.length && parent.every((name, index) => name === path[index] || name === anyEntry);
 }

@@ -13,8 +13,8 @@ import {
 import { canonicalKey, type Disposable, type Finding, MortiseError } from '../sdk/index.js';
 import { makeFolders } from '../sdk/make-folders.js';
 import { shownPath } from './environment.js';
+import { sayUnwritten } from './problems.js';
 import type { DesiredState, PluginsFile, Settings } from './types.js';
-import { sayUnwritten } from './unwritten.js';
 import { type FileContent, WatchedFile } from './watched-file.js';
 
 export interface PluginsFileOptions {
@@ -191,7 +191,7 @@ class StoredPlugins implements PluginsFile {
     }
     const before = this.current;
     const changed = !isDeepStrictEqual(withoutRevision(read.state), withoutRevision(before));
-    // An editor seldom counts the revision up; whoever holds the old one must still be told of the conflict.
+    // People who edit the file seldom raise the revision; a caller with the old one must still get the conflict.
     const revision = changed
       ? Math.max(read.state.revision, before.revision + 1)
       : Math.max(read.state.revision, before.revision);
@@ -293,13 +293,12 @@ class StoredPlugins implements PluginsFile {
     const message = `${this.shown} ${why}. ${kept}`;
     const sha256 = content === undefined || content.kind === 'absent' ? null : content.sha256;
     this.refused = content?.kind === 'text' ? content.text : undefined;
-    const mend =
-      content?.kind === 'absent' ? `Make ${this.shown}, or correct ${fileVariable}` : `Correct ${this.shown}`;
+    const fix = content?.kind === 'absent' ? `Make ${this.shown}, or correct ${fileVariable}` : `Correct ${this.shown}`;
     this.problem = {
       severity: 'error',
       code: 'plugins_file_invalid',
       message,
-      fix: `${mend}; it is read again by itself.`,
+      fix: `${fix}; it is read again by itself.`,
     };
     this.settings.raise({
       source: 'settings:plugins.json',

@@ -1,5 +1,5 @@
 import { isSchemaObject, type JsonSchema, resolveLocal } from '../schema/index.js';
-import { isSensitiveName } from '../sdk/index.js';
+import { isSensitiveName } from '../sdk/mask.js';
 import { anyEntry, isAtOrBelow, toPointer } from './path.js';
 
 /** A property of a configuration schema, wherever it is nested in objects and lists. */

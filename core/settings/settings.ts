@@ -1,18 +1,93 @@
+import { dirname, join } from 'node:path';
 import { createSchemaCompiler, type JsonSchema } from '../schema/index.js';
-import type { SettingsService } from '../sdk/index.js';
+import type { GuardedPaths, SettingsService } from '../sdk/index.js';
 import type { ConfigFiles } from './config-files.js';
-import { guardedPaths } from './guarded-paths.js';
-import { type Beat, Rhythm } from './rhythm.js';
 import { secretsFor } from './secrets.js';
 import type { HostSettings, OwnedConfig, Settings } from './types.js';
+
+interface Poll {
+  readonly key: string;
+  /** Milliseconds; 0 = never. */
+  readonly everyMs: number;
+  run(): Promise<unknown>;
+}
+
+const shortest = 20;
+const longest = 1_000;
+
+/** Runs several polls at their own intervals on one timer that does not keep the process alive. */
+class Poller {
+  private readonly now: () => number;
+  private readonly due = new Map<string, number>();
+  private timer: NodeJS.Timeout | undefined;
+  private running: Promise<void> = Promise.resolve();
+  private stopped = false;
+
+  constructor(now: () => number) {
+    this.now = now;
+  }
+
+  /** `polls` is called at each step: intervals may come and go. */
+  start(polls: () => readonly Poll[]): void {
+    if (this.timer !== undefined || this.stopped) return;
+    const wait = (): void => {
+      const intervals = polls()
+        .map((poll) => poll.everyMs)
+        .filter((ms) => ms > 0);
+      this.timer = setTimeout(step, Math.max(shortest, Math.min(longest, ...intervals)));
+      this.timer.unref();
+    };
+    const step = (): void => {
+      this.running = this.runDue(polls()).finally(() => {
+        if (!this.stopped) wait();
+      });
+    };
+    wait();
+  }
+
+  private async runDue(polls: readonly Poll[]): Promise<void> {
+    const now = this.now();
+    for (const poll of polls) {
+      if (poll.everyMs <= 0 || now < (this.due.get(poll.key) ?? 0)) continue;
+      this.due.set(poll.key, now + poll.everyMs - shortest);
+      // One file that cannot be read must not stop the others from being watched.
+      await poll.run().catch(() => undefined);
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.stopped = true;
+    clearTimeout(this.timer);
+    await this.running;
+  }
+}
+
+/** Paths that file tools must not read or write: a model must not read the platform's data or change its code. */
+function guardedPaths(host: HostSettings, envFile: string, secretsFile: string): GuardedPaths {
+  const database = host.database.dialect === 'sqlite' ? [host.database.file] : [];
+  return Object.freeze({
+    hidden: [host.dataDir, ...database, envFile, secretsFile],
+    readOnly: [
+      host.configDir,
+      host.pluginsFile,
+      host.shippedPluginsDir,
+      host.pluginsDir,
+      join(host.projectDir, 'dist'),
+      join(host.projectDir, '.runtime'),
+      join(host.projectDir, 'node_modules'),
+      join(dirname(host.shippedPluginsDir), 'core'),
+      join(host.projectDir, 'schemas'),
+    ],
+  });
+}
 
 /** What the rest of the process sees of the configuration files. */
 export function createSettings(files: ConfigFiles, host: HostSettings): Settings {
   const { environment, secrets, now } = files.options;
-  const rhythm = new Rhythm(now);
+  const poller = new Poller(now);
 
   /** Files of one interval are looked at together. */
-  function beats(): readonly Beat[] {
+  function polls(): readonly Poll[] {
     const intervals = new Set([undefined, ...[...files.watched.values()].map(({ pollMs }) => pollMs)]);
     return [...intervals].map((pollMs) => ({
       key: pollMs === undefined ? 'host' : `${pollMs}`,
@@ -61,10 +136,10 @@ export function createSettings(files: ConfigFiles, host: HostSettings): Settings
       files.others.add(watched);
       return { dispose: () => void files.others.delete(watched) };
     },
-    watch: () => rhythm.start(beats),
+    watch: () => poller.start(polls),
     poll: () => files.poll(() => true),
     async dispose() {
-      await rhythm.stop();
+      await poller.stop();
       files.dispose();
     },
   };

@@ -1,11 +1,19 @@
-import { MortiseError } from '../sdk/index.js';
+import {
+  type MetricObjectWithValues,
+  type MetricValue,
+  type MetricValueWithName,
+  Counter as PromCounter,
+  Histogram as PromHistogram,
+  type Registry,
+} from 'prom-client';
+import { type Counter, type Histogram, MortiseError } from '../sdk/index.js';
 
 const maxSeries = 1_000;
 const separator = '\u0000';
 
 type Labels = Readonly<Record<string, string>>;
 
-export interface Cell<V> {
+interface Cell<V> {
   readonly labels: Labels;
   readonly value: V;
 }
@@ -14,7 +22,7 @@ export interface Cell<V> {
  * The label sets of one metric. A metric that meets more than 1,000 of them counts the rest under the label value
  * `other`: a mistaken label must not fill the memory.
  */
-export class Cells<V> {
+class Cells<V> {
   private readonly byLabels = new Map<string, Cell<V>>();
   private readonly names: readonly string[];
   private readonly metric: string;
@@ -57,5 +65,103 @@ export class Cells<V> {
 
   all(): Iterable<Cell<V>> {
     return this.byLabels.values();
+  }
+}
+
+interface Sum {
+  total: number;
+}
+
+/** prom-client hashes the labels at each `inc` (0.5 µs); a bound cell is one addition. */
+export class CellCounter extends PromCounter<string> implements Counter {
+  private readonly cells: Cells<Sum>;
+
+  constructor(name: string, help: string, labels: readonly string[], registry: Registry) {
+    super({ name, help, labelNames: [...labels], registers: [registry] });
+    this.cells = new Cells(name, labels, () => ({ total: 0 }));
+  }
+
+  add(value = 1, labels: Readonly<Record<string, string>> = {}): void {
+    if (value >= 0) this.cells.at(labels).total += value;
+  }
+
+  bind(labels: Readonly<Record<string, string>>): { add(value?: number): void } {
+    const sum = this.cells.at(labels);
+    return {
+      add(value = 1) {
+        if (value >= 0) sum.total += value;
+      },
+    };
+  }
+
+  override async get(): Promise<MetricObjectWithValues<MetricValue<string>>> {
+    const values = Array.from(this.cells.all(), (cell) => ({ labels: { ...cell.labels }, value: cell.value.total }));
+    return { ...(await super.get()), values };
+  }
+}
+
+/** Seconds. */
+const defaultBuckets: readonly number[] = [
+  0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
+];
+
+interface Buckets {
+  /** One count per bound, and one for what is above the last. */
+  readonly counts: number[];
+  sum: number;
+}
+
+function record(bounds: readonly number[], into: Buckets, seconds: number): void {
+  if (!Number.isFinite(seconds)) return;
+  let index = 0;
+  while (index < bounds.length && seconds > (bounds[index] ?? Number.POSITIVE_INFINITY)) index += 1;
+  into.counts[index] = (into.counts[index] ?? 0) + 1;
+  into.sum += seconds;
+}
+
+/** As the counter: labels are looked up once, recording is a short scan and two additions. */
+export class CellHistogram extends PromHistogram<string> implements Histogram {
+  private readonly cells: Cells<Buckets>;
+  private readonly bounds: readonly number[];
+  private readonly metric: string;
+  /** Knows name, help and type in prom-client's own form; its own `get` comes back to this class's when it renders. */
+  private readonly head: PromHistogram<string>;
+
+  constructor(name: string, help: string, labels: readonly string[], registry: Registry, buckets = defaultBuckets) {
+    const bounds = [...buckets].sort((a, b) => a - b);
+    super({ name, help, labelNames: [...labels], registers: [registry], buckets: bounds });
+    this.bounds = bounds;
+    this.metric = name;
+    this.head = new PromHistogram({ name, help, registers: [] });
+    this.cells = new Cells(name, labels, () => ({ counts: new Array<number>(bounds.length + 1).fill(0), sum: 0 }));
+  }
+
+  record(seconds: number, labels: Readonly<Record<string, string>> = {}): void {
+    record(this.bounds, this.cells.at(labels), seconds);
+  }
+
+  bind(labels: Readonly<Record<string, string>>): { record(seconds: number): void } {
+    const cell = this.cells.at(labels);
+    return { record: (seconds) => record(this.bounds, cell, seconds) };
+  }
+
+  override async get(): Promise<MetricObjectWithValues<MetricValueWithName<string>>> {
+    const values: MetricValueWithName<string>[] = [];
+    for (const { labels, value: cell } of this.cells.all()) {
+      let below = 0;
+      cell.counts.forEach((count, index) => {
+        below += count;
+        const le = this.bounds[index] ?? '+Inf';
+        values.push({ labels: { le, ...labels }, value: below, metricName: `${this.metric}_bucket` });
+      });
+      values.push({ labels: { ...labels }, value: cell.sum, metricName: `${this.metric}_sum` });
+      values.push({ labels: { ...labels }, value: below, metricName: `${this.metric}_count` });
+    }
+    return { ...(await this.head.get()), values };
+  }
+
+  /** What prom-client asks for when it renders. */
+  getForPromString(): Promise<MetricObjectWithValues<MetricValueWithName<string>>> {
+    return this.get();
   }
 }

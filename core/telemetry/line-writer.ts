@@ -1,11 +1,24 @@
 import { writeSync } from 'node:fs';
 
+let second = Number.NaN;
+let prefix = '';
+
+/** Epoch milliseconds as ISO 8601. The date is written once a second: that takes a third of the time of a log line. */
+export function isoTime(ms: number): string {
+  const rest = ms % 1_000;
+  if (ms - rest !== second) {
+    second = ms - rest;
+    prefix = new Date(second).toISOString().slice(0, -4);
+  }
+  return `${prefix}${String(rest).padStart(3, '0')}Z`;
+}
+
 /** Where finished lines go. It throws when a line, or the end of it, could not be written. */
 export interface LineOutput {
   write(line: string): void;
 }
 
-export interface LineWriter {
+interface LineWriter {
   /** Never throws: a line that cannot be written is dropped and counted. */
   write(line: string): void;
   /** Lines dropped since the start. */
@@ -20,7 +33,7 @@ function reasonOf(error: unknown): string {
 }
 
 /**
- * A log that cannot be written (a full disk, a reader who went) must not end what it tells of. Lines are dropped until
+ * A log that cannot be written (a full disk, a reader who went) must not stop the process. Lines are dropped until
  * one can be written again; before that one goes a line which says how many are missing.
  */
 export function createLineWriter(output: LineOutput, now = () => new Date()): LineWriter {

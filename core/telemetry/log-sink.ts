@@ -1,9 +1,7 @@
 import { pino } from 'pino';
-import { isoTime } from './iso-time.js';
-import { createLineWriter, descriptorOutput, type LineOutput } from './line-writer.js';
+import { createLineWriter, descriptorOutput, isoTime, type LineOutput } from './line-writer.js';
 import { isReadable, type LogFormat, readableLine } from './readable-line.js';
-import { sanitizeFields } from './sanitize.js';
-import { createSecretFilter } from './secret-filter.js';
+import { createSecretFilter, sanitizeFields } from './sanitize.js';
 import type { HostLogger, LogFields, LogLevel, LogSink } from './types.js';
 
 type WritableLevel = Exclude<LogLevel, 'silent'>;

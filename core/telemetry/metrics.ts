@@ -7,8 +7,7 @@ import {
   type MetricsService,
   MortiseError,
 } from '../sdk/index.js';
-import { CellCounter } from './cell-counter.js';
-import { CellHistogram } from './cell-histogram.js';
+import { CellCounter, CellHistogram } from './cells.js';
 import type { HostMetrics, MetricsRegistry } from './types.js';
 
 const nameGrammar = /^[a-z][a-z0-9_]*$/;
@@ -42,7 +41,7 @@ async function withinLimit<T>(work: Promise<T> | T): Promise<T> {
   }
 }
 
-/** The process's metrics in one registry; each plugin gets a door to it that closes with the plugin. */
+/** The process's metrics in one registry; each plugin gets a handle that is closed with the plugin. */
 export function createMetrics(options: MetricsOptions = {}): MetricsRegistry {
   const registry = new Registry();
   const claims = new Map<string, Claim>();

@@ -1,5 +1,5 @@
 import { isatty } from 'node:tty';
-import { oneLine } from '../sdk/one-line.js';
+import { oneLine } from '../sdk/text.js';
 
 export type LogFormat = 'auto' | 'json' | 'text';
 

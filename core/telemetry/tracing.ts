@@ -1,7 +1,68 @@
+import { randomFillSync } from 'node:crypto';
 import { context, ProxyTracerProvider, type Span, SpanStatusCode, TraceFlags, trace } from '@opentelemetry/api';
 import type { TraceContext } from '../sdk/index.js';
-import { newTraceContext, parseTraceparent } from './traceparent.js';
 import type { SpanHandle, Tracing } from './types.js';
+
+// Random bytes are drawn in blocks: one call per id would cost a microsecond each.
+const block = Buffer.allocUnsafe(4_096);
+let used = block.length;
+
+function randomHex(bytes: number): string {
+  if (used + bytes > block.length) {
+    randomFillSync(block);
+    used = 0;
+  }
+  const hex = block.toString('hex', used, used + bytes);
+  used += bytes;
+  return hex;
+}
+
+const requestIdGrammar = /^[A-Za-z0-9._:-]{1,128}$/;
+
+/** `corr-` and 16 hex digits. Always made here, one per request. */
+export function newCorrelationId(): string {
+  return `corr-${randomHex(8)}`;
+}
+
+/** The client's request id when it is well formed, else 16 hex digits. */
+export function acceptRequestId(given: string | undefined): string {
+  return given !== undefined && requestIdGrammar.test(given) ? given : randomHex(8);
+}
+
+/** 32 hex digits, never all zero. */
+export function newTraceId(): string {
+  const id = randomHex(16);
+  return /^0+$/.test(id) ? newTraceId() : id;
+}
+
+/** 16 hex digits, never all zero. */
+export function newSpanId(): string {
+  const id = randomHex(8);
+  return /^0+$/.test(id) ? newSpanId() : id;
+}
+
+// https://www.w3.org/TR/trace-context/#traceparent-header: higher versions may append fields, version ff is invalid.
+const grammar = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
+
+/** Reads a `traceparent` header; undefined when it is absent or not valid. */
+export function parseTraceparent(header: string | undefined): TraceContext | undefined {
+  const match = header === undefined ? null : grammar.exec(header.trim());
+  if (match === null) return undefined;
+  const [, version = '', traceId = '', spanId = '', flags = '', rest] = match;
+  if (version === 'ff' || (version === '00' && rest !== undefined)) return undefined;
+  if (/^0+$/.test(traceId) || /^0+$/.test(spanId)) return undefined;
+  return { traceId, spanId, sampled: (Number.parseInt(flags, 16) & 1) === 1 };
+}
+
+/** Writes the header for a call to another system. */
+export function formatTraceparent(trace: TraceContext): string {
+  return `00-${trace.traceId}-${trace.spanId}-${trace.sampled ? '01' : '00'}`;
+}
+
+/** A new trace. */
+export function newTraceContext(sampled: boolean): TraceContext {
+  return { traceId: newTraceId(), spanId: newSpanId(), sampled };
+}
 
 const scope = 'mortise';
 

@@ -83,7 +83,7 @@ export interface Tracing {
     traceparent: string | undefined,
     attributes?: Readonly<Record<string, string | number | boolean>>,
   ): { readonly trace: TraceContext; readonly span: SpanHandle | undefined };
-  /** A child of `parent`; undefined when nobody records it, which costs nothing. */
+  /** A child of `parent`; undefined when it is not recorded, which costs nothing. */
   start(
     name: string,
     parent: TraceContext,

@@ -1,5 +1,5 @@
+import type { AuditService } from 'mortise/contracts/logbook';
 import {
-  type AuditService,
   type Logger,
   MortiseError,
   type PluginControl,

@@ -1,6 +1,6 @@
 import type { PluginDefinition } from 'mortise/sdk';
 import { auditChanges } from './audit-changes.js';
-import { auditEdits } from './audit-edits.js';
+import { auditPlatformChanges } from './audit-platform-changes.js';
 import { commandListRoute, commandRunRoute } from './command-routes.js';
 import { configRoute } from './config-route.js';
 import { eventsRoute } from './events-route.js';
@@ -19,7 +19,7 @@ export default function admin(): PluginDefinition {
       const database = host.use('database');
       const trail = host.watch('audit');
       const audit = auditChanges({ audit: trail, log: host.log, plugins, every: (ms, run) => host.every(ms, run) });
-      host.on('plugins-edited', (edit) => auditEdits(edit, trail, host.log));
+      host.on('platform-changed', (event) => auditPlatformChanges(event, trail));
       const changes = { host, plugins, audit };
 
       host.contribute('route', 'version', versionRoute(settings));

@@ -1,30 +1,39 @@
-import type { AdmittedTurn, CallContext, Chat, DirectToolCall, Observation, SessionRef, TurnAsked } from 'mortise/sdk';
-import { type BusinessParams, type PromptMode, readBusinessParams } from './business-params.js';
-import { checkInput } from './context-budget.js';
+import type { AdmittedTurn, DirectToolCall, TurnInput } from 'mortise/contracts/agent';
+import type { Chat, SessionRef } from 'mortise/contracts/sessions';
+import type { CallContext, Observation } from 'mortise/sdk';
+import { checkInput } from './build-context.js';
+import { buildLayers } from './build-layers.js';
+import { type BusinessParams, effectiveMode, type PromptMode, readBusinessParams } from './business-params.js';
 import { readDirectToolCall } from './direct-tool-call.js';
 import { agentError, failureOf } from './errors.js';
 import { attachments, userText } from './input-messages.js';
-import { chooseSlot } from './model-slot.js';
-import { resolveModel } from './resolve-model.js';
-import { buildLayers } from './system-layers.js';
+import { chooseSlot, resolveModel } from './resolve-model.js';
+import { usableChannel } from './send-reply.js';
 import { directToolError } from './tool-errors.js';
-import type { TurnParts } from './turn-parts.js';
+import type { TurnDeps } from './turn-deps.js';
 
-/** The channel of the realtime socket: its replies leave through the socket itself. */
-export const socketChannel = 'ws';
+/** The channel of the realtime socket, which sends its replies itself. */
+const socketChannel = 'ws';
 
 /**
- * What a turn will resolve again once it has its session: asked now, so that a hopeless request writes nothing.
+ * Checks what the turn resolves again once it has its session, so that a request that must fail writes nothing.
  *
- * @throws invalid_request and its kin, the prompt's `*_unavailable`, `provider_not_supported`
+ * @throws channel_not_supported, channel_disabled, invalid_request, invalid_tool_input, `tool_*`, the prompt's
+ *   `*_unavailable`, provider_not_found, provider_not_supported, model_not_found, context_too_large
  */
-export async function admitTurn(parts: TurnParts, asked: TurnAsked, ctx: CallContext): Promise<AdmittedTurn> {
-  const { session, input } = asked;
-  const params = readBusinessParams(asked.business);
-  const { chat, promptMode } = await checkParams(parts, asked, params);
-  const tool = await directTool(parts, asked, ctx);
-  // A tool that is named is called without a prompt and without a model.
-  if (!tool) await checkModel(parts, asked, chat, promptMode, ctx);
+export async function admitTurn(deps: TurnDeps, turn: TurnInput, ctx: CallContext): Promise<AdmittedTurn> {
+  const { session, input } = turn;
+  if (session.channel !== socketChannel) usableChannel(deps, session.channel);
+  const params = readBusinessParams(turn.business);
+  const chat = await deps.sessions.currentChat(session);
+  const promptMode = effectiveMode(params.promptMode, chat?.meta ?? {});
+  if (params.collaboration && promptMode !== 'codex') {
+    const message = 'collaboration mode is only supported when prompt_mode=codex';
+    throw agentError('invalid_request', { message });
+  }
+  const tool = await directTool(deps, turn, ctx);
+  // A direct tool call needs neither a prompt nor a model.
+  if (!tool) await checkModel(deps, turn, chat, promptMode, ctx);
   return {
     request: {
       session,
@@ -35,7 +44,6 @@ export async function admitTurn(parts: TurnParts, asked: TurnAsked, ctx: CallCon
       debug: params.debug,
       tool,
       dispatch: dispatchOf(session, params),
-      waitUntil: 0,
     },
     payload: {
       text: userText(input),
@@ -46,49 +54,32 @@ export async function admitTurn(parts: TurnParts, asked: TurnAsked, ctx: CallCon
   };
 }
 
-async function checkParams({ sessions }: TurnParts, { session }: TurnAsked, params: BusinessParams) {
-  const chat = await sessions.currentChat(session);
-  const stored = chat?.meta.prompt_mode;
-  const promptMode = params.promptMode ?? (stored === 'codex' || stored === 'claude' ? stored : 'default');
-  if (params.collaboration && promptMode !== 'codex') {
-    const message = 'collaboration mode is only supported when prompt_mode=codex';
-    throw agentError('invalid_request', { message });
-  }
-  return { chat, promptMode } as const;
-}
-
-async function directTool(parts: TurnParts, asked: TurnAsked, ctx: CallContext): Promise<DirectToolCall | undefined> {
-  const { business, shortcuts = {} } = asked;
-  const { tools } = parts;
+async function directTool(deps: TurnDeps, turn: TurnInput, ctx: CallContext): Promise<DirectToolCall | undefined> {
+  const { tools, refused } = deps;
   try {
-    const call = readDirectToolCall(business, shortcuts, (name) => tools.find(name));
-    const refused = call && (await tools.refusal(call, ctx));
-    if (refused) throw directToolError(call.name, refused);
+    const call = readDirectToolCall(turn.business, turn.shortcuts ?? {}, (name) => tools.find(name));
+    const refusal = call && (await tools.refusal(call, ctx));
+    if (refusal) throw directToolError(call.name, refusal);
     return call;
   } catch (error) {
-    auditDisabled(parts, error, ctx);
+    const failure = failureOf(error);
+    if (failure?.code === 'tool_disabled') {
+      const { principal, correlationId } = ctx;
+      refused({ reason: 'forbidden', subject: principal.id, target: String(failure.details?.tool), correlationId });
+    }
     throw error;
   }
 }
 
-/** A caller who names a tool that was switched off is in the audit trail. */
-function auditDisabled({ refused }: TurnParts, error: unknown, { principal, correlationId }: CallContext): void {
-  const failure = failureOf(error);
-  if (failure?.code !== 'tool_disabled') return;
-  refused({ reason: 'forbidden', subject: principal.id, target: String(failure.details?.tool), correlationId });
-}
-
 async function checkModel(
-  parts: TurnParts,
-  { input }: TurnAsked,
+  deps: TurnDeps,
+  { input }: TurnInput,
   chat: Chat | undefined,
   promptMode: PromptMode,
   ctx: CallContext,
 ): Promise<void> {
-  if (parts.prompts.list().length > 0 || promptMode !== 'default') {
-    await buildLayers(parts.points, parts.prompts, { promptMode, userText: userText(input) }, ctx);
-  }
-  const model = resolveModel(chooseSlot(chat?.meta ?? {}, parts.model), parts.providers);
+  await buildLayers(deps, { promptMode, userText: userText(input) }, ctx);
+  const model = resolveModel(chooseSlot(chat?.meta ?? {}, deps.model), deps.providers.current);
   if (!model.capabilities.attachments && attachments(input).length > 0) throw agentError('provider_not_supported');
   checkInput(model.limits, input);
 }

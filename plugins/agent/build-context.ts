@@ -1,52 +1,91 @@
-import type { ModelFacts, ModelMessage, PromptLayer, SessionsService, StoredMessage } from 'mortise/sdk';
-import { historyBudget } from './context-budget.js';
-import { fitHistory } from './fit-history.js';
+import type { NewMessage, SessionsService, StoredMessage } from 'mortise/contracts/sessions';
+import type { ModelFacts, ModelMessage, PromptLayer } from 'mortise/sdk';
+import { agentError } from './errors.js';
+import { estimateTokens } from './estimate-tokens.js';
 
 /** Tool texts of all but this many of the newest turns are cut. */
 const wholeToolTurns = 3;
 const oldToolText = 500;
+/** Turns that are sent whatever their size. */
+const fewestTurns = 2;
 
-/** What becomes of turns that the model has no room for: left out, or sent all the same. */
+/** Tokens of a model whose adapter declares no sizes. */
+const defaultContext = 128_000;
+const defaultOutput = 16_384;
+/** Token counts are estimates, not a tokenizer's: a tenth of the context is reserved for their error. */
+const usable = 0.9;
+
+/** What happens to turns that do not fit into the model's context: left out, or sent anyway. */
 export type Compaction = 'window' | 'off';
 
-export interface ContextParts {
+type Limits = Pick<ModelFacts, 'context' | 'output'>;
+
+export interface ContextOptions {
   readonly layers: readonly PromptLayer[];
-  /** Definitions that go with the request. */
+  /** Tool definitions that are sent with the request. */
   readonly tools: readonly object[];
-  /** Of the model. */
-  readonly limits: Pick<ModelFacts, 'context' | 'output'>;
+  /** Sizes of the model. */
+  readonly limits: Limits;
   readonly compaction: Compaction;
-  /** The turn that asks. */
+  /** The current turn. */
   readonly turnId: string;
   readonly modelMessages: SessionsService['modelMessages'];
 }
 
 /**
- * What the model is sent: the layers, then the rows of the chat, oldest first, repaired so that each tool call has its
- * answer. Of the earlier turns the newest that fit; a word in their place says how many are missing.
+ * The messages for the model: the layers, then the rows of the chat, oldest first, repaired so that each tool call has
+ * its answer. Of the earlier turns the newest that fit; a system line in place of the others gives their number.
  */
-export function buildContext(rows: readonly StoredMessage[], parts: ContextParts): readonly ModelMessage[] {
-  const { layers, turnId, modelMessages } = parts;
+export function buildContext(rows: readonly StoredMessage[], options: ContextOptions): readonly ModelMessage[] {
+  const { layers, tools, limits, compaction, turnId, modelMessages } = options;
   const begin = rows.findIndex((row) => row.turnId === turnId);
   const current = begin < 0 ? [] : rows.slice(begin);
   const earlier = cutOldToolTexts(begin < 0 ? rows : rows.slice(0, begin), turnId);
-  const { rows: kept, omitted } = fitEarlier(earlier, current, parts);
+  const { rows: fitting, omitted } =
+    compaction === 'off'
+      ? { rows: earlier, omitted: 0 }
+      : fitHistory(earlier, historyBudget(limits, { layers, tools, current }));
   const system: ModelMessage[] = layers.map(({ role, content }) => ({ role, content }));
   const gap: ModelMessage[] =
     omitted === 0 ? [] : [{ role: 'system', content: `Earlier conversation omitted (${omitted} turns).` }];
-  return [...system, ...gap, ...modelMessages([...kept, ...current])];
+  return [...system, ...gap, ...modelMessages([...fitting, ...current])];
 }
 
-function fitEarlier(
-  earlier: readonly StoredMessage[],
-  current: readonly StoredMessage[],
-  { layers, tools, limits, compaction }: ContextParts,
-) {
-  if (compaction === 'off') return { rows: earlier, omitted: 0 };
-  return fitHistory(earlier, historyBudget(limits, { layers, tools, current }));
+/** @throws context_too_large when the new input alone exceeds the model's context */
+export function checkInput({ context: limit = defaultContext }: Limits, input: readonly NewMessage[]): void {
+  // No text has more tokens than characters.
+  if (sum(input.map(({ content }) => content.length)) <= limit) return;
+  const estimated = sum(input.map(messageTokens));
+  if (estimated > limit) {
+    throw agentError('context_too_large', { details: { estimated_tokens: estimated, limit } });
+  }
 }
 
-/** The turn that asks is one of those whose texts stay whole. */
+/** Tokens for the earlier turns: the model's context less its output and everything that is sent in any case. */
+export function historyBudget(
+  { context = defaultContext, output = defaultOutput }: Limits,
+  sent: {
+    readonly layers: readonly PromptLayer[];
+    readonly tools: readonly object[];
+    readonly current: readonly StoredMessage[];
+  },
+): number {
+  const layers = sent.layers.map(({ content }) => estimateTokens(content));
+  const tools = sent.tools.map((tool) => estimateTokens(JSON.stringify(tool)));
+  const current = sent.current.map(messageTokens);
+  return Math.floor((context - Math.min(output, context / 4)) * usable) - sum([...layers, ...tools, ...current]);
+}
+
+export function messageTokens({ content, toolCalls = [] }: NewMessage): number {
+  return estimateTokens(content) + sum(toolCalls.map(({ name, arguments: args }) => estimateTokens(`${name} ${args}`)));
+}
+
+/** A cheap upper bound of {@link messageTokens}. */
+export function mostTokens({ content, toolCalls = [] }: NewMessage): number {
+  return content.length + sum(toolCalls.map(({ name, arguments: args }) => name.length + args.length + 1));
+}
+
+/** The current turn counts as one of those whose tool texts stay whole. */
 function cutOldToolTexts(rows: readonly StoredMessage[], turnId: string): readonly StoredMessage[] {
   const turns = [...new Set(rows.filter((row) => row.turnId !== null).map((row) => row.turnId)), turnId];
   const whole = new Set(turns.slice(-wholeToolTurns));
@@ -54,4 +93,34 @@ function cutOldToolTexts(rows: readonly StoredMessage[], turnId: string): readon
     if (row.role !== 'tool' || whole.has(row.turnId) || row.content.length <= oldToolText) return row;
     return { ...row, content: [...row.content].slice(0, oldToolText).join('') };
   });
+}
+
+/** The newest whole turns that fit into the budget; `rows` are those before the current turn, oldest first. */
+function fitHistory(rows: readonly StoredMessage[], budget: number) {
+  if (sum(rows.map(mostTokens)) <= budget) return { rows, omitted: 0 };
+  const turns = groupTurns(rows);
+  let left = budget;
+  let fitting = 0;
+  for (const turn of turns.toReversed()) {
+    left -= sum(turn.map(messageTokens));
+    if (left < 0 && fitting >= fewestTurns) break;
+    fitting += 1;
+  }
+  return { rows: turns.slice(turns.length - fitting).flat(), omitted: turns.length - fitting };
+}
+
+/** Rows of one turn are adjacent. Rows without a turn, such as imported ones, form one turn per user message. */
+function groupTurns(rows: readonly StoredMessage[]): readonly (readonly StoredMessage[])[] {
+  const turns: StoredMessage[][] = [];
+  for (const row of rows) {
+    const last = turns.at(-1);
+    const isSameTurn = last?.[0]?.turnId === row.turnId && (row.turnId !== null || row.role !== 'user');
+    if (last && isSameTurn) last.push(row);
+    else turns.push([row]);
+  }
+  return turns;
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
 }

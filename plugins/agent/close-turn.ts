@@ -1,57 +1,63 @@
-import type { NewMessage, TurnEvent, TurnFailure, TurnOutcome, TurnRequest, TurnResult } from 'mortise/sdk';
-import type { LoopEnd } from './agent-loop.js';
+import type { TurnEvent, TurnFailure, TurnResult } from 'mortise/contracts/agent';
+import type { NewMessage, TurnOutcome } from 'mortise/contracts/sessions';
 import { agentError, failureOf } from './errors.js';
-import type { TurnMetrics } from './metrics.js';
-import type { LiveTurn } from './turn-parts.js';
+import type { LiveTurn } from './live-turn.js';
+import type { TurnMetrics } from './turn-deps.js';
 import { endOf } from './turn-signal.js';
 
 type Failed = Extract<TurnResult, { kind: 'failed' }>;
 type Completed = Extract<TurnEvent, { type: 'completed' }>;
 
-/** Stores the answer and ends the turn. @returns its last event, which may be shown now that the answer is committed. */
+/** What a turn came to before it is closed. `step_limit`: the message says that the steps are used up. */
+export interface TurnReply {
+  readonly kind: 'answered' | 'step_limit';
+  readonly message: NewMessage;
+  readonly responseId: string | undefined;
+}
+
+/** Stores the answer and ends the turn. @returns its last event, which may be sent now that the answer is committed. */
 export async function closeCompleted(
   live: LiveTurn,
-  request: TurnRequest,
-  end: LoopEnd,
+  { message, responseId }: TurnReply,
+  debug: boolean,
   metrics: TurnMetrics,
 ): Promise<Completed> {
-  const { turn, progress, model, log } = live;
-  const { usage, step } = progress;
+  const { turn, model, log, usage, step } = live;
   const completed: Completed = {
     type: 'completed',
     step,
-    reply: end.answer.content,
+    reply: message.content,
     meta: {
       turn_id: turn.turnId,
-      ...(end.responseId === undefined ? {} : { provider_response_id: end.responseId }),
+      ...(responseId === undefined ? {} : { provider_response_id: responseId }),
       ...(usage ? { usage: { input_tokens: usage.inputTokens, output_tokens: usage.outputTokens } } : {}),
       ...(model ? { model: { provider_id: model.providerId, model: model.model } } : {}),
-      ...(request.debug ? { model_request: modelRequest(live) } : {}),
+      ...(debug ? { model_request: modelRequest(live) } : {}),
     },
   };
   log.add(completed);
-  await turn.close(outcomeOf(live, 'completed', [end.answer]));
+  await turn.close(outcomeOf(live, 'completed', [message]));
   metrics.turn('completed', model?.providerId ?? 'none');
   return completed;
 }
 
-/** The safety text is stored like an answer, with the status that tells it apart. */
+/** Stores the text of the step limit like an answer, with a status of its own. */
 export async function closeAtLimit(
   live: LiveTurn,
-  end: LoopEnd,
+  { message: answer }: TurnReply,
   maxSteps: number,
   metrics: TurnMetrics,
 ): Promise<Failed> {
   const message = `agent step limit reached (${maxSteps})`;
   const error = asFailure(agentError('agent_step_limit', { message, details: { max_steps: maxSteps } }));
-  await live.turn.close(outcomeOf(live, 'step_limit', [end.answer], error));
+  await live.turn.close(outcomeOf(live, 'step_limit', [answer], error));
   metrics.turn('step_limit', live.model?.providerId ?? 'none');
-  return { kind: 'failed', turnId: live.turn.turnId, error, usage: live.progress.usage };
+  return { kind: 'failed', turnId: live.turn.turnId, error, usage: live.usage };
 }
 
 /**
- * What was shown is stored, with the status that says why it ends there; a fenced turn stores nothing. An error that
- * nobody expected is thrown again once the turn is closed.
+ * Stores the text that was emitted, with the status of the failure; a fenced turn stores nothing. An unexpected error is
+ * thrown again once the turn is closed.
  */
 export async function closeFailed(
   live: LiveTurn,
@@ -65,12 +71,12 @@ export async function closeFailed(
   try {
     await live.turn.close(outcomeOf(live, end.status, partialRow(live, end.status), shown));
   } catch (closing) {
-    // The store is gone as well, or the session: the turn is swept later. What the caller hears is why it failed.
+    // The store or the session is gone as well: the turn is swept later, and the caller gets the first error.
     if (failureOf(closing) === undefined) throw closing;
   }
   metrics.turn(end.status, live.model?.providerId ?? 'none');
   if (failure === undefined) throw error;
-  return { kind: 'failed', turnId: live.turn.turnId, error: failure, usage: live.progress.usage };
+  return { kind: 'failed', turnId: live.turn.turnId, error: failure, usage: live.usage };
 }
 
 function whyEnded(
@@ -81,14 +87,14 @@ function whyEnded(
   return signal.aborted ? endOf(signal.reason) : { status: 'failed', error };
 }
 
-function partialRow({ progress }: LiveTurn, ended: TurnOutcome['status']): readonly NewMessage[] {
-  if (progress.unsaved === '') return [];
+function partialRow({ unsaved, step }: LiveTurn, ended: TurnOutcome['status']): readonly NewMessage[] {
+  if (unsaved === '') return [];
   const status = ended === 'cancelled' || ended === 'interrupted' ? ended : 'error';
-  return [{ role: 'assistant', content: progress.unsaved, status, meta: { step: progress.step } }];
+  return [{ role: 'assistant', content: unsaved, status, meta: { step } }];
 }
 
 function outcomeOf(
-  { model, progress, log }: LiveTurn,
+  { model, step, usage, log }: LiveTurn,
   status: TurnOutcome['status'],
   messages: readonly NewMessage[],
   error?: TurnFailure,
@@ -97,20 +103,20 @@ function outcomeOf(
     status,
     messages,
     ...(model ? { providerId: model.providerId, model: model.model } : {}),
-    steps: progress.step,
-    usage: progress.usage,
+    steps: step,
+    usage,
     ...(error ? { error: { code: error.code, message: error.message } } : {}),
     events: log.events,
   };
 }
 
-function modelRequest({ model, promptMode, layers = [], progress }: LiveTurn): Readonly<Record<string, unknown>> {
+function modelRequest({ model, promptMode, layers, sent }: LiveTurn): Readonly<Record<string, unknown>> {
   return {
     prompt_mode: promptMode,
     provider_id: model?.providerId,
     model: model?.model,
     system_layers: layers.map(({ name, role, source, content }) => ({ name, role, source, content })),
-    input: progress.sent.slice(layers.length),
+    input: sent.slice(layers.length),
   };
 }
 

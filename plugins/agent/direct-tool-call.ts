@@ -1,18 +1,21 @@
-import type { DirectToolCall, ToolFacts } from 'mortise/sdk';
+import type { DirectToolCall } from 'mortise/contracts/agent';
+import { isJsonObject, type JsonObject, type ToolFacts } from 'mortise/sdk';
 import { agentError } from './errors.js';
-import { isObject, isText, type Json } from './json.js';
 import { toolDisabled } from './tool-errors.js';
 
-/** What can be known of a tool before it is called. */
+/** Looks up a tool without calling it. */
 export type FindTool = (name: string) => { readonly facts: ToolFacts; readonly disabled: boolean } | undefined;
 
 /**
- * The tool that a caller names instead of asking a model: `biz_params.tool`, else the one member of the body that has the
- * name of a tool.
+ * The tool call that replaces the model: `biz_params.tool`, else the one member of the body with the name of a tool.
  *
  * @throws invalid_tool_input, tool_not_supported, tool_disabled
  */
-export function readDirectToolCall(business: Json, shortcuts: Json, find: FindTool): DirectToolCall | undefined {
+export function readDirectToolCall(
+  business: JsonObject,
+  shortcuts: JsonObject,
+  find: FindTool,
+): DirectToolCall | undefined {
   const named = business.tool === undefined ? shortcutOf(shortcuts, find) : namedTool(business.tool);
   if (!named) return undefined;
   const { name, input } = named;
@@ -28,33 +31,33 @@ interface NamedTool {
 }
 
 function namedTool(tool: unknown): NamedTool {
-  if (!isObject(tool)) throw invalid('biz_params.tool must be an object');
+  if (!isJsonObject(tool)) throw invalid('biz_params.tool must be an object');
   const { name, ...rest } = tool;
   if (name === undefined) throw invalid('biz_params.tool.name is required');
-  if (!isText(name)) throw invalid('biz_params.tool.name must be a string');
+  if (typeof name !== 'string') throw invalid('biz_params.tool.name must be a string');
   if (name.trim() === '') throw invalid('biz_params.tool.name cannot be empty');
   return { name: name.trim(), input: 'input' in rest ? rest.input : rest };
 }
 
-function shortcutOf(shortcuts: Json, find: FindTool): NamedTool | undefined {
+function shortcutOf(shortcuts: JsonObject, find: FindTool): NamedTool | undefined {
   const given = Object.entries(shortcuts).filter(([name, value]) => value !== null && find(name) !== undefined);
   if (given.length > 1) throw invalid('only one shortcut tool key is allowed');
   const [shortcut] = given;
   if (!shortcut) return undefined;
   const [name, input] = shortcut;
-  if (!isObject(input) && !Array.isArray(input)) throw invalid(`${name} must be an object or array`);
+  if (!isJsonObject(input) && !Array.isArray(input)) throw invalid(`${name} must be an object or array`);
   return { name, input };
 }
 
 const wrappers = ['input', 'arguments', 'args'];
 const mostWrappers = 4;
 
-/** Callers put the input into one more object, or into JSON text; a list stands for its items. */
-function unwrap(input: unknown, facts: ToolFacts, depth: number): Json {
+/** Callers wrap the input into more objects or into JSON text; a list becomes `items`. */
+function unwrap(input: unknown, facts: ToolFacts, depth: number): JsonObject {
   if (input === undefined || input === null) return {};
   if (Array.isArray(input)) return { items: input };
-  if (isText(input) && depth > 0) return unwrap(parsed(input), facts, depth);
-  if (!isObject(input)) throw invalid('tool input must be an object or an array');
+  if (typeof input === 'string' && depth > 0) return unwrap(parsed(input), facts, depth);
+  if (!isJsonObject(input)) throw invalid('tool input must be an object or an array');
   const [member, ...others] = Object.keys(input);
   const isWrapper = member !== undefined && others.length === 0 && wrappers.includes(member);
   if (!isWrapper || depth === mostWrappers || declares(facts, member)) return input;
@@ -64,32 +67,32 @@ function unwrap(input: unknown, facts: ToolFacts, depth: number): Json {
 function parsed(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
-    return isText(value) ? undefined : value;
+    return typeof value === 'string' ? undefined : value;
   } catch {
     throw invalid('tool input is not valid json');
   }
 }
 
 /**
- * A tool that works on items is given them as a list, also when there is one. A single shell command may stand by itself:
- * callers have always been able to write it so.
+ * A tool that requires `items` gets a non-empty list of objects. A single bare shell command is accepted too, as callers
+ * have always been able to write it.
  */
-function withItems(name: string, args: Json, facts: ToolFacts): Json {
+function withItems(name: string, args: JsonObject, facts: ToolFacts): JsonObject {
   const { required } = facts.inputSchema;
   if (!Array.isArray(required) || !required.includes('items') || !declares(facts, 'items')) return args;
   const { items } = args;
-  if (items === undefined && name === 'shell' && isText(args.command)) return { items: [args] };
+  if (items === undefined && name === 'shell' && typeof args.command === 'string') return { items: [args] };
   if (items !== undefined && !Array.isArray(items)) {
     throw agentError('tool_invoke_failed', { message: `tool "${name}" invocation failed` });
   }
-  if (items === undefined || items.length === 0 || !items.every(isObject)) {
+  if (items === undefined || items.length === 0 || !items.every(isJsonObject)) {
     throw invalid('tool input items must be a non-empty array of objects');
   }
   return args;
 }
 
 function declares({ inputSchema }: ToolFacts, member: string): boolean {
-  return isObject(inputSchema.properties) && member in inputSchema.properties;
+  return isJsonObject(inputSchema.properties) && member in inputSchema.properties;
 }
 
 function invalid(message: string) {

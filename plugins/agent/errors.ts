@@ -1,4 +1,5 @@
-import { isCodedError, MortiseError, type TurnFailure } from 'mortise/sdk';
+import type { TurnFailure } from 'mortise/contracts/agent';
+import { isCodedError, MortiseError } from 'mortise/sdk';
 
 const table = {
   invalid_json: [400, 'invalid request body'],
@@ -6,18 +7,18 @@ const table = {
   invalid_channel: [400, 'invalid channel'],
   channel_not_supported: [400, 'the channel is not supported'],
   channel_disabled: [400, 'the channel is disabled'],
-  channel_dispatch_failed: [502, 'the channel did not take the reply'],
+  channel_dispatch_failed: [502, 'the channel did not accept the reply'],
   actor_mismatch: [403, 'user_id is not the user this key belongs to'],
   invalid_tool_input: [400, 'invalid tool input'],
   tool_disabled: [403, 'the tool is disabled by server config'],
   tool_not_supported: [400, 'the tool is not supported'],
   tool_not_available: [400, 'the tool is not available here'],
-  tool_permission_denied: [400, 'the tool may not do this'],
-  tool_conflict: [409, 'the tool is in the way of itself'],
+  tool_permission_denied: [400, 'the tool is not allowed to do this'],
+  tool_conflict: [409, 'the tool conflicts with another call'],
   tool_timeout: [504, 'the tool timed out'],
   tool_runtime_unavailable: [502, 'the tool cannot run on this machine'],
   tool_invoke_failed: [502, 'the tool failed'],
-  tool_invalid_result: [502, 'the tool gave back no JSON object'],
+  tool_invalid_result: [502, 'the tool did not return a JSON object'],
   rate_limited: [429, 'too many requests'],
   ai_tool_guide_unavailable: [500, 'ai tool guide is unavailable'],
   codex_prompt_unavailable: [500, 'codex prompt is unavailable'],
@@ -30,9 +31,9 @@ const table = {
   context_too_large: [400, 'the input is more than the model can read'],
   runner_error: [500, 'the model adapter failed'],
   gate_dropped: [403, 'The message was refused by the gate'],
-  session_busy: [429, 'too many turns wait for this session'],
+  session_busy: [429, 'too many turns are waiting for this session'],
   turn_queue_timeout: [503, 'the session was busy for too long'],
-  adapter_cooldown: [503, 'this way in is cooling down after repeated failures'],
+  adapter_cooldown: [503, 'the input adapter is cooling down after repeated failures'],
   backpressure: [503, 'the server is overloaded, please try again'],
   shutting_down: [503, 'the server is shutting down'],
   server_shutdown: [503, 'the server is shutting down'],
@@ -57,7 +58,7 @@ export interface AgentErrorOptions {
   readonly cause?: unknown;
 }
 
-/** An error of this plugin; `message` words a case more closely than its row. */
+/** An error of this plugin; `message` replaces the sentence of its row. */
 export function agentError(code: AgentErrorCode, options: AgentErrorOptions = {}): MortiseError {
   const [status, sentence] = table[code];
   const { message, details, retryAfterSeconds, cause } = options;
@@ -69,7 +70,7 @@ export function agentError(code: AgentErrorCode, options: AgentErrorOptions = {}
   });
 }
 
-/** A coded error as a value; undefined for what nobody expected. */
+/** A coded error as a value; undefined for an unexpected one. */
 export function failureOf(error: unknown): TurnFailure | undefined {
   if (!isCodedError(error)) return undefined;
   const { code, message, status, details } = error;

@@ -1,8 +1,8 @@
 /**
- * About how many tokens a text has, without the tokeniser of any model: one for each Han, kana or Hangul character, and one
- * for each four characters of every other run between white space, rounded up. Never more than the text's length.
+ * Estimates the tokens of a text without a model's tokenizer: one for each Han, kana or Hangul character, and one for
+ * every four characters of each other run between white space, rounded up. Never more than the text's length.
  *
- * One pass over the code units: a long chat is measured anew with each turn, and matching runs took four times as long.
+ * One pass over the code units: a long chat is measured with each turn, and regular expressions took four times as long.
  */
 export function estimateTokens(text: string): number {
   let tokens = 0;
@@ -21,7 +21,7 @@ export function estimateTokens(text: string): number {
   return tokens + Math.ceil(run / 4);
 }
 
-/** Scripts that need about a token for each character. */
+/** Scripts with about one token per character. */
 function isWide(unit: number): boolean {
   return (
     unit <= 0x30ff ||

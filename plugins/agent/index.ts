@@ -1,26 +1,13 @@
-import type { PluginDefinition, Refusal } from 'mortise/sdk';
-import { ActiveContributions } from './active-contributions.js';
-import type { Compaction } from './build-context.js';
+import { activeByKey, createContributionCache, type PluginDefinition, type Refusal } from 'mortise/sdk';
+import type { Config } from './config.generated.js';
 import { turnHandler } from './handle-observation.js';
-import { turnMetrics } from './metrics.js';
-import { readSlot } from './model-slot.js';
 import { processRoute } from './process-route.js';
-import { ToolRunner } from './run-tool.js';
-import { turnDoor } from './turn-door.js';
+import { readSlot } from './resolve-model.js';
+import { ToolRunner } from './tool-runner.js';
+import { type TurnDeps, turnMetrics } from './turn-deps.js';
+import { turnService } from './turn-service.js';
 
-export interface Config {
-  /** `<provider>/<model>` */
-  readonly model?: string;
-  readonly compaction: Compaction;
-  readonly maxSteps: number;
-  readonly turnTimeoutSeconds: number;
-  readonly queueLimit: number;
-  readonly queueWaitSeconds: number;
-  readonly toolTimeoutSeconds: number;
-  readonly disabledTools: readonly string[];
-}
-
-/** The turn engine and its HTTP door. */
+/** The turn engine and its HTTP endpoint. */
 export default function agent(): PluginDefinition<Config> {
   return {
     key: 'agent',
@@ -28,17 +15,16 @@ export default function agent(): PluginDefinition<Config> {
     start(host) {
       const { config, points } = host;
       const schedule = host.use('schedule');
-      const tools = host.own(new ActiveContributions(points, 'tool'));
-      const parts = {
+      const deps: TurnDeps = {
         points,
         sessions: host.use('sessions'),
         conversation: host.use('conversation'),
-        providers: host.own(new ActiveContributions(points, 'provider')),
-        prompts: host.own(new ActiveContributions(points, 'prompt-source')),
-        channels: host.own(new ActiveContributions(points, 'channel')),
+        providers: createContributionCache(points, 'provider', activeByKey),
+        prompts: createContributionCache(points, 'prompt-source', activeByKey),
+        channels: createContributionCache(points, 'channel', activeByKey),
         tools: new ToolRunner({
           points,
-          tools,
+          tools: createContributionCache(points, 'tool', activeByKey),
           schemas: host.use('schemas'),
           http: host.use('http'),
           disabled: config.disabledTools,
@@ -50,13 +36,13 @@ export default function agent(): PluginDefinition<Config> {
         compaction: config.compaction,
         maxSteps: config.maxSteps,
         turnTimeoutMs: config.turnTimeoutSeconds * 1_000,
-        queueLimit: config.queueLimit,
-        queueWaitMs: config.queueWaitSeconds * 1_000,
+        wait: { limit: config.queueLimit, timeoutMs: config.queueWaitSeconds * 1_000 },
         now: () => schedule.now(),
       };
-      host.provide('turn-door', turnDoor(parts));
-      host.contribute('observation-handler', 'agent-turn', turnHandler(parts, parts.queueWaitMs));
-      host.contribute('route', 'agent-process', processRoute(parts));
+      const turns = turnService(deps);
+      host.provide('turns', turns);
+      host.contribute('observation-handler', 'agent-turn', turnHandler(deps));
+      host.contribute('route', 'agent-process', processRoute(deps, turns));
     },
   };
 }

@@ -1,10 +1,10 @@
-import { isUnstorableText, type MessageRole, type ModelContentPart, type NewMessage } from 'mortise/sdk';
+import type { MessageRole, NewMessage } from 'mortise/contracts/sessions';
+import { isJsonObject, isUnstorableText, type ModelContentPart } from 'mortise/sdk';
 import { agentError } from './errors.js';
-import { isObject, isText } from './json.js';
 
 const roles: readonly MessageRole[] = ['system', 'assistant', 'user', 'tool'];
 
-/** The request's `input` as rows; roles that nobody knows are taken for users. */
+/** The request's `input` as rows; an unknown role becomes `user`. */
 export function readInput(value: unknown): readonly NewMessage[] {
   if (value === undefined || value === null) return [];
   if (!Array.isArray(value)) throw agentError('invalid_json');
@@ -12,9 +12,9 @@ export function readInput(value: unknown): readonly NewMessage[] {
 }
 
 function readMessage(value: unknown): NewMessage {
-  if (!isObject(value)) throw agentError('invalid_json');
+  if (!isJsonObject(value)) throw agentError('invalid_json');
   const { role = 'user', type = 'message', content = [] } = value;
-  if (!isText(role) || !isText(type) || !Array.isArray(content)) throw agentError('invalid_json');
+  if (typeof role !== 'string' || typeof type !== 'string' || !Array.isArray(content)) throw agentError('invalid_json');
   const parts = content.map(readPart);
   const plain = parts.length === 1 && isPlainText(parts[0]);
   return {
@@ -26,10 +26,10 @@ function readMessage(value: unknown): NewMessage {
 }
 
 function readPart(value: unknown): ModelContentPart {
-  if (!isObject(value)) throw agentError('invalid_json');
+  if (!isJsonObject(value)) throw agentError('invalid_json');
   const { type = 'text', text } = value;
-  if (!isText(type) || (text !== undefined && !isText(text))) throw agentError('invalid_json');
-  // Neither database keeps it.
+  if (typeof type !== 'string' || (text !== undefined && typeof text !== 'string')) throw agentError('invalid_json');
+  // Neither database can store it.
   if (text?.includes('\u0000')) {
     throw agentError('invalid_request', { message: 'the text of a message must not have NUL characters' });
   }
@@ -47,7 +47,7 @@ function textOf(parts: readonly ModelContentPart[]): string {
   return parts.flatMap(({ type, text }) => (type === 'text' && text !== undefined ? [text] : [])).join('\n');
 }
 
-/** All that users say in the input, one line per message. */
+/** The user messages of the input, one line per message. */
 export function userText(input: readonly NewMessage[]): string {
   return input
     .filter(({ role, content }) => role === 'user' && content !== '')
@@ -55,12 +55,12 @@ export function userText(input: readonly NewMessage[]): string {
     .join('\n');
 }
 
-/** What the input holds beside text. */
+/** Parts of the input that are not text. */
 export function attachments(input: readonly NewMessage[]): readonly ModelContentPart[] {
   return input.flatMap(({ parts }) => (parts ?? []).filter(({ type }) => type !== 'text'));
 }
 
-/** Whether the first thing that a user says is the command to begin a new chat. */
+/** Whether the first user message is `/new`, the command that starts a new chat. */
 export function isNewCommand(input: readonly NewMessage[]): boolean {
   const first = input.find(({ role }) => role === 'user');
   const texts = first?.parts?.map(({ text }) => text ?? '') ?? [first?.content ?? ''];

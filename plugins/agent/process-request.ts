@@ -1,27 +1,31 @@
-import { isUnstorableText, type NewMessage, type SessionRef } from 'mortise/sdk';
+import { createHash } from 'node:crypto';
+import {
+  channelNamePattern,
+  idempotencyKeyPattern,
+  type NewMessage,
+  type SessionRef,
+  sessionNameLimits,
+  violatedNameRule,
+} from 'mortise/contracts/sessions';
+import { canonicalJson, isJsonObject, type JsonObject } from 'mortise/sdk';
 import { agentError } from './errors.js';
 import { readInput } from './input-messages.js';
-import { isObject, isText, type Json } from './json.js';
 
 export interface ProcessRequest {
   readonly session: SessionRef;
   readonly input: readonly NewMessage[];
   readonly stream: boolean;
-  readonly business: Json;
-  /** What stands beside the members of a request. */
-  readonly shortcuts: Json;
+  readonly business: JsonObject;
+  /** Unknown members of the body: one with the name of a tool is a call of it. */
+  readonly shortcuts: JsonObject;
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
-const controlCharacters = /[\u0000-\u001f\u007f]/;
-const channelName = /^[a-z0-9][a-z0-9_-]{0,63}$/;
-
-/** The body of `POST /agent/process`. Unknown members are ignored; a known one of another type is no valid body. */
+/** The body of `POST /agent/process`. A known member of another type makes the body invalid. */
 export function readProcessRequest(body: unknown): ProcessRequest {
-  if (!isObject(body)) throw agentError('invalid_json');
+  if (!isJsonObject(body)) throw agentError('invalid_json');
   const { stream = false, biz_params: business, input: messages, ...rest } = body;
   if (typeof stream !== 'boolean') throw agentError('invalid_json');
-  if (business !== undefined && business !== null && !isObject(business)) throw agentError('invalid_json');
+  if (business !== undefined && business !== null && !isJsonObject(business)) throw agentError('invalid_json');
   const input = readInput(messages);
   const sessionId = text(body, 'session_id');
   const userId = text(body, 'user_id');
@@ -29,30 +33,37 @@ export function readProcessRequest(body: unknown): ProcessRequest {
   if (sessionId.trim() === '' || userId.trim() === '') {
     throw agentError('invalid_request', { message: 'session_id and user_id are required' });
   }
-  bounded('session_id', sessionId, 256);
-  bounded('user_id', userId, 128);
-  if (!channelName.test(channel)) {
+  checkName('session_id', sessionId, sessionNameLimits.sessionId);
+  checkName('user_id', userId, sessionNameLimits.userId);
+  if (!channelNamePattern.test(channel)) {
     throw agentError('invalid_channel', { message: 'channel must be a name of letters, digits, "-" and "_"' });
   }
   const { session_id: _, user_id: __, channel: ___, ...shortcuts } = rest;
   return { session: { channel, userId, sessionId }, input, stream, business: business ?? {}, shortcuts };
 }
 
-function text(body: Json, member: string): string {
+function text(body: JsonObject, member: string): string {
   const value = body[member];
   if (value === undefined || value === null) return '';
-  if (!isText(value)) throw agentError('invalid_json');
+  if (typeof value !== 'string') throw agentError('invalid_json');
   return value;
 }
 
-function bounded(member: string, value: string, limit: number): void {
-  if (controlCharacters.test(value) || (value.length > limit && [...value].length > limit)) {
-    throw agentError('invalid_request', {
-      message: `${member} must have at most ${limit} characters and no control characters`,
-    });
+function checkName(member: string, value: string, limit: number): void {
+  const rule = violatedNameRule(value, limit);
+  if (rule !== undefined) throw agentError('invalid_request', { message: `${member} ${rule}` });
+}
+
+/** The idempotency key of a request, from its header or its body, with the hash that a repeat must have as well. */
+export function readIdempotency(
+  header: string | undefined,
+  requestId: string | undefined,
+  body: unknown,
+): { readonly key: string; readonly bodySha256: string } | undefined {
+  const key = header ?? requestId;
+  if (key === undefined) return undefined;
+  if (!idempotencyKeyPattern.test(key)) {
+    throw agentError('invalid_request', { message: 'Idempotency-Key must have 1 to 128 visible ASCII characters' });
   }
-  // They would be stored as another name, the same one for many.
-  if (isUnstorableText(value)) {
-    throw agentError('invalid_request', { message: `${member} must not have lone surrogates` });
-  }
+  return { key, bodySha256: createHash('sha256').update(canonicalJson(body)).digest('hex') };
 }

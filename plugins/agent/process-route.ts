@@ -1,17 +1,18 @@
-import type { Route, TurnEvent } from 'mortise/sdk';
-import { admitTurn } from './admit-turn.js';
-import { usableChannel } from './dispatch-reply.js';
-import { agentError } from './errors.js';
-import { readIdempotency } from './idempotency.js';
-import { isNewCommand } from './input-messages.js';
-import { startNewChat } from './new-chat.js';
-import type { ProcessParts } from './process-parts.js';
-import { readProcessRequest } from './process-request.js';
-import { replay } from './stored-answer.js';
-import { submitTurn } from './submit-turn.js';
+import type { TurnAnswer, TurnEvent, TurnFailure, TurnResult, TurnService } from 'mortise/contracts/agent';
+import type { SessionRef } from 'mortise/contracts/sessions';
+import type { Route, RouteContext, RouteResponse } from 'mortise/sdk';
+import { agentError, errorOf, failureOf } from './errors.js';
+import { readIdempotency, readProcessRequest } from './process-request.js';
+import { dispatchReply, usableChannel } from './send-reply.js';
+import type { TurnDeps } from './turn-deps.js';
+import { cutDeltas, restoreDeltas } from './turn-events.js';
+import { TurnPipe } from './turn-pipe.js';
 
-/** `POST /agent/process`: the HTTP door to a turn. All that can be refused is refused before anything is written. */
-export function processRoute(parts: ProcessParts): Route {
+/** The end of every stream. */
+const streamEnd = 'data: [DONE]\n\n';
+
+/** `POST /agent/process`. A request that can be refused is refused before anything is written. */
+export function processRoute(deps: Pick<TurnDeps, 'points' | 'channels'>, turns: TurnService): Route {
   return {
     async handle({ body, headers }, ctx) {
       const request = readProcessRequest(body);
@@ -19,18 +20,132 @@ export function processRoute(parts: ProcessParts): Route {
       if (ctx.principal.actor !== undefined && ctx.principal.actor !== session.userId) {
         throw agentError('actor_mismatch');
       }
-      usableChannel(parts.channels, session.channel);
+      usableChannel(deps, session.channel);
       ctx.setHeader('X-Trace-Id', ctx.trace.traceId);
-      if (isNewCommand(input)) return startNewChat(parts, request, ctx);
-      const admitted = await admitTurn(parts, request, ctx);
-      const idempotency = readIdempotency(headers['idempotency-key'], admitted.requestId, body);
-      const stored = idempotency && (await parts.sessions.findReplay(session, idempotency));
-      if (stored) {
-        const events = stored.events as readonly TurnEvent[];
-        return replay({ turnId: stored.turnId, reply: stored.reply ?? '', events }, stream, ctx);
-      }
-      const waitUntil = parts.now() + parts.queueWaitMs;
-      return submitTurn(parts, stream, { ...admitted, request: { ...admitted.request, idempotency, waitUntil } }, ctx);
+      if (turns.isCommand(input)) return commandAnswer(deps, session, await turns.runCommand(session), stream, ctx);
+      const admitted = await turns.admit(request, ctx);
+      const pipe = new TurnPipe((turnId) => ctx.setHeader('X-Turn-Id', turnId));
+      const answer = turns
+        .submit(
+          admitted,
+          {
+            source: 'api:agent-process',
+            ingress: 'api',
+            actor: { actor_type: 'user', actor_id: session.userId },
+            idempotency: readIdempotency(headers['idempotency-key'], admitted.requestId, body),
+            port: pipe.port,
+            decided: ({ action }) => ctx.setHeader('X-Gate-Action', action),
+          },
+          ctx,
+        )
+        .finally(() => pipe.close());
+      return stream ? streamed(pipe, answer, ctx) : collected(pipe, answer, ctx);
     },
   };
+}
+
+async function collected(pipe: TurnPipe, pending: Promise<TurnAnswer>, ctx: RouteContext): Promise<RouteResponse> {
+  const events: TurnEvent[] = [];
+  for (let event = await pipe.next(); event; event = await pipe.next()) events.push(event);
+  const answer = await pending;
+  const early = answerWithoutEvents(answer, false, ctx);
+  if (early) return early;
+  if (answer.kind !== 'turn' || answer.result.kind !== 'completed') throw agentError('internal_error');
+  if (answer.result.dispatchError) throw errorOf(answer.result.dispatchError);
+  return { body: { reply: answer.result.reply, events: cutDeltas(events) } };
+}
+
+async function streamed(pipe: TurnPipe, pending: Promise<TurnAnswer>, ctx: RouteContext): Promise<RouteResponse> {
+  const first = await pipe.next();
+  if (!first) {
+    const early = answerWithoutEvents(await pending, true, ctx);
+    if (early) return early;
+  }
+  return { stream: frames(pipe, first, pending), sse: true };
+}
+
+async function* frames(
+  pipe: TurnPipe,
+  first: TurnEvent | undefined,
+  pending: Promise<TurnAnswer>,
+): AsyncGenerator<string> {
+  try {
+    for (let event = first; event; event = await pipe.next()) yield eventFrame(event);
+    const answer = await pending;
+    if (answer.kind === 'failed') yield errorFrame(answer.error);
+    else if (answer.kind === 'turn' && answer.result.kind === 'failed') yield errorFrame(answer.result.error);
+    else if (answer.kind === 'turn' && answer.result.kind === 'completed' && answer.result.dispatchError) {
+      yield errorFrame(answer.result.dispatchError);
+    }
+    yield streamEnd;
+  } finally {
+    pipe.leave();
+  }
+}
+
+/** The response to an answer that no running turn gave; undefined when one did. @throws the error of a failed answer */
+function answerWithoutEvents(answer: TurnAnswer, stream: boolean, ctx: RouteContext): RouteResponse | undefined {
+  if (answer.kind === 'failed') throw errorOf(answer.error);
+  if (answer.kind === 'sunk') {
+    const gate = answer.error.details ?? {};
+    if (!stream) return { status: 202, body: { accepted: true, reply: '', events: [], gate } };
+    return streamOf([{ type: 'completed', step: 0, reply: '', meta: { gate } }]);
+  }
+  const { result } = answer;
+  if (result.kind === 'failed') throw errorOf(result.error);
+  return result.kind === 'replayed' ? replay(result, stream, ctx) : undefined;
+}
+
+/** The stored answer of an earlier turn with the same key. */
+function replay(
+  { turnId, reply, events: stored }: Extract<TurnResult, { kind: 'replayed' }>,
+  stream: boolean,
+  ctx: RouteContext,
+): RouteResponse {
+  ctx.setHeader('X-Idempotent-Replay', 'true');
+  ctx.setHeader('X-Turn-Id', turnId);
+  const events = restoreDeltas(stored, reply);
+  return stream ? streamOf(events) : { body: { reply, events: cutDeltas(events) } };
+}
+
+/** The response to a command: the events of a turn, although no model was asked and no turn was recorded. */
+async function commandAnswer(
+  deps: Pick<TurnDeps, 'points' | 'channels'>,
+  session: SessionRef,
+  reply: string,
+  stream: boolean,
+  ctx: RouteContext,
+): Promise<RouteResponse> {
+  const events: readonly TurnEvent[] = [
+    { type: 'step_started', step: 1 },
+    { type: 'assistant_delta', step: 1, delta: reply },
+    { type: 'completed', step: 1, reply, meta: {} },
+  ];
+  const dispatch = { session, text: reply, deliveryId: ctx.requestId };
+  if (stream) return streamOf(events, () => dispatchReply(deps, dispatch, ctx));
+  await dispatchReply(deps, dispatch, ctx);
+  return { body: { reply, events } };
+}
+
+/** Events that are known already; an error of `afterwards` follows them in the stream. */
+function streamOf(events: readonly TurnEvent[], afterwards?: () => Promise<void>): RouteResponse {
+  const frames = async function* () {
+    for (const event of events) yield eventFrame(event);
+    try {
+      await afterwards?.();
+    } catch (error) {
+      const failure = failureOf(error);
+      if (failure) yield errorFrame(failure);
+    }
+    yield streamEnd;
+  };
+  return { stream: frames(), sse: true };
+}
+
+function eventFrame(event: TurnEvent): string {
+  return `data: ${JSON.stringify(event)}\n\n`;
+}
+
+function errorFrame({ code, message, details }: TurnFailure): string {
+  return `data: ${JSON.stringify({ type: 'error', meta: { code, message, ...(details ? { details } : {}) } })}\n\n`;
 }

@@ -1,140 +1,173 @@
-import {
-  extendContext,
-  type HandlerContext,
-  type OpenTurn,
-  type SessionsService,
-  type TurnCall,
-  type TurnEvent,
-  type TurnRequest,
-  type TurnResult,
-} from 'mortise/sdk';
-import { runLoop } from './agent-loop.js';
-import { announceReply } from './announce-reply.js';
-import { type PromptMode, promptModes } from './business-params.js';
-import { closeAtLimit, closeCompleted, closeFailed } from './close-turn.js';
-import { checkInput } from './context-budget.js';
+import type { TurnEvent, TurnRequest, TurnResult } from 'mortise/contracts/agent';
+import type { HandlerContext } from 'mortise/contracts/conversation';
+import type { NewMessage, OpenTurnResult, StoredMessage, TurnDetail } from 'mortise/contracts/sessions';
+import { type CallContext, extendContext } from 'mortise/sdk';
+import { askModel, type ModelAnswer } from './ask-model.js';
+import { checkInput } from './build-context.js';
+import { buildLayers } from './build-layers.js';
+import { effectiveMode } from './business-params.js';
+import { closeAtLimit, closeCompleted, closeFailed, type TurnReply } from './close-turn.js';
 import { agentError, failureOf } from './errors.js';
-import { EventLog } from './event-log.js';
 import { attachments, userText } from './input-messages.js';
-import { chooseSlot } from './model-slot.js';
-import { resolveModel } from './resolve-model.js';
-import { runDirectTool } from './run-direct-tool.js';
-import { buildLayers } from './system-layers.js';
-import { tieredModel } from './tiered-model.js';
-import type { LiveTurn, TurnParts } from './turn-parts.js';
+import { LiveTurn } from './live-turn.js';
+import { applyTier, chooseSlot, type ResolvedModel, resolveModel } from './resolve-model.js';
+import { LoopDetector, runToolCall } from './run-tool-call.js';
+import { sendReply } from './send-reply.js';
+import { directToolError } from './tool-errors.js';
+import type { TurnDeps } from './turn-deps.js';
+import { cutText } from './turn-events.js';
 import { endOf, turnSignal } from './turn-signal.js';
 
+/** The answer of a turn that has used up its steps. */
+export const limitText = "I've reached the maximum number of tool calls. Please try again.";
+const emptyReply = '(empty reply)';
+
 /**
- * One agent turn: claims the session, talks with the model, stores what came of it and releases. Runs in the session's
- * worker. What ends a turn in a known way is its result; only the unexpected is thrown, after the turn was closed.
+ * One agent turn, in the session's worker: claims the session, asks the model and runs its tools, stores the outcome
+ * together with the release, and sends the reply. Expected failures are results; only an unexpected error is thrown,
+ * after the turn was closed.
  */
-export async function runTurn(parts: TurnParts, request: TurnRequest, ctx: HandlerContext): Promise<TurnResult> {
-  let opened: Awaited<ReturnType<SessionsService['openTurn']>>;
+export async function runTurn(deps: TurnDeps, request: TurnRequest, ctx: HandlerContext): Promise<TurnResult> {
+  let claimed: OpenTurnResult;
   try {
     const { session, input, idempotency, promptMode, chatMeta } = request;
     const { correlationId, trace } = ctx;
-    opened = await parts.sessions.openTurn(
+    claimed = await deps.sessions.openTurn(
       { session, input, idempotency, promptMode, chatMeta, correlationId, traceId: trace.traceId },
-      { waitMs: request.waitUntil - parts.now(), signal: ctx.signal },
+      { waitMs: request.waitUntil - deps.now(), signal: ctx.signal },
     );
   } catch (error) {
     return failedBefore(ctx.signal.aborted ? endOf(ctx.signal.reason).error : error);
   }
-  if (opened.kind === 'busy') {
+  if (claimed.kind === 'replay') return replayOf(claimed.turn);
+  if (claimed.kind === 'busy') {
     const code = request.waitUntil === 0 ? 'session_busy' : 'turn_queue_timeout';
     return failedBefore(agentError(code, { retryAfterSeconds: 1 }));
   }
-  if (opened.kind === 'replay') {
-    const { turnId, reply, events } = opened.turn;
-    return { kind: 'replayed', turnId, reply: reply ?? '', events: events as readonly TurnEvent[] };
-  }
-  return runOpened(parts, request, opened.turn, ctx);
-}
-
-async function runOpened(
-  parts: TurnParts,
-  request: TurnRequest,
-  turn: OpenTurn,
-  handler: HandlerContext,
-): Promise<TurnResult> {
-  const { signal, dispose } = turnSignal([handler.signal, turn.signal], parts.turnTimeoutMs);
-  const progress = { step: 0, unsaved: '', usage: undefined, sent: [] };
-  const live: LiveTurn = { turn, log: new EventLog(), progress };
-  let completed: Awaited<ReturnType<typeof closeCompleted>>;
+  const live = new LiveTurn(claimed.turn, ctx.port, deps.metrics);
+  const { signal, dispose } = turnSignal([ctx.signal, live.turn.signal], deps.turnTimeoutMs);
+  let completed: Extract<TurnEvent, { type: 'completed' }>;
   try {
-    await handler.port?.send({ type: 'opened', turnId: turn.turnId, chatId: turn.chat.id });
-    const ctx = extendContext(handler, { signal });
-    const maxSteps = Math.min(request.maxSteps ?? parts.maxSteps, parts.maxSteps);
-    const emit = emitter(parts, live, handler);
-    const { points, sessions, tools, compaction } = parts;
-    const end = request.tool
-      ? await runDirectTool({ turn, tools, ctx, emit }, request.tool, progress)
-      : await runLoop(
-          {
-            points,
-            sessions,
-            tools,
-            turn,
-            ...(await prepare(parts, request, live, ctx)),
-            compaction,
-            maxSteps,
-            ctx,
-            emit,
-          },
-          progress,
-        );
-    if (end.kind === 'step_limit') return await closeAtLimit(live, end, maxSteps, parts.metrics);
-    completed = await closeCompleted(live, request, end, parts.metrics);
+    await ctx.port?.send({ type: 'opened', turnId: live.turn.turnId, chatId: live.turn.chat.id });
+    const turnCtx = extendContext(ctx, { signal });
+    const maxSteps = Math.min(request.maxSteps ?? deps.maxSteps, deps.maxSteps);
+    const reply = request.tool
+      ? await callNamedTool(deps, live, request.tool, turnCtx)
+      : await converse(deps, live, await prepare(deps, live, request, turnCtx), maxSteps, turnCtx);
+    if (reply.kind === 'step_limit') return await closeAtLimit(live, reply, maxSteps, deps.metrics);
+    completed = await closeCompleted(live, reply, request.debug === true, deps.metrics);
   } catch (error) {
-    return await closeFailed(live, signal, error, parts.metrics);
+    return await closeFailed(live, signal, error, deps.metrics);
   } finally {
     dispose();
   }
-  return announceReply(parts, live, request, completed, handler);
+  return sendReply(deps, live, request, completed, ctx);
 }
 
-/** Resolves what the turn talks with, now that it has its session. */
-async function prepare(parts: TurnParts, request: TurnRequest, live: LiveTurn, ctx: HandlerContext) {
+/** Resolves model and prompt, now that the session is claimed and its chat is known. */
+async function prepare(
+  deps: TurnDeps,
+  live: LiveTurn,
+  { input, promptMode: requestedMode }: TurnRequest,
+  ctx: HandlerContext,
+): Promise<ResolvedModel> {
   const { chat } = live.turn;
-  const model = tieredModel(
-    resolveModel(chooseSlot(chat.meta, parts.model), parts.providers),
-    ctx.decision,
-    parts.providers,
-    ctx.log,
-  );
+  const providers = deps.providers.current;
+  const resolved = resolveModel(chooseSlot(chat.meta, deps.model), providers);
+  const model = applyTier(resolved, ctx.decision, providers, ctx.log);
   live.model = model;
-  if (!model.capabilities.attachments && attachments(request.input).length > 0) {
-    throw agentError('provider_not_supported');
-  }
-  checkInput(model.limits, request.input);
-  const promptMode = effectiveMode(request.promptMode, chat.meta);
+  if (!model.capabilities.attachments && attachments(input).length > 0) throw agentError('provider_not_supported');
+  checkInput(model.limits, input);
+  const promptMode = effectiveMode(requestedMode, chat.meta);
   live.promptMode = promptMode;
-  const layers = await buildLayers(
-    parts.points,
-    parts.prompts,
-    { promptMode, sessionId: chat.session.sessionId, userText: userText(request.input), modelSlug: model.model },
+  const { sessionId } = chat.session;
+  live.layers = await buildLayers(
+    deps,
+    { promptMode, sessionId, userText: userText(input), modelSlug: model.model },
     ctx,
   );
-  live.layers = layers;
-  return { model, layers };
+  return model;
 }
 
-function effectiveMode(asked: string | undefined, meta: Readonly<Record<string, unknown>>): PromptMode {
-  const wanted = asked ?? meta.prompt_mode;
-  return promptModes.find((mode) => mode === wanted) ?? 'default';
-}
-
-/** Keeps each event for the turn's record and passes it to the caller, at the caller's pace. */
-function emitter(parts: TurnParts, { log }: LiveTurn, { port }: HandlerContext) {
-  const startedAt = performance.now();
-  let silent = true;
-  return async (event: TurnEvent, call?: TurnCall): Promise<void> => {
-    if (silent && event.type === 'assistant_delta') {
-      silent = false;
-      parts.metrics.firstToken((performance.now() - startedAt) / 1_000);
+/**
+ * Asks the model, runs the tools it calls and asks again, until it answers or the steps are used up. The model's row is
+ * stored before any of its tools runs, each tool's row right after it.
+ */
+async function converse(
+  deps: TurnDeps,
+  live: LiveTurn,
+  model: ResolvedModel,
+  maxSteps: number,
+  ctx: CallContext,
+): Promise<TurnReply> {
+  const { turn } = live;
+  const rows: StoredMessage[] = [...(await turn.history())];
+  const detector = new LoopDetector();
+  for (;;) {
+    await live.beginStep(ctx.signal);
+    const { step } = live;
+    const answer = await askModel(deps, live, model, rows, ctx);
+    if (answer.toolCalls.length === 0) return finalReply(live, answer);
+    const meta = { step, ...answerMeta(answer) };
+    rows.push(...(await turn.append([{ role: 'assistant', content: answer.text, toolCalls: answer.toolCalls, meta }])));
+    live.unsaved = '';
+    for (const call of answer.toolCalls) {
+      const result = await runToolCall(deps.tools, live, call, 'agent', ctx);
+      rows.push(...result.rows);
+      if (detector.isLoop(call, result.outcome.text, maxSteps - step)) {
+        throw agentError('agent_loop_detected', { details: { tool: call.name } });
+      }
     }
-    log.add(event);
-    await port?.send(call ? { ...event, call } : event);
+    if (step < maxSteps) continue;
+    await live.emitText(limitText);
+    const message: NewMessage = {
+      role: 'assistant',
+      content: limitText,
+      status: 'limit',
+      meta: { step, ...live.orderMeta },
+    };
+    return { kind: 'step_limit', message, responseId: answer.responseId };
+  }
+}
+
+async function finalReply(live: LiveTurn, answer: ModelAnswer): Promise<TurnReply> {
+  const isBlank = answer.text.trim() === '';
+  if (isBlank) await live.emitText(emptyReply);
+  const content = isBlank ? emptyReply : answer.text;
+  const meta = { step: live.step, ...live.orderMeta, ...answerMeta(answer) };
+  return { kind: 'answered', message: { role: 'assistant', content, meta }, responseId: answer.responseId };
+}
+
+/**
+ * A turn that is one call of a tool, without a model: the reply is the tool's text.
+ *
+ * @throws what became of the call when it failed
+ */
+async function callNamedTool(
+  deps: TurnDeps,
+  live: LiveTurn,
+  { name, arguments: input }: NonNullable<TurnRequest['tool']>,
+  ctx: CallContext,
+): Promise<TurnReply> {
+  await live.beginStep(ctx.signal);
+  const call = { id: 'call_1', name, arguments: JSON.stringify(input) };
+  await live.turn.append([{ role: 'assistant', content: '', toolCalls: [call], meta: { step: live.step } }]);
+  const { outcome } = await runToolCall(deps.tools, live, call, 'direct', ctx);
+  if (!outcome.ok) throw directToolError(name, outcome.error);
+  for (const delta of cutText(outcome.text)) await live.emitText(delta);
+  const meta = { step: live.step, tool_order: 1, text_order: 2 };
+  return { kind: 'answered', message: { role: 'assistant', content: outcome.text, meta }, responseId: undefined };
+}
+
+/** The stored answer of an earlier turn with the same idempotency key. */
+export function replayOf({ turnId, reply, events }: TurnDetail): Extract<TurnResult, { kind: 'replayed' }> {
+  return { kind: 'replayed', turnId, reply: reply ?? '', events: events as readonly TurnEvent[] };
+}
+
+function answerMeta({ responseId, opaque }: ModelAnswer): Readonly<Record<string, unknown>> {
+  return {
+    ...(responseId === undefined ? {} : { provider_response_id: responseId }),
+    ...(opaque === undefined ? {} : { opaque }),
   };
 }
 

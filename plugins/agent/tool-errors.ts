@@ -1,11 +1,11 @@
 import { isCodedError, type MortiseError } from 'mortise/sdk';
 import { agentError, isAgentErrorCode } from './errors.js';
 
-/** What is stored, and what the model sees, when a tool call failed. */
+/** The stored result of a failed tool call, which the model is sent. */
 export interface ToolError {
-  /** For those who know the socket's words. */
+  /** In the vocabulary of the socket. */
   readonly error_code: 'UNKNOWN_TOOL' | 'INVALID_ARGS' | 'EXECUTION_ERROR' | 'TOOL_TIMEOUT';
-  /** For those who know the words of HTTP. */
+  /** In the vocabulary of HTTP. */
   readonly code: string;
   readonly message: string;
   readonly detail?: string;
@@ -27,7 +27,7 @@ export function invalidArguments(message: string, detail?: string): ToolError {
   };
 }
 
-/** A tool that gave back what is no JSON object. */
+/** The tool did not return a JSON object. */
 export function invalidResult(name: string): ToolError {
   return { error_code: 'EXECUTION_ERROR', code: 'tool_invalid_result', message: `Tool ${name} failed` };
 }
@@ -36,7 +36,7 @@ export function timedOut(name: string): ToolError {
   return { error_code: 'TOOL_TIMEOUT', code: 'tool_timeout', message: `Tool ${name} timed out` };
 }
 
-/** What a tool threw. Only the words of a coded error are for the model; any other text may hold anything. */
+/** An error that a tool threw. Only the message of a coded error reaches the model: other texts may contain secrets. */
 export function toolFailure(name: string, error: unknown): ToolError {
   if (!isCodedError(error)) {
     return { error_code: 'EXECUTION_ERROR', code: 'tool_invoke_failed', message: `Tool ${name} failed` };
@@ -51,7 +51,7 @@ export function toolDisabled(name: string): MortiseError {
   return agentError('tool_disabled', { message, details: { tool: name } });
 }
 
-/** The same for a caller who named the tool: a code of the table with its status, or that the call failed and why. */
+/** The same for a direct caller: a code of the error table, else `tool_invoke_failed` with the cause. */
 export function directToolError(name: string, { error_code: kind, code, message, detail }: ToolError): MortiseError {
   if (kind === 'INVALID_ARGS') return agentError('invalid_tool_input', { message });
   if (code === 'tool_not_supported') return agentError(code, { message: `tool "${name}" is not supported` });

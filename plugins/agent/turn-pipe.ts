@@ -1,9 +1,10 @@
-import type { ReplyPort, TurnEvent, TurnPortEvent } from 'mortise/sdk';
+import type { TurnEvent, TurnPortEvent } from 'mortise/contracts/agent';
+import type { ReplyPort } from 'mortise/contracts/conversation';
 
-/** Events that may wait for their reader before the turn waits too. */
+/** Unread events at which the turn waits for its reader. */
 const highWater = 64;
 
-/** Carries the events of a turn from its worker to the one who reads them, and makes a turn wait for a slow reader. */
+/** Carries the events of a turn from its worker to the reader, and makes the turn wait for a slow reader. */
 export class TurnPipe {
   readonly #events: TurnEvent[] = [];
   readonly #onOpened: (turnId: string) => void;
@@ -18,19 +19,19 @@ export class TurnPipe {
 
   readonly port: ReplyPort = { send: (event) => this.#send(event as TurnPortEvent) };
 
-  /** No event will follow. */
+  /** No more events follow. */
   close(): void {
     this.#closed = true;
     this.#wakeReader?.();
   }
 
-  /** The reader is gone: what is sent from now on is dropped. */
+  /** The reader is gone: later events are dropped. */
   leave(): void {
     this.#left = true;
     this.#release();
   }
 
-  /** The next event; undefined when there is none any more. */
+  /** The next event; undefined after the last one. */
   async next(): Promise<TurnEvent | undefined> {
     while (this.#events.length === 0 && !this.#closed) {
       await new Promise<void>((resolve) => {
@@ -45,7 +46,7 @@ export class TurnPipe {
   #send(event: TurnPortEvent): void | Promise<void> {
     if (event.type === 'opened') return this.#onOpened(event.turnId);
     if (this.#left) return undefined;
-    this.#events.push(shown(event));
+    this.#events.push(storedForm(event));
     this.#wakeReader?.();
     if (this.#events.length < highWater) return undefined;
     return new Promise((resolve) => this.#wakeWriters.push(resolve));
@@ -56,8 +57,8 @@ export class TurnPipe {
   }
 }
 
-/** The event as it is stored: here nobody needs to tell two calls of one tool apart. */
-function shown(event: Exclude<TurnPortEvent, { type: 'opened' }>): TurnEvent {
+/** The event as it is stored, without the id of its call. */
+function storedForm(event: Exclude<TurnPortEvent, { type: 'opened' }>): TurnEvent {
   if (!('call' in event)) return event;
   const { call: _, ...stored } = event;
   return stored;

@@ -1,14 +1,15 @@
-import { isCodedError, type TurnStatus } from 'mortise/sdk';
+import type { TurnStatus } from 'mortise/contracts/sessions';
+import { isCodedError } from 'mortise/sdk';
 import { agentError, errorOf } from './errors.js';
 
 export interface TurnSignal {
   /** Aborted with the reason that {@link endOf} reads. */
   readonly signal: AbortSignal;
-  /** Relays and the timer end with the turn. */
+  /** Removes the listeners and the timer. */
   dispose(): void;
 }
 
-/** One signal for all that ends a turn: the caller, the session and the time limit. Relayed by hand, so that nothing stays. */
+/** One signal for everything that ends a turn: the caller, the session and the time limit. */
 export function turnSignal(sources: readonly AbortSignal[], timeoutMs: number): TurnSignal {
   const controller = new AbortController();
   const undo: (() => void)[] = [];
@@ -38,13 +39,13 @@ export interface TurnEnd {
   readonly error: ReturnType<typeof agentError>;
 }
 
-/** Codes of the reasons for which the platform, not the caller, ends a turn. */
+/** Reasons for which the platform, not the caller, ends a turn. */
 const platformCodes = ['server_shutdown', 'plugin_stopping', 'shutting_down'];
 
-/** A connection that broke: nobody decided that the turn should end. */
+/** The connection broke; the caller did not ask for the end. */
 const brokenCode = 'connection_lost';
 
-/** What an abort means for the turn. Reasons are wrapped on their way; the innermost one that is known decides. */
+/** What an abort means for the turn. Reasons may be wrapped: the first known code along the causes decides. */
 export function endOf(reason: unknown): TurnEnd {
   for (let error = reason; isCodedError(error); error = (error as { cause?: unknown }).cause) {
     const { code, message, status, details } = error;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ChannelMessage, PluginDefinition } from 'mortise/sdk';
 
-/** The channel of people at this machine: one log line per reply. */
+/** The channel of users at this machine: one log line per reply. */
 export default function channelConsole(): PluginDefinition {
   return {
     key: 'channel-console',
@@ -10,14 +10,14 @@ export default function channelConsole(): PluginDefinition {
         ...host.facts('channel', 'console'),
         async sendText(message) {
           const fields = { session_hash: sessionHash(message), length: [...message.text].length };
-          host.log.info(fields, 'a reply was shown on the console');
+          host.log.info(fields, 'a reply was sent to the console');
         },
       });
     },
   };
 }
 
-/** Tells sessions apart in logs without naming them. */
+/** Distinguishes sessions in logs without naming them. */
 function sessionHash({ userId, sessionId }: ChannelMessage): string {
   return createHash('sha256').update(`console\n${userId}\n${sessionId}`).digest('hex').slice(0, 12);
 }

@@ -1,183 +1,141 @@
-import type {
-  BusStats,
-  ObservationInput,
-  PublishOptions,
-  PublishResult,
-  SessionState,
-  SessionSummary,
-  Settled,
-  SubmitOptions,
-} from 'mortise/sdk';
-import { isCodedError } from 'mortise/sdk';
-import type { ConversationPorts } from './conversation-ports.js';
-import { describeFault } from './describe-fault.js';
-import { endAccepted } from './end-accepted.js';
-import { fanOut } from './fan-out.js';
+import type { BusStats, PublishRefusal } from 'mortise/contracts/conversation';
+import type { GateService } from 'mortise/contracts/gate';
+import type { ObservationInput, Points } from 'mortise/sdk';
+import { type AlertCode, describeFault } from './alerts.js';
+import type { Cooldowns } from './cooldowns.js';
+import { TurnSlots } from './delivery.js';
+import { drainAccepted, type Unhandled } from './drain.js';
+import type { EgressHub } from './egress/egress-hub.js';
+import type { HandlersOf } from './handler-table.js';
 import { Inboxes } from './inboxes.js';
-import { TypedText } from './ingest/typed-text.js';
+import type { Schedule } from './input-bus.js';
 import { Intake } from './intake.js';
+import type { LiveSession } from './live-session.js';
 import { LiveSessions } from './live-sessions.js';
-import { TurnSlots } from './turn-slots.js';
+import { fanOutSource, type Routing, systemSession } from './observation/route-observation.js';
 import { WaitGraph } from './wait-graph.js';
-import { work } from './worker.js';
-import type { WorkerPorts } from './worker-ports.js';
+import { Worker, type WorkerDeps } from './worker.js';
 
-/** How long a caller that waits is kept when the bus is full, milliseconds. */
-const roomMs = 1_000;
+/** Sessions that a broadcast serves before timers and I/O get their turn. */
+const fanOutBatch = 500;
 
-/** The one path in: bus, router and a worker per session. */
+export interface ConversationDeps {
+  readonly points: Points;
+  readonly handlers: HandlersOf;
+  readonly gate: () => GateService | undefined;
+  /** `loop_guard.allow`: sources of agents that may start a turn in another session. */
+  readonly loopAllowed: () => readonly string[];
+  readonly hub: Pick<EgressHub, 'enqueue'>;
+  readonly cooldowns: Cooldowns;
+  readonly routing: Routing;
+  readonly limits: {
+    readonly busCapacity: number;
+    readonly inboxCapacity: number;
+    readonly concurrentTurns: number;
+  };
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  readonly monotonic: () => number;
+  readonly schedule: Schedule;
+  readonly raise: (code: AlertCode, session: LiveSession | undefined, detail: Record<string, unknown>) => void;
+  /** Receives what was accepted and not handled before the time limit of a stop. */
+  readonly unhandled: (left: Unhandled) => void;
+  readonly metrics: Pick<WorkerDeps, 'count' | 'flagged'> & {
+    readonly busDropped: (reason: PublishRefusal) => void;
+    readonly inboxDropped: () => void;
+    readonly failed: (step: Parameters<WorkerDeps['fault']>[2]) => void;
+  };
+  readonly changed?: WorkerDeps['changed'];
+}
+
+/** The path of an observation: {@link Intake} (bus and router), the inbox of its session, the session's worker. */
 export class Conversation {
   readonly live: LiveSessions;
-  readonly #ports: ConversationPorts;
-  readonly #waits = new WaitGraph();
-  readonly #inboxes: Inboxes;
-  readonly #intake: Intake;
-  readonly #typed = new TypedText();
+  readonly intake: Intake;
+  readonly #deps: ConversationDeps;
   #inboxDropped = 0;
 
-  constructor(ports: ConversationPorts) {
-    this.#ports = ports;
-    this.live = new LiveSessions(ports.now);
-    const worker = this.#worker();
-    this.#inboxes = new Inboxes({
-      points: ports.points,
+  constructor(deps: ConversationDeps) {
+    const { points, handlers, loopAllowed, limits, metrics, raise } = deps;
+    this.#deps = deps;
+    this.live = new LiveSessions(deps.now);
+    const waits = new WaitGraph();
+    const worker = new Worker({
+      gate: deps.gate,
+      slots: new TurnSlots(limits.concurrentTurns),
+      waits,
+      publish: (observation) => this.intake.publish(observation, {}, true),
+      egress: (observation) => deps.hub.enqueue(observation),
+      now: deps.now,
+      monotonic: deps.monotonic,
+      fault: this.#fault,
+      count: metrics.count,
+      flagged: metrics.flagged,
+      changed: deps.changed,
+    });
+    const inboxes = new Inboxes({
+      points,
       live: this.live,
-      capacity: ports.limits.inboxCapacity,
-      handlers: ports.handlers,
-      loopAllowed: ports.loopAllowed,
+      capacity: limits.inboxCapacity,
+      handlers,
+      loopAllowed,
       overflowed: (session, { obs_id }) => {
         this.#inboxDropped += 1;
-        ports.metrics.inboxDropped();
-        ports.raise('inbox_overflow', session, { obs_id });
+        metrics.inboxDropped();
+        raise('inbox_overflow', session, { obs_id });
       },
-      wake: (session) => work(session, worker),
+      wake: (session) => worker.work(session),
     });
-    this.#intake = new Intake({ ...ports, live: this.live, inboxes: this.#inboxes });
-  }
-
-  publish(input: ObservationInput, options: PublishOptions = {}): PublishResult {
-    return this.#intake.publish(input, options, this.#inside);
-  }
-
-  async publishOrWait(
-    input: ObservationInput,
-    options: PublishOptions & { readonly signal?: AbortSignal; readonly timeoutMs?: number } = {},
-  ): Promise<PublishResult> {
-    const intake = this.#intake;
-    const inside = this.#inside;
-    const read = intake.read(input, options.adapter, inside);
-    if (!read.ok) return read;
-    const { observation } = read;
-    if (!intake.hasRoom(observation)) {
-      await intake.room(observation, inside, options.timeoutMs ?? roomMs, options.signal);
-    }
-    return intake.publishRead(read, options, inside);
-  }
-
-  async submit(input: ObservationInput, options: SubmitOptions): Promise<Settled> {
-    const intake = this.#intake;
-    const from = this.#waits.current;
-    const inside = from !== undefined;
-    const read = intake.read(input, options.adapter, inside);
-    if (!read.ok) {
-      if (read.reason === 'closed') return { outcome: 'closed' };
-      if (read.reason === 'adapter_cooldown') return { outcome: 'cooldown' };
-      return { outcome: 'invalid', errors: read.errors ?? [] };
-    }
-    const { observation } = read;
-    if (this.#ports.handlers(observation.obs_type).length === 0) return { outcome: 'closed', observation };
-    const target = observation.session_key ?? '';
-    if (from !== undefined && this.#waits.wouldDeadlock(from, target)) return { outcome: 'busy', observation };
-    const refusal = this.#inboxes.refuses(target, options);
-    if (refusal) return { outcome: refusal, observation };
-    const done = from === undefined ? undefined : this.#waits.wait(from, target);
-    try {
-      // Asked first: whoever finds room is accepted before this returns, and nobody overtakes it.
-      if (!intake.hasRoom(observation) && !(await intake.room(observation, inside, roomMs, options.signal))) {
-        return { outcome: options.signal?.aborted ? 'cancelled' : 'backpressure', observation };
-      }
-      const ticket = intake.ticket(observation, options, inside);
-      const reason = intake.offer(ticket, inside);
-      if (reason === 'inbox_full') return { outcome: 'queue_full', observation };
-      if (reason !== undefined) return { outcome: reason === 'closed' ? 'closed' : 'backpressure', observation };
-      return await ticket.wait();
-    } finally {
-      done?.();
-    }
-  }
-
-  busy(sessionKey: string): boolean {
-    return (this.live.get(sessionKey)?.turns ?? 0) > 0;
-  }
-
-  session(sessionKey: string): SessionState | undefined {
-    return this.live.get(sessionKey)?.state();
-  }
-
-  sessions(): readonly SessionSummary[] {
-    return this.live.summaries();
-  }
-
-  preview(input: ObservationInput): PublishResult {
-    return this.#intake.preview(input);
-  }
-
-  ingestText(text: string, options: { actor_id?: string; session_key?: string } = {}): PublishResult | null {
-    const observation = this.#typed.read(text, options);
-    return observation ? this.publish(observation) : null;
-  }
-
-  fanOut(text: string): Promise<number> {
-    return fanOut(text, {
-      sessions: [...this.live.all()],
-      shut: () => this.#intake.shut(false),
-      enter: (observation, session) => this.#intake.enter(observation, session),
+    this.intake = new Intake({
+      ...deps,
+      busCapacity: limits.busCapacity,
+      refused: metrics.busDropped,
+      live: this.live,
+      inboxes,
+      waits,
     });
+  }
+
+  /** Broadcasts a text to every live session except `system`, past the bus. @returns how many inboxes took it */
+  async fanOut(text: string): Promise<number> {
+    let count = 0;
+    for (const session of [...this.live.all()]) {
+      if (session.key === systemSession || this.intake.bus.shut(false)) continue;
+      const observation: ObservationInput = {
+        obs_type: 'system',
+        source_name: fanOutSource,
+        source_kind: 'internal',
+        session_key: session.key,
+        payload: { text },
+      };
+      if (!this.intake.enter(observation, session)) continue;
+      count += 1;
+      if (count % fanOutBatch === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+    return count;
   }
 
   stats(): BusStats {
     const { size: sessions, load } = this.live;
-    return { ...this.#intake.stats(), inbox_dropped: this.#inboxDropped, sessions, ...load };
+    return { ...this.intake.bus.stats(), inbox_dropped: this.#inboxDropped, sessions, ...load };
   }
 
-  /** Takes nothing new from outside, handles what was accepted for at most `ms`, and then ends it. */
-  async close(ms: number, lastWordsMs = ms): Promise<void> {
-    this.#intake.drain();
-    await endAccepted(ms, lastWordsMs, {
-      open: this.#intake.open,
-      unsettled: () => this.#intake.unsettled(),
-      unhandled: this.#ports.unhandled,
-    });
-    this.#intake.close();
+  /** Refuses new observations from outside and handles what was accepted; see {@link drainAccepted} for the limits. */
+  async close(workMs: number, repliesMs = workMs): Promise<void> {
+    const { bus, open } = this.intake;
+    bus.drain();
+    const unsettled = () => this.intake.unsettled();
+    await drainAccepted({ open, unsettled, unhandled: this.#deps.unhandled, workMs, repliesMs });
+    bus.close();
   }
 
-  /** Whether the caller runs inside of a turn. */
-  get #inside(): boolean {
-    return this.#waits.current !== undefined;
-  }
-
-  #worker(): WorkerPorts {
-    const { gate, limits, hub, now, monotonic, metrics, changed, raise } = this.#ports;
-    return {
-      gate,
-      slots: new TurnSlots(limits.concurrentTurns),
-      waits: this.#waits,
-      publish: (observation) => this.#intake.publish(observation, {}, true),
-      egress: (observation) => hub.enqueue(observation),
-      now,
-      monotonic,
-      fault: (session, observation, step, error) => {
-        session.recordFault(
-          `${step}: ${isCodedError(error) ? error.code : error instanceof Error ? error.name : 'error'}`,
-        );
-        metrics.failed(step);
-        changed?.(session);
-        const { obs_id, trace_id } = observation;
-        raise('worker_error', session, { step, obs_id, trace_id, ...describeFault(error) });
-      },
-      count: metrics.count,
-      flagged: metrics.flagged,
-      changed,
-    };
-  }
+  readonly #fault: WorkerDeps['fault'] = (session, observation, step, error) => {
+    const { metrics, changed, raise } = this.#deps;
+    const fault = describeFault(error);
+    session.recordFault(`${step}: ${fault.error}`);
+    metrics.failed(step);
+    changed?.(session);
+    const { obs_id, trace_id } = observation;
+    raise('worker_error', session, { step, obs_id, trace_id, ...fault });
+  };
 }

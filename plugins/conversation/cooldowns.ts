@@ -1,6 +1,7 @@
-import type { AdapterCooldown, ObservationInput } from 'mortise/sdk';
+import type { AdapterCooldown } from 'mortise/contracts/conversation';
+import type { ObservationInput } from 'mortise/sdk';
 
-/** Adapters, in and out, that are left alone for a while. */
+/** Input and egress adapters that are cooling down. */
 export class Cooldowns {
   readonly #byAdapter = new Map<string, AdapterCooldown>();
   readonly #monotonic: () => number;
@@ -31,7 +32,7 @@ export class Cooldowns {
     return [...this.#byAdapter.values()].filter(({ adapter }) => this.left(adapter) > 0);
   }
 
-  /** What the platform says about an adapter is not refused because of that adapter. */
+  /** Whether an observation is refused. The platform's own observations about an adapter never are. */
   refuses(input: ObservationInput, adapter: string | undefined): boolean {
     if (this.#byAdapter.size === 0) return false;
     const type = input.obs_type ?? 'message';

@@ -1,41 +1,32 @@
-import type { Disposable, ObservationType, Points } from 'mortise/sdk';
+import { createContributionCache, type ObservationType, type Points } from 'mortise/sdk';
 
-/** A handler as the worker calls it. */
+/** An active handler with its time limit. */
 export interface HandlerEntry {
   readonly key: string;
-  /** Milliseconds; 0 = it ends its work itself. */
+  /** Milliseconds; 0 = the handler has a limit of its own. */
   readonly timeoutMs: number;
 }
 
-/** How long a handler may take unless it says otherwise, milliseconds. */
-const defaultMs = 30_000;
+const defaultTimeoutMs = 30_000;
 
-/** The active handlers of each type, in order of plugin and key; read anew only when contributions change. */
-export class HandlerTable implements Disposable {
-  readonly #points: Points;
-  readonly #watch: Disposable;
-  #byType: Map<ObservationType, readonly HandlerEntry[]> | undefined;
+/** Looks up the active handlers of a type, in order of plugin and key. */
+export type HandlersOf = (type: ObservationType) => readonly HandlerEntry[];
 
-  constructor(points: Points) {
-    this.#points = points;
-    this.#watch = points.onChange('observation-handler', () => {
-      this.#byType = undefined;
-    });
-  }
-
-  of(type: ObservationType): readonly HandlerEntry[] {
-    this.#byType ??= new Map();
-    const known = this.#byType.get(type);
-    if (known) return known;
-    const entries = this.#points
-      .list('observation-handler')
-      .filter(({ active, facts }) => active && facts.types.includes(type))
-      .map(({ key, facts }) => ({ key, timeoutMs: facts.timeoutMs ?? defaultMs }));
-    this.#byType.set(type, entries);
-    return entries;
-  }
-
-  dispose(): void | Promise<void> {
-    return this.#watch.dispose();
-  }
+/** The handlers of each type, read again only when contributions change. */
+export function handlerTable(points: Points): HandlersOf {
+  const table = createContributionCache(points, 'observation-handler', (contributions) => {
+    const byType = new Map<ObservationType, HandlerEntry[]>();
+    for (const { active, key, facts } of contributions) {
+      if (!active) continue;
+      for (const type of new Set(facts.types)) {
+        const entries = byType.get(type) ?? [];
+        entries.push({ key, timeoutMs: facts.timeoutMs ?? defaultTimeoutMs });
+        byType.set(type, entries);
+      }
+    }
+    return byType;
+  });
+  return (type) => table.current.get(type) ?? none;
 }
+
+const none: readonly HandlerEntry[] = Object.freeze([]);

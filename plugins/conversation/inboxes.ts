@@ -1,71 +1,70 @@
-import type { Observation, ObservationType, Points, SubmitOptions } from 'mortise/sdk';
-import type { HandlerEntry } from './handler-table.js';
+import { isAgentGenerated, type SubmitOptions } from 'mortise/contracts/conversation';
+import type { Observation, Points } from 'mortise/sdk';
+import type { HandlersOf } from './handler-table.js';
 import type { LiveSession } from './live-session.js';
 import type { LiveSessions } from './live-sessions.js';
-import { isAgentGenerated } from './loop-guard.js';
 import type { Ticket } from './ticket.js';
 
-/** Places of an inbox that only what an agent said may take. */
-const ownReserve = 64;
+/** Places of an inbox that only agents' own messages may take. */
+const silentReserve = 64;
 
-export interface InboxesPorts {
+export interface InboxesDeps {
   readonly points: Points;
   readonly live: LiveSessions;
   readonly capacity: number;
-  /** The active handlers of a type, in order. */
-  readonly handlers: (type: ObservationType) => readonly HandlerEntry[];
-  /** Sources of agents that may start a turn in another session. */
+  readonly handlers: HandlersOf;
+  /** `loop_guard.allow`: sources of agents that may start a turn in another session. */
   readonly loopAllowed: () => readonly string[];
-  /** An observation had no place. */
+  /** An inbox had no room for an observation. */
   readonly overflowed: (session: LiveSession, observation: Observation) => void;
-  /** There is something to do in a session. */
+  /** A session has something in its inbox. */
   readonly wake: (session: LiveSession) => void;
 }
 
-/** Puts what was accepted into the inbox of its session, and knows what still fits there. */
+/** Moves accepted tickets into the inbox of their session, and enforces the limits of inboxes and of waiting callers. */
 export class Inboxes {
-  readonly #ports: InboxesPorts;
+  readonly #deps: InboxesDeps;
 
-  constructor(ports: InboxesPorts) {
-    this.#ports = ports;
+  constructor(deps: InboxesDeps) {
+    this.#deps = deps;
   }
 
-  /** Limits of a caller's own wait, before its observation is accepted. */
+  /** Checks the caller's own limits: whether it waits at all, and behind how many turns. */
   refuses(target: string, { wait }: SubmitOptions): 'busy' | 'queue_full' | undefined {
-    const turns = this.#ports.live.get(target)?.turns ?? 0;
+    const turns = this.#deps.live.get(target)?.turns ?? 0;
     if (turns === 0) return undefined;
     if (wait.timeoutMs <= 0) return 'busy';
     return turns - 1 >= wait.limit ? 'queue_full' : undefined;
   }
 
-  /** False when the session's inbox has no place for it, which is told. */
+  /** @returns false, and reports an overflow, when the session's inbox has no room */
   fits(observation: Observation, session: LiveSession): boolean {
-    // An idle worker takes one out at once.
-    const free = this.#ports.capacity + (session.working ? 0 : 1) - session.depth - session.coming;
-    // What a turn itself says must not be lost because many others wait for their turns.
-    if (free > 0 || (free > -ownReserve && this.#silent(observation))) return true;
-    this.#ports.overflowed(session, observation);
+    // An idle worker takes one at once.
+    const free = this.#deps.capacity + (session.working ? 0 : 1) - session.depth - session.onBus;
+    // A turn's own reply must not be lost because many others wait for their turns.
+    if (free > 0 || (free > -silentReserve && this.#silent(observation))) return true;
+    this.#deps.overflowed(session, observation);
     return false;
   }
 
-  /** From the bus into the inbox of its session. */
+  /** Moves a ticket from the bus into the inbox of its session. */
   arrive(ticket: Ticket): void {
-    const session = this.#ports.live.open(ticket.observation.session_key ?? '');
-    session.coming -= 1;
+    const session = this.#deps.live.open(ticket.observation.session_key ?? '');
+    session.onBus -= 1;
     if (ticket.state === 'settled') return;
-    // Asked again: several may have been accepted in one go.
+    // Checked again: several may have been accepted before the first was routed.
     const refusal = ticket.submit && this.refuses(session.key, ticket.submit);
     if (refusal) ticket.settle({ outcome: refusal });
     else this.enter(ticket, session);
   }
 
-  /** Takes the leases of its handlers and wakes the worker. */
+  /** Leases the handlers of a ticket, puts it into the inbox and wakes the worker. */
   enter(ticket: Ticket, session: LiveSession): void {
     ticket.silent = this.#silent(ticket.observation);
     try {
       ticket.handlers = this.#hold(ticket);
     } catch {
-      // Its handler has gone in between.
+      // A handler was withdrawn in between.
       ticket.settle({ outcome: 'cancelled' });
       return;
     }
@@ -73,10 +72,10 @@ export class Inboxes {
     if (ticket.turn) session.turns += 1;
     if (session.working) ticket.queue();
     session.push(ticket);
-    this.#ports.wake(session);
+    this.#deps.wake(session);
   }
 
-  /** Takes what was settled out of the books of its session. */
+  /** Removes a settled ticket from its session. */
   leave(ticket: Ticket): void {
     const { session } = ticket;
     if (!session) return;
@@ -93,17 +92,17 @@ export class Inboxes {
       correlationId: observation.correlation_id,
       trace: submit?.trace,
     };
-    const { points, handlers } = this.#ports;
+    const { points, handlers } = this.#deps;
     return handlers(observation.obs_type).map(({ key, timeoutMs }) =>
       points.hold('observation-handler', key, { ...options, timeoutMs }),
     );
   }
 
-  /** What an agent said starts no turn, unless it is allowed to and speaks to another session. */
+  /** An agent's message starts no turn, unless its source is allowed to and it comes from another session. */
   #silent(observation: Observation): boolean {
     if (observation.obs_type !== 'message' || !isAgentGenerated(observation)) return false;
     const from = observation.metadata.origin_session_key;
     if (from === undefined || from === observation.session_key) return true;
-    return !this.#ports.loopAllowed().includes(observation.source_name);
+    return !this.#deps.loopAllowed().includes(observation.source_name);
   }
 }

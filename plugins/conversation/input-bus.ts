@@ -1,62 +1,61 @@
-import type { BusStats, PublishRefusal } from 'mortise/sdk';
+import type { BusStats, PublishRefusal } from 'mortise/contracts/conversation';
 import type { Ticket } from './ticket.js';
 
-export interface InputBusOptions {
+export interface InputBusDeps {
   readonly capacity: number;
-  /** Further places that only the platform's own observations may take, so that news of overload is not lost to it. */
-  readonly reserve: number;
   readonly consume: (ticket: Ticket) => void;
   readonly schedule: Schedule;
 }
 
-/**
- * Runs the dispatcher soon, in a context of its own: before anything else happens, or once timers and sockets have had
- * their turn.
- */
+/** Runs the dispatcher in a context of its own: as a microtask, or with `afterOthers` after timers and I/O. */
 export type Schedule = (run: () => void, afterOthers: boolean) => void;
 
-/**
- * What is routed before others get a turn of the event loop. What is handled may publish again: a bus that feeds itself
- * would otherwise never let go.
- */
-const turnBatch = 256;
+/** Places that only the platform's own observations may take, so that alerts about overload are not lost to it. */
+const systemReserve = 64;
 
-/** First in, first out; what does not fit is refused, never what was accepted. */
+/**
+ * Observations routed before timers and I/O get their turn. Handlers may publish again: a bus that feeds itself would
+ * otherwise block the event loop.
+ */
+const yieldAfter = 256;
+
+/** A bounded FIFO queue: the newest observation is refused when it is full. */
 export class InputBus {
-  readonly #options: InputBusOptions;
+  readonly #deps: InputBusDeps;
   #queue: Ticket[] = [];
   readonly #roomWaiters = new Set<() => void>();
   #scheduled = false;
   #state: 'open' | 'draining' | 'closed' = 'open';
-  #untilTurn = turnBatch;
+  #untilYield = yieldAfter;
   #published = 0;
   #accepted = 0;
   #consumed = 0;
   #highWater = 0;
   readonly #dropped: Partial<Record<PublishRefusal, number>> = {};
 
-  constructor(options: InputBusOptions) {
-    this.#options = options;
+  constructor(deps: InputBusDeps) {
+    this.#deps = deps;
   }
 
-  /** Whether nothing more is taken. @param inside it comes from what was accepted before */
+  /** Whether new observations are refused. @param inside published while handling an accepted observation */
   shut(inside: boolean): boolean {
     return this.#state === 'closed' || (this.#state === 'draining' && !inside);
   }
 
-  /** Counts an attempt; the checks before capacity are the caller's. */
+  /** Counts an attempt to publish. */
   attempt(): void {
     this.#published += 1;
   }
 
+  /** Counts a refusal. */
   refuse(reason: PublishRefusal): void {
     this.#dropped[reason] = (this.#dropped[reason] ?? 0) + 1;
   }
 
-  /** False when there is no room for an observation of this kind. */
+  /** @param system an observation of the platform itself, which may use the reserve */
   hasRoom(system: boolean): boolean {
-    const { capacity, reserve } = this.#options;
-    return this.#queue.length < (system ? capacity + reserve : capacity);
+    const { capacity } = this.#deps;
+    return this.#queue.length < (system ? capacity + systemReserve : capacity);
   }
 
   accept(ticket: Ticket): void {
@@ -65,13 +64,13 @@ export class InputBus {
     this.#highWater = Math.max(this.#highWater, this.#queue.length);
     if (this.#scheduled) return;
     this.#scheduled = true;
-    const tired = this.#untilTurn <= 0;
-    if (tired) this.#untilTurn = turnBatch;
-    this.#options.schedule(() => this.#dispatch(), tired);
+    const afterOthers = this.#untilYield <= 0;
+    if (afterOthers) this.#untilYield = yieldAfter;
+    this.#deps.schedule(() => this.#dispatch(), afterOthers);
   }
 
-  /** Resolves when a place may have become free, or after `ms`. */
-  room(ms: number, signal?: AbortSignal): Promise<void> {
+  /** Resolves when there may be room, when `signal` aborts, or after `ms`. */
+  whenRoom(ms: number, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const done = (): void => {
         clearTimeout(timer);
@@ -85,18 +84,18 @@ export class InputBus {
     });
   }
 
-  /** Accepted and not yet routed, in order. */
+  /** Tickets that are accepted and not yet routed, in order. */
   waiting(): readonly Ticket[] {
     return [...this.#queue];
   }
 
-  /** From now on only what comes from the inside is taken: what running turns have to say. */
+  /** From now on only observations from inside are accepted: what running turns publish. */
   drain(): void {
     if (this.#state === 'open') this.#state = 'draining';
     for (const wake of [...this.#roomWaiters]) wake();
   }
 
-  /** Later publishes are refused; what was accepted is still consumed. */
+  /** From now on every observation is refused; accepted ones are still routed. */
   close(): void {
     this.#state = 'closed';
     for (const wake of [...this.#roomWaiters]) wake();
@@ -104,7 +103,7 @@ export class InputBus {
 
   stats(): Omit<BusStats, 'inbox_dropped' | 'sessions' | 'running' | 'queued'> {
     return {
-      capacity: this.#options.capacity,
+      capacity: this.#deps.capacity,
       published: this.#published,
       accepted: this.#accepted,
       consumed: this.#consumed,
@@ -118,10 +117,10 @@ export class InputBus {
     this.#scheduled = false;
     const batch = this.#queue;
     this.#queue = [];
-    this.#untilTurn -= batch.length;
+    this.#untilYield -= batch.length;
     for (const ticket of batch) {
       this.#consumed += 1;
-      this.#options.consume(ticket);
+      this.#deps.consume(ticket);
     }
     if (this.#roomWaiters.size > 0) for (const wake of [...this.#roomWaiters]) wake();
   }

@@ -1,33 +1,44 @@
-import type {
-  BusStats,
-  Observation,
-  ObservationError,
-  ObservationInput,
-  PublishOptions,
-  PublishRefusal,
-  PublishResult,
-  SubmitOptions,
-} from 'mortise/sdk';
-import type { ConversationPorts } from './conversation-ports.js';
+import {
+  isSystemPlane,
+  type PublishOptions,
+  type PublishRefusal,
+  type PublishResult,
+  type Settled,
+  type SubmitOptions,
+} from 'mortise/contracts/conversation';
+import { isJsonObject, type Observation, type ObservationError, type ObservationInput } from 'mortise/sdk';
+import type { AlertCode } from './alerts.js';
+import type { Cooldowns } from './cooldowns.js';
+import { OpenTickets } from './drain.js';
+import type { HandlersOf } from './handler-table.js';
 import type { Inboxes } from './inboxes.js';
-import { InputBus } from './input-bus.js';
+import { InputBus, type Schedule } from './input-bus.js';
 import type { LiveSession } from './live-session.js';
 import type { LiveSessions } from './live-sessions.js';
-import { OpenTickets } from './open-tickets.js';
-import { isObject } from './problems.js';
-import { readObservation } from './read-observation.js';
-import { type RouteFacts, routeObservation } from './route-observation.js';
+import { readObservation } from './observation/read-observation.js';
+import { type RouteFacts, type Routing, routeObservation } from './observation/route-observation.js';
 import { Ticket } from './ticket.js';
+import type { WaitGraph } from './wait-graph.js';
 
-/** Places of the bus that only the platform's own observations may take. */
-const systemReserve = 64;
+/** How long a waiting caller waits for room on a full bus, milliseconds. */
+const roomMs = 1_000;
 
-export type IntakePorts = Pick<
-  ConversationPorts,
-  'cooldowns' | 'routing' | 'limits' | 'now' | 'monotonic' | 'schedule' | 'raise' | 'metrics'
-> & { readonly live: LiveSessions; readonly inboxes: Inboxes };
+export interface IntakeDeps {
+  readonly handlers: HandlersOf;
+  readonly cooldowns: Cooldowns;
+  readonly routing: Routing;
+  readonly busCapacity: number;
+  readonly now: () => number;
+  readonly monotonic: () => number;
+  readonly schedule: Schedule;
+  readonly raise: (code: AlertCode, session: LiveSession | undefined, detail: Record<string, unknown>) => void;
+  readonly refused: (reason: PublishRefusal) => void;
+  readonly live: LiveSessions;
+  readonly inboxes: Inboxes;
+  readonly waits: WaitGraph;
+}
 
-/** What throws when it is looked at: an object with a getter of its own, a proxy. */
+/** An input that throws on access: a getter, a proxy. */
 const unreadable: ObservationError = {
   path: '',
   code: 'payload_mismatch',
@@ -35,33 +46,112 @@ const unreadable: ObservationError = {
 };
 
 /**
- * The way from outside into the inbox of a session: checked, routed, accepted on the bus or refused with a reason. `inside`
- * says everywhere that it comes from what was accepted before, which a bus that drains still takes.
+ * Accepts observations: validates and routes them, and puts them on the bus or refuses them with a reason. `inside` means
+ * that an observation was published while handling an accepted one; a draining bus still takes it.
  */
 export class Intake {
   readonly open = new OpenTickets();
-  readonly #ports: IntakePorts;
-  readonly #bus: InputBus;
+  readonly bus: InputBus;
+  readonly #deps: IntakeDeps;
 
-  constructor(ports: IntakePorts) {
-    this.#ports = ports;
-    this.#bus = new InputBus({
-      capacity: ports.limits.busCapacity,
-      reserve: systemReserve,
-      consume: (ticket) => ports.inboxes.arrive(ticket),
-      schedule: ports.schedule,
+  constructor(deps: IntakeDeps) {
+    this.#deps = deps;
+    this.bus = new InputBus({
+      capacity: deps.busCapacity,
+      consume: (ticket) => deps.inboxes.arrive(ticket),
+      schedule: deps.schedule,
     });
   }
 
-  publish(input: ObservationInput, options: PublishOptions, inside: boolean): PublishResult {
-    const read = this.read(input, options.adapter, inside);
-    return read.ok ? this.publishRead(read, options, inside) : read;
+  /** For producers without a waiting caller. Never throws and never blocks. */
+  publish(input: ObservationInput, options: PublishOptions = {}, inside = this.#inside): PublishResult {
+    const read = this.#read(input, options.adapter, inside);
+    return read.ok ? this.#publish(read, options, inside) : read;
   }
 
-  /** What the observation would be, or why it is refused; counted. */
-  read(input: ObservationInput, adapter: string | undefined, inside: boolean): PublishResult {
-    this.#bus.attempt();
-    if (this.#bus.shut(inside)) return { ok: false, dropped: true, reason: this.#refused('closed') };
+  /** As {@link publish}, but waits for room on the bus. */
+  async publishOrWait(
+    input: ObservationInput,
+    options: PublishOptions & { readonly signal?: AbortSignal; readonly timeoutMs?: number } = {},
+  ): Promise<PublishResult> {
+    const inside = this.#inside;
+    const read = this.#read(input, options.adapter, inside);
+    if (!read.ok) return read;
+    if (!this.#hasRoom(read.observation)) {
+      await this.#waitForRoom(read.observation, inside, options.timeoutMs ?? roomMs, options.signal);
+    }
+    return this.#publish(read, options, inside);
+  }
+
+  /** For callers that wait until the observation is handled. Never rejects. */
+  async submit(input: ObservationInput, options: SubmitOptions): Promise<Settled> {
+    const { waits, inboxes } = this.#deps;
+    const from = waits.current;
+    const inside = from !== undefined;
+    const read = this.#read(input, options.adapter, inside);
+    if (!read.ok) {
+      if (read.reason === 'closed') return { outcome: 'closed' };
+      if (read.reason === 'adapter_cooldown') return { outcome: 'cooldown' };
+      return { outcome: 'invalid', errors: read.errors ?? [] };
+    }
+    const { observation } = read;
+    if (this.#deps.handlers(observation.obs_type).length === 0) return { outcome: 'closed', observation };
+    const target = observation.session_key ?? '';
+    if (from !== undefined && waits.wouldDeadlock(from, target)) return { outcome: 'busy', observation };
+    const refusal = inboxes.refuses(target, options);
+    if (refusal) return { outcome: refusal, observation };
+    const done = from === undefined ? undefined : waits.wait(from, target);
+    try {
+      // Checked without a wait first: an observation that fits is accepted synchronously, in the order of submits.
+      if (!this.#hasRoom(observation) && !(await this.#waitForRoom(observation, inside, roomMs, options.signal))) {
+        return { outcome: options.signal?.aborted ? 'cancelled' : 'backpressure', observation };
+      }
+      const ticket = new Ticket(observation, this.#settled, options, inside, options.decided);
+      const reason = this.#offer(ticket, inside);
+      if (reason === 'inbox_full') return { outcome: 'queue_full', observation };
+      if (reason !== undefined) return { outcome: reason === 'closed' ? 'closed' : 'backpressure', observation };
+      return await ticket.wait();
+    } finally {
+      done?.();
+    }
+  }
+
+  /** Validates and routes an observation without publishing or counting it. */
+  preview(input: ObservationInput): PublishResult {
+    try {
+      const read = readObservation(input, this.#deps.now(), this.#route);
+      return read.ok ? read : { ok: false, dropped: true, reason: 'invalid', errors: read.errors };
+    } catch {
+      return { ok: false, dropped: true, reason: 'invalid', errors: [unreadable] };
+    }
+  }
+
+  /** Puts an observation into the inbox of a session directly; false when it has no room or was collected. */
+  enter(input: ObservationInput, session: LiveSession): boolean {
+    const { live, inboxes } = this.#deps;
+    const read = this.preview(input);
+    if (!read.ok || live.get(session.key) !== session) return false;
+    if (!inboxes.fits(read.observation, session)) return false;
+    this.open.begin();
+    inboxes.enter(new Ticket(read.observation, this.#settled, undefined, false, undefined), session);
+    return true;
+  }
+
+  /** All tickets that are accepted and not settled. */
+  *unsettled(): Iterable<Ticket> {
+    yield* this.bus.waiting();
+    for (const session of [...this.#deps.live.all()]) yield* session.open;
+  }
+
+  /** Whether the caller runs inside of a handler. */
+  get #inside(): boolean {
+    return this.#deps.waits.current !== undefined;
+  }
+
+  /** Checks in this order: closed, cooldown, validity. Counts the attempt and its refusal. */
+  #read(input: ObservationInput, adapter: string | undefined, inside: boolean): PublishResult {
+    this.bus.attempt();
+    if (this.bus.shut(inside)) return { ok: false, dropped: true, reason: this.#refused('closed') };
     if (this.#coolsDown(input, adapter)) {
       return { ok: false, dropped: true, reason: this.#refused('adapter_cooldown') };
     }
@@ -70,117 +160,70 @@ export class Intake {
     return read;
   }
 
-  /** As {@link read}, and nothing comes of it. */
-  preview(input: ObservationInput): PublishResult {
-    try {
-      const read = readObservation(input, this.#ports.now(), this.#route);
-      return read.ok ? read : { ok: false, dropped: true, reason: 'invalid', errors: read.errors };
-    } catch {
-      return { ok: false, dropped: true, reason: 'invalid', errors: [unreadable] };
-    }
-  }
-
-  publishRead(read: Extract<PublishResult, { ok: true }>, options: PublishOptions, inside: boolean): PublishResult {
+  #publish(read: Extract<PublishResult, { ok: true }>, options: PublishOptions, inside: boolean): PublishResult {
     const { observation } = read;
-    const reason = this.offer(this.ticket(observation, undefined, false, options.decided), inside);
+    const reason = this.#offer(new Ticket(observation, this.#settled, undefined, false, options.decided), inside);
     if (reason === undefined) return read;
     const { source_name } = observation;
-    // An adapter of the platform tells of it itself.
+    // Publishers that name their adapter raise this alert themselves.
     if (reason === 'queue_full' && options.adapter === undefined) {
-      this.#ports.raise('input_bus_backpressure', undefined, { source_name });
+      this.#deps.raise('input_bus_backpressure', undefined, { source_name });
     }
     return { ok: false, dropped: true, reason: reason === 'inbox_full' ? 'queue_full' : reason };
   }
 
-  ticket(observation: Observation, submit?: SubmitOptions, nested = false, decided = submit?.decided): Ticket {
-    return new Ticket(observation, this.#settled, submit, nested, decided);
-  }
-
-  /** Puts a ticket on the bus; the reason when it was refused. */
-  offer(ticket: Ticket, inside: boolean): PublishRefusal | 'inbox_full' | undefined {
-    if (this.#bus.shut(inside)) return this.#refused('closed');
-    if (!this.hasRoom(ticket.observation)) return this.#refused('queue_full');
-    // Here and not on arrival: what is accepted is handled.
-    const session = this.#ports.live.open(ticket.observation.session_key ?? '');
-    if (!this.#ports.inboxes.fits(ticket.observation, session)) return 'inbox_full';
-    session.coming += 1;
+  /** Puts a ticket on the bus. @returns the reason when it was refused */
+  #offer(ticket: Ticket, inside: boolean): PublishRefusal | 'inbox_full' | undefined {
+    if (this.bus.shut(inside)) return this.#refused('closed');
+    if (!this.#hasRoom(ticket.observation)) return this.#refused('queue_full');
+    // The inbox is checked now and not on arrival: what is accepted will be handled.
+    const session = this.#deps.live.open(ticket.observation.session_key ?? '');
+    if (!this.#deps.inboxes.fits(ticket.observation, session)) return 'inbox_full';
+    session.onBus += 1;
     this.open.begin();
-    this.#bus.accept(ticket);
+    this.bus.accept(ticket);
     return undefined;
   }
 
-  /** Past the bus, straight into the inbox of a session; false when it has no place there. */
-  enter(input: ObservationInput, session: LiveSession): boolean {
-    const read = this.preview(input);
-    // It may have been forgotten while others were served; it is not called back.
-    if (!read.ok || this.#ports.live.get(session.key) !== session) return false;
-    if (!this.#ports.inboxes.fits(read.observation, session)) return false;
-    this.open.begin();
-    this.#ports.inboxes.enter(this.ticket(read.observation), session);
-    return true;
+  #hasRoom(observation: Observation): boolean {
+    return this.bus.hasRoom(isSystemPlane(observation));
   }
 
-  hasRoom(observation: Observation): boolean {
-    return this.#bus.hasRoom(isSystem(observation));
-  }
-
-  /** Waits for room on the bus; false when there was none. */
-  async room(observation: Observation, inside: boolean, ms: number, signal: AbortSignal | undefined): Promise<boolean> {
-    const deadline = this.#ports.monotonic() + ms;
-    while (!this.hasRoom(observation)) {
-      const left = deadline - this.#ports.monotonic();
-      if (left <= 0 || this.#bus.shut(inside) || signal?.aborted) return false;
-      await this.#bus.room(left, signal);
+  /** @returns false when there was no room within `ms` */
+  async #waitForRoom(
+    observation: Observation,
+    inside: boolean,
+    ms: number,
+    signal: AbortSignal | undefined,
+  ): Promise<boolean> {
+    const deadline = this.#deps.monotonic() + ms;
+    while (!this.#hasRoom(observation)) {
+      const left = deadline - this.#deps.monotonic();
+      if (left <= 0 || this.bus.shut(inside) || signal?.aborted) return false;
+      await this.bus.whenRoom(left, signal);
     }
     return true;
   }
 
-  shut(inside: boolean): boolean {
-    return this.#bus.shut(inside);
-  }
+  readonly #route = (facts: RouteFacts): string | ObservationError => routeObservation(facts, this.#deps.routing);
 
-  drain(): void {
-    this.#bus.drain();
-  }
-
-  close(): void {
-    this.#bus.close();
-  }
-
-  /** All that is accepted and not settled. */
-  *unsettled(): Iterable<Ticket> {
-    yield* this.#bus.waiting();
-    for (const session of [...this.#ports.live.all()]) yield* session.open;
-  }
-
-  stats(): Omit<BusStats, 'inbox_dropped' | 'sessions' | 'running' | 'queued'> {
-    return this.#bus.stats();
-  }
-
-  readonly #route = (facts: RouteFacts): string | ObservationError => routeObservation(facts, this.#ports.routing);
-
-  /** Every accepted ticket comes by here once. */
   readonly #settled = (ticket: Ticket): void => {
-    this.#ports.inboxes.leave(ticket);
+    this.#deps.inboxes.leave(ticket);
     this.open.end();
   };
 
   #coolsDown(input: ObservationInput, adapter: string | undefined): boolean {
     try {
-      return isObject(input) && this.#ports.cooldowns.refuses(input, adapter);
+      return isJsonObject(input) && this.#deps.cooldowns.refuses(input, adapter);
     } catch {
-      // Why it cannot be read is told where it is read.
+      // The input throws on access, which `preview` reports.
       return false;
     }
   }
 
   #refused(reason: PublishRefusal): PublishRefusal {
-    this.#bus.refuse(reason);
-    this.#ports.metrics.busDropped(reason);
+    this.bus.refuse(reason);
+    this.#deps.refused(reason);
     return reason;
   }
-}
-
-function isSystem(observation: Observation): boolean {
-  return observation.obs_type !== 'message' && observation.obs_type !== 'world_data';
 }

@@ -1,8 +1,9 @@
-import type { SessionSummary } from 'mortise/sdk';
+import type { SessionSummary } from 'mortise/contracts/conversation';
+import type { SessionState } from 'mortise/contracts/gate';
 import { LiveSession, type Load, type SessionRecord } from './live-session.js';
-import { systemSession } from './route-observation.js';
+import { systemSession } from './observation/route-observation.js';
 
-/** The sessions that are in memory. */
+/** The sessions in memory. */
 export class LiveSessions {
   readonly #sessions = new Map<string, LiveSession>();
   readonly #now: () => number;
@@ -24,6 +25,15 @@ export class LiveSessions {
 
   get(key: string): LiveSession | undefined {
     return this.#sessions.get(key);
+  }
+
+  /** Whether a turn of the session is running or queued. */
+  busy(key: string): boolean {
+    return (this.#sessions.get(key)?.turns ?? 0) > 0;
+  }
+
+  state(key: string): SessionState | undefined {
+    return this.#sessions.get(key)?.state();
   }
 
   all(): Iterable<LiveSession> {
@@ -49,10 +59,10 @@ export class LiveSessions {
   }
 
   /**
-   * Forgets sessions that have been idle for `ttlMs`, longest idle first, down to `minimum`. Never `system`, and never
-   * one that works or has something in its inbox.
+   * Removes sessions that have been idle for `ttlMs`, longest idle first, down to `minimum` sessions. Never removes
+   * `system`, a session with a running worker or one with accepted observations.
    *
-   * @returns the keys of those
+   * @returns the removed keys
    */
   collect(ttlMs: number, minimum: number): readonly string[] {
     if (this.#sessions.size <= minimum) return [];

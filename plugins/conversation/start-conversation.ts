@@ -1,57 +1,57 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { ConversationService, Observation, StartHost } from 'mortise/sdk';
+import type { ConversationService } from 'mortise/contracts/conversation';
+import { activeByKey, createContributionCache, type Observation, type StartHost } from 'mortise/sdk';
 import { AlertLimiter, alertObservation } from './alerts.js';
-import type { Config } from './config.js';
+import type { Config } from './config.generated.js';
 import { Conversation } from './conversation.js';
 import { Cooldowns } from './cooldowns.js';
 import type { EgressHub } from './egress/egress-hub.js';
 import { startEgress } from './egress/start-egress.js';
-import { HandlerTable } from './handler-table.js';
-import { AdapterAlerts } from './ingest/adapter-alerts.js';
+import { handlerTable } from './handler-table.js';
+import { textAdapter, timerAdapter } from './ingest/built-in-inputs.js';
 import { InputAdapters } from './ingest/input-adapters.js';
-import type { ObservationsPorts } from './ingest/observations-route.js';
+import type { ObservationsDeps } from './ingest/observations-route.js';
 import { RecentIds } from './ingest/recent-ids.js';
-import { timerAdapter } from './ingest/timer-adapter.js';
 import { exposeMetrics } from './metrics.js';
-import { sessionStoreOf } from './store/keep-sessions.js';
+import { SessionStore } from './session-store.js';
 
-/** How long a stop without a deadline may take, milliseconds. */
+/** Time limit of a stop without a deadline, milliseconds. */
 const stopMs = 10_000;
-/** How far into it work may go, what running turns say when they are told to end, and what goes out. */
-const latest = { work: 0.9, lastWords: 0.94, egress: 0.98 } as const;
+/** The share of a stop's time after which each step ends: accepted work, replies of aborted turns, egress. */
+const shares = { work: 0.9, replies: 0.94, egress: 0.98 } as const;
 
-export interface RunningConversation extends ObservationsPorts {
+export interface RunningConversation extends ObservationsDeps {
   readonly service: ConversationService;
   readonly gateIsOn: () => boolean;
-  /** Ends what comes in, then what was accepted, then what goes out. @param until epoch milliseconds */
+  /** Stops input, then handles what was accepted, then sends what is queued for egress. @param until epoch milliseconds */
   close(until?: number): Promise<void>;
 }
 
-/** Puts the parts of the conversation together. */
+/** Composes the conversation: bus, workers, input adapters, egress, timers and persistence. */
 export async function startConversation(host: StartHost<Config>): Promise<RunningConversation> {
   const { config, points } = host;
   const schedule = host.use('schedule');
   const sessions = host.use('sessions');
   const gate = host.watch('gate');
   const control = host.watch('gate-control');
-  const handlers = host.own(new HandlerTable(points));
   const monotonic = () => schedule.monotonic();
   const alerts = new AlertLimiter(monotonic, (alert) => host.emit('alert', alert));
   const cooldowns = new Cooldowns(monotonic);
   const hub = startEgress(host, sessions, cooldowns, alerts);
-  // Workers run in the context of the plugin's start, not in that of whoever published: a publisher may be inside of a
-  // transaction, or of another plugin's call.
+  // Workers run in the async context of the plugin's start, not in that of a publisher: the publisher may be inside a
+  // transaction or another plugin's call.
   const detached = AsyncLocalStorage.snapshot();
-  const store = config.persistence === 'sql' ? sessionStoreOf(host) : undefined;
+  const store = config.persistence === 'sql' ? new SessionStore(host) : undefined;
   const metrics = exposeMetrics(host.use('metrics'), () => conversation);
+  const channels = createContributionCache(points, 'channel', activeByKey);
   const conversation = new Conversation({
     points,
-    handlers: (type) => handlers.of(type),
+    handlers: handlerTable(points),
     gate: () => gate.current,
     loopAllowed: () => control.current?.snapshot().config.loop_guard.allow ?? [],
     hub,
     cooldowns,
-    routing: { mode: config.routing, sessions, hasChannel: channelTable(host) },
+    routing: { mode: config.routing, sessions, hasChannel: (name) => channels.current.has(name) },
     limits: config,
     now: () => schedule.now(),
     monotonic,
@@ -60,7 +60,7 @@ export async function startConversation(host: StartHost<Config>): Promise<Runnin
       else detached(queueMicrotask, run);
     },
     raise: (code, session, detail) => {
-      host.log.warn({ code, ...detail }, 'an observation was not handled as it should be');
+      host.log.warn({ code, ...detail }, 'an observation was refused or failed');
       const { stack, ...data } = detail;
       alerts.raise(code, session?.key ?? String(data.source_name), data);
     },
@@ -69,30 +69,31 @@ export async function startConversation(host: StartHost<Config>): Promise<Runnin
       const idsOf = (some: readonly Observation[]) => some.map(({ obs_id }) => obs_id);
       host.log.warn(
         { obs_ids: idsOf(queued), interrupted_obs_ids: idsOf(begun) },
-        'observations were accepted and not handled before the end',
+        'accepted observations were not handled before the stop',
       );
     },
     metrics,
-    changed: store?.changed,
+    changed: store && ((session) => store.changed(session)),
   });
-  host.on('alert', (alert) => conversation.publish(alertObservation(alert)));
+  const { intake } = conversation;
+  host.on('alert', (alert) => intake.publish(alertObservation(alert)));
   await store?.restore(conversation.live);
   const adapters = new InputAdapters({
     points,
-    publish: (observation, adapter) => conversation.publish(observation, { adapter }),
-    alerts: new AdapterAlerts((alert) => host.emit('alert', alert), monotonic),
+    publish: (observation, adapter) => intake.publish(observation, { adapter }),
+    emit: (alert) => host.emit('alert', alert),
     coolingDown: (adapter) => cooldowns.left(adapter) > 0,
     monotonic,
   });
   host.own(points.onChange('input-adapter', () => void adapters.follow()));
   host.every(config.idleSweepSeconds * 1_000, () => {
-    const forgotten = conversation.live.collect(config.idleTtlSeconds * 1_000, config.idleMinimum);
-    metrics.collected(forgotten.length);
-    for (const key of forgotten) store?.forgotten(key);
+    const removed = conversation.live.collect(config.idleTtlSeconds * 1_000, config.idleMinimum);
+    metrics.collected(removed.length);
+    for (const key of removed) store?.deleted(key);
   });
   if (config.tickSeconds > 0) {
     const tick = timerAdapter(
-      (observation) => conversation.publish(observation),
+      (observation) => intake.publish(observation),
       () => schedule.now(),
     );
     host.every(config.tickSeconds * 1_000, tick);
@@ -101,18 +102,18 @@ export async function startConversation(host: StartHost<Config>): Promise<Runnin
   let closing: Promise<void> | undefined;
   const close = async (until: number): Promise<void> => {
     const from = schedule.now();
-    const left = (step: keyof typeof latest): number =>
-      Math.max(from + (until - from) * latest[step] - schedule.now(), 0);
+    const left = (step: keyof typeof shares): number =>
+      Math.max(from + (until - from) * shares[step] - schedule.now(), 0);
     await adapters.close();
-    await conversation.close(left('work'), left('lastWords') - left('work'));
+    await conversation.close(left('work'), left('replies') - left('work'));
     await hub.close(Math.min(config.egressDrainMs, left('egress')));
     await store?.close();
   };
   return {
-    conversation,
+    intake,
     cooldowns,
     recent: new RecentIds(monotonic),
-    service: face({ conversation, adapters, cooldowns, hub }),
+    service: serviceOf(conversation, adapters, cooldowns, hub),
     gateIsOn: () => gate.current !== undefined,
     close(until = schedule.now() + stopMs) {
       closing ??= close(until);
@@ -121,37 +122,23 @@ export async function startConversation(host: StartHost<Config>): Promise<Runnin
   };
 }
 
-/** Whether a channel is there; looked up anew only when channels have come or gone. */
-function channelTable({ points }: StartHost<Config>): (name: string) => boolean {
-  let names: ReadonlySet<string> | undefined;
-  points.onChange('channel', () => {
-    names = undefined;
-  });
-  return (name) => {
-    names ??= new Set(points.keys('channel'));
-    return names.has(name);
-  };
-}
-
-interface Served {
-  readonly conversation: Conversation;
-  readonly adapters: InputAdapters;
-  readonly cooldowns: Cooldowns;
-  readonly hub: EgressHub;
-}
-
-/** What other plugins see: the service, and nothing of what runs it. */
-function face({ conversation, adapters, cooldowns, hub }: Served): ConversationService {
+function serviceOf(
+  conversation: Conversation,
+  adapters: InputAdapters,
+  cooldowns: Cooldowns,
+  hub: EgressHub,
+): ConversationService {
+  const { intake, live } = conversation;
   return {
-    publish: (observation, options) => conversation.publish(observation, options),
-    publishOrWait: (observation, options) => conversation.publishOrWait(observation, options),
-    preview: (observation) => conversation.preview(observation),
-    ingestText: (text, options) => conversation.ingestText(text, options),
+    publish: (observation, options) => intake.publish(observation, options),
+    publishOrWait: (observation, options) => intake.publishOrWait(observation, options),
+    preview: (observation) => intake.preview(observation),
+    ingestText: textAdapter((observation) => intake.publish(observation)),
     trigger: (adapter, request, options) => adapters.trigger(adapter, request, options),
-    submit: (observation, options) => conversation.submit(observation, options),
-    busy: (sessionKey) => conversation.busy(sessionKey),
-    session: (sessionKey) => conversation.session(sessionKey),
-    sessions: () => conversation.sessions(),
+    submit: (observation, options) => intake.submit(observation, options),
+    busy: (sessionKey) => live.busy(sessionKey),
+    session: (sessionKey) => live.state(sessionKey),
+    sessions: () => live.summaries(),
     stats: () => conversation.stats(),
     fanOut: (text) => conversation.fanOut(text),
     coolDown: (cooldown) => cooldowns.start(cooldown),

@@ -1,40 +1,40 @@
-import type { GateDecision, HeldCall, Observation, ObservationHandler, Settled, SubmitOptions } from 'mortise/sdk';
+import type { ObservationHandler, Settled, SubmitOptions } from 'mortise/contracts/conversation';
+import type { GateDecision } from 'mortise/contracts/gate';
+import type { HeldCall, Observation } from 'mortise/sdk';
 import type { LiveSession } from './live-session.js';
 
 export type TicketState = 'queued' | 'running' | 'settled';
 
-/** Whoever has to know that a ticket is settled: told once. */
-export type TicketOwner = (ticket: Ticket) => void;
-
 type Outcome = Omit<Settled, 'observation'>;
 
 /**
- * One accepted observation on its way through bus, inbox and worker. It is settled exactly once; one that is settled
- * while it stands in a queue is never handled.
+ * One accepted observation on its way through bus, inbox and worker. It is settled exactly once; a ticket that is settled
+ * while it is queued is never handled.
  */
 export class Ticket {
   readonly observation: Observation;
   readonly submit: SubmitOptions | undefined;
   readonly decided: ((decision: GateDecision) => void) | undefined;
-  /** Submitted from inside a running turn: it needs no place under the limit of concurrent turns. */
+  /** Submitted from inside a running turn: exempt from the limit of concurrent turns. */
   readonly nested: boolean;
-  /** Where it is handled, from its delivery on. */
+  /** The session that handles it, once it is in the inbox. */
   session: LiveSession | undefined;
-  /** An agent said it, so that it starts no turn. */
+  /** An agent's own message, which starts no turn. */
   silent = false;
-  /** Their leases are taken with the delivery: a plugin that is being stopped still handles what was accepted before. */
+  /** Leased on arrival in the inbox: a plugin that is stopping still handles what was accepted before. */
   handlers: readonly HeldCall<ObservationHandler>[] = none;
-  /** Runs when it gives up while it waits for a place. */
+  /** Called when it is settled while it waits for a turn slot. */
   gaveUp: (() => void) | undefined;
-  readonly #owner: TicketOwner;
+  readonly #settled: (ticket: Ticket) => void;
   #state: TicketState = 'queued';
   #waiter: ((settled: Settled) => void) | undefined;
-  #left: (() => void) | undefined;
+  #onAbort: (() => void) | undefined;
   #timer: NodeJS.Timeout | undefined;
 
+  /** @param settled called once, when the ticket is settled */
   constructor(
     observation: Observation,
-    owner: TicketOwner,
+    settled: (ticket: Ticket) => void,
     submit: SubmitOptions | undefined,
     nested: boolean,
     decided: ((decision: GateDecision) => void) | undefined,
@@ -43,10 +43,10 @@ export class Ticket {
     this.submit = submit;
     this.decided = decided;
     this.nested = nested;
-    this.#owner = owner;
+    this.#settled = settled;
   }
 
-  /** It will be a turn: what limits of turns count. */
+  /** Whether it is a turn, which the turn limits count. */
   get turn(): boolean {
     return this.observation.obs_type === 'message' && !this.silent;
   }
@@ -55,32 +55,32 @@ export class Ticket {
     return this.#state;
   }
 
-  /** For a caller that waits: from now on its leaving ends the ticket. */
+  /** Resolves when the ticket is settled; from now on the caller's signal cancels it. */
   wait(): Promise<Settled> {
     return new Promise((resolve) => {
       this.#waiter = resolve;
       const signal = this.submit?.signal;
       if (!signal) return;
-      this.#left = () => this.cancel(signal.reason);
-      if (signal.aborted) this.#left();
-      else signal.addEventListener('abort', this.#left, { once: true });
+      this.#onAbort = () => this.cancel(signal.reason);
+      if (signal.aborted) this.#onAbort();
+      else signal.addEventListener('abort', this.#onAbort, { once: true });
     });
   }
 
-  /** Somebody stands before it: from now on its caller's patience counts. */
+  /** The ticket has to wait behind others: starts the caller's queue timeout. */
   queue(): void {
-    const patience = this.submit?.wait.timeoutMs ?? 0;
-    if (patience <= 0 || this.#state !== 'queued' || this.#timer) return;
-    this.#timer = setTimeout(() => this.settle({ outcome: 'queue_timeout' }), patience);
+    const timeoutMs = this.submit?.wait.timeoutMs ?? 0;
+    if (timeoutMs <= 0 || this.#state !== 'queued' || this.#timer) return;
+    this.#timer = setTimeout(() => this.settle({ outcome: 'queue_timeout' }), timeoutMs);
   }
 
-  /** Its handler begins: from here on only the handler ends it. */
+  /** Its first handler starts: from now on only the handlers end it. */
   begin(): void {
     clearTimeout(this.#timer);
     if (this.#state === 'queued') this.#state = 'running';
   }
 
-  /** Removes it from its queue, or tells its handlers to stop. */
+  /** Removes it from its queue, or aborts its handlers. */
   cancel(reason: unknown): void {
     if (this.#state === 'queued') this.settle({ outcome: 'cancelled' });
     else if (this.#state === 'running') for (const handler of this.handlers) handler.abort(reason);
@@ -91,9 +91,9 @@ export class Ticket {
     const unused = this.#state === 'queued';
     this.#state = 'settled';
     clearTimeout(this.#timer);
-    if (this.#left) this.submit?.signal?.removeEventListener('abort', this.#left);
+    if (this.#onAbort) this.submit?.signal?.removeEventListener('abort', this.#onAbort);
     if (unused) for (const handler of this.handlers) handler.release();
-    this.#owner(this);
+    this.#settled(this);
     this.gaveUp?.();
     this.#waiter?.({ ...outcome, observation: this.observation });
   }

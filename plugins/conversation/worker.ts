@@ -1,77 +1,158 @@
-import type { GateOutcome, Observation } from 'mortise/sdk';
-import { Delivery } from './delivery.js';
-import { gateFailed, gateOff } from './gate-off.js';
+import { isSystemPlane } from 'mortise/contracts/conversation';
+import type { GateOutcome, GateService } from 'mortise/contracts/gate';
+import { isJsonObject, type Observation, type ObservationError, type ObservationInput } from 'mortise/sdk';
+import { Delivery, type DeliveryDeps } from './delivery.js';
 import type { LiveSession } from './live-session.js';
-import { publishEmits } from './publish-emits.js';
+import { derive } from './observation/read-observation.js';
 import type { Ticket } from './ticket.js';
-import type { WorkerPorts, WorkerStep } from './worker-ports.js';
+
+/** The steps of a worker, by which faults are counted. */
+export type WorkerStep = 'record' | 'egress' | 'gate' | 'decided' | 'emit' | 'ingest' | 'handler' | 'worker';
+
+/** How observations end, by which they are counted. */
+export type WorkerCount = 'handled' | 'refused' | 'error' | 'loop_guard';
+
+export interface WorkerDeps extends DeliveryDeps {
+  readonly gate: () => GateService | undefined;
+  /** Enqueues an observation for egress if it is outbound. Neither waits nor throws. */
+  readonly egress: (observation: Observation) => void;
+  readonly now: () => number;
+  readonly monotonic: () => number;
+  /** The state of a session has changed. */
+  readonly changed: ((session: LiveSession) => void) | undefined;
+  /** Counts the quality flags of an observation. */
+  readonly flagged: (observation: Observation) => void;
+  readonly count: (what: WorkerCount) => void;
+  /** Counts, records and alerts that a step failed. */
+  readonly fault: (session: LiveSession, observation: Observation, step: WorkerStep, error: unknown) => void;
+}
 
 /**
- * Handles the inbox of one session, one observation after the other, each to its end, and ends when it is empty. It stays
- * in one turn of the event loop for as long as nothing has to be waited for.
+ * Handles the inbox of a session, one observation at a time and each to its end, until the inbox is empty. Stays in one
+ * turn of the event loop while no handler has to wait.
  */
-export function work(session: LiveSession, ports: WorkerPorts): void {
-  if (session.working) return;
-  session.working = true;
-  goOn(session, ports);
-}
+export class Worker {
+  readonly #deps: WorkerDeps;
 
-function goOn(session: LiveSession, ports: WorkerPorts): void {
-  for (let ticket = session.shift(); ticket; ticket = session.shift()) {
+  constructor(deps: WorkerDeps) {
+    this.#deps = deps;
+  }
+
+  work(session: LiveSession): void {
+    if (session.working) return;
+    session.working = true;
+    this.#resume(session);
+  }
+
+  readonly #resume = (session: LiveSession): void => {
+    for (let ticket = session.shift(); ticket; ticket = session.shift()) {
+      try {
+        const delivery = this.#passGate(session, ticket);
+        this.#deps.changed?.(session);
+        if (delivery && !delivery.start(this.#resume)) return;
+      } catch (error) {
+        this.#deps.fault(session, ticket.observation, 'worker', error);
+        ticket.settle({ outcome: 'error' });
+      }
+    }
+    session.working = false;
+  };
+
+  /** The steps before the handlers, each guarded on its own: a fault costs its step, not the observation. */
+  #passGate(session: LiveSession, ticket: Ticket): Delivery | undefined {
+    const deps = this.#deps;
+    const { observation } = ticket;
+    this.#guard(session, observation, 'record', () => session.record(observation, deps.now()));
+    this.#guard(session, observation, 'egress', () => deps.egress(observation));
+    const outcome = this.#decide(session, observation);
+    const { decision, ingest } = outcome;
+    session.recent.decided(decision);
+    const flagged = outcome.observation ?? observation;
+    if (flagged.quality_flags.length > 0) deps.flagged(flagged);
+    if (ticket.decided) this.#guard(session, observation, 'decided', () => ticket.decided?.(decision));
+    if (outcome.emit.length > 0) this.#publishEmits(session, observation, outcome);
+    if (ingest.length > 0) this.#guard(session, observation, 'ingest', () => deps.gate()?.ingest(ingest));
+    const delivered = decision.action === 'deliver';
+    if (delivered && !ticket.silent) return new Delivery(session, ticket, outcome, deps);
+    deps.count(delivered ? 'loop_guard' : 'refused');
+    ticket.settle({ outcome: delivered ? 'handled' : 'refused', decision });
+    return undefined;
+  }
+
+  #decide(session: LiveSession, observation: Observation): GateOutcome {
+    const gate = this.#deps.gate();
+    if (!gate) return outcomeWithoutGate(observation, session.key, 'deliver', 'gate_off');
     try {
-      const delivery = passGate(session, ticket, ports);
-      ports.changed?.(session);
-      if (delivery && !delivery.start(goOn)) return;
+      const now = this.#deps.monotonic();
+      return gate.handle(observation, { sessionKey: session.key, now, session: session.view, overload: false });
     } catch (error) {
-      ports.fault(session, ticket.observation, 'worker', error);
-      ticket.settle({ outcome: 'error' });
+      this.#deps.fault(session, observation, 'gate', error);
+      // A failing gate is closed for messages and open for the platform's own traffic.
+      return outcomeWithoutGate(
+        observation,
+        session.key,
+        isSystemPlane(observation) ? 'deliver' : 'drop',
+        'gate_error',
+      );
     }
   }
-  session.working = false;
-}
 
-/** All that comes before the handlers. Every step is guarded on its own: what fails costs that step, not the message. */
-function passGate(session: LiveSession, ticket: Ticket, ports: WorkerPorts): Delivery | undefined {
-  const { observation } = ticket;
-  guard(session, observation, 'record', ports, () => session.record(observation, ports.now()));
-  guard(session, observation, 'egress', ports, () => ports.egress(observation));
-  const outcome = decide(session, observation, ports);
-  const { decision, ingest } = outcome;
-  session.recent.decided(decision);
-  const flagged = outcome.observation ?? observation;
-  if (flagged.quality_flags.length > 0) ports.flagged(flagged);
-  if (ticket.decided) guard(session, observation, 'decided', ports, () => ticket.decided?.(decision));
-  publishEmits(session, observation, outcome, ports);
-  if (ingest.length > 0) guard(session, observation, 'ingest', ports, () => ports.gate()?.ingest(ingest));
-  const delivered = decision.action === 'deliver';
-  if (delivered && !ticket.silent) return new Delivery(session, ticket, outcome, ports);
-  ports.count(delivered ? 'loop_guard' : 'refused');
-  ticket.settle({ outcome: delivered ? 'handled' : 'refused', decision });
-  return undefined;
-}
+  /**
+   * Publishes the observations that gate stages emitted, independently of each other. An invalid one is reported to the
+   * gate, which attributes it to the plugin of its stage.
+   */
+  #publishEmits(session: LiveSession, observation: Observation, { emit, emitters }: GateOutcome): void {
+    for (const [index, emitted] of emit.entries()) {
+      const errors = this.#publishEmit(observation, emitted);
+      if (!errors) continue;
+      const stage = emitters?.[index];
+      try {
+        const gate = stage === undefined ? undefined : this.#deps.gate();
+        if (stage === undefined || !gate?.notPublished) throw new TypeError('the gate emitted an invalid observation');
+        session.recordFault(`emit: ${stage}`);
+        gate.notPublished(stage, errors);
+      } catch (error) {
+        this.#deps.fault(session, observation, 'emit', error);
+      }
+    }
+  }
 
-function decide(session: LiveSession, observation: Observation, ports: WorkerPorts): GateOutcome {
-  const gate = ports.gate();
-  if (!gate) return gateOff(observation, session.key);
-  try {
-    const now = ports.monotonic();
-    return gate.handle(observation, { sessionKey: session.key, now, session: session.view, overload: false });
-  } catch (error) {
-    ports.fault(session, observation, 'gate', error);
-    return gateFailed(observation, session.key);
+  /** @returns the errors of an invalid observation; undefined when it was valid, even if there was no room for it */
+  #publishEmit(parent: Observation, emitted: ObservationInput): readonly ObservationError[] | undefined {
+    try {
+      const result = this.#deps.publish(isJsonObject(emitted) ? derive(parent, emitted) : emitted);
+      return result.ok || result.reason !== 'invalid' ? undefined : (result.errors ?? []);
+    } catch {
+      // A member threw on access.
+      return [{ path: '', code: 'payload_mismatch', message: 'the observation cannot be read' }];
+    }
+  }
+
+  #guard(session: LiveSession, observation: Observation, step: WorkerStep, run: () => void): void {
+    try {
+      run();
+    } catch (error) {
+      this.#deps.fault(session, observation, step, error);
+    }
   }
 }
 
-function guard(
-  session: LiveSession,
+function outcomeWithoutGate(
   observation: Observation,
-  step: WorkerStep,
-  ports: WorkerPorts,
-  run: () => void,
-): void {
-  try {
-    run();
-  } catch (error) {
-    ports.fault(session, observation, step, error);
-  }
+  sessionKey: string,
+  action: 'deliver' | 'drop',
+  reason: string,
+): GateOutcome {
+  return Object.freeze({
+    decision: Object.freeze({
+      action,
+      reason,
+      reasons: Object.freeze([reason]),
+      scene: 'unknown',
+      session_key: sessionKey,
+      trace_id: observation.trace_id,
+    }),
+    emit: [],
+    ingest: [],
+  });
 }

@@ -1,19 +1,18 @@
 import type { PluginDefinition } from 'mortise/sdk';
-import type { EvidenceConfig } from './config.js';
-import { openArtifacts } from './open-artifacts.js';
-import type { EvidenceParts } from './parts.js';
-import { unknownArguments, withUnknown } from './upload/unknown-arguments.js';
+import { openArtifacts } from './artifacts/artifact-store.js';
+import type { Config } from './config.generated.js';
+import type { UploadDeps } from './upload/record-evidence.js';
 import { uploadEvidence } from './upload/upload-evidence.js';
 
 /** The service `artifacts` and the tool `evidence_upload`. */
-export default function evidenceStore(): PluginDefinition<EvidenceConfig> {
+export default function evidenceStore(): PluginDefinition<Config> {
   return {
     key: 'evidence-store',
     register() {},
     start(host) {
       const artifacts = openArtifacts(host);
       host.provide('artifacts', artifacts);
-      const parts: EvidenceParts = {
+      const deps: UploadDeps = {
         config: host.config,
         projectKey: host.use('settings').projectKey,
         database: host.use('database'),
@@ -24,10 +23,7 @@ export default function evidenceStore(): PluginDefinition<EvidenceConfig> {
         log: host.log,
       };
       const facts = host.facts('tool', 'evidence_upload');
-      host.contribute('tool', 'evidence_upload', {
-        ...facts,
-        run: async (args, ctx) => withUnknown(await uploadEvidence(args, ctx, parts), unknownArguments(args)),
-      });
+      host.contribute('tool', 'evidence_upload', { ...facts, run: (args, ctx) => uploadEvidence(args, ctx, deps) });
     },
   };
 }

@@ -1,14 +1,14 @@
-import type { GateDecision, GateOutcome, GatePool, Observation, QualityFlag } from 'mortise/sdk';
-import type { Draft } from './draft.js';
-import { proposedReason } from './stages/policy.js';
+import type { GateDecision, GateOutcome, GatePool } from 'mortise/contracts/gate';
+import type { Observation, QualityFlag } from 'mortise/sdk';
+import { type Draft, proposedReason } from './draft.js';
 
 const noTags: Readonly<Record<string, string>> = Object.freeze({});
 const nothing = Object.freeze([]);
-/** Most decisions have one of a few reasons alone. */
-const lonely = new Map<string, readonly string[]>();
-const lonelyLimit = 1_000;
+/** Cached reason lists with one entry: most decisions have one of a few reasons only. */
+const singleReasons = new Map<string, readonly string[]>();
+const singleReasonLimit = 1_000;
 
-/** The draft as what leaves the gate; frozen. */
+/** Turns a completed draft into the frozen outcome. */
 export function outcomeOf(draft: Draft, elapsedUs: number): GateOutcome {
   const { observation, action, scene, compiled, emergency } = draft;
   const score = draft.score;
@@ -49,8 +49,8 @@ export function outcomeOf(draft: Draft, elapsedUs: number): GateOutcome {
   return Object.freeze(flagged ? { ...outcome, observation: flagged } : outcome);
 }
 
-/** A change makes a new observation with the same id. */
-export function withFlags(observation: Observation, flags: readonly QualityFlag[]): Observation {
+/** Published observations are frozen: a change makes a new object with the same id. */
+function withFlags(observation: Observation, flags: readonly QualityFlag[]): Observation {
   const all = [...new Set([...observation.quality_flags, ...flags])].sort();
   return Object.freeze({ ...observation, quality_flags: Object.freeze(all) });
 }
@@ -58,11 +58,11 @@ export function withFlags(observation: Observation, flags: readonly QualityFlag[
 function reasonsOf(draft: Draft): readonly string[] {
   const { reason, proposals, notes } = draft;
   if (proposals.length === 0 && notes === undefined) {
-    const known = lonely.get(reason);
+    const known = singleReasons.get(reason);
     if (known) return known;
-    const made = Object.freeze([reason]);
-    if (lonely.size < lonelyLimit) lonely.set(reason, made);
-    return made;
+    const single = Object.freeze([reason]);
+    if (singleReasons.size < singleReasonLimit) singleReasons.set(reason, single);
+    return single;
   }
   const all = new Set([reason, ...proposals.map(proposedReason), ...(notes ?? [])]);
   return Object.freeze([...all].slice(0, draft.compiled.config.scenes[draft.scene].max_reasons));

@@ -1,15 +1,6 @@
-import type {
-  GateAction,
-  GateScene,
-  GateStageFacts,
-  GateWork,
-  LowModel,
-  ModelTier,
-  Observation,
-  ObservationInput,
-  QualityFlag,
-} from 'mortise/sdk';
-import type { CompiledConfig } from './compile-config.js';
+import type { GateAction, GateScene, LowModel, ModelTier } from 'mortise/contracts/gate';
+import type { GateStageFacts, GateWork, Observation, ObservationInput, QualityFlag } from 'mortise/sdk';
+import type { CompiledConfig } from './gate-config.js';
 
 export type Slot = GateStageFacts['slot'];
 
@@ -18,33 +9,33 @@ export interface Proposal {
   readonly reason: string;
   readonly stage: string;
   readonly slot: Slot;
-  /** Made by a stage of the gate itself: its reason stands as it is. */
+  /** Made by a built-in stage: its reason is used without a prefix. */
   readonly builtIn: boolean;
 }
 
-/** What a stage wants published. */
+/** An observation that a stage wants published. */
 export interface Emitted {
   readonly stage: string;
   readonly observation: ObservationInput;
 }
 
 const scenes: readonly string[] = ['dialogue', 'group', 'system', 'tool_call', 'tool_result', 'alert', 'unknown'];
-/** Bounds of what one stage of a plugin can add; more is a fault of the stage. */
+/** Limits of what stages can add; exceeding one is a failure of the stage. */
 const limits = { proposals: 32, tags: 64, features: 64, emits: 16, textLength: 256 };
 
 const noProposals: readonly Proposal[] = Object.freeze([]);
 
-/** One observation on its way through the stages. What a stage added, no other stage can take away. */
+/** The state of one observation in the pipeline. A stage cannot remove what another stage added. */
 export class Draft implements GateWork {
   readonly observation: Observation;
   readonly compiled: CompiledConfig;
   readonly sessionKey: string;
   readonly now: number;
   readonly overload: boolean;
-  /** Nothing may be remembered. */
+  /** An explanation: no state may change. */
   readonly dryRun: boolean;
 
-  /** Set by the runner: who proposes at the moment. */
+  /** Set by the pipeline: the running stage. */
   stage = '';
   slot: Slot = 'scene';
   builtIn = true;
@@ -60,7 +51,7 @@ export class Draft implements GateWork {
   emits: Emitted[] | undefined;
   extraFeatures: Map<string, unknown> | undefined;
 
-  /** Trimmed, and the same in lower case; empty for what is no message. */
+  /** The trimmed text, and in lower case; empty unless it is a message. */
   text = '';
   lower = '';
   textLength = 0;
@@ -68,8 +59,8 @@ export class Draft implements GateWork {
   hasBotMention = false;
   keywordScore = 0;
 
-  /** Stages had something to emit that will not be. */
-  silenced = false;
+  /** Emitted observations were discarded. */
+  emitsDiscarded = false;
 
   fingerprint: string | null = null;
   duplicate = false;
@@ -81,7 +72,7 @@ export class Draft implements GateWork {
   lowModel: LowModel | null = null;
   responsePolicy: string | null = null;
 
-  /** What each stage has changed, while someone wants to know. */
+  /** What each stage has changed; recorded for explanations only. */
   readonly changes: unknown[] | undefined;
 
   constructor(
@@ -150,22 +141,22 @@ export class Draft implements GateWork {
 
   emit(observation: ObservationInput): void {
     this.emits ??= [];
-    // Counted for each stage: one must not use up what another has to say.
+    // Counted per stage: one must not use up the limit of another.
     const own = this.emits.reduce((count, { stage }) => (stage === this.stage ? count + 1 : count), 0);
     if (own >= limits.emits) throw new RangeError('too many observations to emit');
     this.emits.push({ stage: this.stage, observation });
-    // Whether it is one is found out when it is published.
+    // It is validated when it is published.
     const given = observation as ObservationInput | null | undefined;
     this.changes?.push({ emit: given?.obs_type ?? 'message', source_name: given?.source_name });
   }
 
-  /** Takes back what stages emit. */
-  silence(): void {
-    this.silenced = this.emits !== undefined;
+  /** Discards what stages emitted. */
+  discardEmits(): void {
+    this.emitsDiscarded = this.emits !== undefined;
     this.emits = undefined;
   }
 
-  /** A reason that decides nothing. */
+  /** Adds a reason that does not decide. */
   note(reason: string): void {
     this.notes ??= [];
     this.notes.push(reason);
@@ -183,7 +174,17 @@ function short(value: string): string {
   return String(value).slice(0, limits.textLength);
 }
 
-/** Also `__proto__` is only a name here. */
+/** Unlike an assignment, it also works for `__proto__`. */
 function define(target: Record<string, string>, name: string, value: string): void {
   Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true });
+}
+
+/** The reason of a proposal as decisions show it. */
+export function proposedReason({ builtIn, slot, stage, reason }: Proposal): string {
+  return builtIn || slot === 'hard-bypass' ? reason : `stage:${stage}:${reason}`;
+}
+
+/** Released from a pool by an operator: exempt from dedup, emergency mode and SINK proposals. */
+export function isReleased(observation: Observation): boolean {
+  return observation.metadata.released_from !== undefined;
 }

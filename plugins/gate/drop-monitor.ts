@@ -1,9 +1,10 @@
-import type { Alert, GateConfig } from 'mortise/sdk';
+import type { GateConfig } from 'mortise/contracts/gate';
+import type { Alert } from 'mortise/sdk';
 import type { Draft } from './draft.js';
 
 type Escalation = GateConfig['drop_escalation'];
 
-/** Drops are counted by the second: a flood does not grow the memory. */
+/** Drops are counted per second, so that memory is bounded during a flood. */
 interface Second {
   readonly second: number;
   readonly byReason: Map<string, number>;
@@ -12,13 +13,13 @@ interface Second {
 
 const reasonLimit = 50;
 
-/** Counts every DROP in a sliding window, and says once in a while that there are many. */
+/** Counts every DROP in a sliding window, and raises an alert about many of them at most once per cooldown. */
 export class DropMonitor {
   #seconds: Second[] = [];
   #consecutive = 0;
   #alertedAt = Number.NEGATIVE_INFINITY;
 
-  /** Looks at a decision that has been made; a burst is tagged. @returns what to tell of it */
+  /** Counts a decision, and tags it when it starts a burst. @returns the alert of a burst */
   watch(draft: Draft): Alert | undefined {
     const { observation, action } = draft;
     if (action !== 'drop') {
@@ -71,7 +72,7 @@ export class DropMonitor {
   }
 }
 
-/** What the gate tells about itself. @param id of what hurts */
+/** An alert of the gate about itself. @param id names the source of the pain */
 export function gateAlert(id: string, code: string, message: string, data: Readonly<Record<string, unknown>>): Alert {
   const source = { source_kind: 'gate', source_id: id };
   return { source: `gate:${id}`, severity: 'medium', code, message, data: { ...source, ...data } };

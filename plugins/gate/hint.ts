@@ -1,8 +1,8 @@
-import type { GateBudget, GateConfig, GateScene } from 'mortise/sdk';
+import type { GateBudget, GateConfig, GateScene } from 'mortise/contracts/gate';
 
-export type BudgetLevel = 'tiny' | 'normal' | 'deep';
+type BudgetLevel = 'tiny' | 'normal' | 'deep';
 
-/** Advice to whoever handles the observation. It shortens, limits and disarms nothing. */
+/** Advice to the handler of an observation. It does not shorten or limit a turn. */
 export interface Hint extends GateBudget {
   readonly budget: BudgetLevel;
   readonly can_search_kb: boolean;
@@ -10,10 +10,10 @@ export interface Hint extends GateBudget {
   readonly auto_clarify: boolean;
 }
 
-/** What an emergency leaves of the tiny budget, at most. */
+/** Upper limits of the tiny budget in emergency mode. */
 const emergencyLimits = { time_ms: 300, max_tokens: 128 };
 
-/** Hints of one configuration: there are few, so that none is made while observations pass. */
+/** Precomputes the hints of a configuration, so that none is allocated per observation. */
 export function makeHints(config: GateConfig): (scene: GateScene, score: number, emergency: boolean) => Hint {
   const { thresholds, profiles } = config.budgets;
   const make = (scene: GateScene, level: BudgetLevel, emergency: boolean): Hint =>

@@ -1,7 +1,8 @@
-import type { GateAction, GatePool, MetricsService } from 'mortise/sdk';
+import type { GateAction, GatePool } from 'mortise/contracts/gate';
+import type { MetricsService } from 'mortise/sdk';
 import type { Pools } from './pools.js';
 
-/** Reasons that plugins make up are not bounded; metrics are. */
+/** Distinct reasons used as labels: plugins can make up any number. */
 const reasonLimit = 200;
 
 /** Seconds. */
@@ -13,13 +14,13 @@ interface Counted {
 
 export interface GateMetrics {
   readonly decided: (scene: string, action: GateAction, reason: string, seconds: number) => void;
-  /** A stage emitted what is no observation. */
-  readonly slipped: (stage: string, plugin: string) => void;
-  /** The durations of one stage. */
-  readonly stage: (key: string) => { record(seconds: number): void };
+  /** Counts an invalid observation emitted by a stage. */
+  readonly emittedInvalid: (stage: string, plugin: string) => void;
+  /** Records the durations of one stage. */
+  readonly durationsOf: (key: string) => { record(seconds: number): void };
 }
 
-/** Counters of decisions. Neither sessions nor actors are labels: there may be millions of them. */
+/** Registers the metrics of the gate. Sessions and actors are never labels: there may be millions of them. */
 export function exposeMetrics(metrics: MetricsService, pools: Pools): GateMetrics {
   const decisions = metrics.counter('mortise_gate_decisions_total', 'Decisions', ['action', 'scene', 'reason']);
   const processed = metrics.counter('mortise_gate_processed_total', 'Decisions by scene', ['scene', 'action']);
@@ -28,10 +29,10 @@ export function exposeMetrics(metrics: MetricsService, pools: Pools): GateMetric
     .histogram('mortise_gate_pipeline_seconds', 'One pass through the gate', [], buckets)
     .bind({});
   const stages = metrics.histogram('mortise_gate_stage_seconds', 'Passes through a stage', ['stage'], buckets);
-  metrics.observe('mortise_gate_pool_seen', 'Observations that were put into a pool so far', ['pool'], () =>
+  metrics.observe('mortise_gate_pool_seen', 'Observations added to a pool so far', ['pool'], () =>
     (['drop', 'sink', 'tool'] as const).map((pool: GatePool) => ({ labels: { pool }, value: pools.total(pool) })),
   );
-  const slips = metrics.counter('mortise_gate_emit_invalid_total', 'What stages emitted and is no observation', [
+  const invalid = metrics.counter('mortise_gate_emit_invalid_total', 'Invalid observations emitted by stages', [
     'stage',
     'plugin',
   ]);
@@ -47,8 +48,8 @@ export function exposeMetrics(metrics: MetricsService, pools: Pools): GateMetric
     ];
   };
   return {
-    stage: (stage) => stages.bind({ stage }),
-    slipped: (stage, plugin) => slips.add(1, { stage, plugin }),
+    durationsOf: (stage) => stages.bind({ stage }),
+    emittedInvalid: (stage, plugin) => invalid.add(1, { stage, plugin }),
     decided(scene, action, reason, seconds) {
       let ofScene = known.get(scene);
       if (!ofScene) {

@@ -1,16 +1,16 @@
-import type { GateConfig } from 'mortise/sdk';
+import type { GateConfig } from 'mortise/contracts/gate';
 
-/** How many samples in a row switch it on and off. */
+/** Consecutive samples that switch it on and off. */
 const samplesOn = 2;
 const samplesOff = 4;
 
 export interface OverloadSample {
-  /** 0 to 1, or above while the reserve of the platform is used. */
+  /** 0 to 1; above 1 while the platform's reserve is used. */
   readonly busRatio: number;
   readonly lagMs: number;
 }
 
-/** Whether the process is overloaded: switched on by two bad samples in a row, off by four good ones. */
+/** Whether the process is overloaded: switched on by two consecutive bad samples, off by four good ones. */
 export class OverloadMonitor {
   #overload = false;
   #bad = 0;
@@ -32,7 +32,7 @@ export class OverloadMonitor {
     return this.#last;
   }
 
-  /** @returns true when it has just been switched on and nobody was told for a while */
+  /** @returns true when it was just switched on and the last alert is older than the cooldown */
   sample(sample: OverloadSample, limits: GateConfig['overload'], now: number): boolean {
     this.#last = sample;
     const { busRatio, lagMs } = sample;

@@ -1,11 +1,12 @@
-import { type GateIngest, type GatePool, type Observation, redactSecrets, type TakenEntry } from 'mortise/sdk';
+import type { GateIngest, GatePool, TakenEntry } from 'mortise/contracts/gate';
+import { type Observation, redactSecrets } from 'mortise/sdk';
 
 export const poolSize = 200;
 const previewLength = 200;
-/** What is looked at for a preview: enough that a secret at its end is still known as one. */
+/** Characters searched for secrets: more than the preview, so that a secret at its end is still recognised. */
 const previewSource = 2_000;
 
-/** One observation that was not delivered, as people see it. */
+/** One pool entry as the API shows it. */
 export interface PoolEntry {
   readonly obs_id: string;
   readonly session_key: string;
@@ -24,49 +25,51 @@ export interface PoolEntry {
   readonly released: boolean;
 }
 
-/** One place of a ring. */
-export interface Kept {
+/** One entry of a ring. */
+export interface PooledItem {
   readonly item: GateIngest;
   readonly at: number;
-  /** Of several in one millisecond. */
+  /** Order of entries within one millisecond. */
   readonly order: number;
   released: boolean;
 }
 
-/** Where entries outlive the process. */
-export interface PoolKeeper {
-  add(place: string, kept: Kept): void;
+/** Stores entries beyond the process. */
+export interface PoolPersistence {
+  /** @param place the entry's place in its ring; a later entry of the same place replaces it */
+  add(place: string, entry: PooledItem): void;
+  /** Claims an entry for its one release. @returns undefined when it is not stored */
   claim(obsId: string): Promise<boolean | undefined>;
   unclaim(obsId: string): Promise<void>;
 }
 
-/** The newest of what was dropped, sunk, or sunk from tools: a ring each, in memory, and with a keeper also beyond it. */
+/** The newest dropped, sunk, and tool observations: a ring of 200 in memory for each pool, optionally persisted. */
 export class Pools {
-  readonly #rings: Readonly<Record<GatePool, { kept: Kept[]; next: number; total: number }>> = {
-    drop: { kept: [], next: 0, total: 0 },
-    sink: { kept: [], next: 0, total: 0 },
-    tool: { kept: [], next: 0, total: 0 },
+  readonly #rings: Readonly<Record<GatePool, { entries: PooledItem[]; next: number; total: number }>> = {
+    drop: { entries: [], next: 0, total: 0 },
+    sink: { entries: [], next: 0, total: 0 },
+    tool: { entries: [], next: 0, total: 0 },
   };
   readonly #now: () => number;
-  readonly #keeper: PoolKeeper | undefined;
+  readonly #persistence: PoolPersistence | undefined;
 
   /** @param now epoch milliseconds */
-  constructor(now: () => number, keeper?: PoolKeeper) {
+  constructor(now: () => number, persistence?: PoolPersistence) {
     this.#now = now;
-    this.#keeper = keeper;
+    this.#persistence = persistence;
   }
 
   ingest(items: readonly GateIngest[]): void {
     for (const item of items) {
-      const kept = { item, at: this.#now(), order: this.#rings[item.pool].total, released: false };
-      const place = this.#put(kept);
-      this.#keeper?.add(place, kept);
+      const entry = { item, at: this.#now(), order: this.#rings[item.pool].total, released: false };
+      const place = this.#put(entry);
+      this.#persistence?.add(place, entry);
     }
   }
 
-  /** What an earlier process has left, oldest first. */
-  restore(all: readonly Kept[]): void {
-    for (const kept of all) this.#put(kept);
+  /** Restores stored entries, given oldest first. */
+  restore(entries: readonly PooledItem[]): void {
+    for (const entry of entries) this.#put(entry);
   }
 
   total(pool: GatePool): number {
@@ -75,47 +78,47 @@ export class Pools {
 
   /** Newest first. */
   recent(pool: GatePool, limit = 20): readonly PoolEntry[] {
-    return this.#newestFirst(pool).slice(0, limit).map(shown);
+    return this.#newestFirst(pool).slice(0, limit).map(entryOf);
   }
 
-  /** For a release, which an entry may have once. */
+  /** Takes an entry for its one release. */
   async take(pool: GatePool, obsId: string): Promise<TakenEntry> {
-    const kept = this.#newestFirst(pool).find(({ item }) => item.observation.obs_id === obsId);
-    if (!kept) return { ok: false, reason: 'not_found' };
-    if (kept.released) return { ok: false, reason: 'already_released' };
-    kept.released = true;
+    const entry = this.#newestFirst(pool).find(({ item }) => item.observation.obs_id === obsId);
+    if (!entry) return { ok: false, reason: 'not_found' };
+    if (entry.released) return { ok: false, reason: 'already_released' };
+    entry.released = true;
     try {
-      // Another process may have released it; what is not stored is known here alone.
-      if ((await this.#keeper?.claim(obsId)) === false) return { ok: false, reason: 'already_released' };
+      // Another process may have released it. An entry that is not stored is known to this process only.
+      if ((await this.#persistence?.claim(obsId)) === false) return { ok: false, reason: 'already_released' };
     } catch (error) {
-      kept.released = false;
+      entry.released = false;
       throw error;
     }
     const undo = async (): Promise<void> => {
-      await this.#keeper?.unclaim(obsId);
-      kept.released = false;
+      await this.#persistence?.unclaim(obsId);
+      entry.released = false;
     };
-    return { ok: true, observation: kept.item.observation, undo };
+    return { ok: true, observation: entry.item.observation, undo };
   }
 
   /** @returns the name of its place */
-  #put(kept: Kept): string {
-    const { pool } = kept.item;
+  #put(entry: PooledItem): string {
+    const { pool } = entry.item;
     const ring = this.#rings[pool];
     const place = `${pool} ${ring.next}`;
-    ring.kept[ring.next] = kept;
+    ring.entries[ring.next] = entry;
     ring.next = (ring.next + 1) % poolSize;
     ring.total += 1;
     return place;
   }
 
-  #newestFirst(pool: GatePool): readonly Kept[] {
-    const { kept, next } = this.#rings[pool];
-    return [...kept.slice(next), ...kept.slice(0, next)].reverse();
+  #newestFirst(pool: GatePool): readonly PooledItem[] {
+    const { entries, next } = this.#rings[pool];
+    return [...entries.slice(next), ...entries.slice(0, next)].reverse();
   }
 }
 
-function shown({ item: { observation, decision }, at, released }: Kept): PoolEntry {
+function entryOf({ item: { observation, decision }, at, released }: PooledItem): PoolEntry {
   return {
     obs_id: observation.obs_id,
     session_key: decision.session_key,

@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
 import type {
-  Disposable,
   GateConfig,
   GateControl,
   GateLayer,
@@ -8,10 +7,11 @@ import type {
   GateOverrideKey,
   GateOverrides,
   GateSnapshot,
-} from 'mortise/sdk';
-import { type CompiledConfig, compileConfig } from './compile-config.js';
-import { overrideError, overrideKeys, readOverride } from './override-values.js';
+} from 'mortise/contracts/gate';
+import { type Disposable, MortiseError } from 'mortise/sdk';
+import { type CompiledConfig, compileConfig } from './gate-config.js';
 
+/** The origin of the configuration file's content. */
 export interface BaseFacts {
   readonly sha256: string | null;
   /** RFC 3339. */
@@ -20,7 +20,21 @@ export interface BaseFacts {
 
 type Change = Parameters<GateControl['updateOverrides']>[1];
 
-/** The file's values and the layers over them, as one state that is swapped as a whole. */
+const listLimit = 10_000;
+const textLimit = 1_024;
+
+const kinds: Readonly<Record<GateOverrideKey, 'flag' | 'list'>> = {
+  emergency_mode: 'flag',
+  force_low_model: 'flag',
+  drop_sessions: 'list',
+  drop_actors: 'list',
+  deliver_sessions: 'list',
+  deliver_actors: 'list',
+};
+
+const overrideKeys = Object.keys(kinds) as readonly GateOverrideKey[];
+
+/** The file's values with the agent and admin layers over them, as one immutable snapshot that is swapped as a whole. */
 export class Snapshots {
   #base: GateConfig;
   #facts: BaseFacts;
@@ -42,14 +56,14 @@ export class Snapshots {
     return this.#current.snapshot;
   }
 
-  /** The file has changed; no layer is touched. */
+  /** Replaces the file's values and keeps the layers. */
   replaceBase(base: GateConfig, facts: BaseFacts): void {
     this.#base = base;
     this.#facts = facts;
     this.#swap();
   }
 
-  /** @throws MortiseError `invalid_override`; then nothing has changed */
+  /** @throws MortiseError `invalid_override`, without any change */
   update(patch: Parameters<GateControl['updateOverrides']>[0], { layer, expires_at, reason, obs_id }: Change): boolean {
     const read = Object.entries(patch).map(([key, value]) => readOverride(key, value));
     if (read.length === 0) throw overrideError('', 'There is no override to set.');
@@ -75,7 +89,7 @@ export class Snapshots {
     return this.#layers.delete(`${layer} ${key}`) && this.#swap();
   }
 
-  /** A new snapshot when the layers or the base have changed; a new revision only when something effective has. */
+  /** Swaps in a new snapshot. The revision grows only when the effective configuration has changed. */
   #swap(): boolean {
     const before = this.#current.snapshot;
     const next = this.#build(before.revision, this.#base);
@@ -104,4 +118,57 @@ export class Snapshots {
       layers: Object.freeze(layers),
     });
   }
+}
+
+function isOverrideKey(key: string): key is GateOverrideKey {
+  return Object.hasOwn(kinds, key);
+}
+
+/** @throws MortiseError `invalid_override` with the path and, for an unknown key, the nearest known key */
+function readOverride(
+  key: string,
+  value: unknown,
+): { readonly key: GateOverrideKey; readonly value: GateOverrides[GateOverrideKey] } {
+  if (!isOverrideKey(key)) {
+    const nearest = nearestOf(key, overrideKeys);
+    throw overrideError(key, `There is no override "${key.slice(0, 64)}"; did you mean "${nearest}"?`, { nearest });
+  }
+  if (kinds[key] === 'flag') {
+    if (typeof value !== 'boolean') throw overrideError(key, `${key} must be true or false.`);
+    return { key, value };
+  }
+  if (!Array.isArray(value) || value.length > listLimit || !value.every(isEntry)) {
+    throw overrideError(key, `${key} must be a list of at most ${listLimit} texts.`);
+  }
+  return { key, value: Object.freeze([...new Set<string>(value)]) };
+}
+
+function overrideError(key: string, message: string, details: Readonly<Record<string, unknown>> = {}) {
+  return new MortiseError('invalid_override', message, {
+    status: 400,
+    details: { path: `/overrides/${key.slice(0, 64)}`, ...details },
+  });
+}
+
+function isEntry(entry: unknown): boolean {
+  return typeof entry === 'string' && entry !== '' && entry.length <= textLimit;
+}
+
+/** The name with the smallest Levenshtein distance. */
+function nearestOf(word: string, names: readonly string[]): string {
+  const short = word.slice(0, 64);
+  return [...names].sort((a, b) => distance(short, a) - distance(short, b))[0] ?? '';
+}
+
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i += 1) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j += 1) {
+      const replaced = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
 }

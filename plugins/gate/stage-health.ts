@@ -1,9 +1,7 @@
-import { Latency } from './latency.js';
-
 export type StageState = 'ok' | 'slow' | 'open';
 
 const overrunWindow = 1_000;
-/** Calls before a share of overruns says anything. */
+/** Calls before the share of overruns is meaningful. */
 const overrunFloor = 100;
 /** More than this share of the window over budget is slow. */
 const overrunShare = 0.01;
@@ -11,7 +9,7 @@ const failureLimit = 5;
 const failureWindowMs = 60_000;
 const bypassMs = 30_000;
 
-/** What is known of one stage: how often it failed, how long it took, and whether it is trusted at the moment. */
+/** Failures, durations and the circuit breaker of one stage. */
 export class StageHealth {
   readonly #budgetUs: number;
   readonly #overran = new Uint8Array(overrunWindow);
@@ -40,7 +38,7 @@ export class StageHealth {
     return seen >= overrunFloor && this.#recentOverruns > seen * overrunShare;
   }
 
-  /** False while the stage is bypassed. When its time is over, one call decides. */
+  /** False while the breaker bypasses the stage. After that, one trial call decides. */
   admits(now: number): boolean {
     if (this.#bypassUntil === 0) return true;
     return now >= this.#bypassUntil;
@@ -63,12 +61,12 @@ export class StageHealth {
     this.#failures.length = 0;
   }
 
-  /** It did something wrong that costs its judgement nothing. */
-  slipped(): void {
+  /** Counts a failure that does not invalidate its decisions. */
+  emittedInvalid(): void {
     this.failed += 1;
   }
 
-  /** @returns whether it has failed too often in too short a time */
+  /** @param breaks opens the breaker. @returns whether the stage failed too often within the window */
   failure(now: number, breaks: boolean): boolean {
     this.failed += 1;
     this.#failures.push(now);
@@ -80,5 +78,32 @@ export class StageHealth {
       this.#trial = true;
     }
     return tooOften;
+  }
+}
+
+/** Upper bounds in microseconds: each is a quarter more than the one before, from 1 µs to about 1 s. */
+const bounds = Float64Array.from({ length: 64 }, (_, index) => 1.25 ** index);
+const logStep = Math.log(1.25);
+
+/** A histogram of durations in fixed memory. */
+class Latency {
+  readonly #counts = new Float64Array(bounds.length);
+  #total = 0;
+
+  record(microseconds: number): void {
+    const index = microseconds <= 1 ? 0 : Math.min(Math.ceil(Math.log(microseconds) / logStep), bounds.length - 1);
+    this.#counts[index] = (this.#counts[index] ?? 0) + 1;
+    this.#total += 1;
+  }
+
+  /** Upper bound of the quantile in microseconds, one decimal; 0 before the first call. */
+  quantile(share: number): number {
+    let left = this.#total * share;
+    if (this.#total === 0) return 0;
+    for (let index = 0; index < bounds.length; index += 1) {
+      left -= this.#counts[index] ?? 0;
+      if (left <= 0) return Math.round((bounds[index] ?? 0) * 10) / 10;
+    }
+    return Math.round((bounds.at(-1) ?? 0) * 10) / 10;
   }
 }

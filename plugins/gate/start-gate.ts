@@ -1,38 +1,40 @@
-// The global of the same name is looked up anew with every use, which costs as much as a stage.
 import { performance } from 'node:perf_hooks';
-import {
-  type Alert,
-  type ConversationService,
-  type GateConfig,
-  type GateControl,
-  type GateService,
-  MortiseError,
-  QuietTimes,
-  type StartHost,
-} from 'mortise/sdk';
-import { configFault } from './check-config.js';
-import { DedupMemory } from './dedup-memory.js';
-import { defaultConfig } from './default-config.js';
+import type { ConversationService } from 'mortise/contracts/conversation';
+import type { GateConfig, GateControl, GateService } from 'mortise/contracts/gate';
+import { type Alert, type SettingsService, type StartHost, Throttle } from 'mortise/sdk';
 import { Gate } from './gate.js';
+import { configFault, defaultConfig } from './gate-config.js';
 import { exposeMetrics } from './metrics.js';
 import { OverloadMonitor } from './overload-monitor.js';
 import { GatePipeline } from './pipeline.js';
+import { PoolStore } from './pool-store.js';
 import { Pools } from './pools.js';
 import { type BaseFacts, Snapshots } from './snapshots.js';
-import { poolStoreOf } from './store/keep-pools.js';
+import { DedupMemory } from './stages/dedup.js';
 
-/** How often the process is asked how it is, milliseconds. */
+// Imported because every access to the global `performance` runs a getter, which costs as much as a stage.
+
+/** Interval of overload samples, milliseconds. */
 const sampleMs = 250;
-const quietMs = { stage_slow: 300_000, stage_failed: 60_000, stage_emit_invalid: 60_000, gate_error: 60_000 } as const;
 
-const troubles: Readonly<Record<keyof typeof quietMs, Pick<Alert, 'severity' | 'message'>>> = {
-  stage_slow: { severity: 'low', message: 'A stage of the gate takes longer than its budget.' },
-  stage_failed: { severity: 'high', message: 'A stage of the gate fails again and again; what it judges is dropped.' },
-  stage_emit_invalid: { severity: 'medium', message: 'A stage of the gate emits what is no observation.' },
-  gate_error: { severity: 'high', message: 'The gate itself has failed; an observation was dropped.' },
+type AlertCode = 'stage_slow' | 'stage_failed' | 'stage_emit_invalid' | 'gate_error';
+
+const alertTable: Readonly<Record<AlertCode, Pick<Alert, 'severity' | 'message'>>> = {
+  stage_slow: { severity: 'low', message: 'A gate stage exceeds its time budget.' },
+  stage_failed: { severity: 'high', message: 'A gate stage fails repeatedly; the observations it judges are dropped.' },
+  stage_emit_invalid: { severity: 'medium', message: 'A gate stage emitted an invalid observation.' },
+  gate_error: { severity: 'high', message: 'The gate failed; an observation was dropped.' },
 };
 
-/** Why the file as it is now is not in force. */
+/** Minimum milliseconds between two alerts of a code about one stage. */
+const alertIntervalMs: Readonly<Record<AlertCode, number>> = {
+  stage_slow: 300_000,
+  stage_failed: 60_000,
+  stage_emit_invalid: 60_000,
+  gate_error: 60_000,
+};
+
+/** Why the current content of the configuration file is not applied. */
 export interface ConfigError {
   /** RFC 3339. */
   readonly at: string;
@@ -46,21 +48,22 @@ export interface RunningGate {
   readonly pools: Pools;
   readonly snapshots: Snapshots;
   readonly overload: OverloadMonitor;
+  readonly settings: SettingsService;
   readonly service: GateService;
   readonly control: GateControl;
   readonly conversation: () => ConversationService | undefined;
   readonly monotonic: () => number;
   /** Epoch milliseconds. */
   readonly now: () => number;
-  /** Of the instance of the process. */
+  /** The instance id of this process. */
   readonly replica: string;
-  /** Takes over what the file says now; a fault that the schema cannot see leaves the old state in force. */
-  adopt(config: GateConfig): void;
+  /** Applies a new configuration; keeps the old one when it has a fault that the schema cannot express. */
+  reconfigure(config: GateConfig): 'applied' | 'restart';
   configError(): ConfigError | null;
   close(): Promise<void>;
 }
 
-/** Puts the parts of the gate together. */
+/** Composes the gate: configuration, pools, metrics, pipeline and the overload monitor. */
 export async function startGate(host: StartHost<GateConfig>): Promise<RunningGate> {
   const schedule = host.use('schedule');
   const settings = host.use('settings');
@@ -78,22 +81,23 @@ export async function startGate(host: StartHost<GateConfig>): Promise<RunningGat
   const snapshots = new Snapshots(firstFault === undefined ? host.config : defaultConfig(), facts());
   if (firstFault !== undefined) refuse(firstFault);
 
-  const quiet = new QuietTimes();
-  const raise = (code: keyof typeof quietMs, data: Alert['data']): void =>
-    host.emit('alert', { source: `gate:${code}`, code, ...troubles[code], ...(data ? { data } : {}) });
-  const trouble = (code: keyof typeof quietMs, subject: string, now: number): void => {
-    if (!quiet.pass(`${code} ${subject}`, now, quietMs[code])) return;
-    raise(code, { stage: subject });
+  const throttle = new Throttle();
+  /** @returns false when the alert was throttled */
+  const alert = (code: AlertCode, stage: string, now: number, plugin?: string): boolean => {
+    if (!throttle.pass(`${code} ${stage}`, now, alertIntervalMs[code])) return false;
+    const data = plugin === undefined ? { stage } : { stage, plugin };
+    host.emit('alert', { source: `gate:${code}`, code, ...alertTable[code], data });
+    return true;
   };
   const clock = performance.now.bind(performance);
   const dedup = new DedupMemory();
-  const store = host.config.persistence === 'sql' ? poolStoreOf(host) : undefined;
+  const store = host.config.persistence === 'sql' ? new PoolStore(host) : undefined;
   const pools = new Pools(() => schedule.now(), store);
   await store?.restore(pools);
   const overload = new OverloadMonitor();
   const metrics = exposeMetrics(host.use('metrics'), pools);
   const contributed = host.points.pipeline('gate-stage');
-  const pipeline = new GatePipeline({ contributed, dedup, trouble, clock, timed: metrics.stage });
+  const pipeline = new GatePipeline({ contributed, dedup, alert, clock, durationsOf: metrics.durationsOf });
   const gate = new Gate({
     pipeline,
     dedup,
@@ -101,9 +105,9 @@ export async function startGate(host: StartHost<GateConfig>): Promise<RunningGat
     overload: () => overload.overload,
     fault: (fault, now) => {
       host.log.error({ error: fault instanceof Error ? fault.name : 'error' }, 'the gate has failed');
-      trouble('gate_error', 'gate', now);
+      alert('gate_error', 'gate', now);
     },
-    alert: (alert) => host.emit('alert', alert),
+    alert: (raised) => host.emit('alert', raised),
     decided: metrics.decided,
     clock,
   });
@@ -129,17 +133,17 @@ export async function startGate(host: StartHost<GateConfig>): Promise<RunningGat
     pools,
     snapshots,
     overload,
+    settings,
     service: {
       handle: (observation, context) => gate.handle(observation, context),
       ingest: (items) => pools.ingest(items),
       notPublished: (stage, errors) => {
-        const plugin = pipeline.slipped(stage) ?? 'gate';
-        metrics.slipped(stage, plugin);
-        if (!quiet.pass(`stage_emit_invalid ${stage}`, schedule.monotonic(), quietMs.stage_emit_invalid)) return;
-        // Without the messages: what they quote may be what a person wrote.
-        const problems = errors.map(({ path, code: error }) => ({ path, code: error }));
-        host.log.warn({ stage, plugin, problems }, 'what a stage emitted was not published');
-        raise('stage_emit_invalid', { stage, plugin });
+        const plugin = pipeline.emittedInvalid(stage) ?? 'gate';
+        metrics.emittedInvalid(stage, plugin);
+        if (!alert('stage_emit_invalid', stage, schedule.monotonic(), plugin)) return;
+        // Without the error messages, which may quote a user's text.
+        const problems = errors.map(({ path, code }) => ({ path, code }));
+        host.log.warn({ stage, plugin, problems }, 'an invalid observation of a gate stage was not published');
       },
     },
     control: controlOf(gate, pools, snapshots, overload),
@@ -147,18 +151,20 @@ export async function startGate(host: StartHost<GateConfig>): Promise<RunningGat
     monotonic: () => schedule.monotonic(),
     now: () => schedule.now(),
     replica: host.use('instances').id,
-    adopt(config) {
+    reconfigure(config) {
+      if (config.persistence !== snapshots.snapshot.config.persistence) return 'restart';
       const fault = configFault(config);
       if (fault !== undefined) {
         refuse(fault);
-        return;
+        return 'applied';
       }
       error = null;
       snapshots.replaceBase(config, facts());
+      return 'applied';
     },
     configError() {
       const status = settings.configStatus();
-      // What the file says now decides: a fault of an earlier content is none any more.
+      // An error of an earlier content no longer counts once the file is gone.
       return status?.lastError ?? (status?.gone ? null : error);
     },
     close: async () => store?.close(),
@@ -181,11 +187,4 @@ function controlOf(gate: Gate, pools: Pools, snapshots: Snapshots, overload: Ove
       return overload.overload ? 'system_overload' : undefined;
     },
   };
-}
-
-/** The conversation, without which a route has nothing to say. */
-export function conversationOf(running: RunningGate): ConversationService {
-  const conversation = running.conversation();
-  if (conversation) return conversation;
-  throw new MortiseError('plugin_unavailable', 'The conversation is not running.', { status: 503 });
 }

@@ -1,7 +1,42 @@
-import { isUnstorableJson, lostNumber, MortiseError, type ToolContext } from 'mortise/sdk';
-import type { Args, Result, ToolParts } from './parts.js';
-import type { ToolCode } from './tool-code.js';
-import { argumentError, isAnswered } from './tool-error.js';
+import type { ArtifactStore } from 'mortise/contracts/evidence-store';
+import type { AuditService, LogbookService } from 'mortise/contracts/logbook';
+import {
+  argumentError,
+  type Database,
+  isUnstorableJson,
+  lostNumber,
+  MortiseError,
+  type ToolContext,
+  type Transaction,
+} from 'mortise/sdk';
+import { isResultError } from './tool-error.js';
+
+/** What the tools work with. */
+export interface ToolDeps {
+  readonly database: Database;
+  readonly logbook: LogbookService;
+  readonly audit: AuditService;
+  readonly artifacts: ArtifactStore;
+}
+
+export type Args = Readonly<Record<string, unknown>>;
+export type Result = Readonly<Record<string, unknown>>;
+
+/** The code of one tool. */
+export type ToolCode =
+  | {
+      readonly kind: 'reads';
+      run(args: Args, ctx: ToolContext, deps: ToolDeps): Promise<Result>;
+    }
+  | {
+      readonly kind: 'changes';
+      /** The subject of the audit row, from the arguments or the result. */
+      target(args: Args, result: Result | undefined): string;
+      /** Work outside the transaction, such as writing files. Its value is passed to `record`. */
+      prepare?(args: Args, ctx: ToolContext, deps: ToolDeps): Promise<unknown>;
+      /** Changes rows. The audit row is added to the same transaction. */
+      record(args: Args, prepared: unknown, deps: ToolDeps, trx: Transaction): Promise<Result>;
+    };
 
 type ChangingCode = Extract<ToolCode, { kind: 'changes' }>;
 
@@ -9,15 +44,15 @@ interface Call {
   readonly name: string;
   readonly args: Args;
   readonly ctx: ToolContext;
-  readonly parts: ToolParts;
+  readonly deps: ToolDeps;
 }
 
-function entryOf({ name, args, ctx }: Call, code: ChangingCode, outcome: string, result: Result | undefined) {
+function auditEntry({ name, args, ctx }: Call, code: ChangingCode, outcome: string, result: Result | undefined) {
   return {
     action: outcome === 'done' ? ('allow' as const) : ('reject' as const),
     operation: `logbook-tools:${name}`,
     reason: `logbook-tools:${outcome}`,
-    actorUserId: actorOf(args, ctx),
+    actorUserId: typeof args.actor_user_id === 'string' ? args.actor_user_id : (ctx.principal.actor ?? null),
     principal: ctx.principal.id,
     targetSpace: code.target(args, result),
     correlationId: ctx.correlationId,
@@ -25,71 +60,60 @@ function entryOf({ name, args, ctx }: Call, code: ChangingCode, outcome: string,
   };
 }
 
-function actorOf(args: Args, ctx: ToolContext): string | null {
-  return typeof args.actor_user_id === 'string' ? args.actor_user_id : (ctx.principal.actor ?? null);
-}
-
-/** A key that is bound to one actor acts for no other. */
-function isMismatch(args: Args, { principal }: ToolContext): boolean {
-  return (
-    principal.actor !== undefined && typeof args.actor_user_id === 'string' && args.actor_user_id !== principal.actor
-  );
+/** A key that is bound to one actor acts for no other. @throws MortiseError `ACTOR_MISMATCH`. */
+function checkPrincipal({ actor_user_id: claimed }: Args, { principal: { actor } }: ToolContext): void {
+  if (actor === undefined || typeof claimed !== 'string' || claimed === actor) return;
+  throw new MortiseError('ACTOR_MISMATCH', 'The request was refused: this key acts for another user.', {
+    status: 403,
+    details: { category: 'business' },
+  });
 }
 
 async function change(call: Call, code: ChangingCode): Promise<Result> {
-  const { args, ctx, parts } = call;
-  if (isMismatch(args, ctx)) {
-    throw new MortiseError('ACTOR_MISMATCH', 'The request was refused: this key acts for another user.', {
-      status: 403,
-      details: { category: 'business' },
-    });
-  }
-  const prepared = await code.prepare?.(args, ctx, parts);
+  const { args, ctx, deps } = call;
+  checkPrincipal(args, ctx);
+  const prepared = await code.prepare?.(args, ctx, deps);
   ctx.signal.throwIfAborted();
   ctx.commit?.();
-  return parts.database.transaction(async (trx) => {
-    const result = await code.record(args, prepared, parts, trx);
-    await parts.audit.write(entryOf(call, code, 'done', result), { trx });
+  return deps.database.transaction(async (trx) => {
+    const result = await code.record(args, prepared, deps, trx);
+    await deps.audit.write(auditEntry(call, code, 'done', result), { trx });
     return result;
   });
 }
 
-function failureOf(error: MortiseError, correlationId: string): Result {
-  return {
-    ok: false,
-    error_code: error.code,
-    retryable: error.retryable,
-    message: error.message,
-    correlation_id: correlationId,
-    ...error.details,
-  };
-}
+/** These become files, which may contain any bytes. */
+const contentArguments: ReadonlySet<string> = new Set(['content', 'content_base64']);
 
-/** Content becomes a file, which may hold anything. */
-const asBytes: ReadonlySet<string> = new Set(['content', 'content_base64']);
-
-/** Refuses what could not be kept as it is. */
+/** Refuses values that the database could not store unchanged. */
 function checkValues({ name, args }: Call): void {
   for (const [member, value] of Object.entries(args)) {
     const lost = lostNumber(value, `/${member}`);
-    if (lost !== undefined) throw argumentError(name, lost, 'must be a number that JSON can keep');
-    if (!asBytes.has(member) && isUnstorableJson(JSON.stringify(value))) {
-      throw argumentError(name, `/${member}`, 'must not hold NUL or lone surrogates');
+    if (lost !== undefined) throw argumentError(name, lost, 'must be a number that JSON can represent');
+    if (!contentArguments.has(member) && isUnstorableJson(JSON.stringify(value))) {
+      throw argumentError(name, `/${member}`, 'must not contain NUL or lone surrogates');
     }
   }
 }
 
-/** Runs a tool. Changes are audited with their effect, refusals of changes too; reads are not. */
+/** Runs a tool. A change is audited in its transaction, and a refused change by itself. Reads are not audited. */
 export async function runTool(call: Call, code: ToolCode): Promise<Result> {
-  const { args, ctx, parts } = call;
+  const { args, ctx, deps } = call;
   checkValues(call);
   try {
-    const result = code.kind === 'reads' ? await code.run(args, ctx, parts) : await change(call, code);
+    const result = code.kind === 'reads' ? await code.run(args, ctx, deps) : await change(call, code);
     return { ok: true, ...result, correlation_id: ctx.correlationId };
   } catch (error) {
-    const isRefusal = isAnswered(error) || (error instanceof MortiseError && error.code === 'ACTOR_MISMATCH');
-    if (isRefusal && code.kind === 'changes') await parts.audit.write(entryOf(call, code, error.code, undefined));
-    if (!isAnswered(error)) throw error;
-    return failureOf(error, ctx.correlationId);
+    const isRefusal = isResultError(error) || (error instanceof MortiseError && error.code === 'ACTOR_MISMATCH');
+    if (isRefusal && code.kind === 'changes') await deps.audit.write(auditEntry(call, code, error.code, undefined));
+    if (!isResultError(error)) throw error;
+    return {
+      ok: false,
+      error_code: error.code,
+      retryable: error.retryable,
+      message: error.message,
+      correlation_id: ctx.correlationId,
+      ...error.details,
+    };
   }
 }

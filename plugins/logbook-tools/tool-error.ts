@@ -1,22 +1,22 @@
 import { MortiseError } from 'mortise/sdk';
 
-/** What these tools find wrong themselves; what the artifact store finds comes with the same kind of code. */
+/** The errors of these tools. `{name}` is filled from the facts. */
 const errors = {
-  MISSING_REQUIRED_PARAMETER: 'One of {parameter} is needed.',
-  INVALID_URI: 'The URI names nothing that is kept here.',
+  MISSING_REQUIRED_PARAMETER: 'One of {parameter} is required.',
+  INVALID_URI: 'The URI does not refer to anything stored here.',
   NOT_FOUND: 'There is no such {what}.',
-  PAYLOAD_TOO_LARGE: 'The content is larger than was asked for.',
+  PAYLOAD_TOO_LARGE: 'The content is larger than the requested limit.',
   CHECKSUM_MISMATCH: 'The content does not have the expected sha256.',
 } as const;
 
-/** A call that is answered with `ok: false`. */
+/** An error that is returned as `ok: false`. */
 export function toolError(code: keyof typeof errors, facts: Readonly<Record<string, unknown>> = {}): MortiseError {
   const message = errors[code].replaceAll(/\{(\w+)\}/g, (_, name: string) => String(facts[name] ?? name));
   return new MortiseError(code, message, { status: 400, details: facts });
 }
 
-/** Codes that are answered with `ok: false`; every other error is one of the call itself. */
-const answered: ReadonlySet<string> = new Set([
+/** Codes that are returned as `ok: false`, including those of the artifact store. All others are errors of the call. */
+const resultCodes: ReadonlySet<string> = new Set([
   ...Object.keys(errors),
   'PATH_TRAVERSAL_ERROR',
   'ARTIFACT_WRITE_DISABLED',
@@ -29,16 +29,7 @@ const answered: ReadonlySet<string> = new Set([
   'ARTIFACT_READ_ERROR',
 ]);
 
-export function isAnswered(error: unknown): error is MortiseError {
-  return error instanceof MortiseError && answered.has(error.code);
-}
-
-/** An argument that a schema cannot refuse, in the words of one that can. `path` is a JSON Pointer into the arguments. */
-export function argumentError(tool: string, path: string, expected: string): MortiseError {
-  const message = `${path.slice(1)} ${expected}.`;
-  const issues = [{ path, reason: 'INVALID_PARAM_VALUE', message }];
-  return new MortiseError('INVALID_PARAM_VALUE', message, {
-    status: 422,
-    details: { category: 'validation', tool, path, expected, errors: issues },
-  });
+/** Whether an error is returned as `ok: false`. */
+export function isResultError(error: unknown): error is MortiseError {
+  return error instanceof MortiseError && resultCodes.has(error.code);
 }

@@ -1,4 +1,5 @@
-import { type Database, jsonTexts, type KnowledgeCandidate, type KnowledgeCandidates } from 'mortise/sdk';
+import type { KnowledgeCandidate, KnowledgeCandidates } from 'mortise/contracts/logbook';
+import { type Database, jsonTexts } from 'mortise/sdk';
 import { questionCondition, questionScore } from './text-question.js';
 
 interface CandidateColumns {
@@ -12,10 +13,10 @@ interface CandidateColumns {
   readonly created_at: string;
 }
 
-/** Candidates looked at for one search: the newest that may match. */
+/** Newest possible matches scanned per search. */
 const MOST_SCANNED = 2_000;
 
-/** The URIs anywhere in the evidence JSON, whose shape is its writer's. */
+/** URIs anywhere in the evidence JSON, whose shape the writer chose. */
 function urisIn(value: unknown): string[] {
   if (typeof value === 'string') return [value];
   if (Array.isArray(value)) return value.flatMap(urisIn);
@@ -23,7 +24,7 @@ function urisIn(value: unknown): string[] {
   return 'uri' in value && typeof value.uri === 'string' ? [value.uri] : Object.values(value).flatMap(nestedUris);
 }
 
-/** Beside lists and objects a bare text is a note, not a reference. */
+/** A bare string inside an object is a note, not a reference. */
 function nestedUris(value: unknown): string[] {
   return typeof value === 'object' ? urisIn(value) : [];
 }
@@ -42,7 +43,7 @@ function candidateOf({ codec }: Database, row: CandidateColumns, score: number):
   };
 }
 
-/** Candidates of `analysis.knowledge_candidates`, searched as plain text. */
+/** Plain-text search over `analysis.knowledge_candidates`. */
 export function createCandidates(database: Database): KnowledgeCandidates {
   return {
     async search({ question, spaces, kind, evidence, limit }, options) {

@@ -1,16 +1,16 @@
-import type { Database, LogbookService } from 'mortise/sdk';
+import type { LogbookService } from 'mortise/contracts/logbook';
+import type { Database } from 'mortise/sdk';
 import { createCandidates } from './candidates.js';
-import { createGovernanceSettings } from './governance-settings.js';
+import { createKeyValues, createStoredEvidence } from './evidence.js';
+import { createGovernanceSettings } from './governance.js';
 import { createAttachments } from './items/attachments.js';
 import { createEvents } from './items/events.js';
 import { createItems } from './items/items.js';
 import { createPatchBlobs } from './items/patch-blobs.js';
-import { createKeyValues } from './key-values.js';
-import { createLedger } from './ledger/create-ledger.js';
-import { createOutbox } from './outbox/create-outbox.js';
-import { createReconcileQueries } from './reconcile/create-reconcile-queries.js';
-import { createReliability } from './reliability/create-reliability.js';
-import { createStoredEvidence } from './stored-evidence.js';
+import { createLedger } from './ledger/ledger.js';
+import { createOutbox } from './outbox/outbox.js';
+import { createReconcileQueries } from './reconcile/reconcile-queries.js';
+import { createReliability } from './reliability/reliability.js';
 import { createUsers } from './users.js';
 
 /** The service `logbook` over its tables. */

@@ -1,12 +1,12 @@
 import type { PluginDefinition } from 'mortise/sdk';
-import { createRefusalAudit, type RefusalAudit } from './audit/audit-refusals.js';
-import { createAudit } from './audit/create-audit.js';
+import { createAudit } from './audit/audit-service.js';
+import { createRefusalAudit, type RefusalAudit } from './audit/refusals.js';
 import { createLogbook } from './create-logbook.js';
 import { migrations } from './migrations/index.js';
 
 const REFUSALS_EVERY_MS = 1_000;
 
-/** Keeps people, policy, the memory ledger and the audit trail; offers them as `logbook` and `audit`. */
+/** Users, policy settings, the memory ledger, the outbox and the audit trail, as the services `logbook` and `audit`. */
 export default function logbook(): PluginDefinition {
   let refusals: RefusalAudit | undefined;
   return {
@@ -28,7 +28,7 @@ export default function logbook(): PluginDefinition {
       host.provide('audit', audit);
       const logbook = createLogbook(database);
       host.provide('logbook', logbook);
-      // A key vouches for the actor it is bound to. One who is there already stays as they are.
+      // A key vouches for the actor it is bound to; existing users are not changed.
       for (const actor of host.use('http').actors) await logbook.users.add(actor);
 
       const refused = createRefusalAudit(audit, host.log);

@@ -1,13 +1,14 @@
-import type { Database, SqlValue, TextQuestion } from 'mortise/sdk';
+import type { TextQuestion } from 'mortise/contracts/logbook';
+import type { Database, SqlValue } from 'mortise/sdk';
 
 const MOST_TERMS = 8;
 
-/** Text for `like … escape '\'` that matches the given text literally. */
+/** Escapes text for `like … escape '\'`. */
 function likeLiteral(text: string): string {
   return text.replaceAll(/[\\%_]/g, '\\$&');
 }
 
-/** SQLite, and PostgreSQL in the locale C, fold only ASCII letters: other words are asked for as they are usually written. */
+/** SQLite, and PostgreSQL in locale C, fold ASCII only; other scripts are matched in their usual spellings. */
 function spellings(text: string): readonly string[] {
   const lower = text.toLowerCase();
   const [first = '', ...rest] = lower;
@@ -19,7 +20,7 @@ function askedTexts(question: TextQuestion): readonly string[] {
   return [...new Set(texts)].filter((text) => text !== '');
 }
 
-/** A condition that every text with a score above 0 meets (and some others may). Undefined for an empty question. */
+/** Necessary condition for a score above 0; undefined for an empty question. */
 export function questionCondition(
   database: Database,
   question: TextQuestion,
@@ -35,7 +36,7 @@ export function questionCondition(
   };
 }
 
-/** 1 where one of the texts holds the whole phrase, else the share of the terms that occur in any of them. */
+/** 1 when a text contains the whole phrase, else the share of terms that occur in any text. */
 export function questionScore(question: TextQuestion, texts: readonly string[]): number {
   const folded = texts.map((text) => text.toLowerCase());
   const holds = (part: string) => folded.some((text) => text.includes(part.toLowerCase()));

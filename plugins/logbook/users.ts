@@ -1,4 +1,5 @@
-import type { Database, Users } from 'mortise/sdk';
+import type { Users } from 'mortise/contracts/logbook';
+import type { Database } from 'mortise/sdk';
 
 interface UserColumns {
   readonly user_id: string;

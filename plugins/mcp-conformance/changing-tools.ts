@@ -2,18 +2,18 @@ import type { Disposable, StartHost } from 'mortise/sdk';
 import { watchedUri } from './resources.js';
 import { type Tools, text, tool } from './tool.js';
 
-/** Adds a contribution at the first call, takes it away at the second, and so on. */
+/** Adds a contribution on the first call, removes it on the second, and so on. */
 function toggled(add: () => Disposable) {
   let added: Disposable | undefined;
   return async () => {
-    const had = added;
-    added = had ? undefined : add();
-    await had?.dispose();
-    return text(had ? 'Removed.' : 'Added.');
+    const previous = added;
+    added = previous ? undefined : add();
+    await previous?.dispose();
+    return text(previous ? 'Removed.' : 'Added.');
   };
 }
 
-/** Tools that change what clients can be told of: the lists of tools and prompts, and a resource. */
+/** Tools that change the lists of tools and prompts, and a resource, so that clients are notified. */
 export function changingTools(host: () => StartHost): Tools {
   return {
     test_trigger_tool_change: tool(
@@ -22,7 +22,7 @@ export function changingTools(host: () => StartHost): Tools {
         host().contribute(
           'tool',
           'dynamic_tool',
-          tool('Comes and goes.', () => text('Still here.')),
+          tool('Added and removed at run time.', () => text('Present.')),
         ),
       ),
     ),
@@ -30,14 +30,14 @@ export function changingTools(host: () => StartHost): Tools {
       'Adds or removes a prompt.',
       toggled(() =>
         host().contribute('mcp-prompt', 'dynamic_prompt', {
-          description: 'Comes and goes.',
+          description: 'Added and removed at run time.',
           get: async () => ({ messages: [] }),
         }),
       ),
     ),
-    test_trigger_resource_update: tool('Says that the watched resource has changed.', () => {
+    test_trigger_resource_update: tool('Announces a change of the watched resource.', () => {
       host().emit('mcp-resource-updated', { uri: watchedUri });
-      return text('Subscribers were told.');
+      return text('Subscribers were notified.');
     }),
   };
 }

@@ -1,7 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ToolContext } from 'mortise/sdk';
-import { ask, form, sampling } from './questions.js';
-import { objectSchema, type Tools, text, tool } from './tool.js';
+import { ask, form, objectSchema, sampling, type Tools, text, tool } from './tool.js';
 
 const string = { type: 'string' };
 const stepMs = 50;
@@ -42,13 +41,13 @@ const everyEnum = {
   },
 };
 
-/** Tools that talk to their client while they run: logs, progress, questions on an open stream. */
+/** Tools that send logs, progress and questions to their client while they run. */
 export const clientTools: Tools = {
   test_tool_with_logging: tool(
     'Logs while it runs.',
     async (_, ctx) => {
-      const sentences = ['Tool execution started', 'Tool processing data', 'Tool execution completed'];
-      await inSteps(ctx, sentences, (sentence) => ctx.log.info(sentence));
+      const messages = ['Tool execution started', 'Tool processing data', 'Tool execution completed'];
+      await inSteps(ctx, messages, (message) => ctx.log.info(message));
       return text('Logged three times.');
     },
     { capabilities: ['logging'] },
@@ -56,7 +55,7 @@ export const clientTools: Tools = {
   test_logging_tool: tool(
     'Logs once.',
     (_, ctx) => {
-      ctx.log.info('A line for who asked for it.');
+      ctx.log.info('A log message.');
       return text('Logged once.');
     },
     { capabilities: ['logging'] },

@@ -1,6 +1,5 @@
-import { mcpContent } from 'mortise/sdk';
-import { png, wav } from './samples.js';
-import { objectSchema, type Tools, text, tool } from './tool.js';
+import { mcpContent } from 'mortise/contracts/mcp-server';
+import { objectSchema, png, type Tools, text, tool, wav } from './tool.js';
 
 const image = { type: 'image', data: png, mimeType: 'image/png' };
 
@@ -40,5 +39,35 @@ export const contentTools: Tools = {
   ),
   greet: tool('Greets by name.', ({ name }) => text(`Hello, ${name}!`), {
     inputSchema: objectSchema({ name: { type: 'string' } }, ['name']),
+  }),
+};
+
+const string = { type: 'string' };
+
+/** Tools for the suite's checks of input schemas. */
+export const schemaTools: Tools = {
+  json_schema_2020_12_tool: tool('Has an input schema with many keywords.', () => text('The arguments are valid.'), {
+    inputSchema: {
+      $schema: 'https://json-schema.org/draft/2020-12/schema',
+      type: 'object',
+      $defs: {
+        address: { $anchor: 'addressDef', type: 'object', properties: { street: string, city: string } },
+      },
+      properties: {
+        name: string,
+        address: { $ref: '#/$defs/address' },
+        contactMethod: { type: 'string', enum: ['phone', 'email'] },
+        phone: string,
+        email: string,
+      },
+      allOf: [{ anyOf: [{ required: ['phone'] }, { required: ['email'] }] }],
+      if: { properties: { contactMethod: { const: 'phone' } }, required: ['contactMethod'] },
+      then: { required: ['phone'] },
+      else: { required: ['email'] },
+      additionalProperties: false,
+    },
+  }),
+  test_custom_headers: tool('Has an argument that a header repeats.', (args) => text(JSON.stringify(args)), {
+    inputSchema: objectSchema({ region: { ...string, 'x-mcp-header': 'Region' }, query: string }, ['region', 'query']),
   }),
 };

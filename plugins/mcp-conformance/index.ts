@@ -1,19 +1,17 @@
 import type { PluginDefinition, StartHost } from 'mortise/sdk';
 import { changingTools } from './changing-tools.js';
 import { clientTools } from './client-tools.js';
-import { completions } from './completions.js';
-import { contentTools } from './content-tools.js';
+import { contentTools, schemaTools } from './content-tools.js';
 import { inputRoundTools } from './input-round-tools.js';
-import { prompts } from './prompts.js';
+import { completions, prompts } from './prompts.js';
 import { resources } from './resources.js';
-import { schemaTools } from './schema-tools.js';
 import { taskTools } from './task-tools.js';
 
-/** What the official MCP conformance suite asks a server for. */
+/** The tools, resources, prompts and completions that the official MCP conformance suite requires of a server. */
 export default function mcpConformance(): PluginDefinition {
   let started: StartHost | undefined;
   const host = () => {
-    if (!started) throw new Error('Tools are called after the plugin has started.');
+    if (!started) throw new Error('The plugin has not started.');
     return started;
   };
   return {

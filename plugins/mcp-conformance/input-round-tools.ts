@@ -1,11 +1,10 @@
-import { ask, can, field, form, roots, sampling } from './questions.js';
-import { type Tools, text, tool } from './tool.js';
+import { ask, can, field, form, roots, sampling, type Tools, text, tool } from './tool.js';
 
 const string = { type: 'string' };
 const confirm = { ...form('Please confirm', { ok: { type: 'boolean' } }, ['ok']), key: 'confirm' };
 const userName = { ...form('What is your name?', { name: string }, ['name']), key: 'user_name' };
 
-/** Tools that end a request with a question and go on when it is repeated with the answer. */
+/** Tools that end a request with a question and continue when the client repeats it with the answer. */
 export const inputRoundTools: Tools = {
   test_input_required_result_elicitation: tool('Asks a person.', async (_, ctx) =>
     text(`Hello, ${field(await ask(ctx, userName), 'name')}!`),
@@ -18,11 +17,11 @@ export const inputRoundTools: Tools = {
     const answer = await ask(ctx, { ...roots, key: 'client_roots' });
     return text(JSON.stringify(answer.roots));
   }),
-  test_input_required_result_request_state: tool('Asks, and checks the state that comes back.', async (_, ctx) => {
+  test_input_required_result_request_state: tool('Asks, and checks the returned state.', async (_, ctx) => {
     await ask(ctx, confirm);
     return text('state-ok');
   }),
-  test_input_required_result_tampered_state: tool('Asks, and must notice a forged state.', async (_, ctx) => {
+  test_input_required_result_tampered_state: tool('Asks, and must detect a forged state.', async (_, ctx) => {
     await ask(ctx, confirm);
     return text('state-ok');
   }),

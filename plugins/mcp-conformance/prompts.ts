@@ -1,6 +1,5 @@
-import type { McpPrompt } from 'mortise/sdk';
-import { ask, field, form } from './questions.js';
-import { png } from './samples.js';
+import type { McpCompletion, McpPrompt } from 'mortise/contracts/mcp-server';
+import { ask, field, form, png } from './tool.js';
 
 function messages(...contents: readonly object[]) {
   return { messages: contents.map((content) => ({ role: 'user', content })) };
@@ -48,5 +47,15 @@ export const prompts: Readonly<Record<string, McpPrompt>> = {
       const answer = await ask(ctx, { ...question, key: 'user_context' });
       return messages({ type: 'text', text: `Context: ${field(answer, 'context')}` });
     },
+  },
+};
+
+const words = ['paris', 'park', 'party', 'testing', 'test-value-1', 'test-value-2'];
+
+/** Completions by contribution key. */
+export const completions: Readonly<Record<string, McpCompletion>> = {
+  'prompt-arguments': {
+    ref: { type: 'ref/prompt', name: 'test_prompt_with_arguments' },
+    complete: async ({ value }) => words.filter((word) => word.startsWith(value)),
   },
 };

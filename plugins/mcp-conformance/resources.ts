@@ -1,5 +1,5 @@
-import type { McpResource } from 'mortise/sdk';
-import { png } from './samples.js';
+import type { McpResource } from 'mortise/contracts/mcp-server';
+import { png } from './tool.js';
 
 /** The resource that clients may subscribe to. */
 export const watchedUri = 'test://watched-resource';

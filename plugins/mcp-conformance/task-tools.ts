@@ -1,11 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { MortiseError, mcpContent } from 'mortise/sdk';
-import { ask, field, form } from './questions.js';
-import { objectSchema, type Tools, text, tool } from './tool.js';
+import { mcpContent } from 'mortise/contracts/mcp-server';
+import { MortiseError } from 'mortise/sdk';
+import { ask, field, form, objectSchema, type Tools, text, tool } from './tool.js';
 
 const string = { type: 'string' };
 
-/** Tools that run as tasks for clients that follow tasks. */
+/** Tools that run as tasks for clients that support tasks. */
 export const taskTools: Tools = {
   slow_compute: tool(
     'Takes some seconds.',

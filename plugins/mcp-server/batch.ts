@@ -1,34 +1,31 @@
-import type { RouteContext, RouteRequest, RouteResponse } from 'mortise/sdk';
-import { invalidReply, messageEra, sessionOf } from './answer-message.js';
-import { errorReply } from './envelope.js';
-import { acceptNotification, acceptResponse } from './incoming.js';
-import { type Finished, jsonReply } from './reply.js';
+import { isJsonObject, type RouteContext, type RouteRequest, type RouteResponse } from 'mortise/sdk';
+import { acceptNotification, acceptResponse, invalidReply, messageMode, sessionOf } from './answer-message.js';
+import { errorReply, type HttpReply, jsonReply } from './responses.js';
 import { runRequest, versionOf } from './run-request.js';
 import type { McpServer } from './server.js';
 import type { Session } from './sessions/session.js';
 import { RpcFailure } from './wire/failure.js';
-import { isObject, member } from './wire/json.js';
 import { readMessage } from './wire/message.js';
+import { member } from './wire/params.js';
 
-/** The one revision that has batches, and how many messages one may hold. */
+/** The only revision with batches. */
 const batchVersion = '2025-03-26';
-const mostMessages = 50;
+const maxMessages = 50;
 
-/** Several messages in one body: run one after the other, answered in their order. */
+/** Runs the messages of one body in sequence and answers them in the same order. */
 export async function answerBatch(
   server: McpServer,
   messages: readonly unknown[],
   http: RouteRequest,
   ctx: RouteContext,
 ): Promise<RouteResponse> {
-  const envelope = { idText: undefined, era: 'session', correlationId: ctx.correlationId } as const;
   try {
     const session = await sessionOf(server, http, ctx);
     if (versionOf('session', session, http) !== batchVersion) {
-      throw new RpcFailure('INVALID_REQUEST', 'This protocol version does not take several messages in one body.');
+      throw new RpcFailure('INVALID_REQUEST', 'This protocol version does not accept several messages in one body.');
     }
-    if (messages.length === 0 || messages.length > mostMessages) {
-      throw new RpcFailure('INVALID_REQUEST', `A batch holds 1 to ${mostMessages} messages.`);
+    if (messages.length === 0 || messages.length > maxMessages) {
+      throw new RpcFailure('INVALID_REQUEST', `A batch contains 1 to ${maxMessages} messages.`);
     }
     const answers: string[] = [];
     for (const message of messages) {
@@ -39,7 +36,7 @@ export async function answerBatch(
     return jsonReply({ status: 200, text: `[${answers.join(',')}]` });
   } catch (error) {
     if (!(error instanceof RpcFailure)) throw error;
-    return jsonReply(errorReply(error, envelope));
+    return jsonReply(errorReply(error, { idText: undefined, mode: 'session', correlationId: ctx.correlationId }));
   }
 }
 
@@ -49,11 +46,11 @@ async function answerOne(
   session: Session | undefined,
   http: RouteRequest,
   ctx: RouteContext,
-): Promise<Finished | undefined> {
+): Promise<HttpReply | undefined> {
   const { correlationId } = ctx;
-  if (!isObject(value) || member(value, 'jsonrpc') !== '2.0') {
+  if (!isJsonObject(value) || member(value, 'jsonrpc') !== '2.0') {
     const failure = new RpcFailure('INVALID_REQUEST', 'A message must be an object with "jsonrpc":"2.0".');
-    return errorReply(failure, { idText: undefined, era: 'session', correlationId });
+    return errorReply(failure, { idText: undefined, mode: 'session', correlationId });
   }
   const message = readMessage(value);
   switch (message.kind) {
@@ -66,13 +63,12 @@ async function answerOne(
       await acceptResponse(server, session, message.id, message.body);
       return undefined;
     case 'request': {
-      const refused = message.method === 'initialize' || messageEra(message, http) === 'stateless';
-      if (refused) {
+      if (message.method === 'initialize' || messageMode(message, http) === 'stateless') {
         const failure = new RpcFailure('INVALID_REQUEST', `Method "${message.method}" must not be in a batch.`);
-        return errorReply(failure, { idText: message.idText, era: 'session', correlationId });
+        return errorReply(failure, { idText: message.idText, mode: 'session', correlationId });
       }
       const outbound = { open: false, send: () => {} };
-      return runRequest({ server, request: message, era: 'session', session, http, ctx }, outbound, ctx.signal);
+      return runRequest({ server, request: message, mode: 'session', session, http, ctx }, outbound, ctx.signal);
     }
   }
 }

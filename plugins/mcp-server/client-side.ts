@@ -1,46 +1,55 @@
-import { type CallContext, CallView, type Deadline, type Logger, type ToolContext } from 'mortise/sdk';
-import { type LogLevel, type LogSink, teeLog } from './tools/tool-log.js';
-import { demand } from './wire/capabilities.js';
-import type { JsonObject } from './wire/json.js';
+import {
+  type CallContext,
+  CallView,
+  type Deadline,
+  type JsonObject,
+  type Logger,
+  redactSecrets,
+  type ToolContext,
+} from 'mortise/sdk';
+import { requireCapability } from './wire/capabilities.js';
+import { type LogLevel, logLevels } from './wire/protocol.js';
 
-/** What the client of one request can be told and asked while the request runs. */
+/** The client of one request: what it declared, and how to reach it while the request runs. */
 export interface ClientSide {
-  /** What it declared it can do; undefined when it declared nothing at all. */
+  /** Declared capabilities; undefined when the client declared none. */
   readonly capabilities: JsonObject | undefined;
-  /** Progress that the client asked for. */
+  /** Sends progress; present when the client asked for it. */
   readonly progress?: ToolContext['progress'] | undefined;
   readonly log?: { readonly threshold: LogLevel; readonly sink: LogSink } | undefined;
-  /** Asks the client, who may ask a person. Absent where nobody can be asked. */
+  /** Asks the client, who may ask a person; absent where the client cannot be asked. */
   readonly ask?: ((request: JsonObject) => Promise<JsonObject>) | undefined;
 }
 
-/** The context of a call, with what its client can do for it. */
+type LogSink = (level: LogLevel, message: string) => void;
+
+/** The context of a call, with the functions that reach its client. */
 export class ClientContext extends CallView {
   readonly progress: ToolContext['progress'];
   readonly requireInput: ToolContext['requireInput'];
   readonly requireCapability: (capability: string) => void;
-  readonly #told: ClientSide['log'];
+  readonly #clientLog: ClientSide['log'];
   #log: Logger | undefined;
 
   constructor(call: CallContext, client: ClientSide, deadline?: Deadline) {
     super(call);
     const { ask, capabilities, log, progress } = client;
-    this.#told = log;
+    this.#clientLog = log;
     this.progress = progress;
     this.requireInput = ask && ((request) => askAndWait(ask, request, deadline));
-    this.requireCapability = (capability) => demand(capabilities ?? {}, capability.split('.'));
+    this.requireCapability = (capability) => requireCapability(capabilities, capability.split('.'));
   }
 
   override get log(): Logger {
-    this.#log ??= this.#told ? teeLog(super.log, this.#told.threshold, this.#told.sink) : super.log;
+    this.#log ??= this.#clientLog ? teeLog(super.log, this.#clientLog.threshold, this.#clientLog.sink) : super.log;
     return this.#log;
   }
 }
 
-// Every call gets one: a plugin must not change the contexts of others.
+// All calls share the prototype: a plugin must not change the contexts of others.
 Object.freeze(ClientContext.prototype);
 
-/** A person's time is not the tool's. */
+/** Time spent waiting for the client does not count toward the tool's time limit. */
 async function askAndWait(
   ask: (request: JsonObject) => Promise<JsonObject>,
   request: JsonObject,
@@ -52,4 +61,25 @@ async function askAndWait(
   } finally {
     resume?.();
   }
+}
+
+/** Copies a tool's log to the client: only the message, because the fields may describe the machine. */
+function teeLog(log: Logger, threshold: LogLevel, sink: LogSink): Logger {
+  const lowest = logLevels.indexOf(threshold);
+  const line = (level: keyof Logger, as: LogLevel): Logger['info'] => {
+    const isSent = logLevels.indexOf(as) >= lowest;
+    return (fields, message) => {
+      if (message === undefined) log[level](fields);
+      else log[level](fields, message);
+      const text = message ?? (typeof fields === 'string' ? fields : undefined);
+      if (isSent && text !== undefined) sink(as, redactSecrets(text));
+    };
+  };
+  return {
+    trace: line('trace', 'debug'),
+    debug: line('debug', 'debug'),
+    info: line('info', 'info'),
+    warn: line('warn', 'warning'),
+    error: line('error', 'error'),
+  };
 }

@@ -1,49 +1,34 @@
 import type { RouteContext, RouteRequest, RouteResponse } from 'mortise/sdk';
-import { answerMessage } from './answer-message.js';
+import { answerMessage, sessionOf } from './answer-message.js';
 import { answerBatch } from './batch.js';
-import { errorReply } from './envelope.js';
-import { failedMethod } from './failed-method.js';
+import { getStream } from './event-streams.js';
 import { answerLegacy } from './legacy.js';
-import { openStream } from './open-stream.js';
-import { refusal, unknownBody } from './refusal.js';
-import { jsonReply } from './reply.js';
+import { accepted } from './reply.js';
+import { errorReply, invalidFormat, jsonReply, refusal } from './responses.js';
 import type { McpServer } from './server.js';
 import { isOwnSessionId } from './sessions/session.js';
-import { readBody } from './wire/body-form.js';
 import { RpcFailure } from './wire/failure.js';
-import { header, headerNames } from './wire/names.js';
-import { isSessionVersion } from './wire/versions.js';
+import { readBody } from './wire/message.js';
+import { hasPrimingEvent, header, headerNames, isSessionVersion } from './wire/protocol.js';
 
-/** Everything under `/mcp` that the host lets through. */
+/** Handles every request under `/mcp` that the host admits. */
 export function handle(
   server: McpServer,
   request: RouteRequest,
   ctx: RouteContext,
 ): RouteResponse | Promise<RouteResponse> {
-  switch (request.method) {
-    case 'POST':
-      return post(server, request, ctx);
-    case 'GET':
-    case 'HEAD':
-      return statelessClient(request) ? notHere(ctx) : openStream(server, request, ctx);
-    default:
-      return statelessClient(request) ? notHere(ctx) : endSession(server, request, ctx);
+  if (request.method === 'POST') return post(server, request, ctx);
+  const version = header(request.headers, headerNames.version);
+  if (version !== undefined && !isSessionVersion(version)) {
+    const text = 'This protocol version uses POST alone.';
+    return refusal(405, 'METHOD_NOT_ALLOWED', text, ctx.correlationId, { allow: 'POST, OPTIONS' });
   }
-}
-
-/** The stateless revision knows `POST` alone. */
-function statelessClient({ headers }: RouteRequest): boolean {
-  const version = header(headers, headerNames.version);
-  return version !== undefined && !isSessionVersion(version);
-}
-
-function notHere(ctx: RouteContext): RouteResponse {
-  const text = 'This protocol version uses POST alone.';
-  return refusal(405, 'METHOD_NOT_ALLOWED', text, ctx.correlationId, { allow: 'POST, OPTIONS' });
+  return request.method === 'DELETE' ? endSession(server, request, ctx) : openStream(server, request, ctx);
 }
 
 function post(server: McpServer, request: RouteRequest, ctx: RouteContext): RouteResponse | Promise<RouteResponse> {
   const body = readBody(typeof request.body === 'string' ? request.body : Buffer.from(request.rawBody).toString());
+  const { correlationId } = ctx;
   switch (body.form) {
     case 'json-rpc':
       return answerMessage(server, body.message, body.text, request, ctx);
@@ -51,20 +36,42 @@ function post(server: McpServer, request: RouteRequest, ctx: RouteContext): Rout
       return answerBatch(server, body.messages, request, ctx);
     case 'legacy':
       return answerLegacy(server, body.body, ctx);
-    case 'unparsable':
-      return jsonReply(
-        errorReply(
-          new RpcFailure('PARSE_ERROR', 'The body could not be read.', { details: { parse_error: body.parseError } }),
-          { idText: undefined, era: 'session', correlationId: ctx.correlationId },
-        ),
-      );
+    case 'unparsable': {
+      const details = { parse_error: body.parseError };
+      const failure = new RpcFailure('PARSE_ERROR', 'The body could not be read.', { details });
+      return jsonReply(errorReply(failure, { idText: undefined, mode: 'session', correlationId }));
+    }
     case 'too-deep':
-      return refusal(400, 'INVALID_REQUEST', 'The body is nested too deeply.', ctx.correlationId);
+      return refusal(400, 'INVALID_REQUEST', 'The body is nested too deeply.', correlationId);
     case 'scalar':
-      return refusal(400, 'INVALID_REQUEST', 'The body must be a JSON object.', ctx.correlationId);
+      return refusal(400, 'INVALID_REQUEST', 'The body must be a JSON object.', correlationId);
     case 'unknown':
-      return unknownBody(body.why, ctx.correlationId);
+      return invalidFormat(body.why, correlationId);
   }
+}
+
+/** `GET` (and `HEAD`): a stream of messages that are not responses to requests of the client. */
+async function openStream(server: McpServer, request: RouteRequest, ctx: RouteContext): Promise<RouteResponse> {
+  if (!accepted(request.headers.accept).stream) {
+    const text = 'GET opens an event stream: accept text/event-stream.';
+    return refusal(405, 'METHOD_NOT_ALLOWED', text, ctx.correlationId, { allow: 'POST, DELETE, OPTIONS' });
+  }
+  try {
+    const session = await sessionOf(server, request, ctx);
+    if (!session) return eventStream(server.anonymous.open());
+    const last = header(request.headers, headerNames.lastEvent);
+    const place = last === undefined ? undefined : server.streams.place(session.id, last);
+    if (place) return eventStream(server.streams.read(session.id, place.stream, place.after));
+    const stream = server.streams.read(session.id, getStream, Number.POSITIVE_INFINITY);
+    if (hasPrimingEvent(session.version)) server.streams.prime(session.id, getStream);
+    return eventStream(stream);
+  } catch (error) {
+    return failed(error, ctx);
+  }
+}
+
+function eventStream(stream: AsyncIterable<string>): RouteResponse {
+  return { status: 200, sse: true, headers: { 'x-accel-buffering': 'no' }, stream };
 }
 
 async function endSession(server: McpServer, { headers }: RouteRequest, ctx: RouteContext): Promise<RouteResponse> {
@@ -76,6 +83,13 @@ async function endSession(server: McpServer, { headers }: RouteRequest, ctx: Rou
     await server.sessions.end(await server.sessions.use(id, ctx.principal.id));
     return { status: 204 };
   } catch (error) {
-    return failedMethod(error, ctx);
+    return failed(error, ctx);
   }
+}
+
+/** Clients of `GET` and `DELETE` read the status only, so a failure that JSON-RPC sends with 200 gets 503 here. */
+function failed(error: unknown, { correlationId }: RouteContext): RouteResponse {
+  if (!(error instanceof RpcFailure)) throw error;
+  const answer = errorReply(error, { idText: undefined, mode: 'session', correlationId });
+  return jsonReply({ ...answer, status: answer.status === 200 ? 503 : answer.status });
 }

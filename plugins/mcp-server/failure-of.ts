@@ -1,15 +1,7 @@
-import { isCodedError, type Logger } from 'mortise/sdk';
+import { isCodedError, isJsonObject, type JsonObject, type Logger } from 'mortise/sdk';
 import { isReason, RpcFailure, reasons, shown } from './wire/failure.js';
-import { isObject, type JsonObject } from './wire/json.js';
 
-/** Reasons that a tool may give itself; the others are the endpoint's. */
-function isToolReason(code: string): boolean {
-  if (!isReason(code)) return false;
-  const { category } = reasons[code];
-  return category !== 'protocol' && code !== 'INTERNAL_ERROR' && code !== 'UNHANDLED_EXCEPTION';
-}
-
-/** Whatever was thrown, as the failure the client is told of. What is unexpected is logged and not repeated. */
+/** Turns anything that was thrown into the failure sent to the client. Unexpected errors are logged and not shown. */
 export function failureOf(error: unknown, log: Logger, correlationId: string): RpcFailure {
   if (error instanceof RpcFailure) return error;
   if (isCodedError(error)) return codedFailure(error);
@@ -26,11 +18,12 @@ interface Coded {
 }
 
 function codedFailure(error: Coded): RpcFailure {
-  const { category: _, ...details }: JsonObject = isObject(error.details) ? error.details : {};
+  const { category: _, ...details }: JsonObject = isJsonObject(error.details) ? error.details : {};
   if (isReason(error.code) && isToolReason(error.code)) {
-    const told = 'retryable' in error && typeof error.retryable === 'boolean';
-    // Whether a dead backend is worth another try depends on what it said, which only the tool knows.
-    const retryable = told && error.code === 'OPENMEMORY_API_ERROR' ? { retryable: error.retryable as boolean } : {};
+    const declared = 'retryable' in error && typeof error.retryable === 'boolean';
+    // Whether a backend error is worth a retry depends on the backend's status, which only the tool knows.
+    const retryable =
+      declared && error.code === 'OPENMEMORY_API_ERROR' ? { retryable: error.retryable as boolean } : {};
     const wait = error.retryAfterSeconds === undefined ? {} : { retryAfterSeconds: error.retryAfterSeconds };
     return new RpcFailure(error.code, error.message, { details, ...retryable, ...wait });
   }
@@ -46,4 +39,10 @@ function codedFailure(error: Coded): RpcFailure {
         details: { code: shown(error.code), ...details },
       });
   }
+}
+
+/** Whether a tool may throw this reason itself; the others belong to the endpoint. */
+function isToolReason(code: keyof typeof reasons): boolean {
+  const { category } = reasons[code];
+  return category !== 'protocol' && code !== 'INTERNAL_ERROR' && code !== 'UNHANDLED_EXCEPTION';
 }

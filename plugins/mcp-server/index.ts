@@ -1,18 +1,17 @@
 import type { PluginDefinition } from 'mortise/sdk';
-import type { McpConfig } from './config.js';
+import type { Config } from './config.generated.js';
 import { handle } from './endpoint.js';
-import type { McpServer } from './server.js';
-import { endStreams, startServer } from './start-server.js';
+import { endStreams, type McpServer, startServer } from './server.js';
 
-/** The MCP endpoint `/mcp`: `endpoint.ts` answers requests, `methods/table.ts` lists what it can do. */
-export default function mcpServer(): PluginDefinition<McpConfig> {
+/** The MCP endpoint `/mcp`: `endpoint.ts` handles requests, `methods/table.ts` lists the methods. */
+export default function mcpServer(): PluginDefinition<Config> {
   let server: McpServer | undefined;
   return {
     key: 'mcp-server',
     register(host) {
       host.contribute('route', 'mcp', {
         handle(request, ctx) {
-          if (!server) throw new Error('The endpoint answers after it has started.');
+          if (!server) throw new Error('The MCP endpoint has not started.');
           return handle(server, request, ctx);
         },
       });

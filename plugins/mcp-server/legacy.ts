@@ -1,16 +1,16 @@
-import type { RouteContext, RouteResponse } from 'mortise/sdk';
+import { isJsonObject, type JsonObject, type RouteContext, type RouteResponse } from 'mortise/sdk';
 import { failureOf } from './failure-of.js';
-import { unknownBody } from './refusal.js';
+import { invalidFormat, retryAfter } from './responses.js';
 import type { McpServer } from './server.js';
 import { argumentsOf, namedTool, runTool, timeLimit } from './tools/call.js';
 import { errorObject } from './wire/failure.js';
-import { isObject, type JsonObject, member } from './wire/json.js';
+import { member } from './wire/params.js';
 
-/** The older form `{tool, arguments}`: a tool's result without JSON-RPC around it. */
+/** Answers the legacy body `{tool, arguments}`: a tool's result without JSON-RPC. */
 export async function answerLegacy(server: McpServer, body: JsonObject, ctx: RouteContext): Promise<RouteResponse> {
   const { correlationId } = ctx;
-  if (Object.hasOwn(body, 'arguments') && !isObject(member(body, 'arguments'))) {
-    return unknownBody('member "arguments" must be an object', correlationId);
+  if (Object.hasOwn(body, 'arguments') && !isJsonObject(member(body, 'arguments'))) {
+    return invalidFormat('member "arguments" must be an object', correlationId);
   }
   const params = { name: member(body, 'tool'), arguments: member(body, 'arguments') };
   try {
@@ -25,16 +25,15 @@ export async function answerLegacy(server: McpServer, body: JsonObject, ctx: Rou
     return { status: 200, body: bodyOf(result, correlationId) };
   } catch (error) {
     const failure = failureOf(error, server.host.log, correlationId);
-    const told = errorObject(failure, 'session', correlationId);
-    const wait = failure.options.retryAfterSeconds;
+    const { message, data } = errorObject(failure, 'session', correlationId);
     return {
       status: failure.reason === 'RATE_LIMITED' ? 429 : 200,
-      headers: wait === undefined ? {} : { 'retry-after': String(wait) },
+      headers: retryAfter(failure) ?? {},
       body: {
         ok: false,
-        error: told.message,
+        error: message,
         reason: failure.reason,
-        details: (told.data as JsonObject).details,
+        details: (data as JsonObject).details,
         result: null,
         correlation_id: correlationId,
       },

@@ -1,41 +1,41 @@
-/** Messages on their way to one reader. */
+/** Messages waiting for one reader. */
 export interface MessageQueue extends AsyncIterable<string> {
-  /** False when nobody will read it: the reader left, or is so slow that the queue was cut. */
+  /** False when the message will not be read: the reader has left, or is so slow that the stream was cut off. */
   push(text: string): boolean;
-  /** Ends the stream after what was pushed. */
+  /** Ends the stream after the messages pushed so far. */
   end(): void;
 }
 
-/** A reader that is this many messages behind is cut off, so that it cannot fill the memory. */
-const longest = 10_000;
+/** A reader that is this many messages behind is cut off, to limit memory. */
+const maxWaiting = 10_000;
 
-/** @param onLeave runs once when the reader has left or the stream is over. */
-export function createQueue(onLeave: () => void = () => {}): MessageQueue {
+/** @param onClose runs once, when the reader has left or the stream has ended. */
+export function createQueue(onClose: () => void = () => {}): MessageQueue {
   const waiting: string[] = [];
   let wake: (() => void) | undefined;
   let ended = false;
-  let left = false;
-  const leave = () => {
-    if (left) return;
-    left = true;
+  let closed = false;
+  const close = () => {
+    if (closed) return;
+    closed = true;
     waiting.length = 0;
-    onLeave();
+    onClose();
   };
-  const stir = () => {
+  const wakeReader = () => {
     wake?.();
     wake = undefined;
   };
   return {
     push(text) {
-      if (ended || left) return false;
+      if (ended || closed) return false;
       waiting.push(text);
-      if (waiting.length > longest) ended = true;
-      stir();
+      if (waiting.length > maxWaiting) ended = true;
+      wakeReader();
       return true;
     },
     end() {
       ended = true;
-      stir();
+      wakeReader();
     },
     [Symbol.asyncIterator]() {
       return {
@@ -43,8 +43,8 @@ export function createQueue(onLeave: () => void = () => {}): MessageQueue {
           for (;;) {
             const text = waiting.shift();
             if (text !== undefined) return { done: false, value: text };
-            if (ended || left) {
-              leave();
+            if (ended || closed) {
+              close();
               return { done: true, value: undefined };
             }
             await new Promise<void>((resolve) => {
@@ -53,8 +53,8 @@ export function createQueue(onLeave: () => void = () => {}): MessageQueue {
           }
         },
         async return() {
-          leave();
-          stir();
+          close();
+          wakeReader();
           return { done: true, value: undefined };
         },
       };

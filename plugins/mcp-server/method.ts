@@ -1,35 +1,34 @@
-import type { Principal, TraceContext } from 'mortise/sdk';
+import type { JsonObject, Principal, TraceContext } from 'mortise/sdk';
+import type { Features } from './features.js';
 import type { McpServer } from './server.js';
 import type { Session } from './sessions/session.js';
-import type { JsonObject } from './wire/json.js';
 import type { RpcRequest } from './wire/message.js';
-import type { Headers } from './wire/names.js';
-import type { Era } from './wire/versions.js';
+import type { Headers, Mode } from './wire/protocol.js';
 
-/** Who calls, however the request came in. */
+/** The caller of a request in any form. */
 export interface Caller {
   readonly principal: Principal;
   readonly requestId: string;
   readonly correlationId: string;
   readonly trace: TraceContext;
-  /** Aborted when nobody waits for the answer any more. */
+  /** Aborted when the client no longer waits for the response. */
   readonly signal: AbortSignal;
 }
 
-/** The way back to the client before the answer. */
+/** Sends messages to the client before the response. */
 export interface Outbound {
-  /** False: the client reads nothing but the answer, and what is sent is dropped. */
+  /** False: the client reads only the response, and messages are dropped. */
   readonly open: boolean;
   send(json: string): void;
 }
 
-/** One JSON-RPC request with all that is known about it. */
+/** One JSON-RPC request and its context. */
 export interface MethodCall {
   readonly server: McpServer;
   readonly request: RpcRequest;
   readonly params: JsonObject;
   readonly meta: JsonObject;
-  readonly era: Era;
+  readonly mode: Mode;
   /** Effective protocol version. */
   readonly version: string;
   readonly headers: Headers;
@@ -46,26 +45,22 @@ export interface MethodResult {
   readonly resultType?: 'complete' | 'input_required' | 'task';
   /** Further members of `_meta`. */
   readonly meta?: JsonObject;
-  /** An empty acknowledgement stays `{}` between sessions. */
+  /** An empty acknowledgement, which is exactly `{}` in session mode. */
   readonly plain?: boolean;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** What plugins contribute beside tools; decides which methods exist. */
-export interface Features {
-  readonly resources: boolean;
-  readonly subscriptions: boolean;
-  readonly prompts: boolean;
-  readonly completions: boolean;
-  readonly logging: boolean;
-  readonly tasks: boolean;
-}
-
 export interface Method {
-  readonly eras: readonly Era[];
-  /** Absent: always there. */
+  readonly modes: readonly Mode[];
+  /** The feature without which the method does not exist. */
   readonly needs?: keyof Features;
   run(call: MethodCall): MethodResult | Promise<MethodResult>;
 }
 
 export const emptyResult: MethodResult = { members: '', plain: true };
+
+/** How long a stateless client may cache a result, in milliseconds, and for whom; empty in session mode. */
+export function cachingMembers({ mode, server }: MethodCall, ttlMs: number): string {
+  if (mode === 'session') return '';
+  return `,"ttlMs":${ttlMs},"cacheScope":"${server.http.keyed ? 'private' : 'public'}"`;
+}

@@ -1,6 +1,6 @@
 import type { Migration } from 'mortise/sdk';
 
-/** Tables of the endpoint: what outlives a process and is seen by every replica. */
+/** Tables of the endpoint, shared by all replicas. */
 export const migrations: readonly Migration[] = [
   {
     name: '0001-mcp',

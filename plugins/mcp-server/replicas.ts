@@ -1,7 +1,7 @@
-import type { Database, Disposable, Logger } from 'mortise/sdk';
-import { isObject, member } from './wire/json.js';
+import { type Database, type Disposable, isJsonObject, type Logger } from 'mortise/sdk';
+import { member } from './wire/params.js';
 
-/** What one process tells the others. A hint: rows decide. */
+/** A notification from one process to the others. It is only a hint: the rows decide. */
 export type Signal =
   | { readonly kind: 'session'; readonly id: string }
   | { readonly kind: 'cancel'; readonly id: string; readonly request: string }
@@ -10,27 +10,27 @@ export type Signal =
   | { readonly kind: 'task'; readonly id: string };
 
 export interface Replicas {
-  /** Tells the others, not this process. A signal that is too long is left out, and failures are logged. */
-  tell(signal: Signal): Promise<void>;
+  /** Notifies the other processes. A signal that is too long is dropped; failures are logged. */
+  notify(signal: Signal): Promise<void>;
   on<K extends Signal['kind']>(kind: K, run: (signal: Extract<Signal, { kind: K }>) => void): Disposable;
   listen(): Promise<Disposable>;
 }
 
 const channel = 'mcp';
 /** Bytes that fit into one notification. */
-const longest = 7_000;
+const maxBytes = 7_000;
 
-/** @param self this process, whose own signals come back to it as well */
+/** @param self id of this process, which receives its own signals as well and ignores them */
 export function createReplicas(database: Database, self: string, log: Logger): Replicas {
   const listeners = new Map<string, Set<(signal: never) => void>>();
   return {
-    async tell(signal) {
+    async notify(signal) {
       const payload = JSON.stringify({ ...signal, from: self });
-      if (Buffer.byteLength(payload) > longest) return;
+      if (Buffer.byteLength(payload) > maxBytes) return;
       try {
         await database.notify(channel, payload);
       } catch (error) {
-        log.warn({ err: error }, 'Other replicas could not be told of a change.');
+        log.warn({ err: error }, 'Other replicas could not be notified of a change.');
       }
     },
     on(kind, run) {
@@ -42,7 +42,7 @@ export function createReplicas(database: Database, self: string, log: Logger): R
     listen: () =>
       database.listen(channel, (payload) => {
         const signal: unknown = JSON.parse(payload);
-        if (!isObject(signal) || member(signal, 'from') === self) return;
+        if (!isJsonObject(signal) || member(signal, 'from') === self) return;
         for (const run of listeners.get(String(member(signal, 'kind'))) ?? []) run(signal as never);
       }),
   };

@@ -1,81 +1,88 @@
 import type { RouteResponse } from 'mortise/sdk';
+import { eventText, type SessionStreams } from './event-streams.js';
 import { createQueue } from './message-queue.js';
 import type { Outbound } from './method.js';
+import { type HttpReply, jsonReply } from './responses.js';
 import type { Session } from './sessions/session.js';
-import type { SessionStreams } from './sessions/session-streams.js';
-import type { Accepted } from './wire/accept.js';
-import { eventText } from './wire/sse.js';
-import { hasPrimingEvent } from './wire/versions.js';
+import { hasPrimingEvent } from './wire/protocol.js';
 
-/** The answer to one `POST`. */
-export interface Finished {
-  readonly status: number;
-  /** JSON; undefined for an answer without body. */
-  readonly text: string | undefined;
-  readonly headers?: Readonly<Record<string, string>> | undefined;
+/** The formats a client accepts. */
+export interface Accepted {
+  readonly json: boolean;
+  /** Accepted by name: a wildcard alone, which every plain client sends, means JSON. */
+  readonly stream: boolean;
 }
 
-export function jsonReply({ status, text, headers }: Finished): RouteResponse {
-  if (text === undefined) return { status, headers: headers ?? {} };
-  return { status, headers: { 'content-type': 'application/json; charset=utf-8', ...headers }, body: text };
+/** Reads an `Accept` header; absent or empty means JSON, and a range with `q=0` is refused. */
+export function accepted(value: string | undefined): Accepted {
+  if (value === undefined || value.trim() === '') return { json: true, stream: false };
+  let json = false;
+  let stream = false;
+  for (const part of value.split(',')) {
+    const [range = '', ...parameters] = part.split(';').map((piece) => piece.trim().toLowerCase());
+    if (parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter))) continue;
+    if (range === '*/*' || range === 'application/*' || range === 'application/json') json = true;
+    if (range === 'text/event-stream' || range === 'text/*') stream = true;
+  }
+  return { json, stream };
 }
 
 export interface ReplyOptions {
   readonly accept: Accepted;
   readonly version: string;
-  /** Its streams are remembered, so that the client can come back to this one. */
+  /** The client of a session can resume the stream. */
   readonly session: Session | undefined;
   readonly streams: SessionStreams;
-  /** Never rejects. `lasting` is true once a client that leaves may come back for the answer. */
-  run(outbound: Outbound, lasting: () => boolean): Promise<Finished>;
+  /** Never rejects. `resumable` returns true once a client that disconnects may come back for the response. */
+  run(outbound: Outbound, resumable: () => boolean): Promise<HttpReply>;
 }
 
 /**
- * Answers with JSON, or with an event stream when something is to be said before the answer and the client reads
- * streams, or when it reads nothing else.
+ * Replies with JSON, or with an event stream when messages precede the response and the client accepts streams, or
+ * when it accepts nothing else.
  */
 export async function reply({ accept, version, session, streams, run }: ReplyOptions): Promise<RouteResponse> {
   if (!accept.stream) return jsonReply(await run(closed, () => false));
-  const way = session ? sessionWay(session, streams, version) : singleWay();
-  const { promise, resolve, reject } = Promise.withResolvers<Finished | 'opened'>();
+  const stream = session ? sessionStream(session, streams, version) : singleStream();
+  const { promise, resolve, reject } = Promise.withResolvers<HttpReply | 'opened'>();
   let opened = false;
   const outbound: Outbound = {
     open: true,
     send(json) {
       if (!opened) {
         opened = true;
-        way.begin();
+        stream.begin();
         resolve('opened');
       }
-      way.send(json);
+      stream.send(json);
     },
   };
   const done = run(outbound, () => opened && session !== undefined);
   done.then(resolve, reject);
   const first = await promise;
-  // An answer without anything before it: the client that reads JSON gets it, and a refusal keeps its status.
+  // Without earlier messages, a client that accepts JSON gets JSON, and a refusal keeps its status.
   if (first !== 'opened' && !opened && (accept.json || first.status !== 200 || first.text === undefined)) {
     return jsonReply(first);
   }
-  if (!opened) way.begin();
+  if (!opened) stream.begin();
   const headers = first === 'opened' ? undefined : first.headers;
   void done.then(({ text }) => {
-    if (text !== undefined) way.send(text);
-    way.end();
+    if (text !== undefined) stream.send(text);
+    stream.end();
   });
-  return { status: 200, sse: true, headers: { 'x-accel-buffering': 'no', ...headers }, stream: way.messages() };
+  return { status: 200, sse: true, headers: { 'x-accel-buffering': 'no', ...headers }, stream: stream.messages() };
 }
 
 const closed: Outbound = { open: false, send: () => {} };
 
-interface Way {
+interface ResponseStream {
   begin(): void;
   send(json: string): void;
   end(): void;
   messages(): AsyncIterable<string>;
 }
 
-function singleWay(): Way {
+function singleStream(): ResponseStream {
   const queue = createQueue();
   return {
     begin: () => {},
@@ -85,7 +92,7 @@ function singleWay(): Way {
   };
 }
 
-function sessionWay(session: Session, streams: SessionStreams, version: string): Way {
+function sessionStream(session: Session, streams: SessionStreams, version: string): ResponseStream {
   let stream = '';
   return {
     begin() {

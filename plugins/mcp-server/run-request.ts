@@ -1,45 +1,50 @@
-import type { RouteContext, RouteRequest } from 'mortise/sdk';
-import { errorReply, resultReply } from './envelope.js';
+import { isJsonObject, type JsonObject, type RouteContext, type RouteRequest, type TraceContext } from 'mortise/sdk';
 import { failureOf } from './failure-of.js';
 import type { Caller, MethodCall, Outbound } from './method.js';
 import { methodNamed, methodNames } from './methods/table.js';
-import type { Finished } from './reply.js';
+import { errorReply, type HttpReply, resultReply } from './responses.js';
 import type { McpServer } from './server.js';
 import type { Session } from './sessions/session.js';
 import { RpcFailure, shown } from './wire/failure.js';
-import { isObject, member } from './wire/json.js';
 import { metaOf, type RpcRequest } from './wire/message.js';
-import { header, headerNames, metaNames } from './wire/names.js';
+import { member } from './wire/params.js';
+import {
+  bareVersion,
+  type Headers,
+  header,
+  headerNames,
+  type Mode,
+  metaNames,
+  statelessVersion,
+} from './wire/protocol.js';
 import { checkStatelessRequest } from './wire/stateless-headers.js';
-import { traceOf } from './wire/trace.js';
-import { bareVersion, type Era, statelessVersion } from './wire/versions.js';
 
-/** One request and what surrounds it. */
+/** One request and its surroundings. */
 export interface RequestFrame {
   readonly server: McpServer;
   readonly request: RpcRequest;
-  readonly era: Era;
+  readonly mode: Mode;
   readonly session: Session | undefined;
   readonly http: RouteRequest;
   readonly ctx: RouteContext;
 }
 
-/** The version whose rules a request is served by. */
-export function versionOf(era: Era, session: Session | undefined, { headers }: RouteRequest): string {
-  if (era === 'stateless') return statelessVersion;
+/** The protocol version by which a request is handled. */
+export function versionOf(mode: Mode, session: Session | undefined, { headers }: RouteRequest): string {
+  if (mode === 'stateless') return statelessVersion;
   return header(headers, headerNames.version) ?? session?.version ?? bareVersion;
 }
 
-/** Runs one request to its answer; every failure becomes one. */
-export async function runRequest(frame: RequestFrame, outbound: Outbound, signal: AbortSignal): Promise<Finished> {
-  const { server, request, era, session, http, ctx } = frame;
-  const envelope = { idText: request.idText, era, correlationId: ctx.correlationId };
+/** Runs one request. Never rejects: every failure becomes an error response. */
+export async function runRequest(frame: RequestFrame, outbound: Outbound, signal: AbortSignal): Promise<HttpReply> {
+  const { server, request, mode, session, http, ctx } = frame;
+  const envelope = { idText: request.idText, mode, correlationId: ctx.correlationId };
   try {
-    if (era === 'stateless') checkStatelessRequest(request, http.headers);
-    const method = methodNamed(request.method, era, server.features);
-    if (!method) throw unknownMethod(server, request.method, era);
+    if (mode === 'stateless') checkStatelessRequest(request, http.headers);
+    const method = methodNamed(request.method, mode, server.features);
+    if (!method) throw unknownMethod(server, request.method, mode);
     const meta = metaOf(request.params);
-    const declared = era === 'session' ? session?.capabilities : member(meta, metaNames.clientCapabilities);
+    const declared = mode === 'session' ? session?.capabilities : member(meta, metaNames.clientCapabilities);
     const caller: Caller = {
       principal: ctx.principal,
       requestId: ctx.requestId,
@@ -52,11 +57,11 @@ export async function runRequest(frame: RequestFrame, outbound: Outbound, signal
       request,
       params: request.params,
       meta,
-      era,
-      version: versionOf(era, session, http),
+      mode,
+      version: versionOf(mode, session, http),
       headers: http.headers,
       session,
-      capabilities: isObject(declared) ? declared : undefined,
+      capabilities: isJsonObject(declared) ? declared : undefined,
       caller,
       outbound,
     };
@@ -66,8 +71,20 @@ export async function runRequest(frame: RequestFrame, outbound: Outbound, signal
   }
 }
 
-function unknownMethod(server: McpServer, method: string, era: Era): RpcFailure {
+function unknownMethod(server: McpServer, method: string, mode: Mode): RpcFailure {
   return new RpcFailure('METHOD_NOT_FOUND', `There is no method "${shown(method)}".`, {
-    details: { method: shown(method), available_methods: methodNames(era, server.features()) },
+    details: { method: shown(method), available_methods: methodNames(mode, server.features()) },
   });
+}
+
+const traceparent = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
+
+/** The trace of `_meta`; undefined when there is a header, which the host has read. */
+export function traceOf(headers: Headers, meta: JsonObject): TraceContext | undefined {
+  const text = member(meta, 'traceparent');
+  if (headers.traceparent !== undefined || typeof text !== 'string') return undefined;
+  const [, traceId, spanId, flags] = traceparent.exec(text) ?? [];
+  if (traceId === undefined || spanId === undefined || flags === undefined) return undefined;
+  if (/^0+$/.test(traceId) || /^0+$/.test(spanId)) return undefined;
+  return { traceId, spanId, sampled: (Number.parseInt(flags, 16) & 1) === 1 };
 }

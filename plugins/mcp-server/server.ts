@@ -1,21 +1,27 @@
 import type { HttpService, StartHost } from 'mortise/sdk';
-import type { AnonymousStreams } from './anonymous-streams.js';
-import type { McpConfig } from './config.js';
-import type { Features } from './method.js';
-import type { Replicas } from './replicas.js';
-import type { ClientRequests } from './sessions/client-requests.js';
-import type { InFlight } from './sessions/in-flight.js';
-import type { LeftAnswers } from './sessions/left-answers.js';
-import type { SessionStore } from './sessions/session-store.js';
-import type { SessionStreams } from './sessions/session-streams.js';
-import type { Storage } from './storage.js';
-import type { Subscriptions } from './subscriptions.js';
-import type { Tasks } from './tasks/tasks.js';
-import type { ToolListing } from './tools/listing.js';
+import type { Config } from './config.generated.js';
+import {
+  type AnonymousStreams,
+  createAnonymousStreams,
+  createSessionStreams,
+  getStream,
+  type SessionStreams,
+} from './event-streams.js';
+import { createFeatures, type Features } from './features.js';
+import { migrations } from './migrations.js';
+import { createReplicas, type Replicas } from './replicas.js';
+import { type AnswerRelay, createAnswerRelay } from './sessions/answer-relay.js';
+import { type ClientRequests, createClientRequests, createInFlight, type InFlight } from './sessions/open-requests.js';
+import { createSessionStore, type SessionStore } from './sessions/session-store.js';
+import { createStorage, readSigningKey, type Storage } from './storage.js';
+import { createSubscriptions, type SubscriptionFilter, type Subscriptions } from './subscriptions.js';
+import { createTasks, type Tasks } from './tasks/tasks.js';
+import { createToolListing, type ToolListing } from './tools/listing.js';
+import { notificationText } from './wire/message.js';
 
-/** The parts of the running endpoint, made once at start. */
+/** The running endpoint, created at start. */
 export interface McpServer {
-  readonly host: StartHost<McpConfig>;
+  readonly host: StartHost<Config>;
   readonly version: string;
   readonly http: HttpService;
   readonly storage: Storage;
@@ -26,10 +32,128 @@ export interface McpServer {
   readonly anonymous: AnonymousStreams;
   readonly inFlight: InFlight;
   readonly clientRequests: ClientRequests;
-  readonly leftAnswers: LeftAnswers;
+  readonly answerRelay: AnswerRelay;
   readonly subscriptions: Subscriptions;
   readonly tasks: Tasks;
   features(): Features;
   /** Signs interrupted requests; the same for all replicas. */
   signingKey(): Promise<Buffer>;
+}
+
+/** Starts the endpoint, also while the database is unavailable: tools and lists do not need it. */
+export async function startServer(host: StartHost<Config>): Promise<McpServer> {
+  const schedule = host.use('schedule');
+  const database = host.use('database');
+  const instances = host.use('instances');
+  const { log } = host;
+  const now = () => schedule.now();
+  const storage = createStorage(database, migrations, log, () => schedule.monotonic());
+  const replicas = createReplicas(database, instances.id, log);
+  const sessions = createSessionStore({ storage, replicas, log, now });
+  const streams = createSessionStreams(now);
+  const clientRequests = createClientRequests();
+  const answerRelay = createAnswerRelay({ storage, replicas, requests: clientRequests, log, now });
+  const inFlight = createInFlight();
+  const subscriptions = createSubscriptions();
+  const tasks = createTasks({ storage, replicas, subscriptions, instances, log, now });
+  let key: Promise<Buffer> | undefined;
+  const server: McpServer = {
+    host,
+    version: host.use('settings').version,
+    http: host.use('http'),
+    storage,
+    replicas,
+    listing: host.own(
+      createToolListing(host.points, {
+        order: host.config.order,
+        extra: host.config.tools,
+        disabled: host.config.disabledTools,
+        schemas: host.use('schemas'),
+      }),
+    ),
+    sessions,
+    streams,
+    anonymous: createAnonymousStreams(),
+    inFlight,
+    clientRequests,
+    answerRelay,
+    subscriptions,
+    tasks,
+    features: createFeatures(host.points),
+    async signingKey() {
+      key ??= storage.withDatabase((ready) => readSigningKey(ready, now()));
+      try {
+        return await key;
+      } catch (error) {
+        key = undefined;
+        throw error;
+      }
+    },
+  };
+  sessions.onEnd((id) => {
+    streams.drop(id);
+    clientRequests.drop(id);
+  });
+  replicas.on('cancel', ({ id, request }) => void inFlight.cancel(id, request));
+  replicas.on('answer', ({ id, request }) => void answerRelay.deliver(id, request));
+  await prepareDatabase(server);
+  announceChanges(server);
+  host.every(2_000, () => tasks.poll());
+  host.every(2_000, () => answerRelay.poll());
+  host.every(60_000, () => sweep(server));
+  host.on('shutdown', () => endStreams(server));
+  return server;
+}
+
+/** Ends open streams, which would keep the process waiting for its clients. */
+export function endStreams(server: McpServer): void {
+  server.subscriptions.close();
+  server.streams.close();
+  server.anonymous.close();
+}
+
+async function prepareDatabase({ host, storage, replicas }: McpServer): Promise<void> {
+  try {
+    await storage.database();
+    host.own(await replicas.listen());
+  } catch (error) {
+    host.log.warn({ err: error }, 'The MCP endpoint starts without its tables: sessions and tasks are not stored.');
+  }
+}
+
+async function sweep(server: McpServer): Promise<void> {
+  server.streams.sweep();
+  await server.sessions.sweep();
+  await server.answerRelay.sweep();
+  await server.tasks.sweep();
+}
+
+/** Notifies all clients of changed lists, and subscribed ones of changed resources and tasks. */
+function announceChanges(server: McpServer): void {
+  const { host, listing, replicas } = server;
+  host.own(listing.onChange(() => listChanged(server, 'tools', 'toolsListChanged')));
+  host.points.onChange('mcp-prompt', () => listChanged(server, 'prompts', 'promptsListChanged'));
+  host.points.onChange('mcp-resource', () => listChanged(server, 'resources', 'resourcesListChanged'));
+  host.on('mcp-resource-updated', async ({ uri }) => {
+    await Promise.all([resourceUpdated(server, uri), replicas.notify({ kind: 'resource', uri })]);
+  });
+  replicas.on('resource', ({ uri }) => void resourceUpdated(server, uri));
+  replicas.on('task', ({ id }) => void server.tasks.follow(id));
+}
+
+function listChanged(server: McpServer, list: string, subscribed: keyof SubscriptionFilter): void {
+  const method = `notifications/${list}/list_changed`;
+  const json = notificationText(method);
+  server.streams.announce(json);
+  server.anonymous.announce(json);
+  server.subscriptions.announce(method, {}, ({ filter }) => filter[subscribed] === true);
+}
+
+async function resourceUpdated(server: McpServer, uri: string): Promise<void> {
+  const method = 'notifications/resources/updated';
+  server.subscriptions.announce(method, { uri }, ({ filter }) => filter.resourceSubscriptions?.includes(uri) === true);
+  const json = notificationText(method, { uri });
+  for (const id of server.streams.sessions()) {
+    if (await server.sessions.isSubscribed(id, uri)) server.streams.publish(id, getStream, json);
+  }
 }

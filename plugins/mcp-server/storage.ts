@@ -1,15 +1,18 @@
+import { randomBytes } from 'node:crypto';
 import type { Database, Logger, Migration } from 'mortise/sdk';
 import { RpcFailure } from './wire/failure.js';
 
-/** The endpoint's tables. They may be missing: the endpoint then serves everything that needs no row. */
+/** The endpoint's tables. While they are missing, the endpoint serves everything that needs no row. */
 export interface Storage {
-  /** @throws RpcFailure `LOGBOOK_DB_CHECK_FAILED` while the tables are not there. */
+  /** @throws RpcFailure `LOGBOOK_DB_CHECK_FAILED` while the tables do not exist. */
   database(): Promise<Database>;
-  /** A database failure in the endpoint's words; anything else is returned as it is. */
+  /** Runs database work. @throws RpcFailure `LOGBOOK_DB_*` when the database is unavailable; other errors as they are. */
+  withDatabase<T>(work: (database: Database) => Promise<T>): Promise<T>;
+  /** An RpcFailure for a database failure; any other error is returned unchanged. */
   explain(error: unknown): unknown;
 }
 
-/** Milliseconds between two attempts to make the tables. */
+/** Milliseconds between two attempts to create the tables. */
 const retryMs = 15_000;
 
 export function createStorage(
@@ -25,19 +28,15 @@ export function createStorage(
       await database.migrate(migrations);
       return true;
     } catch (error) {
-      log.error({ err: error }, 'The tables of the MCP endpoint could not be made; sessions and tasks are not kept.');
+      log.error(
+        { err: error },
+        'The tables of the MCP endpoint could not be created; sessions and tasks are not stored.',
+      );
       ready = undefined;
       return false;
     }
   };
-  const explain = (error: unknown): unknown => {
-    const kind = error instanceof Error && !(error instanceof RpcFailure) ? database.codec.errorKind(error) : 'other';
-    if (kind === 'other' || kind === 'unique' || kind === 'foreign-key') return error;
-    return new RpcFailure('LOGBOOK_DB_UNAVAILABLE', 'The database did not answer.', {
-      details: { service: 'database' },
-    });
-  };
-  return {
+  const storage: Storage = {
     async database() {
       if (ready === undefined && monotonic() - triedAt >= retryMs) {
         triedAt = monotonic();
@@ -48,6 +47,33 @@ export function createStorage(
         details: { service: 'database' },
       });
     },
-    explain,
+    async withDatabase(work) {
+      try {
+        return await work(await storage.database());
+      } catch (error) {
+        throw storage.explain(error);
+      }
+    },
+    explain(error) {
+      const kind = error instanceof Error && !(error instanceof RpcFailure) ? database.codec.errorKind(error) : 'other';
+      if (kind === 'other' || kind === 'unique' || kind === 'foreign-key') return error;
+      return new RpcFailure('LOGBOOK_DB_UNAVAILABLE', 'The database did not answer.', {
+        details: { service: 'database' },
+      });
+    },
   };
+  return storage;
+}
+
+/** The key that signs interrupted requests: created by the first process that needs it, shared by all replicas. */
+export async function readSigningKey(database: Database, now: number): Promise<Buffer> {
+  const created = randomBytes(32).toString('base64url');
+  await database.statement(
+    `insert into {logbook.mcp_keys} (id, secret, created_at) values ('request-state', ?, ?) on conflict (id) do nothing`,
+    [created, now],
+  );
+  const { rows } = await database.statement<{ secret: string }>(
+    `select secret from {logbook.mcp_keys} where id = 'request-state'`,
+  );
+  return Buffer.from(rows[0]?.secret ?? created, 'base64url');
 }

@@ -1,8 +1,8 @@
-import type { JsonObject } from './wire/json.js';
+import type { JsonObject } from 'mortise/sdk';
 import { notificationText } from './wire/message.js';
-import { metaNames } from './wire/names.js';
+import { metaNames } from './wire/protocol.js';
 
-/** What a listener of the stateless era wants to hear. */
+/** The notifications that a client of the stateless revision subscribed to with `subscriptions/listen`. */
 export interface SubscriptionFilter {
   readonly toolsListChanged?: true;
   readonly promptsListChanged?: true;
@@ -11,43 +11,44 @@ export interface SubscriptionFilter {
   readonly taskIds?: readonly string[];
 }
 
-export interface Listener {
-  /** The request id; every message carries it. */
+export interface Subscriber {
+  /** The request id, which every message to it carries. */
   readonly id: unknown;
   readonly principal: string;
   readonly filter: SubscriptionFilter;
   send(json: string): void;
-  /** The endpoint stops: the listener gets its result. */
+  /** Called when the endpoint stops: the request gets its result. */
   end(): void;
 }
 
 export interface Subscriptions {
-  /** Returns what removes it again. */
-  add(listener: Listener): () => void;
-  announce(method: string, params: JsonObject, toWhom: (listener: Listener) => boolean): void;
-  has(test: (listener: Listener) => boolean): boolean;
+  /** Returns a function that removes the subscriber. */
+  add(subscriber: Subscriber): () => void;
+  announce(method: string, params: JsonObject, matches: (subscriber: Subscriber) => boolean): void;
+  has(matches: (subscriber: Subscriber) => boolean): boolean;
   close(): void;
 }
 
 export function createSubscriptions(): Subscriptions {
-  const listeners = new Set<Listener>();
+  const subscribers = new Set<Subscriber>();
   return {
-    add(listener) {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
+    add(subscriber) {
+      subscribers.add(subscriber);
+      return () => void subscribers.delete(subscriber);
     },
-    announce(method, params, toWhom) {
-      for (const listener of listeners) {
-        if (toWhom(listener)) listener.send(taggedText(method, params, listener.id));
+    announce(method, params, matches) {
+      for (const subscriber of subscribers) {
+        if (matches(subscriber)) subscriber.send(taggedText(method, params, subscriber.id));
       }
     },
-    has: (test) => [...listeners].some(test),
+    has: (matches) => [...subscribers].some(matches),
     close() {
-      for (const listener of listeners) listener.end();
+      for (const subscriber of subscribers) subscriber.end();
     },
   };
 }
 
+/** A notification tagged with the id of its subscription. */
 export function taggedText(method: string, params: JsonObject, id: unknown): string {
   return notificationText(method, { ...params, _meta: { [metaNames.subscriptionId]: id } });
 }

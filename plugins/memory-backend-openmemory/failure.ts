@@ -3,15 +3,15 @@ import { type BackendFailure, MortiseError } from 'mortise/sdk';
 type Class = BackendFailure['details']['class'];
 type Applied = BackendFailure['details']['applied'];
 
-/** Whether the call that failed would have written something. */
+/** Whether a call writes or only reads. */
 export type Effect = 'writes' | 'reads';
 
-/** Statuses after which the same call may succeed: the server is busy or not there, or it is not set up as it should be. */
-const WAITING = new Set([408, 423, 425, 429, 502, 503, 504]);
-/** Wrong key, address or dialect. Somebody will put that right, so what waits must not die of it. */
-const MISCONFIGURED = new Set([401, 403, 404, 405, 407]);
-/** Statuses that may come from a server, or something before it, that went on and did the work. */
-const DOUBTFUL = new Set([500, 502, 504]);
+/** Statuses after which the same call may succeed: the server is busy or unavailable. */
+const retryableStatuses = new Set([408, 423, 425, 429, 502, 503, 504]);
+/** Wrong key, address or dialect. Retryable too, because waiting memories must survive until it is corrected. */
+const misconfiguredStatuses = new Set([401, 403, 404, 405, 407]);
+/** Statuses after which the server may have applied the request all the same. */
+const ambiguousStatuses = new Set([500, 502, 504]);
 
 function failure(kind: Class, message: string, details: Omit<BackendFailure['details'], 'class'>): MortiseError {
   return new MortiseError(`backend_${kind}`, message, {
@@ -21,61 +21,64 @@ function failure(kind: Class, message: string, details: Omit<BackendFailure['det
   });
 }
 
-/** A read changes nothing, so nothing of it can be in doubt. */
-function doubt(effect: Effect): Applied {
+/** A failed write may have been applied; a read has nothing to apply. */
+function unknownIfWrite(effect: Effect): Applied {
   return effect === 'writes' ? 'unknown' : 'no';
 }
 
-/** No connection, or one that broke. `wasSent`: the request may have reached the server. */
+/** The connection failed or broke. @param wasSent whether the request may have reached the server */
 export function connectionFailed(code: string, effect: Effect, wasSent: boolean): MortiseError {
   return failure('unavailable', `OpenMemory connection failed: ${code}`, {
-    applied: wasSent ? doubt(effect) : 'no',
+    applied: wasSent ? unknownIfWrite(effect) : 'no',
     problem: 'connection_error',
   });
 }
 
 export function timedOut(effect: Effect): MortiseError {
-  return failure('unavailable', 'OpenMemory request timed out', { applied: doubt(effect), problem: 'timeout' });
+  return failure('unavailable', 'OpenMemory request timed out', {
+    applied: unknownIfWrite(effect),
+    problem: 'timeout',
+  });
 }
 
-/** The server, or something on the way to it, answered with anything but success. */
+/** The server, or a proxy, answered with a status other than success. */
 export function apiError(status: number, effect: Effect, retryAfterMs?: number): MortiseError {
   const kind =
-    WAITING.has(status) || MISCONFIGURED.has(status) ? 'unavailable' : isPermanent(status) ? 'permanent' : 'failure';
+    retryableStatuses.has(status) || misconfiguredStatuses.has(status)
+      ? 'unavailable'
+      : status >= 400 && status < 500
+        ? 'permanent'
+        : 'failure';
   return failure(kind, `OpenMemory API error: ${status}`, {
     status,
-    applied: DOUBTFUL.has(status) ? doubt(effect) : 'no',
+    applied: ambiguousStatuses.has(status) ? unknownIfWrite(effect) : 'no',
     problem: `api_error_${status}`,
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
   });
 }
 
-function isPermanent(status: number): boolean {
-  return status >= 400 && status < 500;
-}
-
-/** Success that cannot be understood. `why` never holds anything of the answer. */
+/** A success that cannot be read. @param why never contains anything of the response */
 export function invalidResponse(why: string, effect: Effect): MortiseError {
   return failure('failure', `OpenMemory gave an invalid response: ${why}`, {
-    applied: doubt(effect),
+    applied: unknownIfWrite(effect),
     problem: 'invalid_response',
   });
 }
 
-/** The server says itself that it did not do what it was asked. */
-export function refusedBySelf(): MortiseError {
+/** The server reported in its body that it did not carry out the request. */
+export function reportedFailure(): MortiseError {
   return failure('failure', 'OpenMemory reported a failure', { applied: 'no', problem: 'invalid_response' });
 }
 
 /** Nothing was sent. */
 export function contentTooLong(limit: number): MortiseError {
-  return failure('permanent', `OpenMemory takes at most ${limit} characters`, {
+  return failure('permanent', `OpenMemory accepts at most ${limit} characters`, {
     applied: 'no',
     problem: 'content_too_long',
   });
 }
 
-/** Nothing was sent, because nobody said where to. */
+/** Nothing was sent, because no address is configured. */
 export function noAddress(): MortiseError {
   return failure('unavailable', 'OpenMemory has no address: set OPENMEMORY_BASE_URL', {
     applied: 'no',
@@ -88,12 +91,12 @@ function statusOf(error: unknown): number | undefined {
   return typeof status === 'number' ? status : undefined;
 }
 
-/** Whether an error says that the server is not set up as this plugin was told. */
+/** Whether an error suggests a wrong key, address or dialect. */
 export function isMisconfigured(error: unknown): boolean {
-  return MISCONFIGURED.has(statusOf(error) ?? 0);
+  return misconfiguredStatuses.has(statusOf(error) ?? 0);
 }
 
-/** Whether an error says that the server has no such route: it speaks the other dialect, or another language. */
+/** Whether the server lacks the route of a request: it may have the other dialect. */
 export function isNoRoute(error: unknown): boolean {
   const status = statusOf(error);
   return status === 404 || status === 405;

@@ -1,78 +1,74 @@
 import { type PluginDefinition, whenServing } from 'mortise/sdk';
-import { unknownBackend, warnOfUnknownBackend } from './backend/unknown-backend.js';
-import { contributeCommands } from './commands/contribute-commands.js';
-import type { GatewayConfig } from './config.js';
-import { createGateway } from './create-gateway.js';
+import { missingBackend, probeBackend, warnOfMissingBackend } from './backend/backend-client.js';
+import { commands } from './commands.js';
+import type { Config } from './config.generated.js';
+import { createGateway, type Gateway } from './gateway.js';
 import { updateGovernance } from './governance/update-governance.js';
-import type { GatewayParts } from './parts.js';
 import { queryMemories } from './query/query-memories.js';
-import { probeBackend } from './recovery/probe-backend.js';
-import { recoverQuietly } from './recovery/recover-quietly.js';
-import { reliabilityReport } from './report.js';
+import { reliabilityReport, reportRoute } from './report.js';
 import { auditRoute } from './rest/audit-route.js';
-import { governanceRoute } from './rest/governance-route.js';
 import { healthRoute } from './rest/health-route.js';
-import { queryRoute } from './rest/query-route.js';
 import { checkedTool } from './rest/read-body.js';
-import { reportRoute } from './rest/report-route.js';
-import { storeRoute } from './rest/store-route.js';
+import { governanceRoute, queryRoute, storeRoute } from './rest/tool-routes.js';
 import { storeMemory } from './store/store-memory.js';
+import { recoverInBackground } from './write/recover-writes.js';
 
 const PROBE_EVERY_MS = 5_000;
 const RECOVER_EVERY_MS = 15_000;
 
-/** The tools `memory_store`, `memory_query`, `reliability_report` and `governance_update`, and the same over REST. */
-export default function memoryGateway(): PluginDefinition<GatewayConfig> {
-  let gateway: GatewayParts | undefined;
+/** The tools `memory_store`, `memory_query`, `reliability_report` and `governance_update`, also over REST and the CLI. */
+export default function memoryGateway(): PluginDefinition<Config> {
+  let gateway: Gateway | undefined;
   return {
     key: 'memory-gateway',
     register() {},
     start(host) {
-      const parts = createGateway(host);
-      gateway = parts;
-      host.provide('memory', parts.backend);
+      const started = createGateway(host);
+      gateway = started;
+      host.provide('memory', started.backend);
 
       const store = host.facts('tool', 'memory_store');
       const query = host.facts('tool', 'memory_query');
-      const report = host.facts('tool', 'reliability_report');
-      host.contribute('tool', 'memory_store', { ...store, run: (args, ctx) => storeMemory(args, ctx, parts) });
-      host.contribute('tool', 'memory_query', { ...query, run: (args, ctx) => queryMemories(args, ctx, parts) });
-      host.contribute('tool', 'reliability_report', {
-        ...report,
-        run: (_args, ctx) => reliabilityReport(ctx.correlationId, parts),
-      });
-
       const governance = host.facts('tool', 'governance_update');
+      const report = host.facts('tool', 'reliability_report');
+      host.contribute('tool', 'memory_store', { ...store, run: (args, ctx) => storeMemory(args, ctx, started) });
+      host.contribute('tool', 'memory_query', { ...query, run: (args, ctx) => queryMemories(args, ctx, started) });
       host.contribute('tool', 'governance_update', {
         ...governance,
-        run: (args, ctx) => updateGovernance(args, ctx, parts),
+        run: (args, ctx) => updateGovernance(args, ctx, started),
+      });
+      host.contribute('tool', 'reliability_report', {
+        ...report,
+        run: (_args, ctx) => reliabilityReport(ctx.correlationId, started),
       });
 
       const schemas = host.use('schemas');
-      host.contribute('route', 'memory-health', healthRoute(parts));
-      host.contribute('route', 'memory-store', storeRoute(parts, checkedTool('memory_store', store, schemas)));
-      host.contribute('route', 'memory-query', queryRoute(parts, checkedTool('memory_query', query, schemas)));
-      host.contribute('route', 'reliability-report', reportRoute(parts));
-      host.contribute('route', 'memory-audit', auditRoute(parts));
+      host.contribute('route', 'memory-health', healthRoute(started));
+      host.contribute('route', 'memory-store', storeRoute(checkedTool('memory_store', store, schemas), started));
+      host.contribute('route', 'memory-query', queryRoute(checkedTool('memory_query', query, schemas), started));
       host.contribute(
         'route',
         'governance-update',
-        governanceRoute(parts, checkedTool('governance_update', governance, schemas)),
+        governanceRoute(checkedTool('governance_update', governance, schemas), started),
       );
+      host.contribute('route', 'reliability-report', reportRoute(started));
+      host.contribute('route', 'memory-audit', auditRoute(started));
 
-      contributeCommands(host, parts);
+      for (const [key, create] of Object.entries(commands)) {
+        host.contribute('command', key, create(host.facts('command', key), started));
+      }
 
-      const recover = () => recoverQuietly(parts, host.signal);
-      host.every(PROBE_EVERY_MS, (signal) => probeBackend(parts, signal));
+      host.every(PROBE_EVERY_MS, (signal) => probeBackend(started, signal));
       whenServing(host, host.use('http'), () => {
-        // Not before: a backend may start after the gateway.
-        warnOfUnknownBackend(host, parts.backend.backend);
+        // Not before serving: a backend may start after the gateway.
+        warnOfMissingBackend(host, started.backend.backend);
+        const recover = () => recoverInBackground(started, host.signal);
         host.every(RECOVER_EVERY_MS, recover);
         return recover();
       });
     },
     health() {
-      const missing = gateway && unknownBackend(gateway.points, gateway.backend.backend);
+      const missing = gateway && missingBackend(gateway.points, gateway.backend.backend);
       return missing === undefined ? { ok: true } : { ok: false, detail: missing };
     },
     async stop() {

@@ -1,23 +1,23 @@
 import { type PluginDefinition, whenServing } from 'mortise/sdk';
 import { outboxCommand } from './commands/outbox-command.js';
 import { workerCommand } from './commands/worker-command.js';
-import type { OutboxConfig } from './config.js';
-import { observeOutbox } from './observe-outbox.js';
-import type { OutboxParts } from './parts.js';
+import type { Config } from './config.generated.js';
+import type { OutboxDeps } from './outbox-deps.js';
 import { listRoute, retryRoute } from './rest/outbox-routes.js';
+import { observeOutbox } from './rows.js';
 import { OutboxWorker } from './worker/outbox-worker.js';
 
-const LOOK_EVERY_MS = 1_000;
+const POLL_MS = 1_000;
 const DRAIN_MS = 10_000;
 
-/** Delivers what the memory backend could not take, and shows what waits and what is dead. */
-export default function memoryOutbox(): PluginDefinition<OutboxConfig> {
+/** Delivers memories that the backend could not accept, and lists pending and dead rows. */
+export default function memoryOutbox(): PluginDefinition<Config> {
   let worker: OutboxWorker | undefined;
   return {
     key: 'memory-outbox',
     register() {},
     async start(host) {
-      const parts: OutboxParts = {
+      const deps: OutboxDeps = {
         config: host.config,
         database: host.use('database'),
         logbook: host.use('logbook'),
@@ -28,26 +28,26 @@ export default function memoryOutbox(): PluginDefinition<OutboxConfig> {
         now: () => performance.now(),
         random: Math.random,
       };
-      const { outbox } = parts.logbook;
+      const { outbox } = deps.logbook;
       const workerCommandFacts = host.facts('command', 'memory-outbox-worker');
-      host.contribute('command', 'memory-outbox-worker', workerCommand(workerCommandFacts, parts));
-      host.contribute('command', 'memory-outbox', outboxCommand(host.facts('command', 'memory-outbox'), parts));
-      host.contribute('route', 'memory-outbox-list', listRoute(parts));
-      host.contribute('route', 'memory-outbox-retry', retryRoute(parts));
-      observeOutbox(host.use('metrics'), parts.logbook);
+      host.contribute('command', 'memory-outbox-worker', workerCommand(workerCommandFacts, deps));
+      host.contribute('command', 'memory-outbox', outboxCommand(host.facts('command', 'memory-outbox'), deps));
+      host.contribute('route', 'memory-outbox-list', listRoute(deps));
+      host.contribute('route', 'memory-outbox-retry', retryRoute(deps));
+      observeOutbox(host.use('metrics'), deps.logbook);
 
-      // A process that was started for one command delivers only when that is the command.
+      // A process started for one command delivers only when that is the command.
       if (!host.config.worker) return;
-      const own = new OutboxWorker(parts, host.use('instances').id);
-      worker = own;
+      const started = new OutboxWorker(deps, host.use('instances').id);
+      worker = started;
       whenServing(host, host.use('http'), async () => {
-        // Whoever saw the backend fail may be gone, and with it the notice that it answers again.
-        await hasten(parts, own);
-        own.start(LOOK_EVERY_MS);
+        // The process that saw the backend fail may be gone, and its recovery notice with it.
+        await makeDue(deps, started);
+        started.start(POLL_MS);
       });
-      host.own(await outbox.onRows(() => own.wake()));
-      host.own(parts.memory.onRecovered(() => void hasten(parts, own)));
-      host.on('shutdown', () => own.stop(DRAIN_MS));
+      host.own(await outbox.onRows(() => started.wake()));
+      host.own(deps.memory.onRecovered(() => void makeDue(deps, started)));
+      host.on('shutdown', () => started.stop(DRAIN_MS));
     },
     async stop() {
       await worker?.stop(DRAIN_MS);
@@ -55,12 +55,12 @@ export default function memoryOutbox(): PluginDefinition<OutboxConfig> {
   };
 }
 
-/** The backend answers again, or nobody knows that it does not: what waits for it is due. */
-async function hasten({ logbook, log }: OutboxParts, worker: OutboxWorker): Promise<void> {
+/** The backend may answer again: rows that wait for it are due now. */
+async function makeDue({ logbook, log }: OutboxDeps, worker: OutboxWorker): Promise<void> {
   try {
-    await logbook.outbox.hasten();
+    await logbook.outbox.makeDue();
   } catch (error) {
-    log.warn({ err: error }, 'Rows that wait for the backend keep their time.');
+    log.warn({ err: error }, 'rows that wait for the backend keep their schedule');
   }
   worker.wake();
 }

@@ -1,26 +1,22 @@
 import { type PluginDefinition, whenServing } from 'mortise/sdk';
-import type { ReconcileConfig } from './config.js';
+import type { Config } from './config.generated.js';
+import { reconcileOnSchedule } from './reconcile.js';
 import { reconcileCommand } from './reconcile-command.js';
-import { reconcileOnSchedule } from './reconcile-on-schedule.js';
 
-/** Holds outbox, audit trail and backend against each other, on command and on its own. */
-export default function memoryReconcile(): PluginDefinition<ReconcileConfig> {
+/** Compares outbox, audit trail and backend, on command and on a schedule. */
+export default function memoryReconcile(): PluginDefinition<Config> {
   return {
     key: 'memory-reconcile',
     register() {},
     start(host) {
-      const parts = {
+      const deps = {
         database: host.use('database'),
         logbook: host.use('logbook'),
         audit: host.use('audit'),
         memory: host.use('memory'),
         log: host.log,
       };
-      host.contribute(
-        'command',
-        'memory-reconcile',
-        reconcileCommand(host.facts('command', 'memory-reconcile'), parts),
-      );
+      host.contribute('command', 'memory-reconcile', reconcileCommand(host.facts('command', 'memory-reconcile'), deps));
 
       const { interval_seconds: interval } = host.config;
       if (interval === 0) return;
@@ -28,7 +24,7 @@ export default function memoryReconcile(): PluginDefinition<ReconcileConfig> {
         typeof reconcileOnSchedule
       >[1];
       whenServing(host, host.use('http'), () => {
-        host.every(interval * 1_000, (signal) => reconcileOnSchedule(parts, schedule, signal));
+        host.every(interval * 1_000, (signal) => reconcileOnSchedule(deps, schedule, signal));
       });
     },
   };

@@ -1,6 +1,6 @@
 import type { CommandInput } from 'mortise/sdk';
 
-/** What is looked at, and what is done about it. */
+/** What is examined and whether it is repaired. */
 export interface ReconcileOptions {
   /** False: nothing is written. */
   readonly fixes: boolean;
@@ -29,14 +29,14 @@ export const defaultOptions: ReconcileOptions = {
 
 const LARGEST = 1_000_000;
 
-/** A number of at least `least`, the default when it is not given, undefined for anything else. */
+/** A number of at least `least`; the default when absent; undefined when invalid. */
 function number(value: unknown, initial: number, least: number): number | undefined {
   if (value === undefined) return initial;
   const read = typeof value === 'string' && /^\d+(\.\d+)?$/.test(value) ? Number(value) : Number.NaN;
   return read >= least && read <= LARGEST ? read : undefined;
 }
 
-/** Reads the command line; undefined for what nobody can mean. */
+/** Reads the command line; undefined for invalid usage. */
 export function readOptions({ args, options }: CommandInput): ReconcileOptions | undefined {
   const isOnce = options.once === true;
   if (args.length > 0 || isOnce === (options.report === true)) return undefined;

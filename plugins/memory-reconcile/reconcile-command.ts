@@ -1,14 +1,13 @@
 import { type Command, type CommandFacts, isCodedError, MortiseError } from 'mortise/sdk';
 import { readOptions } from './options.js';
-import type { ReconcileParts } from './parts.js';
-import { reconcile } from './reconcile.js';
-import { reportDetails, reportText } from './report/report-text.js';
+import { type ReconcileDeps, reconcile } from './reconcile.js';
+import { reportDetails, reportText } from './report.js';
 
 /**
- * `mortise memory reconcile`: 0 nothing is missing any more, 1 something is, 2 wrong usage or an error. An error is thrown,
- * and so told as those of every other command are.
+ * `mortise memory reconcile`: exit 0 nothing is missing, 1 something is, 2 wrong usage or an error (thrown, as by every
+ * other command).
  */
-export function reconcileCommand(facts: CommandFacts, parts: ReconcileParts): Command {
+export function reconcileCommand(facts: CommandFacts, deps: ReconcileDeps): Command {
   return {
     ...facts,
     isRead: (input) => readOptions(input)?.fixes === false,
@@ -18,13 +17,13 @@ export function reconcileCommand(facts: CommandFacts, parts: ReconcileParts): Co
         return { exitCode: 2, data: { error: 'usage', usage: facts.usage }, text: `Usage: mortise ${facts.usage}` };
       }
       try {
-        const report = await reconcile(options, ctx, parts);
+        const report = await reconcile(options, ctx, deps);
         const detail = input.options.verbose === true ? { detail: reportDetails(report) } : {};
         return { exitCode: report.exit_code, data: report, text: reportText(report), ...detail };
       } catch (error) {
         if (ctx.signal.aborted || isCodedError(error)) throw error;
-        parts.log.error({ err: error }, 'The reconciliation failed.');
-        throw new MortiseError('reconcile_failed', 'The reconciliation failed; the log says why.', { cause: error });
+        deps.log.error({ err: error }, 'the reconciliation failed');
+        throw new MortiseError('reconcile_failed', 'The reconciliation failed; see the log.', { cause: error });
       }
     },
   };

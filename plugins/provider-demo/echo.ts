@@ -1,6 +1,6 @@
 import type { GenerateRequest, ModelMessage } from 'mortise/sdk';
 
-/** `Echo: ` and all that users said in the context, joined by one space. */
+/** `Echo: ` and all user messages of the context, joined by one space. */
 export function echo({ messages }: Pick<GenerateRequest, 'messages'>): string {
   const texts = messages.filter(({ role }) => role === 'user').map(textOf);
   const said = texts.filter((text) => text !== '').join(' ');

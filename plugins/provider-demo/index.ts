@@ -1,7 +1,7 @@
 import type { PluginDefinition } from 'mortise/sdk';
 import { echo } from './echo.js';
 
-/** A provider that works without a key: it repeats what people said. */
+/** A provider that works without a key: it repeats the user messages. */
 export default function providerDemo(): PluginDefinition {
   return {
     key: 'provider-demo',

@@ -1,31 +1,17 @@
 import type { GenerateRequest } from 'mortise/sdk';
+import type { Config } from './config.generated.js';
 
-/** The configuration of `config.schema.json`, defaults filled in. */
-export interface OpenAiConfig {
-  readonly api_key?: string;
-  readonly base_url: string;
-  readonly organization?: string;
-  readonly project?: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly models: readonly { readonly id: string; readonly context?: number; readonly output?: number }[];
-  readonly reasoning_effort?: 'minimal' | 'low' | 'medium' | 'high';
-  readonly attachments: boolean;
-  readonly timeout_ms: number;
-  readonly idle_timeout_ms: number;
-  readonly max_retries: number;
-}
-
-/** Whom a request goes to, and who pays: what belongs to one account at one address. */
-type Account = Pick<OpenAiConfig, 'api_key' | 'base_url' | 'organization' | 'project' | 'headers'>;
+/** The settings that belong to one account at one address. */
+type Account = Pick<Config, 'api_key' | 'base_url' | 'organization' | 'project' | 'headers'>;
 
 const ownAddress = 'https://api.openai.com/v1';
 
 /**
- * The settings of one call: those of its provider row over the configuration. A row with an address or a key of its own
- * is another account: nothing secret of the configured one may reach it.
+ * The settings of one call: those of its provider row override the configuration. A row with its own address or key is
+ * another account, which must not receive secrets of the configured one.
  */
-export function settingsOf(config: OpenAiConfig, { settings }: Pick<GenerateRequest, 'settings'>): OpenAiConfig {
-  const row = settings as Partial<OpenAiConfig>;
+export function settingsOf(config: Config, { settings }: Pick<GenerateRequest, 'settings'>): Config {
+  const row = settings as Partial<Config>;
   if (row.base_url === undefined && row.api_key === undefined) return { ...config, ...row };
   const { api_key: _, organization: __, project: ___, ...rest } = config;
   const account: Account = { base_url: ownAddress, headers: {} };

@@ -6,15 +6,15 @@ import {
   type ProviderFacts,
   startDeadline,
 } from 'mortise/sdk';
-import { readStream } from './answer/read-stream.js';
-import { readWhole } from './answer/read-whole.js';
-import { type OpenAiConfig, settingsOf } from './config.js';
+import type { Clients } from './clients.js';
+import type { Config } from './config.generated.js';
+import { settingsOf } from './config.js';
 import { providerError } from './errors.js';
-import type { Clients } from './upstream/create-clients.js';
-import { createOpener } from './upstream/create-opener.js';
+import { readStream, readWhole } from './read-answer.js';
+import { createOpener } from './send-request.js';
 
-/** The adapter for every API that speaks OpenAI's chat completions. */
-export function createProvider(facts: ProviderFacts, config: OpenAiConfig, clients: Clients): Provider {
+/** The adapter for every API that is compatible with OpenAI's chat completions. */
+export function createProvider(facts: ProviderFacts, config: Config, clients: Clients): Provider {
   const open = createOpener(clients);
   return {
     ...facts,
@@ -26,7 +26,7 @@ export function createProvider(facts: ProviderFacts, config: OpenAiConfig, clien
 
 async function* generate(
   request: GenerateRequest,
-  settings: OpenAiConfig,
+  settings: Config,
   open: ReturnType<typeof createOpener>,
   { signal }: CallContext,
 ): AsyncGenerator<GenerateEvent> {

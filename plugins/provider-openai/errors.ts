@@ -7,33 +7,33 @@ const table = {
   provider_invalid_reply: [502, 'provider response is not valid json'],
 } as const satisfies Record<string, readonly [status: number, sentence: string]>;
 
-/** Facts of a failure that its reader can use. */
+/** Details of a failure for its reader. */
 export interface ProviderFailureDetails {
-  /** What the API says of it, without secrets. */
+  /** The API's own message, without secrets. */
   readonly runner_message?: string | undefined;
-  /** A short name of what went wrong beneath. */
+  /** A short code of the underlying error. */
   readonly cause?: string | undefined;
   /** HTTP status of the API. */
   readonly provider_status?: number | undefined;
-  /** How often it was tried, for kinds that are tried again. */
+  /** Number of attempts, for retryable failures. */
   readonly attempts?: number | undefined;
 }
 
-/** A stream that ended where nothing said that the answer is complete. */
+/** Cause of a stream that ended before its answer was complete. */
 export const incompleteStream = 'incomplete_stream';
 
-/** Code points of the API's own words that are passed on. */
-const wordsLimit = 2_000;
+/** Code points of the API's message that are passed on. */
+const messageLimit = 2_000;
 
-/** An error of this plugin; `message` words a case more closely than its row. */
+/** An error of this plugin; `message` replaces the sentence of its row. */
 export function providerError(
   code: keyof typeof table,
   message?: string,
   details: ProviderFailureDetails = {},
 ): MortiseError {
   const [status, sentence] = table[code];
-  const { runner_message: words, ...rest } = details;
-  const shown = Object.entries({ ...rest, ...(words ? { runner_message: cut(redactSecrets(words)) } : {}) }).filter(
+  const { runner_message: text, ...rest } = details;
+  const shown = Object.entries({ ...rest, ...(text ? { runner_message: cut(redactSecrets(text)) } : {}) }).filter(
     ([, value]) => value !== undefined,
   );
   return new MortiseError(code, message ?? sentence, {
@@ -43,5 +43,5 @@ export function providerError(
 }
 
 function cut(text: string): string {
-  return text.length <= wordsLimit ? text : [...text.slice(0, 2 * wordsLimit)].slice(0, wordsLimit).join('');
+  return text.length <= messageLimit ? text : [...text.slice(0, 2 * messageLimit)].slice(0, messageLimit).join('');
 }

@@ -1,10 +1,10 @@
 import { type PluginDefinition, whenServing } from 'mortise/sdk';
-import type { OpenAiConfig } from './config.js';
+import { createClients } from './clients.js';
+import type { Config } from './config.generated.js';
 import { createProvider } from './create-provider.js';
-import { createClients } from './upstream/create-clients.js';
 
 /** Offers the model adapter `openai-compatible`. */
-export default function providerOpenAi(): PluginDefinition<OpenAiConfig> {
+export default function providerOpenAi(): PluginDefinition<Config> {
   return {
     key: 'provider-openai',
     register() {},

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { Database, Disposable, Logger, SessionsService } from 'mortise/sdk';
-import { type Push, pushToWatchers } from './pushes.js';
-import type { Watchers } from './watchers.js';
+import type { SessionsService } from 'mortise/contracts/sessions';
+import { createDrain, type Database, type Disposable, type Logger } from 'mortise/sdk';
+import { type Push, pushToWatchers, type Watchers } from './pushes.js';
 
 const channel = 'realtime-push';
 
@@ -27,7 +27,7 @@ export class Announcements implements Disposable {
   readonly #self = randomUUID();
   /** As JSON, in order. */
   #waiting: string[] = [];
-  #telling: Promise<void> | undefined;
+  readonly #sending = createDrain(() => this.#notifyOthers());
   #passing = Promise.resolve();
   #listening: Disposable | undefined;
 
@@ -48,13 +48,11 @@ export class Announcements implements Disposable {
     await pushToWatchers(watchers, sessions, push);
     if (database.dialect !== 'postgres') return;
     this.#waiting.push(announced(push));
-    this.#telling ??= this.#tellOthers().finally(() => {
-      this.#telling = undefined;
-    });
+    this.#sending.request();
   }
 
   async dispose(): Promise<void> {
-    await this.#telling;
+    await this.#sending.idle();
     await this.#listening?.dispose();
     await this.#passing;
   }
@@ -70,7 +68,7 @@ export class Announcements implements Disposable {
     }
   }
 
-  async #tellOthers(): Promise<void> {
+  async #notifyOthers(): Promise<void> {
     const { database, log } = this.#parts;
     while (this.#waiting.length > 0) {
       const together = this.#waiting.splice(0, fitting(this.#waiting));

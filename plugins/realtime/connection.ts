@@ -6,31 +6,37 @@ import {
   type Socket,
   type SocketHandler,
 } from 'mortise/sdk';
-import { authenticate, authMethod } from './authentication.js';
 import { wireError } from './errors.js';
 import { errorFrame, responseFrame } from './frames.js';
 import type { LiveSend } from './live-sends.js';
-import type { CallingSocket, MethodCall, RealtimeParts } from './method.js';
-import { findMethod } from './methods/methods.js';
+import type { CallingSocket, MethodCall, RealtimeDeps } from './method.js';
+import { findMethod } from './methods/find-method.js';
 import { Outbox } from './outbox.js';
-import { type RpcRequest, readFrame } from './read-frame.js';
-import { newCorrelationId, requestContext } from './request-context.js';
+import {
+  authenticate,
+  authMethod,
+  newCorrelationId,
+  type RpcRequest,
+  readFrame,
+  requestContext,
+  unknownId,
+} from './request.js';
 import { wordFailure } from './word-failure.js';
 
 export const closeCodes = { shutdown: 1001, slowReader: 1013, auth: 4001 } as const;
 
 const flushEveryMs = 20;
 const watchLimit = 256;
-/** Turns of its own that a socket remembers, so that their replies are not pushed to it again. */
+/** Own turns that a socket remembers, so that their replies are not pushed to it again. */
 const ownLimit = 256;
-/** A peer that has not said who it is gets no memory for long frames. */
+/** Bytes of a frame before the peer has authenticated. */
 const authFrameLimit = 4_096;
 
-/** One socket: reads frames, runs each request on its own, and writes what comes of them. */
+/** One socket: reads frames, runs the requests concurrently, and writes their frames. */
 export class Connection implements SocketHandler, CallingSocket {
   readonly #socket: Socket;
   readonly #ctx: CallContext;
-  readonly #parts: RealtimeParts;
+  readonly #deps: RealtimeDeps;
   readonly #outbox: Outbox;
   readonly #onClose: () => void;
   /** By request id. */
@@ -45,20 +51,20 @@ export class Connection implements SocketHandler, CallingSocket {
   #graceTimer: NodeJS.Timeout | undefined;
   #pinged = false;
 
-  constructor(socket: Socket, ctx: CallContext, parts: RealtimeParts, onClose: () => void) {
+  constructor(socket: Socket, ctx: CallContext, deps: RealtimeDeps, onClose: () => void) {
     this.#socket = socket;
     this.#ctx = ctx;
-    this.#parts = parts;
+    this.#deps = deps;
     this.#onClose = onClose;
     this.#principal = ctx.principal;
-    this.#outbox = new Outbox(socket, parts.now, () => this.#flushLater());
-    this.#state = parts.http.keyed && !ctx.principal.authenticated ? 'unknown' : 'open';
+    this.#outbox = new Outbox(socket, deps.now, () => this.#flushLater());
+    this.#state = deps.http.keyed && !ctx.principal.authenticated ? 'unknown' : 'open';
     if (this.#state === 'open') return;
-    const late = () => this.#refuseStranger('AUTH_TIMEOUT');
-    this.#authTimer = setTimeout(late, parts.config.authSeconds * 1_000);
+    const onTimeout = () => this.#refuseUnauthenticated('AUTH_TIMEOUT');
+    this.#authTimer = setTimeout(onTimeout, deps.config.authSeconds * 1_000);
   }
 
-  /** Requests that have not had their last frame. */
+  /** Requests whose last frame was not sent yet. */
   get inFlight(): number {
     return this.#requests.size;
   }
@@ -66,7 +72,7 @@ export class Connection implements SocketHandler, CallingSocket {
   message(frame: string | Uint8Array): void {
     if (this.#state === 'closing' || this.#state === 'closed') return;
     if (this.#state === 'unknown' && frame.length > authFrameLimit) {
-      this.#refuseStranger('AUTH_REQUIRED');
+      this.#refuseUnauthenticated('AUTH_REQUIRED');
       return;
     }
     const read = readFrame(frame);
@@ -100,19 +106,19 @@ export class Connection implements SocketHandler, CallingSocket {
     clearTimeout(this.#authTimer);
     clearTimeout(this.#flushTimer);
     this.#outbox.close();
-    for (const sessionKey of this.#watched) this.#parts.watchers.remove(sessionKey, this);
+    for (const sessionKey of this.#watched) this.#deps.watchers.remove(sessionKey, this);
     this.#onClose();
     if (this.#requests.size === 0) return;
-    const graceMs = this.#parts.config.disconnectGraceSeconds * 1_000;
+    const graceMs = this.#deps.config.disconnectGraceSeconds * 1_000;
     const end = () => this.#abort(new MortiseError('connection_lost', 'The connection was lost.', { status: 499 }));
     if (graceMs > 0 && !this.#ctx.signal.aborted) this.#graceTimer = setTimeout(end, graceMs);
     else end();
   }
 
-  /** Asks whether the other side is there. One that did not answer the last time is cut off. */
+  /** Pings the peer. A peer that did not answer the last ping is disconnected. */
   ping(): void {
     if (this.#state === 'closed') return;
-    // Someone who does not read cannot answer either: that is judged by what it takes.
+    // A peer that does not read cannot answer either: checkReader() decides about it.
     if (this.#pinged && this.#socket.buffered === 0) {
       this.#socket.terminate();
       return;
@@ -121,20 +127,20 @@ export class Connection implements SocketHandler, CallingSocket {
     this.#socket.ping();
   }
 
-  /** Gives up a reader that has taken nothing for too long. */
+  /** Closes the socket of a peer that has not read for too long. */
   checkReader(): void {
     const idle = this.#state === 'closing' || this.#state === 'closed';
-    if (idle || this.#outbox.stalledFor() < this.#parts.config.slowReaderSeconds * 1_000) return;
+    if (idle || this.#outbox.stalledFor() < this.#deps.config.slowReaderSeconds * 1_000) return;
     this.#close(closeCodes.slowReader, 'slow reader');
     this.#abort(new MortiseError('connection_lost', 'The reader is too slow.', { status: 499 }));
   }
 
-  /** Takes no requests any more, and closes once those in progress have ended. */
+  /** Closes the socket unless requests are in progress; it closes once they have ended. */
   drain(): void {
     if (this.#requests.size === 0 && this.#state !== 'closed') this.#close(closeCodes.shutdown, 'server shutdown');
   }
 
-  /** Ends what is still in progress. */
+  /** Aborts the requests in progress. */
   endNow(): void {
     this.#abort(new MortiseError('server_shutdown', 'The server is shutting down.', { status: 503 }));
   }
@@ -157,7 +163,7 @@ export class Connection implements SocketHandler, CallingSocket {
     if (this.#own.size > ownLimit && oldest !== undefined) this.#own.delete(oldest);
   }
 
-  asked(turnId: string): boolean {
+  requested(turnId: string): boolean {
     return this.#own.has(turnId);
   }
 
@@ -185,7 +191,7 @@ export class Connection implements SocketHandler, CallingSocket {
 
   #authenticateFirst(request: RpcRequest | undefined): void {
     if (request?.method !== authMethod) {
-      this.#refuseStranger('AUTH_REQUIRED', request?.id);
+      this.#refuseUnauthenticated('AUTH_REQUIRED', request?.id);
       return;
     }
     this.#authenticate(request);
@@ -193,12 +199,12 @@ export class Connection implements SocketHandler, CallingSocket {
 
   #authenticate(request: RpcRequest): void {
     try {
-      // Without keys there is nothing to be wrong.
-      if (this.#parts.http.keyed) this.#principal = authenticate(this.#socket, request);
+      // Without configured keys every key is accepted.
+      if (this.#deps.http.keyed) this.#principal = authenticate(this.#socket, request);
     } catch (error) {
-      const keyless = isCodedError(error) && error.code === 'INVALID_PARAMS';
-      if (keyless && this.#state === 'open') this.#fail(request.id, error);
-      else if (keyless) this.#refuseStranger('AUTH_REQUIRED', request.id);
+      const isWithoutKey = isCodedError(error) && error.code === 'INVALID_PARAMS';
+      if (isWithoutKey && this.#state === 'open') this.#fail(request.id, error);
+      else if (isWithoutKey) this.#refuseUnauthenticated('AUTH_REQUIRED', request.id);
       else this.#refuse(request.id, error);
       return;
     }
@@ -207,17 +213,17 @@ export class Connection implements SocketHandler, CallingSocket {
     this.send(request.id, responseFrame(request.id, { ok: true }));
   }
 
-  /** Why a request may not begin. */
+  /** Why a request may not start. */
   #refusalOf({ id, method }: RpcRequest): MortiseError | undefined {
-    if (this.#parts.http.draining) return wireError('SERVER_SHUTTING_DOWN');
+    if (this.#deps.http.draining) return wireError('SERVER_SHUTTING_DOWN');
     if (this.#requests.has(id)) {
       return wireError('INVALID_PARAMS', 'Invalid params: id belongs to a request in progress');
     }
-    const { maxInFlight } = this.#parts.config;
-    // Who has used up its places must still be able to end something.
-    const ends = method === 'chat.cancel';
-    if (this.#requests.size >= (ends ? maxInFlight * 2 : maxInFlight)) return wireError('RATE_LIMITED');
-    const waitMs = ends ? 0 : this.#socket.admit(this.#principal);
+    const { maxInFlight } = this.#deps.config;
+    // A socket at its limit must still be able to cancel.
+    const isCancel = method === 'chat.cancel';
+    if (this.#requests.size >= (isCancel ? maxInFlight * 2 : maxInFlight)) return wireError('RATE_LIMITED');
+    const waitMs = isCancel ? 0 : this.#socket.admit(this.#principal);
     return waitMs > 0 ? wireError('RATE_LIMITED', undefined, { retry_after_ms: waitMs }) : undefined;
   }
 
@@ -227,14 +233,14 @@ export class Connection implements SocketHandler, CallingSocket {
     const ctx = requestContext(this.#ctx, id, this.#principal, controller.signal);
     const call: MethodCall = { id, controller, ctx, socket: this };
     try {
-      const data = await findMethod(method)(params, call, this.#parts);
+      const data = await findMethod(method)(params, call, this.#deps);
       if (data !== undefined) this.send(id, responseFrame(id, data));
     } catch (error) {
       this.#fail(id, error, ctx.correlationId);
     } finally {
       this.#requests.delete(id);
       if (this.#requests.size === 0) clearTimeout(this.#graceTimer);
-      if (this.#parts.http.draining) this.drain();
+      if (this.#deps.http.draining) this.drain();
     }
   }
 
@@ -247,13 +253,13 @@ export class Connection implements SocketHandler, CallingSocket {
     this.send(id, errorFrame(id, failure, correlationId));
   }
 
-  /** Nobody said who they are: the audit hears of it, as it does of a wrong key. */
-  #refuseStranger(code: 'AUTH_REQUIRED' | 'AUTH_TIMEOUT', id = newId): void {
+  /** The peer did not authenticate: audited, like a wrong key. */
+  #refuseUnauthenticated(code: 'AUTH_REQUIRED' | 'AUTH_TIMEOUT', id = unknownId): void {
     this.#socket.unauthenticated();
     this.#refuse(id, wireError(code));
   }
 
-  /** Says what was wrong with the authentication, and closes. */
+  /** Sends the authentication error, and closes. */
   #refuse(id: string, error: unknown): void {
     this.#fail(id, error);
     this.#close(closeCodes.auth, 'authentication');
@@ -277,6 +283,3 @@ export class Connection implements SocketHandler, CallingSocket {
     }, flushEveryMs);
   }
 }
-
-/** The id of what answers no request. */
-const newId = 'unknown';

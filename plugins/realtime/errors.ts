@@ -10,7 +10,7 @@ const table = {
   TURN_TIMEOUT: 'Turn took too long',
   GATE_DROPPED: 'The message was refused by the gate',
   BACKPRESSURE: 'Server is overloaded. Please try again.',
-  ADAPTER_COOLDOWN: 'This way in is cooling down after repeated failures',
+  ADAPTER_COOLDOWN: 'The input adapter is cooling down after repeated failures',
   RATE_LIMITED: 'Too many requests',
   TURN_IN_PROGRESS: 'A turn with this idempotency key is in progress',
   IDEMPOTENCY_CONFLICT: 'The idempotency key was used with other content',
@@ -20,13 +20,13 @@ const table = {
   AUTH_TIMEOUT: 'The first frame came too late',
   AUTH_RATE_LIMITED: 'Too many failed attempts. Please wait.',
   SERVER_SHUTTING_DOWN: 'Server is shutting down',
-  PLUGIN_UNAVAILABLE: 'What answers this is not running',
+  PLUGIN_UNAVAILABLE: 'The plugin that serves this method is not running',
   INTERNAL_ERROR: 'An internal error occurred',
 } as const;
 
 export type WireCode = keyof typeof table;
 
-/** An error as the socket words it. `message` says more than the row of its code. */
+/** An error of the socket. `message` replaces the sentence of its row. */
 export function wireError(
   code: WireCode,
   message: string = table[code],

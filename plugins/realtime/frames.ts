@@ -12,7 +12,7 @@ export function errorFrame(id: string, { code, message, details }: WireFailure, 
   };
 }
 
-/** The end of an answer; `more` says how it came to it, where it was not the model's own end. */
+/** The end of an answer; `more` explains an end that is not the model's own. */
 export function doneFrame(id: string, more: object = {}): object {
   return { type: 'stream_chunk', id, data: { content: '', done: true, ...more } };
 }

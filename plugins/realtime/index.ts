@@ -1,12 +1,11 @@
 import type { PluginDefinition } from 'mortise/sdk';
 import { Announcements } from './announcements.js';
-import type { Config } from './config.js';
-import { Connections } from './connections.js';
+import type { Config } from './config.generated.js';
+import { Connections, socketRoute } from './connections.js';
 import { LiveSends } from './live-sends.js';
-import type { RealtimeParts } from './method.js';
-import { socketEgress } from './socket-egress.js';
-import { socketRoute } from './socket-route.js';
-import { Watchers } from './watchers.js';
+import type { RealtimeDeps } from './method.js';
+import { pluginMethods } from './methods/find-method.js';
+import { socketEgress, Watchers } from './pushes.js';
 
 /** Chats over one WebSocket. */
 export default function realtime(): PluginDefinition<Config> {
@@ -18,34 +17,38 @@ export default function realtime(): PluginDefinition<Config> {
       const database = host.use('database');
       const schedule = host.use('schedule');
       const sessions = host.use('sessions');
-      const door = host.watch('turn-door');
+      const turns = host.watch('turns');
       const watchers = new Watchers();
-      const parts: RealtimeParts = {
+      const deps: RealtimeDeps = {
         config,
         sessions,
         conversation: host.use('conversation'),
-        door: () => door.current,
+        turns: () => turns.current,
         http: host.use('http'),
         points,
-        schemas: host.use('schemas'),
+        pluginMethods: pluginMethods(points, host.use('schemas')),
         live: new LiveSends(),
         watchers,
         now: () => schedule.monotonic(),
       };
-      const connections = host.own(new Connections(parts));
-      host.every(lookEveryMs(config), () => connections.look());
+      const connections = host.own(new Connections(deps));
+      host.every(checkEveryMs(config), () => connections.check());
       host.on('shutdown', ({ deadline }) => connections.shutDown(deadline - schedule.now()));
       const announcements = host.own(new Announcements({ database, watchers, sessions, log: host.log }));
       await announcements.listen();
       host.on('input-request', (change) => announcements.announce({ kind: 'question', ...change }));
-      host.contribute('egress', 'socket', socketEgress(host.facts('egress', 'socket'), announcements));
+      host.contribute(
+        'egress',
+        'socket',
+        socketEgress(host.facts('egress', 'socket'), (push) => announcements.announce(push)),
+      );
       host.contribute('route', 'realtime-socket', socketRoute(connections));
     },
   };
 }
 
-/** Often enough for the shortest of the times that are looked at. */
-function lookEveryMs({ pingSeconds, slowReaderSeconds }: Config): number {
+/** Four times within the shortest of the checked times, but at least every second. */
+function checkEveryMs({ pingSeconds, slowReaderSeconds }: Config): number {
   const shortest = Math.min(pingSeconds || slowReaderSeconds, slowReaderSeconds);
   return Math.min(1_000, Math.max(50, shortest * 250));
 }

@@ -1,6 +1,6 @@
 import { isCodedError, MortiseError } from 'mortise/sdk';
 
-/** How a request for a turn ended, as far as those care who asked for its end. */
+/** How a request for a turn ended, for those who cancel it. */
 export type SendEnd = 'cancelled' | 'ended';
 
 export interface LiveSendFacts {
@@ -24,7 +24,6 @@ export class LiveSend {
     });
   }
 
-  /** Someone wants no more of it. */
   cancel(): void {
     this.facts.controller.abort(new MortiseError('turn_cancelled', 'The turn was cancelled.', { status: 409 }));
   }
@@ -34,12 +33,12 @@ export class LiveSend {
   }
 }
 
-/** Whether a signal was aborted because someone asked for the end of the turn. */
+/** Whether a signal was aborted by a cancellation. */
 export function isCancelled({ aborted, reason }: AbortSignal): boolean {
   return aborted && isCodedError(reason) && reason.code === 'turn_cancelled';
 }
 
-/** The turns that sockets of this process wait for: one per session. */
+/** The turns that sockets of this process wait for: at most one per session. */
 export class LiveSends {
   readonly #bySession = new Map<string, LiveSend>();
 
@@ -47,14 +46,14 @@ export class LiveSends {
     return this.#bySession.get(sessionKey);
   }
 
-  /** Takes the session's place; the place must be free. */
+  /** Occupies the session, which must be free. */
   begin(facts: LiveSendFacts): LiveSend {
     const send = new LiveSend(facts);
     this.#bySession.set(facts.sessionKey, send);
     return send;
   }
 
-  /** Frees the place: from here on the next request may begin. */
+  /** Frees the session for the next request. */
   free(send: LiveSend): void {
     if (this.#bySession.get(send.facts.sessionKey) === send) this.#bySession.delete(send.facts.sessionKey);
   }

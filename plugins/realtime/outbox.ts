@@ -1,6 +1,6 @@
 import type { Socket } from 'mortise/sdk';
 
-/** Bytes that may wait in a socket before text is merged, and frames in all before the socket is given up. */
+/** Buffered bytes above which frames are held back, and characters held back above which the socket is closed. */
 const mergeAbove = 1024 * 1024;
 const giveUpAbove = 32 * 1024 * 1024;
 
@@ -12,24 +12,24 @@ interface Delta {
 type Waiting = { readonly frame: string } | Delta;
 
 /**
- * What a socket is sent. While more than 1 MiB waits in it, frames are held back in order, and text of one request that
- * follows text of the same request is joined to it: a slow reader gets fewer, longer chunks, and nothing is lost.
+ * Sends frames to a socket. While more than 1 MiB is buffered in it, frames are held back in order, and adjacent text of
+ * one request is joined: a slow reader gets fewer, longer chunks, and nothing is lost.
  */
 export class Outbox {
   readonly #socket: Pick<Socket, 'send' | 'buffered'>;
   readonly #now: () => number;
   readonly #onHold: () => void;
   #waiting: Waiting[] = [];
-  /** Text at the end of a request's frames, that more text can be joined to. */
+  /** The last text of each request, to which more text can be joined. */
   readonly #tails = new Map<string, Delta>();
   #waitingChars = 0;
-  /** Everything handed to the socket so far, and how much of it was taken when that last grew. */
+  /** Bytes passed to the socket so far, and how many of them the peer had taken when that number last grew. */
   #sent = 0;
   #taken = 0;
   #takenAt: number;
   #closed = false;
 
-  /** `onHold` is told when frames begin to be held back: {@link flush} is to be called until none are. */
+  /** `onHold` is called when the first frame is held back: call {@link flush} until {@link holds} is false. */
   constructor(socket: Pick<Socket, 'send' | 'buffered'>, now: () => number, onHold: () => void) {
     this.#socket = socket;
     this.#now = now;
@@ -60,14 +60,14 @@ export class Outbox {
     if (this.holds) this.#tails.set(id, delta);
   }
 
-  /** Nothing is sent any more. */
+  /** Drops held frames; nothing more is sent. */
   close(): void {
     this.#closed = true;
     this.#waiting = [];
     this.#tails.clear();
   }
 
-  /** Hands over what the socket has room for. */
+  /** Sends held frames as far as the socket has room. */
   flush(): void {
     let sent = 0;
     for (const next of this.#waiting) {
@@ -81,7 +81,7 @@ export class Outbox {
     if (sent > 0) this.#waiting.splice(0, sent);
   }
 
-  /** How long the socket has taken nothing although something waited, milliseconds; infinite when far too much waits. */
+  /** How long the peer has taken nothing of what is buffered, milliseconds; infinite when far too much is held back. */
   stalledFor(): number {
     const { buffered } = this.#socket;
     const taken = this.#sent - buffered;

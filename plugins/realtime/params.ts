@@ -1,43 +1,49 @@
-import { isUnstorableText, type Principal, type SessionRef } from 'mortise/sdk';
+import {
+  channelNamePattern,
+  idempotencyKeyPattern,
+  isLonger,
+  nameProblem,
+  type SessionRef,
+  sessionNameLimits,
+} from 'mortise/contracts/sessions';
+import { isJsonObject, isUnstorableText, type JsonObject, type ModelContentPart, type Principal } from 'mortise/sdk';
 import { invalidParams, wireError } from './errors.js';
-import { isObject, type Json } from './json.js';
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
-const controlCharacters = /[\u0000-\u001f\u007f]/;
-const channelName = /^[a-z0-9][a-z0-9_-]{0,63}$/;
-const visibleAscii = /^[\x21-\x7e]{1,128}$/;
-
-/** Both databases would keep another text, the same one for many. */
+/** Databases would store another text, the same one for many. */
 const loneSurrogates = 'must not have lone surrogates';
 
 /** The channel of sessions that belong to the socket. */
 export const socketChannel = 'ws';
 
-/** Whose session is meant. A key that belongs to one user reaches only that user's sessions. */
-export function readSession(params: Json, principal: Principal): SessionRef {
-  return { ...readOwner(params, principal), sessionId: readName(params, 'session_id', 'main', 256) };
+/** The session of a request. A key that is bound to a user reaches only that user's sessions. */
+export function readSession(params: JsonObject, principal: Principal): SessionRef {
+  return {
+    ...readOwner(params, principal),
+    sessionId: readName(params, 'session_id', 'main', sessionNameLimits.sessionId),
+  };
 }
 
-export function readOwner(params: Json, principal: Principal): Pick<SessionRef, 'channel' | 'userId'> {
-  const userId = readName(params, 'user_id', principal.actor ?? 'local', 128);
+export function readOwner(params: JsonObject, principal: Principal): Pick<SessionRef, 'channel' | 'userId'> {
+  const userId = readName(params, 'user_id', principal.actor ?? 'local', sessionNameLimits.userId);
   if (principal.actor !== undefined && principal.actor !== userId) throw wireError('ACTOR_MISMATCH');
   const { channel = socketChannel } = params;
-  if (typeof channel !== 'string' || !channelName.test(channel)) {
+  if (typeof channel !== 'string' || !channelNamePattern.test(channel)) {
     throw invalidParams('channel', 'must be a name of lower-case letters, digits, "-" and "_"');
   }
   return { channel, userId };
 }
 
-function readName(params: Json, field: string, fallback: string, limit: number): string {
+function readName(params: JsonObject, field: string, fallback: string, limit: number): string {
   const value = params[field] ?? fallback;
   if (typeof value !== 'string') throw invalidParams(field, 'must be a string');
-  if (value === '' || isLonger(value, limit)) throw invalidParams(field, `must have 1 to ${limit} characters`);
-  if (controlCharacters.test(value)) throw invalidParams(field, 'must not have control characters');
-  if (isUnstorableText(value)) throw invalidParams(field, loneSurrogates);
+  const problem = value === '' ? 'too_long' : nameProblem(value, limit);
+  if (problem === 'too_long') throw invalidParams(field, `must have 1 to ${limit} characters`);
+  if (problem === 'control_characters') throw invalidParams(field, 'must not have control characters');
+  if (problem === 'lone_surrogates') throw invalidParams(field, loneSurrogates);
   return value;
 }
 
-export function readText(params: Json, field: string, limit: number): string {
+export function readText(params: JsonObject, field: string, limit: number): string {
   const value = params[field];
   if (value === undefined) throw invalidParams(field, 'is required');
   if (typeof value !== 'string') throw invalidParams(field, 'must be a string');
@@ -49,13 +55,13 @@ export function readText(params: Json, field: string, limit: number): string {
 
 export function readIdempotencyKey(value: unknown, field: string): string | undefined {
   if (value === undefined) return undefined;
-  if (typeof value !== 'string' || !visibleAscii.test(value)) {
+  if (typeof value !== 'string' || !idempotencyKeyPattern.test(value)) {
     throw invalidParams(field, 'must have 1 to 128 visible ASCII characters');
   }
   return value;
 }
 
-export function readInteger(params: Json, field: string, least: number, most: number): number | undefined {
+export function readInteger(params: JsonObject, field: string, least: number, most: number): number | undefined {
   const value = params[field];
   if (value === undefined) return undefined;
   if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < least || value > most) {
@@ -64,23 +70,29 @@ export function readInteger(params: Json, field: string, least: number, most: nu
   return value;
 }
 
-export function readFlag(params: Json, field: string): boolean {
+export function readFlag(params: JsonObject, field: string): boolean {
   const value = params[field] ?? false;
   if (typeof value !== 'boolean') throw invalidParams(field, 'must be true or false');
   return value;
 }
 
-export function readObject(params: Json, field: string): Json {
+export function readObject(params: JsonObject, field: string): JsonObject {
   const value = params[field] ?? {};
-  if (!isObject(value)) throw invalidParams(field, 'must be an object');
+  if (!isJsonObject(value)) throw invalidParams(field, 'must be an object');
   return value;
 }
 
-/** Counts code points only where the answer is not clear from the length. */
-function isLonger(text: string, limit: number): boolean {
-  if (text.length <= limit) return false;
-  if (text.length > limit * 2) return true;
-  let points = 0;
-  for (const _ of text) points += 1;
-  return points > limit;
+const attachmentLimit = 32;
+
+/** Attachments: parts of a message in the form of `content` at `/agent/process`. */
+export function readAttachments({ attachments = [] }: JsonObject): readonly ModelContentPart[] {
+  if (!Array.isArray(attachments) || attachments.length > attachmentLimit) {
+    throw invalidParams('attachments', `must be a list of at most ${attachmentLimit} objects`);
+  }
+  return attachments.map((part: unknown) => {
+    if (!isJsonObject(part) || typeof part.type !== 'string' || part.type === 'text') {
+      throw invalidParams('attachments', 'must be objects with a type other than text');
+    }
+    return { ...part, type: part.type };
+  });
 }

@@ -1,7 +1,7 @@
 import { isCodedError } from 'mortise/sdk';
 import { isWireCode, wireError } from './errors.js';
 
-/** What an error frame says. */
+/** The content of an error frame. */
 export interface WireFailure {
   readonly code: string;
   readonly message: string;
@@ -18,7 +18,7 @@ type Wording = (failure: Failure, sessionId: string) => WireFailure;
 
 const unexpected: WireFailure = wording(wireError('INTERNAL_ERROR'));
 
-/** Codes of the platform that have a code, or at least a sentence, of their own here. */
+/** Codes of the platform with a code or a sentence of their own on the socket. */
 const wordings: Readonly<Record<string, Wording>> = {
   session_busy: () => wording(wireError('SESSION_BUSY')),
   turn_queue_timeout: () => wording(wireError('SESSION_BUSY')),
@@ -30,9 +30,12 @@ const wordings: Readonly<Record<string, Wording>> = {
   idempotency_conflict: () => wording(wireError('IDEMPOTENCY_CONFLICT')),
   actor_mismatch: () => wording(wireError('ACTOR_MISMATCH')),
   backpressure: () => wording(wireError('BACKPRESSURE')),
+  adapter_cooldown: () => wording(wireError('ADAPTER_COOLDOWN')),
+  client_closed: () => wording(wireError('SERVER_SHUTTING_DOWN')),
   server_shutdown: () => wording(wireError('SERVER_SHUTTING_DOWN')),
   shutting_down: () => wording(wireError('SERVER_SHUTTING_DOWN')),
-  invalid_request: ({ message }) => wording(wireError('INVALID_PARAMS', `Invalid params: ${message}`)),
+  invalid_request: ({ message, details }) =>
+    wording(wireError('INVALID_PARAMS', `Invalid params: ${message}`, details)),
   invalid_json: ({ message }) => wording(wireError('INVALID_PARAMS', `Invalid params: ${message}`)),
   provider_request_failed: modelFailure,
   provider_invalid_reply: modelFailure,
@@ -44,8 +47,8 @@ const wordings: Readonly<Record<string, Wording>> = {
 };
 
 /**
- * An outcome of the platform in the socket's words: its own code, or the platform's in upper case. What nobody coded
- * says nothing: it may quote anything.
+ * A failure in the socket's form: its own code, or the platform's in upper case. An error without a code becomes
+ * INTERNAL_ERROR, since its message may contain anything.
  */
 export function wordFailure(error: unknown, sessionId = ''): WireFailure {
   if (!isCodedError(error)) return unexpected;
@@ -57,13 +60,18 @@ export function wordFailure(error: unknown, sessionId = ''): WireFailure {
   return wording({ ...facts(error), code: code.toUpperCase() });
 }
 
+/** `shutting_down` means PLUGIN_UNAVAILABLE while the process runs on: only the conversation is being stopped. */
+export function submitFailure(failure: Failure, draining: boolean): Failure {
+  return failure.code === 'shutting_down' && !draining ? wireError('PLUGIN_UNAVAILABLE') : failure;
+}
+
 /** Codes about how a model is set up, not about a call of it. */
 const settingCodes = ['provider_not_found', 'provider_not_supported', 'provider_not_configured', 'provider_disabled'];
 
-/** Kinds that a provider tries again by itself. */
+/** Statuses that a provider retries by itself. */
 const retryable = [408, 429, 500, 502, 503, 504, 529];
 
-/** What an adapter calls a stream that ended although its answer was not complete. */
+/** An adapter's cause for a stream that ended before its answer was complete. */
 const incomplete = 'incomplete_stream';
 
 function modelFailure({ message, details }: Failure): WireFailure {

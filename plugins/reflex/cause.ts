@@ -1,6 +1,6 @@
 import type { Observation, ObservationInput } from 'mortise/sdk';
 
-/** What a change goes back to; of one that another process has made only the observation's id is known. */
+/** The observation that caused a change. Of a change by another process only the id is known. */
 export interface Cause {
   readonly obsId: string | null;
   readonly traceId: string | null;
@@ -23,12 +23,13 @@ export function causeOf(observation: Observation): Cause {
   };
 }
 
+/** The cause of a change that another process made. */
 export function distantCause(obsId: string | null): Cause {
   return { obsId, traceId: null, correlationId: null, hop: 0, actor: null, originSessionKey: null };
 }
 
-/** What follows from a cause, also when its handler has long ended. */
-export function continued(
+/** An observation that continues the trace of a cause, also after its handler has ended. */
+export function continueTrace(
   { obsId, traceId, correlationId, hop }: Cause,
   observation: ObservationInput,
 ): ObservationInput {

@@ -2,7 +2,7 @@ import type { InsertTarget, SqlValue } from 'mortise/sdk';
 
 export type ControlAction = 'suggest' | 'admin_set' | 'admin_clear' | 'expire' | 'release' | 'cooldown_clear';
 
-/** One row of the audit of changes. */
+/** One row of `gate.control_audit`. */
 export interface ControlEntry {
   /** Epoch milliseconds. */
   readonly at: number;
@@ -42,7 +42,7 @@ export const controlTable: InsertTarget = {
   ],
 };
 
-/** In the order of {@link controlTable}. */
+/** Values in the column order of {@link controlTable}. */
 export function controlRow(entry: ControlEntry): readonly SqlValue[] {
   return [
     entry.at,

@@ -1,12 +1,10 @@
-import { type Database, insertRows } from 'mortise/sdk';
+import { createDrain, type Database, insertRows } from 'mortise/sdk';
 import { type ControlEntry, controlRow, controlTable } from './control-entry.js';
-import { type Overlay, overlayName } from './overlays/overlay.js';
-import { removeOverlay } from './overlays/remove-overlay.js';
-import { setOverlay } from './overlays/set-overlay.js';
+import { type Overlay, overlayName, removeOverlay, setOverlay } from './overlay-store.js';
 
 type Place = Pick<Overlay, 'layer' | 'key'>;
 
-/** What a change does to the overrides that processes share. */
+/** How a change modifies the stored overrides. */
 export type OverlayChange =
   | (Place & {
       readonly kind: 'set';
@@ -17,16 +15,16 @@ export type OverlayChange =
       readonly obsId: string;
     })
   | (Place & { readonly kind: 'clear' })
-  /** Its time is up in every process that knows of it; the one that takes it off notes it. */
+  /** It expires in every process that knows it; the process that deletes the row audits the expiry. */
   | (Place & { readonly kind: 'expire'; readonly obsId: string });
 
-/** What one change leaves behind. */
+/** The rows of one change, written together. */
 export interface ControlWrite {
   readonly entries: readonly ControlEntry[];
   readonly overlay?: OverlayChange | undefined;
 }
 
-export interface ControlStorePorts {
+export interface ControlStoreDeps {
   readonly database: Database;
   /** Whether overrides are stored at all. */
   readonly shared: boolean;
@@ -36,33 +34,33 @@ export interface ControlStorePorts {
   readonly overlaysWritten: () => void;
 }
 
-/** Channel on which processes tell each other that overrides have changed. */
+/** The notification channel for changes of stored overrides. */
 export const overlayChannel = 'overlays';
 
 const queueLimit = 1_000;
 /** Rows of one statement. */
 const batchLimit = 100;
-/** How long a store that failed is left alone, milliseconds. */
+/** Delay before a failed write is retried, milliseconds. */
 const retryMs = 1_000;
 
 /**
- * Writes what changes leave behind, in order: a change does not wait for the database. While the store is down rows are
- * kept, up to a limit beyond which {@link room} refuses changes: none goes without its row.
+ * Writes audit rows and stored overrides in order, without a change waiting for the database. While the database is down
+ * rows are queued up to a limit; beyond it {@link room} refuses changes, so that no change goes unaudited.
  */
 export class ControlStore {
-  readonly #ports: ControlStorePorts;
+  readonly #deps: ControlStoreDeps;
   #waiting: ControlWrite[] = [];
   #rows = 0;
   #revision = 0;
-  #writing: Promise<void> | undefined;
+  readonly #writing = createDrain(() => this.#writeAll());
   #retry: NodeJS.Timeout | undefined;
   #closed = false;
 
-  constructor(ports: ControlStorePorts) {
-    this.#ports = ports;
+  constructor(deps: ControlStoreDeps) {
+    this.#deps = deps;
   }
 
-  /** Grows with every override that is changed. */
+  /** Grows with every change of an override. */
   get revision(): number {
     return this.#revision;
   }
@@ -75,10 +73,10 @@ export class ControlStore {
     this.#waiting.push(write);
     this.#rows += write.entries.length;
     if (write.overlay) this.#revision += 1;
-    if (this.#retry === undefined) this.#write();
+    if (this.#retry === undefined) this.#writing.request();
   }
 
-  /** Whether a change of this override has not been written yet: what is stored of it is older than what is in force. */
+  /** Whether a change of this override is not written yet, so that the stored value is outdated. */
   pending(place: Place): boolean {
     const name = overlayName(place);
     return this.#waiting.some(({ overlay }) => overlay !== undefined && overlayName(overlay) === name);
@@ -88,52 +86,44 @@ export class ControlStore {
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#retry);
-    await this.#writing;
-    if (this.#waiting.length > 0) await this.#writeNext().catch(this.#ports.failed);
-  }
-
-  #write(): void {
-    this.#writing ??= this.#writeAll().finally(() => {
-      this.#writing = undefined;
-    });
+    await this.#writing.idle();
+    if (this.#waiting.length > 0) await this.#writeNext().catch(this.#deps.failed);
   }
 
   async #writeAll(): Promise<void> {
-    // Leaves the caller first: several rows of one change are one statement.
-    await null;
     let overlays = false;
     try {
       while (this.#waiting.length > 0) overlays = (await this.#writeNext()) || overlays;
     } catch (error) {
-      this.#ports.failed(error);
+      this.#deps.failed(error);
       if (this.#closed) return;
       this.#retry = setTimeout(() => {
         this.#retry = undefined;
-        this.#write();
+        this.#writing.request();
       }, retryMs);
       this.#retry.unref();
     }
-    if (overlays) this.#ports.overlaysWritten();
+    if (overlays) this.#deps.overlaysWritten();
   }
 
   /** @returns whether a stored override has changed */
   async #writeNext(): Promise<boolean> {
     const [first] = this.#waiting;
-    if (first && this.#ports.shared && first.overlay) {
+    if (first && this.#deps.shared && first.overlay) {
       await this.#writeOverlay(first.overlay, first.entries);
       this.#done(1);
       return true;
     }
     const batch = this.#batch();
     const rows = batch.flatMap(({ entries }) => entries).map(controlRow);
-    await insertRows(this.#ports.database, controlTable, rows);
+    await insertRows(this.#deps.database, controlTable, rows);
     this.#done(batch.length);
     return false;
   }
 
-  /** The next writes that are rows alone. */
+  /** The next writes that consist of audit rows only. */
   #batch(): readonly ControlWrite[] {
-    const end = this.#waiting.findIndex(({ overlay }) => this.#ports.shared && overlay !== undefined);
+    const end = this.#waiting.findIndex(({ overlay }) => this.#deps.shared && overlay !== undefined);
     return this.#waiting.slice(0, end < 0 ? batchLimit : Math.min(end, batchLimit));
   }
 
@@ -142,7 +132,7 @@ export class ControlStore {
   }
 
   async #writeOverlay(change: OverlayChange, entries: readonly ControlEntry[]): Promise<void> {
-    const { database, monotonic } = this.#ports;
+    const { database, monotonic } = this.#deps;
     await database.transaction(async (trx) => {
       if (change.kind === 'set') {
         const leftMs = change.endsAt === null ? null : change.endsAt - monotonic();
@@ -151,7 +141,7 @@ export class ControlStore {
         const { layer, key } = change;
         const obsId = change.kind === 'expire' ? change.obsId : undefined;
         const removed = await removeOverlay(database, { layer, key, obsId }, { trx });
-        // Another process has been told that its time is up, and notes it.
+        // Another process deleted the row, and audits the expiry.
         if (change.kind === 'expire' && !removed) return;
       }
       await insertRows(database, controlTable, entries.map(controlRow), { trx });

@@ -1,33 +1,33 @@
-import type { GateLayer, GateOverrideKey } from 'mortise/sdk';
+import type { GateLayer, GateOverrideKey } from 'mortise/contracts/gate';
 import type { Cause } from './cause.js';
-import { overlayName } from './overlays/overlay.js';
+import { overlayName } from './overlay-store.js';
 
-/** An override that ends by itself, and what asked for it. */
+/** An override with an expiry, and its cause. */
 export interface Expiry {
   readonly layer: GateLayer;
   readonly key: GateOverrideKey;
   /** Monotonic milliseconds. */
   readonly at: number;
-  /** Null when another process knows it. */
+  /** Null when another process set it. */
   readonly ttlSec: number | null;
   readonly cause: Cause;
 }
 
-export interface ExpiryPorts {
+export interface ExpiryDeps {
   readonly monotonic: () => number;
-  /** Runs something once, later; returns how to take it back. */
+  /** Calls `run` once after `ms`. @returns a function that cancels it */
   readonly after: (ms: number, run: () => void) => () => void;
   readonly expired: (expiry: Expiry) => void;
 }
 
-/** One timer for the earliest end: overrides end without anything coming by. */
+/** Expires overrides with one timer for the earliest expiry, independent of traffic. */
 export class Expiries {
-  readonly #ports: ExpiryPorts;
+  readonly #deps: ExpiryDeps;
   readonly #entries = new Map<string, Expiry>();
   #cancel: (() => void) | undefined;
 
-  constructor(ports: ExpiryPorts) {
-    this.#ports = ports;
+  constructor(deps: ExpiryDeps) {
+    this.#deps = deps;
   }
 
   set(expiry: Expiry): void {
@@ -49,15 +49,15 @@ export class Expiries {
     this.#cancel = undefined;
     const next = [...this.#entries.values()].reduce((least, { at }) => Math.min(least, at), Number.POSITIVE_INFINITY);
     if (next === Number.POSITIVE_INFINITY) return;
-    this.#cancel = this.#ports.after(Math.max(next - this.#ports.monotonic(), 0), () => this.#fire());
+    this.#cancel = this.#deps.after(Math.max(next - this.#deps.monotonic(), 0), () => this.#fire());
   }
 
   #fire(): void {
-    const now = this.#ports.monotonic();
+    const now = this.#deps.monotonic();
     for (const [name, expiry] of this.#entries) {
       if (expiry.at > now) continue;
       this.#entries.delete(name);
-      this.#ports.expired(expiry);
+      this.#deps.expired(expiry);
     }
     this.#arm();
   }

@@ -1,41 +1,36 @@
 import type { PluginDefinition } from 'mortise/sdk';
-import { clearOverrideCommand, setOverrideCommand } from './commands/override-commands.js';
-import { releaseCommand } from './commands/release-command.js';
-import { clearCooldownRoute } from './routes/cooldowns.js';
-import { clearOverrideRoute, setOverridesRoute } from './routes/overrides.js';
-import { releaseRoute } from './routes/release.js';
-import { sessionsRoute } from './routes/sessions.js';
-import { type Config, type RunningReflex, startReflex } from './start-reflex.js';
+import { clearCooldownRoute, releaseCommand, releaseRoute } from './api/operator-actions.js';
+import { clearOverrideCommand, clearOverrideRoute, setOverrideCommand, setOverridesRoute } from './api/overrides.js';
+import { sessionsRoute } from './api/sessions.js';
+import type { Config } from './config.generated.js';
+import { startReflex } from './start-reflex.js';
 import { offerTuningTool } from './suggest-tuning.js';
 
-/** Changes the gate while it runs, for a time and with an audit, and stops what hurts. */
+/** Changes overrides of the gate at run time, with expiry and audit, and cools down failing adapters. */
 export default function reflex(): PluginDefinition<Config> {
-  let running: RunningReflex | undefined;
   return {
     key: 'reflex',
-    register() {},
     async start(host) {
-      const started = await startReflex(host);
-      running = started;
+      const running = await startReflex(host);
       host.contribute('observation-handler', 'system-reflex', {
         types: ['control'],
-        handle: async (observation) => started.guarded(() => started.reflex.handle(observation)),
+        handle: async (observation) => running.guarded(() => running.reflex.handle(observation)),
       });
       host.contribute('observation-handler', 'nociception', {
         types: ['alert', 'schedule'],
-        handle: async (observation) => started.guarded(() => started.feel(observation)),
+        handle: async (observation) => running.guarded(() => running.handlePain(observation)),
       });
-      offerTuningTool(host, started);
-      host.contribute('route', 'set-overrides', setOverridesRoute(started));
-      host.contribute('route', 'clear-override', clearOverrideRoute(started));
-      host.contribute('route', 'clear-cooldown', clearCooldownRoute(started));
-      host.contribute('route', 'release', releaseRoute(started));
+      offerTuningTool(host, running);
+      host.contribute('route', 'set-overrides', setOverridesRoute(running));
+      host.contribute('route', 'clear-override', clearOverrideRoute(running));
+      host.contribute('route', 'clear-cooldown', clearCooldownRoute(running));
+      host.contribute('route', 'release', releaseRoute(running));
       const facts = (key: string) => host.facts('command', key);
-      host.contribute('command', 'gate-override-set', setOverrideCommand(facts('gate-override-set'), started));
-      host.contribute('command', 'gate-override-clear', clearOverrideCommand(facts('gate-override-clear'), started));
-      host.contribute('command', 'gate-release', releaseCommand(facts('gate-release'), started));
-      host.contribute('route', 'gate-sessions', sessionsRoute(started.conversation));
+      host.contribute('command', 'gate-override-set', setOverrideCommand(facts('gate-override-set'), running));
+      host.contribute('command', 'gate-override-clear', clearOverrideCommand(facts('gate-override-clear'), running));
+      host.contribute('command', 'gate-release', releaseCommand(facts('gate-release'), running));
+      host.contribute('route', 'gate-sessions', sessionsRoute(running.conversation));
+      return { stop: () => running.close() };
     },
-    stop: () => running?.close(),
   };
 }

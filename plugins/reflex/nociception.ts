@@ -1,18 +1,22 @@
-import type { Alert, ConversationService, GateControl, Observation, ObservationInput } from 'mortise/sdk';
-import type { ExpiryPorts } from './expiries.js';
+import type { ConversationService } from 'mortise/contracts/conversation';
+import type { GateControl } from 'mortise/contracts/gate';
+import type { Alert, Observation, ObservationInput } from 'mortise/sdk';
+import type { ExpiryDeps } from './expiries.js';
 
-export interface NociceptionPorts {
+export interface NociceptionDeps {
   readonly conversation: Pick<ConversationService, 'coolDown' | 'endCooldown' | 'stats'>;
   readonly gate: Pick<GateControl, 'snapshot' | 'totals'>;
   readonly publish: (observation: ObservationInput) => void;
   readonly raise: (alert: Alert) => void;
   readonly fanOut: () => void;
-  /** Whether ticks go to all sessions at all. */
+  /** Whether ticks are broadcast to all sessions. */
   readonly fanOutOn: boolean;
-  readonly felt: (kind: string, severity: string) => void;
+  /** Counts a pain alert. */
+  readonly counted: (kind: string, severity: string) => void;
+  /** Counts a tick with too many drops. */
   readonly overloaded: () => void;
-  readonly monotonic: ExpiryPorts['monotonic'];
-  readonly after: ExpiryPorts['after'];
+  readonly monotonic: ExpiryDeps['monotonic'];
+  readonly after: ExpiryDeps['after'];
 }
 
 export interface PainTotals {
@@ -21,13 +25,14 @@ export interface PainTotals {
   readonly by_session: Readonly<Record<string, number>>;
 }
 
-const remembered = 1_000;
-/** Kinds of sources that can be left alone for a while. */
-const stoppable = ['adapter', 'egress'];
+/** Sources, sessions and windows remembered; the least recent are evicted. */
+const entryLimit = 1_000;
+/** Kinds of sources that can cool down. */
+const adapterKinds = ['adapter', 'egress'];
 
-/** Feels what hurts: an adapter that fails again and again is left alone, and a flood of drops is told of. */
+/** Counts pain alerts, cools down adapters that fail repeatedly, and raises an alert about a flood of drops. */
 export class Nociception {
-  readonly #ports: NociceptionPorts;
+  readonly #deps: NociceptionDeps;
   readonly #recent = new Map<string, number[]>();
   readonly #bySource = new Map<string, number>();
   readonly #bySeverity = new Map<string, number>();
@@ -37,8 +42,8 @@ export class Nociception {
   #suppressedUntil = Number.NEGATIVE_INFINITY;
   #alertedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(ports: NociceptionPorts) {
-    this.#ports = ports;
+  constructor(deps: NociceptionDeps) {
+    this.#deps = deps;
   }
 
   totals(): PainTotals {
@@ -61,34 +66,34 @@ export class Nociception {
     if (typeof session === 'string' && session !== 'system') count(this.#bySession, session);
     const colon = source.indexOf(':');
     const [sourceKind, sourceId] = [source.slice(0, colon), source.slice(colon + 1)];
-    this.#ports.felt(sourceKind, level);
-    if (stoppable.includes(sourceKind)) this.#hurts(source, sourceId);
+    this.#deps.counted(sourceKind, level);
+    if (adapterKinds.includes(sourceKind)) this.#recordFailure(source, sourceId);
   }
 
   tick(): void {
-    const { nociception: config, drop_escalation: escalation } = this.#ports.gate.snapshot().config;
-    const now = this.#ports.monotonic();
-    const stats = this.#ports.conversation.stats();
+    const { nociception: config, drop_escalation: escalation } = this.#deps.gate.snapshot().config;
+    const now = this.#deps.monotonic();
+    const stats = this.#deps.conversation.stats();
     const refused = Object.values(stats.dropped).reduce((sum, number) => sum + number, 0) + stats.inbox_dropped;
-    const drops = this.#ports.gate.totals().dropped + refused;
-    // A gate that was started anew counts from nothing.
+    const drops = this.#deps.gate.totals().dropped + refused;
+    // A restarted gate counts from 0.
     const since = this.#dropsBefore === undefined ? 0 : Math.max(drops - this.#dropsBefore, 0);
     this.#dropsBefore = drops;
     if (since >= config.drop_burst) {
-      this.#ports.overloaded();
+      this.#deps.overloaded();
       this.#suppressedUntil = now + config.fanout_suppress_sec * 1_000;
       if (now - this.#alertedAt >= escalation.cooldown_sec * 1_000) {
         this.#alertedAt = now;
-        this.#ports.raise(dropOverload(since, config.drop_burst));
+        this.#deps.raise(dropOverload(since, config.drop_burst));
       }
     }
-    if (this.#ports.fanOutOn && now >= this.#suppressedUntil) this.#ports.fanOut();
+    if (this.#deps.fanOutOn && now >= this.#suppressedUntil) this.#deps.fanOut();
   }
 
-  /** Ends a cooldown before its time. */
-  end(adapter: string): boolean {
+  /** Ends a cooldown early. @returns whether there was one */
+  endCooldown(adapter: string): boolean {
     const cancel = this.#cooling.get(adapter);
-    const cleared = this.#ports.conversation.endCooldown(adapter);
+    const cleared = this.#deps.conversation.endCooldown(adapter);
     if (!cancel) return cleared;
     cancel();
     this.#ended(adapter);
@@ -100,42 +105,40 @@ export class Nociception {
     this.#cooling.clear();
   }
 
-  #hurts(source: string, adapter: string): void {
+  #recordFailure(source: string, adapter: string): void {
     if (this.#cooling.has(adapter)) return;
-    const { nociception: config } = this.#ports.gate.snapshot().config;
-    const now = this.#ports.monotonic();
+    const { nociception: config } = this.#deps.gate.snapshot().config;
+    const now = this.#deps.monotonic();
     const from = now - config.window_sec * 1_000;
     const recent = [...(this.#recent.get(source) ?? []).filter((at) => at > from), now];
     this.#recent.delete(source);
     if (recent.length < config.burst) {
       this.#recent.set(source, recent);
-      bound(this.#recent);
+      evict(this.#recent);
       return;
     }
     const ms = config.adapter_cooldown_sec * 1_000;
     const reason = `${recent.length} pain alerts`;
-    this.#ports.conversation.coolDown({ adapter, until: now + ms, reason });
+    this.#deps.conversation.coolDown({ adapter, until: now + ms, reason });
     this.#cooling.set(
       adapter,
-      this.#ports.after(ms, () => {
-        this.#ports.conversation.endCooldown(adapter);
+      this.#deps.after(ms, () => {
+        this.#deps.conversation.endCooldown(adapter);
         this.#ended(adapter);
       }),
     );
-    this.#ports.publish(
-      announcement('adapter_cooldown_started', { adapter, source, reason, cooldown_sec: ms / 1_000 }),
-    );
+    this.#deps.publish(announcement('adapter_cooldown_started', { adapter, source, reason, cooldown_sec: ms / 1_000 }));
   }
 
-  /** The next failure counts from one again. */
+  /** Clears the window of failures, so that counting starts again. */
   #ended(adapter: string): void {
     this.#cooling.delete(adapter);
-    for (const kind of stoppable) this.#recent.delete(`${kind}:${adapter}`);
-    this.#ports.publish(announcement('adapter_cooldown_ended', { adapter }));
+    for (const kind of adapterKinds) this.#recent.delete(`${kind}:${adapter}`);
+    this.#deps.publish(announcement('adapter_cooldown_ended', { adapter }));
   }
 }
 
-/** `<kind>:<id>`; a name without a kind is of an unknown one. */
+/** `<kind>:<id>`, from the alert's data, else from the source's name. */
 function sourceOf(kind: unknown, id: unknown, name: string): string {
   if (typeof kind === 'string' && kind !== '' && typeof id === 'string' && id !== '') return `${kind}:${id}`;
   return name.indexOf(':') > 0 ? name : 'unknown:unknown';
@@ -146,7 +149,7 @@ function dropOverload(drops: number, limit: number): Alert {
     source: 'system:drop_overload',
     severity: 'high',
     code: 'pain',
-    message: 'Very many observations were dropped since the last tick.',
+    message: 'Too many observations were dropped since the last tick.',
     data: { source_kind: 'system', source_id: 'drop_overload', drops, limit },
   };
 }
@@ -165,11 +168,11 @@ function count(counts: Map<string, number>, name: string): void {
   const known = counts.get(name) ?? 0;
   counts.delete(name);
   counts.set(name, known + 1);
-  bound(counts);
+  evict(counts);
 }
 
-function bound(map: Map<string, unknown>): void {
-  if (map.size <= remembered) return;
+function evict(map: Map<string, unknown>): void {
+  if (map.size <= entryLimit) return;
   const [oldest] = map.keys();
   if (oldest !== undefined) map.delete(oldest);
 }

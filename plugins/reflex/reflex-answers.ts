@@ -1,7 +1,8 @@
-import type { GateLayerEntry, GateOverrideKey, ObservationInput } from 'mortise/sdk';
+import type { GateLayerEntry, GateOverrideKey } from 'mortise/contracts/gate';
+import type { ObservationInput } from 'mortise/sdk';
 import type { Cause } from './cause.js';
 
-/** One override that was changed, or asked for without effect. */
+/** One accepted override: its effective value changed, its TTL was extended, or it had no effect. */
 export interface Applied {
   readonly key: GateOverrideKey;
   readonly value: GateLayerEntry['value'];
@@ -9,10 +10,10 @@ export interface Applied {
   readonly kind: 'changed' | 'extended' | 'none';
 }
 
-/** The rejections of an input, as its answer lists them. */
+/** The rejected overrides of an input. */
 export type Rejected = readonly { readonly key: string; readonly reason: string }[];
 
-/** The switches that everybody should hear of. */
+/** The switches whose changes are announced. */
 export interface Modes {
   readonly emergency_mode: boolean;
   readonly force_low_model: boolean;
@@ -28,23 +29,23 @@ export interface Answer {
   readonly revision: number;
 }
 
-export interface AnswersPorts {
-  /** Publishes as a continuation of what was asked. */
+export interface AnswersDeps {
+  /** Publishes as a continuation of the cause. */
   readonly publish: (cause: Cause, observation: ObservationInput) => void;
   /** Epoch milliseconds. */
   readonly now: () => number;
 }
 
-/** What the reflex says of what it did: to every input and every end, and to all when a switch has moved. */
+/** Publishes `tuning_applied` for every input and expiry, and `system_mode_changed` when a switch changed. */
 export class ReflexAnswers {
-  readonly #ports: AnswersPorts;
+  readonly #deps: AnswersDeps;
 
-  constructor(ports: AnswersPorts) {
-    this.#ports = ports;
+  constructor(deps: AnswersDeps) {
+    this.#deps = deps;
   }
 
   applied(cause: Cause, { applied, rejected, reason, ttlSec, expiresAt, revision }: Answer): void {
-    this.#tell(cause, 'tuning_applied', {
+    this.#publish(cause, 'tuning_applied', {
       scope: 'global',
       applied_overrides: Object.fromEntries(applied.map(({ key, value }) => [key, value])),
       rejected_overrides: rejected,
@@ -56,20 +57,20 @@ export class ReflexAnswers {
     });
   }
 
-  /** Nothing when neither switch has moved. */
+  /** Publishes nothing when neither switch changed. */
   modes(cause: Cause, before: Modes, after: Modes, reason: string): void {
     if (after.emergency_mode === before.emergency_mode && after.force_low_model === before.force_low_model) return;
-    this.#tell(cause, 'system_mode_changed', { mode: after, reason });
+    this.#publish(cause, 'system_mode_changed', { mode: after, reason });
   }
 
-  #tell(cause: Cause, kind: string, data: Readonly<Record<string, unknown>>): void {
-    this.#ports.publish(cause, {
+  #publish(cause: Cause, kind: string, data: Readonly<Record<string, unknown>>): void {
+    this.#deps.publish(cause, {
       obs_type: 'control',
       source_name: 'system:reflex',
       source_kind: 'internal',
       ingress: 'internal',
       actor: { actor_type: 'system', actor_id: 'system' },
-      payload: { kind, data: { ...data, ts: new Date(this.#ports.now()).toISOString() } },
+      payload: { kind, data: { ...data, ts: new Date(this.#deps.now()).toISOString() } },
     });
   }
 }

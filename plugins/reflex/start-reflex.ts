@@ -1,31 +1,28 @@
-import type { Alert, ConversationService, GateControl, Observation, ObservationInput, StartHost } from 'mortise/sdk';
-import { continued } from './cause.js';
+import type { ConversationService } from 'mortise/contracts/conversation';
+import type { GateControl } from 'mortise/contracts/gate';
+import type { Alert, Observation, ObservationInput, StartHost } from 'mortise/sdk';
+import { continueTrace } from './cause.js';
+import type { Config } from './config.generated.js';
 import type { ControlEntry } from './control-entry.js';
 import { ControlStore } from './control-store.js';
 import { controlAuditTable } from './migrations/0001-control-audit.js';
 import { overlaysTable } from './migrations/0002-overlays.js';
 import { Nociception } from './nociception.js';
-import { lookEveryMs, SharedOverlays } from './overlays/shared-overlays.js';
+import { lookEveryMs, SharedOverlays } from './shared-overlays.js';
 import { SystemReflex } from './system-reflex.js';
-
-export interface Config {
-  readonly fanOut: boolean;
-  /** Whether overrides outlive the process. On PostgreSQL, where processes share them, they do in any case. */
-  readonly persistence: 'memory' | 'sql';
-}
 
 export interface RunningReflex {
   readonly conversation: ConversationService;
   readonly gate: GateControl;
   readonly reflex: SystemReflex;
   readonly nociception: Nociception;
-  /** Notes what an operator did; also in the audit trail of the platform, when there is one. */
-  readonly note: (entry: Partial<ControlEntry> & Pick<ControlEntry, 'action' | 'accepted'>) => void;
-  /** Refuses what could not be noted. */
+  /** Audits an operator's action, also in the platform's audit trail when there is one. */
+  readonly audit: (entry: Partial<ControlEntry> & Pick<ControlEntry, 'action' | 'accepted'>) => void;
+  /** Whether another change can be audited. */
   readonly room: () => boolean;
-  /** Takes alerts and ticks. */
-  readonly feel: (observation: Observation) => void;
-  /** Guards a handler: its fault is an alert, and the worker goes on. */
+  /** Handles alerts and ticks. */
+  readonly handlePain: (observation: Observation) => void;
+  /** Runs a handler; an exception becomes an alert. */
   readonly guarded: (run: () => void) => void;
   close(): Promise<void>;
 }
@@ -37,7 +34,7 @@ const alertOf = (code: string, severity: Alert['severity'], message: string): Al
   message,
 });
 
-/** Puts the parts of the reflex together. */
+/** Composes the reflex: overrides with their store, nociception, metrics and audit. */
 export async function startReflex(host: StartHost<Config>): Promise<RunningReflex> {
   const database = host.use('database');
   const schedule = host.use('schedule');
@@ -46,21 +43,24 @@ export async function startReflex(host: StartHost<Config>): Promise<RunningRefle
   const trail = host.watch('audit');
   await database.migrate([controlAuditTable, overlaysTable]);
   const shared = database.dialect === 'postgres' || host.config.persistence === 'sql';
-  const waits = (error: unknown): void => {
+  const databaseFailed = (error: unknown): void => {
     const name = error instanceof Error ? error.name : 'error';
-    host.log.warn({ error: name }, 'changes of the gate wait for the database');
+    host.log.warn({ error: name }, 'changes of the gate are queued until the database is available');
   };
   const store = new ControlStore({
     database,
     shared,
     monotonic: () => schedule.monotonic(),
-    failed: waits,
+    failed: databaseFailed,
     overlaysWritten: () => void overlays.look(),
   });
   const metrics = host.use('metrics');
-  const inputs = metrics.counter('mortise_reflex_changes_total', 'What was judged', ['action', 'accepted']);
+  const inputs = metrics.counter('mortise_reflex_changes_total', 'Changes of the gate, accepted or not', [
+    'action',
+    'accepted',
+  ]);
   const pain = metrics.counter('mortise_pain_total', 'Pain alerts', ['source', 'severity']);
-  const overloads = metrics.counter('mortise_reflex_overload_total', 'Ticks with very many drops');
+  const overloads = metrics.counter('mortise_reflex_overload_total', 'Ticks with too many drops');
   const monotonic = () => schedule.monotonic();
   const now = () => schedule.now();
   const publish = (observation: ObservationInput): void => void conversation.publish(observation);
@@ -71,10 +71,10 @@ export async function startReflex(host: StartHost<Config>): Promise<RunningRefle
       pending: (overlay) => store.pending(overlay),
       add: (write) => {
         store.add(write);
-        for (const entry of write.entries) if (entry.action.startsWith('admin_')) told(entry);
+        for (const entry of write.entries) if (entry.action.startsWith('admin_')) writeTrail(entry);
       },
     },
-    publish: (cause, observation) => publish(continued(cause, observation)),
+    publish: (cause, observation) => publish(continueTrace(cause, observation)),
     counted: (action, accepted) => inputs.add(1, { action, accepted: String(accepted) }),
     monotonic,
     after,
@@ -84,7 +84,7 @@ export async function startReflex(host: StartHost<Config>): Promise<RunningRefle
     database,
     adopt: (all) => reflex.adopt(all),
     revision: () => store.revision,
-    failed: waits,
+    failed: databaseFailed,
   });
   const nociception = new Nociception({
     conversation,
@@ -93,12 +93,12 @@ export async function startReflex(host: StartHost<Config>): Promise<RunningRefle
     raise: (alert) => host.emit('alert', alert),
     fanOut: () => void conversation.fanOut('[tick]'),
     fanOutOn: host.config.fanOut,
-    felt: (source, severity) => pain.add(1, { source: sourceLabel(source), severity }),
+    counted: (source, severity) => pain.add(1, { source: sourceLabel(source), severity }),
     overloaded: () => overloads.add(),
     monotonic,
     after,
   });
-  const told = (entry: ControlEntry): void => {
+  const writeTrail = (entry: ControlEntry): void => {
     trail.current
       ?.write({
         action: entry.accepted ? 'allow' : 'reject',
@@ -111,7 +111,7 @@ export async function startReflex(host: StartHost<Config>): Promise<RunningRefle
       .catch((error: unknown) => {
         host.log.warn(
           { error: error instanceof Error ? error.name : 'error' },
-          'a change of the gate is not in the audit trail',
+          'a change of the gate was not written to the audit trail',
         );
       });
   };
@@ -125,13 +125,13 @@ export async function startReflex(host: StartHost<Config>): Promise<RunningRefle
     reflex,
     nociception,
     room: () => store.room(1),
-    note: (entry) => {
+    audit: (entry) => {
       const full: ControlEntry = { ...emptyEntry, at: now(), ...entry };
       inputs.add(1, { action: full.action, accepted: String(full.accepted) });
       store.add({ entries: [full] });
-      told(full);
+      writeTrail(full);
     },
-    feel: (observation) => {
+    handlePain: (observation) => {
       if (observation.obs_type === 'alert') nociception.alert(observation);
       else if (observation.payload.schedule_id === 'tick') nociception.tick();
     },
@@ -140,7 +140,7 @@ export async function startReflex(host: StartHost<Config>): Promise<RunningRefle
         run();
       } catch (error) {
         host.log.error({ error: error instanceof Error ? error.name : 'error' }, 'the reflex has failed');
-        host.emit('alert', alertOf('system_reflex_error', 'high', 'A change of the gate has failed.'));
+        host.emit('alert', alertOf('system_reflex_error', 'high', 'A change of the gate failed.'));
       }
     },
     async close() {
@@ -166,14 +166,14 @@ const emptyEntry = {
   correlationId: null,
 };
 
-/** Kinds of sources are few where the platform names them; others may be anything. */
+/** Kinds of sources used as metric labels; any other kind is counted as `other`. */
 const sourceKinds = ['adapter', 'egress', 'system', 'gate', 'plugin', 'settings', 'ingest'];
 
 function sourceLabel(kind: string): string {
   return sourceKinds.includes(kind) ? kind : 'other';
 }
 
-/** `setTimeout` ends at 2^31 ms; an override may last longer only by being renewed. */
+/** The longest delay of `setTimeout`, milliseconds. */
 const longestTimer = 2_147_483_647;
 
 function after(ms: number, run: () => void): () => void {

@@ -1,12 +1,13 @@
 import { type Disposable, MortiseError, type StartHost, type Tool } from 'mortise/sdk';
-import type { Config, RunningReflex } from './start-reflex.js';
+import type { Config } from './config.generated.js';
+import type { RunningReflex } from './start-reflex.js';
 
-/** Offers agents the tool while the gate's configuration says so. */
+/** Contributes the tool `suggest_tuning` while `expose_tuning_tool` of the gate's configuration is set. */
 export function offerTuningTool(host: StartHost<Config>, { gate, conversation }: RunningReflex): void {
   let offered: Disposable | undefined;
   const follow = (): void => {
-    const wanted = gate.snapshot().config.expose_tuning_tool;
-    if (wanted) offered ??= host.contribute('tool', 'suggest_tuning', suggestTuning(conversation));
+    const exposed = gate.snapshot().config.expose_tuning_tool;
+    if (exposed) offered ??= host.contribute('tool', 'suggest_tuning', suggestTuning(conversation));
     else {
       void offered?.dispose();
       offered = undefined;
@@ -48,7 +49,7 @@ function suggestTuning(conversation: RunningReflex['conversation']): Tool {
         trace_id: trace.traceId,
       });
       if (!published.ok) throw new MortiseError('backpressure', 'The suggestion was not accepted.', { status: 503 });
-      return { text: 'The suggestion was handed on.', obs_id: published.observation.obs_id };
+      return { text: 'The suggestion was submitted.', obs_id: published.observation.obs_id };
     },
   };
 }

@@ -1,40 +1,33 @@
-import {
-  type GateControl,
-  type GateLayer,
-  type GateLayerEntry,
-  type GateOverrideKey,
-  isCodedError,
-  type Observation,
-} from 'mortise/sdk';
+import type { GateControl, GateLayer, GateLayerEntry, GateOverrideKey } from 'mortise/contracts/gate';
+import { isCodedError, isJsonObject, type JsonObject, type Observation } from 'mortise/sdk';
 import { type Cause, causeOf, distantCause } from './cause.js';
 import type { ControlAction, ControlEntry } from './control-entry.js';
 import type { ControlStore, OverlayChange } from './control-store.js';
-import { Expiries, type Expiry, type ExpiryPorts } from './expiries.js';
-import { judgeSuggestion } from './judge-suggestion.js';
-import { type Overlay, overlayName } from './overlays/overlay.js';
-import { readTtl } from './read-ttl.js';
-import { type AnswersPorts, type Applied, type Modes, ReflexAnswers, type Rejected } from './reflex-answers.js';
+import { Expiries, type Expiry, type ExpiryDeps } from './expiries.js';
+import { type Overlay, overlayName } from './overlay-store.js';
+import { type AnswersDeps, type Applied, type Modes, ReflexAnswers, type Rejected } from './reflex-answers.js';
+import { judgeSuggestion, readTtl } from './suggestion.js';
 
-export interface SystemReflexPorts extends AnswersPorts {
+export interface SystemReflexDeps extends AnswersDeps {
   readonly gate: Pick<GateControl, 'snapshot' | 'updateOverrides' | 'removeOverride'>;
   readonly store: Pick<ControlStore, 'room' | 'add' | 'pending'>;
   readonly counted: (action: ControlAction, accepted: boolean) => void;
-  readonly monotonic: ExpiryPorts['monotonic'];
-  readonly after: ExpiryPorts['after'];
+  readonly monotonic: ExpiryDeps['monotonic'];
+  readonly after: ExpiryDeps['after'];
 }
 
-/** The source that an admin's changes come from; nobody outside can name it. */
+/** The source of admins' changes; a reserved name that external input cannot use. */
 export const adminSource = 'admin:override';
-/** More rows than one input can make. */
+/** An upper bound of the audit rows of one input. */
 const rowsPerInput = 128;
 
-/** What is asked for one override. */
-interface Wanted {
+/** A requested override. */
+interface RequestedOverride {
   readonly layer: GateLayer;
   readonly key: GateOverrideKey;
   readonly value: GateLayerEntry['value'];
   readonly ttlSec: number | null;
-  /** Epoch milliseconds, for people. */
+  /** Epoch milliseconds, for display. */
   readonly expiresAt: number | null;
   readonly reason: string | null;
 }
@@ -43,40 +36,40 @@ type Row = Pick<ControlEntry, 'action' | 'accepted' | 'reason'> &
   Partial<Pick<ControlEntry, 'ttlSec' | 'expiresAt' | 'oldValue' | 'newValue'>> & { readonly key: string | null };
 
 /**
- * The one place that changes overrides while the platform runs. Agents suggest, admins order; all of it comes by as
- * CONTROL observations, ends when its time is up, and leaves a row.
+ * The only place that changes overrides at run time. Suggestions of agents and overrides of admins arrive as CONTROL
+ * observations; every input and every expiry writes an audit row.
  */
 export class SystemReflex {
-  readonly #ports: SystemReflexPorts;
+  readonly #deps: SystemReflexDeps;
   readonly #answers: ReflexAnswers;
   readonly #expiries: Expiries;
-  /** When a suggestion for a key was last accepted, monotonic milliseconds. */
+  /** When a suggestion for a key was last accepted; monotonic milliseconds. */
   readonly #accepted = new Map<GateOverrideKey, number>();
 
-  constructor(ports: SystemReflexPorts) {
-    this.#ports = ports;
-    this.#answers = new ReflexAnswers(ports);
+  constructor(deps: SystemReflexDeps) {
+    this.#deps = deps;
+    this.#answers = new ReflexAnswers(deps);
     this.#expiries = new Expiries({
-      monotonic: ports.monotonic,
-      after: ports.after,
+      monotonic: deps.monotonic,
+      after: deps.after,
       expired: (expiry) => this.#expire(expiry, this.#effective(expiry.key)),
     });
   }
 
-  /** Takes CONTROL observations; its own answers and unknown kinds are none of its business. */
+  /** Handles CONTROL observations; ignores its own answers and unknown kinds. */
   handle(observation: Observation): void {
     const { kind, data } = observation.payload;
-    const given = typeof data === 'object' && data !== null ? (data as Readonly<Record<string, unknown>>) : {};
+    const given = isJsonObject(data) ? data : {};
     const cause = causeOf(observation);
     if (kind === 'tuning_suggestion') this.#suggest(cause, given);
-    else if (kind === 'admin_override' && observation.source_name === adminSource) this.#order(cause, given);
+    else if (kind === 'admin_override' && observation.source_name === adminSource) this.#override(cause, given);
   }
 
-  /** Takes over what other processes have changed meanwhile, or an earlier one has left. */
+  /** Adopts the stored overrides: those that other processes changed, or that survived a restart. */
   adopt(overlays: readonly Overlay[]): void {
-    const { gate, store, monotonic } = this.#ports;
+    const { gate, store, monotonic } = this.#deps;
     const before = this.#modes();
-    const there = new Set(overlays.map(overlayName));
+    const stored = new Set(overlays.map(overlayName));
     for (const overlay of overlays) {
       const { layer, key, value, leftMs, expiresAt, reason, obsId } = overlay;
       if (store.pending(overlay)) continue;
@@ -90,7 +83,7 @@ export class SystemReflex {
       try {
         gate.updateOverrides({ [key]: value }, { layer, expires_at: expiresAt, reason, obs_id: obsId });
       } catch (error) {
-        // Of a version that knows other overrides.
+        // Stored by a version with other overrides.
         if (isCodedError(error)) continue;
         throw error;
       }
@@ -99,7 +92,7 @@ export class SystemReflex {
       if (layer === 'agent') this.#accepted.set(key, monotonic());
     }
     for (const entry of gate.snapshot().layers) {
-      if (there.has(overlayName(entry)) || store.pending(entry)) continue;
+      if (stored.has(overlayName(entry)) || store.pending(entry)) continue;
       this.#expiries.drop(entry.layer, entry.key);
       gate.removeOverride(entry.layer, entry.key);
     }
@@ -110,28 +103,28 @@ export class SystemReflex {
     this.#expiries.close();
   }
 
-  #suggest(cause: Cause, data: Readonly<Record<string, unknown>>): void {
-    const { system_reflex: config } = this.#ports.gate.snapshot().config;
-    const now = this.#ports.monotonic();
+  #suggest(cause: Cause, data: JsonObject): void {
+    const { system_reflex: config } = this.#deps.gate.snapshot().config;
+    const now = this.#deps.monotonic();
     const cooling = (key: GateOverrideKey): boolean =>
       now - (this.#accepted.get(key) ?? Number.NEGATIVE_INFINITY) < config.cooldown_sec * 1_000;
     const { allowed, rejected, reason } = judgeSuggestion(data.suggested_overrides, config, cooling);
     const ttlSec = readTtl(data.ttl_sec, config);
-    if (!this.#ports.store.room(rowsPerInput)) {
+    if (!this.#deps.store.room(rowsPerInput)) {
       this.#refuse(cause, allowed, rejected, ttlSec);
       return;
     }
-    const expiresAt = this.#ports.now() + ttlSec * 1_000;
-    const told = text(data.reason);
+    const expiresAt = this.#deps.now() + ttlSec * 1_000;
+    const why = text(data.reason);
     const before = this.#modes();
     const applied = allowed.map(({ key, value }) => {
       this.#accepted.set(key, now);
-      const wanted = { layer: 'agent', key, value, ttlSec, expiresAt, reason: told } as const;
-      return this.#set(cause, 'suggest', wanted, told ?? 'agent_suggestion');
+      const requested = { layer: 'agent', key, value, ttlSec, expiresAt, reason: why } as const;
+      return this.#set(cause, 'suggest', requested, why ?? 'agent_suggestion');
     });
     const refused = { action: 'suggest', accepted: false, ttlSec } as const;
-    for (const { key, reason: why } of rejected) this.#note(cause, { ...refused, key, reason: why });
-    if (applied.length + rejected.length === 0) this.#note(cause, { ...refused, key: null, reason });
+    for (const { key, reason: code } of rejected) this.#audit(cause, { ...refused, key, reason: code });
+    if (applied.length + rejected.length === 0) this.#audit(cause, { ...refused, key: null, reason });
     const accepted = applied.some(({ kind }) => kind === 'changed')
       ? 'agent_suggestion'
       : applied.some(({ kind }) => kind === 'extended')
@@ -142,11 +135,11 @@ export class SystemReflex {
     this.#answers.modes(cause, before, this.#modes(), outcome);
   }
 
-  #order(cause: Cause, data: Readonly<Record<string, unknown>>): void {
-    const overrides = typeof data.overrides === 'object' && data.overrides !== null ? data.overrides : {};
+  #override(cause: Cause, data: JsonObject): void {
+    const overrides = isJsonObject(data.overrides) ? data.overrides : {};
     const entries = Object.entries(overrides) as [GateOverrideKey, GateLayerEntry['value']][];
     const clear = typeof data.clear === 'string' ? (data.clear as GateOverrideKey) : undefined;
-    if (!this.#ports.store.room(rowsPerInput)) {
+    if (!this.#deps.store.room(rowsPerInput)) {
       this.#refuse(cause, clear === undefined ? entries.map(([key]) => ({ key })) : [{ key: clear }], [], null);
       return;
     }
@@ -157,7 +150,7 @@ export class SystemReflex {
       return;
     }
     const ttlSec = Number.isFinite(data.ttl_sec) ? Number(data.ttl_sec) : null;
-    const expiresAt = ttlSec === null ? null : this.#ports.now() + ttlSec * 1_000;
+    const expiresAt = ttlSec === null ? null : this.#deps.now() + ttlSec * 1_000;
     const reason = text(data.reason);
     const applied: Applied[] = [];
     const rejected: { key: string; reason: string }[] = [];
@@ -168,7 +161,7 @@ export class SystemReflex {
         if (!isCodedError(error)) throw error;
         const refused = { key: key.slice(0, 128), reason: error.code };
         rejected.push(refused);
-        this.#note(cause, { action: 'admin_set', accepted: false, ttlSec, ...refused });
+        this.#audit(cause, { action: 'admin_set', accepted: false, ttlSec, ...refused });
       }
     }
     const outcome = applied.length > 0 ? 'admin_override' : 'invalid_override';
@@ -176,10 +169,10 @@ export class SystemReflex {
     this.#answers.modes(cause, before, this.#modes(), outcome);
   }
 
-  /** @throws MortiseError `invalid_override`; then nothing has changed */
-  #set(cause: Cause, action: ControlAction, wanted: Wanted, noted: string | null): Applied {
-    const { gate, monotonic } = this.#ports;
-    const { layer, key, value, ttlSec, expiresAt, reason } = wanted;
+  /** @throws MortiseError `invalid_override`, without any change */
+  #set(cause: Cause, action: ControlAction, requested: RequestedOverride, auditReason: string | null): Applied {
+    const { gate, monotonic } = this.#deps;
+    const { layer, key, value, ttlSec, expiresAt, reason } = requested;
     const known = this.#entry(layer, key);
     const old = this.#effective(key);
     const { obsId } = cause;
@@ -187,9 +180,9 @@ export class SystemReflex {
     const endsAt = ttlSec === null ? null : monotonic() + ttlSec * 1_000;
     if (endsAt === null) this.#expiries.drop(layer, key);
     else this.#expiries.set({ layer, key, at: endsAt, ttlSec, cause });
-    this.#note(
+    this.#audit(
       cause,
-      { action, accepted: true, key, reason: noted, ttlSec, expiresAt, oldValue: old, newValue: value },
+      { action, accepted: true, key, reason: auditReason, ttlSec, expiresAt, oldValue: old, newValue: value },
       { kind: 'set', layer, key, value, endsAt, reason, obsId: obsId ?? '' },
     );
     return { key, value, old, kind: changed ? 'changed' : known?.value === value ? 'extended' : 'none' };
@@ -198,9 +191,9 @@ export class SystemReflex {
   #clear(cause: Cause, key: GateOverrideKey): Applied {
     const old = this.#effective(key);
     this.#expiries.drop('admin', key);
-    this.#ports.gate.removeOverride('admin', key);
+    this.#deps.gate.removeOverride('admin', key);
     const value = this.#effective(key);
-    this.#note(
+    this.#audit(
       cause,
       { action: 'admin_clear', accepted: true, key, reason: 'admin_clear', oldValue: old, newValue: value },
       { kind: 'clear', layer: 'admin', key },
@@ -210,9 +203,9 @@ export class SystemReflex {
 
   #expire({ layer, key, ttlSec, cause }: Expiry, old: GateLayerEntry['value']): void {
     const before = this.#modes();
-    this.#ports.gate.removeOverride(layer, key);
+    this.#deps.gate.removeOverride(layer, key);
     const value = this.#effective(key);
-    this.#note(
+    this.#audit(
       { ...cause, actor: 'system' },
       { action: 'expire', accepted: true, key, reason: 'ttl_expired', ttlSec, oldValue: old, newValue: value },
       { kind: 'expire', layer, key, obsId: cause.obsId ?? '' },
@@ -222,19 +215,19 @@ export class SystemReflex {
   }
 
   #entry(layer: GateLayer, key: GateOverrideKey): GateLayerEntry | undefined {
-    return this.#ports.gate.snapshot().layers.find((entry) => entry.layer === layer && entry.key === key);
+    return this.#deps.gate.snapshot().layers.find((entry) => entry.layer === layer && entry.key === key);
   }
 
   #effective(key: GateOverrideKey): GateLayerEntry['value'] {
-    return this.#ports.gate.snapshot().config.overrides[key];
+    return this.#deps.gate.snapshot().config.overrides[key];
   }
 
   #modes(): Modes {
-    const { emergency_mode, force_low_model } = this.#ports.gate.snapshot().config.overrides;
+    const { emergency_mode, force_low_model } = this.#deps.gate.snapshot().config.overrides;
     return { emergency_mode, force_low_model };
   }
 
-  /** What cannot be noted is not done. */
+  /** Refuses a change that cannot be audited. */
   #refuse(cause: Cause, keys: readonly { readonly key: string }[], rejected: Rejected, ttlSec: number | null): void {
     const all = [...keys.map(({ key }) => ({ key, reason: 'audit_unavailable' })), ...rejected];
     this.#answer(cause, [], all, 'audit_unavailable', ttlSec, null);
@@ -248,15 +241,15 @@ export class SystemReflex {
     ttlSec: number | null,
     expiresAt: number | null,
   ): void {
-    const { revision } = this.#ports.gate.snapshot();
+    const { revision } = this.#deps.gate.snapshot();
     this.#answers.applied(cause, { applied, rejected, reason, ttlSec, expiresAt, revision });
   }
 
-  #note(cause: Cause, { key, ...row }: Row, overlay?: OverlayChange): void {
-    this.#ports.counted(row.action, row.accepted);
+  #audit(cause: Cause, { key, ...row }: Row, overlay?: OverlayChange): void {
+    this.#deps.counted(row.action, row.accepted);
     const { hop: _, ...from } = cause;
     const entry: ControlEntry = {
-      at: this.#ports.now(),
+      at: this.#deps.now(),
       ttlSec: null,
       expiresAt: null,
       oldValue: undefined,
@@ -265,7 +258,7 @@ export class SystemReflex {
       ...row,
       overrideKey: key,
     };
-    this.#ports.store.add({ entries: [entry], overlay });
+    this.#deps.store.add({ entries: [entry], overlay });
   }
 }
 

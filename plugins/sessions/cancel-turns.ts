@@ -1,13 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { RunningTurns } from './running-turns.js';
-import { requestCancel } from './store/cancel-turn.js';
 import type { Store } from './store/store.js';
+import { requestCancel } from './store/turn-rows.js';
 
 export const cancelChannel = 'session-turn-cancel';
 
 /**
- * Asks the owner of a running turn to end it: at once when it runs here, by a notification when it runs in another
- * process, and at the next renewal when the notification is lost.
+ * Asks the owner of a running turn to end it: directly when it runs in this process, else by a notification; if that is
+ * lost, the owner reads the request with the next renewal of its lease.
  *
  * @returns false when the turn has ended already.
  */
@@ -17,10 +16,10 @@ export async function cancelTurn(store: Store, running: RunningTurns, turnId: st
   return true;
 }
 
-/** Ends the running turns of a chat and waits for it, at most `waitMs`. */
+/** Ends the running turns of a chat and waits until they have ended, at most `waitMs`. */
 export async function endTurns(store: Store, running: RunningTurns, chatId: string, waitMs: number): Promise<void> {
   const deadline = performance.now() + waitMs;
-  const asked = new Set<string>();
+  const requested = new Set<string>();
   for (;;) {
     const { rows } = await store.database.statement<{ turn_id: string }>(
       "select turn_id from {realtime.turns} where chat_id = ? and status = 'running'",
@@ -28,10 +27,35 @@ export async function endTurns(store: Store, running: RunningTurns, chatId: stri
     );
     if (rows.length === 0 || performance.now() >= deadline) return;
     for (const { turn_id: turnId } of rows) {
-      if (asked.has(turnId)) continue;
-      asked.add(turnId);
+      if (requested.has(turnId)) continue;
+      requested.add(turnId);
       await cancelTurn(store, running, turnId);
     }
     await sleep(20);
+  }
+}
+
+/** The turns that run in this process, by id. */
+export class RunningTurns {
+  readonly #cancels = new Map<string, () => void>();
+
+  /** Called before the turn's row is visible, so that no cancellation is missed in between. */
+  add(turnId: string, cancel: () => void): void {
+    this.#cancels.set(turnId, cancel);
+  }
+
+  remove(turnId: string): void {
+    this.#cancels.delete(turnId);
+  }
+
+  /** False when the turn does not run here. */
+  cancel(turnId: string): boolean {
+    const cancel = this.#cancels.get(turnId);
+    cancel?.();
+    return cancel !== undefined;
+  }
+
+  get size(): number {
+    return this.#cancels.size;
   }
 }

@@ -1,4 +1,4 @@
-import type { MessagePage, TurnStatus } from 'mortise/sdk';
+import type { MessagePage, TurnStatus } from 'mortise/contracts/sessions';
 
 type Row = MessagePage['messages'][number];
 
@@ -13,13 +13,13 @@ export interface RuntimeMessage {
 
 export interface Bubble {
   readonly message: RuntimeMessage;
-  /** Number of its first row: pages end between bubbles. */
+  /** `seq` of its first row: pages end between bubbles. */
   readonly firstSeq: number;
 }
 
 const plainStatuses: readonly (TurnStatus | null)[] = ['completed', 'step_limit', null];
 
-/** Folds rows, oldest first, into bubbles. The rows of a turn stand together, since turns of a session are serial. */
+/** Folds rows, oldest first, into bubbles. The rows of a turn are adjacent, since turns of a session are serial. */
 export function chatBubbles(rows: readonly Row[]): readonly Bubble[] {
   const bubbles: Bubble[] = [];
   for (let index = 0; index < rows.length; ) {
@@ -68,7 +68,7 @@ function answerBubble(rows: readonly Row[]): RuntimeMessage | undefined {
   );
 }
 
-/** One notice per call: its result's event, or the call's when it never finished. */
+/** One notice per call: the event of its result, or of the call if it never finished. */
 function toolNotices(rows: readonly Row[]): readonly { readonly raw: string }[] {
   const results = new Map(rows.filter(({ role }) => role === 'tool').map((row) => [row.toolCallId, row.meta ?? {}]));
   return rows.flatMap((row) =>

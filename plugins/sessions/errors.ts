@@ -16,7 +16,7 @@ const table = {
   invalid_request: [400, 'invalid request'],
 } as const satisfies Record<string, readonly [status: number, sentence: string]>;
 
-/** Codes whose row has its own name because their sentence differs. */
+/** Wire codes of rows that share one code. */
 const wireCodes: Partial<Record<SessionErrorCode, string>> = {
   chat_not_found: 'not_found',
   turn_not_found: 'not_found',
@@ -24,7 +24,7 @@ const wireCodes: Partial<Record<SessionErrorCode, string>> = {
 
 export type SessionErrorCode = keyof typeof table;
 
-/** An error of this plugin; `message` words a case more closely than its row. */
+/** An error of this plugin; `message` replaces the sentence of its row. */
 export function sessionError(
   code: SessionErrorCode,
   options: { details?: Record<string, unknown>; message?: string; cause?: unknown } = {},
@@ -33,12 +33,12 @@ export function sessionError(
   return new MortiseError(wireCodes[code] ?? code, options.message ?? sentence, { status, ...options });
 }
 
-/** Whether an error is one of these codes. */
+/** Whether an error has this code. */
 export function hasCode(error: unknown, code: SessionErrorCode): boolean {
   return isCodedError(error) && error.code === (wireCodes[code] ?? code);
 }
 
-/** Runs a store operation; what the database throws becomes `store_error`, with the cause for the log only. */
+/** Runs a store operation; an error of the database becomes `store_error`, with the cause for the log only. */
 export async function storing<T>(run: () => Promise<T>): Promise<T> {
   try {
     return await run();

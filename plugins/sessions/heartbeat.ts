@@ -1,21 +1,21 @@
 export interface Heartbeat {
-  /** Ends it; resolves when a renewal under way has finished. No timer survives. */
+  /** Stops the timer; resolves when a renewal in progress has finished. */
   stop(): Promise<void>;
 }
 
 export interface HeartbeatOptions {
   readonly ttlMs: number;
-  /** False: the lease is not ours any more. Rejects when the database does not answer. */
+  /** False: the lease is lost. Rejects when the database does not answer. */
   readonly renew: () => Promise<boolean>;
-  /** Called at most once, when others may have taken over. */
+  /** Called at most once, when another owner may have claimed the session. */
   readonly onLost: () => void;
   /** Monotonic milliseconds. */
   readonly now?: () => number;
 }
 
 /**
- * Renews a lease every third of its life (50 ms to 20 s). A failing database is asked again soon; when no renewal
- * succeeded within nine tenths of the life, the holder gives up before others may take over.
+ * Renews a lease every third of its TTL (50 ms to 20 s). A failed renewal is retried sooner; when none has succeeded
+ * within nine tenths of the TTL, the holder gives up before another owner may claim the session.
  */
 export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
   const { ttlMs, renew, onLost } = options;
@@ -24,12 +24,12 @@ export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
   const retry = Math.max(Math.min(1_000, ttlMs / 10), 1);
   let stopped = false;
   let lastSuccess = now();
-  let beating: Promise<void> | undefined;
-  let timer = setTimeout(beat, interval).unref();
+  let renewing: Promise<void> | undefined;
+  let timer = setTimeout(tick, interval).unref();
 
-  function beat(): void {
-    beating = renewOnce().finally(() => {
-      beating = undefined;
+  function tick(): void {
+    renewing = renewOnce().finally(() => {
+      renewing = undefined;
     });
   }
 
@@ -49,14 +49,14 @@ export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
       return;
     }
     const untilGivingUp = Math.max(lastSuccess + 0.9 * ttlMs - now(), 1);
-    timer = setTimeout(beat, Math.min(held === true ? interval : retry, untilGivingUp)).unref();
+    timer = setTimeout(tick, Math.min(held === true ? interval : retry, untilGivingUp)).unref();
   }
 
   return {
     async stop() {
       stopped = true;
       clearTimeout(timer);
-      await beating;
+      await renewing;
     },
   };
 }

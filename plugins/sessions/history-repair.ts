@@ -1,17 +1,18 @@
-import type { ModelMessage, StoredMessage } from 'mortise/sdk';
+import type { StoredMessage } from 'mortise/contracts/sessions';
+import type { ModelMessage } from 'mortise/sdk';
 
 type Row = Pick<StoredMessage, 'role' | 'content' | 'parts' | 'toolCalls' | 'toolCallId' | 'meta'>;
 
-/** What a call without an answer is answered with: the tool may or may not have acted, and the model must know. */
+/** The result of a call that has none: the tool may have acted, and the model must know. */
 const interruptedAnswer = JSON.stringify({
   error_code: 'INTERRUPTED',
   message: 'The call was interrupted; its effect is unknown',
 });
 
 /**
- * Makes a history that every provider accepts: each tool call has exactly one answer, right behind it and in the order
- * of the calls; answers without a call and assistant rows without text or calls are left out. Idempotent, and without
- * effect on a correct history.
+ * Repairs a history so that every provider accepts it: each tool call has exactly one result, right after it and in the
+ * order of the calls; results without a call and assistant rows without text or calls are left out. Idempotent, and
+ * without effect on a correct history.
  */
 export function repairHistory<R extends Row>(rows: readonly R[]): readonly (R | Row)[] {
   const repaired: (R | Row)[] = [];

@@ -1,13 +1,11 @@
-import type { SessionLease } from 'mortise/sdk';
+import type { SessionLease } from 'mortise/contracts/sessions';
 import { sessionError, storing } from './errors.js';
 import { startHeartbeat } from './heartbeat.js';
-import { appendMessages } from './store/append.js';
-import { claimSession } from './store/claim.js';
-import { releaseSession } from './store/release.js';
-import { renewSession } from './store/renew.js';
+import { appendMessages } from './store/message-rows.js';
+import { claimSession, releaseSession, renewSession } from './store/session-row.js';
 import type { Session, Store } from './store/store.js';
 
-/** Claims, keeps alive, runs, and releases in all cases; null when someone else holds the session. */
+/** Claims the session, keeps the claim alive, runs, and releases in all cases; null when another owner holds it. */
 export async function withLease<T>(
   store: Store,
   session: Session,
@@ -34,9 +32,12 @@ export async function withLease<T>(
     });
   } finally {
     await heartbeat.stop();
-    // A release that fails is no failure of the work: the lease runs out by itself.
+    // A failed release does not fail the work: the lease expires by itself.
     await releaseSession(store, claim.key, claim.token).catch(() =>
-      store.log.warn({ session_key: claim.key, epoch: claim.epoch }, 'a session was not released; its lease runs out'),
+      store.log.warn(
+        { session_key: claim.key, epoch: claim.epoch },
+        'a session was not released; its lease will expire',
+      ),
     );
   }
 }

@@ -1,15 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isCodedError, type OpenTurnOptions, type OpenTurnRequest, type OpenTurnResult } from 'mortise/sdk';
+import type { OpenTurnOptions, OpenTurnRequest, OpenTurnResult } from 'mortise/contracts/sessions';
+import { isCodedError } from 'mortise/sdk';
+import type { RunningTurns } from './cancel-turns.js';
 import { sessionError } from './errors.js';
 import { newId } from './ids.js';
 import { RunningTurn } from './running-turn.js';
-import type { RunningTurns } from './running-turns.js';
-import { findKeyHolder } from './store/idempotency.js';
 import { type OpenAttempt, openTurnOnce } from './store/open-turn.js';
 import { readTurn } from './store/read-turns.js';
 import { asSession, type Session, type Store } from './store/store.js';
+import { findKeyHolder } from './store/turn-rows.js';
 
-/** How often a held session is asked for again, milliseconds. */
+/** How often a held session is tried again, milliseconds. */
 const retryMs = 100;
 
 export interface TurnOpener {
@@ -18,7 +19,7 @@ export interface TurnOpener {
   readonly ttlMs: number;
 }
 
-/** Opens a turn, waiting for the session as long as the caller will. */
+/** Opens a turn, waiting for the session as long as the caller allows. */
 export async function openTurn(
   opener: TurnOpener,
   request: OpenTurnRequest,
@@ -64,7 +65,7 @@ async function pause(ms: number, signal: AbortSignal | undefined): Promise<void>
   }
 }
 
-/** An id or key that another process took at the same moment is a reason to look again, twice. */
+/** Retries twice when another process took the same id or key at the same moment. */
 async function attemptOpen(
   store: Store,
   session: Session,

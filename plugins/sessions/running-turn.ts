@@ -1,25 +1,25 @@
-import type { Chat, MortiseError, NewMessage, OpenTurn, StoredMessage, TurnOutcome } from 'mortise/sdk';
+import type { Chat, NewMessage, OpenTurn, StoredMessage, TurnOutcome } from 'mortise/contracts/sessions';
+import type { MortiseError } from 'mortise/sdk';
 import { hasCode, sessionError, storing } from './errors.js';
 import { type Heartbeat, startHeartbeat } from './heartbeat.js';
-import { appendMessages } from './store/append.js';
-import { readCancelRequest } from './store/cancel-turn.js';
-import { closeTurn, markFenced } from './store/close-turn.js';
+import { closeTurn } from './store/close-turn.js';
+import { appendMessages, readHistory } from './store/message-rows.js';
 import type { Opened } from './store/open-turn.js';
-import { readHistory } from './store/read-history.js';
-import { renewSession } from './store/renew.js';
+import { renewSession } from './store/session-row.js';
 import type { Store } from './store/store.js';
+import { markFenced, readCancelRequest } from './store/turn-rows.js';
 
 export interface RunningTurnOptions {
   readonly store: Store;
   readonly opened: Opened;
   readonly turnId: string;
   readonly ttlMs: number;
-  /** Aborts when someone asks for the turn's end or the lease is lost. */
+  /** Aborted when a cancel is requested or the lease is lost. */
   readonly controller: AbortController;
   readonly onClosed: () => void;
 }
 
-/** A claimed session with a turn on it; the claim is kept alive until the turn is closed. */
+/** A turn on a claimed session; the claim is renewed until the turn is closed. */
 export class RunningTurn implements OpenTurn {
   readonly turnId: string;
   readonly chat: Chat;
@@ -91,7 +91,7 @@ export class RunningTurn implements OpenTurn {
   }
 }
 
-/** The first 20 code points of the first user text that says something. */
+/** The first 20 code points of the first user text that is not blank. */
 function chatName(input: readonly NewMessage[]): string | null {
   for (const { role, content } of input) {
     const text = content.trim();

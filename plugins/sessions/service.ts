@@ -1,23 +1,19 @@
-import type { SessionsService } from 'mortise/sdk';
+import type { SessionsService } from 'mortise/contracts/sessions';
 import { cancelTurn } from './cancel-turns.js';
-import { defaultChat } from './chats/default-chat.js';
-import { listChats } from './chats/list-chats.js';
-import { patchChatMeta } from './chats/patch-meta.js';
-import { readChat, readCurrentChat } from './chats/read-chat.js';
-import { removeChats, startAnew } from './chats/remove-chats.js';
-import { saveChat } from './chats/save-chat.js';
+import { defaultChat, removeChats, saveChat, startAnew } from './chats.js';
 import { sessionError, storing } from './errors.js';
 import { modelMessages } from './history-repair.js';
+import { parseSessionKey, sessionKey } from './ids.js';
 import { withLease } from './lease.js';
 import { openTurn, type TurnOpener } from './open-turn.js';
-import { parseSessionKey, sessionKey } from './session-key.js';
-import { findKeyHolder } from './store/idempotency.js';
-import { listSessions } from './store/list-sessions.js';
-import { readDisplay } from './store/read-display.js';
+import { listChats, patchChatMeta, readChat, readCurrentChat } from './store/chat-rows.js';
+import { readDisplay } from './store/message-rows.js';
 import { readRunningTurn, readTurn, readTurnByKey } from './store/read-turns.js';
+import { listSessions } from './store/session-row.js';
 import { asSession } from './store/store.js';
+import { findKeyHolder } from './store/turn-rows.js';
 
-/** The service `sessions`: each member is one operation of the store, with its failures worded as `store_error`. */
+/** The service `sessions`: each member is one operation of the store; database errors become `store_error`. */
 export function sessionsService(opener: TurnOpener): SessionsService {
   const { store, running, ttlMs } = opener;
   const { database } = store;

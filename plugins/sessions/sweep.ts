@@ -1,17 +1,17 @@
-import { interruptTurns } from './store/interrupt-turns.js';
-import { releaseSession } from './store/release.js';
+import { releaseSession } from './store/session-row.js';
 import type { Store } from './store/store.js';
+import { interruptOrphans, interruptTurns } from './store/turn-rows.js';
 
 export interface SweepOptions {
-  /** Ids of the processes that are alive. */
+  /** Ids of the living processes. */
   readonly alive: () => Promise<ReadonlySet<string>>;
 }
 
 /**
- * Takes the sessions of owners that are gone, or whose lease has run out, and marks their turns `interrupted`. Each in
- * its own transaction, guarded by the token that was seen: an owner that renewed in between keeps its session.
+ * Releases the sessions of dead owners and of expired leases, and marks their turns `interrupted`. Each in its own
+ * transaction, guarded by the token that was read: an owner that renewed in between keeps its session.
  *
- * @returns how many sessions were taken.
+ * @returns how many sessions were released.
  */
 export async function sweepSessions(store: Store, { alive }: SweepOptions): Promise<number> {
   const { database } = store;
@@ -23,7 +23,7 @@ export async function sweepSessions(store: Store, { alive }: SweepOptions): Prom
   const living = rows.length === 0 ? new Set<string>() : await alive();
   let taken = 0;
   for (const row of rows) {
-    // Who sweeps lives, though a machine that gave it no time has kept it from saying so.
+    // The sweeping process is alive, even if a starved machine has delayed its own heartbeat.
     const dead = row.lease_owner !== store.owner && !living.has(row.lease_owner);
     if (!dead && !database.codec.parseFlag(row.expired)) continue;
     taken += await database.transaction(async (trx) => {
@@ -40,16 +40,4 @@ export async function sweepSessions(store: Store, { alive }: SweepOptions): Prom
   }
   await interruptOrphans(store);
   return taken;
-}
-
-/** Turns whose session has moved on without them, for instance because their owner was fenced and then died. */
-async function interruptOrphans(store: Store): Promise<void> {
-  await store.database.statement(
-    `update {realtime.turns} set status = 'interrupted', idempotency_key = null,
-       error_code = 'turn_interrupted', error_message = 'The process that ran the turn is gone.',
-       finished_at = ${store.database.now.millis}
-     where status = 'running' and exists (
-       select 1 from {realtime.sessions} s where s.id = session_id
-         and (s.lock_token is null or s.lease_epoch > {realtime.turns}.lease_epoch))`,
-  );
 }

@@ -1,8 +1,8 @@
 import { addWord } from './add-word.js';
 import { CAPITAL, kindAt, LETTER, MARK, NUMBER, SEPARATOR, widthAt } from './character-kind.js';
-import { LONGEST_TERM, type TokenSink } from './token-sink.js';
+import { MAX_TERM_LENGTH, type TokenSink } from './token-sink.js';
 
-/** What may join two words into a name, by how tightly it binds: a path before its dotted parts before their words. */
+/** What can join two words into a name, by binding level: a path is divided first, then dotted parts, then words. */
 const CONNECTORS: readonly { readonly text: string; readonly level: number }[] = [
   { text: '://', level: 0 },
   { text: '::', level: 0 },
@@ -18,15 +18,15 @@ const LOOSEST = 0;
 const TIGHTEST = 2;
 const FIRST_UNITS = new Set(CONNECTORS.map(({ text }) => text.charCodeAt(0)));
 
-/** What follows the apostrophe of `user's` or `don't`: no word of its own. */
+/** What follows the apostrophe of `user's` or `don't`; not a word of its own. */
 const CONTRACTED = new Set(['s', 't', 're', 've', 'll', 'd', 'm']);
 
-/** Whether a lower-case word is no word of its own after an apostrophe. */
+/** Whether a lower-case word after an apostrophe is only a contraction. */
 export function isContraction(word: string): boolean {
   return CONTRACTED.has(word);
 }
 
-/** A word of a name, where it ends with the signs that belong to it (`C++`), and what joins it to the one before. */
+/** A word of a name: its range, its end with attached signs (`C++`), and the level of its connector. */
 interface Part {
   readonly start: number;
   readonly end: number;
@@ -34,7 +34,7 @@ interface Part {
   readonly level: number;
 }
 
-/** Whether a word of letters and digits begins with, or goes on in, a character of this kind. */
+/** Whether a character of this kind is part of a word. */
 export function isWordKind(kind: number): boolean {
   return kind === LETTER || kind === CAPITAL || kind === NUMBER;
 }
@@ -62,7 +62,7 @@ function connectorAt(text: string, at: number): { readonly next: number; readonl
   return undefined;
 }
 
-/** `C++` and `C#`: the end of a word with the signs after it that belong to its name. */
+/** The end of a word including the signs of `C++` or `C#`. */
 function signedEnd(cased: string, start: number, end: number): number {
   if (cased.startsWith('++', end) && !isWordStart(cased, end + 2)) return end + 2;
   const isSharp = cased[end] === '#' && end - start === 1;
@@ -75,10 +75,10 @@ function readPart(cased: string, start: number, level: number): Part {
 }
 
 function addWhole(sink: TokenSink, start: number, end: number): void {
-  if (end - start <= LONGEST_TERM) sink.add('identifier', sink.folded.lower.slice(start, end), start, end);
+  if (end - start <= MAX_TERM_LENGTH) sink.add('identifier', sink.folded.lower.slice(start, end), start, end);
 }
 
-/** Adds the parts from `first` to before `last`, and before each group of them the group as a whole. */
+/** Adds the parts from `first` to before `last`, each group preceded by the group as a whole. */
 function addParts(sink: TokenSink, parts: readonly Part[], first: number, last: number, level: number): void {
   const begin = parts[first];
   const finish = parts[last - 1];
@@ -101,7 +101,7 @@ function addParts(sink: TokenSink, parts: readonly Part[], first: number, last: 
   }
 }
 
-/** Adds the name that begins at an offset, a single word or words joined by connectors, and returns where it ends. */
+/** Adds the name at an offset, a word or words joined by connectors, and returns its end. */
 export function addName(sink: TokenSink, start: number): number {
   const { cased, lower } = sink.folded;
   const parts: Part[] = [];

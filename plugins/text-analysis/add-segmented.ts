@@ -2,18 +2,18 @@ import { kindAt, MARK, SEGMENTED, widthAt } from './character-kind.js';
 import { cutLong, type TokenSink } from './token-sink.js';
 
 /**
- * The language decides nothing for these scripts (their dictionaries go by script), but naming one keeps the result
- * apart from the locale of the machine.
+ * The dictionaries of these scripts do not depend on the language, but a fixed one makes the result independent of the
+ * machine's locale.
  */
 const segmenter = new Intl.Segmenter('zh', { granularity: 'word' });
 
 /**
- * Units given to the segmenter at once. It is as fast on a window as on a run of ten characters, so windows hold many
- * runs; a run longer than this without a sign between is cut, which bounds memory.
+ * Units passed to the segmenter at once. It takes as long for a window as for a run of ten characters, so a window
+ * contains many runs; a longer run without a sign is cut, which limits memory.
  */
 const WINDOW = 1024;
 
-/** The end of a window: before a sign if one is in reach, else before a character, else (marks without end) anywhere. */
+/** The end of a window: before a sign if possible, else before a character, else (only marks) anywhere. */
 function windowBorder(text: string, start: number): number {
   const limit = start + WINDOW;
   if (limit >= text.length) return text.length;
@@ -28,12 +28,12 @@ function windowBorder(text: string, start: number): number {
   return beforeCharacter;
 }
 
-/** Finds the word borders in a segmented run of one text, its end included; runs must be asked for in order. */
+/** Returns the word borders in a run of segmented characters, including its end. Runs must be requested in order. */
 export type WordBorders = (start: number, end: number) => readonly number[];
 
 /**
- * Each word that the segmenter shows costs more than finding it, so none outside the runs is asked for, and in them the
- * one around the second unit of the next word: where that is another, the next was a word of one unit.
+ * Returning a segment costs more than finding it, so only segments within the runs are requested: each time the one
+ * around the second unit of the next word. If that is a later segment, the next word has one unit.
  */
 export function createWordBorders(text: string): WordBorders {
   let segments = segmenter.segment('');
@@ -62,10 +62,10 @@ export function createWordBorders(text: string): WordBorders {
   };
 }
 
-/** More marks than any writing puts on a character; a longer row of them ends the run and is in no token. */
+/** More marks than any script puts on a character; a longer sequence ends the run and is in no token. */
 const MOST_MARKS = 16;
 
-/** The starts of the characters of a run, each with its marks, the end of the run included. */
+/** The starts of the characters (with their marks) of a run, and its end. */
 function characterStarts(text: string, start: number): number[] {
   const starts: number[] = [];
   let at = start;
@@ -82,8 +82,8 @@ function characterStarts(text: string, start: number): number[] {
 }
 
 /**
- * Adds the run of segmented characters that begins at an offset and returns where it ends: its dictionary words, and
- * every single character and pair of neighbours that is not such a word already.
+ * Adds the run of segmented characters at an offset and returns its end: its dictionary words, and every character and
+ * pair of characters that is not such a word.
  */
 export function addSegmented(sink: TokenSink, start: number, wordBorders: WordBorders): number {
   const { lower } = sink.folded;

@@ -1,12 +1,12 @@
-/** Everything that is no part of a term: white space, punctuation, symbols, control characters, lone surrogates. */
+/** Not part of a term: white space, punctuation, symbols, control characters, lone surrogates. */
 export const SEPARATOR = 0;
-/** A combining mark: belongs to the character before it. */
+/** A combining mark, part of the character before it. */
 export const MARK = 1;
-/** A small letter, or one of a script without case. */
+/** A lower-case letter, or a letter of a script without case. */
 export const LETTER = 2;
 export const CAPITAL = 3;
 export const NUMBER = 4;
-/** A character of a script that is written without spaces, or (Hangul) with words too long to match whole. */
+/** A character of a script written without spaces, or (Hangul) with words too long to match as a whole. */
 export const SEGMENTED = 5;
 
 const IS_SEGMENTED =
@@ -20,9 +20,9 @@ function classify(character: string): number {
   return /[\p{Lu}\p{Lt}]/u.test(character) ? CAPITAL : LETTER;
 }
 
-// Kinds are read for every character of every text, so they are looked up in pages of 256, made when first met.
-// At most 4,352 pages exist; a table look-up is what keeps the scanner free of regular expressions over whole texts,
-// whose backtracking stack a megabyte without a space could exhaust.
+// The kind of every character of every text is read, so it is looked up in pages of 256, computed on first use (at most
+// 4,352 pages). The table avoids regular expressions over whole texts, whose backtracking stack a megabyte without a space
+// could exhaust.
 const pages: Uint8Array[] = [];
 
 function makePage(number: number): Uint8Array {

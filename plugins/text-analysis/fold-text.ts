@@ -1,16 +1,16 @@
-/** A text folded for comparison, with the way back to the text it came from. */
+/** A text folded for comparison, with offsets into the original. */
 export interface FoldedText {
-  /** NFKC with Latin diacritics folded, case kept: capitals still show where `camelCase` divides. */
+  /** NFKC with Latin diacritics folded and the case preserved, to divide `camelCase`. */
   readonly cased: string;
   /** `cased` in lower case, of the same length. */
   readonly lower: string;
-  /** Offset in the original text of the character that gave unit `index` of the folded text. */
+  /** Start in the original text of the character of unit `index`. */
   startOf(index: number): number;
-  /** Offset in the original text after the character that gave unit `index` of the folded text. */
+  /** End in the original text of the character of unit `index`. */
   endOf(index: number): number;
 }
 
-/** Latin letters that carry no combining mark to remove but are typed as plain letters all the same. */
+/** Latin letters without a removable mark that are commonly typed as plain letters. */
 const PLAIN_LETTERS: Readonly<Record<string, string>> = {
   ß: 'ss',
   ẞ: 'SS',
@@ -36,29 +36,29 @@ const PLAIN_LETTERS: Readonly<Record<string, string>> = {
 };
 const PLAIN_LETTER = new RegExp(`[${Object.keys(PLAIN_LETTERS).join('')}]`, 'gu');
 
-/** Marks of the same look as ASCII ones, which NFKC keeps apart: typographic apostrophes and hyphens. */
+/** Typographic apostrophes and hyphens, which NFKC does not change. */
 const APOSTROPHE = /[\u2018\u2019\u02bc]/gu;
 const HYPHEN = /[\u2010\u2011]/gu;
 
 /** Invisible within a word: soft hyphen, joiners, word joiner, byte order mark, variation selectors. */
 const INVISIBLE = /\u00ad|\u200c|\u200d|\u2060|\ufeff|[\ufe00-\ufe0f]|[\u{e0100}-\u{e01ef}]/gu;
 
-/** Thai and Lao AM, which NFKC takes apart into a form that the segmenter's dictionaries do not know. */
-const KEPT = new Set(['\u0e33', '\u0eb3']);
+/** Thai and Lao AM: NFKC decomposes them into a form that the segmenter's dictionaries do not contain. */
+const UNCHANGED = new Set(['\u0e33', '\u0eb3']);
 
-/** A compatibility form that unfolds into more units than this (one ligature gives 18) stays as it is. */
-const LONGEST_UNFOLDING = 8;
+/** A compatibility form that expands to more units (one ligature gives 18) is unchanged. */
+const MAX_EXPANSION = 8;
 
-/** Characters that fold to themselves when no mark follows; a test holds this. Keeps the common scripts fast. */
+/** Characters that fold to themselves when no mark follows (verified by a test): the fast path of common scripts. */
 export const SELF_FOLDED =
   '\\x00-\\x7f\\u0400-\\u0481\\u3001-\\u3029\\u3041-\\u3096\\u30a1-\\u30fc\\u4e00-\\u9fff\\uac00-\\ud7a3';
 
-/** Combining marks, and what is invisible between them. */
+/** Combining marks, and invisible characters between them. */
 const ATTACHED = '[\\p{M}\\u00ad\\u200c\\u200d\\u2060\\ufeff]';
 
 /**
- * What has to be folded as one: Hangul written in jamo, half-width Kana with its voicing mark, anything with its
- * combining marks. Marks are taken 32 at a time, because sorting a long row of them takes quadratic time.
+ * Characters that are folded together: Hangul in jamo, half-width Kana with a voicing mark, any character with its
+ * combining marks. At most 32 marks, because sorting a long sequence of them takes quadratic time.
  */
 const CLUSTER = new RegExp(
   [
@@ -74,9 +74,9 @@ const CLUSTER = new RegExp(
 const STARTS_LATIN = /^[\p{Script=Latin}\p{ASCII}]/u;
 
 function foldCluster(cluster: string): string {
-  if (KEPT.has(cluster)) return cluster;
+  if (UNCHANGED.has(cluster)) return cluster;
   const composed = cluster.replace(INVISIBLE, '').normalize('NFKC');
-  if (composed.length > LONGEST_UNFOLDING && composed.length > cluster.length) return cluster;
+  if (composed.length > MAX_EXPANSION && composed.length > cluster.length) return cluster;
   if (STARTS_LATIN.test(composed)) {
     return composed
       .normalize('NFD')
@@ -87,19 +87,19 @@ function foldCluster(cluster: string): string {
   return composed.replace(APOSTROPHE, "'").replace(HYPHEN, '-');
 }
 
-/** Lower case of folded text, unit for unit: the one letter whose lower case is longer (U+0130) is folded by then. */
-export function lowerFolded(cased: string): string {
+/** Lower case of folded text, of the same length: U+0130, whose lower case is longer, has been folded. */
+function lowerFolded(cased: string): string {
   return cased.toLowerCase().replaceAll('ς', 'σ');
 }
 
-/** A cluster whose folded form has another length, and so moves what follows. */
+/** A cluster whose folded form has another length, which shifts the following offsets. */
 interface Shift {
   readonly from: number;
   readonly length: number;
   readonly foldedLength: number;
 }
 
-/** Folds a text: NFKC, Latin diacritics, invisible characters; positions lead back to whole original characters. */
+/** Folds a text: NFKC, Latin diacritics, invisible characters. Offsets map to whole original characters. */
 export function foldText(text: string): FoldedText {
   const shifts: Shift[] = [];
   const cased = text.replace(CLUSTER, (cluster, from: number) => {

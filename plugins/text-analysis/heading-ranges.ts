@@ -1,9 +1,9 @@
-import type { TextRange } from 'mortise/sdk';
+import type { TextRange } from 'mortise/contracts/text-analysis';
 
 const ATX_HEADING = /^ {0,3}#{1,6}(?:[ \t]|$)/;
 const SETEXT_UNDERLINE = /^ {0,3}(?:=+|-+)[ \t]*$/;
 const FENCE = /^ {0,3}(`{3,}(?=[^`]*$)|~{3,})/;
-/** Lines that are no text of a paragraph: quotes, list items, table rows, HTML, rules. */
+/** Lines that are not paragraph text: quotes, list items, table rows, HTML, rules. */
 const OTHER_BLOCK = /^ {0,3}(?:[>|<]|[-+*](?:[ \t]|$)|\d{1,9}[.)](?:[ \t]|$)|([*_])[ \t]*\1[ \t]*\1[*_ \t]*$)/;
 const INDENTED = /^(?:\t| {4})/;
 
@@ -18,8 +18,8 @@ function* linesOf(text: string): Generator<{ readonly line: string; readonly sta
 }
 
 /**
- * The Markdown heading lines of a text, in order. It looks at lines alone, which is enough to weigh words; what needs
- * sections exactly as CommonMark has them parses the document.
+ * The Markdown heading lines of a text, in order. It reads lines only, which is enough to weigh words; exact CommonMark
+ * sections need a parser.
  */
 export function headingRanges(text: string): readonly TextRange[] {
   const ranges: TextRange[] = [];
@@ -45,7 +45,7 @@ export function headingRanges(text: string): readonly TextRange[] {
   return ranges;
 }
 
-/** Whether a line that is no underline is text that the next line could underline. */
+/** Whether a line is paragraph text, which the next line can underline. */
 function isParagraphText(line: string, mark: string, continues: boolean): boolean {
   if (mark !== '' || line.trim() === '' || ATX_HEADING.test(line) || OTHER_BLOCK.test(line)) return false;
   return continues || !INDENTED.test(line);

@@ -1,4 +1,4 @@
-/** Articles, pronouns, auxiliaries, prepositions, conjunctions, question words, and what contractions leave over. */
+/** Articles, pronouns, auxiliaries, prepositions, conjunctions, question words, and remains of contractions. */
 const ENGLISH = `
 a about above after again against all also although am among an and any are aren as at
 be because been before being below between both but by
@@ -52,7 +52,7 @@ const STOP_WORDS: ReadonlySet<string> = new Set(
   [ENGLISH, SIMPLIFIED_CHINESE, TRADITIONAL_CHINESE].flatMap((list) => list.trim().split(/\s+/)),
 );
 
-/** Whether a term is a function or question word of English or Chinese; expects the form that `analyse` gives. */
+/** Whether a term, in the form of `analyse`, is a function or question word of English or Chinese. */
 export function isStopWord(term: string): boolean {
   return STOP_WORDS.has(term);
 }

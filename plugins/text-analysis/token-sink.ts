@@ -1,10 +1,10 @@
-import type { AnalysedToken, TermClass } from 'mortise/sdk';
+import type { AnalysedToken, TermClass } from 'mortise/contracts/text-analysis';
 import type { FoldedText } from './fold-text.js';
 
-/** The longest term in UTF-16 units. Longer words are cut into pieces of this length, longer wholes left to their parts. */
-export const LONGEST_TERM = 128;
+/** Maximum term length in UTF-16 units. Longer words are cut into pieces; of longer names only the parts are added. */
+export const MAX_TERM_LENGTH = 128;
 
-/** Collects the tokens of one text; offsets given to it are those of the folded text. */
+/** Collects the tokens of one text; its arguments are offsets into the folded text. */
 export interface TokenSink {
   readonly folded: FoldedText;
   readonly tokens: AnalysedToken[];
@@ -22,12 +22,12 @@ export function createTokenSink(folded: FoldedText): TokenSink {
   };
 }
 
-/** Calls `visit` with consecutive pieces of at most `LONGEST_TERM` units; a surrogate pair is never cut. */
+/** Calls `visit` with consecutive pieces of at most `MAX_TERM_LENGTH` units; a surrogate pair is never cut. */
 export function cutLong(text: string, start: number, end: number, visit: (start: number, end: number) => void): void {
   let from = start;
-  while (end - from > LONGEST_TERM) {
-    const last = text.charCodeAt(from + LONGEST_TERM - 1);
-    const to = from + LONGEST_TERM - (last >= 0xd800 && last <= 0xdbff ? 1 : 0);
+  while (end - from > MAX_TERM_LENGTH) {
+    const last = text.charCodeAt(from + MAX_TERM_LENGTH - 1);
+    const to = from + MAX_TERM_LENGTH - (last >= 0xd800 && last <= 0xdbff ? 1 : 0);
     visit(from, to);
     from = to;
   }

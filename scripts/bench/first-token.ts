@@ -1,7 +1,7 @@
 import { Agent } from 'node:http';
 import { availableParallelism, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
-import { openAi, startFakeOpenAi } from '../../core/sdk/testing/index.js';
+import { openAi, startFakeOpenAi } from 'mortise/contracts/provider-openai/testing';
 import { chunkText, readEventStream, turnText } from './model/event-stream.js';
 import { startRelay } from './model/http-relay.js';
 import { chatBody, openModelServer, turnBody } from './model/model-server.js';

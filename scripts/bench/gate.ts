@@ -1,5 +1,6 @@
 import { performance } from 'node:perf_hooks';
-import type { GateService, Observation } from '../../core/sdk/index.js';
+import type { GateService } from 'mortise/contracts/gate';
+import type { Observation } from '../../core/sdk/index.js';
 import { createTestHost } from '../../core/sdk/testing/index.js';
 
 /**

@@ -2,7 +2,7 @@ import { Agent, type IncomingMessage } from 'node:http';
 import { availableParallelism, loadavg } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { startFakeOpenAi } from '../../core/sdk/testing/index.js';
+import { startFakeOpenAi } from 'mortise/contracts/provider-openai/testing';
 import { readEventStream, turnText } from './model/event-stream.js';
 import { openModelServer, turnBody } from './model/model-server.js';
 import { randomFrom, type ScriptedText, scriptText, streamTexts } from './model/scripted-texts.js';

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { FakeDialect } from 'mortise/sdk/testing';
+import type { FakeDialect } from 'mortise/contracts/memory-backend-openmemory/testing';
 import { check } from './checker/check.js';
 import type { Evidence, Violation } from './checker/evidence.js';
 import { readDatabase } from './checker/read-database.js';

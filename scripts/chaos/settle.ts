@@ -6,22 +6,25 @@ import type { DatabaseReader } from './checker/read-database.js';
 import type { BackendKind } from './options.js';
 import { runCommand } from './stage/run-command.js';
 
-const LOOK_EVERY_MS = 250;
-/** Writes of a dead process are settled half a minute after its last sign of life; whoever needs twice that is stuck. */
-const STUCK_AFTER_MS = 60_000;
+const POLL_EVERY_MS = 250;
+/**
+ * A run is stuck when no row changes and no delivery is attempted for this long. Writes of a dead process are settled half
+ * a minute after its last heartbeat; on a machine with other work that takes several times as long.
+ */
+const STUCK_AFTER_MS = 300_000;
 
-/** Waits until nothing waits any more, or nothing moves. What is stuck then is for the checker to name. */
+/** Waits until every row reached its final state. Returns early when nothing changes any more; the checker reports what is left. */
 async function untilDone(database: DatabaseReader): Promise<void> {
   let before = '';
-  let stuckAt = 0;
+  let changedAt = performance.now();
   for (;;) {
-    const unfinished = await countUnfinished(database);
-    if (Object.values(unfinished).every((rows) => rows === 0)) return;
-    const now = JSON.stringify(unfinished);
-    if (now !== before) stuckAt = performance.now() + STUCK_AFTER_MS;
-    if (performance.now() > stuckAt) return;
+    const { failedAttempts, ...rows } = await countUnfinished(database);
+    if (Object.values(rows).every((count) => count === 0)) return;
+    const now = JSON.stringify([rows, failedAttempts]);
+    if (now !== before) changedAt = performance.now();
+    if (performance.now() - changedAt > STUCK_AFTER_MS) return;
     before = now;
-    await delay(LOOK_EVERY_MS);
+    await delay(POLL_EVERY_MS);
   }
 }
 

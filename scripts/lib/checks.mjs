@@ -1,11 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readJson } from './json-file.mjs';
-import { nodeFlags } from './node-flags.mjs';
 import { prepare } from './prepare.mjs';
 import { runChild } from './run-child.mjs';
+import { runTests } from './run-tests.mjs';
 import { environmentWith } from './runtime.mjs';
+import { hasLongRounds, isBackendTest, isGatewayTest, listTests, unitTestFilter } from './select-tests.mjs';
 
 /**
  * @typedef {{ root: string, node: string, interrupts: ReturnType<typeof import('./interrupts.mjs').watchInterrupts>,
@@ -15,26 +13,6 @@ import { environmentWith } from './runtime.mjs';
  * @typedef {{ title: string, after?: Check, run: (surroundings: Surroundings) => Promise<Outcome> }} Check
  *   `after`: what has to run before this one when it is asked for alone
  */
-
-const tests = 'dist/**/test/**/*.test.js';
-const fixtures = '**/fixtures/**';
-/** These open no database: pure functions, the launcher's own processes, the layer rule. */
-const unitTests = [
-  'dist/**/test/unit/**/*.test.js',
-  'dist/test/launcher/**/*.test.js',
-  'dist/test/layers/**/*.test.js',
-];
-
-/** Everything about memories, and what of it stops and starts a memory backend, or the worker that delivers to it. */
-const gatewayTests = [
-  'dist/plugins/{logbook,logbook-tools,mcp-*,memory-*,evidence-store,text-analysis}/test/**/*.test.js',
-  'dist/test/{memory,conformance}/**/*.test.js',
-];
-const backendTests = [
-  'dist/plugins/memory-{backend-openmemory,outbox,reconcile}/test/**/*.test.js',
-  'dist/plugins/memory-gateway/test/remote/**/*.test.js',
-  'dist/test/memory/remote/**/*.test.js',
-];
 
 /** @type {Check} */
 const buildCheck = { title: 'Types and build', run: build };
@@ -46,7 +24,7 @@ const buildCheck = { title: 'Types and build', run: build };
 export const checks = {
   build: buildCheck,
   lint: { title: 'Lint', run: (at) => tool(at, 'node_modules/@biomejs/biome/bin/biome', ['check', '.']) },
-  tests: { title: 'Tests', after: buildCheck, run: (at) => mocha(at, { run: [tests], leave: [fixtures] }) },
+  tests: { title: 'Tests', after: buildCheck, run: (at) => runTests(at, { files: listTests(at.root) }) },
 };
 
 /**
@@ -58,17 +36,33 @@ export const partialChecks = {
     title: 'Unit tests',
     after: buildCheck,
     run: (at) =>
-      mocha(at, { run: unitTests, leave: [fixtures], load: [new URL('no-network.mjs', import.meta.url).href] }),
+      runTests(at, {
+        files: listTests(at.root).filter(unitTestFilter(at.root)),
+        database: false,
+        load: [new URL('no-network.mjs', import.meta.url).href],
+      }),
   },
   integration: {
     title: 'Integration tests',
     after: buildCheck,
-    run: (at) => mocha(at, { run: [tests], leave: [fixtures, ...unitTests] }),
+    run: (at) => {
+      const isUnitTest = unitTestFilter(at.root);
+      return runTests(at, { files: listTests(at.root).filter((file) => !isUnitTest(file)) });
+    },
+  },
+  long: {
+    title: 'Long rounds of repeated tests',
+    after: buildCheck,
+    run: (at) =>
+      runTests(at, { files: listTests(at.root).filter(hasLongRounds(at.root)), env: { MORTISE_TEST_ROUNDS: 'long' } }),
   },
   gateway: {
     title: 'Memory gateway tests',
     after: buildCheck,
-    run: (at) => mocha(at, { run: gatewayTests, leave: [fixtures, ...(isHttpOnly() ? backendTests : [])] }),
+    run: (at) => {
+      const files = listTests(at.root).filter(isGatewayTest);
+      return runTests(at, { files: isHttpOnly() ? files.filter((file) => !isBackendTest(file)) : files });
+    },
   },
 };
 
@@ -93,47 +87,15 @@ async function build(at) {
  * @param {Surroundings} at
  * @param {string} script relative to the root
  * @param {readonly string[]} args
- * @param {{ extra?: NodeJS.ProcessEnv, flags?: readonly string[] }} [options] more environment, and flags of Node
  * @returns {Promise<Outcome>}
  */
-async function tool({ root, node, interrupts }, script, args, { extra = {}, flags = [] } = {}) {
-  const env = { ...environmentWith(node), ...extra };
-  const { code } = await runChild(node, [...flags, join(root, script), ...args], {
+async function tool({ root, node, interrupts }, script, args) {
+  const env = environmentWith(node);
+  const { code } = await runChild(node, [join(root, script), ...args], {
     cwd: root,
     env,
     stdio: 'inherit',
     interrupts,
   });
   return { ok: code === 0 };
-}
-
-/**
- * @param {Surroundings} at
- * @param {{ run: readonly string[], leave: readonly string[], load?: readonly string[] }} selection `load`: modules that
- *   come before everything else
- * @returns {Promise<Outcome>}
- */
-async function mocha(at, { run, leave, load = [] }) {
-  const folder = mkdtempSync(join(tmpdir(), 'mortise-totals-'));
-  const file = join(folder, 'totals.json');
-  const jobs = Number(process.env.MORTISE_TEST_JOBS) || 1;
-  const args = [
-    ...['--reporter', join(at.root, 'scripts/lib/totals-reporter.cjs')],
-    ...leave.flatMap((pattern) => ['--ignore', pattern]),
-    ...(jobs > 1 ? ['--parallel', '--jobs', String(jobs)] : []),
-    ...at.args,
-    ...run,
-  ];
-  try {
-    const { ok } = await tool(at, 'node_modules/mocha/bin/mocha.js', args, {
-      extra: { MORTISE_TEST_TOTALS: file },
-      flags: [...nodeFlags(), ...load.flatMap((module) => ['--import', module])],
-    });
-    const totals = readJson(file);
-    if (totals) return { ok, totals };
-    console.log('The test run broke off before its end.');
-    return { ok: false, totals: { passed: 0, failed: 1 } };
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
 }

@@ -1,7 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Database, SessionRef } from '../../core/sdk/index.js';
+import type { SessionRef } from 'mortise/contracts/sessions';
+import type { Database } from '../../core/sdk/index.js';
 import {
   createTestDatabase,
   createTestHost,

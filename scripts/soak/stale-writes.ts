@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { OpenTurn, SessionsService } from '../../core/sdk/index.js';
+import type { OpenTurn, SessionsService } from 'mortise/contracts/sessions';
 import { layCable } from './cable.js';
 import { openSessions, question, type Stage } from './stage.js';
 import type { Outcomes } from './worker.js';

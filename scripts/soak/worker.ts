@@ -1,5 +1,5 @@
 /** A process on the stage's database. It is told what to do by messages, and may be stopped or killed at any moment. */
-import type { OpenTurn } from '../../core/sdk/index.js';
+import type { OpenTurn } from 'mortise/contracts/sessions';
 import { openSessions, question } from './stage.js';
 
 export type Order =

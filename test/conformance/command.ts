@@ -1,4 +1,7 @@
 import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
 
 export interface Outcome {
   readonly exitCode: number;
@@ -6,7 +9,7 @@ export interface Outcome {
   readonly stderr: string;
 }
 
-/** Runs a program to its end, whatever it ends with. @throws when there is no such program. */
+/** Runs a program until it exits, with any exit code. @throws when the program does not exist. */
 export function run(
   program: string,
   args: readonly string[],
@@ -19,4 +22,15 @@ export function run(
       else reject(error);
     });
   });
+}
+
+const { resolve } = createRequire(import.meta.url);
+
+/** The script that an installed package runs as the command `name`. */
+export function packageProgram(packageName: string, name: string): string {
+  const facts = resolve(`${packageName}/package.json`);
+  const { bin } = JSON.parse(readFileSync(facts, 'utf8')) as { readonly bin: Readonly<Record<string, string>> };
+  const script = bin[name];
+  if (script === undefined) throw new Error(`${packageName} has no command "${name}".`);
+  return join(dirname(facts), script);
 }

@@ -63,7 +63,7 @@ describe('curl', function () {
         expect(reply.headers).to.include(`x-correlation-id: ${answer.correlation_id}`);
       });
 
-      it('calls a tool with the older body', async () => {
+      it('calls a tool with the legacy body', async () => {
         const args = { query: 'curl', spaces: ['private:curl'] };
         const { status, body } = await send({ tool: 'memory_query', arguments: args }, ...json);
         expect(status).to.equal(200);
@@ -75,12 +75,12 @@ describe('curl', function () {
         });
       });
 
-      it('takes a body with both forms as JSON-RPC', async () => {
+      it('treats a body with both forms as JSON-RPC', async () => {
         const { body } = await send({ jsonrpc: '2.0', id: 1, method: 'tools/list', tool: 'memory_query' }, ...json);
         expect(body).to.include({ jsonrpc: '2.0' });
       });
 
-      it('is told what is wrong, in a form that programs can read', async () => {
+      it('gets errors in a form that programs can read', async () => {
         const { body } = await send(
           { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'memory_store' } },
           ...json,
@@ -94,7 +94,7 @@ describe('curl', function () {
         expect([broken.status, (broken.body.error as Reply['body']).code]).to.deep.equal([400, -32700]);
       });
 
-      it('asks as a browser would before it sends', async () => {
+      it('sends a preflight as a browser does', async () => {
         const preflight = ['Origin: http://localhost:3000', 'Access-Control-Request-Method: POST'];
         const { status, headers } = await curl(
           '--request',
@@ -107,7 +107,7 @@ describe('curl', function () {
         expect(headers).to.include('access-control-allow-headers: content-type, authorization, mcp-session-id');
       });
 
-      it('keeps a session as long as it wants one', async () => {
+      it('uses a session until it ends it', async () => {
         const initialize = { jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25' } };
         const { headers } = await send(initialize, ...json);
         const session = ['--header', `Mcp-Session-Id: ${/mcp-session-id: (\S+)/.exec(headers)?.[1]}`];

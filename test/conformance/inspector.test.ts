@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { type ServerProcess, startServer } from 'mortise/sdk/testing';
-import { type Outcome, run } from './command.js';
-import { packageProgram } from './package-program.js';
+import { type Outcome, packageProgram, run } from './command.js';
 
 const program = packageProgram('@modelcontextprotocol/inspector', 'mcp-inspector');
 const five = ['memory_store', 'memory_query', 'reliability_report', 'governance_update', 'evidence_upload'];
@@ -41,7 +40,7 @@ describe('the MCP inspector', function () {
     await rm(home, { recursive: true, force: true });
   });
 
-  // What it says of its own Node floor is stricter than what its command line needs: it runs on every Node we support.
+  // The package declares a newer Node than its command line needs: it runs on every Node that Mortise supports.
   const inspect = (server: ServerProcess, method: string, ...args: readonly string[]): Promise<Outcome> => {
     const common = ['--cli', `${server.origin}/mcp`, '--format', 'json', '--quiet', '--method', method];
     return run(process.execPath, [program, ...common, ...args], { PATH: process.env.PATH, HOME: home });
@@ -52,16 +51,16 @@ describe('the MCP inspector', function () {
   };
   const answerOf = (outcome: Outcome) => JSON.parse(resultOf(outcome).content[0]?.text ?? '') as object;
 
-  for (const era of ['legacy', 'auto', 'modern']) {
-    describe(`in its ${era} mode`, () => {
-      it('lists the five tools, and finds no fault in their schemas', async () => {
-        const outcome = await inspect(shipped, 'tools/list', '--strict', '--protocol-era', era);
+  for (const mode of ['legacy', 'auto', 'modern']) {
+    describe(`in its ${mode} mode`, () => {
+      it('lists the five tools, without errors in their schemas', async () => {
+        const outcome = await inspect(shipped, 'tools/list', '--strict', '--protocol-era', mode);
         expect(resultOf(outcome).tools.map(({ name }) => name)).to.deep.equal(five);
         expect(outcome.stderr).to.match(/^0 errors/m);
       });
 
       it('stores a memory and finds it', async () => {
-        const payload = { payload_md: `Seen by the inspector, ${era}.`, target_space: 'private:me' };
+        const payload = { payload_md: `Seen by the inspector, ${mode}.`, target_space: 'private:me' };
         const call = (tool: string, args: object) =>
           inspect(
             shipped,
@@ -71,16 +70,16 @@ describe('the MCP inspector', function () {
             '--tool-args-json',
             JSON.stringify(args),
             '--protocol-era',
-            era,
+            mode,
           );
         expect(answerOf(await call('memory_store', payload))).to.include({ ok: true, action: 'allow' });
-        const found = answerOf(await call('memory_query', { query: `inspector ${era}`, spaces: ['private:me'] }));
+        const found = answerOf(await call('memory_query', { query: `inspector ${mode}`, spaces: ['private:me'] }));
         expect(JSON.stringify(found)).to.include(payload.payload_md);
       });
     });
   }
 
-  it('is told why arguments are wrong', async () => {
+  it('reports the path of an invalid argument', async () => {
     const args = ['--tool-name', 'memory_query', '--tool-args-json', '{"query":"a","top_k":0}'];
     const { exitCode, stdout, stderr } = await inspect(shipped, 'tools/call', ...args);
     expect(exitCode).not.to.equal(0);
@@ -116,7 +115,7 @@ describe('the MCP inspector', function () {
     expect(result.content[0]?.text).to.equal('done later');
   });
 
-  it('gets every one of many calls answered', async () => {
+  it('gets an answer to every one of many calls', async () => {
     const load = ['--load', '--load-requests', '200', '--load-concurrency', '16'];
     const { exitCode, stdout, stderr } = await inspect(
       fixtures,

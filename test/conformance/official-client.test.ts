@@ -10,7 +10,7 @@ const modes = [
   ['modern', { pin: '2026-07-28' }],
 ] as const;
 
-describe('the official client at the memory tools', () => {
+describe('the official client with the memory tools', () => {
   eachDatabase(
     (engine) => {
       let memory: MemoryHost;
@@ -26,7 +26,7 @@ describe('the official client at the memory tools', () => {
           before(async () => {
             client = new Client({ name: 'test', version: '1.0.0' }, { versionNegotiation: { mode } });
             await client.connect(new StreamableHTTPClientTransport(new URL(`${memory.host.origin}/mcp`)));
-            // It checks the results of tools whose schemas it has seen.
+            // The client validates results of the tools that it has listed.
             await client.listTools();
           });
           after(() => client.close());
@@ -40,7 +40,7 @@ describe('the official client at the memory tools', () => {
           };
           const space = `private:${name}`;
 
-          it('sees the five', async () => {
+          it('lists the five tools', async () => {
             const { tools } = await client.listTools();
             expect(tools.map((tool) => tool.name)).to.deep.equal([
               'memory_store',
@@ -52,7 +52,7 @@ describe('the official client at the memory tools', () => {
             for (const tool of tools) expect(tool.outputSchema).to.have.property('type', 'object');
           });
 
-          it('stores with evidence it uploaded, and finds what it stored', async () => {
+          it('stores a memory with uploaded evidence, and finds it', async () => {
             const uploaded = await call('evidence_upload', { content: `Seen by ${name}.`, content_type: 'text/plain' });
             expect(uploaded).to.deep.include({ ok: true, isError: false });
             const args = { payload_md: `The harbour of ${name} opens at six.`, target_space: space };
@@ -65,7 +65,7 @@ describe('the official client at the memory tools', () => {
             expect(again).to.deep.include({ ok: true, dedup: true, memory_id: stored.memory_id });
           });
 
-          it('is told what is refused, as an error of the tool or of the call', async () => {
+          it('gets refusals as errors of the tool or of the call', async () => {
             const refused = await call('memory_store', { payload_md: 'Nowhere.', target_space: 'foo:bar' });
             expect(refused).to.deep.include({ ok: false, action: 'reject', isError: true });
             const denied = await call('governance_update', { admin_key: 'wrong' });

@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { packageProgram } from './package-program.js';
+import { packageProgram } from './command.js';
 
-/** One check of the suite, as it writes it to `checks.json`. */
+/** One check in the suite's `checks.json`. */
 export interface Check {
   readonly id: string;
   readonly status: 'SUCCESS' | 'FAILURE' | 'WARNING' | 'SKIPPED' | 'INFO';
@@ -14,17 +14,17 @@ export interface Check {
 }
 
 export interface SuiteRun {
-  /** Scenarios the suite set out to run. */
+  /** Number of scenarios that the suite announced. */
   readonly announced: number;
   readonly checks: ReadonlyMap<string, readonly Check[]>;
   readonly exitCode: number | null;
-  /** All that it printed. */
+  /** Its complete output. */
   readonly output: string;
 }
 
 const program = packageProgram('@modelcontextprotocol/conformance', 'conformance');
 
-/** Runs the official suite against a server in a process of its own, and reads the results that it leaves as files. */
+/** Runs the official suite against a server, in a separate process, and reads its result files. */
 export async function runSuite(origin: string, args: readonly string[]): Promise<SuiteRun> {
   const results = await mkdtemp(join(tmpdir(), 'mortise-conformance-'));
   try {
@@ -51,7 +51,7 @@ async function readChecks(folder: string): Promise<ReadonlyMap<string, readonly 
   return found;
 }
 
-/** `scenario: check` of every check with one of these statuses, with what the suite says about it. */
+/** `scenario: check: message` of every check with one of these statuses. */
 export function checksWith(run: SuiteRun, ...statuses: readonly Check['status'][]): readonly string[] {
   return [...run.checks].flatMap(([scenario, checks]) =>
     checks

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { eachDatabase, type ServerProcess, startServer } from 'mortise/sdk/testing';
+import { eachDatabase, rounds, type ServerProcess, startServer } from 'mortise/sdk/testing';
 
 const shipped = {
   version: 1,
@@ -42,7 +42,7 @@ describe('a server that is killed in the middle of 200 stores', function () {
     let server: ServerProcess | undefined;
     afterEach(() => server?.dispose());
 
-    for (const killAfter of [1, 60, 150]) {
+    for (const killAfter of rounds([1, 100], [1, 20, 60, 100, 150])) {
       it(`keeps every acknowledged store with its audit row (killed after ${killAfter} acknowledgements)`, async () => {
         const first = await startServer({ plugins: shipped, database: engine.env });
         server = first;

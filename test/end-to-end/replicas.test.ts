@@ -1,15 +1,7 @@
 import { expect } from 'chai';
-import { createTestHost, eachDatabase, type TestHost, type TestPlugin } from 'mortise/sdk/testing';
+import { createTestHost, eachDatabase, type TestHost, type TestPlugin, until } from 'mortise/sdk/testing';
 
 const quiet: TestPlugin = { manifest: { key: 'quiet' }, definition: { key: 'quiet', register: () => undefined } };
-
-async function until(condition: () => boolean): Promise<void> {
-  const end = Date.now() + 2_000;
-  while (!condition()) {
-    if (Date.now() > end) throw new Error('It did not happen within 2 s.');
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}
 
 describe('two replicas on one PostgreSQL', function () {
   this.timeout(60_000);

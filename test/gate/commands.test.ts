@@ -2,7 +2,7 @@ import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { createTestHost, eachDatabase, type TestHost, until } from 'mortise/sdk/testing';
+import { createTestHost, oneDatabase, type TestHost, until } from 'mortise/sdk/testing';
 import { onServer } from '../../core/cli/test/run-cli.js';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -10,7 +10,7 @@ type Json = Readonly<Record<string, unknown>>;
 describe('the gate on the command line', function () {
   this.timeout(60_000);
 
-  eachDatabase((engine) => {
+  oneDatabase((engine) => {
     let host: TestHost;
 
     before(async () => {
@@ -18,7 +18,7 @@ describe('the gate on the command line', function () {
         plugins: ['admin', 'logbook', 'reflex', 'channel-console'],
         database: engine.env,
         config: { gate: { version: 1 } },
-        // Looked at only when the test says so.
+        // Read only on request of the test.
         env: { MORTISE_GATE_RELOAD_MS: '0' },
       });
     });
@@ -28,7 +28,7 @@ describe('the gate on the command line', function () {
     const gate = (...args: string[]) => onServer(host, '--json', 'gate', ...args);
     const overrides = () => host.service('gate-control').snapshot().config.overrides;
 
-    it('tells what is in force as the route does', async () => {
+    it('prints the status that the route returns', async () => {
       const { code, json } = await gate('status');
       expect(code).to.equal(0);
       const route = (await (await host.fetch('/gate/status')).json()) as Json;
@@ -45,7 +45,7 @@ describe('the gate on the command line', function () {
       expect((await gate('explain')).code).to.equal(2);
     });
 
-    it('looks at the file', async () => {
+    it('reads the file', async () => {
       await writeFile(join(host.configDir, 'gate.json'), '{"version":1,"bot_names":["robot"]}');
       expect((await gate('reload')).json()).to.include({ changed: true, error: null });
       await writeFile(join(host.configDir, 'gate.json'), '{"version":2}');
@@ -71,7 +71,7 @@ describe('the gate on the command line', function () {
       expect((await gate('override', 'set', 'emergency_mode')).code).to.equal(2);
     });
 
-    it('hands in what someone says, shows what was not delivered and releases it', async () => {
+    it('publishes a message, lists what was not delivered and releases it', async () => {
       const said = await onServer(host, '--json', 'observe', '--text', 'hello', '--session', 'console:u1:s1');
       expect(said.json()).to.deep.include({ status: 'accepted' });
       expect(said.json().decision).to.include({ action: 'deliver' });
@@ -90,7 +90,7 @@ describe('the gate on the command line', function () {
       expect((await gate('pools')).code).to.equal(2);
     });
 
-    it('hands in the observations of a file', async () => {
+    it('publishes the observations of a file', async () => {
       const file = join(await mkdtemp(join(tmpdir(), 'mortise-observe-')), 'events.json');
       const event = (source_name: string) => ({ source_name, payload: { text: `from ${source_name}` } });
       await writeFile(file, JSON.stringify({ observations: [event('shop'), event('agent:x')] }));

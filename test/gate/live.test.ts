@@ -2,7 +2,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import type { InputAdapter, Observation, ObservationType } from 'mortise/sdk';
+import type { InputAdapter } from 'mortise/contracts/conversation';
+import type { Observation, ObservationType } from 'mortise/sdk';
 import {
   createTestHost,
   eachDatabase,
@@ -15,7 +16,7 @@ import { stagePlugin } from './stage-plugin.js';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Notes what is delivered of the platform's own, beside those that handle it. */
+/** Records delivered observations of the platform in addition to their handlers. */
 function listener(seen: Observation[], types: readonly ObservationType[] = ['alert', 'control', 'system']): TestPlugin {
   return {
     manifest: { key: 'listener', contributes: { 'observation-handler': [{ key: 'notes', facts: { types } }] } },
@@ -31,7 +32,7 @@ function listener(seen: Observation[], types: readonly ObservationType[] = ['ale
   };
 }
 
-/** A way in that looks when it is triggered, and fails for as long as it is told to. */
+/** An input adapter that is triggered, and fails while the test says so. */
 function sensor(state: { fails: boolean }): TestPlugin {
   const adapter: InputAdapter = {
     start: async () => undefined,
@@ -47,7 +48,7 @@ function sensor(state: { fails: boolean }): TestPlugin {
   };
 }
 
-/** A way out that fails for as long as it is told to. */
+/** An egress adapter that fails while the test says so. */
 function terminal(state: { fails: boolean; readonly sent: string[] }): TestPlugin {
   return {
     manifest: { key: 'terminal', contributes: { egress: [{ key: 'terminal', facts: { default: true } }] } },
@@ -66,7 +67,7 @@ function terminal(state: { fails: boolean; readonly sent: string[] }): TestPlugi
   };
 }
 
-/** Notes the trace of every message that comes by. */
+/** Records the trace of every message. */
 function tracer(traces: (string | undefined)[]): TestPlugin {
   return stagePlugin('tracer', ({ observation }) => {
     if (observation.obs_type === 'message') traces.push(observation.trace_id);
@@ -102,7 +103,7 @@ describe('the gate in a running system', () => {
       const status = (await (await host.fetch('/gate/status')).json()) as { overrides: { effective: Json } };
       return status.overrides.effective;
     };
-    const told = (kind: string) =>
+    const answers = (kind: string) =>
       seen.flatMap(({ payload }) => (payload.kind === kind ? [payload.data as Json & { reason: string }] : []));
     const alerts = (source: string) => seen.filter(({ source_name }) => source_name === source);
     const system = (text: string) => seen.filter(({ payload }) => payload.text === text);
@@ -113,18 +114,24 @@ describe('the gate in a running system', () => {
         payload: { kind: 'tuning_suggestion', data: { suggested_overrides: { force_low_model }, ttl_sec } },
       });
 
-    it('is changed by a suggestion that is posted, and has the value of its file back when the time is up', async () => {
+    it('is changed by a posted suggestion until it expires', async () => {
       await start({ config: { gate: { version: 1, overrides: { force_low_model: true } } } });
       expect((await suggest(false, 1)).status).to.equal(202);
       await until('the change', async () => (await effective()).force_low_model === false);
       const changedAt = performance.now();
-      await until('the answers', () => told('tuning_applied').length === 1 && told('system_mode_changed').length === 1);
-      expect(told('tuning_applied')[0]).to.include({ accepted: true, reason: 'agent_suggestion' });
+      await until(
+        'the answers',
+        () => answers('tuning_applied').length === 1 && answers('system_mode_changed').length === 1,
+      );
+      expect(answers('tuning_applied')[0]).to.include({ accepted: true, reason: 'agent_suggestion' });
       await until('the value of the file', async () => (await effective()).force_low_model === true);
-      // To the millisecond it is tested with a clock of the test.
+      // Exact times are tested with a manual clock.
       expect(performance.now() - changedAt).to.be.at.least(800);
-      await until('the news', () => told('tuning_applied').length === 2 && told('system_mode_changed').length === 2);
-      expect(told('tuning_applied')[1]).to.include({ reason: 'ttl_expired' });
+      await until(
+        'the news',
+        () => answers('tuning_applied').length === 2 && answers('system_mode_changed').length === 2,
+      );
+      expect(answers('tuning_applied')[1]).to.include({ reason: 'ttl_expired' });
       const database = host.app.database.forPlugin('test', ['gate']);
       const rows = async () =>
         (await database.statement<{ action: string }>('select action from {gate.control_audit} order by id')).rows;
@@ -132,7 +139,7 @@ describe('the gate in a running system', () => {
       expect((await rows()).map(({ action }) => action)).to.deep.equal(['suggest', 'expire']);
     });
 
-    it('keeps a suggestion in force while its file changes, and shows the new file when the time is up', async () => {
+    it('keeps a suggestion while its file changes, and applies the new file when the suggestion expires', async () => {
       await start({ config: { gate: { version: 1 } }, env: { MORTISE_GATE_RELOAD_MS: '0' } });
       await suggest(true, 2);
       await until('the change', async () => (await effective()).force_low_model === true);
@@ -143,10 +150,10 @@ describe('the gate in a running system', () => {
       expect(await effective()).to.deep.include({ force_low_model: true, drop_actors: ['bad'] });
       await until('the end', async () => (await effective()).force_low_model === false);
       expect(await effective()).to.deep.include({ drop_actors: ['bad'] });
-      await until('the news', () => told('tuning_applied').some(({ reason }) => reason === 'ttl_expired'));
+      await until('the news', () => answers('tuning_applied').some(({ reason }) => reason === 'ttl_expired'));
     });
 
-    it('leaves an adapter alone that keeps failing, and takes from it again when the time is up', async () => {
+    it('cools down an adapter that keeps failing, and accepts from it again afterwards', async () => {
       const state = { fails: true };
       await start({
         config: { gate: { version: 1, nociception: { adapter_cooldown_sec: 0.5 } } },
@@ -163,11 +170,11 @@ describe('the gate in a running system', () => {
       state.fails = false;
       await until('the end', async () => (await trigger()).ok);
       expect(system('adapter_cooldown_started')).to.have.length(1);
-      // The end is told with the next look at the clock, which whoever triggers need not wait for.
+      // The end is announced by a timer that may fire later than the trigger.
       await until('the news of it', () => system('adapter_cooldown_ended').length === 1);
     });
 
-    it('leaves a way out alone that keeps failing, and counts what is not sent', async () => {
+    it('cools down an egress adapter that keeps failing, and counts suppressed sends', async () => {
       const state = { fails: true, sent: [] as string[] };
       await start({
         config: { gate: { version: 1, nociception: { burst: 3, adapter_cooldown_sec: 0.4 } } },
@@ -199,7 +206,7 @@ describe('the gate in a running system', () => {
       expect(status()).to.include({ failed: 3, suppressed: 1, sent: 1 });
     });
 
-    it('raises one alert for a burst of drops, whatever their reasons', async () => {
+    it('raises one alert for a burst of drops of any reason', async () => {
       await start({ config: { gate: { version: 1, overrides: { drop_actors: ['bad'] } } } });
       for (let round = 0; round < 25; round += 1) {
         const dropped = [
@@ -224,7 +231,7 @@ describe('the gate in a running system', () => {
       expect(Object.keys((payload.data as { by_reason: Json }).by_reason)).to.include('override=drop_actor');
     });
 
-    it('tells of very many drops between two ticks, and holds back what goes to all sessions', async () => {
+    it('raises an alert about too many drops between two ticks, and suppresses the fan-out', async () => {
       await start({
         env: { MORTISE_TICK_SECONDS: '0.1', MORTISE_SYSTEM_FANOUT: 'true' },
         config: { gate: { version: 1, nociception: { drop_burst: 10, fanout_suppress_sec: 3_600 } } },
@@ -240,7 +247,7 @@ describe('the gate in a running system', () => {
       expect(alerts('system:drop_overload')).to.have.length(1);
     });
 
-    it('refuses messages while the process is overloaded, and tells of it once', async () => {
+    it('drops messages while the process is overloaded, and raises one alert', async () => {
       await start({
         plugins: ['reflex', 'agent', 'provider-demo', 'channel-console'],
         config: { gate: { version: 1, overload: { lag_on_ms: 200, lag_off_ms: 200 } } },
@@ -269,7 +276,7 @@ describe('the gate in a running system', () => {
       expect(alerts('system:gate_overload')[0]?.payload).to.include({ alert_type: 'pain', severity: 'high' });
     });
 
-    it('names a stage that fails again and again, once', async () => {
+    it('raises one alert about a stage that fails repeatedly', async () => {
       const stage = stagePlugin('fragile', () => {
         throw new Error('canary');
       });
@@ -288,7 +295,7 @@ describe('the gate in a running system', () => {
       expect(fragile?.failures).to.be.at.least(7);
     });
 
-    it('ends a stage that emits what it emits again, with one alert, and goes on', async () => {
+    it('ends the chain of a stage that emits from its own output, with one alert, and continues', async () => {
       const looper = stagePlugin('looper', (work) => {
         if (work.observation.payload.text !== 'loop') return;
         work.emit({ source_name: 'looper', payload: { text: 'loop' } });
@@ -303,7 +310,7 @@ describe('the gate in a running system', () => {
       expect(totals.by_reason).to.include({ loop_hops: 1, message_default: 10 });
     });
 
-    it('gives a way out that never answers up after its time, and sends what comes next', async () => {
+    it('abandons a send after its time limit, and sends the next reply', async () => {
       const sent: unknown[] = [];
       const slow: TestPlugin = {
         manifest: { key: 'slow', contributes: { egress: [{ key: 'slow', facts: { default: true, timeoutMs: 100 } }] } },
@@ -368,7 +375,7 @@ describe('the gate in a running system', () => {
       expect((await rows())[0]?.trace_id).to.equal(traceId);
     });
 
-    it('changes the gate while its audit cannot be written, and writes it later', async () => {
+    it('changes the gate while the audit cannot be written, and writes it later', async () => {
       await start();
       const database = host.app.database.forPlugin('test', ['gate']);
       const [table, away] = [database.table('gate.control_audit'), 'control_audit_away'];
@@ -385,7 +392,7 @@ describe('the gate in a running system', () => {
       await until('the row', async () => (await rows()).length === 1);
     });
 
-    it('lets an adapter work again when an operator says so, and notes who did', async () => {
+    it('ends a cooldown on request of an operator, with an audit row', async () => {
       const state = { fails: true };
       await start({ config: { gate: { version: 1, nociception: { burst: 1 } } }, extra: [sensor(state)] });
       const trigger = () => host.service('conversation').trigger('sensor', { reason: 'test' });

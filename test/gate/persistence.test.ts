@@ -13,7 +13,7 @@ interface Pool {
   readonly items: readonly (Json & { readonly obs_id: string })[];
 }
 
-/** Takes messages, and notes alerts of the platform. */
+/** Handles messages, and records alerts of the platform. */
 function listener(seen: Observation[]): TestPlugin {
   const types = ['message', 'alert'] as const;
   return {
@@ -38,7 +38,7 @@ const message = (text: string, session = 's1'): ObservationInput => ({
   payload: { text },
 });
 
-describe('what the gate and its sessions remember', () => {
+describe('persistent state of the gate and its sessions', () => {
   eachDatabase((engine) => {
     const hosts: TestHost[] = [];
     const folders: string[] = [];
@@ -77,7 +77,7 @@ describe('what the gate and its sessions remember', () => {
       (await host.post(`/gate/pools/drop/${obsId}/release`, {})).status;
     const table = (host: TestHost) => host.app.database.forPlugin('test', ['gate']);
 
-    it('is there after a start: what was not delivered, and how active sessions were', async () => {
+    it('is restored at start: pools, and the counters of sessions', async () => {
       const folder = await newFolder();
       const first = await start(folder);
       for (const text of ['', '  ', 'fine']) await submit(first, message(text));
@@ -109,7 +109,7 @@ describe('what the gate and its sessions remember', () => {
       );
     });
 
-    it('keeps the newest two hundred of each pool, in the store too', async () => {
+    it('keeps the newest 200 of each pool, also in the database', async () => {
       const host = await start(await newFolder());
       for (let round = 0; round < 3; round += 1) {
         for (let count = 0; count < 100; count += 1) await submit(host, message(' '));
@@ -121,7 +121,7 @@ describe('what the gate and its sessions remember', () => {
       expect((await pool(host, 'drop')).total_seen).to.equal(300);
     });
 
-    it('is forgotten with a session that is forgotten', async () => {
+    it('is deleted with a session that is removed', async () => {
       const host = await start(await newFolder(), {
         MORTISE_SESSION_IDLE_TTL_SECONDS: '0.3',
         MORTISE_SESSION_IDLE_SWEEP_SECONDS: '0.05',
@@ -142,7 +142,7 @@ describe('what the gate and its sessions remember', () => {
       expect(host.service('conversation').session('console:u1:s1')?.processed_total).to.equal(1);
     });
 
-    it('is nothing after a start when it was kept in memory', async () => {
+    it('is gone after a restart when it was in memory', async () => {
       const folder = await newFolder();
       const memory = { MORTISE_GATE_PERSISTENCE: 'memory' };
       const first = await start(folder, memory);
@@ -154,7 +154,7 @@ describe('what the gate and its sessions remember', () => {
     });
 
     if (engine.dialect === 'postgres') {
-      it('is released once, whichever process is asked', async () => {
+      it('is released once over all processes', async () => {
         const folder = await newFolder();
         const first = await start(folder);
         await submit(first, message(' '));
@@ -166,8 +166,8 @@ describe('what the gate and its sessions remember', () => {
       });
     }
 
-    // The last one: it takes tables away.
-    it('is in memory alone once the store fails, and says so; messages go on', async () => {
+    // The last test: it drops tables.
+    it('stays in memory with an alert once the database fails, and messages continue', async () => {
       const host = await start(await newFolder());
       await submit(host, message('hi'));
       await table(host).statement('alter table {gate.session_states} rename to lost_states');

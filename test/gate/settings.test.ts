@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { createTestHost, type TestHost, until } from 'mortise/sdk/testing';
 
-/** Variables of the conversation: a value that is right, one that is none, and one that is out of bounds. */
+/** Variables of the conversation: a valid value, one of the wrong type, and one out of range. */
 const numbers: readonly (readonly [name: string, right: string, outside: string, bounds: RegExp])[] = [
   ['MORTISE_BUS_CAPACITY', '50', '0', /1/],
   ['MORTISE_SESSION_INBOX_CAPACITY', '5', '0', /1/],
@@ -36,14 +36,14 @@ describe('the variables of the gate', () => {
   const states = () => Object.fromEntries(host.control.list().map(({ key, state }) => [key, state]));
   const messages = async (key: string) => (await host.control.inspect(key)).message;
 
-  it('are taken when they are right, all together', async () => {
+  it('are applied together when they are valid', async () => {
     const right = Object.fromEntries([...numbers, ...words].map(([name, value]) => [name, value]));
     await start({ ...right, MORTISE_SYSTEM_FANOUT: 'true' });
     expect(states()).to.include({ conversation: 'active', gate: 'active', reflex: 'active' });
   });
 
   for (const [name, , outside, bounds] of numbers) {
-    it(`block the plugin they belong to, and say why: ${name}`, async () => {
+    it(`block their plugin with a message: ${name}`, async () => {
       await start({ [name]: 'many' });
       expect(states()).to.include({ conversation: 'blocked', gate: 'active' });
       expect(await messages('conversation'))
@@ -60,7 +60,7 @@ describe('the variables of the gate', () => {
   }
 
   for (const [name, , wrong] of words) {
-    it(`must be one of a few words: ${name}`, async () => {
+    it(`must be one of the allowed words: ${name}`, async () => {
       await start({ [name]: wrong });
       expect(states()).to.include({ conversation: 'blocked' });
       expect(await messages('conversation'))
@@ -69,7 +69,7 @@ describe('the variables of the gate', () => {
     });
   }
 
-  it('leave the gate on when they cannot say how often to look at its file, and say so', async () => {
+  it('keep the gate on with an alert when the reload interval is invalid', async () => {
     await start({ MORTISE_GATE_RELOAD_MS: 'often' });
     expect(states()).to.include({ conversation: 'active', gate: 'active' });
     const { health } = await host.control.inspect('gate');
@@ -77,7 +77,7 @@ describe('the variables of the gate', () => {
     expect(health?.detail).to.contain('MORTISE_GATE_RELOAD_MS is "often"');
     const findings = await host.control.doctor('gate');
     expect(findings.map(({ severity, code }) => [severity, code])).to.deep.include(['warning', 'invalid_config']);
-    // Also after the file was looked at.
+    // Also after the file was read.
     await writeFile(join(host.configDir, 'gate.json'), '{"version":1,"bot_names":["robot"]}');
     const names = () => host.service('gate-control').snapshot().config.bot_names;
     await until('the file', () => names()[0] === 'robot');
@@ -85,7 +85,7 @@ describe('the variables of the gate', () => {
     expect((await host.control.inspect('gate')).health?.ok).to.equal(false);
   });
 
-  it('name another file for the gate', async () => {
+  it('select another file for the gate', async () => {
     await start({ MORTISE_GATE_CONFIG: 'elsewhere.json' });
     await writeFile(join(host.dataDir, 'elsewhere.json'), '{"version":1,"bot_names":["robot"]}');
     const names = () => host.service('gate-control').snapshot().config.bot_names;
@@ -93,7 +93,7 @@ describe('the variables of the gate', () => {
     expect(names()).to.deep.equal(['robot']);
   });
 
-  it('send messages without a session where the setting says', async () => {
+  it('select the session of messages without one', async () => {
     await start({ MORTISE_MESSAGE_ROUTING: 'default' });
     const published = host.service('conversation').preview({
       source_name: 'test',

@@ -1,7 +1,7 @@
 import type { GateStage } from 'mortise/sdk';
 import type { TestPlugin } from 'mortise/sdk/testing';
 
-/** A plugin with one stage of the gate, which bears its name. */
+/** A plugin that contributes one gate stage of the same key. */
 export function stagePlugin(
   key: string,
   apply: GateStage['apply'],

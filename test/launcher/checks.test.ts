@@ -28,8 +28,11 @@ describe('npm test', function () {
   });
 
   it('has unit tests that reach no network and no database', async () => {
-    const opens = `import { createServer } from 'node:net';\n${test('opens a port', 'createServer().listen(0);')}`;
-    project.write('test/launcher/opens.test.ts', opens);
+    const opens = `import { createServer } from 'node:net';\nexport const opens = () => createServer().listen(0);\n`;
+    project.write('core/one/opens.ts', opens);
+    const calls = `import { opens } from '../opens.js';\n${test('opens a port', 'opens();')}`;
+    project.write('core/one/test/passes.test.ts', calls);
+    project.write('core/one/test/starts.test.ts', `import 'node:http';\n${test('is an integration test', '')}`);
     const unit = run(process.execPath, [join(project.root, 'scripts/check.mjs'), 'unit'], { cwd: project.root });
     expect((await unit.ended).code).to.equal(1);
     expect(unit.text()).to.contain('a unit test may not listen');
@@ -88,6 +91,30 @@ describe('npm test', function () {
     expect(await gateway({})).to.deep.equal(all);
     expect(await gateway({ HTTP_ONLY_MODE: '1' })).to.deep.equal(['door', 'query']);
     expect(await gateway({ HTTP_ONLY_MODE: '1', VERIFY_FULL: '1' })).to.deep.equal(all);
+  });
+
+  it('counts a test process that dies as a failure, says where, and runs the others', async () => {
+    project.write('core/one/test/dies.test.ts', test('ends the process', `process.kill(process.pid, 'SIGKILL');`));
+    project.write('core/two/test/passes.test.ts', test('passes too', `process.stdout.write('');`));
+    const red = npmTest();
+    expect((await red.ended).code).to.equal(1);
+    expect(red.text()).to.contain(
+      'a test process ended by SIGKILL, in dist/core/one/test/dies.test.js: ends the process',
+    );
+    expect(totals(red.text())).to.deep.equal(['1 passed, 1 failed']);
+  });
+
+  it('lists every failure at the end, and runs only the folders that are named', async () => {
+    project.write('core/one/test/fails.test.ts', test('fails', `throw new Error('on purpose');`));
+    project.write('core/two/test/fails.test.ts', test('fails too', `throw new Error('on purpose');`));
+    const red = npmTest();
+    expect((await red.ended).code).to.equal(1);
+    const closing = red.text().split('\n2 failed:\n')[1];
+    expect(closing).to.contain('dist/core/one/test/fails.test.js: fails\n');
+    expect(closing).to.contain('dist/core/two/test/fails.test.js: fails too\n');
+    const chosen = npmTest('core/one/');
+    expect((await chosen.ended).code).to.equal(1);
+    expect(totals(chosen.text())).to.deep.equal(['1 passed, 1 failed']);
   });
 
   it('leaves fixtures alone', async () => {

@@ -11,7 +11,7 @@ export interface LayerReport {
   readonly violations: readonly string[];
 }
 
-const folders = ['core', 'plugins', 'test', 'bench', 'scripts'];
+const folders = ['core', 'plugins', 'test', 'scripts'];
 /** The console's pages are a program of their own, for the browser, with its own rules. */
 const skipped = new Set(['node_modules', 'fixtures', 'plugins/console/web']);
 
@@ -43,11 +43,12 @@ function checkFile(root: string, file: string): string[] {
 /** Why the import is not allowed; undefined when it is. */
 function judge(root: string, file: string, room: Place, { specifier, typeOnly }: Import): string | undefined {
   if (specifier.startsWith('node:') || builtinModules.includes(specifier)) return undefined;
-  const own = ownNames[specifier];
+  const own = ownTarget(specifier);
   if (!own && !specifier.startsWith('.')) {
     if (specifier === 'mortise' || specifier.startsWith('mortise/')) return 'the package has no such entry';
     if (specifier.startsWith('/') || specifier.includes(':'))
       return 'only relative paths and package names are allowed';
+    if (room.packages === 'none') return `${room.name} may import no packages`;
     return judgePackage(file, room, specifier, typeOnly);
   }
   const target = own ?? resolve(root, file, specifier);
@@ -57,10 +58,22 @@ function judge(root: string, file: string, room: Place, { specifier, typeOnly }:
   const other = roomOf(target);
   if (!other) return `${target} belongs to no room`;
   if (other.id === room.id) return undefined;
-  if (room.name === 'plugin' && !own) return 'a plugin reaches the rest through mortise/sdk only';
+  const inside = file.startsWith('plugins/') && target.startsWith(`${file.split('/', 2).join('/')}/`);
+  if (file.startsWith('plugins/') && !own && !inside) {
+    return 'a plugin reaches the rest through mortise/sdk and mortise/contracts only';
+  }
   const uses = isTest(file) ? [...room.uses, ...(room.testsUse ?? [])] : room.uses;
   if (uses.includes(other.name)) return undefined;
   return `${room.name} may not use ${other.id} (it uses ${uses.join(', ') || 'nothing of the project'})`;
+}
+
+/** The source behind one of the package's own names. */
+function ownTarget(specifier: string): string | undefined {
+  for (const [name, path] of Object.entries(ownNames)) {
+    const found = new RegExp(`^${name.replace('*', '([^/]+)')}$`).exec(specifier);
+    if (found) return path.replace('*', found[1] ?? '*');
+  }
+  return undefined;
 }
 
 function judgePackage(file: string, room: Place, specifier: string, typeOnly: boolean): string | undefined {

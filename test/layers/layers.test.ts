@@ -4,13 +4,32 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { checkLayers } from './check-layers.js';
+import { type AllowedName, checkFeatureNames } from './feature-names.js';
 import { exclusivePackages, rooms } from './rooms.js';
+
+/** Names of features that core may use, each with its reason. */
+const allowedNames: readonly AllowedName[] = [
+  { name: '/admin', in: 'core/cli/', reason: 'the command line is a client of the admin API' },
+  { name: '/version', in: 'core/cli/', reason: 'the status command asks the running server' },
+  { name: '/ready', in: 'core/cli/', reason: 'the status command asks the running server' },
+  { name: '/healthz', in: 'core/cli/', reason: 'the command line looks for a running server' },
+  { name: 'admin', in: 'core/http/', reason: 'the admin right, one of the three rights of a route' },
+  { name: 'admin', in: 'core/sdk/manifest.ts', reason: 'the admin right, one of the three rights of a route' },
+  { name: 'agent', in: 'core/sdk/points/tool.ts', reason: 'an audience of tools' },
+  { name: 'mcp', in: 'core/sdk/points/tool.ts', reason: 'an audience of tools' },
+  { name: 'identity', in: 'core/http/request-body.ts', reason: 'the content coding of that name' },
+];
 
 describe('the layers', () => {
   it('hold: every file of the project imports only what its room may', () => {
     const { files, violations } = checkLayers(fileURLToPath(new URL('../../../', import.meta.url)));
     expect(files).to.be.greaterThan(50);
     expect(violations.join('\n')).to.equal('');
+  });
+
+  it('hold: core names no feature', () => {
+    const found = checkFeatureNames(fileURLToPath(new URL('../../../', import.meta.url)), allowedNames);
+    expect(found.join('\n')).to.equal('');
   });
 
   it('name only rooms that exist, each once', () => {
@@ -47,6 +66,8 @@ describe('the check of the layers', () => {
       'core/database/pool.ts',
       'core/app/composition.ts',
       'plugins/other/index.ts',
+      'plugins/other/contract/index.ts',
+      'plugins/other/contract/testing/index.ts',
     ]) {
       write(target, 'export const one = 1;\n');
     }
@@ -92,11 +113,15 @@ describe('the check of the layers', () => {
       /may not use sdk\/testing/,
     ],
     'a plugin from core': ['core/kernel/a.ts', `import '../../plugins/other/index.js';`, /may not use plugins\/other/],
-    'a plugin from another': ['plugins/a/index.ts', `import '../other/index.js';`, /through mortise\/sdk only/],
+    'a plugin from another': [
+      'plugins/a/index.ts',
+      `import '../other/index.js';`,
+      /through mortise\/sdk and mortise\/contracts only/,
+    ],
     'core from a plugin by path': [
       'plugins/a/index.ts',
       `import '../../core/sdk/index.js';`,
-      /through mortise\/sdk only/,
+      /through mortise\/sdk and mortise\/contracts only/,
     ],
     'the testing kit from a plugin': [
       'plugins/a/index.ts',
@@ -146,6 +171,28 @@ describe('the check of the layers', () => {
       `import type { OpenAI } from 'openai';`,
       /openai belongs to plugins\/provider-openai/,
     ],
+    'a contract from core': [
+      'core/kernel/a.ts',
+      `import type {} from 'mortise/contracts/other';`,
+      /kernel may not use/,
+    ],
+    'a contract from core by path': [
+      'core/kernel/a.ts',
+      `import '../../plugins/other/contract/index.js';`,
+      /may not use plugins\/other\/contract/,
+    ],
+    'a contract by path': ['plugins/a/index.ts', `import '../other/contract/index.js';`, /mortise\/contracts only/],
+    'the inside of a plugin from its contract': [
+      'plugins/other/contract/a.ts',
+      `import '../index.js';`,
+      /contract may not use plugins\/other/,
+    ],
+    'a package from a contract': ['plugins/a/contract/a.ts', `import 'semver';`, /may import no packages/],
+    'the testing kit of a contract from product code': [
+      'plugins/a/index.ts',
+      `import 'mortise/contracts/other/testing';`,
+      /may not use plugins\/other\/contract\/testing/,
+    ],
     'a folder without a room': ['core/attic/a.ts', 'export {};', /belongs to no room/],
   };
   for (const [what, [file, text, reason]] of Object.entries(forbidden)) {
@@ -157,6 +204,11 @@ describe('the check of the layers', () => {
     'everything for the composition': ['core/app/a.ts', `import '../kernel/kernel.js';\nimport '../http/server.js';`],
     'the testing kit for tests': ['plugins/a/test/a.test.ts', `import 'mortise/sdk/testing';\nimport '../index.js';`],
     'files of the same plugin': ['plugins/a/index.ts', `import './deep/b.js';`],
+    'the contract of another plugin, by name': ['plugins/a/index.ts', `import 'mortise/contracts/other';`],
+    'a contract from a contract': ['plugins/a/contract/index.ts', `import type {} from 'mortise/contracts/other';`],
+    'its own contract': ['plugins/other/a.ts', `import './contract/index.js';\nimport 'mortise/contracts/other';`],
+    'fakes of a contract in tests': ['plugins/a/test/a.test.ts', `import 'mortise/contracts/other/testing';`],
+    'packages in the testing kit of a contract': ['plugins/a/contract/testing/a.ts', `import 'fast-check';`],
     'other packages and those of Node': ['plugins/a/index.ts', `import 'semver';\nimport 'node:fs';\nimport 'fs';`],
     'a socket client in tests': ['plugins/a/test/a.test.ts', `import { WebSocket } from 'ws';`],
     'types of knex in the database contract': ['core/sdk/host/database.ts', `import type { Knex } from 'knex';`],
@@ -171,4 +223,57 @@ describe('the check of the layers', () => {
   for (const [what, [file, text]] of Object.entries(allowed)) {
     it(`allows ${what}`, () => expect(verdict(file, text)).to.equal(''));
   }
+});
+
+describe('the check of feature names', () => {
+  let root: string;
+  beforeEach(() => {
+    root = mkdtempSync(join(tmpdir(), 'mortise-names-'));
+    write('schemas/mortise.schema.json', '{"x-env": ["MORTISE_SHARED"]}');
+    write('plugins/weather/config.schema.json', '{ "x-env": ["WEATHER_KEY", "MORTISE_SHARED"] }');
+    write(
+      'plugins/weather/plugin.json',
+      JSON.stringify({
+        key: 'weather',
+        provides: ['forecast'],
+        opens: { station: {} },
+        mounts: [{ name: 'wx' }],
+        permissions: { schemas: ['climate'], routes: [{ path: '/wind/:place' }] },
+      }),
+    );
+  });
+  afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+  function write(path: string, text: string): void {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text);
+  }
+  function verdict(text: string, allowed: readonly AllowedName[] = []): string {
+    write('core/http/a.ts', text);
+    return checkFeatureNames(root, allowed).join('\n');
+  }
+
+  for (const [what, text] of Object.entries({
+    'plugin weather': `run('weather');`,
+    'service forecast': `services.get('forecast');`,
+    'point station': `const points = ['station'];`,
+    'mount wx': `const mount = { name: 'wx' };`,
+    'schema climate': `const schema = "climate";`,
+    'route /wind': `fetch('/wind/here');`,
+    'setting WEATHER_KEY': `read(process.env.WEATHER_KEY);`,
+  })) {
+    it(`reports the ${what}`, () => {
+      expect(verdict(text)).to.equal(`core/http/a.ts:1 names the ${what} of a feature`);
+    });
+  }
+
+  it('reports no comment, no longer word and no setting of the host', () => {
+    expect(verdict(`// weather, /wind\nread('weathering', '/windows', process.env.MORTISE_SHARED);`)).to.equal('');
+  });
+
+  it('reports an allowed name that is not used', () => {
+    const row = { name: 'weather', in: 'core/http/', reason: 'test' };
+    expect(verdict(`run('weather');`, [row])).to.equal('');
+    expect(verdict(`run();`, [row])).to.equal('core/http/ does not use weather: drop its row');
+  });
 });

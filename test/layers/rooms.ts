@@ -4,12 +4,14 @@
  */
 export interface Room {
   readonly name: string;
-  /** A file, or a folder when it ends in a slash. In plugins/ the first folder is a room of its own. */
+  /** A file, or a folder when it ends in a slash. A `*` stands for one folder, and each is a room of its own. */
   readonly path: string;
   /** The other rooms it may import from; a room's own files always. */
   readonly uses: readonly string[];
   /** What its files in `test` folders may import as well. */
   readonly testsUse?: readonly string[];
+  /** `none`: only Node's own modules and the project's. */
+  readonly packages?: 'none';
 }
 
 const core = [
@@ -31,6 +33,7 @@ const core = [
 ];
 const everywhereInCore = ['sdk', 'messages', 'telemetry'];
 const testing = ['sdk/testing'];
+const contracts = ['contract', 'contract/testing'];
 
 export const rooms: readonly Room[] = [
   // What plugins see. It stands alone.
@@ -74,24 +77,32 @@ export const rooms: readonly Room[] = [
   { name: 'cli', path: 'core/cli/', uses: ['sdk', 'app', 'process'], testsUse: testing },
   { name: 'main', path: 'core/main.ts', uses: core },
 
-  // Each plugin stands alone. It says `mortise/sdk`, never the path.
-  { name: 'plugin', path: 'plugins/*/', uses: ['sdk'], testsUse: testing },
+  // A plugin imports the SDK and the contracts of other plugins, by name and never by path.
+  { name: 'plugin', path: 'plugins/*/', uses: ['sdk', 'contract'], testsUse: [...testing, 'contract/testing'] },
+  // The public face of a plugin. It must load whether its plugin is there or not.
+  { name: 'contract', path: 'plugins/*/contract/', uses: ['sdk', 'contract'], packages: 'none' },
+  {
+    name: 'contract/testing',
+    path: 'plugins/*/contract/testing/',
+    uses: ['sdk', 'contract', ...testing, 'contract/testing'],
+  },
 
   // What looks at the whole from outside. Plugins are reached through a booted host, so that any of them can be deleted.
-  { name: 'test', path: 'test/', uses: [...core, ...testing, 'main'] },
-  { name: 'bench', path: 'bench/', uses: [...core, ...testing, 'main'] },
-  { name: 'scripts', path: 'scripts/', uses: [...core, ...testing] },
+  { name: 'test', path: 'test/', uses: [...core, ...testing, ...contracts, 'main'] },
+  { name: 'scripts', path: 'scripts/', uses: [...core, ...testing, ...contracts] },
   // What the product is measured beside: other people's libraries without the product around them.
   { name: 'peers', path: 'scripts/bench/peers/', uses: [] },
-  { name: 'chaos', path: 'scripts/chaos/', uses: [...testing, 'chaos/checker'] },
+  { name: 'chaos', path: 'scripts/chaos/', uses: [...testing, ...contracts, 'chaos/checker'] },
   // It judges the product, so it uses nothing of it.
-  { name: 'chaos/checker', path: 'scripts/chaos/checker/', uses: [], testsUse: testing },
+  { name: 'chaos/checker', path: 'scripts/chaos/checker/', uses: [], testsUse: [...testing, ...contracts] },
 ];
 
-/** The names under which the package is known to itself, and the room behind each. */
+/** The names under which the package is known to itself, and the file behind each; the first that fits counts. */
 export const ownNames: Readonly<Record<string, string>> = {
   'mortise/sdk': 'core/sdk/index.ts',
   'mortise/sdk/testing': 'core/sdk/testing/index.ts',
+  'mortise/contracts/*/testing': 'plugins/*/contract/testing/index.ts',
+  'mortise/contracts/*': 'plugins/*/contract/index.ts',
   'mortise/package.json': 'package.json',
 };
 
@@ -108,7 +119,7 @@ export interface ExclusivePackage {
 }
 
 export const exclusivePackages: readonly ExclusivePackage[] = [
-  { packages: ['koa', '@koa/router'], rooms: ['http'] },
+  { packages: ['koa', '@koa/router', 'mime-types'], rooms: ['http'] },
   { packages: ['undici', 'ipaddr.js'], rooms: ['fetch'] },
   { packages: ['ws'], rooms: ['http', 'scripts'], inTests: true },
   { packages: ['knex'], rooms: ['database', 'peers'], typesIn: ['core/sdk/host/database.ts'] },

@@ -163,11 +163,11 @@ describe('bad input', () => {
 
           const result = await statelessResult(memory, tool, args);
           expect(result).to.deep.include({ resultType: 'complete', isError: true });
-          const told = result.structuredContent as Json;
-          expect(JSON.parse((result.content as readonly { text: string }[])[0]?.text ?? '')).to.deep.equal(told);
+          const reported = result.structuredContent as Json;
+          expect(JSON.parse((result.content as readonly { text: string }[])[0]?.text ?? '')).to.deep.equal(reported);
           const { data, ...codeAndMessage } = error as Json & { data: Json };
           const { correlation_id: _, ...same } = data;
-          expect(told).to.deep.include({ ok: false, ...codeAndMessage, ...same });
+          expect(reported).to.deep.include({ ok: false, ...codeAndMessage, ...same });
 
           const route = routes[tool];
           if (route !== undefined) {
@@ -187,7 +187,7 @@ describe('bad input', () => {
         });
       }
 
-      it('is told as a whole, up to ten faults of one call', async () => {
+      it('is reported completely, up to ten violations of one call', async () => {
         const many = { payload_md: 5, meta_json: 'x', kind: 5, is_bulk: 'x', evidence_refs: [1, 2, 3, 4, 5, 6, 7, 8] };
         const { error } = await memory.call('memory_store', many);
         const errors = detailsOf(error).errors as readonly Json[];
@@ -209,7 +209,7 @@ describe('bad input', () => {
         { created_before: '9999-12-31T23:59:59.999999999+14:00', kind: 'none' },
       ];
 
-      it('in a filter finds nothing, and breaks nothing', async () => {
+      it('in a filter finds nothing, and causes no error', async () => {
         await memory.store({ payload_md: 'Hidden by its filter.', target_space: 'private:filters', kind: 'FACT' });
         for (const query of ['hidden', '']) {
           for (const filters of hostile) {
@@ -225,7 +225,7 @@ describe('bad input', () => {
         expect(await memory.count('logbook.memories')).to.be.at.least(1);
       });
 
-      it('in a query is only text, in the backend and without it', async () => {
+      it('in a query is only text, with the backend and without it', async () => {
         const texts = ['100% sure', '1000 sure', 'snake_case', 'snakeXcase', 'back\\slash'];
         for (const payload_md of texts) await memory.store({ payload_md, target_space: 'private:wild' });
         const ask = (query: string) => memory.query({ query, spaces: ['private:wild'], top_k: 100 });
@@ -272,7 +272,7 @@ describe('bad input', () => {
         expect((await memory.get('/health')).status).to.equal(200);
       });
 
-      it('that is a name of objects is data', async () => {
+      it('that is a property name of objects is data', async () => {
         const meta = '{"__proto__":{"polluted":true},"constructor":1,"toString":null}';
         const body = `{"payload_md":"Prototypes.","target_space":"private:data","meta_json":${meta}}`;
         const headers = { 'content-type': 'application/json' };

@@ -89,7 +89,7 @@ const environment = (place: number, textOf: (row: Row) => string | undefined): R
     }),
   );
 
-describe('the configuration of the memory', function () {
+describe('the configuration of the memory plugins', function () {
   this.timeout(60_000);
   let host: TestHost | undefined;
   const start = async (env: Readonly<Record<string, string>>): Promise<TestHost> => {
@@ -118,7 +118,7 @@ describe('the configuration of the memory', function () {
     });
   }
 
-  it('prefers its own names', async () => {
+  it('prefers its own variable names', async () => {
     const both = { ...environment(0, ([, , text]) => text), ...environment(1, ([, , , , bad]) => bad) };
     const started = await start(both);
     for (const [property, names] of rows) expect(effective(started, property)?.origin, property).to.equal(names[0]);
@@ -126,7 +126,7 @@ describe('the configuration of the memory', function () {
 
   const bad = rows.filter(([, , , , text]) => text !== undefined);
   for (const [property, [name = ''], , , text = ''] of bad) {
-    it(`keeps ${ownerOf(property)} out for ${name}=${text}, and says which variable it is`, async () => {
+    it(`blocks ${ownerOf(property)} for ${name}=${text}, and names the variable`, async () => {
       const started = await start({ [name]: text });
       const row = started.control.list().find(({ key }) => key === ownerOf(property));
       expect(row?.state).to.equal('blocked');
@@ -135,7 +135,7 @@ describe('the configuration of the memory', function () {
     });
   }
 
-  it('names the project: its settings, its team space and its evidence', async () => {
+  it('sets the project: its settings, its team space and its evidence', async () => {
     host = await createTestHost({
       plugins,
       env: { MORTISE_PROJECT_KEY: 'demo', GOVERNANCE_ADMIN_KEY: 'k'.repeat(16) },
@@ -157,7 +157,7 @@ describe('the configuration of the memory', function () {
     expect(upload?.targetSpace).to.equal('evidence:demo');
   });
 
-  it('sends memories without a space where it says', async () => {
+  it('sets the space of memories that name none', async () => {
     host = await createTestHost({ plugins, env: { DEFAULT_TEAM_SPACE: 'private:inbox' } });
     const { body } = await answerOf(await host.post('/memory/store', { payload_md: 'Anywhere.' }));
     expect(body).to.deep.include({ action: 'allow', space_written: 'private:inbox' });

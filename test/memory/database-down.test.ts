@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { eachDatabase } from 'mortise/sdk/testing';
-import { type Cable, layCable } from './cable.js';
+import { type DatabaseProxy, startDatabaseProxy } from './database-proxy.js';
 import { answerOf, type MemoryHost, memoryPlugins, startMemory } from './memory-host.js';
 
 describe('memories without a database', () => {
@@ -8,23 +8,23 @@ describe('memories without a database', () => {
     (engine) => {
       if (engine.dialect === 'sqlite') return; // A file cannot be unreachable.
       let memory: MemoryHost;
-      let cable: Cable;
+      let proxy: DatabaseProxy;
       before(async function start() {
         this.timeout(30_000);
         const { DATABASE_HOST = '', DATABASE_PORT } = engine.env;
-        cable = await layCable(DATABASE_HOST, Number(DATABASE_PORT));
-        const env = { ...engine.env, DATABASE_HOST: '127.0.0.1', DATABASE_PORT: String(cable.port) };
+        proxy = await startDatabaseProxy(DATABASE_HOST, Number(DATABASE_PORT));
+        const env = { ...engine.env, DATABASE_HOST: '127.0.0.1', DATABASE_PORT: String(proxy.port) };
         memory = await startMemory(engine, { database: env, plugins: [...memoryPlugins, 'memory-outbox'] });
       });
       after(async () => {
         await memory.stop();
-        await cable.cut().catch(() => {});
+        await proxy.disconnect().catch(() => {});
       });
 
-      it('are refused on every door, and work again when it is back', async function refused() {
+      it('are refused on every endpoint, and work again when the database is back', async function refused() {
         this.timeout(40_000);
         const body = { payload_md: 'While it was down', target_space: 'private:down' };
-        await cable.cut();
+        await proxy.disconnect();
 
         const stored = await memory.store(body);
         expect(stored.status).to.equal(503);
@@ -67,7 +67,7 @@ describe('memories without a database', () => {
         for (const path of ['/memory/audit', '/memory/outbox']) {
           const answer = await memory.get(path);
           expect(answer.status, path).to.equal(503);
-          // Where the database is concerns nobody who asks.
+          // The address of the database must not be disclosed.
           expect(JSON.stringify(answer.body), path).to.not.match(/ECONN|127\.0\.0\.1/);
         }
 
@@ -76,7 +76,7 @@ describe('memories without a database', () => {
         expect(deep.status).to.equal(503);
         expect(deep.body).to.deep.include({ ok: false, status: 'error' });
 
-        await cable.mend();
+        await proxy.reconnect();
         const until = Date.now() + 15_000;
         let again = await memory.store(body);
         while (again.status !== 200 && Date.now() < until) again = await memory.store(body);

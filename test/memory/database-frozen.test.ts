@@ -25,12 +25,12 @@ describeOnPostgres('memories while the database stands still', function frozen()
     await server.dispose();
   });
 
-  it('are refused as without one, well within the time of a tool, and may safely be stored again', async () => {
+  it('are refused as without a database, within the time limit of a tool, and can safely be stored again', async () => {
     const bodies = Array.from({ length: 12 }, (_, index) => ({
-      payload_md: `While it stood still, ${index}`,
+      payload_md: `While it was frozen, ${index}`,
       target_space: 'private:frozen',
     }));
-    const kept = await memory.store({ payload_md: 'Before it stood still', target_space: 'private:frozen' });
+    const kept = await memory.store({ payload_md: 'Before it was frozen', target_space: 'private:frozen' });
     // Under way when it happens: some of them in the middle of a commit.
     const underWay = bodies.slice(0, 6).map((body) => memory.store(body));
     ({ thaw } = await freezePostgres(memory.database));
@@ -64,13 +64,13 @@ describeOnPostgres('memories while the database stands still', function frozen()
       while (again.status !== 200 && Date.now() < until) again = await memory.store(body);
       expect(again.body).to.deep.include({ ok: true, action: 'allow' });
     }
-    // Each is there once, whatever became of the store that nobody heard of.
+    // Each is stored once, whatever the outcome of the unanswered store.
     const { rows } = await memory.database.statement<{ n: number; texts: number }>(
       `select count(*) as n, count(distinct payload_md) as texts from {logbook.memories} where space = 'private:frozen'`,
     );
     expect(rows).to.deep.equal([{ n: bodies.length + 1, texts: bodies.length + 1 }]);
     expect(
-      (await memory.store({ payload_md: 'Before it stood still', target_space: 'private:frozen' })).body,
+      (await memory.store({ payload_md: 'Before it was frozen', target_space: 'private:frozen' })).body,
     ).to.include({
       memory_id: kept.body.memory_id,
       dedup: true,

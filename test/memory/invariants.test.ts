@@ -23,7 +23,7 @@ const request = fc.record(
   { requiredKeys: ['payload_md'] },
 );
 
-describe('whatever is stored', () => {
+describe('any sequence of stores', () => {
   eachDatabase(
     (engine) => {
       let memory: MemoryHost;
@@ -43,7 +43,7 @@ describe('whatever is stored', () => {
       const auditsOf = async ({ body }: Answer) =>
         (await memory.host.service('audit').query({ correlationId: String(body.correlation_id) })).rows;
 
-      it('leaves one audit row that says what the answer says, and rules that hold', async function rules() {
+      it('leaves one audit row per result that matches it, and all invariants hold', async function rules() {
         this.timeout(120_000);
         await fc.assert(
           fc.asyncProperty(fc.array(request, { minLength: 1, maxLength: 12 }), async (requests) => {
@@ -78,7 +78,7 @@ describe('whatever is stored', () => {
         expect(rows[0]?.n).to.equal(0);
       });
 
-      it('is shown only to those who ask for its space', async function spaces() {
+      it('shows memories only to queries of their space', async function spaces() {
         this.timeout(60_000);
         const word = 'walrus';
         await memory.store({ payload_md: word, target_space: 'private:hidden' });

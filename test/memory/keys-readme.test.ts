@@ -9,11 +9,11 @@ interface Key {
   readonly id: string;
 }
 
-describe('the keys of the README', () => {
+describe('the keys in the README', () => {
   let memory: MemoryHost | undefined;
   afterEach(() => memory?.stop());
 
-  it('may use the spaces that its table says, and no other', async function keys() {
+  it('may use exactly the spaces in its table', async function keys() {
     this.timeout(30_000);
     const text = await readFile(readme, 'utf8');
     const list = /export MORTISE_API_KEYS='([^']+)'/.exec(text)?.[1] ?? '';

@@ -37,7 +37,7 @@ describe('a server with a key', function () {
         memory.host.fetch(path, { method, headers, ...(method === 'POST' ? { body: '{}' } : {}) });
 
       for (const [method, path] of guarded) {
-        it(`refuses ${method} ${path} without it, with a wrong one and with half of it`, async () => {
+        it(`refuses ${method} ${path} without the key, with a wrong one and with half of it`, async () => {
           const tries: readonly Readonly<Record<string, string>>[] = [
             {},
             bearer('wrong'),
@@ -56,13 +56,13 @@ describe('a server with a key', function () {
         });
       }
 
-      it('stores nothing for those who do not have it', async () => {
+      it('stores nothing for callers without the key', async () => {
         const args = { payload_md: 'Without a key.', target_space: 'private:a' };
-        const doors: readonly (readonly [path: string, body: Json])[] = [
+        const endpoints: readonly (readonly [path: string, body: Json])[] = [
           ['/memory/store', args],
           ['/mcp', { tool: 'memory_store', arguments: args }],
         ];
-        for (const [path, body] of doors) {
+        for (const [path, body] of endpoints) {
           for (const headers of [{}, bearer('wrong')]) {
             expect((await memory.host.post(path, body, headers)).status).to.equal(401);
           }
@@ -72,13 +72,13 @@ describe('a server with a key', function () {
         expect(await memory.count('logbook.memories')).to.equal(1);
       });
 
-      it('takes it in either header, in any case of the scheme', async () => {
+      it('accepts the key in either header, with the scheme in any case', async () => {
         for (const headers of [bearer(KEY), { authorization: `bEARER ${KEY}` }, { 'x-api-key': KEY }]) {
           expect((await ask('GET', '/reliability/report', headers)).status).to.equal(200);
         }
       });
 
-      it('asks nobody for it who wants to know whether it is well, or may send something', async () => {
+      it('does not require the key for health and preflight requests', async () => {
         expect((await ask('GET', '/health', {})).status).to.equal(200);
         expect((await ask('GET', '/health?deep=1', {})).status).to.equal(200);
         const preflight = await ask('OPTIONS', '/mcp', { 'access-control-request-method': 'POST' });
@@ -90,7 +90,7 @@ describe('a server with a key', function () {
   );
 });
 
-describe('keys that are bound', () => {
+describe('bound keys', () => {
   eachDatabase(
     (engine) => {
       let memory: MemoryHost;
@@ -119,7 +119,7 @@ describe('keys that are bound', () => {
       };
 
       for (const { key, id } of keys) {
-        it(`open to ${id} its own spaces and those it names, and no other, whatever it asks`, async () => {
+        it(`allow ${id} its own spaces and those it names, and no other, on every endpoint`, async () => {
           for (const query of ['walrus', '', '"walrus"', '%']) {
             for (const space of spaces) {
               const found = await read(key, [space], query);
@@ -136,7 +136,7 @@ describe('keys that are bound', () => {
         });
       }
 
-      it('are redirected to no space that they may not use', async () => {
+      it('are not redirected to a space that they may not use', async () => {
         const { settings } = memory.host.service('logbook');
         const policy = { require_evidence: false };
         await settings.update('default', { teamWriteEnabled: false, policy }, { updatedBy: 'test' });
@@ -159,7 +159,7 @@ describe('keys that are bound', () => {
         }
       });
 
-      it('write where they may read, under their own actor alone, at every door', async () => {
+      it('write where they may read, only under their own actor, on every endpoint', async () => {
         const refused: readonly [args: Json, reason: string, code: string][] = [
           [{ payload_md: 'x', target_space: 'private:bob' }, 'space_forbidden', 'SPACE_FORBIDDEN'],
           [

@@ -3,8 +3,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Database, PluginDefinition, RegisterHost } from 'mortise/sdk';
-import { createTestHost, eachDatabase, type TestEngine, type TestHost, type TestPlugin } from 'mortise/sdk/testing';
-import { type Cable, layCable } from './cable.js';
+import {
+  createTestHost,
+  eachDatabase,
+  type TestEngine,
+  type TestHost,
+  type TestPlugin,
+  until,
+} from 'mortise/sdk/testing';
+import { type DatabaseProxy, startDatabaseProxy } from './database-proxy.js';
 import { type Json, memoryPlugins } from './memory-host.js';
 
 interface RpcAnswer {
@@ -27,14 +34,6 @@ function taskRequest(host: TestHost, taskId: string) {
     'io.modelcontextprotocol/clientCapabilities': { extensions: { 'io.modelcontextprotocol/tasks': {} } },
   };
   return rpc(host, 'tasks/get', { taskId, _meta }, headers);
-}
-
-async function until(condition: () => boolean, what: string): Promise<void> {
-  const end = Date.now() + 15_000;
-  while (!condition()) {
-    if (Date.now() > end) throw new Error(`Waited in vain: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
 }
 
 /** Puts a table of another shape where a plugin is going to make its own. */
@@ -98,9 +97,9 @@ describe('the MCP endpoint when a migration has failed', function () {
     );
   };
 
-  describe('that of the logbook', () => {
+  describe('of the logbook', () => {
     spoilt('logbook.items', (host) => {
-      it('lists the tools that cannot run, and says that they wait for the database', async () => {
+      it('lists the tools that cannot run, and reports that they wait for the database', async () => {
         const { result } = await rpc(host(), 'tools/list');
         expect(result?.tools?.map(({ name }) => name)).to.include.members(['memory_store', 'memory_query']);
         const args = { payload_md: 'Nowhere to go', target_space: 'private:me' };
@@ -114,20 +113,20 @@ describe('the MCP endpoint when a migration has failed', function () {
         });
       });
 
-      it('says in its health that it is not there, and in the log which table is in the way', async () => {
+      it('reports the problem in its health, and the conflicting table in the log', async () => {
         const deep = await host().fetch('/health?deep=1');
         expect(deep.status).to.equal(503);
         expect((await deep.json()) as Json).to.deep.include({ ok: false });
         expect(host().logs.join('')).to.match(/items\b[^\n]* already exists/);
       });
 
-      it('runs what does not need it', async () => {
+      it('runs tools that do not need it', async () => {
         expect((await rpc(host(), 'tools/call', { name: 'job' })).result).to.have.property('content');
       });
     });
   });
 
-  describe('its own', () => {
+  describe('of its own', () => {
     spoilt('logbook.mcp_sessions', (host) => {
       it('serves clients without a session, and keeps no tasks', async () => {
         const { headers, result } = await rpc(host(), 'initialize', { protocolVersion: '2025-11-25' });
@@ -171,30 +170,30 @@ const needy: TestPlugin = {
   }),
 };
 
-describe('the MCP endpoint when the database is gone', function () {
+describe('the MCP endpoint when the database is down', function () {
   this.timeout(60_000);
   eachDatabase(
     (engine) => {
       if (engine.dialect === 'sqlite') return; // A file cannot be unreachable.
       let host: TestHost;
-      let cable: Cable;
+      let proxy: DatabaseProxy;
       before(async () => {
-        cable = await layCable(engine.env.DATABASE_HOST ?? '', Number(engine.env.DATABASE_PORT));
-        const database = { ...engine.env, DATABASE_HOST: '127.0.0.1', DATABASE_PORT: String(cable.port) };
+        proxy = await startDatabaseProxy(engine.env.DATABASE_HOST ?? '', Number(engine.env.DATABASE_PORT));
+        const database = { ...engine.env, DATABASE_HOST: '127.0.0.1', DATABASE_PORT: String(proxy.port) };
         host = await createTestHost({ plugins: ['mcp-server'], extra: [needy, taskTool], database });
       });
       after(async () => {
         await host.stop();
-        await cable.cut().catch(() => {});
+        await proxy.disconnect().catch(() => {});
       });
       const stateOf = () => host.control.list().find(({ key }) => key === 'needy');
       const restart = (round: number) => writeFile(join(host.configDir, 'needy.json'), JSON.stringify({ round }));
 
-      it('says so for tools whose plugin could not start, serves the others, and recovers', async () => {
+      it('reports it for tools whose plugin could not start, serves the others, and recovers', async () => {
         const session = (await rpc(host, 'initialize')).headers.get('mcp-session-id') ?? '';
-        await cable.cut();
+        await proxy.disconnect();
         await restart(1);
-        await until(() => stateOf()?.state === 'failed', 'the plugin fails');
+        await until('the plugin fails', () => stateOf()?.state === 'failed');
         const { error } = await rpc(host, 'tools/call', { name: 'needs_rows' });
         expect(error?.code).to.equal(-32001);
         expect(error?.data).to.deep.include({
@@ -221,10 +220,10 @@ describe('the MCP endpoint when the database is gone', function () {
           expect(((await response.json()) as RpcAnswer).error?.data).to.include({ reason: 'LOGBOOK_DB_UNAVAILABLE' });
         }
 
-        await cable.mend();
+        await proxy.reconnect();
         expect((await ask('DELETE', session)).status).to.equal(204);
         await restart(2);
-        await until(() => stateOf()?.state === 'active', 'the plugin runs');
+        await until('the plugin runs', () => stateOf()?.state === 'active');
         expect((await rpc(host, 'tools/call', { name: 'needs_rows' })).result).to.have.property('content');
         expect((await rpc(host, 'initialize')).headers.get('mcp-session-id')).to.match(/^mcps_/);
       });

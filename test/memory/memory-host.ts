@@ -1,5 +1,12 @@
-import type { AuditRow, Database, PluginDefinition, SchemasService } from 'mortise/sdk';
-import { createTestHost, type TestEngine, type TestHost, type TestHostOptions } from 'mortise/sdk/testing';
+import type { AuditRow } from 'mortise/contracts/logbook';
+import type { Database, SchemasService } from 'mortise/sdk';
+import {
+  createTestHost,
+  databaseProbe,
+  type TestEngine,
+  type TestHost,
+  type TestHostOptions,
+} from 'mortise/sdk/testing';
 
 /** Every plugin that a memory passes through. */
 export const memoryPlugins = ['memory-gateway', 'memory-backend-local', 'evidence-store', 'mcp-server'];
@@ -41,40 +48,23 @@ export interface MemoryHost {
 }
 
 export async function startMemory(engine: Pick<TestEngine, 'env'>, options: TestHostOptions = {}): Promise<MemoryHost> {
-  let database: Database | undefined;
-  let compiler: SchemasService | undefined;
-  const probe: PluginDefinition = {
-    key: 'database-probe',
-    register() {},
-    start(started) {
-      database = started.use('database');
-      compiler = started.use('schemas');
-    },
-  };
-  const schemas = ['identity', 'logbook', 'scm', 'analysis', 'governance'];
+  const probe = databaseProbe(['identity', 'logbook', 'scm', 'analysis', 'governance']);
   const host = await createTestHost({
     plugins: memoryPlugins,
     database: engine.env,
     ...options,
-    extra: [
-      ...(options.extra ?? []),
-      {
-        manifest: { key: 'database-probe', permissions: { services: ['database', 'schemas'], schemas } },
-        definition: probe,
-      },
-    ],
+    extra: [...(options.extra ?? []), probe.plugin],
   });
-  if (database === undefined || compiler === undefined) throw new Error('The probe did not start.');
-  const found = database;
+  const { database, compiler } = probe;
   return {
     host,
-    database: found,
+    database,
     schemas: compiler,
     store: async (body) => answerOf(await host.post('/memory/store', body)),
     query: async (body) => answerOf(await host.post('/memory/query', body)),
     get: async (path) => answerOf(await host.fetch(path)),
     async count(table, where = '1 = 1', binding) {
-      const { rows } = await found.statement<{ n: number }>(
+      const { rows } = await database.statement<{ n: number }>(
         `select count(*) as n from {${table}} where ${where}`,
         binding === undefined ? [] : [String(binding)],
       );

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { eachDatabase } from 'mortise/sdk/testing';
 import { auditsOf, type Json, type MemoryHost, startMemory } from './memory-host.js';
 
-/** One row of the policy: the request and the settings it meets, and what the caller and the audit trail are told. */
+/** One row of the policy: the request and the settings, and what the result and the audit row must have. */
 interface PolicyRow {
   readonly says: string;
   /** Beside the text; a team space, hashed evidence and the actor alice where nothing else is said. */
@@ -93,7 +93,7 @@ const rows: readonly PolicyRow[] = [
     why: 'the actor is not on the allowlist',
   },
   {
-    says: 'nobody is on no allowlist',
+    says: 'a request without an actor is not on the allowlist',
     request: { actor_user_id: null },
     policy: { allowlist_users: ['alice'] },
     action: 'redirect',
@@ -217,7 +217,7 @@ describe('the policy of a project', () => {
       };
 
       for (const [index, { says, request, teamWrite = true, policy = {}, action, reason, why }] of rows.entries()) {
-        it(`says that ${says} (${action} ${reason.slice(0, 40)})`, async () => {
+        it(`decides that ${says} (${action} ${reason.slice(0, 40)})`, async () => {
           await govern(teamWrite, policy);
           const asked: Json = { payload_md: `Row ${index}.`, evidence: hashed, actor_user_id: 'alice', ...request };
           const answer = await memory.store(asked);

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { Finding } from 'mortise/sdk';
 import { type MemoryHost, memoryPlugins, startMemory } from './memory-host.js';
 
-describe('memories whose plugins are in quarantine', function () {
+describe('quarantined memory plugins', function () {
   this.timeout(30_000);
   let memory: MemoryHost;
   beforeEach(async () => {
@@ -21,7 +21,7 @@ describe('memories whose plugins are in quarantine', function () {
       ({ severity, key, code }) => `${severity} ${key} ${code}`,
     );
 
-  it('are told of by their own health and by the doctor, while the process is ready without its backend', async () => {
+  it('a quarantined backend shows in the gateway health and in doctor, and the process stays ready', async () => {
     await quarantine('memory-backend-local');
     const deep = await memory.get('/health?deep=1');
     expect(deep.body).to.deep.include({ ok: true, status: 'degraded' });
@@ -30,7 +30,7 @@ describe('memories whose plugins are in quarantine', function () {
     expect(await findings()).to.include('error memory-backend-local repeated_faults');
   });
 
-  it('are told of by the doctor, while their own health answers nothing any more', async () => {
+  it('a quarantined gateway shows in doctor, while its own health route is unavailable', async () => {
     await quarantine('memory-gateway');
     expect((await memory.get('/health')).status).to.equal(503);
     expect((await memory.get('/ready')).body).to.deep.equal({ ready: true });

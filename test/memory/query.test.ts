@@ -15,7 +15,7 @@ describe('querying memories', () => {
       const keep = (space: string, ...texts: string[]) =>
         Promise.all(texts.map((payload_md) => memory.store({ payload_md, target_space: space })));
 
-      it('answers with every member', async () => {
+      it('returns every member', async () => {
         const stored = await memory.store({
           payload_md: 'The harbour opens at six',
           target_space: 'private:members',
@@ -53,7 +53,7 @@ describe('querying memories', () => {
         expect(Date.parse(String(item?.created_at))).to.be.closeTo(Date.now(), 60_000);
       });
 
-      it('gives the newest memories for an empty query', async () => {
+      it('returns the newest memories for an empty query', async () => {
         await keep('private:newest', 'first');
         await keep('private:newest', 'second');
         const answer = await memory.query({ query: ' ', spaces: ['private:newest'], top_k: 1 });
@@ -61,7 +61,7 @@ describe('querying memories', () => {
         expect(results(answer)[0]).to.deep.include({ content: 'second', score: 0, source: 'ledger' });
       });
 
-      it('says where the caller’s memories went when a shared space has none', async () => {
+      it('points to the caller’s private space when a shared space has no match', async () => {
         await memory.store({ payload_md: 'A misplaced lighthouse' });
         const { body } = await memory.query({ query: 'lighthouse' });
         expect(body).to.deep.include({ total: 0 });
@@ -91,12 +91,12 @@ describe('querying memories', () => {
         expect(contents(blank)).to.deep.equal(['filter one']);
       });
 
-      it('names filters that nobody knows', async () => {
+      it('warns of unknown filters', async () => {
         const { body } = await memory.query({ query: 'x', filters: { colour: 'red' } });
         expect(body.warnings).to.deep.equal(['unknown filter: colour']);
       });
 
-      it('explains a score so that it can be computed again', async () => {
+      it('explains a score so that it can be recomputed', async () => {
         await keep('private:explain', 'The quick brown fox', 'A brown bear and a quick hare');
         const answer = await memory.query({
           query: 'quick brown',
@@ -136,7 +136,7 @@ describe('querying memories', () => {
         expect(await literal('\\')).to.equal(0);
       });
 
-      it('refuses a space of no known type, and what breaks the schema', async () => {
+      it('refuses a space of unknown type, and schema violations', async () => {
         const space = await memory.query({ query: 'x', spaces: ['team:a', 'nope:b'] });
         expect(space.status).to.equal(422);
         expect(space.body).to.deep.include({ ok: false, reason: 'INVALID_PARAM_VALUE' });

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { createTestHost, eachDatabase, type TestHost } from 'mortise/sdk/testing';
 import { answerOf, type Json, memoryPlugins } from './memory-host.js';
 
-describe('how often a tool may be called', function () {
+describe('the rate limit of a tool', function () {
   this.timeout(30_000);
   eachDatabase(
     (engine) => {
@@ -24,7 +24,7 @@ describe('how often a tool may be called', function () {
       const call = (name: string, args: Json) =>
         host.post('/mcp', { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } });
 
-      it('is one count for every door', async () => {
+      it('is shared by all endpoints', async () => {
         const legacy = { tool: 'memory_query', arguments: query };
         const served = [
           await host.post('/memory/query', query),
@@ -48,7 +48,7 @@ describe('how often a tool may be called', function () {
         expect(older?.body).to.include({ ok: false, reason: 'RATE_LIMITED' });
       });
 
-      it('holds for each REST route, and keeps a refused call from doing anything', async () => {
+      it('applies to each REST route, and a refused call has no effect', async () => {
         expect((await host.post('/memory/store', store)).status).to.equal(200);
         expect((await host.post('/memory/store', { ...store, payload_md: 'Twice.' })).status).to.equal(429);
         const first = await host.fetch('/reliability/report');
@@ -59,7 +59,7 @@ describe('how often a tool may be called', function () {
         expect(rows.length).to.be.at.most(1);
       });
 
-      it('leaves a row in the audit trail', async () => {
+      it('writes an audit row', async () => {
         const found = async () =>
           (await host.service('audit').query({ reasonPrefix: 'rate_limited:memory_query' })).rows;
         const until = Date.now() + 8_000;

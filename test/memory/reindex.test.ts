@@ -2,14 +2,14 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { eachDatabase } from 'mortise/sdk/testing';
+import { eachDatabase, until } from 'mortise/sdk/testing';
 import { contents, startMemory } from './memory-host.js';
 
-describe('an index that another text analysis made', () => {
+describe('an index made by a different text analysis', () => {
   eachDatabase(
     (engine) => {
-      it('is made anew after a start, and finds everything again', async function anew() {
-        this.timeout(40_000);
+      it('is rebuilt after a start, and finds everything again', async function anew() {
+        this.timeout(120_000);
         const dataDir = await mkdtemp(join(tmpdir(), 'mortise-reindex-'));
         try {
           const first = await startMemory(engine, { dataDir });
@@ -26,10 +26,10 @@ describe('an index that another text analysis made', () => {
             await first.stop();
           }
 
-          // Stopped right away, in the middle of its work: that is no failure.
+          // Stopped right away: how far it came depends on the machine, but an interrupted reindex is no error.
           const cut = await startMemory(engine, { dataDir });
           await cut.stop();
-          expect(cut.host.logs.filter((line) => line.includes('anew'))).to.deep.equal([]);
+          expect(cut.host.logs.filter((line) => line.includes('could not be indexed'))).to.deep.equal([]);
 
           const second = await startMemory(engine, { dataDir });
           try {
@@ -39,8 +39,7 @@ describe('an index that another text analysis made', () => {
               );
               return rows[0]?.n;
             };
-            const until = Date.now() + 15_000;
-            while ((await old()) !== 0 && Date.now() < until) await new Promise((resolve) => setTimeout(resolve, 20));
+            await until('every memory is indexed again', async () => (await old()) === 0, 60_000);
             const found = await second.query({ query: 'walrus 249', spaces: ['private:1'], top_k: 100 });
             expect(contents(found)[0]).to.equal('walrus number 249');
             expect(contents(found)).to.have.length(100);

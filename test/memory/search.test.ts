@@ -70,7 +70,7 @@ describe('searching memories in the local backend', () => {
         expect(await first('v1.2.3')).to.equal(corpus[1]);
       });
 
-      it('takes every character of a query literally', async () => {
+      it('treats every character of a query literally', async () => {
         for (const query of [
           '%',
           '_',
@@ -93,14 +93,14 @@ describe('searching memories in the local backend', () => {
         expect(await first('NOT cat')).to.equal(corpus[8]);
       });
 
-      it('demands a quoted phrase verbatim', async () => {
+      it('requires a quoted phrase verbatim', async () => {
         expect(contents(await ask('"memory limit"'))).to.deep.equal([corpus[7]]);
         expect(contents(await ask('"limit memory"'))).to.deep.equal([]);
         expect(contents(await ask('gateway "on a friday"'))).to.deep.equal([corpus[2]]);
         expect(contents(await ask('"港口城市"'))).to.deep.equal([corpus[4]]);
       });
 
-      it('answers a query of stop words alone, and leaves them out otherwise', async () => {
+      it('answers a query of only stop words, and ignores them otherwise', async () => {
         expect(contents(await ask('the'))).to.include(corpus[8]);
         expect(contents(await ask('the cat'))).to.deep.equal([corpus[8]]);
       });
@@ -110,7 +110,7 @@ describe('searching memories in the local backend', () => {
         expect(best?.content).to.equal(corpus[2]);
       });
 
-      it('explains every score so that it can be computed again', async () => {
+      it('explains every score so that it can be recomputed', async () => {
         for (const query of queries) {
           for (const { score, explain } of results(await ask(query, { filters: { explain: true } }))) {
             const { bm25, coverage, phrase } = explain as { bm25: number; coverage: number; phrase: number };
@@ -120,7 +120,7 @@ describe('searching memories in the local backend', () => {
         }
       });
 
-      it('gives the same scores and order on every database', async () => {
+      it('returns the same scores and order on every database', async () => {
         const found: (readonly unknown[])[] = [];
         for (const query of queries) {
           found.push(results(await ask(query)).map(({ content, score }) => [content, Number(score).toFixed(9)]));
@@ -131,7 +131,7 @@ describe('searching memories in the local backend', () => {
         expect(found.every((hits) => hits.length > 0)).to.equal(true);
       });
 
-      it('finds a memory in the very next query, however many there are', async () => {
+      it('finds a memory in the next query, however many there are', async () => {
         for (let n = 0; n < 20; n += 1) {
           const word = `zq${String.fromCodePoint(97 + n)}qz`;
           await memory.store({ payload_md: word, target_space: 'private:next' });
@@ -140,7 +140,7 @@ describe('searching memories in the local backend', () => {
         }
       });
 
-      it('finds what is rare in one space though it is common in all others', async function rare() {
+      it('finds what is rare in one space even if it is common in all others', async function rare() {
         this.timeout(60_000);
         const many = Array.from({ length: 500 }, (_, n) => ({
           payload_md: `common word number ${n}`,
@@ -164,7 +164,7 @@ describe('searching memories in the local backend', () => {
         expect(contents(one)[0]).to.equal('common word number 499');
       });
 
-      it('finds a word as soon as it is stored, though it was looked for in vain before', async () => {
+      it('finds a word as soon as it is stored, even if an earlier search found nothing', async () => {
         for (const word of ['zebraish', 'okapiish']) {
           const ask = () => memory.query({ query: word, spaces: ['private:many1'] });
           expect(results(await ask())).to.deep.equal([]);
@@ -173,7 +173,7 @@ describe('searching memories in the local backend', () => {
         }
       });
 
-      it('has every memory once when many are stored and looked for at once', async function atOnce() {
+      it('has every memory once under concurrent stores and searches', async function atOnce() {
         this.timeout(60_000);
         const body = (n: number) => ({ payload_md: `gnu number ${n}`, target_space: 'private:gnus' });
         const ask = () => memory.query({ query: 'gnu', spaces: ['private:gnus'], top_k: 100 });
@@ -191,7 +191,7 @@ describe('searching memories in the local backend', () => {
         expect(contents(await ask())).to.have.length(60);
       });
 
-      it('gives the gateway no memory of another space, be the space asked for large or small', async () => {
+      it('returns no memory of another space, however large the requested space is', async () => {
         const backend = memory.host.service('memory');
         for (const space of ['private:corpus', 'private:few', 'private:many0', 'private:none']) {
           for (const query of ['common', 'the gateway', 'word number 7', '部署 deploy cat common']) {
@@ -205,7 +205,7 @@ describe('searching memories in the local backend', () => {
         expect(hits.filter((hit) => !spaces.includes(hit.space ?? ''))).to.deep.equal([]);
       });
 
-      it('takes a long query, and a long memory', async function long() {
+      it('accepts a long query and a long memory', async function long() {
         this.timeout(60_000);
         const words = Array.from({ length: 60_000 }, (_, n) => `w${n.toString(36)}`);
         const stored = await memory.store({ payload_md: words.join(' '), target_space: 'private:long' });

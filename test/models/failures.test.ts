@@ -1,11 +1,12 @@
 import { expect } from 'chai';
-import { createGate, eachDatabase, openAi } from 'mortise/sdk/testing';
+import { createGate, openAi } from 'mortise/contracts/provider-openai/testing';
+import { oneDatabase } from 'mortise/sdk/testing';
 import { errorOf, eventsOf, httpSession, kinds, type ModelPlatform, openModelPlatform } from './platform.js';
 
 const soon = { 'retry-after': '0' };
 
 describe('an API that fails', () => {
-  eachDatabase((engine) => {
+  oneDatabase((engine) => {
     let platform: ModelPlatform;
 
     before(async function start() {
@@ -27,7 +28,7 @@ describe('an API that fails', () => {
       await platform.stop();
     });
 
-    it('is asked three times for what may pass, and its failure has the words of each door', async () => {
+    it('is asked three times after a temporary failure, which each entry point reports in its own form', async () => {
       platform.upstream.always(openAi.fails(429, {}, soon));
       const frames = await platform.send('hi');
       expect(platform.asked()).to.have.length(3);
@@ -42,7 +43,7 @@ describe('an API that fails', () => {
       expect((await platform.rows()).map(({ role, content }) => [role, content])).to.deep.equal([['user', 'hi']]);
     });
 
-    it('is asked once for what will not', async () => {
+    it('is asked once after a permanent failure', async () => {
       for (const status of [400, 401, 403, 404]) {
         platform.upstream.clear();
         platform.upstream.always(openAi.fails(status, {}, soon));
@@ -78,14 +79,14 @@ describe('an API that fails', () => {
       expect(turns.map(({ status }) => status)).to.deep.equal(['failed', 'failed']);
     });
 
-    it('is forgiven one failure, in one turn', async () => {
+    it('may fail once within a turn', async () => {
       platform.upstream.answer(openAi.fails(503, {}, soon), openAi.says('here'));
       expect(((await (await platform.process('hi')).json()) as { reply: string }).reply).to.equal('here');
       expect(platform.asked()).to.have.length(2);
       expect(await platform.rows(httpSession)).to.have.length(2);
     });
 
-    it('that answers nothing at all is no answer; white space has a name', async () => {
+    it('has an invalid answer when it is empty, and a placeholder when it is blank', async () => {
       platform.upstream.answer(openAi.says(''), openAi.says('  '));
       expect(await errorOf(await platform.process('hi'))).to.include({
         status: 502,
@@ -95,7 +96,7 @@ describe('an API that fails', () => {
       expect(((await (await platform.process('hi')).json()) as { reply: string }).reply).to.equal('(empty reply)');
     });
 
-    it('keeps what was shown when its connection breaks, and the next turn knows it', async () => {
+    it('leaves the text so far when its connection breaks, for the next turn too', async () => {
       const gate = createGate();
       platform.upstream.answer(
         openAi.streamsFrom(async function* () {
@@ -124,15 +125,15 @@ describe('an API that fails', () => {
       ]);
     });
 
-    it('has neither its words nor the key in the log, and its secrets in no answer', async () => {
-      const told = { message: `Incorrect API key provided: sk-abcdefghijklmnopqrstuv canary-of-the-api` };
-      platform.upstream.always(openAi.fails(401, told));
+    it('leaves neither its messages nor the key in the log, and its secrets in no answer', async () => {
+      const error = { message: `Incorrect API key provided: sk-abcdefghijklmnopqrstuv canary-of-the-api` };
+      platform.upstream.always(openAi.fails(401, error));
       const body = await (await platform.process('canary-of-a-person')).text();
       expect(body).to.contain('Incorrect API key provided: [REDACTED]').and.not.contain('sk-abc');
       expect(platform.host.logs.join('\n')).to.not.match(/canary|sk-/);
     });
 
-    it('is not there at all', async function gone() {
+    it('cannot be reached', async function unreachable() {
       this.timeout(30_000);
       const other = await openModelPlatform(engine);
       try {
@@ -148,7 +149,7 @@ describe('an API that fails', () => {
       }
     });
 
-    it('without a key is not asked, and the demo goes on answering', async function keyless() {
+    it('is not asked without a key, and the demo model keeps answering', async function keyless() {
       this.timeout(30_000);
       const other = await openModelPlatform(engine, { OPENAI_API_KEY: '' });
       try {

@@ -1,13 +1,8 @@
 import { once } from 'node:events';
-import type { Database, MessagePage, SessionRef } from 'mortise/sdk';
-import {
-  createTestHost,
-  type FakeOpenAi,
-  startFakeOpenAi,
-  type TestEngine,
-  type TestHost,
-  type TestPlugin,
-} from 'mortise/sdk/testing';
+import { type FakeOpenAi, startFakeOpenAi } from 'mortise/contracts/provider-openai/testing';
+import type { MessagePage, SessionRef } from 'mortise/contracts/sessions';
+import type { Database } from 'mortise/sdk';
+import { createTestHost, type TestEngine, type TestHost, type TestPlugin } from 'mortise/sdk/testing';
 import { WebSocket } from 'ws';
 
 export const apiKey = 'sk-test-key-0123456789abcdef';
@@ -170,24 +165,3 @@ export async function errorOf(response: Response): Promise<{ status: number; cod
   const { error } = (await response.json()) as { error: { code: string; message: string } };
   return { status: response.status, ...error };
 }
-
-/** A tool for agents made from one function. */
-export function tool(
-  name: string,
-  run: (args: Readonly<Record<string, unknown>>) => object | Promise<object>,
-  more: { readonly timeoutSeconds?: number } = {},
-): TestPlugin {
-  const facts = {
-    summary: 'Made by a test.',
-    audience: ['agent' as const],
-    inputSchema: { type: 'object', properties: { text: { type: 'string' } } },
-    ...more,
-  };
-  const key = `tool-${name.replaceAll('_', '-')}`;
-  return {
-    manifest: { key, contributes: { tool: [{ key: name, facts }] } },
-    definition: { key, register: (host) => void host.contribute('tool', name, { ...facts, run }) },
-  };
-}
-
-export const echoTool = tool('echo', ({ text }) => ({ echoed: text ?? '' }));

@@ -2,7 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { type FakeOpenAi, openAi, type ServerProcess, startFakeOpenAi, startServer } from 'mortise/sdk/testing';
+import { type FakeOpenAi, openAi, startFakeOpenAi } from 'mortise/contracts/provider-openai/testing';
+import { type ServerProcess, startServer, until } from 'mortise/sdk/testing';
 import { apiKey } from './platform.js';
 
 const projectDir = resolve(dirname(fileURLToPath(import.meta.url)), '..', '..', '..');
@@ -38,8 +39,10 @@ describe('the commands that switch to a real model', function () {
 
   /** The shipped server in a process of its own, with an API that is not the one on the internet. */
   async function reply(env: Readonly<Record<string, string>>): Promise<string> {
-    server = await startServer({ env });
-    const answer = await server.post('/agent/process', {
+    const started = await startServer({ env });
+    server = started;
+    await until('every required plugin is active', async () => (await started.fetch('/ready')).ok);
+    const answer = await started.post('/agent/process', {
       session_id: 's1',
       user_id: 'me',
       input: [{ role: 'user', type: 'message', content: [{ type: 'text', text: 'hello' }] }],
@@ -48,7 +51,7 @@ describe('the commands that switch to a real model', function () {
   }
 
   for (const file of ['README.md', 'plugins/provider-openai/README.md']) {
-    it(`work as ${file} has them`, async () => {
+    it(`work as in ${file}`, async () => {
       const found = await commands(file);
       expect(found.length).to.be.greaterThan(0);
       for (const env of found) {

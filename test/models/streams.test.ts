@@ -1,12 +1,13 @@
 import { expect } from 'chai';
-import { createGate, eachDatabase, openAi, until } from 'mortise/sdk/testing';
+import { createGate, openAi } from 'mortise/contracts/provider-openai/testing';
+import { oneDatabase, until } from 'mortise/sdk/testing';
 import { chunks, errorOf, eventsOf, httpSession, kinds, type ModelPlatform, openModelPlatform } from './platform.js';
 
 const { chunk, endMark } = openAi;
 const pieces = ['Hel', 'lo ', '世界', ' 👋'];
 
 describe('answers of a streaming API', () => {
-  eachDatabase((engine) => {
+  oneDatabase((engine) => {
     let platform: ModelPlatform;
 
     before(async function start() {
@@ -92,7 +93,7 @@ describe('answers of a streaming API', () => {
       ]);
     });
 
-    it('end the work of the API when the reader of events leaves', async () => {
+    it('cancel the work of the API when the reader of events disconnects', async () => {
       const { gates, answer } = gated();
       platform.upstream.answer(answer);
       gates[0]?.open();
@@ -107,7 +108,7 @@ describe('answers of a streaming API', () => {
       expect((await platform.rows(httpSession)).at(-1)).to.include({ content: 'Hel', turnStatus: 'cancelled' });
     });
 
-    it('end the work of the API when the socket closes, or the message is cancelled', async () => {
+    it('cancel the work of the API when the socket closes, or the message is cancelled', async () => {
       const first = gated();
       platform.upstream.answer(first.answer);
       first.gates[0]?.open();
@@ -131,7 +132,7 @@ describe('answers of a streaming API', () => {
       expect((await platform.rows()).at(-1)).to.include({ content: 'Hel', status: 'cancelled' });
     });
 
-    it('are not asked for twice by one key', async () => {
+    it('are requested once per idempotency key', async () => {
       platform.upstream.always(openAi.says('once'));
       const headers = { 'idempotency-key': 'k' };
       const first = await (await platform.process('hi', {}, { headers })).text();
@@ -165,7 +166,7 @@ describe('answers of a streaming API', () => {
       expect(platform.asked()[1]?.messages.map(({ content }) => content)).to.deep.equal(['1', 'first', '2']);
     });
 
-    it('show what the API was sent, when asked to', async () => {
+    it('contain the model request when debug is set', async () => {
       platform.upstream.always(openAi.says('ok'));
       const meta = async (debug: boolean) =>
         (
@@ -175,7 +176,7 @@ describe('answers of a streaming API', () => {
       expect(await meta(true)).to.have.nested.property('model_request.model', 'gpt-4o-mini');
     });
 
-    it('are not asked for with attachments that the models do not take', async () => {
+    it('are not requested with attachments that the models do not accept', async () => {
       const input = [{ role: 'user', content: [{ type: 'image', url: 'https://a.example/b.png' }] }];
       expect(await errorOf(await platform.process('', { input }))).to.deep.include({
         status: 400,
@@ -185,7 +186,7 @@ describe('answers of a streaming API', () => {
       expect(platform.asked()).to.deep.equal([]);
     });
 
-    it('are told apart from those that were cut off, at either door', async () => {
+    it('are distinguished from those that were cut off, over HTTP and the socket', async () => {
       platform.upstream.always(openAi.streams(chunk({ content: 'Hel' })));
       expect(await errorOf(await platform.process('hi'))).to.deep.include({
         status: 502,

@@ -1,16 +1,8 @@
 import { expect } from 'chai';
-import { eachDatabase, openAi, type TestPlugin } from 'mortise/sdk/testing';
-import {
-  chunks,
-  echoTool,
-  errorOf,
-  eventsOf,
-  httpSession,
-  kinds,
-  type ModelPlatform,
-  openModelPlatform,
-  tool,
-} from './platform.js';
+import { echoTool, fakeTool } from 'mortise/contracts/agent/testing';
+import { openAi } from 'mortise/contracts/provider-openai/testing';
+import { oneDatabase, type TestPlugin } from 'mortise/sdk/testing';
+import { chunks, errorOf, eventsOf, httpSession, kinds, type ModelPlatform, openModelPlatform } from './platform.js';
 
 const { asksFor, chunk, endMark, says, streams, toolChunk } = openAi;
 const limitText = "I've reached the maximum number of tool calls. Please try again.";
@@ -18,7 +10,7 @@ const finish = [chunk({}, 'tool_calls'), endMark];
 const patient = 30_000;
 
 describe('tool calls of a streaming API', () => {
-  eachDatabase((engine) => {
+  oneDatabase((engine) => {
     let platform: ModelPlatform;
 
     afterEach(async function stop() {
@@ -38,7 +30,7 @@ describe('tool calls of a streaming API', () => {
         toolCalls?.map(({ id }) => id).join() ?? toolCallId ?? '',
       ]);
 
-    it('are shown before they run, stored row by row, and answered in the next request', async () => {
+    it('are sent before they run, stored row by row, and answered in the next request', async () => {
       await start();
       platform.upstream.answer(asksFor(['call_1', 'echo', '{"text":"ping"}']), says('Got: ping'));
       const frames = await platform.send('go', { events: ['tool_result', 'usage'] });
@@ -83,7 +75,7 @@ describe('tool calls of a streaming API', () => {
       ]);
     }).timeout(patient);
 
-    it('go on for several rounds, whose rows have no gap', async () => {
+    it('run in several rounds, whose rows have no gap', async () => {
       await start();
       const round = asksFor(['call_1', 'echo', '{}']);
       platform.upstream.answer(round, round, says('end'));
@@ -99,7 +91,7 @@ describe('tool calls of a streaming API', () => {
     }).timeout(patient);
 
     it('come after the text before them, in one row with it', async () => {
-      await start([tool('check', () => ({ found: true }))]);
+      await start([fakeTool('check', () => ({ found: true }))]);
       platform.upstream.answer(
         openAi.completes({ text: ['Let me ', 'check... '], calls: [['call_1', 'check', '{}']] }),
         says('Result found'),
@@ -110,11 +102,11 @@ describe('tool calls of a streaming API', () => {
       expect(platform.asked()[1]?.messages[1]?.content).to.equal('Let me check... ');
     }).timeout(patient);
 
-    it('fail without ending the turn, and the model is told', async () => {
-      const failing = tool('failing_tool', () => {
+    it('may fail without ending the turn, and the model gets the error', async () => {
+      const failing = fakeTool('failing_tool', () => {
         throw new Error('secret words');
       });
-      const slow = tool('slow_tool', () => new Promise(() => undefined), { timeoutSeconds: 0.05 });
+      const slow = fakeTool('slow_tool', () => new Promise(() => undefined), { timeoutSeconds: 0.05 });
       await start([echoTool, failing, slow]);
       platform.upstream.answer(
         asksFor(
@@ -150,7 +142,7 @@ describe('tool calls of a streaming API', () => {
       expect(JSON.stringify(platform.asked())).to.not.contain('secret words');
     }).timeout(patient);
 
-    it('end with the safety text after the last allowed round, also when all of them are the same', async () => {
+    it('end with the text of the step limit after the last allowed round, also when all of them are the same', async () => {
       await start([echoTool], { MORTISE_MAX_TOOL_ITERATIONS: '10' });
       platform.upstream.always(asksFor(['call_1', 'echo', '{"text":"ping"}']));
       const frames = await platform.send('go');
@@ -161,7 +153,7 @@ describe('tool calls of a streaming API', () => {
       expect(platform.asked()).to.have.length(10);
     }).timeout(patient);
 
-    it('end at the step limit over HTTP with its code, and in a circle before it', async () => {
+    it('end at the step limit over HTTP with its code, and in a loop before it', async () => {
       await start();
       platform.upstream.always((request) => {
         const { messages } = request.body as { messages: unknown[] };
@@ -182,8 +174,8 @@ describe('tool calls of a streaming API', () => {
       expect(platform.asked()).to.have.length(5);
     }).timeout(60_000);
 
-    it('that were interrupted are answered in the next turn, so that the API accepts it', async () => {
-      const thief = tool('steal_lock', async () => {
+    it('have a result in the next turn when they were interrupted, so that the API accepts it', async () => {
+      const thief = fakeTool('steal_lock', async () => {
         await platform.tables.statement("update {realtime.sessions} set lock_token = 'thief'");
         return { stolen: true };
       });
@@ -203,8 +195,8 @@ describe('tool calls of a streaming API', () => {
       expect(String(platform.asked()[1]?.messages[2]?.content)).to.contain('INTERRUPTED');
     }).timeout(patient);
 
-    it('are put together however the API cuts them', async () => {
-      await start([echoTool, tool('first', (args) => args), tool('second', (args) => args)]);
+    it('are assembled however the API cuts them', async () => {
+      await start([echoTool, fakeTool('first', (args) => args), fakeTool('second', (args) => args)]);
       const cut: [string, readonly string[], readonly [string, string, object][]][] = [
         [
           'pieces of one call, and a higher index before a lower one',
@@ -292,7 +284,7 @@ describe('tool calls of a streaming API', () => {
       ]);
     }).timeout(patient);
 
-    it('may come from a direct call instead, and are part of what the API is told next', async () => {
+    it('may be direct calls, which the API gets with the next request', async () => {
       await start();
       const direct = await platform.process('x', { biz_params: { tool: { name: 'echo', text: 'by hand' } } });
       expect(((await direct.json()) as { reply: string }).reply).to.equal('{"echoed":"by hand"}');

@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { until } from 'mortise/sdk/testing';
 import type { Finding, PluginRow } from '../../core/sdk/index.js';
-import { until } from './until.js';
 import { ready, startZoo, type ZooServer } from './zoo-server.js';
 
 const restartSaid = 'starting it again (';
@@ -159,9 +159,9 @@ describe('a server that a plugin brings down', function () {
   async function isLeftOut(plugin: string, code: string, message: RegExp): Promise<void> {
     await ready(server);
     await until(
+      () => server.text().slice(-3_000),
       async () => (await row(plugin)).state === 'quarantined' && (await row('healthy')).state === 'active',
       15_000,
-      () => server.text().slice(-3_000),
     );
     const found = await row(plugin);
     expect(found.code).to.equal(code);

@@ -2,8 +2,8 @@ import { readFile, writeFile } from 'node:fs/promises';
 import * as nodeModule from 'node:module';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { until } from 'mortise/sdk/testing';
 import type { PluginRow } from '../../core/sdk/index.js';
-import { until } from './until.js';
 import { dropIn, fixtures, ready, startZoo, type ZooServer } from './zoo-server.js';
 
 /** Node before 22.15 reads a module that another one imports once in the life of the process. */

@@ -3,7 +3,7 @@ import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { until } from './until.js';
+import { childEnvironment, until } from 'mortise/sdk/testing';
 
 const project = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))));
 const supervise = new URL('../../../scripts/lib/supervise.mjs', import.meta.url).href;
@@ -61,7 +61,7 @@ export async function startZoo(options: ZooOptions): Promise<ZooServer> {
     cwd: root,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
-      PATH: process.env.PATH,
+      ...childEnvironment(),
       HOME: root,
       MORTISE_DATA_DIR: join(root, 'data'),
       MORTISE_CONFIG_DIR: join(root, 'config'),
@@ -134,8 +134,8 @@ const listening = /Mortise listens on (http:[^"\s]+)/g;
 /** Waits until the server has listened so often and answers. */
 export async function ready(server: ZooServer, times = 1): Promise<void> {
   await until(
+    () => `the server does not listen\n${server.text().slice(-4_000)}`,
     () => server.listened() >= times,
     20_000,
-    () => `the server does not listen\n${server.text().slice(-4_000)}`,
   );
 }

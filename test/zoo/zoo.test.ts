@@ -1,8 +1,8 @@
 import { expect } from 'chai';
+import { until } from 'mortise/sdk/testing';
 import type { Finding, PluginDetail, PluginRow } from '../../core/sdk/index.js';
 import { SteadyRequests } from './steady-requests.js';
 import { type Expected, table } from './table.js';
-import { until } from './until.js';
 import { ready, startZoo, type ZooServer } from './zoo-server.js';
 
 describe('a server full of broken plugins', function () {
@@ -22,13 +22,12 @@ describe('a server full of broken plugins', function () {
     await ready(server);
     requests = new SteadyRequests(server);
     await until(
+      () => 'some did not settle',
       async () => {
         rows = await list();
         return table.every((one) => settledAs(one, rows.get(one.plugin)));
       },
       20_000,
-      // The tests below say which of them is not as it should be.
-      () => 'some did not settle',
     ).catch(() => undefined);
     findings = ((await server.ask('GET', '/admin/plugins/doctor')).body as { findings: Finding[] }).findings;
   });
@@ -76,12 +75,12 @@ describe('a server full of broken plugins', function () {
   it('disables transaction-hangs while it keeps the database', async () => {
     const asked = server.ask('GET', '/transaction-hangs').catch(() => undefined);
     await until(
+      () => 'the doctor does not say who keeps the database',
       async () => {
         const { body } = await server.ask('GET', '/admin/plugins/doctor');
         return (body as { findings: Finding[] }).findings.some((found) => found.code === 'database_held');
       },
       20_000,
-      () => 'the doctor does not say who keeps the database',
     );
     const { status, body } = await server.ask('POST', '/admin/plugins/transaction-hangs/disable', {});
     expect([status, body.state]).to.deep.equal([200, 'disabled']);

@@ -2,7 +2,7 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { nodeFlags } from 'mortise/sdk/testing';
+import { childEnvironment, nodeFlags } from 'mortise/sdk/testing';
 import { mainFile, type OfflineFolder, offlineFolder } from './run-cli.js';
 
 /** What the system never answers: nobody writes to this pipe. */
@@ -44,7 +44,7 @@ describe('a command that is to end', function () {
 
   async function running(word: string): Promise<{ readonly child: ChildProcess; readonly ended: Promise<unknown[]> }> {
     const child = spawn(process.execPath, [...nodeFlags, mainFile, 'idle', word], {
-      env: { PATH: process.env.PATH, ...folder.env, NOBODY: join(folder.folder, 'pipe') },
+      env: { ...childEnvironment(), ...folder.env, NOBODY: join(folder.folder, 'pipe') },
       stdio: ['ignore', 'pipe', 'ignore', 'ipc'],
     });
     const ended = once(child, 'exit');

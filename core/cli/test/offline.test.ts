@@ -129,7 +129,7 @@ describe('the command line without a server', function () {
 
   it('has nothing to say when all is well', async () => {
     const { code, stdout } = await folder.run('plugin', 'doctor');
-    expect([code, stdout]).to.deep.equal([0, 'Nothing to mend.\n']);
+    expect([code, stdout]).to.deep.equal([0, 'Nothing to fix.\n']);
   });
 
   it('exits with 3 where only a server can do it', async () => {

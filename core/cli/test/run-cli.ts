@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { nodeFlags, type TestHost } from 'mortise/sdk/testing';
+import { childEnvironment, nodeFlags, type TestHost } from 'mortise/sdk/testing';
 
 export const mainFile = resolve(dirname(fileURLToPath(import.meta.url)), '..', 'main.js');
 
@@ -23,7 +23,7 @@ export function runCli(args: readonly string[], env: Readonly<Record<string, str
     const child = execFile(
       process.execPath,
       [...nodeFlags, mainFile, ...args],
-      { env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env } },
+      { env: { ...childEnvironment(), ...env } },
       (error, stdout, stderr) =>
         done({
           code: error ? Number(child.exitCode) : 0,

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { table } from '../table.js';
+import { table } from '../output.js';
 
 describe('a table', () => {
   const rows = [
@@ -22,6 +22,19 @@ describe('a table', () => {
   it('keeps a row on its line, and the terminal as it is, whatever a cell holds', () => {
     const text = table(['PLUGIN', 'STATE'], [['two\nlines\u001b[31m\u009b', 'blocked']]);
     expect(text.split('\n')[2]).to.equal('two·lines·[31m·  blocked');
+  });
+
+  it('aligns and cuts wide characters by the columns they take', () => {
+    const lines = table(
+      ['NAME', 'STATE'],
+      [
+        ['记忆网关', 'active'],
+        ['gate', 'off'],
+      ],
+    ).split('\n');
+    expect(lines.slice(2)).to.deep.equal(['记忆网关  active', 'gate      off']);
+    const [, , long] = table(['NAME', 'STATE'], [['记'.repeat(30), 'active']], 30).split('\n');
+    expect(long).to.equal(`${'记'.repeat(10)}…   active`);
   });
 
   it('keeps its columns readable in a terminal that is too narrow', () => {

@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Desired, DesiredStore } from '../../kernel/deps.js';
-import { echoPlugin, type MadeKernel, makeKernel, until } from '../../kernel/test/kernel-fixture.js';
+import { echoPlugin, type MadeKernel, makeKernel } from '../../kernel/test/kernel-fixture.js';
+import { until } from '../../sdk/testing/until.js';
 
 describe('toggles', () => {
   let made: MadeKernel;

@@ -2,8 +2,8 @@ import { existsSync, statSync } from 'node:fs';
 import { expect } from 'chai';
 import { silentLog, temporaryPath } from 'mortise/sdk/testing';
 import type { Database } from '../../sdk/host/database.js';
+import { until } from '../../sdk/testing/until.js';
 import { type DatabaseHost, openDatabase } from '../open-database.js';
-import { until } from './until.js';
 
 describe('the log of a SQLite file', () => {
   let file: string;

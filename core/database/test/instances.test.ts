@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { eachDatabase } from 'mortise/sdk/testing';
+import { until } from '../../sdk/testing/until.js';
 import { startChild } from './child.js';
-import { until } from './until.js';
 
 const times = { heartbeatMs: 50, deadAfterMs: 400 };
 

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { eachDatabase, type TestEngine } from 'mortise/sdk/testing';
+import { until } from '../../sdk/testing/until.js';
 import type { DatabaseHost } from '../open-database.js';
 import { startChild } from './child.js';
 import { errorOf } from './expect-error.js';
-import { until } from './until.js';
 
 async function two(engine: TestEngine): Promise<readonly [DatabaseHost, DatabaseHost]> {
   return [await engine.openHost(), await engine.openHost()];

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { eachDatabase } from 'mortise/sdk/testing';
+import { until } from '../../sdk/testing/until.js';
 import { errorOf } from './expect-error.js';
-import { until } from './until.js';
 
 describe('notifications', () => {
   eachDatabase((engine) => {

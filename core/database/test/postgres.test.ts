@@ -2,11 +2,11 @@ import { createServer } from 'node:net';
 import { expect } from 'chai';
 import { ownPostgres, silentLog, testDialects } from 'mortise/sdk/testing';
 import { testServerParts } from '../../sdk/testing/test-database.js';
-import { shortReason } from '../connection-error.js';
+import { until } from '../../sdk/testing/until.js';
+import { shortReason } from '../errors.js';
 import { type DatabaseHost, type OpenOptions, openDatabase } from '../open-database.js';
 import type { PostgresSettings } from '../settings.js';
 import { errorOf } from './expect-error.js';
-import { until } from './until.js';
 
 const describeOnPostgres = testDialects().includes('postgres') ? describe : () => {};
 

@@ -3,10 +3,10 @@ import { expect } from 'chai';
 import { freezePostgres, ownPostgres, silentLog, testDialects } from 'mortise/sdk/testing';
 import type { Database } from '../../sdk/host/database.js';
 import { testServerParts } from '../../sdk/testing/test-database.js';
+import { until } from '../../sdk/testing/until.js';
 import { type DatabaseHost, openDatabase } from '../open-database.js';
 import type { PostgresParts } from '../settings.js';
 import { errorOf } from './expect-error.js';
-import { until } from './until.js';
 
 const describeOnPostgres = testDialects().includes('postgres') ? describe : () => {};
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
+import { until } from '../../sdk/testing/until.js';
 import { type LentConnection, SingleConnection } from '../single-connection.js';
 import { errorOf } from './expect-error.js';
-import { until } from './until.js';
 
 /** A connection that remembers which one it is. */
 class Numbered implements LentConnection {

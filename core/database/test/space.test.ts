@@ -1,7 +1,7 @@
 import { expect } from 'chai';
+import { until } from '../../sdk/testing/until.js';
 import { SpaceWatch } from '../space.js';
 import { errorOf } from './expect-error.js';
-import { until } from './until.js';
 
 describe('the space of a database', () => {
   it('is short from a refused write until a larger one was written, however long that takes', async () => {

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { silentLog, temporaryPath } from 'mortise/sdk/testing';
 import type { Database } from '../../sdk/host/database.js';
+import { until } from '../../sdk/testing/until.js';
 import { type DatabaseHost, openDatabase } from '../open-database.js';
 import { exitCode, startChild } from './child.js';
 import { errorOf } from './expect-error.js';
-import { until } from './until.js';
 
 describe('the SQLite file', () => {
   const hosts: DatabaseHost[] = [];

@@ -5,7 +5,7 @@ import { ask, askRaw, route, serve, type settings, stopAll } from './serve.js';
 const whoami = (more: Parameters<typeof route>[0], mount: Partial<MountedRoute> = {}) =>
   route(more, (_, ctx) => ({ body: { principal: ctx.principal } }), mount);
 
-const guarded = (mount = 'agent') => [
+const guarded = (mount = 'default') => [
   whoami({ path: '/open', mount }),
   whoami({ path: '/chats', auth: 'key', mount, method: ['GET', 'POST'] }),
   whoami({ path: '/admin/x', auth: 'admin', mount, method: ['GET', 'POST'] }),
@@ -14,7 +14,7 @@ const guarded = (mount = 'agent') => [
 describe('ids', () => {
   afterEach(stopAll);
 
-  it('makes a correlation id per request and never takes one', async () => {
+  it('makes a correlation id per request and ignores one that is sent', async () => {
     const served = await serve(guarded());
     const headers = { 'x-correlation-id': 'corr-0123456789abcdef' };
     const first = await ask(served, '/open', { headers });
@@ -36,7 +36,7 @@ describe('ids', () => {
     }
   });
 
-  it('continues a trace and begins one otherwise', async () => {
+  it('continues a sent trace and starts a new one otherwise', async () => {
     const served = await serve([route({ path: '/t' }, (_, ctx) => ({ body: ctx.trace }))]);
     const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
     const continued = (await ask(served, '/t', { headers: { traceparent } })).json;
@@ -51,7 +51,7 @@ describe('Host and Origin', () => {
   const statusFor = async (served: Awaited<ReturnType<typeof serve>>, headers: Record<string, string>) =>
     (await ask(served, '/open', { headers })).status;
 
-  it('answers to loopback names with any port, to the bind host and to listed names', async () => {
+  it('accepts loopback names with any port, the bind host and listed names', async () => {
     const served = await serve(guarded(), { allowedHosts: ['gate.example', 'other.example:8443'] });
     for (const host of [
       'localhost',
@@ -87,7 +87,7 @@ describe('Host and Origin', () => {
     expect(refusal?.correlationId).to.match(/^corr-/);
   });
 
-  it('answers to any address literal when it is bound to all of them', async () => {
+  it('accepts any address literal when it is bound to a wildcard address', async () => {
     const served = await serve(guarded(), { host: '0.0.0.0', apiKey: 'k' });
     expect(await statusFor(served, { host: '192.168.7.7:8088' })).to.equal(200);
     expect(await statusFor(served, { host: '[2001:db8::1]' })).to.equal(200);
@@ -128,13 +128,13 @@ describe('Host and Origin', () => {
 describe('keys', () => {
   afterEach(stopAll);
 
-  it('asks nobody while no key is set', async () => {
+  it('requires no key while none is configured', async () => {
     const served = await serve(guarded());
     const answer = await ask(served, '/chats', { headers: { 'x-api-key': 'whatever' } });
     expect(answer.json.principal).to.deep.equal({ id: 'local', authenticated: false, admin: true, loopback: true });
   });
 
-  it('takes the key from either header and refuses everything else', async () => {
+  it('accepts the key in either header and refuses everything else', async () => {
     const served = await serve(guarded(), { apiKey: 'sesame' });
     for (const headers of [
       { 'x-api-key': 'sesame' },
@@ -169,7 +169,7 @@ describe('keys', () => {
     expect((await ask(served, '/chats?key=sesame')).status).to.equal(401);
   });
 
-  it('leaves public routes open, and still knows who calls', async () => {
+  it('leaves public routes open, and still identifies the caller', async () => {
     const served = await serve(guarded(), { apiKey: 'sesame' });
     expect((await ask(served, '/open')).json.principal).to.include({
       id: 'anonymous',
@@ -181,7 +181,7 @@ describe('keys', () => {
     expect(known.json.principal).to.include({ id: 'default', authenticated: true });
   });
 
-  it('knows each configured principal by its own key', async () => {
+  it('identifies each configured principal by its key', async () => {
     const principals = [
       { key: 'k1', id: 'ann', actor: 'ann', spaces: ['team:a'], claims: { team: 'x' } },
       { key: 'k2', id: 'root', admin: true, claims: {} },
@@ -215,7 +215,7 @@ describe('the admin right', () => {
     return { status, code: json.error?.code, hint: json.error?.hint };
   };
 
-  it('belongs to the machine itself while no key of any kind is set', async () => {
+  it('is granted to local callers while no key of any kind is configured', async () => {
     expect(await admin({})).to.include({ status: 200 });
     for (const header of ['forwarded', 'x-forwarded-for', 'x-forwarded-proto', 'x-forwarded-host']) {
       expect(await admin({}, { [header]: '127.0.0.1' }), header).to.include({ status: 403, code: 'admin_required' });
@@ -223,14 +223,14 @@ describe('the admin right', () => {
     expect(await admin({ trustProxy: true }, { 'x-forwarded-for': '127.0.0.1' })).to.include({ status: 403 });
   });
 
-  it('belongs to nobody when there is a key and no admin key, and says which variable to set', async () => {
+  it('is granted to no caller when there is a key and no admin key, with a hint at the variable to set', async () => {
     const refused = await admin({ apiKey: 'k' }, { 'x-api-key': 'k' });
     expect(refused).to.include({ status: 403, code: 'admin_required' });
     expect(refused.hint).to.include('GOVERNANCE_ADMIN_KEY');
     expect(await admin({ apiKey: 'k' })).to.include({ status: 401 });
   });
 
-  it('belongs to whoever has the admin key, once there is one', async () => {
+  it('requires the admin key when one is configured', async () => {
     expect(await admin({ adminKey: 'a' })).to.include({ status: 403 });
     expect(await admin({ adminKey: 'a' }, { 'x-admin-key': 'b' })).to.include({ status: 403 });
     expect(await admin({ adminKey: 'a' }, { 'x-admin-key': 'a' })).to.include({ status: 200 });
@@ -244,7 +244,7 @@ describe('the admin right', () => {
 describe('the rate limit', () => {
   afterEach(stopAll);
 
-  it('gives each caller a bucket that fills up again', async () => {
+  it('gives each caller a bucket that refills', async () => {
     let now = 0;
     const principals = [{ key: 'other', id: 'other', claims: {} }];
     const served = await serve(

@@ -34,7 +34,7 @@ describe('answers', () => {
     expect((await ask(served, '/json')).headers['x-content-type-options']).to.equal('nosniff');
   });
 
-  it('renders coded errors in the words of the mount', async () => {
+  it('renders coded errors in the envelope of the mount', async () => {
     const fail = () => {
       throw new MortiseError('chat_busy', 'the chat is busy', {
         status: 429,
@@ -45,8 +45,8 @@ describe('answers', () => {
     };
     const served = await serve([
       route({ path: '/agent' }, fail),
-      route({ path: '/rest', mount: 'memory-rest' }, fail),
-      route({ path: '/v1/x', mount: 'anthropic' }, fail),
+      route({ path: '/rest', mount: 'rest' }, fail),
+      route({ path: '/v1/x', mount: 'typed' }, fail),
       route({ path: '/plain' }, () => Promise.reject({ code: 'odd', message: 'odd one', status: 200 })),
     ]);
     const agent = await ask(served, '/agent');
@@ -75,7 +75,7 @@ describe('answers', () => {
     });
   });
 
-  it('answers for a route whose status or headers no response can have', async () => {
+  it('answers 500 for a route whose status or headers are invalid', async () => {
     const served = await serve([
       route({ path: '/large' }, () => ({ status: 9999 })),
       route({ path: '/text' }, () => ({ status: 'abc' as never, body: {} })),
@@ -89,7 +89,7 @@ describe('answers', () => {
     }
   });
 
-  it('keeps what nobody expected to itself, and tells the log where it happened', async () => {
+  it('sends nothing of an unexpected error, and logs where it was thrown', async () => {
     const circular: Record<string, unknown> = {};
     circular.self = circular;
     const served = await serve([
@@ -115,7 +115,7 @@ describe('answers', () => {
     expect(log).to.include('"type":"TypeError"').and.to.include('answers.test.js');
   });
 
-  it('keeps headers that a handler set, on errors too', async () => {
+  it('sends headers that a handler set, on errors too', async () => {
     const served = await serve([
       route({ path: '/set' }, (_, ctx) => {
         ctx.setHeader('X-Turn-Id', 't1');
@@ -147,7 +147,7 @@ describe('answers', () => {
     });
   });
 
-  it('answers what is no HTTP in its own form', async () => {
+  it('answers input that is not HTTP with the default envelope', async () => {
     const served = await serve([route({ path: '/x', method: ['GET', 'POST'] }, () => ({ body: {} }))]);
     const head = 'POST /x HTTP/1.1\r\nHost: localhost\r\n';
     for (const [raw, status, code] of [
@@ -166,7 +166,7 @@ describe('answers', () => {
     expect((await ask(served, '/x')).status).to.equal(200);
   });
 
-  it('writes one line and two metrics per request, without anything the caller wrote', async () => {
+  it('records one log line and two metrics per request, without anything the caller wrote', async () => {
     const metrics = createMetrics({ process: false });
     const served = await serve(
       [route({ path: '/files/*rest', auth: 'key', method: ['GET', 'POST'] }, () => ({ body: { secret: 'canary' } }))],

@@ -4,15 +4,15 @@ import { ask, route, serve, stopAll } from './serve.js';
 const open = {
   'access-control-allow-origin': '*',
   'access-control-allow-methods': 'POST, OPTIONS',
-  'access-control-allow-headers': 'Content-Type, Authorization, Mcp-Session-Id',
-  'access-control-expose-headers': 'Mcp-Session-Id, X-Correlation-ID, X-Request-Id',
+  'access-control-allow-headers': 'Content-Type, Authorization, Rpc-Session-Id',
+  'access-control-expose-headers': 'Rpc-Session-Id, X-Correlation-ID, X-Request-Id',
   'access-control-max-age': '86400',
 };
 
 const routes = [
   route({ path: '/chats', auth: 'key', method: ['GET', 'POST'] }, () => ({ body: [] })),
-  route({ path: '/mcp', auth: 'key', method: ['GET', 'POST', 'DELETE'], mount: 'mcp' }, () => ({ body: {} })),
-  route({ path: '/memory/store', auth: 'key', method: 'POST', mount: 'memory-rest' }, () => ({ body: {} })),
+  route({ path: '/rpc', auth: 'key', method: ['GET', 'POST', 'DELETE'], mount: 'rpc' }, () => ({ body: {} })),
+  route({ path: '/memory/store', auth: 'key', method: 'POST', mount: 'rest' }, () => ({ body: {} })),
   route({ path: '/*rest', kind: 'static' }, { folder: '/nonexistent' }),
 ];
 
@@ -21,17 +21,17 @@ const corsNames = (headers: object) => Object.keys(headers).filter((name) => nam
 describe('CORS', () => {
   afterEach(stopAll);
 
-  it('sends the same headers on every answer of /mcp, refusals too', async () => {
+  it('sends the same headers on every answer of /rpc, refusals too', async () => {
     const served = await serve(routes, { apiKey: 'k' });
     const key = { 'x-api-key': 'k' };
     const answers = [
-      await ask(served, '/mcp', { method: 'POST', body: '{}', headers: key }),
-      await ask(served, '/mcp', { method: 'POST', body: '{}' }),
-      await ask(served, '/mcp', { method: 'PUT', headers: key }),
-      await ask(served, '/mcp/deeper', { headers: key }),
-      await ask(served, '/mcp', { method: 'POST', headers: { ...key, origin: 'http://evil.example' } }),
-      await ask(served, '/mcp', { method: 'POST', body: 'x'.repeat(5_000_000), headers: key }),
-      await ask(served, '/mcp', { method: 'POST', body: Uint8Array.of(0xff), headers: key }),
+      await ask(served, '/rpc', { method: 'POST', body: '{}', headers: key }),
+      await ask(served, '/rpc', { method: 'POST', body: '{}' }),
+      await ask(served, '/rpc', { method: 'PUT', headers: key }),
+      await ask(served, '/rpc/deeper', { headers: key }),
+      await ask(served, '/rpc', { method: 'POST', headers: { ...key, origin: 'http://evil.example' } }),
+      await ask(served, '/rpc', { method: 'POST', body: 'x'.repeat(5_000_000), headers: key }),
+      await ask(served, '/rpc', { method: 'POST', body: Uint8Array.of(0xff), headers: key }),
     ];
     expect(answers.map((answer) => answer.status)).to.deep.equal([200, 401, 405, 404, 403, 413, 400]);
     for (const answer of answers) expect(answer.headers, String(answer.status)).to.include(open);
@@ -41,9 +41,9 @@ describe('CORS', () => {
     }
   });
 
-  it('answers the preflight of /mcp without a key, and adds what it asks for', async () => {
+  it('answers the preflight of /rpc without a key, and adds what it asks for', async () => {
     const served = await serve(routes, { apiKey: 'k' });
-    const preflight = (headers: Record<string, string>) => ask(served, '/mcp', { method: 'OPTIONS', headers });
+    const preflight = (headers: Record<string, string>) => ask(served, '/rpc', { method: 'OPTIONS', headers });
     const plain = await preflight({ 'access-control-request-method': 'POST' });
     expect(plain.status).to.equal(204);
     expect(plain.text).to.equal('');
@@ -54,7 +54,7 @@ describe('CORS', () => {
     });
     expect(asked.headers['access-control-allow-methods']).to.equal('POST, OPTIONS, DELETE');
     expect(asked.headers['access-control-allow-headers']).to.equal(
-      'Content-Type, Authorization, Mcp-Session-Id, x-api-key, mcp-protocol-version',
+      'Content-Type, Authorization, Rpc-Session-Id, x-api-key, mcp-protocol-version',
     );
     const many = Array.from({ length: 100 }, (_, index) => `x-${index}`).join(',');
     const bounded = await preflight({
@@ -98,8 +98,8 @@ describe('CORS', () => {
 
   it('does not let a plugin change the headers of an open mount', async () => {
     const headers = { 'access-control-allow-origin': 'https://evil.example', 'x-correlation-id': 'mine' };
-    const served = await serve([route({ path: '/mcp', mount: 'mcp' }, () => ({ headers, body: {} }))]);
-    const answer = await ask(served, '/mcp');
+    const served = await serve([route({ path: '/rpc', mount: 'rpc' }, () => ({ headers, body: {} }))]);
+    const answer = await ask(served, '/rpc');
     expect(answer.headers).to.include(open);
     expect(answer.headers['x-correlation-id']).to.match(/^corr-[0-9a-f]{16}$/);
   });

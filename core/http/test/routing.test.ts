@@ -49,7 +49,7 @@ describe('routing', () => {
     expect((await ask(served, '/files/%2e%2e/x')).json.params).to.deep.equal({ rest: '../x' });
   });
 
-  it('refuses malformed percent-escapes in the words of the mount', async () => {
+  it('refuses malformed percent-escapes with the error of the mount', async () => {
     const served = await serve([echo('/chats/:id'), echo('/workspace/files/*rest', { mount: 'files' })]);
     for (const path of ['/chats/%zz', '/chats/%E4%BD', '/nowhere/%', '/chats/%c0%af']) {
       const answer = await ask(served, path);
@@ -102,7 +102,7 @@ describe('routing', () => {
           expect(await statusOf(served, path), path).to.equal(404);
         for (const path of ['/admin/config', '/healthz', '/admin/plugins/a'])
           expect(await statusOf(served, path, 'POST'), path).to.equal(405);
-        for (const path of ['/mcp', '/mcp/x', '/v1/messages', '/.well-known/oauth-protected-resource', '/off/a/b'])
+        for (const path of ['/rpc', '/rpc/x', '/v1/messages', '/.well-known/oauth-protected-resource', '/off/a/b'])
           expect(await statusOf(served, path), path).to.equal(404);
         expect((await ask(served, '/off/a')).json.error.hint).to.equal('plugin off is disabled');
         expect((await ask(served, '/v1/messages')).json.type).to.equal('error');
@@ -111,7 +111,7 @@ describe('routing', () => {
         expect(await statusOf(served, own, 'DELETE')).to.equal(405);
       });
 
-    it('keeps them also below a first segment that the catch-all shares', async () => {
+    it('keeps them below a first segment that the catch-all shares', async () => {
       const served = await serve([
         ...admin,
         of('greedy', echo('/admin/*rest')),
@@ -121,18 +121,18 @@ describe('routing', () => {
       expect(await statusOf(served, '/admin/extra/a')).to.equal(200);
     });
 
-    it('lets it take what lies below paths of its own plugin, on a mount that it names, and other methods', async () => {
+    it('lets it match below paths of its own plugin, below a mount that it names, and for other methods', async () => {
       const served = await serve([
         of('one', echo('/files/latest')),
         of('one', echo('/files/*rest')),
         of('other', echo('/files/*rest', { method: 'POST' })),
         of('mine', echo('/mine/:id')),
-        of('mine', echo('/*rest', { mount: 'anthropic' })),
+        of('mine', echo('/*rest', { mount: 'typed' })),
       ]);
       expect(await statusOf(served, '/files/a')).to.equal(200);
       expect(await statusOf(served, '/mine/a/b')).to.equal(200);
       expect(await statusOf(served, '/v1/models')).to.equal(200);
-      expect(await statusOf(served, '/mcp/x')).to.equal(404);
+      expect(await statusOf(served, '/rpc/x')).to.equal(404);
     });
   });
 
@@ -146,14 +146,25 @@ describe('routing', () => {
     expect((await ask(served, '/only-post', { method: 'HEAD' })).status).to.equal(405);
   });
 
-  it('understands targets in absolute form, and checks their host', async () => {
+  it('accepts targets in absolute form, and checks their host', async () => {
     const served = await serve([echo('/chats')]);
     expect((await ask(served, 'http://localhost/chats?x=1')).json.path).to.equal('/chats');
     expect((await ask(served, 'http://evil.example/chats')).status).to.equal(403);
     expect(await askRaw(served, 'GET * HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n')).to.match(/ 400 /);
   });
 
-  it('replaces the table at once and keeps the routes of a disabled plugin as hints', async () => {
+  it('refuses requests to a disabled plugin in the envelope of its mount, but for the 404 itself', async () => {
+    const off = { ...echo('/rpc', { mount: 'rpc', method: 'POST' }), plugin: 'off', enabled: false };
+    const served = await serve([off]);
+    const foreign = await ask(served, '/rpc', { method: 'POST', headers: { host: 'evil.example' } });
+    expect(foreign.json).to.include({ ok: false, reason: 'HOST_NOT_ALLOWED' });
+    expect((await ask(served, '/rpc/nowhere')).json).to.include({ ok: false, reason: 'NOT_FOUND' });
+    const disabled = await ask(served, '/rpc', { method: 'POST' });
+    expect(disabled.json.error).to.include({ code: 'not_found', hint: 'plugin off is disabled' });
+    for (const { headers } of [foreign, disabled]) expect(headers['access-control-allow-origin']).to.equal('*');
+  });
+
+  it('replaces the table at once and answers the routes of a disabled plugin with a hint', async () => {
     const served = await serve([echo('/chats')]);
     expect((await ask(served, '/chats')).status).to.equal(200);
     served.server.mount([{ ...echo('/chats'), plugin: 'sessions', enabled: false }]);

@@ -3,14 +3,15 @@ import { connect } from 'node:net';
 import type { CallContext, Logger, ManifestRoute, Refusal, RouteContribution } from '../../sdk/index.js';
 import {
   createHttpServer,
-  type HttpDependencies,
+  type HttpDeps,
   type HttpServer,
   type HttpServerSettings,
   type MountedRoute,
   type RouteInvoker,
 } from '../index.js';
+import { testMounts } from './test-mounts.js';
 
-/** A server under test, and what it told the outside. */
+/** A server under test, with the refusals and log lines that it emitted. */
 export interface Served {
   readonly server: HttpServer;
   readonly origin: string;
@@ -24,7 +25,7 @@ export interface Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
-  /** The body as JSON; a test that reads a member that is not there fails on its own. */
+  /** The body as JSON; a test that reads an absent member fails by itself. */
   readonly json: Record<string, unknown> & { readonly error: Record<string, unknown> };
 }
 
@@ -48,7 +49,7 @@ export const settings: HttpServerSettings = {
 export async function serve(
   routes: readonly MountedRoute[],
   changes: Partial<HttpServerSettings> = {},
-  dependencies: Partial<HttpDependencies> = {},
+  dependencies: Partial<HttpDeps> = {},
 ): Promise<Served> {
   const refusals: Refusal[] = [];
   const lines: string[] = [];
@@ -57,7 +58,7 @@ export async function serve(
     { log: collectingLog(lines), emitRefusal: (refusal) => refusals.push(refusal), ...dependencies },
   );
   running.push(server);
-  server.mount(routes);
+  server.mount(routes, testMounts);
   const { origin } = await server.listen();
   return { server, origin, port: Number(new URL(origin).port), refusals, lines };
 }
@@ -78,13 +79,14 @@ export function route(
     enabled: true,
     invoke: invokerOf(value),
     declaration: { name: 'probe', kind: 'http', auth: 'public', ...declaration },
+    mount: testMounts.find(({ name }) => name === declaration.mount),
     ...more,
   };
 }
 
 type HandleFunction = Extract<RouteContribution, { handle: unknown }>['handle'];
 
-/** Runs the contribution as the kernel does: an aborted caller is told at once, whatever the contribution does. */
+/** Runs the contribution as the kernel does: an abort rejects at once, whatever the contribution does. */
 export function invokerOf(value: RouteContribution): RouteInvoker {
   return {
     call: (run, options) =>
@@ -151,15 +153,6 @@ export function askRaw(served: Served, ...pieces: readonly string[]): Promise<st
     socket.on('close', () => resolve(received));
     for (const piece of pieces) socket.write(piece);
   });
-}
-
-/** Waits until a condition holds. */
-export async function until(condition: () => boolean, what: string, limitMs = 5_000): Promise<void> {
-  const end = Date.now() + limitMs;
-  while (!condition()) {
-    if (Date.now() > end) throw new Error(`gave up waiting until ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
 }
 
 function asJson(text: string): Answer['json'] {

@@ -2,7 +2,8 @@ import { Agent, get, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { expect } from 'chai';
 import type { CallContext } from '../../sdk/index.js';
-import { ask, askRaw, route, type Served, serve, settings, stopAll, until } from './serve.js';
+import { until } from '../../sdk/testing/until.js';
+import { ask, askRaw, route, type Served, serve, settings, stopAll } from './serve.js';
 
 describe('shutdown', () => {
   afterEach(stopAll);
@@ -25,7 +26,7 @@ describe('shutdown', () => {
         return { body: 'done' };
       }),
       route({ path: '/chats' }, () => ({ body: [] })),
-      route({ path: '/mcp', method: 'POST', mount: 'mcp' }, () => ({ body: {} })),
+      route({ path: '/rpc', method: 'POST', mount: 'rpc' }, () => ({ body: {} })),
     ]);
     const idle = connect(served.port, '127.0.0.1');
     let received = '';
@@ -33,14 +34,14 @@ describe('shutdown', () => {
       received += chunk;
     });
     idle.write('GET /chats HTTP/1.1\r\nHost: localhost\r\n\r\n');
-    await until(() => received.includes('[]'), 'the connection is open and idle');
+    await until('the connection is open and idle', () => received.includes('[]'));
     const slow = ask(served, '/slow');
-    await until(() => running, 'the slow request runs');
+    await until('the slow request runs', () => running);
     const drained = served.server.drain(Date.now() + 5_000);
     expect(served.server.service.draining).to.equal(true);
     received = '';
-    idle.write('POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}');
-    await until(() => received.includes('\r\n\r\n') && received.endsWith('}'), 'the refusal arrived');
+    idle.write('POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}');
+    await until('the refusal arrived', () => received.includes('\r\n\r\n') && received.endsWith('}'));
     expect(received).to.match(/^HTTP\/1.1 503 /);
     expect(received.toLowerCase())
       .to.include('\r\nconnection: close\r\n')
@@ -53,7 +54,7 @@ describe('shutdown', () => {
     get({ port: served.port, agent: false }).on('error', () => {
       refused = true;
     });
-    await until(() => refused, 'new connections are refused');
+    await until('new connections are refused', () => refused);
     finish();
     expect(await slow).to.include({ status: 200, text: 'done' });
     expect(await drained).to.equal('clean');
@@ -67,11 +68,11 @@ describe('shutdown', () => {
       received += chunk;
     });
     kept.write('GET /chats HTTP/1.1\r\nHost: localhost\r\n\r\n');
-    await until(() => received.includes('[]'), 'the connection is open and idle');
+    await until('the connection is open and idle', () => received.includes('[]'));
     expect(await served.server.drain(Date.now() + 5_000)).to.equal('clean');
     received = '';
     kept.write('GET /chats HTTP/1.1\r\nHost: localhost\r\n\r\n');
-    await until(() => received.includes('shutting_down'), 'the refusal arrived');
+    await until('the refusal arrived', () => received.includes('shutting_down'));
     expect(received).to.match(/^HTTP\/1.1 503 /);
     expect(received.toLowerCase()).to.include('\r\nretry-after: 1\r\n').and.to.include('\r\nconnection: close\r\n');
     const other = connect(served.port, '127.0.0.1');
@@ -79,7 +80,7 @@ describe('shutdown', () => {
     other.on('error', () => {
       refused = true;
     });
-    await until(() => refused, 'new connections are refused');
+    await until('new connections are refused', () => refused);
     await served.server.close();
     kept.destroy();
   });
@@ -95,7 +96,7 @@ describe('shutdown', () => {
     agent.destroy();
   });
 
-  it('aborts what is left at the deadline, lets it say so, and cuts what says nothing', async () => {
+  it('aborts what is left at the deadline, lets it answer, and disconnects what does not', async () => {
     const signals: AbortSignal[] = [];
     const listening = (ctx: CallContext) => {
       signals.push(ctx.signal);
@@ -132,19 +133,19 @@ describe('shutdown', () => {
       cut = true;
     });
     stuck.resume();
-    await until(() => signals.length === 3, 'all three run');
+    await until('all three run', () => signals.length === 3);
     const started = Date.now();
     expect(await served.server.drain(Date.now() + 100)).to.equal('degraded');
     expect(Date.now() - started).to.be.within(1_000, 2_000);
     expect((await polite).text).to.equal('data: 1\n\ndata: server_shutdown\n\ndata: [DONE]\n\n');
     expect(await deaf).to.include({ status: 503 });
-    // Expected at a stop: told with its request, and no error of the log.
+    // Expected at a stop: it is part of the request's log line, and no error.
     expect(served.lines.filter((line) => line.includes('a request failed'))).to.deep.equal([]);
     expect((await deaf).json.error.code).to.equal('server_shutdown');
-    await until(() => cut, 'the stuck one is cut');
+    await until('the stuck stream is cut', () => cut);
   });
 
-  it('gives up on clients that send too slowly', async () => {
+  it('answers 408 to clients that send too slowly', async () => {
     const timeouts = { ...settings.timeouts, readHeader: 0.2, read: 0.6 };
     const served = await serve([route({ path: '/x', method: 'POST' }, () => ({ body: {} }))], { timeouts });
     const late = await askRaw(served, 'POST /x HTTP/1.1\r\nHost: loc');
@@ -172,12 +173,12 @@ describe('shutdown', () => {
     socket.pause();
     socket.on('error', () => undefined);
     socket.write('GET /huge HTTP/1.1\r\nHost: localhost\r\n\r\n');
-    await until(() => served.lines.length === 2, 'the slow answer is given up');
+    await until('the slow answer is cut', () => served.lines.length === 2);
     expect(served.lines[1]).to.include('write_timeout');
     socket.destroy();
   });
 
-  it('closes twice without complaint', async () => {
+  it('may be closed twice', async () => {
     const served = await serve([]);
     await served.server.close();
     await served.server.close();

@@ -2,7 +2,8 @@ import { get, request as httpRequest, type IncomingHttpHeaders } from 'node:http
 import { expect } from 'chai';
 import { WebSocket } from 'ws';
 import type { Principal, Socket, SocketAuthentication, UpgradeRoute } from '../../sdk/index.js';
-import { ask, askRaw, invokerOf, route, type Served, serve, stopAll, until } from './serve.js';
+import { until } from '../../sdk/testing/until.js';
+import { ask, askRaw, invokerOf, route, type Served, serve, stopAll } from './serve.js';
 
 interface Seen {
   sockets: Socket[];
@@ -96,41 +97,41 @@ describe('WebSockets', () => {
     const client = connect(served);
     const received: string[] = [];
     client.on('message', (data) => received.push(String(data)));
-    await until(() => client.readyState === WebSocket.OPEN, 'the socket is open');
+    await until('the socket is open', () => client.readyState === WebSocket.OPEN);
     client.send('hello');
     client.send(Uint8Array.of(1, 2));
-    await until(() => seen.frames.length === 2, 'both frames arrived');
+    await until('both frames arrived', () => seen.frames.length === 2);
     expect(seen.frames[0]).to.equal('hello');
     expect(Buffer.from(seen.frames[1] ?? '')).to.deep.equal(Buffer.from([1, 2]));
-    await until(() => received.length === 1, 'the answer arrived');
+    await until('the answer arrived', () => received.length === 1);
     expect(received).to.deep.equal(['HELLO']);
     seen.sockets[0]?.ping();
-    await until(() => seen.pongs === 1, 'the pong arrived');
+    await until('the pong arrived', () => seen.pongs === 1);
     expect(leased).to.equal(1);
     expect(seen.sockets[0]).to.include({ remoteAddress: '127.0.0.1', buffered: 0 });
     client.close(1000);
-    await until(() => leased === 0, 'the lease is given back');
+    await until('the lease is given back', () => leased === 0);
     expect(seen.closed).to.deep.equal([1000]);
     expect(JSON.parse(served.lines[0] ?? '')[0]).to.include({ status: 101, path: '/ws', method: 'GET' });
   });
 
-  it('sends what it is given in one turn of the event loop in one piece, in order, also before it closes', async () => {
+  it('writes the frames of one turn of the event loop in one piece, in order, also before it closes', async () => {
     const served = await serve([upgradeRoute()]);
     const client = connect(served);
     const received: string[] = [];
     client.on('message', (frame) => received.push(String(frame)));
-    await until(() => seen.sockets.length === 1, 'the socket is open');
+    await until('the socket is open', () => seen.sockets.length === 1);
     const [socket] = seen.sockets;
     const buffered = (): number => socket?.buffered ?? Number.NaN;
     const words = ['one', 'two', 'three'];
     for (const word of words) socket?.send(word);
     // Each frame has a head of two bytes.
     expect(buffered()).to.equal(words.join('').length + 3 * 2);
-    await until(() => received.length === 3, 'the frames arrived');
+    await until('the frames arrived', () => received.length === 3);
     expect(buffered()).to.equal(0);
     socket?.send('last');
     socket?.close(1000, 'done');
-    await until(() => seen.closed.length === 1, 'the socket is closed');
+    await until('the socket is closed', () => seen.closed.length === 1);
     expect(received).to.deep.equal([...words, 'last']);
   });
 
@@ -143,9 +144,9 @@ describe('WebSockets', () => {
       client.on('close', (code) => codes.push(code));
     }
     const bystander = connect(served);
-    await until(() => codes.length === 2, 'both are closed');
+    await until('both are closed', () => codes.length === 2);
     expect(codes.sort()).to.deep.equal([1009, 1011]);
-    await until(() => bystander.readyState === WebSocket.OPEN, 'the other one is open');
+    await until('the other one is open', () => bystander.readyState === WebSocket.OPEN);
     expect(served.lines.join()).to.not.include('canary');
   });
 
@@ -168,19 +169,19 @@ describe('WebSockets', () => {
     expect(seen.sockets).to.have.length(0);
   });
 
-  it('asks for the key before the upgrade where the manifest says so', async () => {
+  it('requires the key before the upgrade where the manifest says so', async () => {
     const served = await serve([upgradeRoute({}, 'key')], { apiKey: 'k' });
     expect((await refused(served)).status).to.equal(401);
     const client = connect(served, { authorization: 'Bearer k' });
-    await until(() => client.readyState === WebSocket.OPEN, 'the socket is open');
+    await until('the socket is open', () => client.readyState === WebSocket.OPEN);
     expect(seen.principals[0]).to.include({ id: 'default', authenticated: true });
   });
 
-  it('lets a first frame authenticate, and shuts out an address that guesses', async () => {
+  it('lets a first frame authenticate, and blocks an address that guesses', async () => {
     let now = 0;
     const served = await serve([upgradeRoute()], { apiKey: 'k' }, { now: () => now });
     const client = connect(served);
-    await until(() => seen.sockets.length === 1, 'the socket is open');
+    await until('the socket is open', () => seen.sockets.length === 1);
     expect(seen.principals[0]).to.include({ id: 'anonymous', authenticated: false });
     const socket = seen.sockets[0];
     const tries: (SocketAuthentication | undefined)[] = [socket?.authenticate('k')];
@@ -198,23 +199,23 @@ describe('WebSockets', () => {
     client.close();
   });
 
-  it('tells the audit of a socket on which nobody authenticated', async () => {
+  it('emits a refusal for a socket on which no caller authenticated', async () => {
     const served = await serve([upgradeRoute()], { apiKey: 'k' });
     connect(served);
-    await until(() => seen.sockets.length === 1, 'the socket is open');
+    await until('the socket is open', () => seen.sockets.length === 1);
     seen.sockets[0]?.unauthenticated();
     expect(served.refusals).to.have.length(1);
     expect(served.refusals[0]).to.include({ reason: 'auth_failed', subject: 'loopback', target: '/ws' });
   });
 
-  it('counts what comes over a socket against the rate of its caller over all doors', async () => {
+  it('counts requests on a socket against the rate of their caller', async () => {
     let now = 0;
     const limits = { apiKey: 'k', rateLimit: { requests: 2, seconds: 2 } };
     const served = await serve([upgradeRoute(), route({ path: '/chats', auth: 'key' }, () => ({ body: [] }))], limits, {
       now: () => now,
     });
     connect(served, { 'x-api-key': 'k' });
-    await until(() => seen.sockets.length === 1, 'the socket is open');
+    await until('the socket is open', () => seen.sockets.length === 1);
     const [socket] = seen.sockets;
     const [principal] = seen.principals;
     if (!socket || !principal) throw new Error('no socket');
@@ -270,7 +271,7 @@ describe('WebSockets', () => {
     expect(status).to.equal(200);
   });
 
-  it('says 404 with a hint when the plugin is disabled', async () => {
+  it('answers 404 with a hint when the plugin is disabled', async () => {
     const served = await serve([{ ...upgradeRoute(), plugin: 'realtime', enabled: false }]);
     const answer = await refused(served);
     expect([answer.status, answer.error.hint]).to.deep.equal([404, 'plugin realtime is disabled']);
@@ -281,14 +282,14 @@ describe('WebSockets', () => {
     const client = connect(served);
     const codes: number[] = [];
     client.on('close', (code) => codes.push(code));
-    await until(() => client.readyState === WebSocket.OPEN, 'the socket is open');
+    await until('the socket is open', () => client.readyState === WebSocket.OPEN);
     expect(await served.server.drain(Date.now() + 50)).to.equal('degraded');
-    await until(() => codes.length === 1, 'the client is told');
+    await until('the client gets the code', () => codes.length === 1);
     expect(codes).to.deep.equal([1001]);
     let failed = false;
     get({ port: served.port, agent: false }).on('error', () => {
       failed = true;
     });
-    await until(() => failed, 'nobody listens any more');
+    await until('the port is closed', () => failed);
   });
 });

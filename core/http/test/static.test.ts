@@ -34,7 +34,7 @@ describe('static folders', () => {
     served = await serve([
       route({ path: '/', kind: 'static' }, { folder: join(root, 'web'), fallback: 'index.html', maxAge: 60 }),
       route({ path: '/chats/:id' }, () => ({ body: {} })),
-      route({ path: '/mcp', method: 'POST', mount: 'mcp' }, () => ({ body: {} })),
+      route({ path: '/rpc', method: 'POST', mount: 'rpc' }, () => ({ body: {} })),
     ]);
   });
   afterEach(stopAll);
@@ -63,7 +63,7 @@ describe('static folders', () => {
     expect([big.headers['content-length'], big.text.length]).to.deep.equal(['700000', 700_000]);
   });
 
-  it('answers 304 to who has the file', async () => {
+  it('answers 304 to a client that has the file', async () => {
     const { headers } = await ask(served, '/assets/app.js');
     const status = async (sent: Record<string, string>) =>
       (await ask(served, '/assets/app.js', { headers: sent })).status;
@@ -78,7 +78,7 @@ describe('static folders', () => {
     expect(fresh.text).to.equal('');
   });
 
-  it('serves HEAD, and nothing to other methods', async () => {
+  it('serves GET and HEAD only', async () => {
     const head = await ask(served, '/assets/big.bin', { method: 'HEAD' });
     expect([head.status, head.headers['content-length'], head.text]).to.deep.equal([200, '700000', '']);
     expect((await ask(served, '/assets/app.js', { method: 'HEAD' })).headers['content-length']).to.equal('5');
@@ -87,13 +87,13 @@ describe('static folders', () => {
     }
   });
 
-  it('stands in for pages that are no file, but never hides an API', async () => {
+  it('serves the fallback for unknown pages, but never on the paths of an API', async () => {
     expect((await ask(served, '/settings/models', { headers: html })).text).to.equal('<p>home</p>');
     for (const [path, headers] of [
       ['/settings/models', {}],
       ['/settings/models', { accept: '*/*' }],
       ['/chats/a/b', html],
-      ['/mcp/x', html],
+      ['/rpc/x', html],
       ['/.well-known/oauth-protected-resource', html],
       ['/v1/nowhere', html],
     ] as const) {
@@ -103,7 +103,7 @@ describe('static folders', () => {
     }
   });
 
-  it('gives nothing away that lies outside, is hidden, or is reached by a link', async () => {
+  it('serves no file that is outside the folder, hidden, or behind a link that leads out', async () => {
     const attempts = [
       '/../secret.txt',
       '/assets/../../secret.txt',

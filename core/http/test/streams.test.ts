@@ -2,7 +2,8 @@ import { get, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { expect } from 'chai';
 import { MortiseError } from '../../sdk/index.js';
-import { ask, route, type Served, serve, stopAll, until } from './serve.js';
+import { until } from '../../sdk/testing/until.js';
+import { ask, route, type Served, serve, stopAll } from './serve.js';
 
 const sse = (stream: AsyncIterable<string>) => ({ stream, sse: true });
 
@@ -50,7 +51,7 @@ describe('event streams', () => {
     const chunks: string[] = [];
     response.on('data', (chunk: Buffer) => chunks.push(chunk.toString()));
     proceed();
-    await until(() => response.complete, 'the stream has ended');
+    await until('the stream has ended', () => response.complete);
     expect(chunks).to.deep.equal(['data: 1\n\n', 'data: [DONE]\n\n']);
   });
 
@@ -65,7 +66,7 @@ describe('event streams', () => {
     expect(answer.json.error.code).to.equal('provider_request_failed');
   });
 
-  it('cuts a stream that breaks, so that it does not look complete', async () => {
+  it('disconnects when a stream throws, so that it does not look complete', async () => {
     async function* breaks() {
       yield 'data: 1\n\n';
       throw new Error('canary');
@@ -77,13 +78,13 @@ describe('event streams', () => {
       failed = true;
     });
     response.resume();
-    await until(() => failed, 'the client sees the break');
+    await until('the client sees the end', () => failed);
     expect(response.complete).to.equal(false);
-    await until(() => served.lines.length === 2, 'the log knows of it');
+    await until('it is logged', () => served.lines.length === 2);
     expect(served.lines.join()).to.include('internal_error').and.not.to.include('canary');
   });
 
-  it('sends all that came before the break', async () => {
+  it('sends everything that came before the error', async () => {
     const large = `data: ${'x'.repeat(4 * 1024 * 1024)}\n\n`;
     for (const chunks of [['data: 1\n\n'], ['data: 1\n\n', 'data: 2\n\n'], ['data: 1\n\n', large]]) {
       async function* breaks() {
@@ -95,13 +96,13 @@ describe('event streams', () => {
       let [got, ended] = ['', false];
       socket.on('data', (text) => (got += text)).on('close', () => (ended = true));
       socket.write('GET /s HTTP/1.1\r\nHost: localhost\r\n\r\n');
-      await until(() => ended, 'the client sees the break');
+      await until('the client sees the end', () => ended);
       for (const chunk of chunks) expect(got.includes(chunk)).to.equal(true);
       expect(got.endsWith('\r\n0\r\n\r\n'), 'it looks complete').to.equal(false);
     }
   });
 
-  it('says that it is alive while nothing happens', async () => {
+  it('sends comments while the stream is silent', async () => {
     async function* slow() {
       await new Promise((resolve) => setTimeout(resolve, 130));
       yield 'data: 1\n\n';
@@ -132,7 +133,7 @@ describe('event streams', () => {
     const response = await open(served, '/s');
     response.once('data', () => response.destroy());
     response.on('error', () => undefined);
-    await until(() => seen.ended, 'the iterator was returned');
+    await until('the iterator was returned', () => seen.ended);
     expect(signal?.aborted).to.equal(true);
     expect(signal?.reason).to.include({ code: 'client_closed' });
   });
@@ -146,21 +147,21 @@ describe('event streams', () => {
     socket.pause();
     socket.write('GET /s HTTP/1.1\r\nHost: localhost\r\n\r\n');
     let before = -1;
-    await until(() => {
+    await until('the writer waits', () => {
       const stuck = seen.sent > 0 && seen.sent === before;
       before = seen.sent;
       return stuck;
-    }, 'the writer waits');
+    });
     const stuckAt = seen.sent;
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect(seen.sent).to.equal(stuckAt);
     socket.resume();
-    await until(() => seen.sent > stuckAt + 20, 'the writer goes on');
+    await until('the writer goes on', () => seen.sent > stuckAt + 20);
     socket.destroy();
-    await until(() => seen.ended, 'the iterator was returned');
+    await until('the iterator was returned', () => seen.ended);
   });
 
-  it('cuts a reader that takes nothing at all, of a stream or of a large answer', async () => {
+  it('disconnects a client that reads nothing of a stream or of a large answer', async () => {
     const seen = { sent: 0, ended: false };
     const signals: AbortSignal[] = [];
     const served = await serve(
@@ -180,7 +181,7 @@ describe('event streams', () => {
       socket.pause();
       return socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`) && socket;
     });
-    await until(() => served.lines.length === 2, 'both are given up');
+    await until('both are given up', () => served.lines.length === 2);
     expect(served.lines.join()).to.match(/slow_reader.*slow_reader/);
     expect(seen.ended).to.equal(true);
     expect(signals[0]?.reason).to.include({ code: 'slow_reader' });
@@ -216,7 +217,7 @@ describe('event streams', () => {
     expect(bytes.text).to.equal('\u0001\u0002\u0003\u0004');
   });
 
-  it('tells a handler that its client has gone before the answer', async () => {
+  it('aborts the signal of a handler whose client leaves before the answer', async () => {
     let signal: AbortSignal | undefined;
     const served = await serve([
       route({ path: '/wait' }, (_, ctx) => {
@@ -226,13 +227,13 @@ describe('event streams', () => {
     ]);
     const request = get({ port: served.port, path: '/wait', agent: false });
     request.on('error', () => undefined);
-    await until(() => signal !== undefined, 'the handler runs');
+    await until('the handler runs', () => signal !== undefined);
     request.destroy();
-    await until(() => signal?.aborted === true, 'the handler is told');
-    await until(() => served.lines.length === 2, 'the request is written down');
+    await until('the signal is aborted', () => signal?.aborted === true);
+    await until('the request is logged', () => served.lines.length === 2);
     const lines = served.lines.map((line) => JSON.parse(line) as [object, string]);
     expect(lines.find(([, text]) => text === 'request')?.[0]).to.include({ status: 499, code: 'client_closed' });
-    // Clients leave all day: that is no failure with frames.
+    // Clients leave often: that is no failure, and has no stack in the log.
     expect(lines.find(([, text]) => text !== 'request')?.[1]).to.equal('a client left');
     expect(served.lines.join()).to.not.contain('frames');
   });

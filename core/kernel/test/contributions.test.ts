@@ -2,8 +2,9 @@ import { expect } from 'chai';
 import type { Disposable } from '../../sdk/context.js';
 import type { PluginDefinition, StartHost } from '../../sdk/plugin.js';
 import type { GateStage, Tool } from '../../sdk/points/index.js';
+import { until } from '../../sdk/testing/until.js';
 import { currentPlugin } from '../attribution.js';
-import { echoPlugin, type MadeKernel, makeKernel, plugin, until } from './kernel-fixture.js';
+import { echoPlugin, type MadeKernel, makeKernel, plugin } from './kernel-fixture.js';
 
 const tool: Tool = { summary: 'It.', audience: ['mcp'], inputSchema: { type: 'object' }, run: () => ({}) };
 

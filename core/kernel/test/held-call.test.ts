@@ -2,8 +2,9 @@ import { expect } from 'chai';
 import type { CallContext } from '../../sdk/context.js';
 import type { Tool } from '../../sdk/points/index.js';
 import type { CallEnd } from '../../sdk/points.js';
+import { until } from '../../sdk/testing/until.js';
 import { currentPlugin } from '../attribution.js';
-import { type MadeKernel, makeKernel, plugin, until } from './kernel-fixture.js';
+import { type MadeKernel, makeKernel, plugin } from './kernel-fixture.js';
 
 type Run = (ctx: CallContext) => unknown;
 

@@ -123,15 +123,6 @@ export function echoPlugin(
   };
 }
 
-/** Looks again and again until a condition holds. */
-export async function until(condition: () => boolean, ms = 5_000): Promise<void> {
-  const end = performance.now() + ms;
-  while (!condition()) {
-    if (performance.now() > end) throw new Error(`It did not happen within ${ms} ms.`);
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-}
-
 /** A plugin from its two functions; its manifest lists what the test says. */
 export function plugin(
   manifest: MadePlugin['manifest'],

@@ -2,9 +2,10 @@ import { expect } from 'chai';
 import type { CallContext } from '../../sdk/context.js';
 import type { StartHost } from '../../sdk/plugin.js';
 import type { Tool } from '../../sdk/points/index.js';
+import { until } from '../../sdk/testing/until.js';
 import { currentPlugin } from '../attribution.js';
 import { abortGraceMs, patienceMs } from '../lease.js';
-import { type MadeKernel, makeKernel, plugin, until } from './kernel-fixture.js';
+import { type MadeKernel, makeKernel, plugin } from './kernel-fixture.js';
 
 type Run = (ctx: CallContext) => object | Promise<object>;
 

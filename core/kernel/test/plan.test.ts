@@ -54,6 +54,28 @@ describe('the plan', () => {
     expect(plan([{ key: 'a', requires: ['gone'] }]).message('a')).to.include('"gone"');
   });
 
+  it('knows the mounts of a plugin and of those it requires or has in optional', () => {
+    const mounted = (key: string, more: Partial<PluginManifest> = {}): Facts => ({
+      key,
+      permissions: { routes: [{ name: key, kind: 'http', path: `/${key}`, auth: 'public', mount: 'rest' }] },
+      ...more,
+    });
+    const owner: Facts = { key: 'owner', mounts: [{ name: 'rest' }] };
+    const { codes, message } = plan([
+      owner,
+      mounted('own', { mounts: [{ name: 'rest' }] }),
+      mounted('requiring', { requires: ['owner'] }),
+      mounted('optional', { optional: ['owner'] }),
+      mounted('absent', { optional: ['not-installed'] }),
+      mounted('stranger'),
+      mounted('wrong', { mounts: [{ name: 'other' }] }),
+    ]);
+    const { stranger, wrong, ...others } = codes;
+    expect([stranger, wrong]).to.deep.equal(['mount_unknown', 'mount_unknown']);
+    expect(Object.values(others)).to.deep.equal([null, null, null, null, null]);
+    expect(message('stranger')).to.include('"rest"');
+  });
+
   it('spreads a problem to all that depend on it, and to nothing else', () => {
     const { codes } = plan(
       [{ key: 'bad' }, { key: 'near', requires: ['bad'] }, { key: 'far', requires: ['near'] }, { key: 'other' }],

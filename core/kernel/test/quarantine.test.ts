@@ -2,9 +2,10 @@ import { expect } from 'chai';
 import { problem } from '../../messages/plugin-problems.js';
 import { MortiseError } from '../../sdk/errors.js';
 import type { StartHost } from '../../sdk/plugin.js';
+import { until } from '../../sdk/testing/until.js';
 import type { Suspect } from '../deps.js';
 import { PluginProblem } from '../plugin-problem.js';
-import { echoPlugin, knownSecret, type MadeKernel, makeKernel, plugin, until } from './kernel-fixture.js';
+import { echoPlugin, knownSecret, type MadeKernel, makeKernel, plugin } from './kernel-fixture.js';
 
 describe('a plugin that fails again and again', () => {
   let made: MadeKernel;

@@ -6,7 +6,7 @@ import { LeaseBook } from '../lease-book.js';
 import { type Registered, Registry } from '../registry.js';
 import { type MadeKernel, plugin as made, makeKernel } from './kernel-fixture.js';
 
-const points = ['tool', 'command', 'embedder'] as const;
+const points = ['tool', 'command', 'channel'] as const;
 
 describe('the registry', () => {
   it('shows each reader all contributions of a plugin to a point, or none', () => {

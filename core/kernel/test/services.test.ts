@@ -1,8 +1,9 @@
 import { expect } from 'chai';
 import type { StartHost } from '../../sdk/plugin.js';
+import { until } from '../../sdk/testing/until.js';
 import { currentPlugin } from '../attribution.js';
 import { wrapService } from '../wrap-members.js';
-import { type MadeKernel, makeKernel, plugin, until } from './kernel-fixture.js';
+import { type MadeKernel, makeKernel, plugin } from './kernel-fixture.js';
 
 class Counter {
   #count = 0;

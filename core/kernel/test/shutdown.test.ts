@@ -1,6 +1,7 @@
 import { expect } from 'chai';
+import { until } from '../../sdk/testing/until.js';
 import { ShutdownDeadline } from '../shutdown-deadline.js';
-import { echoPlugin, makeKernel, plugin, until } from './kernel-fixture.js';
+import { echoPlugin, makeKernel, plugin } from './kernel-fixture.js';
 
 const never = () => new Promise<never>(() => undefined);
 

@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import type { CallOptions } from '../../sdk/points.js';
+import { until } from '../../sdk/testing/until.js';
 import { currentPlugin } from '../attribution.js';
-import { type MadeKernel, makeKernel, plugin, until } from './kernel-fixture.js';
+import { type MadeKernel, makeKernel, plugin } from './kernel-fixture.js';
 
 type Source = (signal: AbortSignal) => AsyncIterable<string>;
 

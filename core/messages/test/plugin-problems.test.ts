@@ -18,6 +18,7 @@ const rendered: Readonly<Record<ProblemCode, ReturnType<typeof problem>>> = {
   point_schema: problem('point_schema', 'greeting', 'it is not an object'),
   contribution_key: problem('contribution_key', 'tool', 'A'),
   host_service_unknown: problem('host_service_unknown', 'databse', ['database']),
+  mount_unknown: problem('mount_unknown', 'rest', ['other']),
   dependency_missing: problem('dependency_missing', 'echo'),
   dependency_disabled: problem('dependency_disabled', 'echo'),
   dependency_not_active: problem('dependency_not_active', 'echo', 'failed'),

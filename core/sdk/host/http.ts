@@ -15,7 +15,7 @@ export interface HttpService {
   /** Compares in constant time; false while no admin key is configured. */
   isAdminKey(key: string): boolean;
   /**
-   * Counts a call of a tool against the limit that its caller has for it, whatever door it came through. A refusal is
+   * Counts a call of a tool against the limit that its caller has for it, whatever endpoint it came through. A refusal is
    * audited like that of a request.
    * @throws MortiseError `RATE_LIMITED`, status 429, with `details.retry_after_ms`.
    */

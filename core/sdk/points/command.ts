@@ -63,9 +63,14 @@ export interface Command extends CommandFacts {
   isRead?(input: CommandInput): boolean;
 }
 
-/** The answer to what nobody can mean. */
-export function wrongUsage({ usage }: CommandFacts): CommandResult {
-  return { exitCode: 2, data: { error: 'usage', usage }, text: `Usage: mortise ${usage}` };
+/**
+ * The result of a command line that matches no form of the command.
+ * @param reason a sentence about a rule that the usage line does not show
+ */
+export function wrongUsage({ usage }: Pick<CommandFacts, 'usage'>, reason?: string): CommandResult {
+  const text = `Usage: mortise ${usage}`;
+  if (reason === undefined) return { exitCode: 2, data: { error: 'usage', usage }, text };
+  return { exitCode: 2, data: { error: 'usage', reason, usage }, text: `${reason}\n${text}` };
 }
 
 export const commandPoint: ExtensionPointDeclaration = {

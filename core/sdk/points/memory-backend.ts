@@ -1,6 +1,5 @@
 import type { CallContext } from '../context.js';
 import type { Transaction } from '../host/database.js';
-import type { LedgerMemory } from '../services/logbook.js';
 import type { ExtensionPointDeclaration } from './point.js';
 
 export interface MemoryBackendFacts {
@@ -58,8 +57,6 @@ export interface MemoryHit {
   readonly score: number;
   readonly space?: string;
   readonly metadata?: Readonly<Record<string, unknown>>;
-  /** The ledger's row of the hit, where a transactional backend read it for this search: it is not read once more. */
-  readonly memory?: LedgerMemory;
   readonly explain?: {
     readonly bm25: number;
     readonly coverage: number;

@@ -11,7 +11,7 @@ export interface RouteRequest {
   readonly query: URLSearchParams;
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string | undefined>>;
-  /** Parsed JSON, or undefined when the body was empty. The mount `mcp` gives the decoded text, `upload` nothing. */
+  /** The JSON value, the decoded text or nothing, as the mount's `body` says; undefined when there was no JSON body. */
   readonly body: unknown;
   /** The body's bytes as received (empty for none). */
   readonly rawBody: Uint8Array;

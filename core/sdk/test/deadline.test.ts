@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { startDeadline } from '../deadline.js';
+import { startDeadline } from '../timing.js';
 
 const nobody = new AbortController().signal;
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { createGroupCommit, LARGEST_GROUP } from '../group-commit.js';
+import { createGroupCommit, LARGEST_GROUP } from '../batching.js';
 
 describe('the group commit', () => {
   it('commits what arrives together as one, in order', async () => {
@@ -28,10 +28,13 @@ describe('the group commit', () => {
 
   it('commits what one turn of the loop after the other brings as one, and no more than a group', async () => {
     const groups: number[][] = [];
-    const group = createGroupCommit<number, number>(async (jobs) => {
-      groups.push([...jobs]);
-      return jobs.map((value) => ({ value }));
-    }, 3);
+    const group = createGroupCommit<number, number>(
+      async (jobs) => {
+        groups.push([...jobs]);
+        return jobs.map((value) => ({ value }));
+      },
+      { largest: 3 },
+    );
     const done: Promise<number>[] = [];
     for (let job = 1; job <= 5; job += 1) {
       // Asked for before the group asks for its own turn, so that each turn brings its job first.

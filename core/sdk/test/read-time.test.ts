@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { readTime } from '../read-time.js';
+import { readTime } from '../text.js';
 
 const rows: readonly [text: string, read: string | undefined][] = [
   ['2026-01-02', '2026-01-02T00:00:00.000Z'],

@@ -1,7 +1,5 @@
 import { expect } from 'chai';
-import { decodeBase64 } from '../decode-base64.js';
-import { oneLine } from '../one-line.js';
-import { isUnstorableJson, isUnstorableText } from '../unstorable-text.js';
+import { decodeBase64, isUnstorableJson, isUnstorableText, oneLine } from '../text.js';
 
 const text = (bytes: Uint8Array | undefined) => (bytes === undefined ? undefined : Buffer.from(bytes).toString('utf8'));
 

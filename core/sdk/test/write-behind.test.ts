@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import { WriteBehind } from '../write-behind.js';
+import { WriteBehind } from '../batching.js';
 
 describe('writing behind', () => {
   const made = (write: (rows: readonly string[]) => Promise<void>, more = {}) => {

@@ -20,6 +20,11 @@ export interface TestEngine {
   empty(): Promise<void>;
 }
 
+/** `keepRows`: rows stay from one test of the block to the next. */
+interface BlockOptions {
+  readonly keepRows?: boolean;
+}
+
 const titles: Readonly<Record<Dialect, string>> = { sqlite: 'on SQLite', postgres: 'on PostgreSQL' };
 
 /**
@@ -33,55 +38,65 @@ const titles: Readonly<Record<Dialect, string>> = { sqlite: 'on SQLite', postgre
  *   });
  * });
  */
-export function eachDatabase(run: (engine: TestEngine) => void, options: { readonly keepRows?: boolean } = {}): void {
-  for (const dialect of testDialects()) {
-    describe(titles[dialect], () => {
-      let database: TestDatabase | undefined;
-      let shared: Promise<DatabaseHost> | undefined;
-      const hosts: DatabaseHost[] = [];
-      const made = (): TestDatabase => {
-        if (database === undefined) throw new Error('The test database exists only inside hooks and tests.');
-        return database;
-      };
+export function eachDatabase(run: (engine: TestEngine) => void, options: BlockOptions = {}): void {
+  for (const dialect of testDialects()) describeOn(dialect, run, options);
+}
 
-      before(async function start() {
-        // The first block of a run also starts the server.
-        this.timeout(60_000);
-        database = await createTestDatabase(dialect);
-      });
+/**
+ * Describes promises that are kept without SQL of their own, such as those of a protocol or of the command line, on SQLite
+ * alone (or on the first of `TEST_DATABASE_ENGINES`).
+ */
+export function oneDatabase(run: (engine: TestEngine) => void, options: BlockOptions = {}): void {
+  for (const dialect of testDialects().slice(0, 1)) describeOn(dialect, run, options);
+}
 
-      run({
-        dialect,
-        get settings() {
-          return made().settings;
-        },
-        get env() {
-          return made().env;
-        },
-        async open(plugin, schemas) {
-          shared ??= openDatabase(made().settings, silentLog);
-          return (await shared).forPlugin(plugin, schemas);
-        },
-        async openHost({ log = silentLog, ...rest } = {}) {
-          const host = await openDatabase(made().settings, log, rest);
-          hosts.push(host);
-          return host;
-        },
-        empty: () => made().empty(),
-      });
+function describeOn(dialect: Dialect, run: (engine: TestEngine) => void, options: BlockOptions): void {
+  describe(titles[dialect], () => {
+    let database: TestDatabase | undefined;
+    let shared: Promise<DatabaseHost> | undefined;
+    const hosts: DatabaseHost[] = [];
+    const made = (): TestDatabase => {
+      if (database === undefined) throw new Error('The test database exists only inside hooks and tests.');
+      return database;
+    };
 
-      // After the hooks of the block itself, which stop what it has started: nobody writes while rows are removed.
-      afterEach(async function clean() {
-        this.timeout(20_000);
-        await Promise.all(hosts.splice(0).map((host) => host.close()));
-        if (options.keepRows !== true) await database?.empty();
-      });
-
-      after(async function stop() {
-        this.timeout(20_000);
-        await (await shared?.catch(() => undefined))?.close();
-        await database?.drop();
-      });
+    before(async function start() {
+      // The first block of a run also starts the server.
+      this.timeout(60_000);
+      database = await createTestDatabase(dialect);
     });
-  }
+
+    run({
+      dialect,
+      get settings() {
+        return made().settings;
+      },
+      get env() {
+        return made().env;
+      },
+      async open(plugin, schemas) {
+        shared ??= openDatabase(made().settings, silentLog);
+        return (await shared).forPlugin(plugin, schemas);
+      },
+      async openHost({ log = silentLog, ...rest } = {}) {
+        const host = await openDatabase(made().settings, log, rest);
+        hosts.push(host);
+        return host;
+      },
+      empty: () => made().empty(),
+    });
+
+    // After the hooks of the block itself, which stop what it has started: nobody writes while rows are removed.
+    afterEach(async function clean() {
+      this.timeout(20_000);
+      await Promise.all(hosts.splice(0).map((host) => host.close()));
+      if (options.keepRows !== true) await database?.empty();
+    });
+
+    after(async function stop() {
+      this.timeout(20_000);
+      await (await shared?.catch(() => undefined))?.close();
+      await database?.drop();
+    });
+  });
 }

@@ -70,7 +70,7 @@ async function start(bin: string, account: Account | undefined): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     if (port === 0) port = await freePort();
     const settings = ['listen_addresses=127.0.0.1', `port=${port}`, 'unix_socket_directories=', 'fsync=off']
-      .concat('synchronous_commit=off', 'full_page_writes=off', 'max_connections=200', 'shared_buffers=32MB')
+      .concat('synchronous_commit=off', 'full_page_writes=off', 'max_connections=400', 'shared_buffers=32MB')
       .concat('autovacuum=off', 'max_wal_size=256MB', 'log_min_messages=fatal', 'lc_messages=C')
       .flatMap((setting) => ['-c', setting]);
     const child = spawn(join(bin, 'postgres'), ['-D', data, ...settings], {

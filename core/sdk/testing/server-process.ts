@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { nodeFlags } from './node-flags.js';
+import { childEnvironment, nodeFlags } from './child-process.js';
 
 export interface ServerProcessOptions {
   readonly env?: Readonly<Record<string, string>>;
@@ -59,8 +59,7 @@ export async function startServer(options: ServerProcessOptions = {}): Promise<S
     cwd: folder,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
-      PATH: process.env.PATH,
-      HOME: process.env.HOME,
+      ...childEnvironment(),
       MORTISE_DATA_DIR: join(folder, 'data'),
       MORTISE_CONFIG_DIR: configDir,
       MORTISE_PLUGINS_DIR: pluginsDir,

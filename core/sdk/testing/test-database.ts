@@ -105,10 +105,16 @@ function settingsOf(connection: PostgresParts): PostgresSettings {
   return { dialect: 'postgres', connection };
 }
 
-/** The server of this run: the one that `TEST_DATABASE_HOST` names, or a throw-away one, started when first needed. */
+/** The one that `TEST_DATABASE_HOST` names, the one of the run, or one of this process, started when first needed. */
 function postgresServer(): Promise<PostgresParts> {
-  server ??= externalServer() ?? throwAwayServer();
+  server ??= externalServer() ?? sharedServer() ?? throwAwayServer();
   return server;
+}
+
+/** The server that the processes of one test run share: see shared-postgres.ts. */
+function sharedServer(): Promise<PostgresParts> | undefined {
+  const port = Number(process.env.MORTISE_TEST_POSTGRES_PORT);
+  return port > 0 ? Promise.resolve(throwAwayParts(port)) : undefined;
 }
 
 function externalServer(): Promise<PostgresParts> | undefined {
@@ -130,8 +136,12 @@ async function throwAwayServer(): Promise<PostgresParts> {
 
 /** Where a throw-away server's test database is; it is made when it is not there. */
 export async function testServerParts(port: number): Promise<PostgresParts> {
-  const parts = { host: '127.0.0.1', port, user: 'postgres', password: '', database: 'mortise_test' };
+  const parts = throwAwayParts(port);
   const server = await controlConnection(settingsOf({ ...parts, database: 'postgres' }), { guarded: false });
   await server.createNamedDatabase(parts.database).finally(() => server.close());
   return parts;
+}
+
+function throwAwayParts(port: number): PostgresParts {
+  return { host: '127.0.0.1', port, user: 'postgres', password: '', database: 'mortise_test' };
 }

@@ -1,16 +1,30 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
+type Condition = () => boolean | Promise<boolean>;
+
+/** Long enough for a machine that is busy with other work: only a failing test waits for it. */
+const LIMIT_MS = 30_000;
+const POLL_EVERY_MS = 5;
+
 /**
- * Looks again and again until something is so that another party brings about.
+ * Polls a condition until it holds.
  *
- * @param what is waited for, as the error calls it
- * @throws when it is not so after `ms`
+ * @param what names the condition in the error; its source text by default
+ * @param ms limit in milliseconds
+ * @throws Error when the condition does not hold within the limit
  * @example await until('the reply', () => sent.length === 1);
  */
-export async function until(what: string, holds: () => boolean | Promise<boolean>, ms = 10_000): Promise<void> {
-  const deadline = performance.now() + ms;
-  while (!(await holds())) {
-    if (performance.now() > deadline) throw new Error(`waited too long for: ${what}`);
-    await sleep(5);
+export async function until(holds: Condition, ms?: number): Promise<void>;
+export async function until(what: string | (() => string), holds: Condition, ms?: number): Promise<void>;
+export async function until(
+  ...args: [Condition, number?] | [string | (() => string), Condition, number?]
+): Promise<void> {
+  const [what, holds, ms = LIMIT_MS] = typeof args[1] === 'function' ? args : [String(args[0]), args[0], args[1]];
+  const deadline = performance.now() + (ms as number);
+  while (!(await (holds as Condition)())) {
+    if (performance.now() > deadline) {
+      throw new Error(`Not within ${ms} ms: ${typeof what === 'function' ? what() : what}`);
+    }
+    await sleep(POLL_EVERY_MS);
   }
 }

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { MortiseError } from '../../sdk/index.js';
-import { sayUnwritten } from '../unwritten.js';
+import { sayUnwritten } from '../problems.js';
 
 const thrown = (error: unknown): Promise<unknown> =>
   sayUnwritten('config/plugins.json', () => Promise.reject(error)).catch((caught: unknown) => caught);

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { isoTime } from '../iso-time.js';
+import { isoTime } from '../line-writer.js';
 
 describe('the time of a log line', () => {
   it('is that of a date, within a second, across seconds and back', () => {

@@ -1,9 +1,7 @@
 import { context, ROOT_CONTEXT, type Span, type SpanContext, type Tracer, trace } from '@opentelemetry/api';
 import { expect } from 'chai';
 import { MortiseError } from '../../sdk/index.js';
-import { acceptRequestId, newCorrelationId } from '../ids.js';
-import { formatTraceparent, parseTraceparent } from '../traceparent.js';
-import { createTracing } from '../tracing.js';
+import { acceptRequestId, createTracing, formatTraceparent, newCorrelationId, parseTraceparent } from '../tracing.js';
 
 const header = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
 

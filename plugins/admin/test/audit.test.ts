@@ -1,9 +1,10 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import type { AuditRow, Finding } from 'mortise/sdk';
-import { createTestHost, type TestHost } from 'mortise/sdk/testing';
-import { codeOf, get, made, rowOf, send, until } from './support.js';
+import type { AuditRow } from 'mortise/contracts/logbook';
+import type { Finding } from 'mortise/sdk';
+import { createTestHost, type TestHost, until } from 'mortise/sdk/testing';
+import { codeOf, get, made, rowOf, send } from './support.js';
 
 describe('the audit of admin changes', function () {
   this.timeout(30_000);

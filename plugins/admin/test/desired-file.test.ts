@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Alert, Finding } from 'mortise/sdk';
-import { createTestHost, type ServerProcess, startServer, type TestHost } from 'mortise/sdk/testing';
-import { get, made, rowOf, rows, send, until } from './support.js';
+import { createTestHost, type ServerProcess, startServer, type TestHost, until } from 'mortise/sdk/testing';
+import { get, made, rowOf, rows, send } from './support.js';
 
 describe('plugins.json', function () {
   this.timeout(60_000);

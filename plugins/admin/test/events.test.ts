@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import { expect } from 'chai';
-import { createTestHost, type TestHost } from 'mortise/sdk/testing';
-import { made, send, until } from './support.js';
+import { createTestHost, type TestHost, until } from 'mortise/sdk/testing';
+import { made, send } from './support.js';
 
 interface Following {
   /** Events so far: `[type, data]`. */
@@ -103,7 +103,7 @@ describe('GET /admin/events', function () {
     }
     incoming.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
     incoming.resume();
-    await until(() => text.includes('"n7999"'), 15_000);
+    await until(() => text.includes('"n7999"'));
     const events = parse(text);
     const lost = events.filter(([type]) => type === 'lost').reduce((sum, [, { count }]) => sum + Number(count), 0);
     const told = events.filter(([type]) => type === 'alert').length;

@@ -8,8 +8,9 @@ import {
   startServer,
   type TestHost,
   testDialects,
+  until,
 } from 'mortise/sdk/testing';
-import { get, made, rows, until } from './support.js';
+import { get, made, rows } from './support.js';
 
 const apiKey = 'an-api-key-0123456789';
 
@@ -120,7 +121,7 @@ describe('health', function () {
       expect([first?.message, first?.fix].join()).to.include(String(server.port)).and.to.include('DATABASE_URL');
       expect(first?.message).not.to.include('a-password-word');
       await server.start();
-      await until(async () => (await found()).length === 0, 20_000);
+      await until(async () => (await found()).length === 0);
     } finally {
       await host?.stop();
       host = undefined;

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { createTestHost, type TestHost } from 'mortise/sdk/testing';
-import { made, rowOf, send, until } from './support.js';
+import { createTestHost, type TestHost, until } from 'mortise/sdk/testing';
+import { made, rowOf, send } from './support.js';
 
 describe('a plugin that fails again and again', function () {
   this.timeout(30_000);

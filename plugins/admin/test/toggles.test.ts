@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { PluginDetail, PluginPlan, PluginRow } from 'mortise/sdk';
-import { createTestHost, type TestHost } from 'mortise/sdk/testing';
-import { codeOf, get, made, type Refused, rowOf, rows, send, until } from './support.js';
+import { createTestHost, type TestHost, until } from 'mortise/sdk/testing';
+import { codeOf, get, made, type Refused, rowOf, rows, send } from './support.js';
 
 /** A tool that works until it is let go. */
 function waiting(key: string) {

@@ -1,7 +1,8 @@
 import { expect } from 'chai';
+import { fakeModel } from 'mortise/contracts/agent/testing';
 import type { GenerateEvent } from 'mortise/sdk';
 import { eachDatabase } from 'mortise/sdk/testing';
-import { errorOf, eventsOf, fakeModel, type Gateway, openGateway, turnsOf } from './gateway.js';
+import { errorOf, eventsOf, type Gateway, openGateway, turnsOf } from './gateway.js';
 
 const delta = (text: string): GenerateEvent => ({ type: 'content_delta', text });
 const done: GenerateEvent = { type: 'done', responseId: 'r1' };
@@ -34,7 +35,7 @@ describe('the end of an answer', () => {
       ['that says nothing', [], {}],
     ];
     for (const [which, events, capabilities] of cut) {
-      it(`is told: one ${which} and ends without it has failed`, async () => {
+      it(`needs a done event: one ${which} and ends without it has failed`, async () => {
         await answering(events, capabilities);
         expect(await errorOf(await gateway.process('hi'))).to.deep.equal({
           status: 502,
@@ -46,7 +47,7 @@ describe('the end of an answer', () => {
       });
     }
 
-    it('is the end: of what comes after it, only what the answer cost is heard', async () => {
+    it('is its done event: of later events only the usage counts', async () => {
       await answering([delta('all'), done, delta(' and more'), calls, usage, { type: 'done', responseId: 'r2' }]);
       const events = await eventsOf(await gateway.process('hi', { stream: true }));
       expect(events.flatMap((event) => (event as { delta?: string }).delta ?? [])).to.deep.equal(['all']);

@@ -1,8 +1,15 @@
 import { expect } from 'chai';
 import * as fc from 'fast-check';
-import type { ModelMessage, StoredMessage } from 'mortise/sdk';
-import { buildContext, type ContextParts } from '../build-context.js';
-import { checkInput, historyBudget, messageTokens, mostTokens } from '../context-budget.js';
+import type { StoredMessage } from 'mortise/contracts/sessions';
+import type { ModelMessage } from 'mortise/sdk';
+import {
+  buildContext,
+  type ContextOptions,
+  checkInput,
+  historyBudget,
+  messageTokens,
+  mostTokens,
+} from '../build-context.js';
 import { estimateTokens } from '../estimate-tokens.js';
 
 function row(turnId: string | null, role: StoredMessage['role'], content: string, more: Partial<StoredMessage> = {}) {
@@ -26,7 +33,7 @@ function turnOf(name: string, tokens: number): StoredMessage[] {
 
 const asked = row('now', 'user', 'and now');
 
-function context(rows: readonly StoredMessage[], parts: Partial<ContextParts> = {}): readonly ModelMessage[] {
+function context(rows: readonly StoredMessage[], parts: Partial<ContextOptions> = {}): readonly ModelMessage[] {
   return buildContext(rows, {
     layers: [],
     tools: [],
@@ -41,7 +48,7 @@ function context(rows: readonly StoredMessage[], parts: Partial<ContextParts> = 
 const sizes = (messages: readonly ModelMessage[]) => messages.map(({ content }) => String(content).length);
 
 describe('the estimate of tokens', () => {
-  it('counts runs between white space by fours, and each Han, kana or Hangul character for itself', () => {
+  it('counts a token per four characters of a run, and one per Han, kana or Hangul character', () => {
     const texts = ['hello world', '你好，世界', 'Hello 世界 abcde', 'internationalization', '😀😃😄😁😆', '', ' \n\t '];
     expect(texts.map(estimateTokens)).to.deep.equal([4, 5, 6, 5, 2, 0, 0]);
     expect(estimateTokens('あア한')).to.equal(3);
@@ -58,13 +65,13 @@ describe('the estimate of tokens', () => {
   });
 });
 
-describe('what a model is sent of a long chat', () => {
-  it('is everything while it fits', () => {
+describe('the context of a long chat', () => {
+  it('contains everything while it fits', () => {
     const rows = [...turnOf('a', 100), ...turnOf('b', 100), asked];
     expect(context(rows)).to.have.length(5);
   });
 
-  it('is the newest turns that fit, and how many are missing', () => {
+  it('contains the newest turns that fit, and the number of those left out', () => {
     // 400 to read less 100 to write, nine tenths of it, less the question's two: 268 for the turns before it.
     const rows = [...turnOf('a', 20), ...turnOf('b', 100), ...turnOf('c', 100), ...turnOf('d', 60), asked];
     const messages = context(rows);
@@ -77,16 +84,16 @@ describe('what a model is sent of a long chat', () => {
     expect(context(larger)[0]?.content).to.equal('Earlier conversation omitted (2 turns).');
   });
 
-  it('is at least the last two turns', () => {
+  it('contains at least the last two turns', () => {
     const rows = [...turnOf('a', 400), ...turnOf('b', 400), ...turnOf('c', 400), asked];
     expect(context(rows)).to.have.length(6);
     expect(context([...turnOf('a', 400), ...turnOf('b', 400), asked])).to.have.length(5);
   });
 
-  it('leaves room for the layers, the tools and what this turn has said so far', () => {
+  it('leaves room for the layers, the tools and the rows of the current turn', () => {
     const rows = [...turnOf('a', 100), ...turnOf('b', 100), ...turnOf('c', 60), asked];
     const layer = { name: 'base', role: 'system' as const, source: 'x', content: 'abcd '.repeat(20) };
-    const omitted = (parts: Partial<ContextParts>, more: StoredMessage[] = []) =>
+    const omitted = (parts: Partial<ContextOptions>, more: StoredMessage[] = []) =>
       context([...rows, ...more], parts).some(({ content }) => String(content).startsWith('Earlier'));
     expect(omitted({})).to.equal(false);
     expect(omitted({ layers: [layer] })).to.equal(true);
@@ -99,31 +106,31 @@ describe('what a model is sent of a long chat', () => {
     ).to.deep.equal([layer.content, 'Earlier conversation omitted (1 turns).']);
   });
 
-  it('is everything when that is what was asked for', () => {
+  it('contains everything when compaction is off', () => {
     const rows = [...turnOf('a', 400), ...turnOf('b', 400), ...turnOf('c', 400), asked];
     expect(context(rows, { compaction: 'off' })).to.have.length(7);
   });
 
-  it('holds tool texts of all but the newest three turns only to their beginning', () => {
+  it('cuts the tool texts of all but the newest three turns', () => {
     const long = (turn: string) => row(turn, 'tool', 'x'.repeat(900), { toolCallId: 'c' });
     const rows = [...['a', 'b', 'c'].map(long), asked, long('now')];
     const sent = context(rows, { limits: {} });
     expect(sizes(sent.filter(({ role }) => role === 'tool'))).to.deep.equal([500, 900, 900, 900]);
   });
 
-  it('takes imported rows, which belong to no turn, for one turn with each question', () => {
+  it('treats imported rows, which belong to no turn, as one turn per question', () => {
     const imported = ['a', 'b', 'c'].flatMap((name) => turnOf(name, 400).map((one) => ({ ...one, turnId: null })));
     expect(context([...imported, asked])).to.have.length(6);
   });
 
-  it('is planned for a usual model when its adapter says nothing', () => {
+  it('assumes default sizes when the adapter declares none', () => {
     expect(historyBudget({}, { layers: [], tools: [], current: [] })).to.equal(Math.floor((128_000 - 16_384) * 0.9));
     expect(historyBudget({ context: 8_000 }, { layers: [], tools: [], current: [] })).to.equal(5_400);
   });
 });
 
-describe('an input that no model of this size can read', () => {
-  it('is told apart from one that is merely long', () => {
+describe('an input that exceeds the context', () => {
+  it('is refused, and one that just fits is not', () => {
     checkInput({ context: 100 }, [row('t', 'user', 'abcd '.repeat(100))]);
     let caught: unknown;
     try {

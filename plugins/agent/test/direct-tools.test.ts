@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { MortiseError, type Tool } from 'mortise/sdk';
-import { eachDatabase, type TestPlugin, until } from 'mortise/sdk/testing';
+import { oneDatabase, type TestPlugin, until } from 'mortise/sdk/testing';
 import { errorOf, eventsOf, type Gateway, openGateway, turnsOf } from './gateway.js';
 
 const items = {
@@ -18,8 +18,8 @@ function contributes(name: string, value: Partial<Tool> & Pick<Tool, 'run'>): Te
   };
 }
 
-describe('tools that a caller names', () => {
-  eachDatabase((engine) => {
+describe('direct tool calls', () => {
+  oneDatabase((engine) => {
     let gateway: Gateway;
     const calls: object[] = [];
 
@@ -129,7 +129,7 @@ describe('tools that a caller names', () => {
       expect(deltas(streamed)).to.deep.equal(['$ one two th', 'ree\nhi']);
     });
 
-    it('are named in four ways, with their input wherever callers put it', async () => {
+    it('are accepted in four forms, with their input in any of its places', async () => {
       const command = { command: 'pwd' };
       for (const extra of [
         named({ name: 'shell', items: [command] }),
@@ -150,17 +150,17 @@ describe('tools that a caller names', () => {
       for (const call of calls) expect(call).to.deep.include({ items: [command] });
     });
 
-    it('need no text beside them', async () => {
+    it('need no message text', async () => {
       expect((await gateway.process('', { shell: [{ command: 'pwd' }], input: [] })).status).to.equal(200);
     });
 
-    it('keep a member that their own schema names, and get their arguments as they were written', async () => {
+    it('keep a wrapper member that the schema declares, and pass the arguments on unchanged', async () => {
       const input = { input: { a: 1 } };
       const { reply } = (await (await gateway.process('x', { plain: input })).json()) as { reply: string };
       expect(JSON.parse(reply)).to.deep.equal(input);
     });
 
-    it('are refused when they are not named properly, before anything is written', async () => {
+    it('are refused when they are malformed, before anything is written', async () => {
       const nothing = 'tool input items must be a non-empty array of objects';
       for (const [extra, message] of [
         [named('shell'), 'biz_params.tool must be an object'],
@@ -217,7 +217,7 @@ describe('tools that a caller names', () => {
       await until('the audit row', audited, 10_000);
     }).timeout(20_000);
 
-    it('say what went wrong, and leave a turn that failed', async () => {
+    it('answer with the error, and leave a failed turn', async () => {
       expect(await refusal({ refuses: {} })).to.deep.equal({
         status: 409,
         code: 'tool_conflict',

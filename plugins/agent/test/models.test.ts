@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import type { ModelFacts } from 'mortise/sdk';
-import { eachDatabase, type TestPlugin } from 'mortise/sdk/testing';
+import { oneDatabase, type TestPlugin } from 'mortise/sdk/testing';
 import { errorOf, type Gateway, openGateway } from './gateway.js';
 
-/** A model that says its own name. */
+/** A model that answers with its own name. */
 function adapter(key: string, models?: readonly ModelFacts[]): TestPlugin {
   const facts = {
     capabilities: { stream: true, toolCall: false, attachments: false, reasoning: false },
@@ -27,7 +27,7 @@ function adapter(key: string, models?: readonly ModelFacts[]): TestPlugin {
 }
 
 describe('the model of a turn', () => {
-  eachDatabase((engine) => {
+  oneDatabase((engine) => {
     let gateway: Gateway;
 
     afterEach(async function stop() {
@@ -41,7 +41,7 @@ describe('the model of a turn', () => {
 
     const ask = async () => (await (await gateway.process('hi')).json()) as { reply: string; events: object[] };
 
-    it('is the demo while nothing is configured, and the configured one when it is', async () => {
+    it('is the configured one, or the demo model when none is configured', async () => {
       await start({}, adapter('acme'));
       expect((await ask()).reply).to.equal('Echo: hi');
       await gateway.host.stop();
@@ -52,7 +52,7 @@ describe('the model of a turn', () => {
       expect(meta?.model).to.deep.equal({ provider_id: 'acme', model: 'models/large:1' });
     });
 
-    it('is another one in a chat that has chosen it', async () => {
+    it('is the one that the chat has chosen', async () => {
       await start({ MORTISE_MODEL: 'demo/demo-chat' }, adapter('openai-compatible'));
       await ask();
       const sessions = gateway.host.service('sessions');
@@ -70,7 +70,7 @@ describe('the model of a turn', () => {
       });
     });
 
-    it('is refused before anything is written when nobody offers it', async () => {
+    it('is refused before anything is written when no adapter serves it', async () => {
       await start({ MORTISE_MODEL: 'ghost/one' });
       expect(await errorOf(await gateway.process('hi'))).to.deep.include({
         status: 404,
@@ -87,7 +87,7 @@ describe('the model of a turn', () => {
       expect(await (await gateway.host.fetch('/chats?user_id=u1')).json()).to.deep.equal([]);
     });
 
-    it('is sent what it can read of a long chat, and refuses an input that is larger than that', async () => {
+    it('is sent the part of a long chat that fits, and an input that does not fit is refused', async () => {
       const small = adapter('small', [{ id: 'tiny', context: 200, output: 40 }]);
       await start({ MORTISE_MODEL: 'small/tiny' }, small);
       for (const name of ['a', 'b', 'c', 'd', 'e']) await gateway.process(`${name} ${'word '.repeat(60)}`);
@@ -111,7 +111,7 @@ describe('the model of a turn', () => {
       });
     });
 
-    it('blocks the agent alone when it is written wrongly', async () => {
+    it('blocks only the agent when its setting is malformed', async () => {
       await start({ MORTISE_MODEL: 'gpt-4o-mini' });
       const row = gateway.host.control.list().find(({ key }) => key === 'agent');
       expect(row?.state).to.equal('blocked');

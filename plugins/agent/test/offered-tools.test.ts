@@ -1,7 +1,8 @@
 import { expect } from 'chai';
+import { asksFor, fakeModel, fakeTool, says } from 'mortise/contracts/agent/testing';
 import type { GenerateEvent, Principal, Tool, ToolContext } from 'mortise/sdk';
-import { eachDatabase, type TestPlugin, until } from 'mortise/sdk/testing';
-import { asksFor, errorOf, fakeModel, type Gateway, openGateway, says, tool, turnsOf } from './gateway.js';
+import { oneDatabase, type TestPlugin, until } from 'mortise/sdk/testing';
+import { errorOf, type Gateway, openGateway, turnsOf } from './gateway.js';
 
 function toolPlugin(name: string, value: Partial<Tool> & Pick<Tool, 'run'>): TestPlugin {
   const facts = { summary: 'Made by a test.', audience: ['agent' as const], inputSchema: { type: 'object' } };
@@ -12,7 +13,7 @@ function toolPlugin(name: string, value: Partial<Tool> & Pick<Tool, 'run'>): Tes
 }
 
 describe('tools that a model is offered', () => {
-  eachDatabase((engine) => {
+  oneDatabase((engine) => {
     let open: Gateway | undefined;
 
     afterEach(async function stop() {
@@ -36,7 +37,7 @@ describe('tools that a model is offered', () => {
       return messages.filter(({ role }) => role === 'tool').map(({ content }) => JSON.parse(content));
     };
 
-    it('are those that are for the one who asks', async () => {
+    it('are those that are visible to the caller', async () => {
       const keys = JSON.stringify([
         { key: 'key-of-anna-000', id: 'anna' },
         { key: 'key-of-otto-000', id: 'otto' },
@@ -51,7 +52,7 @@ describe('tools that a model is offered', () => {
         },
         run: () => ({}),
       });
-      const script = (call: number) => (call % 2 === 1 ? asksFor(['c', 'secret', '{}']) : says('ok'));
+      const script = (call: number) => (call % 2 === 1 ? asksFor([['c', 'secret', '{}']]) : says('ok'));
       const gateway = await start(script, { env: { MORTISE_API_KEYS: keys }, extra: [forAnna, broken] });
       await gateway.process('hi', {}, { 'x-api-key': 'key-of-anna-000' });
       await gateway.process('hi', {}, { 'x-api-key': 'key-of-otto-000' });
@@ -68,10 +69,10 @@ describe('tools that a model is offered', () => {
     });
 
     it('are not those that were switched off', async () => {
-      const script = (call: number) => (call === 1 ? asksFor(['c', 'off', '{}']) : says('ok'));
+      const script = (call: number) => (call === 1 ? asksFor([['c', 'off', '{}']]) : says('ok'));
       const gateway = await start(script, {
         env: { MORTISE_DISABLED_TOOLS: 'off' },
-        extra: [tool('off', () => ({})), tool('on', () => ({}))],
+        extra: [fakeTool('off', () => ({})), fakeTool('on', () => ({}))],
       });
       await gateway.process('hi');
       expect(gateway.model.requests[0]?.tools?.map(({ name }) => name)).to.deep.equal(['on']);
@@ -80,11 +81,11 @@ describe('tools that a model is offered', () => {
       ]);
     });
 
-    it('count against the limit of the one who asks', async () => {
-      const script = (call: number) => (call < 3 ? asksFor([`c${call}`, 'rare', `{"text":"${call}"}`]) : says('ok'));
+    it('count against the limit of the caller', async () => {
+      const script = (call: number) => (call < 3 ? asksFor([[`c${call}`, 'rare', `{"text":"${call}"}`]]) : says('ok'));
       const gateway = await start(script, {
         env: { MORTISE_TOOL_RATE_LIMITS: '{"rare":"1/60"}' },
-        extra: [tool('rare', () => ({ done: true }))],
+        extra: [fakeTool('rare', () => ({ done: true }))],
       });
       await gateway.process('hi');
       const [first, second] = await toolRows(gateway);
@@ -106,7 +107,7 @@ describe('tools that a model is offered', () => {
           return { saved: true };
         },
       });
-      const gateway = await start(() => asksFor(['c', 'saves', '{}']), { extra: [saves] });
+      const gateway = await start(() => asksFor([['c', 'saves', '{}']]), { extra: [saves] });
       const asked = gateway.process('go');
       await until('the tool', () => contexts.length === 1);
       const [turn] = await turnsOf(gateway.host);
@@ -118,9 +119,9 @@ describe('tools that a model is offered', () => {
       expect(gateway.model.requests).to.have.length(1);
     });
 
-    it('may be asked the same five times in a row, and no more, while many steps are left', async () => {
-      const same = (call: number) => asksFor([`c${call}`, 'same', '{ "text": "x" }']);
-      const extra = [tool('same', () => ({ always: true }))];
+    it('may be called identically five times in a row, and no more, while many steps are left', async () => {
+      const same = (call: number) => asksFor([[`c${call}`, 'same', '{ "text": "x" }']]);
+      const extra = [fakeTool('same', () => ({ always: true }))];
       const long = await start(same, { env: { MORTISE_AGENT_MAX_STEPS: '11' }, extra });
       expect(await errorOf(await long.process('go'))).to.deep.include({
         status: 422,

@@ -27,7 +27,7 @@ describe('POST /agent/process', () => {
     const ask = async (text: string, extra: object = {}): Promise<Reply> =>
       (await (await gateway.process(text, extra)).json()) as Reply;
 
-    it('answers with the reply and its events, and says which turn it was', async () => {
+    it('answers with the reply, its events and the id of the turn', async () => {
       const response = await gateway.process('hello smoke');
       const body = (await response.json()) as Reply;
       expect(response.status).to.equal(200);
@@ -48,7 +48,7 @@ describe('POST /agent/process', () => {
       });
     });
 
-    it('refuses a text that neither database keeps', async () => {
+    it('refuses a text that no database stores unchanged', async () => {
       expect(await errorOf(await gateway.process('a\u0000b'))).to.include({
         status: 400,
         code: 'invalid_request',
@@ -61,7 +61,7 @@ describe('POST /agent/process', () => {
       });
     });
 
-    it('refuses names that a database would keep as others', async () => {
+    it('refuses names that a database would store as others', async () => {
       for (const member of ['session_id', 'user_id']) {
         expect(await errorOf(await gateway.process('hi', { [member]: '\udc00y' }))).to.include({
           status: 400,
@@ -90,7 +90,7 @@ describe('POST /agent/process', () => {
       expect(messages.map(({ role }) => role)).to.deep.equal(['user', 'assistant']);
     });
 
-    it('cuts text between characters, and names a new chat after it', async () => {
+    it('cuts text between characters, and names a new chat after its first text', async () => {
       const { events } = await ask('你好，做个自我介绍');
       const deltas = events.flatMap(({ delta }) => delta ?? []);
       expect(deltas).to.deep.equal(['Echo: 你好，做个自', '我介绍']);
@@ -98,7 +98,7 @@ describe('POST /agent/process', () => {
       expect(chat?.name).to.equal('你好，做个自我介绍');
     });
 
-    it('remembers what was said before', async () => {
+    it('sends the model the earlier turns of the chat', async () => {
       await ask('one');
       expect((await ask('two')).reply).to.equal('Echo: one two');
     });
@@ -108,7 +108,7 @@ describe('POST /agent/process', () => {
       expect((await ask('', { input: undefined })).reply).to.equal('Echo: (empty input)');
     });
 
-    it('begins a new chat on /new, without a turn', async () => {
+    it('starts a new chat on /new, without a turn', async () => {
       await ask('before');
       const [before] = await turnsOf(gateway.host);
       const { reply, events } = await ask('  /NEW ');
@@ -126,7 +126,7 @@ describe('POST /agent/process', () => {
       expect(streamed).to.have.length(4);
     });
 
-    it('refuses what it cannot read, before anything is written', async () => {
+    it('refuses malformed requests before anything is written', async () => {
       const post = async (body: unknown) => errorOf(await gateway.host.post('/agent/process', body));
       const valid = { session_id: 's1', user_id: 'u1', input: [user('x')] };
       expect(await post({ session_id: 's1', input: [] })).to.deep.equal({
@@ -183,7 +183,7 @@ describe('POST /agent/process', () => {
       expect(await (await gateway.host.fetch('/chats?user_id=u1')).json()).to.deep.equal([]);
     });
 
-    it('shows what the model was sent, when asked to', async () => {
+    it('returns the model request when debug is set', async () => {
       const { events } = await ask('look', { biz_params: { debug: true } });
       expect(events.at(-1)?.meta).to.deep.include({
         model_request: {
@@ -196,7 +196,7 @@ describe('POST /agent/process', () => {
       });
     });
 
-    it('runs a request with a key once, and sends its answer again', async () => {
+    it('runs a request with an idempotency key once, and repeats its answer', async () => {
       const headers = { 'idempotency-key': 'k-1' };
       const first = await gateway.process('once', {}, headers);
       const body = await first.text();
@@ -223,12 +223,12 @@ describe('POST /agent/process', () => {
       expect(await turnsOf(gateway.host)).to.have.length(1);
     });
 
-    it('logs neither what was said nor what was answered', async () => {
+    it('logs neither the message nor the answer', async () => {
       await ask('canary-in-the-text', { biz_params: { debug: true } });
       await gateway.process('canary-in-the-text', { stream: true });
       await gateway.process('canary-in-the-text', { input: 'canary-in-the-text' });
       const lines = gateway.host.logs.join('\n');
-      expect(lines).to.contain('a reply was shown on the console');
+      expect(lines).to.contain('a reply was sent to the console');
       expect(lines).to.not.contain('canary');
       expect(lines).to.match(/"session_hash":"[0-9a-f]{12}"/);
     });

@@ -1,23 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import { MortiseError } from 'mortise/sdk';
-import { eachDatabase, type TestEngine, temporaryPath, until } from 'mortise/sdk/testing';
-import { limitText } from '../agent-loop.js';
 import {
   asksFor,
-  errorOf,
-  eventsOf,
+  fakeGate,
   fakeModel,
-  type Gateway,
-  gatePlugin,
-  openGateway,
-  promptSource,
-  type Script,
+  fakeTool,
+  type ModelScript,
   says,
   slowly,
-  tool,
-  turnsOf,
-} from './gateway.js';
+} from 'mortise/contracts/agent/testing';
+import { MortiseError } from 'mortise/sdk';
+import { eachDatabase, type TestEngine, temporaryPath, until } from 'mortise/sdk/testing';
+import { limitText } from '../run-turn.js';
+import { errorOf, eventsOf, type Gateway, openGateway, promptSource, turnsOf } from './gateway.js';
 
 type Options = Parameters<typeof openGateway>[1];
 
@@ -31,7 +26,7 @@ describe('agent turns', () => {
       open = undefined;
     });
 
-    async function start(script: Script, options: Options = {}, capabilities = {}) {
+    async function start(script: ModelScript, options: Options = {}, capabilities = {}) {
       const model = fakeModel(script, capabilities);
       open = await openGateway(engine as TestEngine, { model, ...options });
       return { ...open, model };
@@ -71,9 +66,9 @@ describe('agent turns', () => {
     });
 
     it('runs tools round after round and stores each row', async () => {
-      const script: Script = (_, call) =>
-        call === 1 ? asksFor(['call_1', 'echo', '{"text":"ping"}']) : says(`Got: ${call}`);
-      const gateway = await start(script, { extra: [tool('echo', ({ text }) => ({ echoed: text }))] });
+      const script: ModelScript = (_, call) =>
+        call === 1 ? asksFor([['call_1', 'echo', '{"text":"ping"}']]) : says(`Got: ${call}`);
+      const gateway = await start(script, { extra: [fakeTool('echo', ({ text }) => ({ echoed: text }))] });
       const { reply, events } = (await (await gateway.process('go')).json()) as { reply: string; events: object[] };
       expect(reply).to.equal('Got: 2');
       expect(events.slice(0, 4)).to.deep.equal([
@@ -92,24 +87,24 @@ describe('agent turns', () => {
       expect(gateway.model.requests[0]?.tools?.map(({ name }) => name)).to.deep.equal(['echo']);
     });
 
-    it('tells the model what went wrong with a tool, and goes on', async () => {
-      const script: Script = (_, call) =>
+    it('sends the model the error of a failed tool, and continues', async () => {
+      const script: ModelScript = (_, call) =>
         call === 1
-          ? asksFor(
+          ? asksFor([
               ['c1', 'fails', '{}'],
               ['c2', 'missing', '{"q":1}'],
               ['c3', 'fails', '{bad json}'],
               ['c4', 'fails', '[1]'],
               ['c5', 'fails', '{"text":7}'],
               ['c6', 'refuses', '{}'],
-            )
+            ])
           : says('sorry');
       const gateway = await start(script, {
         extra: [
-          tool('fails', () => {
+          fakeTool('fails', () => {
             throw new Error('a path of the machine');
           }),
-          tool('refuses', () => {
+          fakeTool('refuses', () => {
             throw new MortiseError('tool_conflict', 'already there', { status: 409 });
           }),
         ],
@@ -135,13 +130,18 @@ describe('agent turns', () => {
       expect(inputs[2]).to.have.keys('raw_arguments', 'parse_error');
     });
 
-    it('tells the model that a tool gave back nothing it could show', async () => {
+    it('sends the model an error when a tool returns no JSON object', async () => {
       const circle: Record<string, unknown> = {};
       circle.self = circle;
-      const script: Script = (_, call) =>
-        call === 1 ? asksFor(['c1', 'circle', '{}'], ['c2', 'nothing', '{}']) : says('ok');
+      const script: ModelScript = (_, call) =>
+        call === 1
+          ? asksFor([
+              ['c1', 'circle', '{}'],
+              ['c2', 'nothing', '{}'],
+            ])
+          : says('ok');
       const gateway = await start(script, {
-        extra: [tool('circle', () => circle), tool('nothing', () => undefined as unknown as object)],
+        extra: [fakeTool('circle', () => circle), fakeTool('nothing', () => undefined as unknown as object)],
       });
       await gateway.process('go');
       const answers = (await rowsOf(gateway)).filter(({ role }) => role === 'tool');
@@ -150,11 +150,11 @@ describe('agent turns', () => {
       );
     });
 
-    it('ends a tool at its time limit, and goes on', async () => {
-      const script: Script = (_, call) => (call === 1 ? asksFor(['c1', 'slow', '{}']) : says('late'));
+    it('ends a tool at its time limit, and continues', async () => {
+      const script: ModelScript = (_, call) => (call === 1 ? asksFor([['c1', 'slow', '{}']]) : says('late'));
       const gateway = await start(script, {
         env: { MORTISE_TOOL_TIMEOUT_SECONDS: '0.05' },
-        extra: [tool('slow', () => sleep(5_000, {}))],
+        extra: [fakeTool('slow', () => sleep(5_000, {}))],
       });
       const { reply } = (await (await gateway.process('go')).json()) as { reply: string };
       expect(reply).to.equal('late');
@@ -164,10 +164,10 @@ describe('agent turns', () => {
 
     it('runs the tools of every round and ends at the step limit', async () => {
       const ran: unknown[] = [];
-      const gateway = await start((_, call) => asksFor([`c${call}`, 'count', `{"text":"${call}"}`]), {
+      const gateway = await start((_, call) => asksFor([[`c${call}`, 'count', `{"text":"${call}"}`]]), {
         env: { MORTISE_AGENT_MAX_STEPS: '3' },
         extra: [
-          tool('count', ({ text }) => {
+          fakeTool('count', ({ text }) => {
             ran.push(text);
             return {};
           }),
@@ -193,16 +193,16 @@ describe('agent turns', () => {
     });
 
     it('ends a turn that makes the same call again and again', async () => {
-      const gateway = await start((_, call) => asksFor([`c${call}`, 'same', '{ "text": "x" }']), {
-        extra: [tool('same', () => ({ always: true }))],
+      const gateway = await start((_, call) => asksFor([[`c${call}`, 'same', '{ "text": "x" }']]), {
+        extra: [fakeTool('same', () => ({ always: true }))],
       });
       expect(await errorOf(await gateway.process('go'))).to.include({ status: 422, code: 'agent_loop_detected' });
       expect(gateway.model.requests).to.have.length(5);
       expect((await turnsOf(gateway.host))[0]).to.include({ status: 'failed' });
     });
 
-    it('keeps what was shown of a turn that breaks, and tells the stream', async () => {
-      const script: Script = async function* (_, call) {
+    it('stores the partial text of a failed turn, and ends the stream with its error', async () => {
+      const script: ModelScript = async function* (_, call) {
         if (call > 1) return yield* says('better');
         yield { type: 'content_delta', text: 'Hel' };
         throw new MortiseError('provider_request_failed', 'provider returned status 500', { status: 502 });
@@ -242,7 +242,7 @@ describe('agent turns', () => {
       expect((await shown('?include_failed=true'))[0]).to.deep.include({ metadata: { turn_status: 'failed' } });
     });
 
-    it('words the failure of an adapter without its details', async () => {
+    it('reports the failure of an adapter without its details', async () => {
       const gateway = await start(() => {
         throw new Error('secret of the adapter');
       });
@@ -250,9 +250,9 @@ describe('agent turns', () => {
       expect(body).to.contain('runner_error').and.not.contain('secret');
     });
 
-    it('gives white space a name, and refuses calls from an adapter that has no tools', async () => {
+    it('replaces a blank answer, and refuses calls from an adapter without tools', async () => {
       const blank = await start(
-        (_, call) => (call === 1 ? says('  ') : asksFor(['c', 'x', '{}'])),
+        (_, call) => (call === 1 ? says('  ') : asksFor([['c', 'x', '{}']])),
         {},
         { toolCall: false },
       );
@@ -265,7 +265,7 @@ describe('agent turns', () => {
       const order: string[] = [];
       const gateway = await start(async function* (request, call, signal) {
         order.push(`begin ${call}`);
-        yield* slowly(100, `answer ${request.messages.length}`, signal);
+        yield* slowly(100, [`answer ${request.messages.length}`], signal);
         order.push(`end ${call}`);
       });
       const [first, second] = await Promise.all([gateway.process('1'), gateway.process('2')]);
@@ -277,7 +277,7 @@ describe('agent turns', () => {
     });
 
     it('refuses a turn beyond the queue, and one that waits too long', async () => {
-      const gateway = await start((_, __, signal) => slowly(400, 'done', signal), {
+      const gateway = await start((_, __, signal) => slowly(400, ['done'], signal), {
         env: { MORTISE_AGENT_QUEUE_LIMIT: '1', MORTISE_AGENT_QUEUE_WAIT_SECONDS: '0.1' },
       });
       const first = gateway.process('1');
@@ -292,8 +292,8 @@ describe('agent turns', () => {
       expect(gateway.model.requests).to.have.length(1);
     });
 
-    it('tells a repeated key that its turn is running', async () => {
-      const gateway = await start((_, __, signal) => slowly(300, 'done', signal));
+    it('refuses a repeated key while its turn is running', async () => {
+      const gateway = await start((_, __, signal) => slowly(300, ['done'], signal));
       const headers = { 'idempotency-key': 'k' };
       const first = gateway.process('1', {}, headers);
       await until('the turn', () => gateway.model.requests.length === 1);
@@ -306,11 +306,11 @@ describe('agent turns', () => {
       expect(gateway.model.requests).to.have.length(1);
     });
 
-    it('cancels the turn of a client that leaves, and keeps what it was shown', async () => {
+    it('cancels the turn of a client that disconnects, and stores the text it was sent', async () => {
       const gateway = await start(async function* (_, call, signal) {
         if (call > 1) return yield* says('next');
         yield { type: 'content_delta', text: 'partial' };
-        yield* slowly(60_000, 'never', signal);
+        yield* slowly(60_000, ['never'], signal);
       });
       const controller = new AbortController();
       const response = await gateway.host.fetch('/agent/process', {
@@ -328,8 +328,8 @@ describe('agent turns', () => {
       expect((await gateway.process('again')).status).to.equal(200);
     });
 
-    it('cancels the turn of a waiting client that leaves, and never begins a queued one', async () => {
-      const gateway = await start((_, __, signal) => slowly(60_000, 'never', signal));
+    it('cancels the turn of a client that disconnects, and never starts a queued one', async () => {
+      const gateway = await start((_, __, signal) => slowly(60_000, ['never'], signal));
       const leave = (text: string) => {
         const controller = new AbortController();
         const body = JSON.stringify({
@@ -357,7 +357,7 @@ describe('agent turns', () => {
     });
 
     it('cancels a turn on request, through its own route', async () => {
-      const gateway = await start((_, __, signal) => slowly(60_000, 'never', signal));
+      const gateway = await start((_, __, signal) => slowly(60_000, ['never'], signal));
       const asked = gateway.process('hi');
       await until('the turn', () => gateway.model.requests.length === 1);
       const [turn] = await turnsOf(gateway.host);
@@ -369,15 +369,15 @@ describe('agent turns', () => {
     });
 
     it('ends a turn at its time limit', async () => {
-      const gateway = await start((_, __, signal) => slowly(60_000, 'never', signal), {
+      const gateway = await start((_, __, signal) => slowly(60_000, ['never'], signal), {
         env: { MORTISE_AGENT_TURN_TIMEOUT_SECONDS: '0.1' },
       });
       expect(await errorOf(await gateway.process('hi'))).to.include({ status: 504, code: 'agent_turn_timeout' });
       expect((await turnsOf(gateway.host))[0]).to.include({ status: 'timed_out' });
     });
 
-    it('leaves the process free while a model that does not stream thinks', async () => {
-      const gateway = await start((_, __, signal) => slowly(200, 'at last', signal));
+    it('does not block the process while a model without streaming works', async () => {
+      const gateway = await start((_, __, signal) => slowly(200, ['at last'], signal));
       let ticks = 0;
       const ticker = setInterval(() => {
         ticks += 1;
@@ -390,15 +390,15 @@ describe('agent turns', () => {
       expect(ticks).to.be.at.least(5);
     });
 
-    it('lets a turn take as long as it likes when there is no time limit', async () => {
-      const gateway = await start((_, __, signal) => slowly(100, 'in the end', signal), {
+    it('has no time limit when it is set to 0', async () => {
+      const gateway = await start((_, __, signal) => slowly(100, ['in the end'], signal), {
         env: { MORTISE_AGENT_TURN_TIMEOUT_SECONDS: '0' },
       });
       expect(((await (await gateway.process('hi')).json()) as { reply: string }).reply).to.equal('in the end');
     });
 
-    it('tells a turn whose session was taken over, and stores nothing more of it', async () => {
-      const gateway = await start((_, call) => (call === 1 ? asksFor(['c', 'steal', '{}']) : says('never')), {
+    it('ends a turn whose session was taken over, and stores nothing more of it', async () => {
+      const gateway = await start((_, call) => (call === 1 ? asksFor([['c', 'steal', '{}']]) : says('never')), {
         extra: [
           {
             manifest: {
@@ -433,7 +433,7 @@ describe('agent turns', () => {
       expect((await turnsOf(gateway.host))[0]).to.include({ status: 'fenced' });
     });
 
-    it('keeps a reply whose channel fails, and says so after it', async () => {
+    it('keeps a reply whose channel fails, and reports the error after it', async () => {
       const configs: object[] = [];
       const channel = {
         manifest: { key: 'channel-broken', contributes: { channel: [{ key: 'broken', facts: {} }] } },
@@ -467,7 +467,7 @@ describe('agent turns', () => {
 
     it('answers what the gate refuses or puts aside, and writes nothing of it', async () => {
       let decision = { action: 'drop', reason: 'override=drop_actor' };
-      const gateway = await start(() => says('never'), { extra: [gatePlugin(() => decision)] });
+      const gateway = await start(() => says('never'), { extra: [fakeGate(() => decision)] });
       const dropped = await gateway.process('hi', { stream: true }, { 'idempotency-key': 'k' });
       expect(dropped.headers.get('x-gate-action')).to.equal('drop');
       const { status, code, message, details } = await errorOf(dropped);
@@ -501,7 +501,7 @@ describe('agent turns', () => {
       expect((await gateway.process('hi', { stream: true }, { 'idempotency-key': 'k' })).status).to.equal(200);
     });
 
-    it('makes a turn of a message that nobody waits for', async () => {
+    it('runs a turn for a published message', async () => {
       const gateway = await start(() => says('answered'));
       const published = gateway.host.service('conversation').publish({
         source_name: 'test:adapter',
@@ -513,12 +513,12 @@ describe('agent turns', () => {
       expect(published.ok).to.equal(true);
       await until('the turn', async () => (await turnsOf(gateway.host))[0]?.status === 'completed');
       expect((await rowsOf(gateway)).map(({ content }) => content)).to.deep.equal(['from elsewhere', 'answered']);
-      expect(gateway.host.logs.join('\n')).to.not.contain('a reply was shown on the console');
+      expect(gateway.host.logs.join('\n')).to.not.contain('a reply was sent to the console');
     });
 
-    it('tells of a turn that fails and that nobody waits for, without a word of it', async () => {
+    it('reports the failure of a turn without a caller, without its text', async () => {
       // biome-ignore lint/correctness/useYield: it fails before it has anything to say
-      const script: Script = async function* () {
+      const script: ModelScript = async function* () {
         throw new MortiseError('llm_refused', 'canary of the model', { status: 400 });
       };
       const gateway = await start(script, { plugins: ['agent', 'channel-console', 'admin'] });
@@ -534,7 +534,7 @@ describe('agent turns', () => {
       expect((await turnsOf(gateway.host))[0]).to.include({ status: 'failed' });
       expect(conversation.session('console:u1:s1')?.recent_obs.at(-1)).to.include({ error: 'handler: runner_error' });
       const { obs_id, trace_id } = published.ok ? published.observation : { obs_id: '', trace_id: '' };
-      const lines = gateway.host.logs.filter((line) => line.includes('was not handled as it should be'));
+      const lines = gateway.host.logs.filter((line) => line.includes('an observation was refused or failed'));
       expect(lines).to.have.length(1);
       const line = JSON.parse(lines[0] ?? '{}');
       expect(line).to.include({ level: 'warn', code: 'worker_error', error: 'runner_error', obs_id, trace_id });
@@ -544,8 +544,8 @@ describe('agent turns', () => {
       expect(metrics).to.match(/mortise_observations_total\{outcome="error"\} 1/);
     });
 
-    it('tells nothing of a turn that nobody waits for and that someone cancels', async () => {
-      const gateway = await start((_, __, signal) => slowly(60_000, 'never', signal));
+    it('reports no failure of a turn without a caller that is cancelled', async () => {
+      const gateway = await start((_, __, signal) => slowly(60_000, ['never'], signal));
       const conversation = gateway.host.service('conversation');
       const session = { channel: 'console', userId: 'u1', sessionId: 's1' };
       conversation.publish({ source_name: 'x', session_key: 'console:u1:s1', payload: { text: 'wait' } });
@@ -557,7 +557,7 @@ describe('agent turns', () => {
       expect(conversation.session('console:u1:s1')).to.include({ error_total: 0 });
     });
 
-    it('keeps a key that is bound to a user to that user', async () => {
+    it('refuses a key that is bound to another user', async () => {
       const keys = JSON.stringify([{ key: 'key-of-anna', id: 'anna', actor: 'anna' }]);
       const gateway = await start(() => says('ok'), { env: { MORTISE_API_KEYS: keys } });
       const headers = { 'x-api-key': 'key-of-anna' };
@@ -569,7 +569,7 @@ describe('agent turns', () => {
       expect((await gateway.process('hi', { user_id: 'anna' })).status).to.equal(401);
     });
 
-    it('puts the layers of prompt sources first, and does without one that fails', async () => {
+    it('puts the layers of prompt sources first, and leaves out an optional one that fails', async () => {
       const gateway = await start(() => says('ok'), {
         extra: [
           promptSource('second', 2, true, 'two'),
@@ -581,17 +581,17 @@ describe('agent turns', () => {
       expect(gateway.model.requests[0]?.messages.map(({ content }) => content)).to.deep.equal(['one', 'two', 'hi']);
     });
 
-    it('writes nothing when a layer that it needs is missing', async () => {
+    it('writes nothing when a required layer is missing', async () => {
       const gateway = await start(() => says('ok'), { extra: [promptSource('needed', 1, true)] });
       expect(await errorOf(await gateway.process('hi'))).to.include({ status: 500, code: 'ai_tool_guide_unavailable' });
       expect(gateway.model.requests).to.have.length(0);
       expect(await turnsOf(gateway.host)).to.deep.equal([]);
     });
 
-    it('ends running turns as interrupted when the server stops, and tells their streams', async function shutdown() {
+    it('ends running turns as interrupted when the server stops, and ends their streams', async function shutdown() {
       this.timeout(30_000);
       const dataDir = temporaryPath('gateway');
-      const gateway = await start((_, __, signal) => slowly(60_000, 'never', signal), { dataDir });
+      const gateway = await start((_, __, signal) => slowly(60_000, ['never'], signal), { dataDir });
       const response = await gateway.process('hi', { stream: true });
       const events = eventsOf(response);
       await until('the turn', () => gateway.model.requests.length === 1);

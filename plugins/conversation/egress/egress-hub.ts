@@ -1,44 +1,45 @@
-import type { EgressFacts, EgressStatus, Observation } from 'mortise/sdk';
-import { isAgentGenerated } from '../loop-guard.js';
-import { EgressQueue, type EgressQueuePorts, type Unsent } from './egress-queue.js';
+import { type EgressFacts, type EgressStatus, isAgentGenerated } from 'mortise/contracts/conversation';
+import type { Observation } from 'mortise/sdk';
+import { EgressQueue, type EgressQueueDeps, type Unsent } from './egress-queue.js';
 
 export interface EgressAdapter extends EgressFacts {
   readonly key: string;
 }
 
-export interface EgressHubPorts extends EgressQueuePorts {
-  /** Adapters that are there now. */
+export interface EgressHubDeps extends EgressQueueDeps {
+  /** The active adapters; the same array until contributions change. */
   readonly adapters: () => readonly EgressAdapter[];
-  /** Channels that replies may leave through, by the names that they have as adapters. */
+  /** Channels that can send replies, by their adapter names (`channel:<name>`). */
   readonly channels: () => readonly string[];
-  /** The adapter that reaches the people of a session through its own channel; undefined when there is none. */
+  /** The adapter of the channel a session belongs to; undefined when it has none. */
   readonly channelOf: (sessionKey: string) => string | undefined;
+  /** Receives what a queue had not sent when it was closed. */
   readonly undelivered: (adapter: string, unsent: Unsent) => void;
 }
 
-/** Keys of adapters, by what they take. */
-interface Doors {
+/** Keys of the active adapters, by what they receive. */
+interface Receivers {
   readonly adapters: readonly EgressAdapter[];
   readonly alerts: readonly string[];
-  /** Take every reply, whoever else does. */
+  /** Receive every reply in addition to its other receivers. */
   readonly everywhere: readonly string[];
-  /** Take replies of sessions that nobody else listens to. */
-  readonly usual: readonly string[];
+  /** Receive replies of sessions without bound adapters and without a channel. */
+  readonly defaults: readonly string[];
 }
 
 /**
- * Sends what the agent says to where its session is listened to. Enqueuing neither waits nor throws; every adapter has a
- * queue and a loop of its own, so that one that is slow, broken or full is alone with it.
+ * Routes outbound observations to egress adapters. Enqueuing neither waits nor throws; every adapter has its own queue and
+ * loop, so that a slow, failing or full adapter does not affect the others.
  */
 export class EgressHub {
-  readonly #ports: EgressHubPorts;
+  readonly #deps: EgressHubDeps;
   readonly #queues = new Map<string, EgressQueue>();
   readonly #bound = new Map<string, Set<string>>();
-  #sorted: Doors | undefined;
+  #receivers: Receivers | undefined;
   #closed = false;
 
-  constructor(ports: EgressHubPorts) {
-    this.#ports = ports;
+  constructor(deps: EgressHubDeps) {
+    this.#deps = deps;
   }
 
   bind(sessionKey: string, adapter: string): void {
@@ -58,14 +59,14 @@ export class EgressHub {
     for (const adapter of this.#route(observation)) this.#queue(adapter).enqueue(observation);
   }
 
-  /** Of every way out that is there or was used. */
+  /** Counters of every adapter that is active or was used. */
   status(): readonly EgressStatus[] {
-    const { adapters, channels } = this.#ports;
+    const { adapters, channels } = this.#deps;
     const names = new Set([...adapters().map(({ key }) => key), ...channels(), ...this.#queues.keys()]);
-    return [...names].map((name) => (this.#queues.get(name) ?? new EgressQueue(name, this.#ports)).status());
+    return [...names].map((name) => (this.#queues.get(name) ?? new EgressQueue(name, this.#deps)).status());
   }
 
-  /** Sends what waits for at most `ms`; what is left then is told to the owner. */
+  /** Sends what is queued for at most `ms`, and reports the rest as undelivered. */
   async close(ms: number): Promise<void> {
     this.#closed = true;
     const queues = [...this.#queues.values()];
@@ -77,56 +78,56 @@ export class EgressHub {
     clearTimeout(timer);
     for (const queue of queues) {
       const unsent = queue.close();
-      if (unsent.waiting.length > 0 || unsent.handedOver) this.#ports.undelivered(queue.adapter, unsent);
+      if (unsent.waiting.length > 0 || unsent.handedOver) this.#deps.undelivered(queue.adapter, unsent);
     }
   }
 
   #queue(adapter: string): EgressQueue {
     const known = this.#queues.get(adapter);
     if (known) return known;
-    const made = new EgressQueue(adapter, this.#ports);
-    this.#queues.set(adapter, made);
-    return made;
+    const added = new EgressQueue(adapter, this.#deps);
+    this.#queues.set(adapter, added);
+    return added;
   }
 
   #route(observation: Observation): Iterable<string> {
     const { obs_type: type, session_key: key = '', metadata } = observation;
-    if (type === 'alert') return this.#doors().alerts;
+    if (type === 'alert') return this.#currentReceivers().alerts;
     if (type !== 'message') return none;
     if (metadata.direction !== 'outbound' && !isAgentGenerated(observation)) return none;
-    const listeners = this.#listeners(key, metadata.answered_by);
-    const { everywhere } = this.#doors();
-    return everywhere.length === 0 ? listeners : new Set([...listeners, ...everywhere]);
+    const receivers = this.#routeReply(key, metadata.answered_by);
+    const { everywhere } = this.#currentReceivers();
+    return everywhere.length === 0 ? receivers : new Set([...receivers, ...everywhere]);
   }
 
-  /** Who listens to a session, or stands in for those who would. */
-  #listeners(key: string, answeredBy: unknown): Iterable<string> {
+  /** The bound adapters of a session, else its channel, else the defaults. */
+  #routeReply(key: string, answeredBy: unknown): Iterable<string> {
     const bound = this.#bound.get(key);
     if (typeof answeredBy === 'string') {
-      // Whoever waited has it already; only others that listen to this session get it as well.
+      // The waiting caller has the reply already; only other adapters bound to this session receive it.
       if (!bound) return none;
       for (const adapter of bound) if (isFace(adapter, answeredBy)) return withoutFace(bound, answeredBy);
       return bound;
     }
     if (bound) return bound;
-    const channel = this.#ports.channelOf(key);
-    return channel === undefined ? this.#doors().usual : [channel];
+    const channel = this.#deps.channelOf(key);
+    return channel === undefined ? this.#currentReceivers().defaults : [channel];
   }
 
-  /** What the adapters that are there now take, sorted out once for each set of them. */
-  #doors(): Doors {
-    const adapters = this.#ports.adapters();
-    if (this.#sorted?.adapters === adapters) return this.#sorted;
+  /** Computed once for each set of active adapters. */
+  #currentReceivers(): Receivers {
+    const adapters = this.#deps.adapters();
+    if (this.#receivers?.adapters === adapters) return this.#receivers;
     const keys = (takes: (adapter: EgressAdapter) => boolean | undefined) =>
       adapters.filter(takes).map(({ key }) => key);
-    this.#sorted = {
+    this.#receivers = {
       adapters,
-      // Beside the messages, which are what a way out is for.
+      // In addition to messages, which every adapter receives.
       alerts: keys(({ accepts }) => accepts?.includes('alert')),
       everywhere: keys(({ everywhere }) => everywhere),
-      usual: keys((adapter) => adapter.default),
+      defaults: keys((adapter) => adapter.default),
     };
-    return this.#sorted;
+    return this.#receivers;
   }
 }
 
@@ -134,7 +135,7 @@ const none: readonly string[] = Object.freeze([]);
 
 const channelPrefix = 'channel:';
 
-/** Whether an adapter is the way out of a face: of that name, or its channel. */
+/** Whether an adapter is the one of a face: the face's own name, or its channel. Compared without allocating. */
 function isFace(adapter: string, face: string): boolean {
   if (adapter.length === face.length) return adapter === face;
   const channel = adapter.length === face.length + channelPrefix.length && adapter.startsWith(channelPrefix);

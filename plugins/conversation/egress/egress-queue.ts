@@ -1,63 +1,62 @@
-import type { EgressStatus, Observation } from 'mortise/sdk';
+import type { EgressStatus } from 'mortise/contracts/conversation';
+import { createDrain, type Observation } from 'mortise/sdk';
 
-export interface EgressQueuePorts {
+export interface EgressQueueDeps {
   readonly capacity: number;
-  /** Resolves when it was sent; rejects when it was not, or not in time. */
+  /** Sends one observation; rejects when it failed or exceeded its time limit. */
   readonly send: (adapter: string, observation: Observation) => Promise<void>;
-  /** True while the adapter is left alone. */
+  /** True while the adapter cools down. */
   readonly coolingDown: (adapter: string) => boolean;
   readonly failed: (adapter: string, observation: Observation, error: unknown) => void;
   readonly full: (adapter: string, observation: Observation) => void;
   readonly count: (adapter: string, what: EgressCount) => void;
 }
 
-/** What a queue had not done when it was closed. */
+/** What a queue had not sent when it was closed. */
 export interface Unsent {
   readonly waiting: readonly Observation[];
-  /** The adapter has it and has not said what came of it: it may be sent. */
+  /** Passed to the adapter and not confirmed: it may have been sent. */
   readonly handedOver: Observation | undefined;
 }
 
-/** What becomes of an observation on its way out. */
+/** The result of one observation, by which it is counted. */
 export type EgressCount = 'sent' | 'failed' | 'timed_out' | 'dropped' | 'suppressed';
 
-/** What waits for one adapter, in order, and the loop that sends it. Without anything to send there is no loop. */
+/** The queue of one adapter, and the loop that sends it in order. The loop runs only while the queue is not empty. */
 export class EgressQueue {
   readonly adapter: string;
-  readonly #ports: EgressQueuePorts;
+  readonly #deps: EgressQueueDeps;
   #waiting: Observation[] = [];
-  #running: Promise<void> | undefined;
+  readonly #sending = createDrain(() => this.#sendQueued());
   #current: Observation | undefined;
   #closed = false;
   #full = false;
   readonly #counts = { sent: 0, failed: 0, timed_out: 0, dropped: 0, suppressed: 0 };
 
-  constructor(adapter: string, ports: EgressQueuePorts) {
+  constructor(adapter: string, deps: EgressQueueDeps) {
     this.adapter = adapter;
-    this.#ports = ports;
+    this.#deps = deps;
   }
 
   enqueue(observation: Observation): void {
     if (this.#closed) return;
-    if (this.#waiting.length >= this.#ports.capacity) {
+    if (this.#waiting.length >= this.#deps.capacity) {
       this.#count('dropped');
-      // Told when it becomes full: a flood of refusals costs each worker next to nothing.
-      if (!this.#full) this.#ports.full(this.adapter, observation);
+      // Reported once when it becomes full, so that a flood of refusals stays cheap for the workers.
+      if (!this.#full) this.#deps.full(this.adapter, observation);
       this.#full = true;
       return;
     }
     this.#waiting.push(observation);
-    this.#running ??= this.#run().finally(() => {
-      this.#running = undefined;
-    });
+    this.#sending.request();
   }
 
-  /** Takes nothing new; resolves when all is sent. */
-  async drained(): Promise<void> {
-    await this.#running;
+  /** Resolves when everything queued is sent. */
+  drained(): Promise<void> {
+    return this.#sending.idle();
   }
 
-  /** Sends nothing further. @returns what was not done; the first time alone */
+  /** Sends nothing further. @returns what was not sent; only the first call returns anything */
   close(): Unsent {
     if (this.#closed) return { waiting: [], handedOver: undefined };
     this.#closed = true;
@@ -72,26 +71,24 @@ export class EgressQueue {
 
   #count(what: EgressCount): void {
     this.#counts[what] += 1;
-    this.#ports.count(this.adapter, what);
+    this.#deps.count(this.adapter, what);
   }
 
-  async #run(): Promise<void> {
-    // Leaves the caller first: whoever enqueues waits for nothing.
-    await null;
+  async #sendQueued(): Promise<void> {
     for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) {
-      if (this.#ports.coolingDown(this.adapter)) {
+      if (this.#deps.coolingDown(this.adapter)) {
         this.#count('suppressed');
         continue;
       }
       this.#current = next;
       this.#full = false;
       try {
-        await this.#ports.send(this.adapter, next);
+        await this.#deps.send(this.adapter, next);
         this.#count('sent');
       } catch (error) {
         if (this.#closed) return;
         this.#count(isTimeout(error) ? 'timed_out' : 'failed');
-        this.#ports.failed(this.adapter, next, error);
+        this.#deps.failed(this.adapter, next, error);
       } finally {
         this.#current = undefined;
       }

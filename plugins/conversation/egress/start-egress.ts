@@ -1,25 +1,43 @@
+import type { Egress } from 'mortise/contracts/conversation';
+import type { SessionsService } from 'mortise/contracts/sessions';
 import {
+  activeByKey,
   type Counter,
+  createContributionCache,
   type MetricsService,
   MortiseError,
   type Observation,
-  type SessionsService,
   type StartHost,
 } from 'mortise/sdk';
 import type { AlertLimiter } from '../alerts.js';
-import type { Config } from '../config.js';
+import type { Config } from '../config.generated.js';
 import type { Cooldowns } from '../cooldowns.js';
-import { type EgressAdapter, EgressHub } from './egress-hub.js';
+import { EgressHub } from './egress-hub.js';
 import type { EgressCount } from './egress-queue.js';
 
-/** Adapters of this form are channels. */
+/** Adapter names with this prefix are channels. */
 const channelPrefix = 'channel:';
-/** Milliseconds of one send unless the adapter says otherwise. */
-const sendMs = 1_000;
-/** Faces that are no way out for a reply that nobody waits for. */
-const faces = ['console', 'ws'];
+/** Channels that cannot send a reply without a waiting caller. */
+const noReplyChannels = ['console', 'ws'];
 
-/** The hub over what other plugins contribute: `egress` adapters, and channels under the name `channel:<name>`. */
+/** The built-in adapter `console`: a log line for replies without another receiver, without their text. */
+export const consoleEgress: Egress = {
+  default: true,
+  async send(observation, ctx) {
+    const { text } = observation.payload;
+    ctx.log.info(
+      {
+        session_key: observation.session_key,
+        obs_id: observation.obs_id,
+        trace_id: observation.trace_id,
+        length: typeof text === 'string' ? text.length : 0,
+      },
+      'a reply without a receiver',
+    );
+  },
+};
+
+/** Creates the hub over contributed `egress` adapters and over channels, which are adapters named `channel:<name>`. */
 export function startEgress(
   host: StartHost<Config>,
   sessions: Pick<SessionsService, 'parseKey'>,
@@ -27,32 +45,26 @@ export function startEgress(
   alerts: AlertLimiter,
 ): EgressHub {
   const { points, config } = host;
-  let adapters: readonly EgressAdapter[] | undefined;
-  host.own(
-    points.onChange('egress', () => {
-      adapters = undefined;
-    }),
-  );
+  const active = createContributionCache(points, 'egress', (contributions) => {
+    const byKey = activeByKey(contributions);
+    return { byKey, adapters: [...byKey.values()].map(({ key, facts }) => ({ ...facts, key })) };
+  });
   const metrics = host.use('metrics');
   const undelivered = metrics.counter(
     'mortise_egress_undelivered_total',
-    'Replies not sent, or not confirmed, before the end',
+    'Replies not sent, or not confirmed, before the stop',
     ['adapter'],
   );
   const hub = new EgressHub({
     capacity: config.egressQueue,
-    adapters: () => {
-      adapters ??= points
-        .list('egress')
-        .filter(({ active }) => active)
-        .map(({ key, facts }) => ({ ...facts, key }));
-      return adapters;
-    },
+    adapters: () => active.current.adapters,
     channels: () =>
-      points.keys('channel').flatMap((channel) => (faces.includes(channel) ? [] : `${channelPrefix}${channel}`)),
+      points
+        .keys('channel')
+        .flatMap((channel) => (noReplyChannels.includes(channel) ? [] : `${channelPrefix}${channel}`)),
     channelOf: (sessionKey) => {
       const channel = sessions.parseKey(sessionKey)?.channel;
-      if (channel === undefined || faces.includes(channel)) return undefined;
+      if (channel === undefined || noReplyChannels.includes(channel)) return undefined;
       return points.keys('channel').includes(channel) ? `${channelPrefix}${channel}` : undefined;
     },
     coolingDown: (adapter) => cooldowns.left(adapter) > 0,
@@ -61,8 +73,7 @@ export function startEgress(
         await sendThroughChannel(host, sessions, adapter.slice(channelPrefix.length), observation);
         return;
       }
-      const facts = points.list('egress').find(({ key, active }) => active && key === adapter)?.facts;
-      const timeoutMs = facts?.timeoutMs ?? config.egressTimeoutMs ?? sendMs;
+      const timeoutMs = active.current.byKey.get(adapter)?.facts.timeoutMs ?? config.egressTimeoutMs;
       const { correlation_id: correlationId } = observation;
       await points.call('egress', adapter, (value, ctx) => value.send(observation, ctx), { timeoutMs, correlationId });
     },
@@ -87,11 +98,11 @@ export function startEgress(
           obs_ids: waiting.map(({ obs_id }) => obs_id),
           ...(handedOver ? { unconfirmed_obs_id: handedOver.obs_id } : {}),
         },
-        waiting.length > 0 ? 'replies were not sent before the end' : 'a reply was not confirmed before the end',
+        waiting.length > 0 ? 'replies were not sent before the stop' : 'a reply was not confirmed before the stop',
       );
     },
   });
-  metrics.observe('mortise_egress_depth', 'Replies that wait to be sent', ['adapter'], () =>
+  metrics.observe('mortise_egress_depth', 'Replies in the queue of an adapter', ['adapter'], () =>
     hub.status().map(({ adapter, depth }) => ({ labels: { adapter }, value: depth })),
   );
   return hub;
@@ -99,10 +110,10 @@ export function startEgress(
 
 const counters = {
   sent: ['mortise_egress_sent_total', 'Replies sent'],
-  failed: ['mortise_egress_failed_total', 'Replies that were not sent because of a fault'],
-  timed_out: ['mortise_egress_timed_out_total', 'Replies that were not sent in time'],
-  dropped: ['mortise_egress_dropped_total', 'Replies that a full queue refused'],
-  suppressed: ['mortise_egress_suppressed_total', 'Replies not sent while the adapter cooled down'],
+  failed: ['mortise_egress_failed_total', 'Replies not sent because of a fault'],
+  timed_out: ['mortise_egress_timed_out_total', 'Replies not sent within the time limit'],
+  dropped: ['mortise_egress_dropped_total', 'Replies refused by a full queue'],
+  suppressed: ['mortise_egress_suppressed_total', 'Replies not sent because the adapter is cooling down'],
 } as const;
 
 function egressCounters(metrics: MetricsService): (adapter: string, what: EgressCount) => void {

@@ -1,69 +1,76 @@
+import type {
+  EventTaken,
+  InputAdapterFacts,
+  ObserveRequest,
+  PublishResult,
+  TriggerResult,
+} from 'mortise/contracts/conversation';
 import {
+  type Alert,
   type CallOptions,
-  type EventTaken,
-  type InputAdapterFacts,
   isCodedError,
+  isJsonObject,
   type ObservationInput,
-  type ObserveRequest,
   type Points,
-  type PublishResult,
-  type TriggerResult,
+  Throttle,
 } from 'mortise/sdk';
-import { cutText } from '../cut-text.js';
-import { isObject, isText } from '../problems.js';
-import type { AdapterAlerts } from './adapter-alerts.js';
+import { cutText } from '../observation/payload.js';
+import { isText } from '../observation/read-members.js';
 import { RecentIds } from './recent-ids.js';
 
-export interface InputAdaptersPorts {
+export interface InputAdaptersDeps {
   readonly points: Points;
   readonly publish: (observation: ObservationInput, adapter: string) => PublishResult;
-  readonly alerts: Pick<AdapterAlerts, 'raise' | 'succeeded' | 'forget'>;
+  readonly emit: (alert: Alert) => void;
   readonly coolingDown: (adapter: string) => boolean;
   readonly monotonic: () => number;
 }
 
-/** An adapter that was started. */
-interface Door {
+interface StartedAdapter {
   readonly key: string;
   readonly facts: InputAdapterFacts;
-  readonly reads: boolean;
+  /** It has `toObservation`. */
+  readonly converts: boolean;
+  /** It has `observe`. */
   readonly observes: boolean;
   readonly seen: RecentIds;
   open: boolean;
-  /** Monotonic milliseconds. */
+  /** Monotonic milliseconds of the last triggered `observe`. */
   observedAt: number;
 }
 
-/** Starts the ways in that plugins contribute, once each, and stops them again. One that fails is alone with it. */
+/** Starts each contributed input adapter once, and stops it again. The fault of one does not affect the others. */
 export class InputAdapters {
-  readonly #ports: InputAdaptersPorts;
-  readonly #doors = new Map<string, Door>();
+  readonly #deps: InputAdaptersDeps;
+  readonly #adapters = new Map<string, StartedAdapter>();
+  readonly #alerts: AdapterAlerts;
   #closed = false;
 
-  constructor(ports: InputAdaptersPorts) {
-    this.#ports = ports;
+  constructor(deps: InputAdaptersDeps) {
+    this.#deps = deps;
+    this.#alerts = new AdapterAlerts(deps.emit, deps.monotonic);
   }
 
-  /** Starts what is new; what has gone publishes nothing any more. */
+  /** Starts new contributions; refuses further events of withdrawn ones. */
   async follow(): Promise<void> {
     if (this.#closed) return;
-    const there = this.#ports.points.list('input-adapter').filter(({ active }) => active);
-    const keys = new Set(there.map(({ key }) => key));
-    for (const [key, door] of this.#doors) {
+    const active = this.#deps.points.list('input-adapter').filter((contribution) => contribution.active);
+    const keys = new Set(active.map(({ key }) => key));
+    for (const [key, adapter] of this.#adapters) {
       if (keys.has(key)) continue;
-      door.open = false;
-      this.#doors.delete(key);
-      this.#ports.alerts.forget(key);
+      adapter.open = false;
+      this.#adapters.delete(key);
+      this.#alerts.reset(key);
     }
-    const added = there.filter(({ key }) => !this.#doors.has(key));
+    const added = active.filter(({ key }) => !this.#adapters.has(key));
     await Promise.all(
       added.map(({ key, facts, offers }) =>
         this.#start({
           key,
           facts,
-          reads: offers.includes('toObservation'),
+          converts: offers.includes('toObservation'),
           observes: offers.includes('observe'),
-          seen: new RecentIds(this.#ports.monotonic),
+          seen: new RecentIds(this.#deps.monotonic),
           open: true,
           observedAt: Number.NEGATIVE_INFINITY,
         }),
@@ -73,106 +80,176 @@ export class InputAdapters {
 
   async close(): Promise<void> {
     this.#closed = true;
-    await Promise.all([...this.#doors.values()].map((door) => this.#stop(door)));
+    await Promise.all([...this.#adapters.values()].map((adapter) => this.#stop(adapter)));
   }
 
+  /** Calls `observe` of an active adapter and publishes the events it returns. */
   async trigger(key: string, request: ObserveRequest, options: CallOptions = {}): Promise<TriggerResult> {
-    const { points, alerts, monotonic, coolingDown } = this.#ports;
-    const door = this.#doors.get(key);
-    if (!door?.open) return { ok: false, reason: 'unknown' };
-    if (!door.observes) return { ok: false, reason: 'not_active' };
+    const { points, monotonic, coolingDown } = this.#deps;
+    const adapter = this.#adapters.get(key);
+    if (!adapter?.open) return { ok: false, reason: 'unknown' };
+    if (!adapter.observes) return { ok: false, reason: 'not_active' };
     if (coolingDown(key)) return { ok: false, reason: 'cooling_down' };
     const now = monotonic();
-    if (now - door.observedAt < (door.facts.minIntervalMs ?? 0)) return { ok: false, reason: 'too_soon' };
-    door.observedAt = now;
+    if (now - adapter.observedAt < (adapter.facts.minIntervalMs ?? 0)) return { ok: false, reason: 'too_soon' };
+    adapter.observedAt = now;
     try {
-      const look = points.call('input-adapter', key, (it, ctx) => it.observe?.(request, ctx) ?? [], options);
-      const taken = (await look).map((event) => this.#take(door, event).ok);
-      const count = taken.filter(Boolean).length;
-      return { ok: true, taken: count, refused: taken.length - count };
+      const events = await points.call('input-adapter', key, (it, ctx) => it.observe?.(request, ctx) ?? [], options);
+      const results = events.map((event) => this.#take(adapter, event).ok);
+      const taken = results.filter(Boolean).length;
+      return { ok: true, taken, refused: results.length - taken };
     } catch (error) {
-      alerts.raise('adapter_observe_error', key, error);
+      this.#alerts.raise('adapter_observe_error', key, error);
       return { ok: false, reason: 'failed' };
     }
   }
 
-  async #start(door: Door): Promise<void> {
-    const { points, alerts } = this.#ports;
-    this.#doors.set(door.key, door);
+  async #start(adapter: StartedAdapter): Promise<void> {
+    const { key } = adapter;
+    this.#adapters.set(key, adapter);
     try {
-      await points.call('input-adapter', door.key, (adapter, ctx) =>
-        adapter.start((event) => this.#take(door, event), ctx),
+      await this.#deps.points.call('input-adapter', key, (it, ctx) =>
+        it.start((event) => this.#take(adapter, event), ctx),
       );
     } catch (error) {
-      door.open = false;
-      alerts.raise('adapter_start_error', door.key, error);
+      adapter.open = false;
+      this.#alerts.raise('adapter_start_error', key, error);
     }
   }
 
-  async #stop(door: Door): Promise<void> {
-    this.#doors.delete(door.key);
-    if (!door.open) return;
-    door.open = false;
+  async #stop(adapter: StartedAdapter): Promise<void> {
+    const { key } = adapter;
+    this.#adapters.delete(key);
+    if (!adapter.open) return;
+    adapter.open = false;
     try {
-      await this.#ports.points.call('input-adapter', door.key, (adapter) => adapter.stop());
+      await this.#deps.points.call('input-adapter', key, (it) => it.stop());
     } catch (error) {
       if (isCodedError(error) && error.code === 'contribution_unknown') return;
-      this.#ports.alerts.raise('adapter_stop_error', door.key, error);
+      this.#alerts.raise('adapter_stop_error', key, error);
     }
   }
 
-  /** Never throws: what an adapter hands in is its own affair, and told as such. */
-  #take(door: Door, event: unknown): EventTaken {
-    const { key } = door;
-    if (!door.open) return { ok: false, reason: 'closed' };
-    const read = this.#read(door, event);
-    if (read === 'unreadable' || read === 'ignored') return { ok: false, reason: read };
+  /** Converts and publishes one event. Never throws: an event that throws on access is `unreadable`. */
+  #take(adapter: StartedAdapter, event: unknown): EventTaken {
+    if (!adapter.open) return { ok: false, reason: 'closed' };
+    const converted = adapter.converts ? this.#convert(adapter.key, event) : event;
+    if (converted === 'unreadable' || converted === 'ignored') return { ok: false, reason: converted };
     try {
-      return this.#takeRead(door, read, event);
+      return this.#publish(adapter, isJsonObject(converted) ? converted : {}, event);
     } catch (error) {
-      this.#ports.alerts.raise('adapter_parse_error', key, error, event);
+      this.#alerts.raise('adapter_parse_error', adapter.key, error, event);
       return { ok: false, reason: 'unreadable' };
     }
   }
 
-  #takeRead({ key, facts, seen }: Door, read: unknown, event: unknown): EventTaken {
-    const given: Partial<ObservationInput> = isObject(read) ? read : {};
-    const rawId = facts.dedup && isObject(given.evidence) ? given.evidence.raw_event_id : undefined;
-    if (isText(rawId) && seen.find(key, rawId) !== undefined) return { ok: false, reason: 'duplicate' };
-    const result = this.#publish(key, given, event);
-    if (result.ok && isText(rawId)) seen.remember(key, rawId, result.observation.obs_id);
-    return result.ok ? { ok: true } : { ok: false, reason: result.reason };
-  }
-
-  #read({ key, reads }: Door, event: unknown): unknown {
-    if (!reads) return event;
-    const { points, alerts } = this.#ports;
-    let read: unknown = 'unreadable';
+  #convert(key: string, event: unknown): unknown {
+    let converted: unknown = 'unreadable';
     let fault: unknown;
-    const call = points.call('input-adapter', key, (adapter) => {
+    // The callback runs synchronously; the promise only reports its outcome to the lease.
+    const call = this.#deps.points.call('input-adapter', key, (it) => {
       try {
-        read = adapter.toObservation?.(event) ?? 'ignored';
+        converted = it.toObservation?.(event) ?? 'ignored';
       } catch (error) {
         fault = error;
         throw error;
       }
     });
     call.catch(() => undefined);
-    if (read === 'unreadable') alerts.raise('adapter_parse_error', key, fault, event);
-    return read;
+    if (converted === 'unreadable') this.#alerts.raise('adapter_parse_error', key, fault, event);
+    return converted;
   }
 
-  #publish(key: string, given: Partial<ObservationInput>, event: unknown): PublishResult {
-    const { alerts, publish } = this.#ports;
+  #publish({ key, facts, seen }: StartedAdapter, given: Partial<ObservationInput>, event: unknown): EventTaken {
+    const rawId = facts.dedup && isJsonObject(given.evidence) ? given.evidence.raw_event_id : undefined;
+    if (isText(rawId) && seen.find(key, rawId) !== undefined) return { ok: false, reason: 'duplicate' };
     const { payload } = given;
-    const cut = isObject(payload) ? cutText(payload) : { payload: payload as unknown as ObservationInput['payload'] };
-    const whole = { ...given, ...cut, source_kind: 'external', ingress: 'adapter' };
-    const result = publish(whole as ObservationInput, key);
-    if (result.ok) alerts.succeeded(key);
-    else if (result.reason === 'queue_full') alerts.raise('input_bus_backpressure', key);
-    else if (result.reason === 'invalid') {
-      alerts.raise('adapter_emit_error', key, undefined, event, { paths: result.errors?.map(({ path }) => path) });
+    const cut = isJsonObject(payload)
+      ? cutText(payload)
+      : { payload: payload as unknown as ObservationInput['payload'] };
+    const observation = { ...given, ...cut, source_kind: 'external', ingress: 'adapter' };
+    const result = this.#deps.publish(observation as ObservationInput, key);
+    if (result.ok) {
+      this.#alerts.reset(key);
+      if (isText(rawId)) seen.remember(key, rawId, result.observation.obs_id);
+      return { ok: true };
     }
-    return result;
+    if (result.reason === 'queue_full') this.#alerts.raise('input_bus_backpressure', key);
+    else if (result.reason === 'invalid') {
+      const paths = result.errors?.map(({ path }) => path);
+      this.#alerts.raise('adapter_emit_error', key, undefined, event, { paths });
+    }
+    return { ok: false, reason: result.reason };
+  }
+}
+
+/** Minimum milliseconds between two `input_bus_backpressure` alerts of one adapter. */
+const backpressureIntervalMs = 60_000;
+/** Member names of a raw event that an alert shows; values are never shown. */
+const shownNames = 50;
+
+const table = {
+  adapter_start_error: ['high', 'An input adapter could not be started.'],
+  adapter_stop_error: ['medium', 'An input adapter could not be stopped.'],
+  input_bus_backpressure: ['medium', 'An observation of an input adapter was refused: the input bus is full.'],
+  adapter_emit_error: ['high', 'An input adapter published an invalid observation.'],
+  adapter_parse_error: ['medium', 'An input adapter could not read an event.'],
+  adapter_observe_error: ['medium', 'An input adapter could not look for events.'],
+} as const satisfies Record<string, readonly [Alert['severity'], string]>;
+
+/** Raises alerts about input adapters, with the number of consecutive failures. Contents of events are never shown. */
+class AdapterAlerts {
+  readonly #emit: (alert: Alert) => void;
+  readonly #monotonic: () => number;
+  readonly #failures = new Map<string, number>();
+  readonly #throttle = new Throttle();
+
+  constructor(emit: (alert: Alert) => void, monotonic: () => number) {
+    this.#emit = emit;
+    this.#monotonic = monotonic;
+  }
+
+  /** Restarts the count of consecutive failures. */
+  reset(adapter: string): void {
+    this.#failures.delete(adapter);
+  }
+
+  /** @param event the raw event, of which only member names are shown */
+  raise(code: keyof typeof table, adapter: string, error?: unknown, event?: unknown, more: object = {}): void {
+    if (code === 'input_bus_backpressure' && !this.#throttle.pass(adapter, this.#monotonic(), backpressureIntervalMs)) {
+      return;
+    }
+    const failures = (this.#failures.get(adapter) ?? 0) + 1;
+    this.#failures.set(adapter, failures);
+    const [severity, message] = table[code];
+    this.#emit({
+      source: `adapter:${adapter}`,
+      severity,
+      code,
+      message,
+      data: {
+        adapter,
+        ...describe(error),
+        consecutive_failures: failures,
+        source_kind: 'adapter',
+        source_id: adapter,
+        ...(event === undefined ? {} : { names: namesOf(event) }),
+        ...more,
+      },
+    });
+  }
+}
+
+/** Class and code of an error; its message may quote the event. */
+function describe(error: unknown): { readonly error_type?: string; readonly error?: string } {
+  if (!(error instanceof Error)) return {};
+  return { error_type: error.name, error: isCodedError(error) ? error.code : error.name };
+}
+
+function namesOf(event: unknown): readonly string[] {
+  try {
+    return typeof event === 'object' && event !== null ? Object.keys(event).slice(0, shownNames) : [];
+  } catch {
+    return [];
   }
 }

@@ -1,25 +1,30 @@
+import type { PublishResult } from 'mortise/contracts/conversation';
+import type { GateDecision } from 'mortise/contracts/gate';
 import {
   type CallContext,
-  type GateDecision,
+  isJsonObject,
+  isUnstorableText,
   MortiseError,
   type ObservationError,
-  type PublishResult,
+  type ObservationInput,
+  type Principal,
   type Route,
 } from 'mortise/sdk';
-import type { Conversation } from '../conversation.js';
 import type { Cooldowns } from '../cooldowns.js';
-import { isObject, isText } from '../problems.js';
-import { actorAllowed, adminTypes, outsideObservation } from './outside-observation.js';
+import type { Intake } from '../intake.js';
+import { cutText } from '../observation/payload.js';
+import { isText } from '../observation/read-members.js';
 import type { RecentIds } from './recent-ids.js';
 
-/** Observations of one request, and how long a caller may wait for the decision, milliseconds. */
+/** Observations of one request. */
 const batchLimit = 100;
+/** How long a caller may wait for the gate's decision, milliseconds. */
 const decisionMs = 2_000;
-/** The adapter under which this way in cools down. */
-export const ingestAdapter = 'ingest';
+/** The name under which this endpoint cools down. */
+const ingestAdapter = 'ingest';
 
-export interface ObservationsPorts {
-  readonly conversation: Conversation;
+export interface ObservationsDeps {
+  readonly intake: Intake;
   readonly cooldowns: Cooldowns;
   readonly recent: RecentIds;
 }
@@ -28,23 +33,23 @@ type Accepted =
   | { readonly status: 'accepted'; readonly obs_id: string; readonly trace_id: string }
   | { readonly status: 'duplicate'; readonly obs_id: string };
 
-/** What one observation came to, or many. */
-export interface Taken {
+/** The response to one observation, or to a batch. */
+export interface TakenObservations {
   /** HTTP status. */
   readonly status: 200 | 202;
   readonly body: object;
-  /** What the gate decided of it, when that was waited for. */
+  /** The gate's action, when the caller waited for it. */
   readonly action?: string | undefined;
 }
 
-/** `POST /observations`: events of other systems, one or up to a hundred. */
-export function observationsRoute(ports: ObservationsPorts): Route {
+/** `POST /observations`: publishes one event of another system, or up to 100. */
+export function observationsRoute(deps: ObservationsDeps): Route {
   return {
     handle: async ({ body, query }, ctx) => {
       const wait = query.get('wait');
       if (wait !== null && wait !== 'decision') throw invalidRequest('wait may only be "decision".');
       ctx.setHeader('X-Trace-Id', ctx.trace.traceId);
-      const { action, ...answer } = await takeObservations(ports, body, wait !== null, ctx);
+      const { action, ...answer } = await takeObservations(deps, body, wait !== null, ctx);
       if (action !== undefined) ctx.setHeader('X-Gate-Action', action);
       return answer;
     },
@@ -52,21 +57,21 @@ export function observationsRoute(ports: ObservationsPorts): Route {
 }
 
 /**
- * Takes what another system says.
+ * Publishes one observation or a batch from outside.
  *
- * @param wait for what the gate decides of one, two seconds at most
+ * @param wait waits up to two seconds for the gate's decision on a single observation
  * @throws MortiseError `invalid_request`, `invalid_observation` (400), `obs_type_not_allowed` (403), `backpressure` (503), …
  */
 export async function takeObservations(
-  ports: ObservationsPorts,
+  deps: ObservationsDeps,
   body: unknown,
   wait: boolean,
   ctx: CallContext,
-): Promise<Taken> {
-  if (!isObject(body)) throw invalidRequest('The body must be an observation: a JSON object.');
-  if (body.observations !== undefined) return { status: 202, body: takeBatch(ports, body.observations, ctx) };
+): Promise<TakenObservations> {
+  if (!isJsonObject(body)) throw invalidRequest('The body must be an observation: a JSON object.');
+  if (body.observations !== undefined) return { status: 202, body: takeBatch(deps, body.observations, ctx) };
   const decision = waitForDecision();
-  const taken = take(ports, body, ctx, decision.decided);
+  const taken = take(deps, body, ctx, decision.decided);
   if (taken.status === 'duplicate') return { status: 200, body: taken };
   if (!wait) return { status: 202, body: taken };
   const decided = await decision.within(decisionMs);
@@ -74,13 +79,13 @@ export async function takeObservations(
   return { status: 202, body: { ...taken, decision: shown }, action: decided?.action };
 }
 
-function takeBatch(ports: ObservationsPorts, observations: unknown, ctx: CallContext) {
+function takeBatch(deps: ObservationsDeps, observations: unknown, ctx: CallContext) {
   if (!Array.isArray(observations) || observations.length === 0 || observations.length > batchLimit) {
     throw invalidRequest(`observations must be a list of 1 to ${batchLimit} observations.`);
   }
   const results = observations.map((one: unknown, index) => {
     try {
-      return { index, ...take(ports, one, ctx) };
+      return { index, ...take(deps, one, ctx) };
     } catch (error) {
       if (!(error instanceof MortiseError)) throw error;
       const { code, message, details } = error;
@@ -93,20 +98,15 @@ function takeBatch(ports: ObservationsPorts, observations: unknown, ctx: CallCon
 }
 
 function take(
-  { conversation, cooldowns, recent }: ObservationsPorts,
+  { intake, cooldowns, recent }: ObservationsDeps,
   body: unknown,
   ctx: CallContext,
   decided?: (decision: GateDecision) => void,
 ): Accepted {
-  if (!isObject(body)) throw invalidObservation([mismatch]);
+  if (!isJsonObject(body)) throw invalidObservation([mismatch]);
   if (adminTypes.includes(body.obs_type) && !ctx.principal.admin) {
-    throw new MortiseError(
-      'obs_type_not_allowed',
-      `Observations of type ${String(body.obs_type)} need the admin right.`,
-      {
-        status: 403,
-      },
-    );
+    const message = `Observations of type ${String(body.obs_type)} need the admin right.`;
+    throw new MortiseError('obs_type_not_allowed', message, { status: 403 });
   }
   if (!actorAllowed(body.actor, ctx.principal)) {
     throw new MortiseError('actor_mismatch', 'actor.actor_id is not the user this key belongs to.', { status: 403 });
@@ -114,7 +114,7 @@ function take(
   const { traceId } = ctx.trace;
   const { input, errors } = outsideObservation(body, { traceId, correlationId: ctx.correlationId });
   if (errors.length > 0) {
-    const read = conversation.preview(input);
+    const read = intake.preview(input);
     throw invalidObservation([...errors, ...((read.ok ? undefined : read.errors) ?? [])]);
   }
   const rawId = input.evidence?.raw_event_id;
@@ -122,21 +122,25 @@ function take(
   const first = isText(rawId) && isText(source) ? recent.find(source, rawId) : undefined;
   if (first !== undefined) return { status: 'duplicate', obs_id: first };
   const adapter = cooldowns.left(ingestAdapter) > 0 ? ingestAdapter : source;
-  const published = conversation.publish(input, { adapter, decided });
+  const published = intake.publish(input, { adapter, decided });
   if (!published.ok) throw refusal(published, cooldowns.left(adapter));
   const { obs_id, trace_id } = published.observation;
   if (isText(rawId)) recent.remember(source, rawId, obs_id);
   return { status: 'accepted', obs_id, trace_id };
 }
 
-const mismatch: ObservationError = { path: '', code: 'payload_mismatch', message: 'an observation is a JSON object' };
+const mismatch: ObservationError = {
+  path: '',
+  code: 'payload_mismatch',
+  message: 'an observation must be a JSON object',
+};
 
 function refusal(result: Extract<PublishResult, { ok: false }>, cooldownMs: number): MortiseError {
   switch (result.reason) {
     case 'invalid':
       return invalidObservation(result.errors ?? []);
     case 'adapter_cooldown':
-      return new MortiseError('adapter_cooldown', 'This way in is cooling down after repeated failures.', {
+      return new MortiseError('adapter_cooldown', 'This input adapter is cooling down after repeated failures.', {
         status: 503,
         retryAfterSeconds: Math.max(1, Math.ceil(cooldownMs / 1_000)),
       });
@@ -175,4 +179,100 @@ function waitForDecision() {
     return Promise.race([decision, late]).finally(() => clearTimeout(timer));
   };
   return { decided, within };
+}
+
+/** Prefixes of source names that only the platform may use. */
+const reservedPrefixes = [
+  'agent:',
+  'system:',
+  'core:',
+  'gate:',
+  'cron:',
+  'admin:',
+  'subagent:',
+  'api:',
+  'ws:',
+  'channel:',
+  'timer:',
+];
+
+/** Metadata that only the platform may set. */
+const reservedMetadata = ['released_from', 'direction', 'answered_by', 'origin_session_key'];
+
+/** Observation types that need the admin right. */
+const adminTypes: readonly unknown[] = ['control', 'schedule', 'system'];
+
+/** The input with the members that the platform sets overwritten, and errors for reserved names and unstorable text. */
+function outsideObservation(
+  body: Readonly<Record<string, unknown>>,
+  { traceId, correlationId }: { readonly traceId: string; readonly correlationId: string },
+): { readonly input: ObservationInput; readonly errors: readonly ObservationError[] } {
+  const given = body as Partial<ObservationInput>;
+  const errors = [...reservedNames(given), ...unstorable(given.payload)];
+  const { obs_type, source_name, timestamp, session_key, actor, evidence, confidence, tags, metadata } = given;
+  const payload = obs_type === 'alert' ? alertPayload(given) : (given.payload as ObservationInput['payload']);
+  const cut = isJsonObject(payload) ? cutText(payload) : { payload };
+  return {
+    errors,
+    input: {
+      obs_type,
+      source_name: source_name as string,
+      source_kind: 'external',
+      ingress: 'ingest',
+      timestamp,
+      session_key,
+      actor,
+      ...cut,
+      evidence: isJsonObject(evidence) ? evidence : undefined,
+      confidence,
+      tags,
+      metadata: isJsonObject(metadata)
+        ? Object.fromEntries(Object.entries(metadata).filter(([name]) => !reservedMetadata.includes(name)))
+        : metadata,
+      trace_id: traceId,
+      correlation_id: correlationId,
+    },
+  };
+}
+
+/** A key that is bound to one user may name only that user as the actor. */
+function actorAllowed(actor: unknown, principal: Principal): boolean {
+  if (principal.actor === undefined) return true;
+  return isJsonObject(actor) && actor.actor_id === principal.actor;
+}
+
+function reservedNames({ source_name: source, actor }: Partial<ObservationInput>): readonly ObservationError[] {
+  const errors: ObservationError[] = [];
+  const name = isText(source) ? source.trim().toLowerCase() : '';
+  const prefix = reservedPrefixes.find((one) => name.startsWith(one));
+  if (prefix !== undefined) {
+    errors.push({
+      path: 'source_name',
+      code: 'reserved',
+      message: `source names with "${prefix}" are reserved for the platform`,
+    });
+  }
+  if (isJsonObject(actor) && actor.actor_id === 'agent') {
+    errors.push({
+      path: 'actor.actor_id',
+      code: 'reserved',
+      message: 'the actor "agent" is reserved for the platform',
+    });
+  }
+  return errors;
+}
+
+/** Neither database stores NUL characters or lone surrogates. */
+function unstorable(payload: unknown): readonly ObservationError[] {
+  if (!isJsonObject(payload) || !isText(payload.text) || !isUnstorableText(payload.text)) return [];
+  return [
+    { path: 'payload.text', code: 'payload_mismatch', message: 'text must not have NUL characters or lone surrogates' },
+  ];
+}
+
+/** An alert from outside is about its sender, never about an adapter of the platform. */
+function alertPayload({ payload, source_name: source }: Partial<ObservationInput>): ObservationInput['payload'] {
+  if (!isJsonObject(payload)) return payload as unknown as ObservationInput['payload'];
+  const data = isJsonObject(payload.data) ? payload.data : {};
+  return { ...payload, data: { ...data, source_kind: 'ingest', source_id: source } };
 }

@@ -1,7 +1,7 @@
-/** Ids of events that came in, for a day and at most ten thousand of them: the least recently seen go first. */
 const idLimit = 10_000;
-const keptMs = 24 * 3_600_000;
+const ttlMs = 24 * 3_600_000;
 
+/** Ids of published events: at most 10,000, for 24 hours, least recently seen evicted first. */
 export class RecentIds {
   readonly #seen = new Map<string, { readonly obsId: string; readonly at: number }>();
   readonly #monotonic: () => number;
@@ -10,13 +10,13 @@ export class RecentIds {
     this.#monotonic = monotonic;
   }
 
-  /** The observation that an event of this id became; undefined when it is new. */
+  /** The `obs_id` that an event was published under; undefined when it is new. */
   find(source: string, rawId: string): string | undefined {
     const name = `${source}\n${rawId}`;
     const known = this.#seen.get(name);
     if (!known) return undefined;
     this.#seen.delete(name);
-    if (this.#monotonic() - known.at >= keptMs) return undefined;
+    if (this.#monotonic() - known.at >= ttlMs) return undefined;
     this.#seen.set(name, known);
     return known.obsId;
   }

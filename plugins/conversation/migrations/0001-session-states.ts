@@ -1,6 +1,6 @@
 import type { Migration } from 'mortise/sdk';
 
-/** What is known of live sessions, where it is to outlive the process. */
+/** Counters and times of sessions, with `persistence: "sql"`. */
 export const sessionStatesTable: Migration = {
   name: '0001-session-states',
   async up(schema) {

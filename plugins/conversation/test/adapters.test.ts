@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import type { InputAdapter, InputAdapterFacts, Observation, ObservationInput } from 'mortise/sdk';
+import type { InputAdapter, InputAdapterFacts } from 'mortise/contracts/conversation';
+import type { Observation, ObservationInput } from 'mortise/sdk';
 import { createTestHost, type TestHost, type TestHostOptions, type TestPlugin, until } from 'mortise/sdk/testing';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -46,7 +47,11 @@ describe('an input adapter', () => {
       ...parts,
     };
     return {
-      manifest: { key: `adapter-${key}`, contributes: { 'input-adapter': [{ key, facts: { ...facts } }] } },
+      manifest: {
+        key: `adapter-${key}`,
+        optional: ['conversation'],
+        contributes: { 'input-adapter': [{ key, facts: { ...facts } }] },
+      },
       definition: { key: `adapter-${key}`, register: (own) => void own.contribute('input-adapter', key, whole) },
     };
   }
@@ -66,7 +71,7 @@ describe('an input adapter', () => {
   const started = () => until('the start', () => publish(event('first')).ok);
   const trigger = (key: string) => host.service('conversation').trigger(key, { reason: 'test', context: { a: 1 } });
 
-  it('is taken from while it runs, and not after it is disabled', async () => {
+  it('publishes while it runs, and not after it is disabled', async () => {
     await start(adapter('good'));
     await started();
     await until('the event', () => seen.length === 1);
@@ -76,7 +81,7 @@ describe('an input adapter', () => {
     expect(publish(event('c'))).to.deep.equal({ ok: false, reason: 'closed' });
   });
 
-  it('that cannot be started raises an alert without its words, and costs the others nothing', async () => {
+  it('that cannot be started raises an alert without the error text, and does not affect the others', async () => {
     await start(adapter('broken', { start: () => Promise.reject(new Error('canary')) }));
     expect(await alert('adapter_start_error')).to.include({
       severity: 'high',
@@ -91,12 +96,12 @@ describe('an input adapter', () => {
   });
 
   it('that cannot be stopped raises an alert', async () => {
-    const told: string[] = [];
+    const raised: string[] = [];
     await start(adapter('stuck', { stop: () => Promise.reject(new Error('no')) }));
-    host.app.kernel.events.on('alert', ({ code, severity }) => told.push(`${code} ${severity}`));
+    host.app.kernel.events.on('alert', ({ code, severity }) => raised.push(`${code} ${severity}`));
     await started();
     await host.control.disable('conversation', { cascade: true });
-    expect(told).to.include('adapter_stop_error medium');
+    expect(raised).to.include('adapter_stop_error medium');
   });
 
   const fail = (): never => {
@@ -112,11 +117,11 @@ describe('an input adapter', () => {
     ],
     ['a payload that throws', Object.defineProperty({ source_name: 'x' }, 'payload', { enumerable: true, get: fail })],
     ['a source that throws', Object.defineProperty({ payload: {} }, 'source_name', { enumerable: true, get: fail })],
-    ['an object that throws at every look', new Proxy({}, traps)],
-    ['an object that has been taken back', gone.proxy],
+    ['an object that throws on every access', new Proxy({}, traps)],
+    ['a revoked proxy', gone.proxy],
   ];
   for (const [what, given] of hostile) {
-    it(`that publishes ${what} is told so, and so is whoever publishes it directly`, async () => {
+    it(`that publishes ${what} gets the reason, as does a direct publish`, async () => {
       await start(adapter('hostile', {}, { dedup: true }));
       await started();
       expect(publish(given)).to.deep.equal({ ok: false, reason: 'unreadable' });
@@ -131,7 +136,7 @@ describe('an input adapter', () => {
     });
   }
 
-  it('that publishes nonsense hears of it, counted in a row, with the names of what it was and no word of it', async () => {
+  it('that publishes invalid events raises alerts with the number of consecutive failures, member names and no values', async () => {
     await start(adapter('sloppy'));
     await until('the start', () => publish({ text: 'canary' }).reason === 'invalid');
     expect(publish('canary')).to.deep.equal({ ok: false, reason: 'invalid' });
@@ -147,7 +152,7 @@ describe('an input adapter', () => {
     expect(JSON.stringify(alerts()) + host.logs.join('\n')).to.not.contain('canary');
   });
 
-  it('may hand in raw events and read them itself; one that it cannot read costs that event', async () => {
+  it('may convert raw events itself; an event that it cannot read costs only that event', async () => {
     await start(
       adapter('raw', {
         toObservation: (raw) => {
@@ -163,15 +168,15 @@ describe('an input adapter', () => {
       publish({ say: 'canary', ...Object.fromEntries(Array.from({ length: 60 }, (_, n) => [`n${n}`, n])) }),
     ).to.deep.equal({ ok: false, reason: 'unreadable' });
     expect(publish({ say: 'two' })).to.deep.equal({ ok: true });
-    const told = await alert('adapter_parse_error');
-    expect(told).to.include({ severity: 'medium', adapter: 'raw', error_type: 'TypeError' });
-    expect(told.names).to.have.length(50);
+    const data = await alert('adapter_parse_error');
+    expect(data).to.include({ severity: 'medium', adapter: 'raw', error_type: 'TypeError' });
+    expect(data.names).to.have.length(50);
     await until('both', () => texts().length === 2);
     expect(texts()).to.deep.equal(['one', 'two']);
     expect(JSON.stringify(alerts()) + host.logs.join('\n')).to.not.contain('canary');
   });
 
-  it('may have its events known again by their own ids', async () => {
+  it('may drop repeated events by their ids', async () => {
     await start(adapter('ids', {}, { dedup: true }));
     await started();
     const same = event('x', { evidence: { raw_event_id: 'e1' } });
@@ -179,7 +184,7 @@ describe('an input adapter', () => {
     expect([publish(event('y')), publish(event('y'))]).to.deep.equal([{ ok: true }, { ok: true }]);
   });
 
-  it('has texts that are too long cut, and marked', async () => {
+  it('has long texts cut and flagged', async () => {
     await start(adapter('long'));
     await until('the start', () => publish(event('😀'.repeat(200_001))).ok);
     await until('the event', () => seen.length === 1);
@@ -187,7 +192,7 @@ describe('an input adapter', () => {
     expect(seen[0]?.quality_flags).to.include('TRUNCATED');
   });
 
-  it('that is active looks when it is triggered, but not too often, and tells when it cannot', async () => {
+  it('that is active is called when triggered, at most once per interval, and raises an alert when it fails', async () => {
     const asked: unknown[] = [];
     let fails = false;
     await start(
@@ -210,19 +215,19 @@ describe('an input adapter', () => {
     fails = true;
     await until('the time', async () => (await trigger('active')).ok === false && asked.length === 2);
     expect(await alert('adapter_observe_error')).to.include({ severity: 'medium', error_type: 'RangeError' });
-    expect(await trigger('nobody')).to.deep.equal({ ok: false, reason: 'unknown' });
+    expect(await trigger('unknown')).to.deep.equal({ ok: false, reason: 'unknown' });
     host.service('conversation').coolDown({ adapter: 'active', until: Number.POSITIVE_INFINITY, reason: 'test' });
     expect(await trigger('active')).to.deep.equal({ ok: false, reason: 'cooling_down' });
     expect(publish(event())).to.deep.equal({ ok: false, reason: 'adapter_cooldown' });
   });
 
-  it('that does not look cannot be triggered', async () => {
+  it('without observe cannot be triggered', async () => {
     await start(adapter('passive'));
     await started();
     expect(await trigger('passive')).to.deep.equal({ ok: false, reason: 'not_active' });
   });
 
-  it('tells once a minute that the bus is full, and is the only one to', async () => {
+  it('raises one alert a minute while the bus is full, instead of the bus itself', async () => {
     await start(adapter('eager'), { env: { MORTISE_BUS_CAPACITY: '1' } });
     await started();
     await until('the first', () => texts().length === 1);

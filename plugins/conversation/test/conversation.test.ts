@@ -1,7 +1,8 @@
 import { AsyncResource } from 'node:async_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import type { GateOutcome, GateService, Observation } from 'mortise/sdk';
+import type { GateOutcome, GateService } from 'mortise/contracts/gate';
+import type { Observation } from 'mortise/sdk';
 import { until } from 'mortise/sdk/testing';
 import { message, patient, testConversation } from './fixture.js';
 
@@ -17,11 +18,11 @@ describe('conversation', () => {
         seen.push(`end ${textOf(observation)}`);
       },
     });
-    await Promise.all(['a', 'b', 'c'].map((text) => conversation.submit(message(text), { wait: patient })));
+    await Promise.all(['a', 'b', 'c'].map((text) => conversation.intake.submit(message(text), { wait: patient })));
     expect(seen).to.deep.equal(['begin a', 'end a', 'begin b', 'end b', 'begin c', 'end c']);
   });
 
-  it('lets a slow session hold up no other', async () => {
+  it('does not let a slow session delay another', async () => {
     let finish: () => void = () => undefined;
     const { conversation } = testConversation({
       handle: async (observation) => {
@@ -29,13 +30,13 @@ describe('conversation', () => {
         return textOf(observation);
       },
     });
-    const slow = conversation.submit(message('slow', 's1'), { wait: patient });
-    expect(await conversation.submit(message('quick', 's2'), { wait: patient })).to.include({ value: 'quick' });
+    const slow = conversation.intake.submit(message('slow', 's1'), { wait: patient });
+    expect(await conversation.intake.submit(message('quick', 's2'), { wait: patient })).to.include({ value: 'quick' });
     finish();
     expect(await slow).to.include({ outcome: 'handled' });
   });
 
-  it('goes on with the next observation when one fails, and says so', async () => {
+  it('continues with the next observation when one fails, and raises an alert', async () => {
     const { conversation, alerts } = testConversation({
       handle: async (observation) => {
         if (textOf(observation) === 'm0') throw new Error('secret words');
@@ -43,36 +44,42 @@ describe('conversation', () => {
       },
     });
     const settled = await Promise.all(
-      ['m0', 'm1', 'm2'].map((text) => conversation.submit(message(text), { wait: patient })),
+      ['m0', 'm1', 'm2'].map((text) => conversation.intake.submit(message(text), { wait: patient })),
     );
     expect(settled.map(({ outcome }) => outcome)).to.deep.equal(['error', 'handled', 'handled']);
-    const state = conversation.session('console:u1:s1');
+    const state = conversation.live.state('console:u1:s1');
     expect(state).to.include({ processed_total: 3, error_total: 1 });
     expect(state?.recent_obs[0]).to.include({ action: 'deliver', reason: 'gate_off', error: 'handler: Error' });
     expect(alerts).to.deep.equal([{ code: 'worker_error', session: 'console:u1:s1' }]);
     expect(JSON.stringify(state)).to.not.contain('secret words');
   });
 
-  it('refuses the newest when the bus is full, and keeps places for the platform itself', async () => {
+  it('refuses the newest observation when the bus is full, and reserves places for the platform', async () => {
     const { conversation, dispatch } = testConversation({ limits: { busCapacity: 1 }, held: true });
-    expect(conversation.publish(message('one'))).to.include({ ok: true });
-    expect(conversation.publish(message('two'))).to.deep.equal({ ok: false, dropped: true, reason: 'queue_full' });
+    expect(conversation.intake.publish(message('one'))).to.include({ ok: true });
+    expect(conversation.intake.publish(message('two'))).to.deep.equal({
+      ok: false,
+      dropped: true,
+      reason: 'queue_full',
+    });
     const alert = { obs_type: 'alert', source_name: 'plugin:x', payload: { alert_type: 'pain' } } as const;
-    expect(conversation.publish(alert)).to.include({ ok: true });
+    expect(conversation.intake.publish(alert)).to.include({ ok: true });
     expect(conversation.stats()).to.deep.include({ published: 3, accepted: 2, depth: 2, dropped: { queue_full: 1 } });
     dispatch();
     const { accepted, consumed, depth } = conversation.stats();
     expect(accepted).to.equal(consumed + depth);
   });
 
-  it('lets a caller wait a moment for room, and tells it when there was none', async () => {
+  it('lets a caller wait for room, and reports backpressure when there was none', async () => {
     const { conversation, dispatch } = testConversation({ limits: { busCapacity: 1 }, held: true });
-    conversation.publish(message('one'));
-    const waiting = conversation.publishOrWait(message('two'));
+    conversation.intake.publish(message('one'));
+    const waiting = conversation.intake.publishOrWait(message('two'));
     dispatch();
     expect(await waiting).to.include({ ok: true });
     const startedAt = performance.now();
-    expect(await conversation.submit(message('three'), { wait: patient })).to.include({ outcome: 'backpressure' });
+    expect(await conversation.intake.submit(message('three'), { wait: patient })).to.include({
+      outcome: 'backpressure',
+    });
     expect(performance.now() - startedAt).to.be.within(950, 2_000);
   });
 
@@ -83,20 +90,20 @@ describe('conversation', () => {
     });
     const { conversation } = testConversation({ handle: () => held });
     const wait = { limit: 2, timeoutMs: 5_000 };
-    const first = [1, 2, 3].map((n) => conversation.submit(message(`${n}`), { wait }));
-    await until('the queue', () => conversation.busy('console:u1:s1'));
-    expect(await conversation.submit(message('4'), { wait })).to.include({ outcome: 'queue_full' });
-    const other = conversation.submit(message('5', 's2'), { wait });
+    const first = [1, 2, 3].map((n) => conversation.intake.submit(message(`${n}`), { wait }));
+    await until('the queue', () => conversation.live.busy('console:u1:s1'));
+    expect(await conversation.intake.submit(message('4'), { wait })).to.include({ outcome: 'queue_full' });
+    const other = conversation.intake.submit(message('5', 's2'), { wait });
     finish();
     const outcomes = (await Promise.all([...first, other])).map(({ outcome }) => outcome);
     expect(outcomes).to.deep.equal(Array(4).fill('handled'));
   });
 
-  it('keeps the limit of a queue also for a burst in one go', async () => {
+  it('enforces the queue limit also for a synchronous burst', async () => {
     const { conversation } = testConversation({ handle: () => sleep(20) });
     const wait = { limit: 2, timeoutMs: 5_000 };
     const settled = await Promise.all(
-      Array.from({ length: 6 }, (_, n) => conversation.submit(message(`${n}`), { wait })),
+      Array.from({ length: 6 }, (_, n) => conversation.intake.submit(message(`${n}`), { wait })),
     );
     expect(settled.filter(({ outcome }) => outcome === 'handled')).to.have.length(3);
     expect(settled.filter(({ outcome }) => outcome === 'queue_full')).to.have.length(3);
@@ -105,14 +112,14 @@ describe('conversation', () => {
   it('refuses what does not fit into the inbox of a session, with an alert', async () => {
     const { conversation, alerts } = testConversation({ limits: { inboxCapacity: 1 }, handle: () => sleep(20) });
     const settled = await Promise.all(
-      Array.from({ length: 4 }, (_, n) => conversation.submit(message(`${n}`), { wait: patient })),
+      Array.from({ length: 4 }, (_, n) => conversation.intake.submit(message(`${n}`), { wait: patient })),
     );
     expect(settled.filter(({ outcome }) => outcome === 'queue_full')).to.have.length(2);
     expect(conversation.stats().inbox_dropped).to.equal(2);
     expect(alerts[0]).to.deep.equal({ code: 'inbox_overflow', session: 'console:u1:s1' });
   });
 
-  it('tells a producer at once that an inbox is full, and handles all that it has accepted', async () => {
+  it('refuses a producer at once when an inbox is full, and handles everything it has accepted', async () => {
     let finish: () => void = () => undefined;
     const held = new Promise<void>((resolve) => {
       finish = resolve;
@@ -125,31 +132,31 @@ describe('conversation', () => {
         handled.push(textOf(observation));
       },
     });
-    const answers = ['a', 'b', 'c', 'd', 'e'].map((text) => conversation.publish(message(text)).ok);
+    const answers = ['a', 'b', 'c', 'd', 'e'].map((text) => conversation.intake.publish(message(text)).ok);
     expect(answers).to.deep.equal([true, true, true, false, false]);
-    expect(conversation.publish(message('f', 's2'))).to.include({ ok: true });
+    expect(conversation.intake.publish(message('f', 's2'))).to.include({ ok: true });
     expect(alerts.map(({ code }) => code)).to.deep.equal(['inbox_overflow', 'inbox_overflow']);
-    // What the agent says to the session has places of its own.
+    // Agents' messages have reserved places.
     const reply = { ...message('reply'), source_name: 'agent:speaker' };
-    expect(conversation.publish(reply)).to.include({ ok: true });
+    expect(conversation.intake.publish(reply)).to.include({ ok: true });
     finish();
     await until('all', () => handled.length === 4 && conversation.stats().running === 0);
     expect(handled.filter((text) => text !== 'f')).to.deep.equal(['a', 'b', 'c']);
     expect(conversation.stats()).to.include({ inbox_dropped: 2, queued: 0 });
-    expect(conversation.session('console:u1:s1')?.processed_total).to.equal(4);
+    expect(conversation.live.state('console:u1:s1')?.processed_total).to.equal(4);
   });
 
   it('answers at once when the caller does not wait for a busy session', async () => {
     const { conversation } = testConversation({ handle: () => sleep(50) });
     const wait = { limit: 0, timeoutMs: 0 };
-    const first = conversation.submit(message('one'), { wait });
-    await until('the turn', () => conversation.busy('console:u1:s1'));
-    expect(await conversation.submit(message('two'), { wait })).to.include({ outcome: 'busy' });
+    const first = conversation.intake.submit(message('one'), { wait });
+    await until('the turn', () => conversation.live.busy('console:u1:s1'));
+    expect(await conversation.intake.submit(message('two'), { wait })).to.include({ outcome: 'busy' });
     expect(await first).to.include({ outcome: 'handled' });
-    expect(await conversation.submit(message('three'), { wait })).to.include({ outcome: 'handled' });
+    expect(await conversation.intake.submit(message('three'), { wait })).to.include({ outcome: 'handled' });
   });
 
-  it('removes a request that waited too long, and never handles it', async () => {
+  it('removes a request that waited too long without handling it', async () => {
     const handled: string[] = [];
     const { conversation } = testConversation({
       handle: async (observation) => {
@@ -157,21 +164,21 @@ describe('conversation', () => {
         await sleep(120);
       },
     });
-    const first = conversation.submit(message('one'), { wait: patient });
-    const second = conversation.submit(message('two'), { wait: { limit: 16, timeoutMs: 30 } });
+    const first = conversation.intake.submit(message('one'), { wait: patient });
+    const second = conversation.intake.submit(message('two'), { wait: { limit: 16, timeoutMs: 30 } });
     expect(await second).to.include({ outcome: 'queue_timeout' });
     await first;
-    await conversation.submit(message('three'), { wait: patient });
+    await conversation.intake.submit(message('three'), { wait: patient });
     expect(handled).to.deep.equal(['one', 'three']);
   });
 
   it('counts only the wait, not the handling', async () => {
     const { conversation } = testConversation({ handle: () => sleep(80, 'slow but sure') });
-    const settled = await conversation.submit(message('one'), { wait: { limit: 16, timeoutMs: 20 } });
+    const settled = await conversation.intake.submit(message('one'), { wait: { limit: 16, timeoutMs: 20 } });
     expect(settled).to.include({ outcome: 'handled', value: 'slow but sure' });
   });
 
-  it('removes a caller that leaves while it is queued, and tells the handler of one that leaves later', async () => {
+  it('removes the request of a caller that leaves while queued, and aborts the handler when it leaves later', async () => {
     const handled: string[] = [];
     let reason: unknown;
     const { conversation } = testConversation({
@@ -188,8 +195,8 @@ describe('conversation', () => {
       },
     });
     const [running, queued] = [new AbortController(), new AbortController()];
-    const first = conversation.submit(message('one'), { wait: patient, signal: running.signal });
-    const second = conversation.submit(message('two'), { wait: patient, signal: queued.signal });
+    const first = conversation.intake.submit(message('one'), { wait: patient, signal: running.signal });
+    const second = conversation.intake.submit(message('two'), { wait: patient, signal: queued.signal });
     await until('the first', () => handled.length === 1);
     queued.abort();
     expect(await second).to.include({ outcome: 'cancelled' });
@@ -200,7 +207,7 @@ describe('conversation', () => {
     expect(reason).to.include({ code: 'call_aborted' });
   });
 
-  it('refuses at once what could only wait for itself', async () => {
+  it('refuses a submit to its own session from inside a turn', async () => {
     const outcomes: string[] = [];
     const { conversation } = testConversation({
       handle: async (observation) => {
@@ -211,33 +218,33 @@ describe('conversation', () => {
         };
         const target = next[textOf(observation)];
         if (!target) return;
-        const settled = await conversation.submit(message(...target), { wait: patient });
+        const settled = await conversation.intake.submit(message(...target), { wait: patient });
         outcomes.push(`${textOf(observation)}: ${settled.outcome}`);
       },
     });
-    await conversation.submit(message('self'), { wait: patient });
-    await conversation.submit(message('down'), { wait: patient });
+    await conversation.intake.submit(message('self'), { wait: patient });
+    await conversation.intake.submit(message('down'), { wait: patient });
     expect(outcomes).to.deep.equal(['self: busy', 'up: busy', 'down: handled']);
   });
 
-  it('sees a circle of sessions that wait for each other', async () => {
+  it('detects a cycle of sessions that wait for each other', async () => {
     const outcomes: string[] = [];
     const { conversation } = testConversation({
       handle: async (observation) => {
         const target = textOf(observation);
         if (target === 'leaf') return;
         await sleep(20);
-        outcomes.push((await conversation.submit(message('leaf', target), { wait: patient })).outcome);
+        outcomes.push((await conversation.intake.submit(message('leaf', target), { wait: patient })).outcome);
       },
     });
     await Promise.all([
-      conversation.submit(message('s2', 's1'), { wait: patient }),
-      conversation.submit(message('s1', 's2'), { wait: patient }),
+      conversation.intake.submit(message('s2', 's1'), { wait: patient }),
+      conversation.intake.submit(message('s1', 's2'), { wait: patient }),
     ]);
     expect(outcomes.toSorted()).to.deep.equal(['busy', 'handled']);
   });
 
-  it('limits turns over all sessions, but not turns inside of turns', async () => {
+  it('limits turns over all sessions, but not nested turns', async () => {
     let running = 0;
     let most = 0;
     const { conversation } = testConversation({
@@ -246,31 +253,33 @@ describe('conversation', () => {
         if (textOf(observation) === 'inner') return;
         running += 1;
         most = Math.max(most, running);
-        await conversation.submit(message('inner', `${textOf(observation)}-inner`), { wait: patient });
+        await conversation.intake.submit(message('inner', `${textOf(observation)}-inner`), { wait: patient });
         await sleep(5);
         running -= 1;
       },
     });
     const settled = await Promise.all(
-      ['a', 'b', 'c'].map((text) => conversation.submit(message(text, text), { wait: patient })),
+      ['a', 'b', 'c'].map((text) => conversation.intake.submit(message(text, text), { wait: patient })),
     );
     expect(settled.map(({ outcome }) => outcome)).to.deep.equal(['handled', 'handled', 'handled']);
     expect(most).to.equal(1);
   });
 
-  it('lets a turn that waits for a place give up without holding up its session', async () => {
+  it('lets a turn time out while it waits for a slot, without blocking its session', async () => {
     const { conversation } = testConversation({
       limits: { concurrentTurns: 1 },
       handle: (observation) => sleep(textOf(observation) === 'slow' ? 150 : 0),
     });
-    const slow = conversation.submit(message('slow', 's1'), { wait: patient });
-    const late = conversation.submit(message('late', 's2'), { wait: { limit: 16, timeoutMs: 30 } });
+    const slow = conversation.intake.submit(message('slow', 's1'), { wait: patient });
+    const late = conversation.intake.submit(message('late', 's2'), { wait: { limit: 16, timeoutMs: 30 } });
     expect(await late).to.include({ outcome: 'queue_timeout' });
     await slow;
-    expect(await conversation.submit(message('again', 's2'), { wait: patient })).to.include({ outcome: 'handled' });
+    expect(await conversation.intake.submit(message('again', 's2'), { wait: patient })).to.include({
+      outcome: 'handled',
+    });
   });
 
-  it('starts no turn for what the agent itself said', async () => {
+  it("starts no turn for an agent's own message", async () => {
     let turns = 0;
     const { conversation } = testConversation({
       handle: async (observation, ctx) => {
@@ -280,14 +289,14 @@ describe('conversation', () => {
         expect(published.ok && published.observation).to.include({ hop: 1, parent_obs_id: observation.obs_id });
       },
     });
-    const settled = await conversation.submit(message('hi'), { wait: patient });
+    const settled = await conversation.intake.submit(message('hi'), { wait: patient });
     expect(settled).to.include({ outcome: 'handled' });
-    await until('the reply', () => conversation.session('console:u1:s1')?.processed_total === 2);
+    await until('the reply', () => conversation.live.state('console:u1:s1')?.processed_total === 2);
     expect(turns).to.equal(1);
-    expect(conversation.busy('console:u1:s1')).to.equal(false);
+    expect(conversation.live.busy('console:u1:s1')).to.equal(false);
   });
 
-  it('starts a turn for an agent that may speak to others, but not in its own session', async () => {
+  it('starts a turn for an allowed agent in another session, but not in its own', async () => {
     const turns: string[] = [];
     const { conversation } = testConversation({
       loopAllowed: ['agent:planner'],
@@ -303,9 +312,9 @@ describe('conversation', () => {
         says('agent:other', 'not allowed', 'console:u1:s2');
       },
     });
-    await conversation.submit(message('hi'), { wait: patient });
-    await until('all of it', () => conversation.session('console:u1:s2')?.processed_total === 2);
-    await until('the rest', () => conversation.session('console:u1:s1')?.processed_total === 2);
+    await conversation.intake.submit(message('hi'), { wait: patient });
+    await until('all of it', () => conversation.live.state('console:u1:s2')?.processed_total === 2);
+    await until('the rest', () => conversation.live.state('console:u1:s1')?.processed_total === 2);
     expect(turns).to.deep.equal(['hi', 'to another']);
   });
 
@@ -334,7 +343,7 @@ describe('conversation', () => {
         handled += 1;
       },
     });
-    const submit = (text: string) => conversation.submit(message(text), { wait: patient });
+    const submit = (text: string) => conversation.intake.submit(message(text), { wait: patient });
     expect(await submit('drop')).to.include({ outcome: 'refused' });
     expect((await submit('sink')).decision).to.include({ action: 'sink', reason: 'test' });
     expect((await submit('fault')).decision).to.include({ action: 'drop', reason: 'gate_error' });
@@ -343,7 +352,7 @@ describe('conversation', () => {
     expect(alerts.map(({ code }) => code)).to.deep.equal(['worker_error']);
   });
 
-  it('handles what it accepted before it closes, and takes nothing new', async () => {
+  it('handles what it accepted before it closes, and accepts nothing new', async () => {
     const handled: string[] = [];
     const { conversation } = testConversation({
       handle: async (observation) => {
@@ -351,35 +360,35 @@ describe('conversation', () => {
         handled.push(textOf(observation));
       },
     });
-    for (const text of ['a', 'b', 'c']) conversation.publish(message(text));
+    for (const text of ['a', 'b', 'c']) conversation.intake.publish(message(text));
     const closing = conversation.close(5_000);
-    expect(conversation.publish(message('d'))).to.include({ ok: false, reason: 'closed' });
-    expect(await conversation.submit(message('e'), { wait: patient })).to.include({ outcome: 'closed' });
+    expect(conversation.intake.publish(message('d'))).to.include({ ok: false, reason: 'closed' });
+    expect(await conversation.intake.submit(message('e'), { wait: patient })).to.include({ outcome: 'closed' });
     await closing;
     expect(handled).to.deep.equal(['a', 'b', 'c']);
   });
 
-  it('takes what a running turn has to say while it closes, and asks of others', async () => {
+  it('accepts what a running turn publishes and submits while it closes', async () => {
     const sent: string[] = [];
     const { conversation } = testConversation({
       enqueue: (observation) => void sent.push(textOf(observation)),
       handle: async (observation, ctx) => {
         if (textOf(observation) === 'asked') return 'an answer';
         await sleep(10);
-        const asked = await conversation.submit(message('asked', 's2'), { wait: patient });
+        const asked = await conversation.intake.submit(message('asked', 's2'), { wait: patient });
         const reply = { source_name: 'agent:speaker', actor: { actor_type: 'system', actor_id: 'agent' } } as const;
         return ctx.publish({ ...reply, payload: { text: `${textOf(observation)}: ${asked.value}` } });
       },
     });
-    for (const text of ['a', 'b']) conversation.publish(message(text));
+    for (const text of ['a', 'b']) conversation.intake.publish(message(text));
     const closing = conversation.close(5_000);
-    expect(conversation.publish(message('from outside'))).to.include({ ok: false, reason: 'closed' });
+    expect(conversation.intake.publish(message('from outside'))).to.include({ ok: false, reason: 'closed' });
     await closing;
     expect(sent.filter((text) => text.includes(':'))).to.deep.equal(['a: an answer', 'b: an answer']);
     expect(conversation.stats()).to.deep.include({ accepted: 6, consumed: 6, depth: 0, dropped: { closed: 1 } });
   });
 
-  it('ends what runs when the time to close is up, and names what was not handled', async () => {
+  it('aborts what still runs at the end of the time limit, and reports what was not handled', async () => {
     let reason: unknown;
     const { conversation, unhandled } = testConversation({
       handle: (_, { signal }) =>
@@ -390,11 +399,11 @@ describe('conversation', () => {
           });
         }),
     });
-    const running = conversation.submit(message('a'), { wait: patient });
-    const queued = conversation.submit(message('b'), { wait: patient });
-    await until('the turn', () => conversation.busy('console:u1:s1'));
-    const published = conversation.publish(message('c', 's2'));
-    await until('the other turn', () => conversation.busy('console:u1:s2'));
+    const running = conversation.intake.submit(message('a'), { wait: patient });
+    const queued = conversation.intake.submit(message('b'), { wait: patient });
+    await until('the turn', () => conversation.live.busy('console:u1:s1'));
+    const published = conversation.intake.publish(message('c', 's2'));
+    await until('the other turn', () => conversation.live.busy('console:u1:s2'));
     await conversation.close(30);
     const idsOf = (some: readonly Observation[] | undefined) => some?.map(({ obs_id }) => obs_id);
     expect(unhandled).to.have.length(1);
@@ -408,7 +417,7 @@ describe('conversation', () => {
     expect((reason as { cause?: unknown }).cause).to.include({ code: 'server_shutdown' });
   });
 
-  it('sends what was said behind a turn that does not end in time', async () => {
+  it("sends an agent's message that is queued behind a turn that does not end in time", async () => {
     const sent: string[] = [];
     const { conversation, unhandled } = testConversation({
       enqueue: (observation) => void sent.push(textOf(observation)),
@@ -418,21 +427,21 @@ describe('conversation', () => {
         } else ctx.publish({ source_name: 'agent:speaker', payload: { text: 'said' } });
       },
     });
-    conversation.publish(message('quick'));
-    conversation.publish(message('endless'));
+    conversation.intake.publish(message('quick'));
+    conversation.intake.publish(message('endless'));
     await until('the turn', () => sent.includes('endless'));
     await conversation.close(30);
     expect(sent).to.deep.equal(['quick', 'endless', 'said']);
     expect(unhandled.map(({ queued, begun }) => [queued.length, begun.length])).to.deep.equal([[0, 1]]);
   });
 
-  it('lets timers and sockets have their turn while a stage feeds the bus with what comes out of it', async () => {
+  it('yields to timers and sockets while a stage keeps feeding the bus', async () => {
     let passed = 0;
     let turned = false;
     const feeder = {
       handle: ({ session_key }: Observation): GateOutcome => {
         passed += 1;
-        // Bounded for the case that it would otherwise never end.
+        // Bounded, so that a failure does not run for ever.
         const emit = turned || passed > 50_000 ? [] : [{ ...message('again'), session_key }];
         const decision = { action: 'drop', reason: 'test', reasons: ['test'], scene: 'dialogue' } as const;
         return { decision: { ...decision, session_key: session_key ?? '', trace_id: '' }, emit, ingest: [] };
@@ -440,14 +449,14 @@ describe('conversation', () => {
       ingest: () => undefined,
     } as unknown as GateService;
     const { conversation } = testConversation({ gate: () => feeder });
-    conversation.publish(message('once'));
+    conversation.intake.publish(message('once'));
     await new Promise<void>((resolve) => setTimeout(resolve, 1));
     turned = true;
     await until('the end', () => conversation.stats().depth === 0);
     expect(passed).to.be.within(2, 50_000);
   });
 
-  it('forgets idle sessions, never the system and never one with work', async () => {
+  it('removes idle sessions, never the system session and never one with work', async () => {
     let now = 1_000_000;
     let finish: () => void = () => undefined;
     const { conversation } = testConversation({
@@ -459,21 +468,21 @@ describe('conversation', () => {
             })
           : Promise.resolve(),
     });
-    await conversation.submit(message('go', 's1'), { wait: patient });
-    const staying = conversation.submit(message('stay', 's2'), { wait: patient });
-    await until('the work', () => conversation.busy('console:u1:s2'));
+    await conversation.intake.submit(message('go', 's1'), { wait: patient });
+    const staying = conversation.intake.submit(message('stay', 's2'), { wait: patient });
+    await until('the work', () => conversation.live.busy('console:u1:s2'));
     now += 600_000;
     expect(conversation.live.collect(600_000, 1)).to.have.length(1);
-    expect(conversation.session('console:u1:s1')).to.equal(undefined);
-    expect(conversation.session('system')).to.not.equal(undefined);
-    expect(conversation.session('console:u1:s2')).to.include({ processed_total: 1 });
+    expect(conversation.live.state('console:u1:s1')).to.equal(undefined);
+    expect(conversation.live.state('system')).to.not.equal(undefined);
+    expect(conversation.live.state('console:u1:s2')).to.include({ processed_total: 1 });
     finish();
     await staying;
-    await conversation.submit(message('again', 's1'), { wait: patient });
-    expect(conversation.session('console:u1:s1')).to.include({ processed_total: 1 });
+    await conversation.intake.submit(message('again', 's1'), { wait: patient });
+    expect(conversation.live.state('console:u1:s1')).to.include({ processed_total: 1 });
   });
 
-  it('forgets no session whose work waits for a place', async () => {
+  it('removes no session whose turn waits for a slot', async () => {
     let now = 1_000_000;
     let finish: () => void = () => undefined;
     const held = new Promise<void>((resolve) => {
@@ -484,13 +493,13 @@ describe('conversation', () => {
       limits: { concurrentTurns: 1 },
       handle: () => held,
     });
-    const first = conversation.submit(message('first', 's1'), { wait: patient });
-    await until('the work', () => conversation.busy('console:u1:s1'));
+    const first = conversation.intake.submit(message('first', 's1'), { wait: patient });
+    await until('the work', () => conversation.live.busy('console:u1:s1'));
     const behind = [
-      conversation.submit(message('behind it', 's1'), { wait: patient }),
-      conversation.submit(message('elsewhere', 's2'), { wait: patient }),
+      conversation.intake.submit(message('behind it', 's1'), { wait: patient }),
+      conversation.intake.submit(message('elsewhere', 's2'), { wait: patient }),
     ];
-    await until('the others', () => conversation.stats().queued > 0 && conversation.busy('console:u1:s2'));
+    await until('the others', () => conversation.stats().queued > 0 && conversation.live.busy('console:u1:s2'));
     now += 600_000;
     expect(conversation.live.collect(600_000, 1)).to.deep.equal([]);
     finish();
@@ -498,12 +507,13 @@ describe('conversation', () => {
     expect(settled.map(({ outcome }) => outcome)).to.deep.equal(['handled', 'handled', 'handled']);
   });
 
-  it('adds nothing to what every promise of the process carries, however many of them there were', async () => {
-    // Each storage of contexts in use leaves a member of its own in every resource that is made.
+  it('uses one AsyncLocalStorage however many conversations were created', async () => {
+    // Every AsyncLocalStorage in use adds a property to each new async resource.
     const carried = () => Object.getOwnPropertySymbols(new AsyncResource('probe')).length;
-    await testConversation().conversation.submit(message('one'), { wait: patient });
+    await testConversation().conversation.intake.submit(message('one'), { wait: patient });
     const before = carried();
-    for (let n = 0; n < 3; n += 1) await testConversation().conversation.submit(message('one'), { wait: patient });
+    for (let n = 0; n < 3; n += 1)
+      await testConversation().conversation.intake.submit(message('one'), { wait: patient });
     expect(carried()).to.equal(before);
   });
 });

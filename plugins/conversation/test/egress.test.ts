@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Observation } from 'mortise/sdk';
 import { until } from 'mortise/sdk/testing';
-import { type EgressAdapter, EgressHub, type EgressHubPorts } from '../egress/egress-hub.js';
+import { type EgressAdapter, EgressHub, type EgressHubDeps } from '../egress/egress-hub.js';
 
 const adapters: readonly EgressAdapter[] = [
   { key: 'first', default: true },
@@ -22,7 +22,7 @@ function reply(text: string, metadata: object = {}, sessionKey = 'console:u1:s1'
   } as unknown as Observation;
 }
 
-function testHub(send: EgressHubPorts['send'], more: Partial<EgressHubPorts> = {}) {
+function testHub(send: EgressHubDeps['send'], more: Partial<EgressHubDeps> = {}) {
   const sent: string[] = [];
   const failed: string[] = [];
   const full: string[] = [];
@@ -51,8 +51,8 @@ function testHub(send: EgressHubPorts['send'], more: Partial<EgressHubPorts> = {
 
 const works = async (): Promise<void> => undefined;
 
-describe('the ways out', () => {
-  it('carry what the agent says, and nothing that people or the platform say', async () => {
+describe('egress', () => {
+  it('sends messages of agents, and none of people or the platform', async () => {
     const { hub, sent } = testHub(works);
     hub.enqueue(reply('a'));
     hub.enqueue({ ...reply('b'), source_name: 'test' });
@@ -63,7 +63,7 @@ describe('the ways out', () => {
     expect(sent).to.have.members(['first a', 'second a', 'first c', 'second c', 'alarm e']);
   });
 
-  it('are listed before their first send, and stay so when they go', async () => {
+  it('lists adapters before their first send, and after they are withdrawn', async () => {
     let there = adapters.slice(0, 2);
     const { hub } = testHub(works, { adapters: () => there, channels: () => ['channel:qq'] });
     const names = () => hub.status().map(({ adapter }) => adapter);
@@ -85,7 +85,7 @@ describe('the ways out', () => {
     expect(names()).to.have.members(['channel:qq', 'first', 'second']);
   });
 
-  it('that ask for alerts get them beside their messages', async () => {
+  it('sends alerts to adapters that accept them, in addition to messages', async () => {
     const { hub, sent } = testHub(works, { adapters: () => [{ key: 'both', default: true, accepts: ['alert'] }] });
     hub.enqueue(reply('a'));
     hub.enqueue({ ...reply('b'), obs_type: 'alert', source_name: 'gate:x' });
@@ -93,7 +93,7 @@ describe('the ways out', () => {
     expect(sent).to.deep.equal(['both a', 'both b']);
   });
 
-  it('of a session stand in the place of the usual ones, each once', async () => {
+  it('sends to the bound adapters of a session instead of the defaults, once each', async () => {
     const { hub, sent } = testHub(works);
     for (const _ of [1, 2]) hub.bind('console:u1:s1', 'bound');
     hub.enqueue(reply('a'));
@@ -104,7 +104,7 @@ describe('the ways out', () => {
     expect(sent).to.have.members(['bound a', 'first b', 'second b', 'first c', 'second c']);
   });
 
-  it('leave out the face that has answered already', async () => {
+  it('skips the face that has answered already', async () => {
     const { hub, sent } = testHub(works);
     hub.enqueue(reply('a', { answered_by: 'console' }));
     hub.bind('console:u1:s1', 'bound');
@@ -114,14 +114,14 @@ describe('the ways out', () => {
     expect(sent).to.deep.equal(['bound b']);
   });
 
-  it('reach people through the channel of their session', async () => {
+  it('sends through the channel of the session', async () => {
     const { hub, sent } = testHub(works, { channelOf: () => 'channel:qq' });
     hub.enqueue(reply('a'));
     await hub.close(1_000);
     expect(sent).to.deep.equal(['channel:qq a']);
   });
 
-  it('that are everywhere get every reply once, beside whoever else does', async () => {
+  it('sends every reply once to adapters that are everywhere, in addition to its other receivers', async () => {
     const { hub, sent } = testHub(works, {
       adapters: () => [...adapters, { key: 'all', everywhere: true }, { key: 'both', everywhere: true, default: true }],
     });
@@ -140,7 +140,7 @@ describe('the ways out', () => {
     expect(at('d')).to.have.members(['alarm']);
   });
 
-  it('keep the order, and one that fails costs the others nothing', async () => {
+  it('keeps the order, and a failing adapter does not affect the others', async () => {
     const { hub, sent, failed } = testHub(async (adapter) => {
       if (adapter === 'first') throw new Error('broken');
     });
@@ -152,7 +152,7 @@ describe('the ways out', () => {
     expect(hub.status()[0]).to.include({ adapter: 'first', failed: 50, sent: 0 });
   });
 
-  it('neither wait nor throw, and refuse the newest when one is full', async () => {
+  it('neither waits nor throws, and refuses the newest when a queue is full', async () => {
     let finish: () => void = () => undefined;
     const { hub, sent, full } = testHub(
       (adapter) =>
@@ -169,14 +169,14 @@ describe('the ways out', () => {
       hub.enqueue(reply(name));
       await sleep(1);
     }
-    // Told once, until there is room again.
+    // Reported once, until there is room again.
     expect(full).to.deep.equal(['first']);
     expect(hub.status()[0]).to.include({ adapter: 'first', depth: 3, dropped: 2 });
     expect(sent).to.deep.equal(['0', '1', '2', '3', '4', '5'].map((name) => `second ${name}`));
     finish();
   });
 
-  it('are passed over while they cool down', async () => {
+  it('skips adapters that are cooling down', async () => {
     const { hub, sent } = testHub(works, { coolingDown: (adapter) => adapter === 'first' });
     hub.enqueue(reply('a'));
     await hub.close(1_000);
@@ -184,7 +184,7 @@ describe('the ways out', () => {
     expect(hub.status()[0]).to.include({ adapter: 'first', suppressed: 1 });
   });
 
-  it('end within the limit, and name what was not sent, apart from what the adapter has already', async () => {
+  it('closes within the limit, and reports what was not sent and what was not confirmed', async () => {
     const { hub, undelivered } = testHub((adapter) =>
       adapter === 'first' ? sleep(10_000, undefined, { ref: false }) : works(),
     );
@@ -192,7 +192,7 @@ describe('the ways out', () => {
     const from = performance.now();
     await hub.close(50);
     expect(performance.now() - from).to.be.below(1_000);
-    // A plugin that was drained is stopped as well: what was told is not told again.
+    // A drained plugin is stopped as well: nothing is reported twice.
     await hub.close(50);
     expect(undelivered).to.deep.equal(['first (0)', ...['1', '2', '3', '4'].map((name) => `first ${name}`)]);
     hub.enqueue(reply('late'));

@@ -1,20 +1,19 @@
 import { expect } from 'chai';
+import type { HandlerContext, ObservationHandler } from 'mortise/contracts/conversation';
 import {
   type CallContext,
-  type HandlerContext,
   type HeldCall,
   MortiseError,
   type Observation,
-  type ObservationHandler,
   type ObservationInput,
   type Points,
 } from 'mortise/sdk';
 import { silentLog } from 'mortise/sdk/testing';
-import { Conversation } from '../conversation.js';
-import type { AlertCode, ConversationPorts } from '../conversation-ports.js';
+import type { AlertCode } from '../alerts.js';
+import { Conversation, type ConversationDeps } from '../conversation.js';
 import { Cooldowns } from '../cooldowns.js';
+import type { Unhandled } from '../drain.js';
 import { type EgressAdapter, EgressHub } from '../egress/egress-hub.js';
-import type { Unhandled } from '../end-accepted.js';
 
 export type Handle = (observation: Observation, ctx: HandlerContext) => Promise<unknown>;
 
@@ -29,15 +28,15 @@ export interface TestConversation {
 
 export interface TestOptions {
   readonly handle?: Handle;
-  readonly gate?: ConversationPorts['gate'];
-  readonly limits?: Partial<ConversationPorts['limits']>;
-  /** The bus moves only when the test says so. */
+  readonly gate?: ConversationDeps['gate'];
+  readonly limits?: Partial<ConversationDeps['limits']>;
+  /** The bus routes only when the test calls `dispatch`. */
   readonly held?: boolean;
   readonly now?: () => number;
   readonly monotonic?: () => number;
   readonly loopAllowed?: readonly string[];
   readonly adapters?: readonly EgressAdapter[];
-  /** In the place of the ways out. */
+  /** Replaces the egress hub. */
   readonly enqueue?: (observation: Observation) => void;
   readonly sends?: (adapter: string, observation: Observation) => Promise<void>;
 }
@@ -51,7 +50,7 @@ const sessions = {
   },
 };
 
-/** A conversation with one handler of messages, and the calls of a host that leases nothing. */
+/** A conversation with one handler of messages, on a host without leases. */
 export function testConversation(options: TestOptions = {}): TestConversation {
   const alerts: TestConversation['alerts'] = [];
   const unhandled: Unhandled[] = [];
@@ -84,8 +83,6 @@ export function testConversation(options: TestOptions = {}): TestConversation {
       busDropped: () => undefined,
       inboxDropped: () => undefined,
       failed: () => undefined,
-      unhandled: () => undefined,
-      collected: () => undefined,
     },
   });
   const dispatch = (): void => {
@@ -109,7 +106,7 @@ function testHub(adapters: readonly EgressAdapter[], cooldowns: Cooldowns, send:
   });
 }
 
-/** What the kernel does for a held call, without the book-keeping. */
+/** The kernel's held calls, without its bookkeeping. */
 function pointsOf(handler: ObservationHandler): Points {
   const hold = (): HeldCall<ObservationHandler> => {
     const controller = new AbortController();
@@ -126,7 +123,7 @@ function pointsOf(handler: ObservationHandler): Points {
           (error: unknown) => ended({ ok: false, error }),
         );
       },
-      abort: (cause) => controller.abort(new MortiseError('call_aborted', 'The caller is gone.', { cause })),
+      abort: (cause) => controller.abort(new MortiseError('call_aborted', 'The caller has left.', { cause })),
       release: () => expect(begun).to.equal(false),
     };
   };

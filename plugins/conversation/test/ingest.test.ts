@@ -52,7 +52,7 @@ describe('events of other systems', () => {
 
   const event = (text = 'hello', more: object = {}) => ({ source_name: 'shop', payload: { text }, ...more });
 
-  it('are taken, with what is the platform to say overwritten', async () => {
+  it('are accepted, with the members that the platform sets overwritten', async () => {
     await start();
     const forged = {
       obs_id: 'x',
@@ -76,7 +76,7 @@ describe('events of other systems', () => {
     expect([observation?.obs_id, observation?.trace_id]).to.not.include.members(['x', 'f'.repeat(32)]);
   });
 
-  it('are taken without members that no observation has', async () => {
+  it('are accepted without unknown members', async () => {
     await start();
     const { status } = await post(event('hello', { actor_id: 'u1', text: 'other', quality: 1 }));
     expect(status).to.equal(202);
@@ -86,7 +86,7 @@ describe('events of other systems', () => {
     expect(seen[0]?.quality_flags).to.include('MISSING_IDENTITY');
   });
 
-  it('are refused with all that is wrong with them', async () => {
+  it('are refused with all of their errors', async () => {
     await start();
     const { status, body } = await post({ source_name: ' ', timestamp: '2026-01-01', payload: 3, confidence: 7 });
     expect(status).to.equal(400);
@@ -111,7 +111,7 @@ describe('events of other systems', () => {
     ['a tenant with a lone surrogate', { actor: { tenant_id: '\udc00' } }, 'actor.tenant_id payload_mismatch'],
     ['an actor with control characters', { actor: { actor_id: 'u\n1' } }, 'actor.actor_id payload_mismatch'],
   ] as const) {
-    it(`are refused when they can be no turn: ${what}`, async () => {
+    it(`are refused when no turn can run: ${what}`, async () => {
       await start();
       const { status, body } = await post(event('hi', more));
       expect([status, body.error.code]).to.deep.equal([400, 'invalid_observation']);
@@ -119,13 +119,13 @@ describe('events of other systems', () => {
     });
   }
 
-  it('of an adapter are refused alike when they can be no turn', async () => {
+  it('of an adapter are refused likewise when no turn can run', async () => {
     await start();
     const tooLong = { ...event('hi', { session_key: 's'.repeat(257) }), ingress: 'adapter' } as const;
     expect(host.service('conversation').publish(tooLong)).to.include({ ok: false, reason: 'invalid' });
   });
 
-  it('may have the longest names that a turn can have, and data any key', async () => {
+  it('may have the longest names that a turn can have; world data may have any key', async () => {
     await start();
     const longest = { session_key: '😀'.repeat(256), actor: { actor_id: 'u'.repeat(128) } };
     expect((await post(event('hi', longest))).status).to.equal(202);
@@ -139,14 +139,14 @@ describe('events of other systems', () => {
     ['the actor of the platform', { actor: { actor_id: 'agent' } }],
     ['the session of the platform', { session_key: 'system' }],
   ] as const) {
-    it(`may not speak as ${what}`, async () => {
+    it(`may not use the name of ${what}`, async () => {
       await start();
       const { status, body } = await post(event('hi', more));
       expect([status, body.error.details.errors.map(({ code }) => code)]).to.deep.equal([400, ['reserved']]);
     });
   }
 
-  it('that steer the platform need the admin right', async () => {
+  it('that control the platform need the admin right', async () => {
     const env = { GOVERNANCE_ADMIN_KEY: 'admin-key-0123456789', MORTISE_API_KEY: 'api-key-0123456789' };
     await start({ env });
     const key = { 'X-API-Key': env.MORTISE_API_KEY };
@@ -157,7 +157,7 @@ describe('events of other systems', () => {
     expect((await post(control, '', { ...key, 'X-Admin-Key': env.GOVERNANCE_ADMIN_KEY })).status).to.equal(202);
   });
 
-  it('that tell of pain are about whoever sends them', async () => {
+  it('of type alert are attributed to their sender', async () => {
     await start();
     await post({
       obs_type: 'alert',
@@ -168,7 +168,7 @@ describe('events of other systems', () => {
     expect(seen[0]?.payload.data).to.deep.equal({ source_kind: 'ingest', source_id: 'shop', more: 1 });
   });
 
-  it('come in batches whose members do not depend on each other', async () => {
+  it('may come in batches of independent observations', async () => {
     await start();
     const evidence = { raw_event_id: 'e1' };
     const { status, body } = await post({
@@ -183,7 +183,7 @@ describe('events of other systems', () => {
     }
   });
 
-  it('are known again by their own id, from the same source', async () => {
+  it('are taken once per source and id', async () => {
     await start();
     const evidence = { raw_event_id: 'e1' };
     const first = await post(event('a', { evidence }));
@@ -192,7 +192,7 @@ describe('events of other systems', () => {
     expect((await post({ ...event('a', { evidence }), source_name: 'other' })).status).to.equal(202);
   });
 
-  it('tell what was decided to whoever waits for it', async () => {
+  it('are answered with the decision when the caller waits for it', async () => {
     await start();
     const { headers, body } = await post(event(' '), '?wait=decision');
     expect(body.decision).to.deep.include({ action: 'drop', reason: 'empty_content' });
@@ -200,7 +200,7 @@ describe('events of other systems', () => {
     expect((await post(event(), '?wait=for-ever')).status).to.equal(400);
   });
 
-  it('are cut when they are too long, and say so', async () => {
+  it('are cut and flagged when they are too long', async () => {
     await start();
     await post(event('😀'.repeat(200_001)));
     await until('the event', () => seen.length === 1);
@@ -235,7 +235,7 @@ describe('events of other systems', () => {
     expect((await post(event(), '?wait=forever')).status).to.equal(400);
   });
 
-  it('are seen as ticks when the timer is on', async () => {
+  it('include ticks when the timer is on', async () => {
     await start({ env: { MORTISE_TICK_SECONDS: '0.02' } });
     await until('ticks', () => seen.length >= 2);
     expect(seen[0]).to.deep.include({ obs_type: 'schedule', source_name: 'timer:tick', session_key: 'system' });
@@ -243,7 +243,7 @@ describe('events of other systems', () => {
     expect(seen[1]?.evidence).to.deep.equal({ raw_event_id: 'tick:2' });
   });
 
-  it('can be a text that someone typed', async () => {
+  it('can be typed text', async () => {
     await start();
     const conversation = host.service('conversation');
     expect(conversation.ingestText('  ')).to.equal(null);
@@ -254,7 +254,7 @@ describe('events of other systems', () => {
     expect(seen[0]?.actor).to.deep.include({ actor_id: 'user' });
   });
 
-  it('go to every live session once, when the platform fans out, and count as no activity', async () => {
+  it('are broadcast to every live session once by a fan-out, without counting as activity', async () => {
     await start();
     const conversation = host.service('conversation');
     await post(event('a', { session_key: 'one' }));
@@ -270,7 +270,7 @@ describe('events of other systems', () => {
 });
 
 describe('ids of events', () => {
-  it('are remembered for a day, the newest ten thousand of them', () => {
+  it('are remembered for 24 hours, the newest 10,000 of them', () => {
     let now = 0;
     const recent = new RecentIds(() => now);
     recent.remember('s', 'a', 'o1');

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Observation, ObservationError, ObservationInput } from 'mortise/sdk';
-import { derive } from '../derive.js';
-import { readObservation } from '../read-observation.js';
-import { type RouteFacts, routeObservation } from '../route-observation.js';
+
+import { derive, readObservation } from '../observation/read-observation.js';
+import { type RouteFacts, routeObservation } from '../observation/route-observation.js';
 
 const now = Date.parse('2026-11-21T10:00:00.000Z');
 const base: ObservationInput = { source_name: 'test:face', payload: { text: 'hi' } };
@@ -23,7 +23,7 @@ function errors(input: Partial<Record<keyof ObservationInput, unknown>>): string
 }
 
 describe('an observation', () => {
-  it('is complete, frozen, and the same after a trip through JSON', () => {
+  it('is complete, frozen, and unchanged by a JSON round trip', () => {
     const observation = read({ tags: ['b', 'a'], actor: { actor_id: 'u' }, metadata: { a: 1 } });
     expect(observation).to.deep.include({
       obs_type: 'message',
@@ -43,7 +43,7 @@ describe('an observation', () => {
     }
   });
 
-  it('is refused with all that is wrong with it', () => {
+  it('is refused with all of its errors', () => {
     const wrong = {
       source_name: ' ',
       obs_type: 'gossip',
@@ -62,7 +62,7 @@ describe('an observation', () => {
     ]);
   });
 
-  it('needs what its type needs', () => {
+  it('must have the required members of its type', () => {
     for (const [obs_type, name] of [
       ['world_data', 'schema_id'],
       ['alert', 'alert_type'],
@@ -83,7 +83,7 @@ describe('an observation', () => {
     expect(errors({ session_key: 'system' })).to.deep.equal(['session_key reserved']);
   });
 
-  it('may hold only members of their kind', () => {
+  it('may have only members of the right type', () => {
     const wrong = (obs_type: string, payload: object) => errors({ obs_type, payload });
     expect(wrong('message', { mentions: 'bob', reply_to: 7, extra: [] })).to.deep.equal([
       'payload.mentions payload_mismatch',
@@ -107,7 +107,7 @@ describe('an observation', () => {
     expect(wrong('schedule', { schedule_id: 's', data: null })).to.deep.equal([]);
   });
 
-  it('is refused for every other member that is none', () => {
+  it('is refused for every other invalid member', () => {
     expect(errors({ source_name: 'x'.repeat(129) })).to.deep.equal(['source_name too_long']);
     expect(errors({ session_key: 7 })).to.deep.equal(['session_key payload_mismatch']);
     expect(errors({ session_key: 'k\n' })).to.deep.equal(['session_key too_long']);
@@ -129,7 +129,7 @@ describe('an observation', () => {
     expect(read({ timestamp: '2026-11-21T12:00:00+02:00' }).timestamp).to.equal('2026-11-21T10:00:00.000Z');
   });
 
-  it('holds metadata of 16 KiB as JSON and no more', () => {
+  it('has at most 16 KiB of metadata as JSON', () => {
     const metadata = (bytes: number) => ({ a: 'x'.repeat(bytes - '{"a":""}'.length) });
     expect(errors({ metadata: metadata(16_384) })).to.deep.equal([]);
     expect(errors({ metadata: metadata(16_385) })).to.deep.equal(['metadata too_long']);
@@ -139,12 +139,12 @@ describe('an observation', () => {
     expect(errors({ metadata: { a: 1n } })).to.deep.equal(['metadata too_long']);
   });
 
-  it('ignores members that nobody knows', () => {
+  it('ignores unknown members', () => {
     expect(read({ colour: 'red', obs_id: 'mine' } as Partial<ObservationInput>)).to.not.have.property('colour');
     expect(read({ obs_id: 'mine' } as Partial<ObservationInput>).obs_id).to.match(/^[0-9a-f]{32}$/);
   });
 
-  it('is read or refused, whatever it is, without a throw, and what is read stays as it is through JSON', () => {
+  it('is accepted or refused without a throw for any input, and survives a JSON round trip', () => {
     const members = [
       'source_name',
       'obs_type',
@@ -178,7 +178,7 @@ describe('an observation', () => {
     );
   });
 
-  it('says what is doubtful about it', () => {
+  it('carries quality flags', () => {
     const flags = (input: Partial<ObservationInput>) =>
       read({ session_key: 'k', actor: { actor_id: 'u' }, ...input }).quality_flags;
     expect(flags({})).to.deep.equal([]);
@@ -194,7 +194,7 @@ describe('an observation', () => {
     ]);
   });
 
-  it('hands its trace on, one hop further', () => {
+  it('passes its trace on, one hop further', () => {
     const parent = read({ session_key: 'k', trace_id: 'a'.repeat(32), hop: 2 });
     const child = read(derive(parent, base));
     expect(child).to.include({ trace_id: parent.trace_id, correlation_id: parent.correlation_id, session_key: 'k' });
@@ -218,20 +218,20 @@ describe('routing', () => {
     read(input, (facts) => routeObservation(facts, { ...routing, mode }));
   const route = (...input: Parameters<typeof routed>) => routed(...input).session_key;
 
-  it('keeps a key that names a session of a known channel, and makes any other a console session', () => {
+  it('keeps a key of a known channel, and turns any other into a console session', () => {
     expect(route({ session_key: 'console:u:s' })).to.equal('console:u:s');
     expect(route({ session_key: 'ws:u:s' })).to.equal('ws:u:s');
     expect(route({ session_key: 'sms:u:s', actor: { actor_id: 'a' } })).to.equal('console:a:sms:u:s');
     expect(route({ session_key: 'dm' })).to.equal('console:unknown:dm');
   });
 
-  it('gives messages without a session to one per user, or to one for all', () => {
+  it('routes messages without a session to one per user, or to one for all', () => {
     expect(route({ actor: { actor_id: 'a:b%' } })).to.equal('console:a:b%:user:a%3Ab%25');
     expect(route({ actor: { actor_id: 'a' } }, 'default')).to.equal('console:a:default');
     expect(route({})).to.equal('console:unknown:default');
   });
 
-  it('gives the platform its own session, and remembers the key that was meant', () => {
+  it("routes the platform's observations to the system session, and records the key they carried", () => {
     const alert = routed({ obs_type: 'alert', session_key: 'console:u:s', payload: { alert_type: 'x' } });
     expect(alert).to.deep.include({
       session_key: 'system',

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import type { GateService, Observation, ObservationType, Points } from 'mortise/sdk';
+import type { GateService } from 'mortise/contracts/gate';
+import type { Observation, ObservationType, Points } from 'mortise/sdk';
 import { createTestHost, type TestHost, type TestPlugin, until } from 'mortise/sdk/testing';
-import { HandlerTable } from '../handler-table.js';
+import { handlerTable } from '../handler-table.js';
 import { message, patient } from './fixture.js';
 
 type Handle = (observation: Observation) => Promise<unknown>;
@@ -76,7 +77,7 @@ describe('the plugin conversation', () => {
     });
   });
 
-  it('stops in time though a way out hangs, and names and counts what it did not send', async () => {
+  it('stops in time though an egress adapter hangs, and logs and counts what it did not send', async () => {
     let counted = '';
     const hanging: TestPlugin = {
       manifest: {
@@ -114,16 +115,16 @@ describe('the plugin conversation', () => {
         .find(({ adapter }) => adapter === 'hanging')?.depth;
     await until('the queue', () => depth() === 4);
     await opened.stop();
-    const lines = opened.logs.filter((line) => line.includes('not sent before the end'));
+    const lines = opened.logs.filter((line) => line.includes('not sent before the stop'));
     expect(lines).to.have.length(1);
-    // The first one the way out has: whether it is sent nobody knows.
+    // The adapter has received the first one: whether it was sent is unknown.
     const [unconfirmed_obs_id, ...obs_ids] = obsIds;
     const named = { level: 'warn', adapter: 'hanging', obs_ids, unconfirmed_obs_id };
     expect(JSON.parse(lines[0] ?? '{}')).to.deep.include(named);
     expect(counted).to.match(/mortise_egress_undelivered_total\{[^}]*adapter="hanging"[^}]*\} 5/);
   });
 
-  it('raises one alert for many faults of a session, and never one about its own alerts for ever', async () => {
+  it('raises one alert for many faults of a session, and does not loop on faults of alert handlers', async () => {
     let handled = 0;
     const opened = await start(
       handler(['message', 'alert'], async () => {
@@ -140,7 +141,7 @@ describe('the plugin conversation', () => {
     expect(opened.logs.join('\n')).to.not.contain('canary');
   });
 
-  it('delivers everything while there is no gate, says so, and obeys a gate from its start on', async () => {
+  it('delivers everything while there is no gate, reports it, and uses a gate from its start on', async () => {
     const opened = await start(
       handler(['message'], async () => 'handled'),
       gatePlugin,
@@ -175,7 +176,7 @@ describe('the plugin conversation', () => {
     expect(await conversation.submit(message('d'), { wait: patient })).to.include({ outcome: 'closed' });
   });
 
-  it('waits for no handler past its limit, and goes on with the session', async () => {
+  it('does not wait for a handler past its time limit, and continues with the session', async () => {
     let letGo: () => void = () => undefined;
     const opened = await start(
       handler(
@@ -195,19 +196,19 @@ describe('the plugin conversation', () => {
     letGo();
   });
 
-  it('lets a handler that says nothing about its time take half a minute', () => {
+  it('gives a handler without a declared time limit 30 seconds', () => {
     const list = () => [
       { key: 'usual', plugin: 'p', facts: { types: ['message'] }, offers: [], active: true },
       { key: 'endless', plugin: 'p', facts: { types: ['message'], timeoutMs: 0 }, offers: [], active: true },
     ];
-    const table = new HandlerTable({ list, onChange: () => ({ dispose: () => undefined }) } as unknown as Points);
-    expect(table.of('message')).to.deep.equal([
+    const table = handlerTable({ list, onChange: () => ({ dispose: () => undefined }) } as unknown as Points);
+    expect(table('message')).to.deep.equal([
       { key: 'usual', timeoutMs: 30_000 },
       { key: 'endless', timeoutMs: 0 },
     ]);
   });
 
-  it('handles in a context of its own what was published inside of a transaction', async () => {
+  it('handles in its own async context what was published inside a transaction', async () => {
     let read: unknown;
     const opened = await start({
       manifest: {

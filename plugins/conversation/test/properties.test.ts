@@ -20,7 +20,7 @@ const steps = fc.array(
 );
 
 describe('whatever handlers do', () => {
-  it('a session takes one observation at a time, in the order in which they came, and loses none', async () => {
+  it('a session handles one observation at a time, in order of arrival, and loses none', async () => {
     await fc.assert(
       fc.asyncProperty(steps, fc.integer({ min: 1, max: 4 }), async (all, concurrentTurns) => {
         const seen: Record<string, number[]> = { a: [], b: [], c: [] };
@@ -58,8 +58,8 @@ describe('whatever handlers do', () => {
         for (const [number, { session, behaviour, submitted, pause }] of all.entries()) {
           const input = { ...message('x', session), metadata: { session, number, behaviour } };
           expected[session]?.push(number);
-          if (submitted) settled.push(conversation.submit(input, { wait: { ...patient, limit: 100 } }));
-          else expect(conversation.publish(input)).to.include({ ok: true });
+          if (submitted) settled.push(conversation.intake.submit(input, { wait: { ...patient, limit: 100 } }));
+          else expect(conversation.intake.publish(input)).to.include({ ok: true });
           if (pause) await sleep(0);
         }
         await Promise.all(settled);

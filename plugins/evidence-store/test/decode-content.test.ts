@@ -1,11 +1,10 @@
 import { expect } from 'chai';
-import { decodeContent } from '../upload/decode-content.js';
-import { extensionOf, parseMediaType } from '../upload/media-type.js';
+import { decodeContent, extensionOf, parseMediaType } from '../upload/read-content.js';
 
 const text = (bytes: Uint8Array | undefined) => (bytes === undefined ? undefined : Buffer.from(bytes).toString('utf8'));
 
 describe('the content of evidence', () => {
-  it('is text unless it says otherwise', () => {
+  it('is text unless it is declared as base64', () => {
     expect(text(decodeContent('aGVsbG8=', false))).to.equal('aGVsbG8=');
     expect(text(decodeContent('data:text/plain,hello', false))).to.equal('data:text/plain,hello');
     expect(text(decodeContent('data:text/plain;base64,aGVsbG8=', false))).to.equal('hello');
@@ -15,7 +14,7 @@ describe('the content of evidence', () => {
     expect(decodeContent('\ud800', false)).to.equal(undefined);
   });
 
-  it('has a type without regard to case, with or without parameters', () => {
+  it('has a type, ignoring case and parameters', () => {
     expect(parseMediaType('Text/PLAIN; charset=UTF-8')).to.deep.equal({ essence: 'text/plain', isBase64: false });
     expect(parseMediaType('text/plain;Base64')).to.deep.equal({ essence: 'text/plain', isBase64: true });
     for (const none of ['', 'text', '/', 'text/', 'te xt/plain', 'text/plain/x', 'text/plain,text/html']) {

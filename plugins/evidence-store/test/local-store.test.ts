@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, truncate, writeFi
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import type { ArtifactStore } from 'mortise/sdk';
+import type { ArtifactStore } from 'mortise/contracts/evidence-store';
 import { createTestHost, type TestHost } from 'mortise/sdk/testing';
 
 describe('the local artifact store', () => {
@@ -35,7 +35,7 @@ describe('the local artifact store', () => {
       (error: { code: string }) => error.code,
     );
 
-  it('makes its folder when it first keeps something, and lets nobody else in', async () => {
+  it('creates its folder with the first write, readable only by the owner', async () => {
     await open();
     expect(await artifacts.stat('a/b')).to.equal(null);
     expect(await readdir(folder)).to.deep.equal([]);
@@ -47,13 +47,13 @@ describe('the local artifact store', () => {
     expect(await artifacts.stat('a/b.txt')).to.deep.include({ sha256: put.sha256, sizeBytes: 5 });
   });
 
-  it('lies in the data directory unless told otherwise', async () => {
+  it('is in the data directory by default', async () => {
     await open({ MORTISE_ARTIFACTS_ROOT: '' });
     await artifacts.put('a', bytes('hello'));
     expect(await readFile(join(host.dataDir, 'data', 'artifacts', 'a'), 'utf8')).to.equal('hello');
   });
 
-  it('keeps the same bytes once and never writes over others', async () => {
+  it('writes the same bytes once and never overwrites others', async () => {
     await open();
     await artifacts.put('a', bytes('hello'));
     const { mtimeMs } = await stat(join(root, 'a'));
@@ -64,7 +64,7 @@ describe('the local artifact store', () => {
     }
   });
 
-  it('mends damaged bytes under a key that is made from them', async () => {
+  it('repairs damaged bytes under a key that contains their hash', async () => {
     await open();
     await artifacts.put('a', bytes('hello'));
     await truncate(join(root, 'a'), 3);
@@ -78,7 +78,7 @@ describe('the local artifact store', () => {
     expect(await readdir(join(root, 'deep', 'er'))).to.deep.equal(['a']);
   });
 
-  it('takes no key that leads anywhere but down', async () => {
+  it('refuses a key that leaves the root', async () => {
     await open();
     const keys = [
       '',
@@ -103,7 +103,7 @@ describe('the local artifact store', () => {
     expect(await readdir(folder)).to.deep.equal([]);
   });
 
-  it('follows no link, neither out nor within', async () => {
+  it('follows no link, whether it leaves the root or not', async () => {
     await open();
     await artifacts.put('real/a', bytes('hello'));
     const outside = join(folder, 'outside');
@@ -130,7 +130,7 @@ describe('the local artifact store', () => {
     expect(await readFile(join(folder, 'elsewhere', 'a'), 'utf8')).to.equal('hello');
   });
 
-  it('says what is not there, in the way, or too large', async () => {
+  it('reports files that are absent, in the way, or too large', async () => {
     await open({ MORTISE_ARTIFACTS_MAX_SIZE_BYTES: '10' });
     await artifacts.put('a/b', bytes('0123456789'));
     expect(await codeOf(artifacts.get('a/c'))).to.equal('ARTIFACT_NOT_FOUND');
@@ -149,7 +149,7 @@ describe('the local artifact store', () => {
       .with.property('code', 'PATH_TRAVERSAL_ERROR');
   });
 
-  it('takes nothing when it is read only', async () => {
+  it('refuses writes when it is read-only', async () => {
     await mkdir(root);
     await writeFile(join(root, 'a'), 'hello');
     await open({ MORTISE_ARTIFACTS_READ_ONLY: 'true' });
@@ -157,7 +157,7 @@ describe('the local artifact store', () => {
     expect(await codeOf(artifacts.put('b', bytes('x')))).to.equal('ARTIFACT_WRITE_DISABLED');
   });
 
-  it('says that it can be tried again when the disk fails, without the path', async () => {
+  it('reports a retryable error without the path when the disk fails', async () => {
     // A file in the place of the folder: root may do everything else.
     await writeFile(root, '');
     await open();

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { ArtifactStore } from 'mortise/sdk';
+import type { ArtifactStore } from 'mortise/contracts/evidence-store';
 import { createTestHost, type TestHost } from 'mortise/sdk/testing';
 import { credentials, type FakeObjectStore, startFakeObjectStore } from './fake-object-store.js';
 
@@ -37,7 +37,7 @@ describe('an object store', () => {
       (error: { code: string }) => error.code,
     );
 
-  it('takes, gives back and tells of files, each request signed', async () => {
+  it('writes, reads and describes files with signed requests', async () => {
     await open();
     const put = await artifacts.put('a/b c+ü(1).txt', bytes('hello'));
     expect(put).to.deep.include({ uri: 's3://evidence/a/b%20c%2B%C3%BC(1).txt', sizeBytes: 5, created: true });
@@ -48,7 +48,7 @@ describe('an object store', () => {
     expect(server.log.some((line) => line.endsWith('403'))).to.equal(false);
   });
 
-  it('is written once for the same bytes', async () => {
+  it('writes the same bytes once', async () => {
     await open();
     await artifacts.put('k', bytes('hello'));
     expect((await artifacts.put('k', bytes('hello'))).created).to.equal(false);
@@ -56,7 +56,7 @@ describe('an object store', () => {
     expect(await codeOf(artifacts.put('k', bytes('other')))).to.equal('ARTIFACT_OVERWRITE_DENIED');
   });
 
-  it('is tried again three times, whatever spoils it', async () => {
+  it('retries three times, whatever the failure', async () => {
     await open();
     server.fail({ kind: 'status', status: 503 }, { kind: 'reset' }, { kind: 'status', status: 429 });
     expect((await artifacts.put('k', bytes('hello'))).created).to.equal(true);
@@ -65,7 +65,7 @@ describe('an object store', () => {
     expect((await artifacts.get('k')).sizeBytes).to.equal(5);
   });
 
-  it('is given up after that', async () => {
+  it('fails after the last retry', async () => {
     await open();
     server.fail(...Array.from({ length: 4 }, () => ({ kind: 'status', status: 500 }) as const));
     const error = await artifacts.put('k', bytes('hello')).catch((thrown) => thrown);
@@ -73,7 +73,7 @@ describe('an object store', () => {
     expect(server.log).to.have.length(4);
   });
 
-  it('that refuses the key is not asked again', async () => {
+  it('does not retry a rejected key', async () => {
     await open({ MORTISE_OBJECT_STORE_SECRET_ACCESS_KEY: 'wrong-secret' });
     const error = await artifacts.put('k', bytes('hello')).catch((thrown) => thrown);
     expect(error).to.deep.include({ code: 'OBJECT_STORE_ERROR', details: { status: 403 } });
@@ -81,7 +81,7 @@ describe('an object store', () => {
     expect(JSON.stringify([error.message, error.details, host.logs])).to.not.contain('wrong-secret');
   });
 
-  it('that is not configured says what is missing', async () => {
+  it('reports what is missing when it is not configured', async () => {
     await open({ MORTISE_OBJECT_STORE_BUCKET: '' });
     const error = await artifacts.put('k', bytes('hello')).catch((thrown) => thrown);
     expect(error.code).to.equal('OBJECT_STORE_NOT_CONFIGURED');
@@ -89,7 +89,7 @@ describe('an object store', () => {
     expect(server.log).to.deep.equal([]);
   });
 
-  it('says what is not there, and what is too large', async () => {
+  it('reports absent files and files that are too large', async () => {
     await open();
     expect(await artifacts.stat('none')).to.equal(null);
     expect(await codeOf(artifacts.get('none'))).to.equal('ARTIFACT_NOT_FOUND');
@@ -98,7 +98,7 @@ describe('an object store', () => {
     expect((await artifacts.get('big', { maxBytes: 2_000 })).sizeBytes).to.equal(2_000);
   });
 
-  it('is left when the caller leaves', async () => {
+  it('aborts when the caller aborts', async () => {
     await open();
     server.fail({ kind: 'status', status: 500 });
     const controller = new AbortController();

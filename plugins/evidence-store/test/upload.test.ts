@@ -3,9 +3,9 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import type { MemoryPolicy, MemoryPolicyRequest } from 'mortise/sdk';
+import type { MemoryPolicy, MemoryPolicyRequest } from 'mortise/contracts/memory-gateway';
 import { eachDatabase, type TestEngine, type TestPlugin } from 'mortise/sdk/testing';
-import { openSubject, type Subject } from './support.js';
+import { openSubject, type Subject } from './evidence-host.js';
 
 const hello = createHash('sha256').update('hello').digest('hex');
 
@@ -30,7 +30,7 @@ describe('evidence_upload', () => {
       await rm(root, { recursive: true, force: true });
     });
 
-    it('keeps a text, and hands out a reference that memories can carry', async () => {
+    it('stores a text, and returns a reference for memories', async () => {
       await open();
       const { result, isError, correlationId } = await subject.upload({
         content: 'hello',
@@ -97,7 +97,7 @@ describe('evidence_upload', () => {
       ],
       ['the unpublished argument', { content: 'aGVs\n bG8', content_type: 'text/plain', content_encoding: 'base64' }],
     ];
-    it('decodes base64 however it is announced', async () => {
+    it('decodes base64 however it is declared', async () => {
       await open();
       for (const [how, args] of encodings) {
         const { result } = await subject.upload(args);
@@ -107,7 +107,7 @@ describe('evidence_upload', () => {
       expect(await filesBelow(root)).to.have.length(1);
     });
 
-    it('names arguments that it ignores, and refuses a coding that it does not read', async () => {
+    it('warns of arguments that it ignores, and refuses an unsupported encoding', async () => {
       await open();
       const hers = { content: 'hello', content_type: 'text/plain' };
       for (const content_encoding of ['utf-8', 'identity', null]) {
@@ -126,7 +126,7 @@ describe('evidence_upload', () => {
       expect(await subject.counts()).to.deep.equal(before);
     });
 
-    it('treats a secret in the title as the policy says, and repeats it nowhere', async () => {
+    it('handles a secret in the title as the policy says, and repeats it nowhere', async () => {
       await open();
       const secret = 'x9'.repeat(12);
       const upload = async (mode: string) => {
@@ -140,7 +140,7 @@ describe('evidence_upload', () => {
       const warned = await upload('warn');
       expect(warned.result).to.deep.include({ ok: true, warnings: ['/title holds what looks like a secret'] });
       const redacted = await upload('redact');
-      expect(redacted.result).to.deep.include({ ok: true, warnings: ['a secret was taken out of /title'] });
+      expect(redacted.result).to.deep.include({ ok: true, warnings: ['a secret was removed from /title'] });
       expect(await itemOf(redacted.result)).to.include({ title: 'log of token=[REDACTED]' });
       const off = await upload('off');
       expect(off.result).to.include({ ok: true }).and.not.have.property('warnings');
@@ -203,7 +203,7 @@ describe('evidence_upload', () => {
         { error_code: 'EVIDENCE_ITEM_NOT_FOUND' },
       ],
     ];
-    it('refuses what it cannot keep, says why, and makes nothing', async () => {
+    it('refuses invalid content with the reason, and writes nothing', async () => {
       await open();
       let audits = 0;
       for (const [what, args, expected] of refusals) {
@@ -234,7 +234,7 @@ describe('evidence_upload', () => {
       expect((await subject.lastAudit()).payloadSha, 'the hash is known by then').to.have.length(64);
     });
 
-    it('takes the largest size that is allowed, whatever its encoding', async () => {
+    it('accepts the largest allowed size in every encoding', async () => {
       await open({ EVIDENCE_MAX_SIZE_BYTES: '5' });
       const base64 = (text: string) => Buffer.from(text).toString('base64');
       const size = async (text: string) =>
@@ -245,7 +245,7 @@ describe('evidence_upload', () => {
       expect(wide.result.size_bytes).to.equal(4);
     });
 
-    it('says that it can be tried again when the store fails, and makes nothing', async () => {
+    it('reports a retryable error when the store fails, and writes nothing', async () => {
       const file = join(tmpdir(), `mortise-no-folder-${process.pid}`);
       await writeFile(file, '');
       await open({ MORTISE_ARTIFACTS_ROOT: file });
@@ -260,7 +260,7 @@ describe('evidence_upload', () => {
       }
     });
 
-    it('returns the attachment that is there for the same item and the same bytes', async () => {
+    it('returns the existing attachment for the same item and the same bytes', async () => {
       await open();
       const first = (await subject.upload({ content: 'hello', content_type: 'text/plain' })).result;
       const again = (await subject.upload({ content: 'hello', content_type: 'text/markdown', item_id: first.item_id }))
@@ -277,7 +277,7 @@ describe('evidence_upload', () => {
       expect(await subject.counts()).to.deep.equal({ items: 1, attachments: 2, audits: 3 });
     });
 
-    it('makes one attachment of many uploads of the same bytes at once', async () => {
+    it('creates one attachment for concurrent uploads of the same bytes', async () => {
       await open();
       const { item_id } = (await subject.upload({ content: 'first', content_type: 'text/plain' })).result;
       const all = await Promise.all(
@@ -287,7 +287,7 @@ describe('evidence_upload', () => {
       expect(all.filter(({ result }) => result.deduplicated === false)).to.have.length(1);
     });
 
-    it('keeps projects apart, and refuses names that are none', async () => {
+    it('keeps projects apart, and refuses invalid project names', async () => {
       await open();
       const { result } = await subject.upload({ content: 'hello', content_type: 'text/csv', project_key: 'Team-1.x' });
       expect(result.artifact_uri).to.equal(
@@ -307,7 +307,7 @@ describe('evidence_upload', () => {
       (await subject.host.service('logbook').items.get(Number(itemId)))?.ownerUserId;
     const meta = async (id: unknown) => (await subject.host.service('logbook').attachments.get(Number(id)))?.meta;
 
-    it('takes evidence of an unknown actor without an owner', async () => {
+    it('accepts evidence of an unknown actor without an owner', async () => {
       await open();
       const { result } = await subject.upload(args);
       expect(await owner(result.item_id)).to.equal(null);
@@ -315,13 +315,13 @@ describe('evidence_upload', () => {
       expect(await subject.host.service('logbook').users.list()).to.deep.equal([]);
     });
 
-    it('gives evidence to an actor it knows', async () => {
+    it('makes a known actor the owner', async () => {
       await open();
       await subject.host.service('logbook').users.add('eve');
       expect(await owner((await subject.upload(args)).result.item_id)).to.equal('eve');
     });
 
-    it('makes an unknown actor a user, with an audit row, where that is configured', async () => {
+    it('creates an unknown actor as a user, with an audit row, if configured', async () => {
       await open({ UNKNOWN_ACTOR_POLICY: 'auto_create' });
       expect(await owner((await subject.upload(args)).result.item_id)).to.equal('eve');
       const { rows } = await subject.host.service('audit').query({ operation: 'actor_autocreate' });
@@ -330,7 +330,7 @@ describe('evidence_upload', () => {
       expect(await owner((await subject.upload(args)).result.item_id)).to.equal(null);
     });
 
-    it('refuses an unknown actor where that is configured', async () => {
+    it('refuses an unknown actor if configured', async () => {
       await open({ MORTISE_UNKNOWN_ACTOR_POLICY: 'reject' });
       const { error } = await subject.upload(args);
       expect(error?.code).to.equal(-32002);
@@ -342,7 +342,7 @@ describe('evidence_upload', () => {
       expect(await filesBelow(root)).to.deep.equal([]);
     });
 
-    it('lets a bound key act for its own actor alone', async () => {
+    it('allows a bound key to act only for its own actor', async () => {
       const keys = [{ key: 'k-alice-0123456789', id: 'a', actor: 'alice' }];
       await open({ MORTISE_API_KEYS: JSON.stringify(keys), MORTISE_UNKNOWN_ACTOR_POLICY: 'reject' });
       const headers = { authorization: 'Bearer k-alice-0123456789' };
@@ -353,14 +353,14 @@ describe('evidence_upload', () => {
       expect(await owner(result.item_id)).to.equal('alice');
     });
 
-    it('answers wrong types as every tool does', async () => {
+    it('refuses wrong types as every tool does', async () => {
       await open();
       const { error } = await subject.upload({ content: 5, content_type: 'text/plain' });
       expect(error?.data).to.deep.include({ reason: 'INVALID_PARAM_TYPE' });
       expect(await subject.counts()).to.deep.include({ audits: 0 });
     });
 
-    it('keeps nothing when the rows cannot be committed', async () => {
+    it('records nothing when the rows cannot be committed', async () => {
       await open();
       await subject.database.statement(
         engine.dialect === 'sqlite'
@@ -385,7 +385,7 @@ describe('evidence_upload', () => {
       expect(await readFile(join(root, file), 'utf8')).to.equal('hello');
     });
 
-    it('asks the checks of plugins, and keeps nothing that one of them refuses', async () => {
+    it('runs the checks of plugins, and stores nothing that one of them refuses', async () => {
       const seen: MemoryPolicyRequest[] = [];
       const check: MemoryPolicy = {
         order: 0,

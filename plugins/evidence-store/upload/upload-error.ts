@@ -4,7 +4,7 @@ interface Row {
   readonly suggestion: string;
 }
 
-/** What an upload can fail with, and what to do then. `{name}` is filled from the facts, which are also members of the answer. */
+/** The errors of an upload. `{name}` is filled from the facts, which are also members of the result. */
 const errors = {
   MISSING_REQUIRED_PARAMETER: {
     retryable: false,
@@ -14,7 +14,7 @@ const errors = {
   EVIDENCE_SIZE_LIMIT_EXCEEDED: {
     retryable: false,
     message: 'The evidence has {size_bytes} bytes; the limit is {max_bytes}.',
-    suggestion: 'Upload the part that proves something, or keep the file elsewhere and refer to it by URI and sha256.',
+    suggestion: 'Upload only the relevant part, or store the file elsewhere and refer to it by URI and sha256.',
   },
   EVIDENCE_CONTENT_TYPE_NOT_ALLOWED: {
     retryable: false,
@@ -24,17 +24,17 @@ const errors = {
   EVIDENCE_CONTENT_INVALID: {
     retryable: false,
     message: 'The content cannot be read: it is neither valid base64 nor valid text.',
-    suggestion: 'Send text as it is, or base64 with a content_type that ends in ;base64.',
+    suggestion: 'Send plain text, or base64 with a content_type that ends in ;base64.',
   },
   EVIDENCE_ITEM_NOT_FOUND: {
     retryable: false,
     message: 'There is no item {item_id}.',
-    suggestion: 'Leave item_id out to have an item made.',
+    suggestion: 'Omit item_id to create an item.',
   },
   EVIDENCE_WRITE_ERROR: {
     retryable: true,
-    message: 'The evidence could not be written to the store; nothing was kept.',
-    suggestion: 'Try again later; if it goes on, have the artifact store looked at.',
+    message: 'The evidence could not be written to the store; nothing was saved.',
+    suggestion: 'Try again later; if it persists, check the artifact store.',
   },
 } as const satisfies Record<string, Row>;
 
@@ -46,7 +46,7 @@ export interface UploadFailure extends Row {
   readonly correlation_id: string;
 }
 
-/** Makes the answer of a row. */
+/** Creates the result for an error of the table. */
 export function uploadFailure(
   code: UploadErrorCode,
   facts: Readonly<Record<string, unknown>>,

@@ -1,14 +1,23 @@
-import { type Artifact, type CallContext, isCodedError, MortiseError, type ToolContext } from 'mortise/sdk';
-import type { EvidenceParts } from '../parts.js';
-import { auditUpload } from './audit-upload.js';
-import { checkOwner } from './check-owner.js';
-import { checkPolicies } from './check-policies.js';
-import { guardTitle } from './guard-title.js';
-import { extensionOf } from './media-type.js';
-import { type Content, evidenceKey, missingArgument, type Refusal, readContent } from './read-content.js';
-import { type KeptEvidence, type RecordedEvidence, recordEvidence } from './record-evidence.js';
+import type { Artifact } from 'mortise/contracts/evidence-store';
+import {
+  askMemoryPolicy,
+  contentGuardPolicy,
+  type MemoryPolicyVerdict,
+  memoryPolicyChecks,
+} from 'mortise/contracts/memory-gateway';
+import { type CallContext, isCodedError, MortiseError, redactSecrets, type ToolContext } from 'mortise/sdk';
+import { type Content, extensionOf, missingArgument, type Refusal, readContent } from './read-content.js';
+import {
+  auditUpload,
+  evidenceSpace,
+  findOwner,
+  type RecordedEvidence,
+  recordEvidence,
+  type UploadDeps,
+  type WrittenEvidence,
+} from './record-evidence.js';
 import { type UploadFailure, uploadFailure } from './upload-error.js';
-import { checkUploadRequest, readUploadRequest, type UploadRequest } from './upload-request.js';
+import { checkUploadRequest, readUploadRequest, type UploadRequest, unknownArguments } from './upload-request.js';
 
 export interface UploadSuccess {
   readonly ok: true;
@@ -21,8 +30,9 @@ export interface UploadSuccess {
   readonly content_type: string;
   readonly deduplicated: boolean;
   readonly correlation_id: string;
-  readonly warnings?: readonly string[];
 }
+
+type UploadResult = (UploadSuccess | UploadFailure) & { readonly warnings?: readonly string[] };
 
 type Context = CallContext & Pick<ToolContext, 'commit'>;
 
@@ -30,144 +40,191 @@ async function auditRefused(
   request: UploadRequest,
   reason: string,
   content: Content | null,
-  { audit, projectKey }: EvidenceParts,
+  { audit, projectKey }: UploadDeps,
 ): Promise<void> {
   await audit.write(auditUpload(request, projectKey, { action: 'reject', reason, content }));
 }
 
+/** Audits a refusal and returns its result. */
 async function refuse(
   request: UploadRequest,
   { code, facts }: Refusal,
   content: Content | null,
-  parts: EvidenceParts,
+  deps: UploadDeps,
 ): Promise<UploadFailure> {
-  await auditRefused(request, `evidence_upload:${code}`, content, parts);
+  await auditRefused(request, `evidence_upload:${code}`, content, deps);
   return uploadFailure(code, facts, request.correlationId);
 }
 
 /** A key that is bound to one actor acts for no other. @throws MortiseError `ACTOR_MISMATCH`, after its audit row. */
-async function checkPrincipal(request: UploadRequest, parts: EvidenceParts): Promise<void> {
+async function checkPrincipal(request: UploadRequest, deps: UploadDeps): Promise<void> {
   const { principal, claimedActor } = request;
   if (principal.actor === undefined || claimedActor === null || claimedActor === principal.actor) return;
-  await auditRefused(request, 'actor_mismatch', null, parts);
+  await auditRefused(request, 'actor_mismatch', null, deps);
   throw new MortiseError('ACTOR_MISMATCH', 'The request was refused: this key acts for another user.', {
     status: 403,
     details: { category: 'business' },
   });
 }
 
-async function refuseActor(
-  request: UploadRequest,
-  actor: string,
-  content: Content,
-  parts: EvidenceParts,
-): Promise<never> {
-  await auditRefused(request, 'actor_unknown:reject', content, parts);
+/** @throws MortiseError `ACTOR_UNKNOWN`, after its audit row. */
+async function refuseActor(request: UploadRequest, content: Content, deps: UploadDeps): Promise<never> {
+  const { actorUserId: actor } = request;
+  await auditRefused(request, 'actor_unknown:reject', content, deps);
   throw new MortiseError('ACTOR_UNKNOWN', `The request was refused: the actor ${actor} is unknown.`, {
     status: 403,
     details: { category: 'business', actor_user_id: actor },
   });
 }
 
+interface PolicyObjection {
+  readonly reason: string;
+  readonly message: string;
+}
+
 /** @throws MortiseError `POLICY_REJECT`, after its audit row. */
 async function refuseByPolicy(
   request: UploadRequest,
-  { reason, message }: { readonly reason: string; readonly message: string },
+  { reason, message }: PolicyObjection,
   content: Content,
-  parts: EvidenceParts,
+  deps: UploadDeps,
 ): Promise<never> {
-  await auditRefused(request, reason, content, parts);
+  await auditRefused(request, reason, content, deps);
   throw new MortiseError('POLICY_REJECT', `The request was refused: ${message} (${reason}).`, {
     status: 403,
     details: { category: 'business', policy_reason: reason },
   });
 }
 
-/** The file; null when the store failed. */
-async function keep(
+type TitleVerdict =
+  | { readonly kind: 'pass'; readonly request: UploadRequest; readonly warnings: readonly string[] }
+  | ({ readonly kind: 'reject' } & PolicyObjection);
+
+const SECRET_TITLE = '/title holds what looks like a secret';
+
+/**
+ * Applies the project's policy to a title that contains a secret. The content is not checked: evidence must be stored
+ * unchanged.
+ */
+async function guardTitle(request: UploadRequest, { logbook, projectKey }: UploadDeps): Promise<TitleVerdict> {
+  const { title } = request;
+  const clean = title === null ? null : redactSecrets(title);
+  if (clean === title) return { kind: 'pass', request, warnings: [] };
+  const { policy } = await logbook.settings.get(projectKey);
+  switch (contentGuardPolicy(policy).secret) {
+    case 'off':
+      return { kind: 'pass', request, warnings: [] };
+    case 'warn':
+      return { kind: 'pass', request, warnings: [SECRET_TITLE] };
+    case 'redact':
+      return { kind: 'pass', request: { ...request, title: clean }, warnings: ['a secret was removed from /title'] };
+    case 'reject':
+      return { kind: 'reject', reason: 'content_intercepted:secret', message: SECRET_TITLE };
+  }
+}
+
+/** Runs the `memory-policy` checks of other plugins. @returns the first objection. */
+async function askPlugins(
   request: UploadRequest,
   content: Content,
+  ctx: CallContext,
+  { points, projectKey, log }: UploadDeps,
+): Promise<Exclude<MemoryPolicyVerdict, { readonly kind: 'pass' }> | undefined> {
+  const checks = memoryPolicyChecks(points, 'evidence_upload');
+  if (checks.length === 0) return undefined;
+  const space = evidenceSpace(request, projectKey);
+  const question = {
+    tool: 'evidence_upload',
+    actorUserId: request.actorUserId,
+    requestedSpace: space,
+    targetSpace: space,
+    kind: null,
+    content: Buffer.from(content.data).toString('utf8'),
+    meta: { content_type: content.contentType, ...(request.title === null ? {} : { title: request.title }) },
+    evidence: [],
+  } as const;
+  for (const check of checks) {
+    const verdict = await askMemoryPolicy(points, check, question, ctx, log);
+    if (verdict.kind !== 'pass') return verdict;
+  }
+  return undefined;
+}
+
+/** Writes the file. The same bytes of a project always have the same key. Null when the store failed. */
+async function writeFile(
+  { projectKey, correlationId }: UploadRequest,
+  { data, contentType, sha256 }: Content,
   signal: AbortSignal,
-  { artifacts, config, log }: EvidenceParts,
+  { artifacts, config, log }: UploadDeps,
 ): Promise<Artifact | null> {
-  const extension = extensionOf(content.contentType);
-  const key = evidenceKey(content, config.evidence_artifacts_prefix, request.projectKey, extension);
+  const folders = projectKey === null ? [] : [projectKey];
+  const name = `${sha256}${extensionOf(contentType)}`;
+  const key = [config.evidence_artifacts_prefix, ...folders, sha256.slice(0, 2), name].join('/');
   try {
-    return await artifacts.put(key, content.data, { signal, replace: true });
+    return await artifacts.put(key, data, { signal, replace: true });
   } catch (error) {
     signal.throwIfAborted();
     const cause = isCodedError(error) ? { code: error.code, ...error.details } : { err: error };
-    log.error({ ...cause, correlationId: request.correlationId }, 'A piece of evidence could not be written.');
+    log.error({ ...cause, correlationId }, 'A piece of evidence could not be written.');
     return null;
   }
 }
 
-/** What keeps the file from being written, a full disk, may keep its audit row from it too: the cause is told all the same. */
-async function unwritten(request: UploadRequest, content: Content, parts: EvidenceParts): Promise<UploadFailure> {
+/** Refuses an upload whose file could not be written. A full disk may also prevent the audit row; the error is returned anyway. */
+async function refuseUnwritten(request: UploadRequest, content: Content, deps: UploadDeps): Promise<UploadFailure> {
   const refusal: Refusal = { code: 'EVIDENCE_WRITE_ERROR', facts: {} };
   try {
-    return await refuse(request, refusal, content, parts);
+    return await refuse(request, refusal, content, deps);
   } catch (error) {
-    if (parts.database.codec.errorKind(error) !== 'full') throw error;
-    parts.log.error({ err: error, correlationId: request.correlationId }, 'A refused upload could not be audited.');
+    if (deps.database.codec.errorKind(error) !== 'full') throw error;
+    deps.log.error({ err: error, correlationId: request.correlationId }, 'A refused upload could not be audited.');
     return uploadFailure(refusal.code, refusal.facts, request.correlationId);
   }
 }
 
 /**
- * Item, attachment and audit row. A file whose rows could not be committed stays: nothing refers to it, another upload of
- * the same bytes may just be about to, and the next one takes it.
+ * Writes the rows. If that fails the file stays: another upload of the same bytes may be about to refer to it, and the
+ * next one will.
  */
 async function record(
   request: UploadRequest,
-  kept: KeptEvidence,
-  parts: EvidenceParts,
+  written: WrittenEvidence,
+  deps: UploadDeps,
 ): Promise<RecordedEvidence | null> {
   try {
-    return await recordEvidence(request, kept, parts);
+    return await recordEvidence(request, written, deps);
   } catch (error) {
-    if (parts.database.codec.errorKind(error) === 'unavailable') throw error;
-    await auditRefused(request, 'internal_error', kept.content, parts);
+    if (deps.database.codec.errorKind(error) === 'unavailable') throw error;
+    await auditRefused(request, 'internal_error', written.content, deps);
     throw error;
   }
 }
 
-/**
- * Keeps a piece of evidence: everything is checked before anything is made, the file before the rows that point at it,
- * and the rows in one transaction with their audit row. Refusals are audited and answered.
- *
- * @throws MortiseError `INVALID_PARAM_VALUE`, `ACTOR_MISMATCH`, `ACTOR_UNKNOWN`, `POLICY_REJECT`, or what the database
- * throws.
- */
-export async function uploadEvidence(
-  args: Readonly<Record<string, unknown>>,
-  ctx: Context,
-  parts: EvidenceParts,
-): Promise<UploadSuccess | UploadFailure> {
+async function upload(args: Readonly<Record<string, unknown>>, ctx: Context, deps: UploadDeps): Promise<UploadResult> {
   const asked = readUploadRequest(args, ctx);
-  await checkPrincipal(asked, parts);
-  const missing = missingArgument(asked, parts.config.evidence_allowed_types);
-  if (missing !== undefined) return refuse(asked, missing, null, parts);
+  await checkPrincipal(asked, deps);
+  const missing = missingArgument(asked, deps.config.evidence_allowed_types);
+  if (missing !== undefined) return refuse(asked, missing, null, deps);
   checkUploadRequest(asked);
-  const content = readContent(asked, parts.config);
-  if ('code' in content) return refuse(asked, content, null, parts);
-  const owner = await checkOwner(asked, parts.logbook.users, parts.config.unknown_actor_policy);
-  if (owner.kind === 'unknown') return refuseActor(asked, owner.actor, content, parts);
+  const content = readContent(asked, deps.config);
+  if ('code' in content) return refuse(asked, content, null, deps);
+  const owner = await findOwner(asked, deps);
+  if (owner === undefined) return refuseActor(asked, content, deps);
   const noItem: Refusal = { code: 'EVIDENCE_ITEM_NOT_FOUND', facts: { item_id: asked.itemId } };
-  if (asked.itemId !== null && (await parts.logbook.items.get(asked.itemId)) === null) {
-    return refuse(asked, noItem, content, parts);
+  if (asked.itemId !== null && (await deps.logbook.items.get(asked.itemId)) === null) {
+    return refuse(asked, noItem, content, deps);
   }
-  const guarded = await guardTitle(asked, parts);
-  if (guarded.kind === 'reject') return refuseByPolicy(asked, guarded, content, parts);
+  const guarded = await guardTitle(asked, deps);
+  if (guarded.kind === 'reject') return refuseByPolicy(asked, guarded, content, deps);
   const { request, warnings } = guarded;
-  const objection = await checkPolicies(request, content, ctx, parts);
-  if (objection !== undefined) return refuseByPolicy(request, objection, content, parts);
-  const artifact = await keep(request, content, ctx.signal, parts);
-  if (artifact === null) return unwritten(request, content, parts);
+  const objection = await askPlugins(request, content, ctx, deps);
+  if (objection !== undefined) return refuseByPolicy(request, objection, content, deps);
+  const artifact = await writeFile(request, content, ctx.signal, deps);
+  if (artifact === null) return refuseUnwritten(request, content, deps);
   ctx.signal.throwIfAborted();
   ctx.commit?.();
-  const recorded = await record(request, { content, artifact, owner }, parts);
-  if (recorded === null) return refuse(request, noItem, content, parts);
+  const recorded = await record(request, { content, artifact, owner }, deps);
+  if (recorded === null) return refuse(request, noItem, content, deps);
   const { attachment, deduplicated, evidence } = recorded;
   return {
     ok: true,
@@ -182,4 +239,22 @@ export async function uploadEvidence(
     correlation_id: request.correlationId,
     ...(warnings.length === 0 ? {} : { warnings }),
   };
+}
+
+/**
+ * Stores a piece of evidence. Everything is checked before anything is written, the file is written before the rows that
+ * refer to it, and the rows are one transaction with their audit row. Refusals are audited and returned. Unknown
+ * arguments are ignored with a warning.
+ *
+ * @throws MortiseError `INVALID_PARAM_VALUE`, `ACTOR_MISMATCH`, `ACTOR_UNKNOWN`, `POLICY_REJECT`, or the error of the
+ * database.
+ */
+export async function uploadEvidence(
+  args: Readonly<Record<string, unknown>>,
+  ctx: Context,
+  deps: UploadDeps,
+): Promise<UploadResult> {
+  const result = await upload(args, ctx, deps);
+  const unknown = unknownArguments(args);
+  return unknown.length === 0 ? result : { ...result, warnings: [...(result.warnings ?? []), ...unknown] };
 }

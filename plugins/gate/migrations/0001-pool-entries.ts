@@ -1,6 +1,6 @@
 import type { Migration } from 'mortise/sdk';
 
-/** The newest of what was not delivered, where it is to outlive the process. */
+/** The pools, with `persistence: "sql"`. */
 export const poolEntriesTable: Migration = {
   name: '0001-pool-entries',
   async up(schema) {
@@ -8,11 +8,11 @@ export const poolEntriesTable: Migration = {
       table.string('obs_id', 32).notNullable().primary();
       table.string('pool', 8).notNullable();
       table.text('session_key').notNullable();
-      // Text, not jsonb: both are read back as they were, and never searched.
+      // Text, not jsonb: read back unchanged and never searched.
       table.text('decision').notNullable();
       table.text('observation').notNullable();
       columns.millis('at').notNullable();
-      // Of several in one millisecond.
+      // Order within one millisecond.
       table.bigInteger('position').notNullable();
       columns.millis('released_at').nullable();
     });

@@ -1,23 +1,23 @@
-import type { GateAction } from 'mortise/sdk';
-import { isAgentGenerated, isReleased, isSystemPlane } from '../agent-generated.js';
-import type { Draft, Proposal } from '../draft.js';
+import { isAgentGenerated, isSystemPlane } from 'mortise/contracts/conversation';
+import type { GateAction } from 'mortise/contracts/gate';
+import { type Draft, isReleased, proposedReason } from '../draft.js';
 
 /**
- * The ladder: the first row that applies decides. Drop lists stand before emergencies, DROP before SINK before DELIVER;
- * a deliver list only beats thresholds.
+ * The policy ladder: the first matching row decides. Drop lists come before emergency mode, DROP before SINK before
+ * DELIVER; deliver lists only override thresholds.
  */
 export function policy(draft: Draft): void {
   const agent = isAgentGenerated(draft.observation);
   if (isSystemPlane(draft.observation)) settle(draft, 'deliver', 'system_plane');
   else if (draft.failed !== undefined) settle(draft, 'drop', `stage_failed:${draft.failed}`);
-  else if (!dropped(draft) && !heldBack(draft, agent)) {
-    deliverOrWeigh(draft, agent);
+  else if (!dropped(draft) && !sunk(draft, agent)) {
+    deliverOrCompare(draft, agent);
     if (draft.action === 'deliver') chooseTier(draft);
   }
 }
 
-/** A plugin stands in the place of the ladder: its strictest proposal decides, below the rows that nobody replaces. */
-export function replacedPolicy(draft: Draft): void {
+/** Decides when a plugin replaces the policy stage: its strictest proposal, after the rows that cannot be replaced. */
+function replacedPolicy(draft: Draft): void {
   if (isSystemPlane(draft.observation)) {
     settle(draft, 'deliver', 'system_plane');
     return;
@@ -33,11 +33,6 @@ export function settle(draft: Draft, action: GateAction, reason: string): void {
   draft.action = action;
   draft.reason = reason;
   draft.changes?.push({ action, reason });
-}
-
-/** The reason that a proposal gives to a decision. */
-export function proposedReason({ builtIn, slot, stage, reason }: Proposal): string {
-  return builtIn || slot === 'hard-bypass' ? reason : `stage:${stage}:${reason}`;
 }
 
 function dropped(draft: Draft): boolean {
@@ -56,8 +51,8 @@ function dropped(draft: Draft): boolean {
   return true;
 }
 
-/** Put aside: by an emergency, or because a stage asks for it. What an operator has released is not held twice. */
-function heldBack(draft: Draft, agent: boolean): boolean {
+/** The SINK rows: emergency mode and proposals of stages. Released observations skip them. */
+function sunk(draft: Draft, agent: boolean): boolean {
   const { compiled, proposals } = draft;
   const emergency = compiled.config.overrides.emergency_mode && !agent;
   if (!emergency && proposals.length === 0) return false;
@@ -69,12 +64,12 @@ function heldBack(draft: Draft, agent: boolean): boolean {
     settle(draft, 'sink', 'override=emergency');
     return true;
   }
-  const sink = proposals.find(({ action }) => action === 'sink');
-  if (sink) settle(draft, 'sink', proposedReason(sink));
-  return sink !== undefined;
+  const proposal = proposals.find(({ action }) => action === 'sink');
+  if (proposal) settle(draft, 'sink', proposedReason(proposal));
+  return proposal !== undefined;
 }
 
-function deliverOrWeigh(draft: Draft, agent: boolean): void {
+function deliverOrCompare(draft: Draft, agent: boolean): void {
   const { compiled, observation } = draft;
   const scene = compiled.config.scenes[draft.scene];
   const actor = observation.actor?.actor_id;
@@ -102,4 +97,23 @@ function chooseTier(draft: Draft): void {
   if (draft.modelTier !== 'low') return;
   draft.lowModel = config.low_model;
   if (!config.low_model) draft.note('low_model_unset');
+}
+
+const severity = { deliver: 0, sink: 1, drop: 2 } as const;
+
+/** Lets stages after the policy make the outcome stricter, never milder, and decides where the policy did not run. */
+export function finalize(draft: Draft): void {
+  if (draft.failed !== undefined) policy(draft);
+  else if (draft.reason === '') replacedPolicy(draft);
+  else restrict(draft);
+}
+
+function restrict(draft: Draft): void {
+  if (draft.proposals.length === 0 || isSystemPlane(draft.observation)) return;
+  for (const proposal of draft.proposals) {
+    if (proposal.builtIn || severity[proposal.action] <= severity[draft.action]) continue;
+    if (proposal.slot !== 'policy' && proposal.slot !== 'finalize') continue;
+    if (proposal.action === 'sink' && isReleased(draft.observation)) continue;
+    settle(draft, proposal.action, proposedReason(proposal));
+  }
 }

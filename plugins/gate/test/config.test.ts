@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { expect } from 'chai';
-import { configFault } from '../check-config.js';
-import { defaultConfig } from '../default-config.js';
+import { configFault, defaultConfig } from '../gate-config.js';
 import { OverloadMonitor } from '../overload-monitor.js';
 import { testGate } from './fixture.js';
 
@@ -9,7 +8,7 @@ const admin = { layer: 'admin', expires_at: null, reason: null, obs_id: null } a
 const agent = { ...admin, layer: 'agent' } as const;
 
 describe('the configuration of the gate', () => {
-  it('is published as a schema that is the one in force', async () => {
+  it('is published as the same schema that is enforced', async () => {
     const read = async (file: string) => JSON.parse(await readFile(file, 'utf8'));
     const published = await read('schemas/gate.schema.json');
     const { $schema: _, ...properties } = published.properties;
@@ -17,7 +16,7 @@ describe('the configuration of the gate', () => {
     expect(published.required).to.deep.equal(['version']);
   });
 
-  it('has the documented values without a file', () => {
+  it('has the documented defaults without a file', () => {
     const config = defaultConfig();
     expect(config.scenes.dialogue).to.deep.equal({
       deliver_threshold: 0.75,
@@ -33,7 +32,7 @@ describe('the configuration of the gate', () => {
     expect(configFault(config)).to.equal(undefined);
   });
 
-  it('has no threshold above the one that it must not exceed', () => {
+  it('refuses a threshold above its upper threshold', () => {
     const config = defaultConfig();
     const dialogue = { ...config.scenes.dialogue, sink_threshold: 0.8 };
     expect(configFault({ ...config, scenes: { ...config.scenes, dialogue } })).to.contain('/scenes/dialogue');
@@ -41,7 +40,7 @@ describe('the configuration of the gate', () => {
     expect(configFault({ ...config, overload })).to.contain('/overload/lag_off_ms');
   });
 
-  it('shows the admin layer over the agents one, and that over the file', () => {
+  it('applies the admin layer over the agent layer, and that over the file', () => {
     const { snapshots } = testGate();
     const force = () => snapshots.snapshot.config.overrides.force_low_model;
     expect(snapshots.update({ force_low_model: true }, agent)).to.equal(true);
@@ -53,7 +52,7 @@ describe('the configuration of the gate', () => {
     expect(snapshots.snapshot.revision).to.equal(3);
   });
 
-  it('keeps a layer when the file changes, and shows the new file when the layer goes', () => {
+  it('keeps a layer when the file changes, and applies the new file when the layer is removed', () => {
     const { snapshots } = testGate();
     snapshots.update({ force_low_model: true }, agent);
     const config = defaultConfig();
@@ -64,7 +63,7 @@ describe('the configuration of the gate', () => {
     expect(snapshots.snapshot.config.overrides.force_low_model).to.equal(true);
   });
 
-  it('refuses unknown overrides with the nearest known one, and values of another type', () => {
+  it('refuses unknown overrides, naming the nearest known one, and values of the wrong type', () => {
     const { snapshots } = testGate();
     const set = (patch: object) => () => snapshots.update(patch, admin);
     expect(set({ emergancy_mode: true }))
@@ -77,7 +76,7 @@ describe('the configuration of the gate', () => {
     expect(snapshots.snapshot).to.deep.include({ revision: 1, layers: [] });
   });
 
-  it('is frozen to the ground', () => {
+  it('is deeply frozen', () => {
     const { snapshots } = testGate();
     snapshots.update({ drop_actors: ['a'] }, admin);
     const check = (value: unknown): void => {
@@ -97,16 +96,16 @@ describe('an overload', () => {
     const monitor = new OverloadMonitor();
     const bad = { busRatio: 0.95, lagMs: 0 };
     const good = { busRatio: 0.1, lagMs: 0 };
-    const feel = (sample: typeof bad, now: number) => [monitor.sample(sample, limits, now), monitor.overload];
-    expect(feel(bad, 0)).to.deep.equal([false, false]);
-    expect(feel(good, 250)).to.deep.equal([false, false]);
-    expect(feel(bad, 500)).to.deep.equal([false, false]);
-    expect(feel({ busRatio: 0, lagMs: 500 }, 750)).to.deep.equal([true, true]);
-    for (const now of [1_000, 1_250, 1_500]) expect(feel(good, now)).to.deep.equal([false, true]);
-    expect(feel({ busRatio: 0.8, lagMs: 0 }, 1_750)).to.deep.equal([false, true]);
-    for (const now of [2_000, 2_250, 2_500]) feel(good, now);
-    expect(feel(good, 2_750)).to.deep.equal([false, false]);
-    feel(bad, 3_000);
-    expect(feel(bad, 3_250)).to.deep.equal([false, true]);
+    const sample = (one: typeof bad, now: number) => [monitor.sample(one, limits, now), monitor.overload];
+    expect(sample(bad, 0)).to.deep.equal([false, false]);
+    expect(sample(good, 250)).to.deep.equal([false, false]);
+    expect(sample(bad, 500)).to.deep.equal([false, false]);
+    expect(sample({ busRatio: 0, lagMs: 500 }, 750)).to.deep.equal([true, true]);
+    for (const now of [1_000, 1_250, 1_500]) expect(sample(good, now)).to.deep.equal([false, true]);
+    expect(sample({ busRatio: 0.8, lagMs: 0 }, 1_750)).to.deep.equal([false, true]);
+    for (const now of [2_000, 2_250, 2_500]) sample(good, now);
+    expect(sample(good, 2_750)).to.deep.equal([false, false]);
+    sample(bad, 3_000);
+    expect(sample(bad, 3_250)).to.deep.equal([false, true]);
   });
 });

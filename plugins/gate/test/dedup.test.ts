@@ -1,11 +1,11 @@
 import { expect } from 'chai';
-import { DedupMemory } from '../dedup-memory.js';
+import { DedupMemory } from '../stages/dedup.js';
 import { observation, says, testGate } from './fixture.js';
 
 const group = { metadata: { chat_type: 'group' } };
 
-describe('the gate and repeats', () => {
-  it('drops the same text in the same session within the window, and says so', () => {
+describe('dedup', () => {
+  it('drops the same text in the same session within the window, with tag and flag', () => {
     const { handle } = testGate();
     expect(handle(says('hello'), 0).decision.action).to.equal('deliver');
     const { decision, observation: flagged } = handle(says('  HELLO '), 1_000);
@@ -16,13 +16,13 @@ describe('the gate and repeats', () => {
     expect(handle(says('hello', { actor: other }), 1_000).decision.action).to.equal('deliver');
   });
 
-  it('lets a repeat through once per window, which repeats do not prolong', () => {
+  it('delivers a duplicate once per window; duplicates do not extend it', () => {
     const { handle } = testGate();
     const actions = [0, 29_000, 30_000, 58_000, 60_000].map((now) => handle(says('x', group), now).decision.action);
     expect(actions).to.deep.equal(['deliver', 'drop', 'deliver', 'drop', 'deliver']);
   });
 
-  it('keeps apart what differs in an attachment, in data, or in what it answers', () => {
+  it('distinguishes observations by attachment, data and reply_to', () => {
     const { handle } = testGate();
     const withFile = (sha256: string) =>
       says('look', { payload: { attachments: [{ id: '1', kind: 'image', sha256 }] } });
@@ -39,20 +39,20 @@ describe('the gate and repeats', () => {
   });
 
   for (const ingress of ['api', 'ws', 'cron', 'internal'] as const) {
-    it(`never takes ${ingress} for a repeat`, () => {
+    it(`never drops a duplicate of the ingress ${ingress}`, () => {
       const { handle } = testGate();
       for (const now of [0, 1]) expect(handle(says('hi', { ingress }), now).decision.action).to.equal('deliver');
     });
   }
 
-  it('remembers nothing of what it refused for another reason', () => {
+  it('does not remember an observation that was dropped for another reason', () => {
     const { handle } = testGate();
     expect(handle(says('hi'), 0, true).decision.reason).to.equal('system_overload');
     expect(handle(says('hi'), 1).decision.action).to.equal('deliver');
     expect(handle(says('hi'), 2).decision.reason).to.equal('dedup_hit');
   });
 
-  it('remembers nothing of what an emergency put aside', () => {
+  it('does not remember an observation that emergency mode sank', () => {
     const { handle, snapshots } = testGate();
     const admin = { layer: 'admin', expires_at: null, reason: null, obs_id: null } as const;
     snapshots.update({ emergency_mode: true }, admin);
@@ -61,7 +61,7 @@ describe('the gate and repeats', () => {
     expect(handle(says('hi'), 1).decision.action).to.equal('deliver');
   });
 
-  it('forgets the least recently used first, and what is too old', () => {
+  it('evicts the least recently used entry first, and expired entries', () => {
     const memory = new DedupMemory();
     for (const [index, key] of ['a', 'b', 'c'].entries()) memory.remember(key, index, 3, -1);
     memory.touch('a');
@@ -72,7 +72,7 @@ describe('the gate and repeats', () => {
     expect(memory.size).to.equal(2);
   });
 
-  it('agrees with a plain list of what was used last, whatever happens', () => {
+  it('agrees with a simple list model for any sequence of operations', () => {
     const memory = new DedupMemory();
     let model: { key: string; at: number }[] = [];
     let seed = 7;

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { observation, says, testGate } from './fixture.js';
 
-describe('many drops', () => {
-  it('raise one alert, whatever their reasons, and another one only after a while', () => {
+describe('drop escalation', () => {
+  it('raises one alert for drops of any reason, and another only after the cooldown', () => {
     const { handle, alerts } = testGate({ overrides: { drop_actors: ['bad'] } });
     const bad = { actor_type: 'user', actor_id: 'bad' } as const;
     for (let index = 0; index < 25; index += 1) {
@@ -20,13 +20,13 @@ describe('many drops', () => {
     expect(alerts).to.have.length(2);
   });
 
-  it('are tagged on the decision that told of them', () => {
+  it('tags the decision that raised the alert', () => {
     const { handle } = testGate({ drop_escalation: { consecutive_threshold: 2 } });
     handle(says(''), 0);
     expect(handle(says(''), 1).decision.tags).to.deep.equal({ drop_burst: 'true' });
   });
 
-  it('are counted in a window that slides, and in a row that a delivery ends', () => {
+  it('counts drops in a sliding window, and consecutive drops until a delivery', () => {
     const { handle, alerts } = testGate({
       drop_escalation: { burst_threshold: 5, consecutive_threshold: 3, window_sec: 10 },
     });
@@ -38,13 +38,13 @@ describe('many drops', () => {
     expect(alerts).to.deep.equal([]);
   });
 
-  it('raise one alert for ten thousand repeats in ten seconds', () => {
+  it('raises one alert for 10,000 duplicates in ten seconds', () => {
     const { handle, alerts } = testGate();
     for (let index = 0; index < 10_000; index += 1) handle(says('spam'), index);
     expect(alerts).to.have.length(1);
   });
 
-  it('tell once of a chain of agents that was ended', () => {
+  it('raises one alert for a chain that was ended at the hop limit', () => {
     const { handle, alerts } = testGate();
     for (const now of [0, 1]) handle(says('hi', { hop: 9, source_name: 'agent:a' }), now);
     expect(alerts.map(({ source, code }) => [source, code])).to.deep.equal([['gate:loop_hops', 'loop_hops']]);

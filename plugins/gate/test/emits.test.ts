@@ -4,7 +4,7 @@ import { createTestHost, type TestHost, type TestPlugin, until } from 'mortise/s
 
 const seen: Observation[] = [];
 
-/** Stands in for the agent, and hears of alerts. */
+/** Handles messages instead of the agent, and records alerts. */
 const handler: TestPlugin = {
   manifest: {
     key: 'test-handler',
@@ -55,7 +55,7 @@ const good: ObservationInput = {
   payload: { schema_id: 'probe', data: {} },
 };
 
-describe('what stages emit', () => {
+describe('an observation emitted by a stage', () => {
   let host: TestHost;
 
   afterEach(async function stop() {
@@ -80,7 +80,7 @@ describe('what stages emit', () => {
     ['no observation', { source_name: '', payload: { text: 'secret-word' } }],
     ['an object that cannot be read', unreadable],
   ] as const) {
-    it(`and is ${what} is the fault of the stage's plugin, and costs nothing else`, async () => {
+    it(`that is ${what} counts as a fault of the stage's plugin, and affects nothing else`, async () => {
       seen.length = 0;
       const bad = staged('bad-stage', (work) => {
         work.emit(wrong as unknown as ObservationInput);
@@ -106,15 +106,17 @@ describe('what stages emit', () => {
       expect(await host.app.metrics.render()).to.match(
         /mortise_gate_emit_invalid_total\{stage="bad-stage",plugin="bad-stage"\} 2/,
       );
-      // Told once for a stage, by its own name.
+      // Logged once per stage.
       expect(alerts()).to.have.length(1);
       expect(alerts()[0]).to.deep.include({
         alert_type: 'stage_emit_invalid',
         data: { stage: 'bad-stage', plugin: 'bad-stage' },
       });
-      const told = host.logs.filter((line) => line.includes('what a stage emitted was not published'));
-      expect(told).to.have.length(1);
-      expect(JSON.parse(told[0] ?? '{}')).to.include({ stage: 'bad-stage' });
+      const lines = host.logs.filter((line) =>
+        line.includes('an invalid observation of a gate stage was not published'),
+      );
+      expect(lines).to.have.length(1);
+      expect(JSON.parse(lines[0] ?? '{}')).to.include({ stage: 'bad-stage' });
       expect(host.logs.join('\n')).to.not.contain('secret-word').and.not.contain('canary');
       expect(host.service('conversation').session(again.observation?.session_key ?? '')).to.include({
         error_total: 2,
@@ -122,7 +124,7 @@ describe('what stages emit', () => {
     });
   }
 
-  it('has a limit for each of them, so that one uses up nothing of another', async () => {
+  it('counts towards a limit per stage, not shared with other stages', async () => {
     const many = staged('a-many', (work) => {
       for (let count = 0; count < 16; count += 1) work.emit(good);
     });
@@ -132,7 +134,7 @@ describe('what stages emit', () => {
     expect(host.service('conversation').stats()).to.include({ published: 1 + 16 + 1 });
   });
 
-  it('is explained as it is decided, also when it is nothing', async () => {
+  it('appears in the explanation, also when it is invalid', async () => {
     const bad = staged('bad-stage', (work) => work.emit(null as unknown as ObservationInput));
     host = await createTestHost({ plugins: ['gate', 'conversation'], extra: [handler, bad] });
     const answer = await host.post('/gate/explain', { source_name: 'test', payload: { text: 'hi' } });

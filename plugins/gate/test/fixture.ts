@@ -1,19 +1,10 @@
-import type {
-  Alert,
-  GateConfig,
-  GateOutcome,
-  GateSnapshot,
-  GateStage,
-  Observation,
-  Pipeline,
-  PipelineStage,
-  SessionState,
-} from 'mortise/sdk';
-import { DedupMemory } from '../dedup-memory.js';
-import { defaultConfig } from '../default-config.js';
+import type { GateConfig, GateOutcome, GateSnapshot, SessionState } from 'mortise/contracts/gate';
+import type { Alert, GateStage, Observation, Pipeline, PipelineStage } from 'mortise/sdk';
 import { Gate } from '../gate.js';
+import { defaultConfig } from '../gate-config.js';
 import { GatePipeline } from '../pipeline.js';
 import { Snapshots } from '../snapshots.js';
+import { DedupMemory } from '../stages/dedup.js';
 
 export type Patch = { readonly [member: string]: unknown };
 
@@ -22,19 +13,19 @@ export interface TestGate {
   readonly pipeline: GatePipeline;
   readonly snapshots: Snapshots;
   readonly dedup: DedupMemory;
-  readonly troubles: { readonly what: string; readonly stage: string }[];
+  readonly stageAlerts: { readonly what: string; readonly stage: string }[];
   readonly faults: unknown[];
   readonly alerts: Alert[];
   /** Decides at `now` (monotonic milliseconds). */
   handle(observation: Observation, now?: number, overload?: boolean): GateOutcome;
 }
 
-/** A fresh gate over the default configuration and what a test changes of it. */
+/** A new gate with the default configuration and a patch over it. */
 export function testGate(patch: Patch = {}, stages: readonly (GateStage & { readonly key: string })[] = []): TestGate {
   const config = merged(defaultConfig() as unknown as Patch, patch) as unknown as GateConfig;
   const snapshots = new Snapshots(config, { sha256: null, loadedAt: '2026-01-01T00:00:00.000Z' });
   const dedup = new DedupMemory();
-  const troubles: TestGate['troubles'] = [];
+  const stageAlerts: TestGate['stageAlerts'] = [];
   const faults: unknown[] = [];
   const alerts: Alert[] = [];
   const clock = () => performance.now();
@@ -42,7 +33,7 @@ export function testGate(patch: Patch = {}, stages: readonly (GateStage & { read
     contributed: pipelineOf(stages),
     dedup,
     clock,
-    trouble: (what, stage) => troubles.push({ what, stage }),
+    alert: (what, stage) => stageAlerts.push({ what, stage }),
   });
   const gate = new Gate({
     pipeline,
@@ -58,7 +49,7 @@ export function testGate(patch: Patch = {}, stages: readonly (GateStage & { read
     pipeline,
     snapshots,
     dedup,
-    troubles,
+    stageAlerts,
     faults,
     alerts,
     handle: (observation, now = 1_000, overload = false) =>

@@ -1,11 +1,12 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { GateConfig, GateStage, Observation } from 'mortise/sdk';
-import { DedupMemory } from '../dedup-memory.js';
-import { defaultConfig } from '../default-config.js';
+import type { GateConfig } from 'mortise/contracts/gate';
+import type { GateStage, Observation } from 'mortise/sdk';
 import { Gate } from '../gate.js';
+import { defaultConfig } from '../gate-config.js';
 import type { GatePipeline } from '../pipeline.js';
 import { Snapshots } from '../snapshots.js';
+import { DedupMemory } from '../stages/dedup.js';
 import { observation, says, sessionState, testGate } from './fixture.js';
 
 const admin = { layer: 'admin', expires_at: null, reason: null, obs_id: null } as const;
@@ -49,8 +50,8 @@ const breaks: GateStage & { readonly key: string } = {
   },
 };
 
-describe('the ladder of the gate', () => {
-  it('takes the first row that applies, whatever else applies', () => {
+describe('the policy ladder', () => {
+  it('applies the first matching row, whatever else matches', () => {
     fc.assert(
       fc.property(fc.subarray(rungs.map(({ reason }) => reason)), (asks) => {
         const { handle, snapshots } = testGate({}, [judge, breaks]);
@@ -76,7 +77,7 @@ describe('the ladder of the gate', () => {
     );
   });
 
-  it('names as many reasons as the scene allows, the deciding one first', () => {
+  it('lists at most max_reasons reasons, the deciding one first', () => {
     const asks = { metadata: { asks: ['stage:judge:no', 'stage:judge:later'] } };
     const reasons = (max_reasons: number) => {
       const { handle, snapshots } = testGate({ scenes: { dialogue: { max_reasons } } }, [judge, breaks]);
@@ -88,7 +89,7 @@ describe('the ladder of the gate', () => {
     expect(reasons(1)).to.deep.equal(['system_overload']);
   });
 
-  it('takes no repeat of an agent, of what was released, or where the scene has no window for one', () => {
+  it('does not deduplicate agents, released observations, or scenes without a window', () => {
     const cases: readonly [string, Partial<Observation>, number][] = [
       ['agent', { source_name: 'agent:speaker' }, 20],
       ['agent by its actor', { actor: { actor_type: 'system', actor_id: 'agent' } }, 20],
@@ -101,7 +102,7 @@ describe('the ladder of the gate', () => {
     }
   });
 
-  it('adds no link to a chain that is too long, whatever it decides, and says so once', () => {
+  it('publishes no emits beyond the hop limit, whatever it decides, and raises one alert', () => {
     const echo = {
       key: 'echo',
       slot: 'feature',
@@ -119,7 +120,7 @@ describe('the ladder of the gate', () => {
     expect(alerts.map(({ source }) => source)).to.deep.equal(['gate:loop_hops', 'gate:loop_hops']);
   });
 
-  it('is closed for messages when the gate itself fails, and open for the platform', () => {
+  it('drops messages when the gate itself fails, and delivers the system plane', () => {
     const faults: unknown[] = [];
     const config: GateConfig = defaultConfig();
     const snapshots = new Snapshots(config, { sha256: null, loadedAt: '' });

@@ -28,7 +28,7 @@ interface Body extends Json {
 
 const turns: Observation[] = [];
 
-/** Stands in for the agent. */
+/** Handles messages instead of the agent. */
 const handler: TestPlugin = {
   manifest: {
     key: 'test-handler',
@@ -106,7 +106,7 @@ describe('the plugin gate', () => {
 
   const status = () => json(host.fetch('/gate/status'));
 
-  it('stands between what comes in and who handles it', async () => {
+  it('decides before any handler sees an observation', async () => {
     await start();
     expect(await submit('hi')).to.include({ outcome: 'handled', value: 'handled' });
     const blank = await submit('  ');
@@ -116,7 +116,7 @@ describe('the plugin gate', () => {
     expect((await host.control.inspect('conversation')).health).to.deep.equal({ ok: true });
   });
 
-  it('keeps what it did not deliver in pools, without secrets', async () => {
+  it('keeps undelivered observations in pools, with secrets masked', async () => {
     await start({ config: { gate: { version: 1, overrides: { emergency_mode: true } } } });
     const key = `sk-${'a1B2'.repeat(8)}`;
     await submit(`my key is ${key}`);
@@ -132,7 +132,7 @@ describe('the plugin gate', () => {
     }
   });
 
-  it('explains what it would decide, and counts nothing of it', async () => {
+  it('explains a decision without counting it', async () => {
     await start();
     const before = (await status()).totals;
     const explained = await json(host.post('/gate/explain', message('')));
@@ -144,7 +144,7 @@ describe('the plugin gate', () => {
     const { error } = await json(wrong);
     expect(error).to.include({ code: 'invalid_observation' });
     expect((await host.post('/gate/explain', [])).status).to.equal(400);
-    // As the door that takes it for real.
+    // Like the real entry point.
     for (const body of [{ payload: { text: 'hi' } }, { ...message('hi'), session_key: 's'.repeat(300) }]) {
       const answers = await Promise.all(['/gate/explain', '/observations'].map((path) => host.post(path, body)));
       const [explained, taken] = (await Promise.all(answers.map((answer) => answer.json()))) as Body[];
@@ -153,7 +153,7 @@ describe('the plugin gate', () => {
     }
   });
 
-  it('tells what is in force and how its stages are', async () => {
+  it('reports the effective configuration and the state of its stages', async () => {
     await start({ extra: [noNight] });
     expect(await submit('night')).to.include({ outcome: 'refused' });
     const { ok, source, stages, totals, health, egress } = await status();
@@ -176,14 +176,14 @@ describe('the plugin gate', () => {
     ]);
   });
 
-  it('obeys a stage that comes and goes from the next observation on', async () => {
+  it('adds and removes a contributed stage from the next observation on', async () => {
     await start({ extra: [noNight] });
     expect(await submit('night')).to.include({ outcome: 'refused' });
     await host.control.disable('no-night');
     expect(await submit('night')).to.include({ outcome: 'handled' });
   });
 
-  it('takes over a changed file, also one of the same size and time', async () => {
+  it('applies a changed file, also one with the same size and mtime', async () => {
     await start({ config: { gate: { version: 1, scenes: { dialogue: { deliver_threshold: 0.8 } } } } });
     const file = join(host.configDir, 'gate.json');
     const before = await status();
@@ -205,7 +205,7 @@ describe('the plugin gate', () => {
     expect(host.service('gate-control').snapshot().config.scenes.dialogue.deliver_threshold).to.equal(0.95);
   });
 
-  it('sees a changed file by itself', async () => {
+  it('detects a changed file by polling', async () => {
     await start({ env: { MORTISE_GATE_RELOAD_MS: '20' } });
     await writeFile(
       join(host.configDir, 'gate.json'),
@@ -215,7 +215,7 @@ describe('the plugin gate', () => {
     expect((await submit('hi')).decision).to.include({ reason: 'override=drop_actor' });
   });
 
-  it('keeps what is in force when the file is wrong, and says what is', async () => {
+  it('keeps the old configuration when the file is invalid, and reports the error', async () => {
     await start({ config: { gate: { version: 1, overrides: { drop_actors: ['u1'] } } } });
     const file = join(host.configDir, 'gate.json');
     const cases: [string, string][] = [
@@ -243,10 +243,10 @@ describe('the plugin gate', () => {
     expect(await status()).to.include({ ok: true });
   });
 
-  it('tells of the fault of the file as it is, not of an earlier one', async () => {
+  it('reports the error of the current content, not of an earlier one', async () => {
     await start({ config: { gate: { version: 1 } } });
     const file = join(host.configDir, 'gate.json');
-    const told = async (text: string | undefined) => {
+    const errorOf = async (text: string | undefined) => {
       await (text === undefined ? rm(file) : writeFile(file, text));
       const reloaded = await json(host.post('/gate/config/reload', {}));
       const { base } = await status();
@@ -254,21 +254,21 @@ describe('the plugin gate', () => {
       return base.last_error?.message;
     };
     const unseen = '{"version":1,"overload":{"bus_on":0.5,"bus_off":0.7}}';
-    expect(await told(unseen)).to.contain('bus_off');
-    expect(await told('{"version":2}')).to.contain('version');
-    expect(await told(unseen)).to.contain('bus_off');
-    expect(await told(undefined)).to.equal(undefined);
-    expect(await told(unseen)).to.contain('bus_off');
+    expect(await errorOf(unseen)).to.contain('bus_off');
+    expect(await errorOf('{"version":2}')).to.contain('version');
+    expect(await errorOf(unseen)).to.contain('bus_off');
+    expect(await errorOf(undefined)).to.equal(undefined);
+    expect(await errorOf(unseen)).to.contain('bus_off');
   });
 
-  it('starts with defaults when the file is wrong from the beginning', async () => {
+  it('starts with defaults when the file is invalid at start', async () => {
     await start({ config: { gate: { version: 1, budgets: { thresholds: { high: 0.1 } } } } });
     expect(await submit('hi')).to.include({ outcome: 'handled' });
     expect(await status()).to.include({ ok: false });
     expect(host.service('gate-control').snapshot().config.budgets.thresholds.high).to.equal(0.75);
   });
 
-  it('is a counter of metrics without anything of a person', async () => {
+  it('exposes metrics without user data', async () => {
     await start();
     await submit('hi');
     const text = await host.app.metrics.render();
@@ -282,7 +282,7 @@ describe('the plugin gate', () => {
     expect(text).to.not.contain('console:u1');
   });
 
-  it('answers a proxy whether it must stop', async () => {
+  it('reports the stop switches to a proxy', async () => {
     await start({ config: { gate: { version: 1, overrides: { drop_actors: ['u1'], emergency_mode: true } } } });
     const { stopped } = host.service('gate-control');
     expect([stopped('u1'), stopped('u2'), stopped(undefined)]).to.deep.equal([

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { GateDecision } from 'mortise/sdk';
+import type { GateDecision } from 'mortise/contracts/gate';
 import { Pools } from '../pools.js';
 import { says } from './fixture.js';
 
@@ -12,7 +12,7 @@ function drop(pools: Pools, text: string): string {
 }
 
 describe('a pool', () => {
-  it('keeps the newest two hundred, newest first, and counts all', () => {
+  it('keeps the newest 200 entries, newest first, and counts all', () => {
     const pools = new Pools(() => 0);
     for (let index = 0; index < 450; index += 1) drop(pools, `m${index}`);
     expect(pools.total('drop')).to.equal(450);
@@ -23,7 +23,7 @@ describe('a pool', () => {
     expect(pools.recent('sink')).to.deep.equal([]);
   });
 
-  it('shows two hundred characters of a text, and no secret in them', () => {
+  it('shows 200 characters of a text with secrets masked', () => {
     const pools = new Pools(() => 0);
     drop(pools, '😀'.repeat(300));
     expect([...(pools.recent('drop')[0]?.preview ?? '')]).to.have.length(200);
@@ -32,7 +32,7 @@ describe('a pool', () => {
     expect(pools.recent('drop')[0]?.preview).to.not.contain(secret.slice(0, 9));
   });
 
-  it('gives an entry out once, and again when it was given back', async () => {
+  it('hands out an entry once, and again after an undo', async () => {
     const pools = new Pools(() => 0);
     const obsId = drop(pools, 'x');
     const taken = await pools.take('drop', obsId);

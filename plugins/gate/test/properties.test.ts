@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { GateDecision, Observation } from 'mortise/sdk';
+import type { GateDecision } from 'mortise/contracts/gate';
+import type { Observation } from 'mortise/sdk';
 import { observation, testGate } from './fixture.js';
 
 const words = fc.constantFrom(
@@ -63,7 +64,7 @@ describe('every decision of the gate', () => {
     );
   });
 
-  it('is counted once, and puts what is not delivered into exactly one pool', () => {
+  it('is counted once, and adds an undelivered observation to exactly one pool', () => {
     fc.assert(
       fc.property(fc.array(observations, { maxLength: 30 }), configs, (all, config) => {
         const { gate, handle, faults } = testGate(config);
@@ -87,7 +88,7 @@ describe('every decision of the gate', () => {
     );
   });
 
-  it('is what an explanation would have said', () => {
+  it('equals its explanation', () => {
     fc.assert(
       fc.property(fc.array(observations, { maxLength: 20 }), configs, (all, config) => {
         const { gate, handle } = testGate({

@@ -12,15 +12,15 @@ const throws = (): never => {
   throw new Error('broken');
 };
 
-describe('stages of other plugins', () => {
-  it('drop what they should have judged when they fail and are closed', () => {
+describe('contributed stages', () => {
+  it('drop the observation when they fail and are closed', () => {
     const { handle } = testGate({}, [stage(throws)]);
     expect(handle(says('hi')).decision).to.include({ action: 'drop', reason: 'stage_failed:probe' });
     const alert = observation({ obs_type: 'alert', payload: { alert_type: 'x', data: {} } });
     expect(handle(alert).decision).to.include({ action: 'deliver', reason: 'system_plane' });
   });
 
-  it('are noted and passed over when they fail and are open', () => {
+  it('are recorded and skipped when they fail and are open', () => {
     const { handle } = testGate({}, [stage(throws, { onFailure: 'open' })]);
     const { decision } = handle(says('hi'));
     expect(decision.action).to.equal('deliver');
@@ -47,7 +47,7 @@ describe('stages of other plugins', () => {
     });
   }
 
-  it('propose, and the strictest wins', () => {
+  it('make proposals, of which the strictest wins', () => {
     const propose =
       (action: 'drop' | 'sink' | 'deliver'): GateStage['apply'] =>
       (work) =>
@@ -61,7 +61,7 @@ describe('stages of other plugins', () => {
     }
   });
 
-  it('can make an outcome stricter but not milder, and never stop the platform itself', () => {
+  it('can make an outcome stricter but not milder, and cannot stop the system plane', () => {
     const deliver = stage((work) => work.propose('deliver', 'please'), { order: 5 });
     expect(testGate({ overrides: { emergency_mode: true } }, [deliver]).handle(says('hi')).decision.action).to.equal(
       'sink',
@@ -71,7 +71,7 @@ describe('stages of other plugins', () => {
     expect(testGate({}, [drop]).handle(control).decision.action).to.equal('deliver');
   });
 
-  it('can add features, weight, tags and a scene', () => {
+  it('can add features, score, tags and a scene', () => {
     const { handle } = testGate({}, [
       stage((work) => work.setScene('group'), { key: 'a', slot: 'scene', order: 1 }),
       stage(
@@ -85,7 +85,7 @@ describe('stages of other plugins', () => {
     expect(handle(says('hello')).decision).to.deep.include({ scene: 'group', score: 0.575, tags: { vip: 'yes' } });
   });
 
-  it('take the place of a stage of the gate under its key, but not of the last one', () => {
+  it('replace the built-in stage of the same key, except finalize', () => {
     const calm = stage(() => undefined, { key: 'scoring', slot: 'scoring', order: 0 });
     const last = stage(throws, { key: 'finalize', slot: 'finalize', order: 0 });
     const { handle, pipeline } = testGate({}, [calm, last]);
@@ -93,18 +93,18 @@ describe('stages of other plugins', () => {
     expect(pipeline.status(0)).to.have.length(7);
   });
 
-  it('cannot come back to a draft that has left them', () => {
-    let kept: GateWork | undefined;
+  it('cannot change a draft after they have returned', () => {
+    let retained: GateWork | undefined;
     const { handle } = testGate({}, [
       stage((work) => {
-        kept = work;
+        retained = work;
       }),
     ]);
     handle(says('hi'));
-    expect(() => kept?.propose('drop', 'late')).to.throw('the stage has ended');
+    expect(() => retained?.propose('drop', 'late')).to.throw('the stage has ended');
   });
 
-  it('have a memory of their own, which a question does not change', () => {
+  it('have memories of their own, which a dry run does not change', () => {
     const counts: number[] = [];
     const { gate, handle } = testGate({}, [
       stage((_, ctx) => {
@@ -119,7 +119,7 @@ describe('stages of other plugins', () => {
     expect(counts).to.deep.equal([1, 2, 2]);
   });
 
-  it('are passed over for a while when they fail again and again and are open', () => {
+  it('are bypassed for a while when they fail repeatedly and are open', () => {
     let calls = 0;
     let broken = true;
     const { handle, pipeline } = testGate({}, [
@@ -145,20 +145,20 @@ describe('stages of other plugins', () => {
     expect(state(60_012)).to.equal('ok');
   });
 
-  it('raise trouble when they are closed and fail again and again', () => {
-    const { handle, troubles } = testGate({}, [stage(throws)]);
+  it('raise an alert when they are closed and fail repeatedly', () => {
+    const { handle, stageAlerts } = testGate({}, [stage(throws)]);
     for (let now = 0; now < 5; now += 1) handle(says('hi'), now);
-    expect(troubles).to.deep.equal([{ what: 'stage_failed', stage: 'probe' }]);
+    expect(stageAlerts).to.deep.equal([{ what: 'stage_failed', stage: 'probe' }]);
   });
 
-  it('are named when they are slow', () => {
+  it('are reported when they are slow', () => {
     const wait = (): void => {
       const until = performance.now() + 0.1;
       while (performance.now() < until);
     };
-    const { handle, pipeline, troubles } = testGate({}, [stage(wait, { budgetUs: 10 })]);
+    const { handle, pipeline, stageAlerts } = testGate({}, [stage(wait, { budgetUs: 10 })]);
     for (let now = 0; now < 120; now += 1) handle(says(`m${now}`), now);
     expect(pipeline.status(0).find(({ key }) => key === 'probe')).to.include({ state: 'slow', calls: 120 });
-    expect(troubles[0]).to.deep.equal({ what: 'stage_slow', stage: 'probe' });
+    expect(stageAlerts[0]).to.deep.equal({ what: 'stage_slow', stage: 'probe' });
   });
 });

@@ -56,7 +56,7 @@ describe('the logbook tools', () => {
       return { ...kept, uri: String((kept.evidence as Json).uri) } as Json & { readonly uri: string };
     };
 
-    it('keep no number as something else than was sent', async () => {
+    it('refuse numbers that cannot be stored unchanged', async () => {
       await open();
       const args = '{"namespace":"n","key":"k","value_json":{"a":[1e400]}}';
       const body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"logbook_set_kv","arguments":${args}}}`;
@@ -69,7 +69,7 @@ describe('the logbook tools', () => {
       expect(await call('logbook_get_kv', { namespace: 'n', key: 'k' })).to.not.have.nested.property('value_json.a');
     });
 
-    it('are fourteen, after the five', async () => {
+    it('are fourteen, listed after the five of the gateway', async () => {
       await open();
       const { result } = await rpc('tools/list', {});
       const listed = (result?.tools ?? []) as readonly { readonly name: string }[];
@@ -79,7 +79,7 @@ describe('the logbook tools', () => {
       expect(names.slice(5)).to.include.members(['evidence_read', 'artifacts_put', 'scm_materialize_patch_blob']);
     });
 
-    it('evidence_read gives back what was uploaded, checked', async () => {
+    it('evidence_read returns what was uploaded, with its hash verified', async () => {
       await open();
       const kept = await upload('hällo');
       const { uri } = kept;
@@ -102,7 +102,7 @@ describe('the logbook tools', () => {
       expect((await call('evidence_read', { uri, max_bytes: 5 })).error_code).to.equal('PAYLOAD_TOO_LARGE');
     });
 
-    it('evidence_read says what is wrong with evidence', async () => {
+    it('evidence_read reports invalid evidence', async () => {
       await open();
       const kept = await upload('hello');
       const id = String(kept.attachment_id);
@@ -119,7 +119,7 @@ describe('the logbook tools', () => {
       expect(unchecked.content_text).to.equal('jello');
     });
 
-    it('artifacts are put, found and given back, and never overwritten', async () => {
+    it('artifacts are written, found and read, and never overwritten', async () => {
       await open();
       const put = await call('artifacts_put', { path: 'notes/a.txt', content: 'hello', expected_sha256: sha('hello') });
       expect(put).to.deep.include({
@@ -174,7 +174,7 @@ describe('the logbook tools', () => {
       ['no such patch', 'scm_patch_blob_resolve', { sha256: sha('none') }, 'NOT_FOUND'],
       ['no such patch', 'scm_materialize_patch_blob', { blob_id: 4711 }, 'NOT_FOUND'],
     ];
-    it('refuse with a code and make nothing; refused changes are audited', async () => {
+    it('refuse with a code and write nothing; refused changes are audited', async () => {
       await open();
       const reading = /get|exists|resolve/;
       for (const [what, name, args, code] of refusals) {
@@ -239,7 +239,7 @@ describe('the logbook tools', () => {
       }
     });
 
-    it('items, events, attachments and values are made, audited and found', async () => {
+    it('items, events, attachments and values are created, audited and found', async () => {
       await open();
       await host.service('logbook').users.add('alice');
       const made = await call('logbook_create_item', {
@@ -297,7 +297,7 @@ describe('the logbook tools', () => {
       });
     });
 
-    it('pages go on where the last one ended', async () => {
+    it('a page continues where the last one ended', async () => {
       await open();
       for (const title of ['a', 'b', 'c']) await call('logbook_create_item', { item_type: 't', title });
       const titles = ({ items }: Json) => (items as readonly Json[]).map(({ title }) => title);
@@ -317,7 +317,7 @@ describe('the logbook tools', () => {
       );
     };
 
-    it('patches are resolved by any of their names, and their file is made once', async () => {
+    it('patches are resolved by each of their names, and their file is written once', async () => {
       await open();
       await addPatch('abc/1', 'diff', { content: 'diff' });
       const evidence_uri = `memory://patch_blobs/git/abc/1/${sha('diff')}`;
@@ -351,7 +351,7 @@ describe('the logbook tools', () => {
       expect((await call('evidence_read', { uri })).error_code).to.equal('NOT_FOUND');
     });
 
-    it('let a bound key act for its own actor alone, and keep no text that cannot be kept', async () => {
+    it('allow a bound key to act only for its own actor, and refuse text that cannot be stored', async () => {
       const keys = [{ key: 'k-alice-0123456789', id: 'a', actor: 'alice' }];
       await open({ MORTISE_API_KEYS: JSON.stringify(keys) });
       const headers = { authorization: 'Bearer k-alice-0123456789' };

@@ -7,16 +7,16 @@ import {
   type Transaction,
 } from 'mortise/sdk';
 import { sha256 } from '../sha256.js';
-import type { StoredEntry } from './stored-entry.js';
+import type { StoredEntry } from './audit-row.js';
 
-/** The end of one writer's chain, held by a transaction until it ends. */
+/** The end of one writer's chain, locked until the transaction ends. */
 export interface ChainHead {
   readonly writerId: string;
   readonly seq: number;
   readonly chainSha: string;
 }
 
-/** `insert`: the row as it was first written; `final`: as it is after a pending row was settled. */
+/** `insert`: the row as first written; `final`: after a pending row was settled. */
 export type ChainPhase = 'insert' | 'final';
 
 export interface ChainedRow {
@@ -25,10 +25,10 @@ export interface ChainedRow {
   readonly entry: StoredEntry;
 }
 
-/** More than a pool has connections, so that one is always free. */
+/** More than the pool has connections, so one lane is always free. */
 const LANES = 64;
 
-/** What the first link of a chain follows. */
+/** Predecessor hash of the first link. */
 export const CHAIN_START = '0'.repeat(64);
 
 const chainLinks = {
@@ -39,7 +39,7 @@ const chainLinks = {
 const moveHead = `on conflict (writer_id) do update
   set seq = excluded.seq, chain_sha = excluded.chain_sha, updated_at = excluded.updated_at`;
 
-/** On PostgreSQL the head moves in the statement that adds the links, and costs no further round trip. */
+/** On PostgreSQL the head moves in the same statement that adds the links, which saves a round trip. */
 const growths: Readonly<Record<Dialect, InsertTarget>> = {
   sqlite: chainLinks,
   postgres: {
@@ -51,12 +51,12 @@ const growths: Readonly<Record<Dialect, InsertTarget>> = {
   },
 };
 
-/** Which facts the hash of a new link is of. Links of the first version tell nothing of `ts` and `updated_at`. */
+/** Version of the hashed columns. Version 1 did not cover `ts` and `updated_at`. */
 export const HASH_VERSION = 2;
 
 /**
- * The hash that a link keeps of an audit row: every column, its id included. Times are ISO 8601 in UTC with
- * milliseconds on both databases. The versions differ in the number of facts, so that no row has the same hash in both.
+ * SHA-256 over every column of an audit row, its id included. Times are ISO 8601 in UTC with milliseconds on both
+ * databases. The versions hash different numbers of columns, so no row has the same hash in both.
  */
 export function rowSha(auditId: string, entry: StoredEntry, version: number = HASH_VERSION): string {
   const facts = [
@@ -78,16 +78,16 @@ export function rowSha(auditId: string, entry: StoredEntry, version: number = HA
   return sha256(`${JSON.stringify(facts)}\n${entry.evidence}`);
 }
 
-/** The hash of a link: of the link before it and of the row. */
+/** Hash of a link: previous link and row. */
 export function nextChainSha(previous: string, row: string): string {
   return sha256(previous + row);
 }
 
 /**
- * Which chain a transaction may grow. On SQLite there is one writer at a time. On PostgreSQL a process has many
- * transactions open at once, and a chain must not branch: each takes the first of the process's chains that no other
- * holds, by a lock that ends with the transaction. Waiting for one chain instead would tie unrelated transactions
- * together and could deadlock them.
+ * Picks the chain that a transaction extends. SQLite has one writer at a time. On PostgreSQL a process has several open
+ * transactions and a chain must not branch: each transaction takes the first free lane of the process with an advisory
+ * lock that ends with the transaction. Waiting for a single chain would serialise unrelated transactions and could
+ * deadlock them.
  */
 async function claimWriterId(database: Database, instanceId: string, trx: Transaction): Promise<string> {
   if (database.dialect === 'sqlite') return instanceId;
@@ -106,11 +106,11 @@ async function claimWriterId(database: Database, instanceId: string, trx: Transa
   });
 }
 
-/** Takes hold of a chain until the outermost transaction ends. Asked again in the same transaction it is the same one. */
+/** Locks a chain until the outermost transaction ends; repeated calls in one transaction return the same chain. */
 export async function holdChain(database: Database, instanceId: string, trx: Transaction): Promise<ChainHead> {
   const writerId = await claimWriterId(database, instanceId, trx);
-  // Read each time: a savepoint that rolled back took its links along. Not from the links: a chain whose end was cut off
-  // must not grow on as if nothing had been there.
+  // Read each time, because a rolled-back savepoint removes its links. Read from the head, not the links, so that a
+  // truncated chain is not silently continued.
   const { rows } = await database.statement<{ seq: number; chain_sha: string }>(
     'select seq, chain_sha from {governance.audit_heads} where writer_id = ?',
     [writerId],

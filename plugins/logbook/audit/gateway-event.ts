@@ -4,8 +4,8 @@ type Json = Readonly<Record<string, unknown>>;
 
 const SCHEMA_VERSION = '2.0';
 
-/** What an event says of a matter that its writer did not speak of. */
-const unsaid: Json = {
+/** Defaults for members that the writer did not set. */
+const eventDefaults: Json = {
   payload_len: null,
   evidence_summary: { count: 0, has_strong: false, uris: [] },
   evidence_source: 'none',
@@ -20,15 +20,15 @@ function objectOf(value: unknown): Json {
 }
 
 /**
- * The entry with its JSON's `gateway_event` in full: everything that the entry itself says, then what the writer said in
- * its own `gateway_event`, so that rows of every writer read alike. Rows of writers that name no `source` stay as they are.
+ * Completes the `gateway_event` of an entry, so that rows of every writer have one shape: members derived from the entry,
+ * defaults, then what the writer set itself. Entries without a `source` are returned unchanged.
  *
  * @param at ISO 8601
  */
 export function withEvent(entry: AuditEntry, at: string): AuditEntry {
   const { evidence = {}, action, reason, operation, targetSpace = null } = entry;
   if (typeof evidence.source !== 'string') return entry;
-  const said = objectOf(evidence.gateway_event);
+  const given = objectOf(evidence.gateway_event);
   const event = {
     schema_version: SCHEMA_VERSION,
     source: evidence.source,
@@ -38,15 +38,15 @@ export function withEvent(entry: AuditEntry, at: string): AuditEntry {
     requested_space: targetSpace,
     final_space: action === 'reject' ? null : targetSpace,
     payload_sha: entry.payloadSha ?? null,
-    ...unsaid,
-    ...said,
-    decision: { action, reason, steps: [], ...objectOf(said.decision) },
+    ...eventDefaults,
+    ...given,
+    decision: { action, reason, steps: [], ...objectOf(given.decision) },
     event_ts: at,
   };
   return { ...entry, evidence: { ...evidence, gateway_event: event } };
 }
 
-/** The JSON of a row that was settled: its event tells what was decided in the end. */
+/** The JSON of a settled row, with the final decision in its event. */
 export function settledEvidence(
   evidence: Json,
   outcome: Pick<AuditEntry, 'action' | 'reason'> & { patch?: Json },

@@ -6,17 +6,16 @@ import type { Dialect } from 'mortise/sdk';
  */
 
 /**
- * The outbox id that a row names, as text. SQLite uses the index for a query alone that spells the type as the index
- * does; people write SQL in capitals.
+ * The outbox id that a row names, as text. SQLite uses the index only when the cast is spelled exactly as in the index.
  *
- * @param alias of the table, with its dot
+ * @param alias of the table, with a trailing dot
  */
 export function outboxIdText(dialect: Dialect, alias = ''): string {
   const id = `${alias}evidence_refs_json->>'outbox_id'`;
   return dialect === 'sqlite' ? `CAST(${id} AS TEXT)` : id;
 }
 
-/** 2 where the row has hashed evidence, 1 where it only has plain references, null where it has none. */
+/** 2: hashed evidence; 1: plain references only; null: no evidence. */
 export function evidenceForm(dialect: Dialect): string {
   return dialect === 'sqlite'
     ? `case when coalesce(evidence_refs_json->>'$.gateway_event.evidence_source', evidence_refs_json->>'$.evidence_source') in ('v2', 'mixed')
@@ -31,9 +30,17 @@ export function evidenceForm(dialect: Dialect): string {
        or coalesce(evidence_refs_json->'external', '[]'::jsonb) not in ('[]'::jsonb, 'null'::jsonb) then 1 end`;
 }
 
-/** `strict` or `compat`, where the row tells. */
+/** `strict` or `compat`, null when the row has no policy mode. */
 export function policyMode(dialect: Dialect): string {
   return dialect === 'sqlite'
     ? `evidence_refs_json->>'$.gateway_event.policy.mode'`
     : `evidence_refs_json#>>'{gateway_event,policy,mode}'`;
+}
+
+/** SQL condition: the outbox row `o` has an audit row with this action and one of these reason prefixes. */
+export function isAudited(dialect: Dialect, action: string, reasons: readonly string[]): string {
+  const begins = reasons.map((reason) => `substr(a.reason, 1, ${reason.length}) = '${reason}'`);
+  return `exists (select 1 from {governance.write_audit} a
+    where ${outboxIdText(dialect, 'a.')} = cast(o.outbox_id as text) and a.action = '${action}'
+      and (${begins.join(' or ')}))`;
 }

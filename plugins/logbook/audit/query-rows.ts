@@ -1,6 +1,5 @@
+import type { AuditQuery, AuditRow, PendingAudit } from 'mortise/contracts/logbook';
 import {
-  type AuditQuery,
-  type AuditRow,
   type Database,
   MortiseError,
   readTime,
@@ -8,8 +7,9 @@ import {
   type SqlValue,
   type TransactionOption,
 } from 'mortise/sdk';
+import { movedNow } from '../sql.js';
+import { type AuditColumns, auditColumns, auditRowOf } from './audit-row.js';
 import { outboxIdText } from './json-facts.js';
-import { type AuditColumns, auditColumns, auditRowOf } from './read-row.js';
 
 const DEFAULT_LIMIT = 100;
 const LARGEST_LIMIT = 1_000;
@@ -31,7 +31,7 @@ function conditions(database: Database, query: AuditQuery): readonly (readonly [
     [...(query.reasonPrefix ?? '')].length,
     query.reasonPrefix ?? null,
   );
-  // As the rows have them.
+  // Rows are stored redacted.
   add(query.actor, 'actor_user_id = ?', redactSecrets(query.actor ?? ''));
   add(query.space, 'target_space = ?', redactSecrets(query.space ?? ''));
   add(query.outboxId, `${outboxIdText(database.dialect)} = ?`, query.outboxId ?? null);
@@ -52,7 +52,7 @@ function timeOf(database: Database, name: string, text: string | undefined): Sql
 function cursorOf(cursor: string | undefined): SqlValue {
   if (cursor === undefined) return null;
   if (!/^\d{1,15}$/.test(cursor)) {
-    throw new MortiseError('invalid_audit_query', 'The cursor is not one that an earlier answer gave.', {
+    throw new MortiseError('invalid_audit_query', 'The cursor was not returned by an earlier page.', {
       status: 400,
     });
   }
@@ -92,4 +92,30 @@ export async function queryRows(
     rows: page.map((row) => auditRowOf(database, row)),
     next: rows.length > limit ? String(page.at(-1)?.audit_id) : null,
   };
+}
+
+interface PendingQuery {
+  readonly olderThanSeconds: number;
+  readonly limit: number;
+  /** Audit id of the last row that was read. */
+  readonly after?: string | undefined;
+}
+
+/** Rows that are still pending, oldest first. */
+export async function pendingRows(
+  database: Database,
+  { olderThanSeconds, limit, after }: PendingQuery,
+  options?: TransactionOption,
+): Promise<readonly PendingAudit[]> {
+  const { rows } = await database.statement<AuditColumns>(
+    `select ${auditColumns} from {governance.write_audit}
+     where status = 'pending' and audit_id > ? and created_at <= ${movedNow(database)} order by audit_id limit ?`,
+    [Number(after ?? 0), -olderThanSeconds, limit],
+    options,
+  );
+  return rows.map((row) => ({
+    ...auditRowOf(database, row),
+    // `<instance>` or `<instance>/<lane>`.
+    instanceId: (row.writer_id ?? '').split('/')[0] ?? '',
+  }));
 }

@@ -1,7 +1,8 @@
-import { setImmediate as turn } from 'node:timers/promises';
-import type { AuditVerification, Database } from 'mortise/sdk';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import type { AuditVerification } from 'mortise/contracts/logbook';
+import type { Database } from 'mortise/sdk';
+import { type AuditColumns, auditColumnNames, storedEntryOf } from './audit-row.js';
 import { CHAIN_START, nextChainSha, rowSha } from './chain.js';
-import { type AuditColumns, auditColumnNames, storedEntryOf } from './read-row.js';
 
 type Break = NonNullable<AuditVerification['broken']>;
 
@@ -12,7 +13,7 @@ interface Link {
   readonly row_sha: string;
   readonly chain_sha: string;
   readonly hash_version: number;
-  /** Whether a later link tells of the row's present state. */
+  /** Whether a later link covers the row's current state. */
   readonly settled_later: unknown;
   /** Null where the row is gone. */
   readonly row_audit_id: number | null;
@@ -46,7 +47,7 @@ function problemOf(database: Database, link: LinkAndRow, seq: number, chainSha: 
   return sha === link.row_sha ? null : 'row_altered';
 }
 
-/** Where a chain ended when it last grew. */
+/** Recorded end of a chain. */
 interface Head {
   readonly writer_id: string;
   readonly seq: number;
@@ -73,7 +74,7 @@ async function verifyWriter(
       if (seq === head?.seq && chainSha !== head.chain_sha) return stop(seq, 'link_altered');
     }
     if (rows.length < PAGE) break;
-    await turn();
+    await yieldToEventLoop();
   }
   if (head === undefined) {
     return (await hasHead(database, writerId)) ? { links: seq, broken: null } : stop(seq, 'head_missing');
@@ -81,7 +82,7 @@ async function verifyWriter(
   return seq < head.seq ? stop(seq + 1, 'truncated') : { links: seq, broken: null };
 }
 
-/** A writer that began after the heads were read has one by now. */
+/** A writer that started after the heads were read has one by now. */
 async function hasHead(database: Database, writerId: string): Promise<boolean> {
   const { rows } = await database.statement('select 1 as found from {governance.audit_heads} where writer_id = ?', [
     writerId,
@@ -89,7 +90,7 @@ async function hasHead(database: Database, writerId: string): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** A row that no chain knows was not written by the product. */
+/** A row without a link was not written by the product. */
 async function firstUnchained(database: Database): Promise<Break | null> {
   const { rows } = await database.statement<{ audit_id: number; writer_id: string | null }>(
     `select a.audit_id, a.writer_id from {governance.write_audit} a
@@ -101,7 +102,7 @@ async function firstUnchained(database: Database): Promise<Break | null> {
   return { writerId: row.writer_id ?? '', seq: 0, auditId: String(row.audit_id), problem: 'not_chained' };
 }
 
-/** Every writer that has links or a head. Heads are read before the links, so that a chain which grows meanwhile is not too short. */
+/** Every writer with links or a head. Heads are read before links, so that a chain that grows meanwhile does not look truncated. */
 async function headsOf(database: Database): Promise<ReadonlyMap<string, Head | undefined>> {
   const heads = await database.statement<Head>('select writer_id, seq, chain_sha from {governance.audit_heads}');
   const writers = await database.statement<{ writer_id: string }>(

@@ -1,4 +1,5 @@
-import type { Attachment, Attachments, Database, NewAttachment, Transaction } from 'mortise/sdk';
+import type { Attachment, Attachments, NewAttachment } from 'mortise/contracts/logbook';
+import type { Database, Transaction } from 'mortise/sdk';
 import { type PagedTable, readPage } from './read-page.js';
 
 interface AttachmentColumns {
@@ -46,7 +47,7 @@ export function createAttachments(database: Database): Attachments {
 
   const attach = async (given: NewAttachment, trx: Transaction) => {
     const item = await database.statement(
-      // Against a deletion before the commit, which would make the insert fail.
+      // Locks the item against deletion until the commit.
       `select item_id from {logbook.items} where item_id = ? ${database.dialect === 'postgres' ? 'for key share' : ''}`,
       [given.itemId],
       { trx },
@@ -66,7 +67,7 @@ export function createAttachments(database: Database): Attachments {
   return {
     attach: (given, options) => database.transaction((trx) => attach(given, trx), options),
     async get(attachmentId, options) {
-      // PostgreSQL refuses numbers that no id can be.
+      // PostgreSQL rejects numbers outside bigint.
       if (!Number.isSafeInteger(attachmentId)) return null;
       const { rows } = await database.statement<AttachmentColumns>(
         `select ${columns} from {logbook.attachments} where attachment_id = ?`,

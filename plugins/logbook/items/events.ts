@@ -1,4 +1,5 @@
-import type { Database, Events, LogbookEvent, NewEvent, Transaction } from 'mortise/sdk';
+import type { Events, LogbookEvent, NewEvent } from 'mortise/contracts/logbook';
+import type { Database, Transaction } from 'mortise/sdk';
 import { type PagedTable, readPage } from './read-page.js';
 
 interface EventColumns {
@@ -32,7 +33,7 @@ export function createEvents(database: Database): Events {
   });
   const table: PagedTable<EventColumns, LogbookEvent> = { table: 'logbook.events', columns, key: 'event_id', rowOf };
 
-  /** Touches the item, which tells whether it exists and keeps it until the event is committed. */
+  /** Updates the item, which shows whether it exists and locks it until the commit. */
   const touch = async (itemId: number, status: string | null, trx: Transaction): Promise<boolean> => {
     const { changes } = await database.statement(
       'update {logbook.items} set status = coalesce(?, status), updated_at = ? where item_id = ?',

@@ -1,4 +1,5 @@
-import type { Database, Items, LogbookItem } from 'mortise/sdk';
+import type { Items, LogbookItem } from 'mortise/contracts/logbook';
+import type { Database } from 'mortise/sdk';
 import { type PagedTable, readPage } from './read-page.js';
 
 interface ItemColumns {
@@ -50,7 +51,7 @@ export function createItems(database: Database): Items {
       return rowOf(rows[0] as ItemColumns);
     },
     async get(itemId, options) {
-      // PostgreSQL refuses numbers that no id can be.
+      // PostgreSQL rejects numbers outside bigint.
       if (!Number.isSafeInteger(itemId)) return null;
       const { rows } = await database.statement<ItemColumns>(
         `select ${columns} from {logbook.items} where item_id = ?`,

@@ -1,4 +1,5 @@
-import type { Database, PatchBlob, PatchBlobs } from 'mortise/sdk';
+import type { PatchBlob, PatchBlobs } from 'mortise/contracts/logbook';
+import type { Database } from 'mortise/sdk';
 import { type PagedTable, readPage } from './read-page.js';
 
 interface PatchColumns {

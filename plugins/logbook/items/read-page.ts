@@ -1,11 +1,5 @@
-import {
-  type Database,
-  type LogbookPage,
-  MortiseError,
-  type PageOption,
-  type SqlValue,
-  type TransactionOption,
-} from 'mortise/sdk';
+import type { LogbookPage, PageOption } from 'mortise/contracts/logbook';
+import { type Database, MortiseError, type SqlValue, type TransactionOption } from 'mortise/sdk';
 
 const LARGEST_LIMIT = 1_000;
 const CURSOR = /^\d{1,15}$/;
@@ -20,7 +14,7 @@ export interface PagedTable<Columns, Row> {
 }
 
 /**
- * One page of the rows that hold all of the given values; absent values are no condition.
+ * One page of the rows that match all given values; undefined values are ignored.
  * @throws MortiseError `invalid_cursor` or `invalid_limit` (400).
  */
 export async function readPage<Columns extends object, Row>(
@@ -36,7 +30,7 @@ export async function readPage<Columns extends object, Row>(
     });
   }
   if (cursor !== undefined && !CURSOR.test(cursor)) {
-    throw new MortiseError('invalid_cursor', 'The cursor is not one that a page gave.', { status: 400 });
+    throw new MortiseError('invalid_cursor', 'The cursor was not returned by an earlier page.', { status: 400 });
   }
   const conditions: string[] = [];
   const bindings: SqlValue[] = [];

@@ -1,6 +1,6 @@
 import type { Database, TransactionOption } from 'mortise/sdk';
 import { evidenceForm, policyMode } from '../audit/json-facts.js';
-import { type AuditGroup, countRows } from './audit-groups.js';
+import { type AuditGroup, countRows } from './audit-stats.js';
 
 interface FormGroup {
   readonly form: number | null;
@@ -9,7 +9,7 @@ interface FormGroup {
   readonly recent: number;
 }
 
-/** Percent with two decimals; 0 of nothing. */
+/** Percentage with two decimals; 0 when the whole is 0. */
 function percent(part: number, whole: number): number {
   return whole === 0 ? 0 : Math.round((part / whole) * 10_000) / 100;
 }
@@ -18,14 +18,14 @@ function sum(groups: readonly FormGroup[], figure: 'rows' | 'recent', holds: (gr
   return groups.reduce((total, group) => (holds(group) ? total + group[figure] : total), 0);
 }
 
-/** Rows of a table, and how many of them have a URI that evidence can name. */
+/** Rows of a table, and how many have a URI that evidence can reference. */
 async function uriCoverage(database: Database, text: string, options: TransactionOption) {
   const { rows } = await database.statement<{ total: number; named: number }>(text, [], options);
   const { total = 0, named = 0 } = rows[0] ?? {};
   return { total, with_evidence_uri: named, coverage_pct: percent(named, total) };
 }
 
-/** How much of what was written rests on hashed evidence. */
+/** Coverage of writes by hashed evidence. */
 export async function evidenceStats(
   database: Database,
   groups: readonly AuditGroup[],

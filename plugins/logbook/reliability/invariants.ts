@@ -1,11 +1,12 @@
-import type { Database, Dialect, Invariant, TransactionOption } from 'mortise/sdk';
-import { isAudited } from '../reconcile/audited-rows.js';
-import { type AuditGroup, countRows } from './audit-groups.js';
-import type { OutboxStats } from './outbox-stats.js';
+import type { Invariant } from 'mortise/contracts/logbook';
+import type { Database, Dialect, TransactionOption } from 'mortise/sdk';
+import { isAudited } from '../audit/json-facts.js';
+import { type AuditGroup, countRows } from './audit-stats.js';
+import type { OutboxStats } from './reliability.js';
 
 const actions: readonly (string | null)[] = ['allow', 'redirect', 'reject'];
 
-/** Outbox rows of a status that have an audit row of this action whose reason begins so. */
+/** Outbox rows of a status that have an audit row with this action and reason prefix. */
 function auditedText(dialect: Dialect, status: string, action: string, reasons: readonly string[]): string {
   return `select count(*) as rows from {logbook.outbox_memory} o where o.status = '${status}'
     and ${isAudited(dialect, action, reasons)}`;
@@ -16,11 +17,11 @@ function equal(id: string, left: number, right: number): Invariant {
 }
 
 /**
- * Rules that hold in every snapshot, each as two counts that are equal:
+ * Invariants of every snapshot, each as two counts that must be equal:
  *
- * - `1`: every memory that a backend did not take has its outbox row, and the other way round.
- * - `1-sent`, `1-dead`: every delivered and every dead outbox row has the audit row that says so.
- * - `2`: allow, redirect and reject are all there is.
+ * - `1`: every memory that a backend did not accept has its outbox row, and vice versa.
+ * - `1-sent`, `1-dead`: every sent and every dead outbox row has its audit row.
+ * - `2`: every row is allow, redirect or reject.
  */
 export async function checkInvariants(
   database: Database,

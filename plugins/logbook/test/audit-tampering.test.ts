@@ -1,9 +1,10 @@
 import { expect } from 'chai';
-import type { AuditEntry, AuditService, Database } from 'mortise/sdk';
+import type { AuditService } from 'mortise/contracts/logbook';
+import type { AuditEntry, Database } from 'mortise/sdk';
 import { eachDatabase, type TestEngine } from 'mortise/sdk/testing';
+import { type AuditColumns, auditColumns, storedEntryOf } from '../audit/audit-row.js';
+import { createAudit } from '../audit/audit-service.js';
 import { CHAIN_START, nextChainSha, rowSha } from '../audit/chain.js';
-import { createAudit } from '../audit/create-audit.js';
-import { type AuditColumns, auditColumns, storedEntryOf } from '../audit/read-row.js';
 import { migrations } from '../migrations/index.js';
 
 const schemas = ['identity', 'logbook', 'scm', 'analysis', 'governance'];

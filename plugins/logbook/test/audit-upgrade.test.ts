@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { eachDatabase } from 'mortise/sdk/testing';
+import { type AuditColumns, auditColumns, storedEntryOf } from '../audit/audit-row.js';
+import { createAudit } from '../audit/audit-service.js';
 import { CHAIN_START, nextChainSha, rowSha } from '../audit/chain.js';
-import { createAudit } from '../audit/create-audit.js';
-import { type AuditColumns, auditColumns, storedEntryOf } from '../audit/read-row.js';
 import { migrations } from '../migrations/index.js';
 
 const schemas = ['identity', 'logbook', 'scm', 'analysis', 'governance'];

@@ -1,7 +1,8 @@
 import { expect } from 'chai';
-import type { AuditEntry, AuditService, Database, HostEvents } from 'mortise/sdk';
+import type { AuditService } from 'mortise/contracts/logbook';
+import type { AuditEntry, Database, HostEvents } from 'mortise/sdk';
 import { eachDatabase, type TestEngine } from 'mortise/sdk/testing';
-import { createAudit } from '../audit/create-audit.js';
+import { createAudit } from '../audit/audit-service.js';
 import { migrations } from '../migrations/index.js';
 
 const schemas = ['identity', 'logbook', 'scm', 'analysis', 'governance'];

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import type { Database, LogbookService } from 'mortise/sdk';
+import type { LogbookService } from 'mortise/contracts/logbook';
+import type { Database } from 'mortise/sdk';
 import { eachDatabase, type TestEngine } from 'mortise/sdk/testing';
 import { createLogbook } from '../create-logbook.js';
 import { migrations } from '../migrations/index.js';

@@ -1,8 +1,9 @@
 import { expect } from 'chai';
-import type { Database, LogbookService, NewMemory } from 'mortise/sdk';
+import type { LogbookService, NewMemory } from 'mortise/contracts/logbook';
+import type { Database } from 'mortise/sdk';
 import { eachDatabase } from 'mortise/sdk/testing';
 import { createLogbook } from '../create-logbook.js';
-import { createGovernanceSettings } from '../governance-settings.js';
+import { createGovernanceSettings } from '../governance.js';
 import { migrations } from '../migrations/index.js';
 import { createUsers } from '../users.js';
 

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import type { AuditEntry, AuditService, Refusal } from 'mortise/sdk';
+import type { AuditService } from 'mortise/contracts/logbook';
+import type { AuditEntry, Refusal } from 'mortise/sdk';
 import { silentLog } from 'mortise/sdk/testing';
-import { createRefusalAudit } from '../audit/audit-refusals.js';
-import { createRefusalTally } from '../audit/refusal-tally.js';
+import { createRefusalAudit, createRefusalTally } from '../audit/refusals.js';
 
 const refusal: Refusal = { reason: 'auth_failed', subject: 'loopback', target: '/mcp', correlationId: 'corr-1' };
 

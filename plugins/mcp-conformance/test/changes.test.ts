@@ -17,36 +17,36 @@ describe('the conformance fixtures', () => {
 
   const toolNames = async () => (await client.listTools()).tools.map(({ name }) => name);
   const promptNames = async () => (await client.listPrompts()).prompts.map(({ name }) => name);
-  const heard = (method: 'tools/list_changed' | 'prompts/list_changed' | 'resources/updated') =>
+  const notification = (method: 'tools/list_changed' | 'prompts/list_changed' | 'resources/updated') =>
     new Promise<void>((resolve) => client.setNotificationHandler(`notifications/${method}`, async () => resolve()));
 
-  it('add and remove a tool, and clients hear of it', async () => {
+  it('add and remove a tool, and clients are notified', async () => {
     const subscription = await client.listen({ toolsListChanged: true });
-    for (const there of [true, false]) {
-      const told = heard('tools/list_changed');
+    for (const isListed of [true, false]) {
+      const notified = notification('tools/list_changed');
       await client.callTool({ name: 'test_trigger_tool_change' });
-      await told;
-      expect((await toolNames()).includes('dynamic_tool')).to.equal(there);
+      await notified;
+      expect((await toolNames()).includes('dynamic_tool')).to.equal(isListed);
     }
     await subscription.close();
   });
 
-  it('add and remove a prompt, and clients hear of it', async () => {
+  it('add and remove a prompt, and clients are notified', async () => {
     const subscription = await client.listen({ promptsListChanged: true });
-    for (const there of [true, false]) {
-      const told = heard('prompts/list_changed');
+    for (const isListed of [true, false]) {
+      const notified = notification('prompts/list_changed');
       await client.callTool({ name: 'test_trigger_prompt_change' });
-      await told;
-      expect((await promptNames()).includes('dynamic_prompt')).to.equal(there);
+      await notified;
+      expect((await promptNames()).includes('dynamic_prompt')).to.equal(isListed);
     }
     await subscription.close();
   });
 
-  it('say that a resource has changed', async () => {
+  it('announce a changed resource', async () => {
     const subscription = await client.listen({ resourceSubscriptions: ['test://watched-resource'] });
-    const told = heard('resources/updated');
+    const notified = notification('resources/updated');
     await client.callTool({ name: 'test_trigger_resource_update' });
-    await told;
+    await notified;
     await subscription.close();
   });
 
@@ -58,7 +58,7 @@ describe('the conformance fixtures', () => {
     expect(JSON.parse(String(Reflect.get(contents[0] ?? {}, 'text')))).to.include({ id: 'a b' });
   });
 
-  it('are gone when the plugin is disabled, and back when it is enabled', async () => {
+  it('are removed when the plugin is disabled, and added when it is enabled', async () => {
     const names = async () => {
       const answer = await host.post('/mcp', { jsonrpc: '2.0', id: 1, method: 'tools/list' });
       return JSON.stringify(await answer.json());

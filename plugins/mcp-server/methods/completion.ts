@@ -1,17 +1,18 @@
-import { type Contribution, callOptions } from 'mortise/sdk';
+import { type Contribution, callOptions, isJsonObject, type JsonObject } from 'mortise/sdk';
 import type { Method } from '../method.js';
 import { RpcFailure } from '../wire/failure.js';
-import { isObject, type JsonObject, member, membersText } from '../wire/json.js';
+import { membersText } from '../wire/message.js';
+import { member, requiredObject } from '../wire/params.js';
 
-/** Suggestions of one answer. */
-const mostValues = 100;
+/** Suggestions in one response. */
+const maxValues = 100;
 
 export const complete: Method = {
-  eras: ['session', 'stateless'],
+  modes: ['session', 'stateless'],
   needs: 'completions',
   async run({ server, params, caller }) {
-    const ref = objectOf(params, 'ref');
-    const argument = objectOf(params, 'argument');
+    const ref = requiredObject(params, 'ref');
+    const argument = requiredObject(params, 'argument');
     const name = member(argument, 'name');
     const value = member(argument, 'value');
     if (typeof name !== 'string' || typeof value !== 'string') {
@@ -19,27 +20,24 @@ export const complete: Method = {
         details: { path: '/argument' },
       });
     }
-    const offer = server.host.points.list('mcp-completion').find((one) => one.active && isFor(one, ref));
-    const values = offer ? await suggestions(offer.key) : [];
+    const found = server.host.points.list('mcp-completion').find((one) => one.active && isFor(one, ref));
+    const values = found
+      ? await server.host.points.call(
+          'mcp-completion',
+          found.key,
+          (completion, ctx) => completion.complete({ name, value, ...resolvedArguments(params) }, ctx),
+          callOptions(caller),
+        )
+      : [];
     return {
       members: membersText({
         completion: {
-          values: values.slice(0, mostValues),
+          values: values.slice(0, maxValues),
           total: values.length,
-          hasMore: values.length > mostValues,
+          hasMore: values.length > maxValues,
         },
       }),
     };
-
-    function suggestions(key: string): Promise<readonly string[]> {
-      const context = resolvedArguments(params);
-      return server.host.points.call(
-        'mcp-completion',
-        key,
-        (completion, ctx) => completion.complete({ name: name as string, value: value as string, ...context }, ctx),
-        callOptions(caller),
-      );
-    }
   },
 };
 
@@ -51,18 +49,8 @@ function isFor({ facts }: Contribution<'mcp-completion'>, ref: JsonObject): bool
 
 function resolvedArguments(params: JsonObject): { readonly context?: Readonly<Record<string, string>> } {
   const context = member(params, 'context');
-  const args = isObject(context) ? member(context, 'arguments') : undefined;
-  if (!isObject(args)) return {};
+  const args = isJsonObject(context) ? member(context, 'arguments') : undefined;
+  if (!isJsonObject(args)) return {};
   const texts = Object.entries(args).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
   return { context: Object.fromEntries(texts) };
-}
-
-function objectOf(params: JsonObject, name: string): JsonObject {
-  const value = member(params, name);
-  if (isObject(value)) return value;
-  throw new RpcFailure(
-    value === undefined ? 'MISSING_REQUIRED_PARAM' : 'INVALID_PARAM_TYPE',
-    `Parameter "${name}" must be an object.`,
-    { details: { path: `/${name}` } },
-  );
 }

@@ -1,17 +1,26 @@
+import { isJsonObject, type JsonObject } from 'mortise/sdk';
+import { capabilitiesOf, serverInfo } from '../features.js';
 import { emptyResult, type Method } from '../method.js';
-import { isObject, type JsonObject, member, membersText } from '../wire/json.js';
-import { headerNames } from '../wire/names.js';
-import { isSessionVersion, latestSessionVersion, supportedVersions } from '../wire/versions.js';
-import { capabilitiesOf, serverInfo } from './server-info.js';
+import { RpcFailure } from '../wire/failure.js';
+import { membersText } from '../wire/message.js';
+import { member } from '../wire/params.js';
+import {
+  headerNames,
+  isLogLevel,
+  isSessionVersion,
+  latestSessionVersion,
+  logLevels,
+  supportedVersions,
+} from '../wire/protocol.js';
 
 export const initialize: Method = {
-  eras: ['session'],
+  modes: ['session'],
   async run({ server, params, caller }) {
-    const asked = member(params, 'protocolVersion');
-    const protocolVersion = isSessionVersion(asked) ? String(asked) : latestSessionVersion;
+    const requested = member(params, 'protocolVersion');
+    const protocolVersion = isSessionVersion(requested) ? String(requested) : latestSessionVersion;
     const object = (name: string): JsonObject => {
       const value = member(params, name);
-      return isObject(value) ? value : {};
+      return isJsonObject(value) ? value : {};
     };
     const members = membersText({
       protocolVersion,
@@ -28,17 +37,17 @@ export const initialize: Method = {
       );
       return { members, headers: { [headerNames.session]: session.id } };
     } catch (error) {
-      // Everything but the session works without the database, and a client without a session is served as well.
+      // Without the database the client is served without a session.
       server.host.log.warn({ err: error, correlationId: caller.correlationId }, 'A session could not be stored.');
       return { members };
     }
   },
 };
 
-export const ping: Method = { eras: ['session'], run: () => emptyResult };
+export const ping: Method = { modes: ['session'], run: () => emptyResult };
 
 export const discover: Method = {
-  eras: ['stateless'],
+  modes: ['stateless'],
   run: ({ server }) => ({
     members: membersText({
       supportedVersions,
@@ -48,4 +57,20 @@ export const discover: Method = {
       cacheScope: server.http.keyed ? 'private' : 'public',
     }),
   }),
+};
+
+export const setLevel: Method = {
+  modes: ['session'],
+  needs: 'logging',
+  async run({ server, params, session }) {
+    const level = member(params, 'level');
+    if (!isLogLevel(level)) {
+      throw new RpcFailure('INVALID_PARAM_VALUE', `Parameter "level" must be one of ${logLevels.join(', ')}.`, {
+        details: { path: '/level', expected: logLevels },
+      });
+    }
+    // A call without a session gets no log messages, so the level has no effect.
+    if (session) await server.sessions.setLogLevel(session, level);
+    return emptyResult;
+  },
 };

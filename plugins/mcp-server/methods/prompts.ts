@@ -1,42 +1,41 @@
-import { callOptions } from 'mortise/sdk';
+import { callOptions, isJsonObject, type JsonObject } from 'mortise/sdk';
 import { ClientContext } from '../client-side.js';
-import { interactive } from '../interaction.js';
-import type { Method } from '../method.js';
-import { offsetOf, page } from '../wire/cursor.js';
+import { interactive } from '../input-rounds.js';
+import { cachingMembers, type Method } from '../method.js';
 import { RpcFailure, shown } from '../wire/failure.js';
-import { isObject, type JsonObject, member, membersText } from '../wire/json.js';
-import { listCaching } from './caching.js';
+import { membersText } from '../wire/message.js';
+import { member, offsetOf, page, requiredText } from '../wire/params.js';
 
 export const listPrompts: Method = {
-  eras: ['session', 'stateless'],
+  modes: ['session', 'stateless'],
   needs: 'prompts',
   run(call) {
-    const offers = call.server.host.points.list('mcp-prompt').filter(({ active }) => active);
-    const { items, next } = page(offers, offsetOf(call.params, offers.length));
-    const prompts = items.map(({ key, facts }) => ({
+    const prompts = call.server.host.points.list('mcp-prompt').filter(({ active }) => active);
+    const { items, next } = page(prompts, offsetOf(call.params, prompts.length));
+    const listed = items.map(({ key, facts }) => ({
       name: key,
       title: facts.title,
       description: facts.description,
       arguments: facts.arguments,
     }));
-    return { members: `${membersText({ prompts, nextCursor: next })}${listCaching(call, 0)}` };
+    return { members: `${membersText({ prompts: listed, nextCursor: next })}${cachingMembers(call, 0)}` };
   },
 };
 
 export const getPrompt: Method = {
-  eras: ['session', 'stateless'],
+  modes: ['session', 'stateless'],
   needs: 'prompts',
   run(call) {
     const { params, server, caller } = call;
     const name = requiredText(params, 'name');
-    const offer = server.host.points.list('mcp-prompt').find(({ key, active }) => active && key === name);
-    if (!offer) {
+    const contribution = server.host.points.list('mcp-prompt').find(({ key, active }) => active && key === name);
+    if (!contribution) {
       throw new RpcFailure('INVALID_PARAM_VALUE', `There is no prompt "${shown(name)}".`, {
         details: { path: '/name', prompt: shown(name) },
       });
     }
     const args = textArguments(params);
-    for (const argument of offer.facts.arguments ?? []) {
+    for (const argument of contribution.facts.arguments ?? []) {
       if (argument.required && !Object.hasOwn(args, argument.name)) {
         throw new RpcFailure('MISSING_REQUIRED_PARAM', `Prompt "${name}" needs the argument "${argument.name}".`, {
           details: { path: `/arguments/${argument.name}` },
@@ -55,21 +54,9 @@ export const getPrompt: Method = {
   },
 };
 
-/** @throws RpcFailure */
-export function requiredText(params: JsonObject, name: string): string {
-  const value = member(params, name);
-  if (typeof value === 'string') return value;
-  const missing = value === undefined;
-  throw new RpcFailure(
-    missing ? 'MISSING_REQUIRED_PARAM' : 'INVALID_PARAM_TYPE',
-    missing ? `Parameter "${name}" is missing.` : `Parameter "${name}" must be a string.`,
-    { details: { path: `/${name}` } },
-  );
-}
-
 function textArguments(params: JsonObject): Readonly<Record<string, string>> {
   const args = member(params, 'arguments') ?? {};
-  if (isObject(args) && Object.values(args).every((value) => typeof value === 'string')) {
+  if (isJsonObject(args) && Object.values(args).every((value) => typeof value === 'string')) {
     return args as Readonly<Record<string, string>>;
   }
   throw new RpcFailure('INVALID_PARAM_TYPE', 'Parameter "arguments" must be an object of strings.', {

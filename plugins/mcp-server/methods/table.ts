@@ -1,13 +1,12 @@
-import type { Features, Method } from '../method.js';
-import type { Era } from '../wire/versions.js';
+import type { Features } from '../features.js';
+import type { Method } from '../method.js';
+import type { Mode } from '../wire/protocol.js';
 import { complete } from './completion.js';
-import { discover, initialize, ping } from './lifecycle.js';
+import { discover, initialize, ping, setLevel } from './lifecycle.js';
 import { listen } from './listen.js';
-import { setLevel } from './logging.js';
 import { getPrompt, listPrompts } from './prompts.js';
 import { listResources, listResourceTemplates, readResource, subscribe, unsubscribe } from './resources.js';
-import { cancelTask, getTask, updateTask } from './task-methods.js';
-import { callTool, listTools } from './tools.js';
+import { callTool, cancelTask, getTask, listTools, updateTask } from './tools.js';
 
 const table: ReadonlyMap<string, Method> = new Map(
   Object.entries({
@@ -32,16 +31,16 @@ const table: ReadonlyMap<string, Method> = new Map(
   }),
 );
 
-function isThere(method: Method, era: Era, features: () => Features): boolean {
-  return method.eras.includes(era) && (method.needs === undefined || features()[method.needs]);
+function isAvailable(method: Method, mode: Mode, features: () => Features): boolean {
+  return method.modes.includes(mode) && (method.needs === undefined || features()[method.needs]);
 }
 
-/** A method that exists in this era with what plugins contribute now. */
-export function methodNamed(name: string, era: Era, features: () => Features): Method | undefined {
+/** A method that exists in this mode with the current contributions. */
+export function methodNamed(name: string, mode: Mode, features: () => Features): Method | undefined {
   const method = table.get(name);
-  return method && isThere(method, era, features) ? method : undefined;
+  return method && isAvailable(method, mode, features) ? method : undefined;
 }
 
-export function methodNames(era: Era, features: Features): readonly string[] {
-  return [...table].filter(([, method]) => isThere(method, era, () => features)).map(([name]) => name);
+export function methodNames(mode: Mode, features: Features): readonly string[] {
+  return [...table].filter(([, method]) => isAvailable(method, mode, () => features)).map(([name]) => name);
 }

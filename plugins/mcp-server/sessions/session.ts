@@ -1,26 +1,106 @@
-import type { LogLevel } from '../tools/tool-log.js';
-import type { JsonObject } from '../wire/json.js';
+import { type Database, isJsonObject, type JsonObject } from 'mortise/sdk';
+import { isLogLevel, type LogLevel } from '../wire/protocol.js';
 
 /** A client that began with `initialize`. */
 export interface Session {
   readonly id: string;
-  /** Principal that opened it; nobody else may use it. */
+  /** The principal that opened it; others cannot use it. */
   readonly principal: string;
   readonly version: string;
   readonly capabilities: JsonObject;
   readonly logLevel: LogLevel | undefined;
-  /** Resources whose changes the client wants to hear of. */
+  /** URIs of resources whose changes are announced to the client. */
   readonly subscriptions: readonly string[];
   /** Epoch milliseconds. */
   readonly expiresAt: number;
 }
 
-/** Ids of our making; any other value of the header is a label for logs. */
 const ownId = /^mcps_[0-9a-f]{32}$/;
 
+/** Whether a header value is an id that this endpoint issues; any other value is only a label for logs. */
 export function isOwnSessionId(value: string | undefined): value is string {
   return value !== undefined && ownId.test(value);
 }
 
-/** Milliseconds without a request after which a session is over. */
-export const idleMs = 86_400_000;
+interface SessionRow {
+  readonly id: string;
+  readonly principal: string;
+  readonly protocol_version: string;
+  readonly capabilities: string;
+  readonly log_level: string | null;
+  readonly subscriptions: string;
+  readonly expires_at: number;
+}
+
+export async function insertSession(
+  database: Database,
+  session: Session,
+  clientInfo: JsonObject,
+  now: number,
+): Promise<void> {
+  const { codec } = database;
+  await database.statement(
+    `insert into {logbook.mcp_sessions}
+       (id, principal, protocol_version, client_info, capabilities, subscriptions, created_at, expires_at)
+     values (?, ?, ?, ?, ?, ?, ?, ?)`,
+    [
+      session.id,
+      session.principal,
+      session.version,
+      codec.json(clientInfo),
+      codec.json(session.capabilities),
+      codec.json([]),
+      now,
+      session.expiresAt,
+    ],
+  );
+}
+
+export async function findSession(database: Database, id: string, now: number): Promise<Session | undefined> {
+  const { rows } = await database.statement<SessionRow>(
+    `select id, principal, protocol_version, capabilities, log_level, subscriptions, expires_at
+       from {logbook.mcp_sessions} where id = ? and expires_at > ?`,
+    [id, now],
+  );
+  const row = rows[0];
+  if (!row) return undefined;
+  const capabilities = database.codec.parseJson(row.capabilities);
+  const subscriptions = database.codec.parseJson(row.subscriptions);
+  return {
+    id: row.id,
+    principal: row.principal,
+    version: row.protocol_version,
+    capabilities: isJsonObject(capabilities) ? capabilities : {},
+    logLevel: isLogLevel(row.log_level) ? row.log_level : undefined,
+    subscriptions: Array.isArray(subscriptions) ? subscriptions.map(String) : [],
+    expiresAt: Number(row.expires_at),
+  };
+}
+
+/** Extends a session; never shortens it. */
+export async function extendSession(database: Database, id: string, expiresAt: number): Promise<void> {
+  await database.statement('update {logbook.mcp_sessions} set expires_at = ? where id = ? and expires_at < ?', [
+    expiresAt,
+    id,
+    expiresAt,
+  ]);
+}
+
+export async function storeLogLevel(database: Database, id: string, level: string): Promise<void> {
+  await database.statement('update {logbook.mcp_sessions} set log_level = ? where id = ?', [level, id]);
+}
+
+export async function storeSubscriptions(database: Database, id: string, uris: readonly string[]): Promise<void> {
+  await database.statement('update {logbook.mcp_sessions} set subscriptions = ? where id = ?', [
+    database.codec.json(uris),
+    id,
+  ]);
+}
+
+export async function deleteSession(database: Database, id: string): Promise<void> {
+  await database.statement('delete from {logbook.mcp_sessions} where id = ?', [id]);
+}
+
+export async function deleteExpiredSessions(database: Database, now: number): Promise<void> {
+  await database.statement('delete from {logbook.mcp_sessions} where expires_at <= ?', [now]);
+}

@@ -1,101 +1,144 @@
 import { randomBytes } from 'node:crypto';
-import type { Database } from 'mortise/sdk';
+import { type InstancesService, isJsonObject, type JsonObject, type Logger } from 'mortise/sdk';
 import { checkedAnswer } from '../client-answers.js';
-import { failureOf } from '../failure-of.js';
-import type { MethodCall } from '../method.js';
-import type { McpServer } from '../server.js';
-import type { ListedTool } from '../tools/listing.js';
+import type { Replicas } from '../replicas.js';
+import type { Storage } from '../storage.js';
+import type { Subscriptions } from '../subscriptions.js';
 import { errorObject, RpcFailure } from '../wire/failure.js';
-import { isObject, type JsonObject, member } from '../wire/json.js';
-import * as rows from './rows.js';
-import { type RunningTask, runTask } from './run-task.js';
-import { isOver, type Task, taskTtlMs, taskView } from './task.js';
+import { member } from '../wire/params.js';
+import * as rows from './task.js';
+import { hasEnded, type Task, type TaskEnd, taskTtlMs, taskView } from './task.js';
 
-/** Tool calls that go on after their request was answered. Their rows outlive the process. */
+/** Tool calls that continue after their request was answered. Their rows outlive the process. */
 export interface Tasks {
-  /** Begins a task; its row is there before the client is told of it. */
-  start(call: MethodCall, tool: ListedTool, args: JsonObject): Promise<JsonObject>;
-  /** @throws RpcFailure for an id that is unknown, expired, or another principal's. */
+  /** Starts a task after its row is committed, and returns it as clients see it. */
+  start(task: NewTask): Promise<JsonObject>;
+  /** @throws RpcFailure for an id that is unknown, expired, or of another principal. */
   get(id: string, principal: string): Promise<JsonObject>;
-  /** Takes answers to open questions; others are ignored. */
+  /** Accepts answers to open questions; others are ignored. */
   answer(id: string, principal: string, responses: JsonObject): Promise<void>;
-  /** Asks a running task to stop; one that is over stays as it is. */
+  /** Cancels a task; one that has ended does not change. */
   cancel(id: string, principal: string): Promise<void>;
-  /** Another process changed a task: what runs here obeys, who listens here hears of it. */
+  /** Another process changed a task: applies the change to the task running here and notifies subscribers. */
   follow(id: string): Promise<void>;
-  /** Looks at the rows for answers and cancellations of which no hint arrived. */
+  /** Reads answers and cancellations whose signal was lost. */
   poll(): Promise<void>;
-  /** Ends tasks of processes that are gone, and removes what has expired. */
+  /** Ends tasks whose process no longer exists, and deletes expired ones. */
   sweep(): Promise<void>;
-  /** Ends what runs here. */
+  /** Ends the tasks that run here. */
   close(): Promise<void>;
+}
+
+export interface NewTask {
+  readonly principal: string;
+  readonly correlationId: string;
+  readonly tool: string;
+  /** @param publish stores a question where the client finds it. */
+  run(publish: PublishQuestion): RunningTask;
+}
+
+export type PublishQuestion = (key: string, request: JsonObject) => Promise<void>;
+
+/** A task of this process. */
+export interface RunningTask {
+  /** Never rejects. */
+  readonly end: Promise<TaskEnd>;
+  cancel(): void;
+  /** Answers a question of this run; other keys are ignored. */
+  answer(key: string, response: JsonObject): void;
+  /** Ends the task as failed because the endpoint stops. */
+  stop(why: string): Promise<TaskEnd>;
+}
+
+export interface TasksDeps {
+  readonly storage: Storage;
+  readonly replicas: Replicas;
+  readonly subscriptions: Subscriptions;
+  readonly instances: InstancesService;
+  readonly log: Logger;
+  now(): number;
 }
 
 const lost = 'The server stopped while the task ran.';
 
-export function createTasks(of: () => McpServer): Tasks {
+export function createTasks({ storage, replicas, subscriptions, instances, log, now }: TasksDeps): Tasks {
   const running = new Map<string, RunningTask>();
-  const clock = () => of().host.use('schedule').now();
-  const instances = () => of().host.use('instances');
+  const { withDatabase } = storage;
 
-  const withRows = async <T>(work: (database: Database) => Promise<T>): Promise<T> => {
-    const { storage } = of();
-    try {
-      return await work(await storage.database());
-    } catch (error) {
-      throw storage.explain(error);
-    }
-  };
   const changed = async (id: string): Promise<void> => {
     await announce(id);
-    await of().replicas.tell({ kind: 'task', id });
+    await replicas.notify({ kind: 'task', id });
   };
   const announce = async (id: string): Promise<void> => {
-    const { subscriptions } = of();
-    const listens = (taskIds: readonly string[] | undefined) => taskIds?.includes(id) === true;
-    if (!subscriptions.has(({ filter }) => listens(filter.taskIds))) return;
-    const task = await withRows((database) => rows.findTask(database, id));
+    const includes = (taskIds: readonly string[] | undefined) => taskIds?.includes(id) === true;
+    if (!subscriptions.has(({ filter }) => includes(filter.taskIds))) return;
+    const task = await withDatabase((database) => rows.findTask(database, id));
     if (!task) return;
     subscriptions.announce(
       'notifications/tasks',
       taskView(task),
-      ({ filter, principal }) => principal === task.principal && listens(filter.taskIds),
+      ({ filter, principal }) => principal === task.principal && includes(filter.taskIds),
     );
   };
-  const endLost = async (task: Task): Promise<void> => {
+  const endLost = async ({ id }: Task): Promise<void> => {
     const error = errorObject(new RpcFailure('INTERNAL_ERROR', lost), 'stateless', '');
     const end = { status: 'failed', message: lost, error: JSON.stringify(error) } as const;
-    if (await withRows((database) => rows.endTask(database, task.id, end, clock()))) await changed(task.id);
+    if (await withDatabase((database) => rows.endTask(database, id, end, now()))) await changed(id);
   };
   const find = async (id: string, principal: string): Promise<Task> => {
-    let task = await withRows((database) => rows.findTask(database, id));
-    if (task && !isOver(task) && !running.has(id) && !(await instances().isAlive(task.owner))) {
+    let task = await withDatabase((database) => rows.findTask(database, id));
+    if (task && !hasEnded(task) && !running.has(id) && !(await instances.isAlive(task.owner))) {
       await endLost(task);
-      task = await withRows((database) => rows.findTask(database, id));
+      task = await withDatabase((database) => rows.findTask(database, id));
     }
-    if (!task || task.principal !== principal || task.expiresAt <= clock()) {
+    if (!task || task.principal !== principal || task.expiresAt <= now()) {
       throw new RpcFailure('INVALID_PARAM_VALUE', 'There is no such task.', { details: { path: '/taskId' } });
     }
     return task;
   };
-  /** Brings a task that runs here in line with its row. */
-  const obey = async (id: string): Promise<void> => {
-    const here = running.get(id);
-    if (!here) return;
-    const task = await withRows((database) => rows.findTask(database, id));
-    if (!task || task.cancelRequested) here.cancel();
+  /** Applies a task's row to the run in this process. */
+  const applyRow = async (id: string): Promise<void> => {
+    const run = running.get(id);
+    if (!run) return;
+    const task = await withDatabase((database) => rows.findTask(database, id));
+    if (!task || task.cancelRequested) run.cancel();
     for (const [key, answer] of Object.entries(task?.inputResponses ?? {})) {
-      if (isObject(answer)) here.answer(key, answer);
+      if (isJsonObject(answer)) run.answer(key, answer);
+    }
+  };
+  const publishQuestion = async (id: string, key: string, request: JsonObject): Promise<void> => {
+    await withDatabase((database) =>
+      rows.changeInput(
+        database,
+        id,
+        ({ inputRequests, inputResponses }) => ({
+          requests: { ...inputRequests, [key]: request },
+          responses: inputResponses,
+        }),
+        now(),
+      ),
+    );
+    await changed(id);
+  };
+  const storeEnd = async (id: string, run: RunningTask, correlationId: string): Promise<void> => {
+    try {
+      const end = await run.end;
+      await withDatabase((database) => rows.endTask(database, id, end, now()));
+      await changed(id);
+    } catch (error) {
+      log.error({ err: error, correlation_id: correlationId }, 'The end of a task could not be stored.');
+    } finally {
+      running.delete(id);
     }
   };
 
   return {
-    async start(call, tool, args) {
-      const now = clock();
+    async start({ principal, correlationId, tool, run: begin }) {
+      const at = now();
       const task: Task = {
         id: `task_${randomBytes(16).toString('hex')}`,
-        principal: call.caller.principal.id,
-        tool: tool.name,
+        principal,
+        tool,
         status: 'working',
         statusMessage: undefined,
         result: undefined,
@@ -103,32 +146,15 @@ export function createTasks(of: () => McpServer): Tasks {
         inputRequests: {},
         inputResponses: {},
         cancelRequested: false,
-        owner: instances().id,
-        createdAt: now,
-        updatedAt: now,
-        expiresAt: now + taskTtlMs,
+        owner: instances.id,
+        createdAt: at,
+        updatedAt: at,
+        expiresAt: at + taskTtlMs,
       };
-      await withRows((database) => rows.insertTask(database, task, call.caller.correlationId));
-      const run = runTask(call, tool, args, async (key, request) => {
-        await withRows((database) =>
-          rows.changeInput(
-            database,
-            task.id,
-            ({ inputRequests, inputResponses }) => ({
-              requests: { ...inputRequests, [key]: request },
-              responses: inputResponses,
-            }),
-            clock(),
-          ),
-        );
-        await changed(task.id);
-      });
+      await withDatabase((database) => rows.insertTask(database, task, correlationId));
+      const run = begin((key, request) => publishQuestion(task.id, key, request));
       running.set(task.id, run);
-      void run.end
-        .then((end) => withRows((database) => rows.endTask(database, task.id, end, clock())))
-        .then(() => changed(task.id))
-        .catch((error: unknown) => failureOf(error, of().host.log, call.caller.correlationId))
-        .finally(() => running.delete(task.id));
+      void storeEnd(task.id, run, correlationId);
       return taskView(task, true);
     },
     get: async (id, principal) => taskView(await find(id, principal)),
@@ -136,37 +162,37 @@ export function createTasks(of: () => McpServer): Tasks {
       const { inputRequests } = await find(id, principal);
       for (const [key, request] of Object.entries(inputRequests)) {
         const response = member(responses, key);
-        if (response !== undefined && isObject(request)) await checkedAnswer(request, response);
+        if (response !== undefined && isJsonObject(request)) await checkedAnswer(request, response);
       }
-      const task = await withRows((database) =>
-        rows.changeInput(database, id, (now) => accept(now, responses), clock()),
+      const task = await withDatabase((database) =>
+        rows.changeInput(database, id, (current) => accept(current, responses), now()),
       );
       if (!task) return;
-      await obey(id);
+      await applyRow(id);
       await changed(id);
     },
     async cancel(id, principal) {
       const task = await find(id, principal);
-      if (isOver(task)) return;
-      await withRows((database) => rows.requestCancel(database, id, clock()));
-      await obey(id);
-      await of().replicas.tell({ kind: 'task', id });
+      if (hasEnded(task)) return;
+      await withDatabase((database) => rows.requestCancel(database, id, now()));
+      await applyRow(id);
+      await replicas.notify({ kind: 'task', id });
     },
     async follow(id) {
       try {
-        await obey(id);
+        await applyRow(id);
         await announce(id);
       } catch (error) {
-        of().host.log.warn({ err: error }, 'A task that another replica changed could not be read.');
+        log.warn({ err: error }, 'A task that another replica changed could not be read.');
       }
     },
     async poll() {
-      for (const id of running.keys()) await obey(id);
+      for (const id of running.keys()) await applyRow(id);
     },
     async sweep() {
-      await withRows((database) => rows.deleteExpiredTasks(database, clock()));
-      for (const task of await withRows(rows.findOpenTasks)) {
-        if (!running.has(task.id) && !(await instances().isAlive(task.owner))) await endLost(task);
+      await withDatabase((database) => rows.deleteExpiredTasks(database, now()));
+      for (const task of await withDatabase(rows.findOpenTasks)) {
+        if (!running.has(task.id) && !(await instances.isAlive(task.owner))) await endLost(task);
       }
     },
     async close() {
@@ -176,7 +202,7 @@ export function createTasks(of: () => McpServer): Tasks {
   };
 }
 
-/** Moves answered questions out of the open ones; answers to anything else are dropped. */
+/** Moves answered questions from the open ones to the answers; responses without an open question are dropped. */
 function accept(task: Task, responses: JsonObject) {
   const requests: Record<string, unknown> = { ...task.inputRequests };
   const answers: Record<string, unknown> = { ...task.inputResponses };

@@ -1,16 +1,6 @@
 import { expect } from 'chai';
-import { createClientRequests } from '../sessions/client-requests.js';
-import type { Session } from '../sessions/session.js';
-
-const session: Session = {
-  id: 'mcps_a',
-  principal: 'local',
-  version: '2025-11-25',
-  capabilities: { roots: {} },
-  logLevel: undefined,
-  subscriptions: [],
-  expiresAt: 0,
-};
+import { createClientRequests } from '../sessions/open-requests.js';
+import { testSession as session } from './support.js';
 
 function timers(): number {
   return process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
@@ -29,7 +19,7 @@ describe('requests to a client', () => {
     return { requests, answer, id: () => id };
   };
 
-  it('are answered by the client that was asked, once', async () => {
+  it('accept one answer, of the client that was asked', async () => {
     const { requests, answer, id } = pending();
     expect(requests.settle('mcps_b', id(), { result: { roots: [] } })).to.equal(false);
     expect(requests.settle('mcps_a', 'another', { result: { roots: [] } })).to.equal(false);
@@ -38,25 +28,25 @@ describe('requests to a client', () => {
     expect(await answer).to.deep.equal({ roots: [] });
   });
 
-  it('fail when the client answers with an error, with nonsense, or its session ends', async () => {
+  it('fail when the client answers with an error or an invalid result, or its session ends', async () => {
     const refused = pending();
     refused.requests.settle('mcps_a', refused.id(), { error: { code: -1, message: 'no' } });
     expect(await refused.answer).to.equal('The client refused the request for input.');
-    const nonsense = pending();
-    nonsense.requests.settle('mcps_a', nonsense.id(), { result: { roots: 5 } });
-    expect(await nonsense.answer).to.equal('The answer does not have the form that was asked for.');
+    const invalid = pending();
+    invalid.requests.settle('mcps_a', invalid.id(), { result: { roots: 5 } });
+    expect(await invalid.answer).to.equal('The answer does not have the requested form.');
     const over = pending();
     over.requests.drop('mcps_a');
-    expect(await over.answer).to.equal('The session is over.');
+    expect(await over.answer).to.equal('The session has ended.');
   });
 
-  it('do not outlive the endpoint: their timers would keep a stopped process alive', async () => {
+  it('end with the endpoint, because their timers would keep a stopped process alive', async () => {
     const before = timers();
     const { requests, answer } = pending();
     expect(timers()).to.equal(before + 1);
     requests.close();
     // Counted before anything is awaited: the test runner sets a timer of its own then.
     expect(timers()).to.equal(before);
-    expect(await answer).to.equal('The server stops.');
+    expect(await answer).to.equal('The server is stopping.');
   });
 });

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { failureOf } from '../failure-of.js';
 import { errorObject, type Reason, RpcFailure, reasons } from '../wire/failure.js';
-import type { Era } from '../wire/versions.js';
+import type { Mode } from '../wire/protocol.js';
 import { MortiseError, silentLog } from './support.js';
 
 type Row = [Reason, code: number, category: string, retryable: boolean, session: number, stateless: number, number];
@@ -37,9 +37,9 @@ describe('the error table', () => {
     ['MISSING_CLIENT_CAPABILITY', -32021, 'protocol', false, 200, 400, -32021],
     ['UNSUPPORTED_PROTOCOL_VERSION', -32022, 'protocol', false, 200, 400, -32022],
   ];
-  const data = (reason: Reason, era: Era) => errorObject(new RpcFailure(reason, 'No.'), era, 'corr-1');
+  const data = (reason: Reason, mode: Mode) => errorObject(new RpcFailure(reason, 'No.'), mode, 'corr-1');
   for (const [reason, code, category, retryable, session, stateless, statelessCode] of rows) {
-    it(`says ${code} for ${reason}`, () => {
+    it(`uses ${code} for ${reason}`, () => {
       expect(data(reason, 'session')).to.deep.equal({
         code,
         message: 'No.',
@@ -55,14 +55,14 @@ describe('the error table', () => {
     expect(rows.map(([reason]) => reason)).to.have.members(Object.keys(reasons));
   });
 
-  it('tells the old name of a code that the stateless revision renames', () => {
+  it('adds the name of a code that the stateless revision replaces', () => {
     expect(data('TOOL_TIMEOUT', 'stateless')).to.have.nested.property('data.code_name', 'TOOL_EXECUTION_ERROR');
     expect(data('RATE_LIMITED', 'stateless')).to.have.nested.property('data.code_name', 'DEPENDENCY_UNAVAILABLE');
     expect(data('POLICY_REJECT', 'stateless')).to.have.nested.property('data.code_name', 'BUSINESS_REJECTION');
     expect(data('INVALID_REQUEST', 'stateless')).not.to.have.nested.property('data.code_name');
   });
 
-  it('takes secrets out of the sentence and the details', () => {
+  it('redacts secrets in the message and the details', () => {
     const failure = new RpcFailure('UNKNOWN_TOOL', 'No "postgres://app:hunter2secret@db/x".', {
       details: { tool: 'Bearer abcdefghijklmnop', nested: [{ dsn: 'postgres://a:hunter2secret@b' }] },
     });
@@ -73,11 +73,11 @@ describe('the error table', () => {
   });
 });
 
-describe('what a tool throws', () => {
-  const told = (error: unknown) => failureOf(error, silentLog, 'corr-1');
+describe('errors thrown by a tool', () => {
+  const failureFor = (error: unknown) => failureOf(error, silentLog, 'corr-1');
 
-  it('keeps the reason, the details without their category, and whether a backend is worth another try', () => {
-    const failure = told(
+  it('keeps the reason, the details without their category, and whether a backend error is retryable', () => {
+    const failure = failureFor(
       new MortiseError('OPENMEMORY_API_ERROR', 'It said 400.', {
         retryable: false,
         details: { category: 'dependency', service: 'openmemory', status: 400 },
@@ -88,19 +88,19 @@ describe('what a tool throws', () => {
     expect(failure.options.details).to.deep.equal({ service: 'openmemory', status: 400 });
   });
 
-  it('takes any other code for a failure that the tool declared', () => {
-    const failure = told({ code: 'quota_used_up', message: 'No more today.', details: { left: 0 } });
+  it('treats any other code as a failure that the tool declared', () => {
+    const failure = failureFor({ code: 'quota_used_up', message: 'No more today.', details: { left: 0 } });
     expect(failure.reason).to.equal('TOOL_EXECUTION_FAILED');
     expect(failure.message).to.equal('No more today.');
     expect(failure.options.details).to.deep.equal({ code: 'quota_used_up', left: 0 });
   });
 
-  it('does not let a tool speak for the protocol', () => {
-    expect(told(new MortiseError('SESSION_NOT_FOUND', 'x')).reason).to.equal('TOOL_EXECUTION_FAILED');
+  it('does not let a tool use reasons of the protocol', () => {
+    expect(failureFor(new MortiseError('SESSION_NOT_FOUND', 'x')).reason).to.equal('TOOL_EXECUTION_FAILED');
   });
 
-  it('logs an unexpected error and shows nothing of it', () => {
-    const failure = told(new TypeError('secret table users'));
+  it('logs an unexpected error and hides it from the client', () => {
+    const failure = failureFor(new TypeError('secret table users'));
     expect(failure.reason).to.equal('UNHANDLED_EXCEPTION');
     expect(failure.message).to.equal('Internal error (corr-1)');
   });

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { createTestHost, eachDatabase, type TestHost } from 'mortise/sdk/testing';
+import { createTestHost, oneDatabase, type TestHost } from 'mortise/sdk/testing';
 import { createProbe, fakeMemory } from './probe-plugin.js';
 import { at, callTool, postText, rpc } from './support.js';
 
@@ -7,7 +7,7 @@ const correlation = /^corr-[0-9a-f]{16}$/;
 const five = ['memory_store', 'memory_query', 'reliability_report', 'governance_update', 'evidence_upload'];
 
 describe('the MCP endpoint for plain callers', () => {
-  eachDatabase((engine) => {
+  oneDatabase((engine) => {
     let host: TestHost;
     before(async () => {
       host = await createTestHost({
@@ -108,12 +108,12 @@ describe('the MCP endpoint for plain callers', () => {
       });
     }
 
-    it('says what a missing method means to callers of the older form', async () => {
+    it('adds ok: false to a missing method, for callers of the legacy form', async () => {
       expect((await postText(host, '{"jsonrpc":"2.0","id":1}')).body).to.include({ ok: false });
       expect((await postText(host, '{"jsonrpc":"2.0","id":1,"tool":"echo"}')).body).to.include({ ok: false });
     });
 
-    it('names the methods there are', async () => {
+    it('lists the available methods', async () => {
       const { body } = await rpc(host, 'nope');
       expect(at(body, 'error', 'data', 'details', 'available_methods')).to.include.members([
         'tools/list',
@@ -147,7 +147,7 @@ describe('the MCP endpoint for plain callers', () => {
       });
     }
 
-    it('refuses a body nested too deeply, and lives on', async () => {
+    it('refuses a body that is nested too deeply, and keeps running', async () => {
       const depth = 50_000;
       const { status, body } = await postText(host, `${'['.repeat(depth)}${']'.repeat(depth)}`);
       expect(status).to.equal(400);
@@ -155,12 +155,12 @@ describe('the MCP endpoint for plain callers', () => {
       expect((await rpc(host, 'ping')).status).to.equal(200);
     });
 
-    it('takes JSON-RPC first when both forms are there', async () => {
+    it('prefers JSON-RPC when both forms are present', async () => {
       const { body } = await postText(host, '{"jsonrpc":"2.0","id":1,"method":"ping","tool":"echo"}');
       expect(body).to.deep.equal({ jsonrpc: '2.0', id: 1, result: {} });
     });
 
-    it('executes a request without id and answers without one', async () => {
+    it('runs a request without id and answers without one', async () => {
       for (const id of ['', '"id":null,']) {
         const { status, body } = await postText(host, `{"jsonrpc":"2.0",${id}"method":"ping"}`);
         expect(status).to.equal(200);
@@ -175,7 +175,7 @@ describe('the MCP endpoint for plain callers', () => {
       }
     });
 
-    it('takes a notification and says nothing', async () => {
+    it('accepts a notification without a body', async () => {
       const { status, text } = await postText(host, '{"jsonrpc":"2.0","method":"notifications/whatever"}');
       expect([status, text]).to.deep.equal([202, '']);
     });
@@ -190,12 +190,12 @@ describe('the MCP endpoint for plain callers', () => {
       }
     });
 
-    it('lets a label of the client stand where a session id could', async () => {
+    it('accepts a label of the client as Mcp-Session-Id', async () => {
       expect((await rpc(host, 'tools/list', undefined, { 'mcp-session-id': 'my-log-label' })).status).to.equal(200);
     });
 
     describe('with several messages in one body', () => {
-      it('answers them in their order and leaves notifications out', async () => {
+      it('answers them in order and skips notifications', async () => {
         const { status, body } = await postText(
           host,
           JSON.stringify([
@@ -218,7 +218,7 @@ describe('the MCP endpoint for plain callers', () => {
         ]);
       });
 
-      it('says nothing to notifications alone', async () => {
+      it('answers notifications alone without a body', async () => {
         expect((await postText(host, '[{"jsonrpc":"2.0","method":"notifications/x"}]')).status).to.equal(202);
       });
 
@@ -240,7 +240,7 @@ describe('the MCP endpoint for plain callers', () => {
       });
     });
 
-    describe('in the older form', () => {
+    describe('in the legacy form', () => {
       const legacy = (tool: unknown, args?: unknown) => postText(host, JSON.stringify({ tool, arguments: args }));
 
       it('answers with the result', async () => {
@@ -255,7 +255,7 @@ describe('the MCP endpoint for plain callers', () => {
         });
       });
 
-      it('passes a refusal of the tool on', async () => {
+      it('passes through a refusal of the tool', async () => {
         const { status, body } = await legacy('refuses', {});
         expect(status).to.equal(200);
         expect(body).to.deep.include({ ok: false, error: 'Not today.' });
@@ -269,7 +269,7 @@ describe('the MCP endpoint for plain callers', () => {
         ['backend_down', {}, 'OPENMEMORY_CONNECTION_FAILED'],
         ['breaks', {}, 'UNHANDLED_EXCEPTION'],
       ] as const) {
-        it(`says ${reason} for ${tool}`, async () => {
+        it(`answers ${reason} for ${tool}`, async () => {
           const { status, body } = await legacy(tool, args);
           expect(status).to.equal(200);
           expect(body).to.deep.include({ ok: false, reason, result: null }).and.not.have.property('jsonrpc');
@@ -278,13 +278,13 @@ describe('the MCP endpoint for plain callers', () => {
       }
     });
 
-    it('says which member is missing where a call names no tool', async () => {
+    it('names the missing member when a call names no tool', async () => {
       const { body } = await rpc(host, 'tools/call', {});
       expect(at(body, 'error', 'message')).to.contain('name');
       expect(at(body, 'error', 'data', 'details', 'path')).to.equal('/name');
     });
 
-    it('gives every request an id of its own', async () => {
+    it('gives every request its own correlation id', async () => {
       const ids = await Promise.all(
         ['a', 'b'].map(async () => at((await callTool(host, 'nope')).body, 'error', 'data', 'correlation_id')),
       );

@@ -1,16 +1,15 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { expect } from 'chai';
-import { createTestHost, type TestHost } from 'mortise/sdk/testing';
+import { createTestHost, type TestHost, until } from 'mortise/sdk/testing';
 import { createProbe, fakeMemory, type Probe } from './probe-plugin.js';
-import { until } from './support.js';
 
 const modes = [
-  { name: 'legacy', mode: 'legacy', era: 'legacy' },
-  { name: 'auto', mode: 'auto', era: 'modern' },
-  { name: 'modern', mode: { pin: '2026-07-28' }, era: 'modern' },
+  { name: 'legacy', mode: 'legacy', revision: 'legacy' },
+  { name: 'auto', mode: 'auto', revision: 'modern' },
+  { name: 'modern', mode: { pin: '2026-07-28' }, revision: 'modern' },
 ] as const;
 
-for (const { name, mode, era } of modes) {
+for (const { name, mode, revision } of modes) {
   describe(`the official client in ${name} mode`, () => {
     let host: TestHost;
     let probe: Probe;
@@ -34,9 +33,9 @@ for (const { name, mode, era } of modes) {
       await host.stop();
     });
 
-    it('connects in its era', () => {
-      expect(client.getProtocolEra()).to.equal(era);
-      expect(transport.sessionId === undefined).to.equal(era === 'modern');
+    it('connects with the expected protocol revision', () => {
+      expect(client.getProtocolEra()).to.equal(revision);
+      expect(transport.sessionId === undefined).to.equal(revision === 'modern');
       expect(client.getServerVersion()?.name).to.equal('mortise');
     });
 
@@ -66,20 +65,20 @@ for (const { name, mode, era } of modes) {
         }
       };
       expect(await errorOf({ name: 'nope' })).to.deep.include({ code: -32602 });
-      if (era === 'legacy') {
+      if (revision === 'legacy') {
         expect((await errorOf({ name: 'echo', arguments: { text: 5 } }))?.data.reason).to.equal('INVALID_PARAM_TYPE');
       }
-      expect((await errorOf({ name: 'backend_down' }))?.code).to.equal(era === 'modern' ? -31001 : -32001);
+      expect((await errorOf({ name: 'backend_down' }))?.code).to.equal(revision === 'modern' ? -31001 : -32001);
     });
 
-    if (era === 'modern')
-      it('gets refused arguments as an answer that its model can read', async () => {
+    if (revision === 'modern')
+      it('gets refused arguments as a tool result', async () => {
         const { isError, structuredContent } = await client.callTool({ name: 'echo', arguments: { text: 5 } });
         expect(isError).to.equal(true);
         expect(structuredContent).to.deep.include({ ok: false, code: -32602, reason: 'INVALID_PARAM_TYPE' });
       });
 
-    it('hears of progress', async () => {
+    it('receives progress', async () => {
       const seen: number[] = [];
       await client.callTool({ name: 'progresses' }, { onprogress: ({ progress }) => void seen.push(progress) });
       expect(seen).to.deep.equal([1, 2, 3]);
@@ -102,22 +101,22 @@ for (const { name, mode, era } of modes) {
       expect(done.completion.values).to.deep.equal(['Bob']);
     });
 
-    it('hears when tools change', async () => {
+    it('is notified of changed tools', async () => {
       let changes = 0;
       client.setNotificationHandler('notifications/tools/list_changed', async () => {
         changes += 1;
       });
-      const subscription = era === 'modern' ? await client.listen({ toolsListChanged: true }) : undefined;
+      const subscription = revision === 'modern' ? await client.listen({ toolsListChanged: true }) : undefined;
       // The older client opens its stream on its own after the handshake, without saying when it is there.
-      await until(async () => {
+      await until('the client hears of the change', async () => {
         probe.toggleExtra();
         await new Promise((resolve) => setTimeout(resolve, 20));
         return changes > 0;
-      }, 'the client hears of the change');
+      });
       await subscription?.close();
     });
 
-    it('had nothing to complain about', () => {
+    it('reported no errors', () => {
       expect(problems.map((problem) => problem.message)).to.deep.equal([]);
     });
   });

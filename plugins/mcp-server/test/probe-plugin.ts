@@ -1,13 +1,5 @@
-import {
-  extendContext,
-  type McpPrompt,
-  type McpResource,
-  MortiseError,
-  mcpContent,
-  type PluginDefinition,
-  type Tool,
-  type ToolContext,
-} from 'mortise/sdk';
+import { type McpPrompt, type McpResource, mcpContent } from 'mortise/contracts/mcp-server';
+import { extendContext, MortiseError, type PluginDefinition, type Tool, type ToolContext } from 'mortise/sdk';
 import type { TestPlugin } from 'mortise/sdk/testing';
 
 type Args = Readonly<Record<string, unknown>>;
@@ -18,7 +10,7 @@ function tool(run: Tool['run'], facts: Partial<Tool> = {}): Tool {
   return { summary: 'For tests.', audience: ['mcp'], inputSchema: anything, run, ...facts };
 }
 
-/** Waits until the call is ended from outside. */
+/** Waits until the call is aborted. */
 function untilAborted(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason), { once: true });
@@ -34,25 +26,25 @@ const question = {
   },
 };
 
-/** What the tests see of the tools' inside. */
+/** Lets tests observe and control the tools. */
 export interface Probe {
   readonly plugin: TestPlugin;
   /** Calls whose signal was aborted. */
   readonly aborted: string[];
-  /** How calls that were committed came to their end. */
+  /** Outcomes of committed calls. */
   readonly finished: string[];
-  /** Lets the tool `wait` go on. */
+  /** Resumes the tool `wait`. */
   release(): void;
-  /** What lets the call that waits now go on, also after another one has begun to wait. */
+  /** Returns a function that resumes the call waiting now, also after another one has started to wait. */
   hold(): () => void;
-  /** Resolves when the tool `wait` has begun. */
+  /** Resolves when the tool `wait` has started. */
   waiting(): Promise<void>;
   emitUpdate(uri: string): void;
   /** Adds or removes one more tool while the plugin runs. */
   toggleExtra(): void;
 }
 
-/** A plugin with one tool for each thing a tool can do. */
+/** A plugin with one tool for each feature of tools. */
 export function createProbe(): Probe {
   const aborted: string[] = [];
   const finished: string[] = [];
@@ -141,7 +133,7 @@ export function createProbe(): Probe {
       });
       started();
       await free;
-      finished.push(ctx.signal.aborted ? 'aborted' : 'whole');
+      finished.push(ctx.signal.aborted ? 'aborted' : 'complete');
       return { ok: true };
     }),
     progresses: tool(async (_, ctx) => {
@@ -303,7 +295,7 @@ export function createProbe(): Probe {
   };
 }
 
-/** The five tools of the memory, without a memory. */
+/** The five memory tools, without a memory. */
 export function fakeMemory(): TestPlugin {
   const names = ['evidence_upload', 'governance_update', 'reliability_report', 'memory_query', 'memory_store'];
   return {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { createTestHost, eachDatabase, type TestHost } from 'mortise/sdk/testing';
+import { createTestHost, eachDatabase, type TestHost, until } from 'mortise/sdk/testing';
 import { createProbe, type Probe } from './probe-plugin.js';
-import { at, beginSession, openEvents, postText, rpc, stateless, statelessRequest, until } from './support.js';
+import { at, beginSession, openEvents, postText, rpc, stateless, statelessRequest } from './support.js';
 
 const version = '2025-11-25';
 const tasks = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
@@ -33,24 +33,24 @@ describe('two replicas of the MCP endpoint on one PostgreSQL', function () {
         body: JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: { name, _meta: meta } }),
       });
 
-    describe('in the session era', () => {
-      it('know the sessions of each other, until one of them ends it', async () => {
+    describe('in session mode', () => {
+      it('share sessions until one of them ends it', async () => {
         const { headers } = await beginSession(one, version);
         for (const host of [two, one]) expect((await rpc(host, 'tools/list', {}, headers)).status).to.equal(200);
         const ended = await fetch(`${two.origin}/mcp`, { method: 'DELETE', headers });
         expect(ended.status).to.equal(204);
         const refused = async () => (await rpc(one, 'tools/list', {}, headers)).status === 404;
-        await until(refused, 'the first replica forgets the session');
+        await until('the first replica forgets the session', refused);
       });
 
-      it('hear of a log level that was set on the other', async () => {
+      it('apply a log level that was set on the other', async () => {
         const { headers } = await beginSession(one, version);
         await rpc(one, 'ping', {}, headers);
         await rpc(two, 'logging/setLevel', { level: 'warning' }, headers);
-        await until(async () => {
+        await until('the first replica logs to the client', async () => {
           const { text } = await rpc(one, 'tools/call', { name: 'logs' }, headers);
           return text.includes('something odd');
-        }, 'the first replica logs to the client');
+        });
       });
 
       it('cancel a request that runs on the other', async () => {
@@ -68,7 +68,7 @@ describe('two replicas of the MCP endpoint on one PostgreSQL', function () {
         ['short', 10],
         ['long', 100_000],
       ] as const) {
-        it(`take a ${what} answer of the client to a question of the other`, async () => {
+        it(`accept a ${what} answer of the client to a question of the other`, async () => {
           const { headers } = await beginSession(one, version, { elicitation: {} });
           const stream = await call(headers, 'asks', 7);
           let asked = await stream.next();
@@ -81,21 +81,21 @@ describe('two replicas of the MCP endpoint on one PostgreSQL', function () {
         });
       }
 
-      it('accept an answer that nobody waits for', async () => {
+      it('accept an answer to no open request', async () => {
         const { headers } = await beginSession(one, version);
         const response = { jsonrpc: '2.0', id: 'srv-000000000000000000000000', result: {} };
         for (const host of [one, two])
           expect((await postText(host, JSON.stringify(response), headers)).status).to.equal(202);
       });
 
-      it('tell a session that listens here of a resource that changed there', async () => {
+      it('notify a session here of a resource that changed there', async () => {
         const { headers } = await beginSession(two, version);
         await rpc(two, 'resources/subscribe', { uri: 'probe://note' }, headers);
         const stream = await openEvents(two, { headers });
         probe.emitUpdate('probe://note');
-        let told = await stream.next();
-        while (told === undefined) told = await stream.next();
-        expect(told).to.deep.equal({
+        let message = await stream.next();
+        while (message === undefined) message = await stream.next();
+        expect(message).to.deep.equal({
           jsonrpc: '2.0',
           method: 'notifications/resources/updated',
           params: { uri: 'probe://note' },
@@ -104,19 +104,19 @@ describe('two replicas of the MCP endpoint on one PostgreSQL', function () {
       });
     });
 
-    describe('in the stateless era', () => {
+    describe('in stateless mode', () => {
       const declared = { capabilities: { ...tasks, elicitation: {} } };
       const start = async (args: object) => {
         const { body } = await stateless(one, 'tools/call', { name: 'job', arguments: args }, declared);
         return String(at(body, 'result', 'taskId'));
       };
       const seenAs = (host: TestHost, taskId: string, status: string) =>
-        until(async () => {
+        until(`the task is ${status}`, async () => {
           const { body } = await stateless(host, 'tasks/get', { taskId }, declared);
           return at(body, 'result', 'status') === status;
-        }, `the task is ${status}`);
+        });
 
-      it('take up a request that the other interrupted with a question', async () => {
+      it('continue a request that the other interrupted with a question', async () => {
         const asked = (await stateless(one, 'tools/call', { name: 'asks_twice' }, declared)).body;
         const answers = { first: { action: 'decline' } };
         const params = {
@@ -137,7 +137,7 @@ describe('two replicas of the MCP endpoint on one PostgreSQL', function () {
         await seenAs(two, taskId, 'cancelled');
       });
 
-      it('answer the question of a task of the other, and hear of its end', async () => {
+      it('answer the question of a task of the other, and are notified of its end', async () => {
         const taskId = await start({ ask: true });
         await seenAs(two, taskId, 'input_required');
         const request = statelessRequest('subscriptions/listen', { notifications: { taskIds: [taskId] } }, declared);
@@ -145,25 +145,25 @@ describe('two replicas of the MCP endpoint on one PostgreSQL', function () {
         expect(at(await stream.next(), 'params', 'notifications')).to.deep.equal({ taskIds: [taskId] });
         const inputResponses = { 'input-1': { action: 'decline' } };
         await stateless(two, 'tasks/update', { taskId, inputResponses }, declared);
-        let told = await stream.next();
-        while (at(told, 'params', 'status') !== 'completed') told = await stream.next();
-        expect(at(told, 'params', 'result', 'structuredContent', 'answer')).to.deep.equal({ action: 'decline' });
+        let message = await stream.next();
+        while (at(message, 'params', 'status') !== 'completed') message = await stream.next();
+        expect(at(message, 'params', 'result', 'structuredContent', 'answer')).to.deep.equal({ action: 'decline' });
         stream.leave();
         await seenAs(one, taskId, 'completed');
       });
 
-      it('tell a listener here, once, of a resource that changed there', async () => {
+      it('notify a subscriber here, once, of a resource that changed there', async () => {
         const wanted = { notifications: { resourceSubscriptions: ['probe://note', 'probe://end'] } };
         const request = statelessRequest('subscriptions/listen', wanted, declared);
         const stream = await openEvents(one, { method: 'POST', headers: request.headers, body: request.body });
-        const heard = async () => at(await stream.next(), 'params', 'uri');
+        const updated = async () => at(await stream.next(), 'params', 'uri');
         await stream.next();
         probe.emitUpdate('probe://note');
-        expect(await heard()).to.equal('probe://note');
+        expect(await updated()).to.equal('probe://note');
         otherProbe.emitUpdate('probe://note');
-        expect(await heard()).to.equal('probe://note');
+        expect(await updated()).to.equal('probe://note');
         otherProbe.emitUpdate('probe://end');
-        expect(await heard()).to.equal('probe://end');
+        expect(await updated()).to.equal('probe://end');
         stream.leave();
       });
     });

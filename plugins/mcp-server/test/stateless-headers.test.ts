@@ -1,9 +1,8 @@
 import { expect } from 'chai';
 import { RpcFailure } from '../wire/failure.js';
 import type { RpcRequest } from '../wire/message.js';
-import { metaNames } from '../wire/names.js';
-import { checkParameterHeaders, parameterHeaders } from '../wire/parameter-headers.js';
-import { checkStatelessRequest } from '../wire/stateless-headers.js';
+import { metaNames } from '../wire/protocol.js';
+import { checkParameterHeaders, checkStatelessRequest, parameterHeaders } from '../wire/stateless-headers.js';
 
 const version = '2026-07-28';
 const meta = { [metaNames.protocolVersion]: version, [metaNames.clientCapabilities]: {} };
@@ -28,15 +27,15 @@ const call = (name: unknown) => request({ method: 'tools/call', params: { _meta:
 
 describe('checking a stateless request', () => {
   const rows: readonly [what: string, RpcRequest, Readonly<Record<string, string>>, expected: string][] = [
-    ['everything said', request(), headers, 'served'],
+    ['a complete request', request(), headers, 'served'],
     ['a text id', request({ id: 'a' }), headers, 'served'],
     ['no id', request({ id: undefined }), headers, 'INVALID_REQUEST 400'],
     ['id null', request({ id: null }), headers, 'INVALID_REQUEST 400'],
-    ['a broken number as id', request({ id: 1.5 }), headers, 'INVALID_REQUEST 400'],
+    ['a fraction as id', request({ id: 1.5 }), headers, 'INVALID_REQUEST 400'],
     ['an object as id', request({ id: {} }), headers, 'INVALID_REQUEST 400'],
     ['no version header, even without _meta', request({ params: {} }), {}, 'HEADER_MISMATCH 400'],
     ['no _meta', request({ params: {} }), headers, 'MISSING_REQUIRED_PARAM 400'],
-    ['_meta that is no object', request({ params: { _meta: 5 } }), headers, 'MISSING_REQUIRED_PARAM 400'],
+    ['_meta that is not an object', request({ params: { _meta: 5 } }), headers, 'MISSING_REQUIRED_PARAM 400'],
     [
       '_meta without capabilities',
       request({ params: { _meta: { [metaNames.protocolVersion]: version } } }),
@@ -56,14 +55,14 @@ describe('checking a stateless request', () => {
       'UNSUPPORTED_PROTOCOL_VERSION 400',
     ],
     ['no method header', request(), { 'mcp-protocol-version': version }, 'HEADER_MISMATCH 400'],
-    ['a method in other letters', request(), { ...headers, 'mcp-method': 'TOOLS/LIST' }, 'HEADER_MISMATCH 400'],
+    ['a method in other case', request(), { ...headers, 'mcp-method': 'TOOLS/LIST' }, 'HEADER_MISMATCH 400'],
     ['blanks around the method', request(), { ...headers, 'mcp-method': '  tools/list ' }, 'served'],
     ['no name header', call('echo'), { ...headers, 'mcp-method': 'tools/call' }, 'HEADER_MISMATCH 400'],
     ['the name', call('echo'), callHeaders('echo'), 'served'],
     ['another name', call('echo'), callHeaders('Echo'), 'HEADER_MISMATCH 400'],
     ['the name in base64', call('écho'), callHeaders('=?base64?w6ljaG8=?='), 'served'],
     ['a name in broken base64', call('echo'), callHeaders('=?base64?ZWNobw?='), 'HEADER_MISMATCH 400'],
-    ['a name in base64 that is no UTF-8', call('echo'), callHeaders('=?base64?/w==?='), 'HEADER_MISMATCH 400'],
+    ['a name in base64 that is not UTF-8', call('echo'), callHeaders('=?base64?/w==?='), 'HEADER_MISMATCH 400'],
     ['a body without name', call(undefined), callHeaders('echo'), 'served'],
     [
       'a task id that differs',
@@ -118,8 +117,8 @@ describe('checking headers that repeat arguments', () => {
     ];
   for (const [args, sent, served] of rows) {
     it(`${served ? 'serves' : 'refuses'} ${JSON.stringify(args)} with ${JSON.stringify(sent)}`, () => {
-      const said = refusal(() => checkParameterHeaders(marks, args, sent));
-      expect(said).to.equal(served ? 'served' : 'HEADER_MISMATCH 400');
+      const outcome = refusal(() => checkParameterHeaders(marks, args, sent));
+      expect(outcome).to.equal(served ? 'served' : 'HEADER_MISMATCH 400');
     });
   }
 });

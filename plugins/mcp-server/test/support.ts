@@ -1,4 +1,5 @@
-import type { TestHost } from 'mortise/sdk/testing';
+import { type TestHost, until } from 'mortise/sdk/testing';
+import type { Session } from '../sessions/session.js';
 import type { Probe } from './probe-plugin.js';
 
 export { MortiseError } from 'mortise/sdk';
@@ -21,7 +22,7 @@ export interface Answer {
 
 type HeaderList = Readonly<Record<string, string>>;
 
-/** Posts text to the endpoint as it is. */
+/** Posts text to the endpoint unchanged. */
 export async function postText(host: TestHost, body: string | Uint8Array<ArrayBuffer>, headers: HeaderList = {}) {
   const response = await fetch(`${host.origin}/mcp`, { method: 'POST', body, headers });
   return answerOf(response);
@@ -52,7 +53,7 @@ export interface StatelessOptions {
   readonly id?: unknown;
 }
 
-/** Headers and body of a well-formed request of the stateless era. */
+/** Headers and body of a well-formed stateless request. */
 export function statelessRequest(
   method: string,
   params: Readonly<Record<string, unknown>> = {},
@@ -95,7 +96,7 @@ export async function stateless(
   return postText(host, body, headers);
 }
 
-/** Messages of an event stream as they come. */
+/** Messages of an event stream as they arrive. */
 export async function* events(response: Response): AsyncGenerator<{ id: string | undefined; data: unknown }> {
   const decoder = new TextDecoder();
   let text = '';
@@ -115,7 +116,7 @@ export async function* events(response: Response): AsyncGenerator<{ id: string |
   }
 }
 
-/** Opens a stream of messages that can be left. */
+/** Opens a stream of messages; `leave` disconnects. */
 export async function openEvents(host: TestHost, init: RequestInit) {
   const controller = new AbortController();
   const response = await fetch(`${host.origin}/mcp`, { ...init, signal: controller.signal });
@@ -134,16 +135,7 @@ export async function openEvents(host: TestHost, init: RequestInit) {
   };
 }
 
-/** Waits for a condition that another party brings about. */
-export async function until(condition: () => boolean | Promise<boolean>, what: string, ms = 5_000): Promise<void> {
-  const end = Date.now() + ms;
-  while (!(await condition())) {
-    if (Date.now() > end) throw new Error(`Waited in vain: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}
-
-/** Begins a session and returns the headers of its later requests. */
+/** Starts a session and returns the headers of its later requests. */
 export async function beginSession(host: TestHost, version: string, capabilities: object = {}) {
   const params = { protocolVersion: version, capabilities, clientInfo: { name: 'test', version: '1' } };
   const answer = await rpc(host, 'initialize', params);
@@ -159,17 +151,33 @@ export async function beginSession(host: TestHost, version: string, capabilities
 }
 
 /**
- * Resolves when the server has noticed that clients left: one more client calls, leaves, and is seen to be gone. Those
- * that left before it were noticed before it.
+ * Resolves when the server has noticed all earlier disconnects: one more client calls, disconnects, and its call is
+ * seen to be aborted.
  */
-export async function departuresNoticed(host: TestHost, probe: Probe): Promise<void> {
+export async function disconnectsNoticed(host: TestHost, probe: Probe): Promise<void> {
   const begun = probe.waiting();
   const controller = new AbortController();
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'wait' } });
-  const call = fetch(`${host.origin}/mcp`, { method: 'POST', body, signal: controller.signal }).catch(() => 'left');
+  const call = fetch(`${host.origin}/mcp`, { method: 'POST', body, signal: controller.signal }).catch(
+    () => 'disconnected',
+  );
   await begun;
   const before = probe.aborted.filter((name) => name === 'wait').length;
   controller.abort();
   await call;
-  await until(() => probe.aborted.filter((name) => name === 'wait').length > before, 'the server notices who left');
+  await until(
+    'the server notices the disconnect',
+    () => probe.aborted.filter((name) => name === 'wait').length > before,
+  );
 }
+
+/** A session whose client can list its roots. */
+export const testSession: Session = {
+  id: 'mcps_a',
+  principal: 'local',
+  version: '2025-11-25',
+  capabilities: { roots: {} },
+  logLevel: undefined,
+  subscriptions: [],
+  expiresAt: 0,
+};

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { createTestHost, eachDatabase, type TestHost } from 'mortise/sdk/testing';
+import { createTestHost, eachDatabase, type TestHost, until } from 'mortise/sdk/testing';
 import { createProbe, fakeMemory, type Probe } from './probe-plugin.js';
-import { at, callTool, departuresNoticed, openEvents, postText, rpc, until } from './support.js';
+import { at, callTool, disconnectsNoticed, openEvents, postText, rpc } from './support.js';
 
 const newer = { 'mcp-protocol-version': '2025-06-18' };
 
@@ -28,7 +28,7 @@ describe('calling tools', () => {
     const errorOf = (body: unknown) =>
       at(body, 'error', 'data') as { reason: string; details: Record<string, unknown> };
 
-    it('sends structured content and output schemas to clients that know them', async () => {
+    it('sends structured content and output schemas from version 2025-06-18 on', async () => {
       const { body } = await callTool(host, 'echo', { text: '上海' }, newer);
       expect(at(body, 'result', 'structuredContent')).to.deep.equal(resultOf(body));
       expect(String(at(body, 'result', 'content', 0, 'text'))).to.contain('上海');
@@ -42,23 +42,23 @@ describe('calling tools', () => {
       });
     });
 
-    it('lists tools of agents when they are named', async () => {
+    it('lists tools for agents when they are configured by name', async () => {
       const { body } = await rpc(host, 'tools/list');
       const names = (at(body, 'result', 'tools') as { name: string }[]).map(({ name }) => name);
       expect(names).to.include('agents_only').and.not.include('hidden');
       expect(at((await callTool(host, 'agents_only')).body, 'result')).to.be.an('object');
     });
 
-    it('does not know a tool that was switched off', async () => {
+    it('hides a disabled tool', async () => {
       expect((await rpc(host, 'tools/list')).text).to.not.contain('switched_off');
       expect(errorOf((await callTool(host, 'switched_off')).body).reason).to.equal('UNKNOWN_TOOL');
     });
 
-    it('does not know a tool that the caller is not offered', async () => {
+    it('hides a tool that is not visible to the caller', async () => {
       expect(errorOf((await callTool(host, 'hidden')).body).reason).to.equal('UNKNOWN_TOOL');
     });
 
-    it('does not repeat secrets or endless names of unknown tools', async () => {
+    it('redacts and shortens names of unknown tools', async () => {
       const long = await callTool(host, 'x'.repeat(5_000));
       expect(String(errorOf(long.body).details.tool).length).to.be.at.most(128);
       const secret = await callTool(host, 'postgres://app:hunter2secret@db/x');
@@ -91,24 +91,24 @@ describe('calling tools', () => {
       });
     }
 
-    it('ignores unknown arguments and names them', async () => {
+    it('ignores unknown arguments and lists them in warnings', async () => {
       const { body } = await callTool(host, 'echo', { text: 'a', colour: 'red' });
       expect(resultOf(body)).to.deep.include({ warnings: ['unknown argument: colour'] });
     });
 
-    it('keeps unknown arguments from a tool whose schema forbids them, and its result as its schema wants it', async () => {
+    it('removes unknown arguments when the input schema forbids them, and adds nothing that the output schema forbids', async () => {
       const { body } = await callTool(host, 'strict', { text: 'a', colour: 'red' }, newer);
       expect(at(body, 'result', 'structuredContent')).to.deep.equal({ ok: true, got: ['text'] });
       expect(at(body, 'result', '_meta', 'io.mortise/warnings')).to.deep.equal(['unknown argument: colour']);
     });
 
-    it('normalises before it checks, and lets the tool word a failure', async () => {
+    it('normalises arguments before it checks them, and lets the tool explain a failure', async () => {
       expect(resultOf((await callTool(host, 'old_names', { txt: 'a' })).body)).to.deep.include({ text: 'a' });
       const { body } = await callTool(host, 'old_names', {});
       expect(at(body, 'error', 'message')).to.equal('Say something (1).');
     });
 
-    it('passes content of a tool on as it is', async () => {
+    it('passes MCP content of a tool through unchanged', async () => {
       const { body } = await callTool(host, 'native');
       expect(at(body, 'result')).to.deep.include({
         content: [{ type: 'image', data: 'AAAA', mimeType: 'image/png' }],
@@ -116,7 +116,7 @@ describe('calling tools', () => {
       });
     });
 
-    it('marks a refusal as an error, but not a memory that waits in the outbox', async () => {
+    it('marks a refusal as an error, but not a queued memory', async () => {
       expect(at((await callTool(host, 'refuses')).body, 'result', 'isError')).to.equal(true);
       expect(at((await callTool(host, 'queued')).body, 'result', 'isError')).not.to.equal(true);
     });
@@ -144,15 +144,15 @@ describe('calling tools', () => {
     it('names the tool whose result cannot be written, and its plugin', async () => {
       const { body } = await callTool(host, 'no_json');
       expect(at(body, 'error', 'data', 'details')).to.deep.include({ tool: 'no_json', plugin: 'probe' });
-      const line = host.logs.findLast((one) => one.includes('a tool failed unexpectedly'));
+      const line = host.logs.findLast((one) => one.includes('A tool failed unexpectedly.'));
       expect(JSON.parse(line ?? '{}')).to.include({ tool: 'no_json', tool_plugin: 'probe' });
     });
 
-    it('awaits the outcome of a call that was committed before its time was up', async () => {
+    it('awaits the outcome of a call that was committed before its time limit', async () => {
       expect(resultOf((await callTool(host, 'late_commit')).body)).to.include({ ok: true, aborted: false });
     });
 
-    it('tells a tool who calls, and continues a trace', async () => {
+    it('gives a tool its caller, and continues a trace', async () => {
       const trace = 'c'.repeat(32);
       const meta = { traceparent: `00-${trace}-${'d'.repeat(16)}-01` };
       const { body, headers } = await callTool(host, 'who', {}, {}, meta);
@@ -160,9 +160,9 @@ describe('calling tools', () => {
       expect(resultOf(body)).to.include({ principal: 'local', caller: 'mcp', trace, correlation: id, extended: id });
     });
 
-    it('ends a call whose caller has left', () => departuresNoticed(host, probe));
+    it('aborts a call whose client disconnects', () => disconnectsNoticed(host, probe));
 
-    it('lets a call that was committed come to its end, though its caller has left', async () => {
+    it('lets a committed call finish after its client disconnects', async () => {
       const begun = probe.waiting();
       const controller = new AbortController();
       const body = JSON.stringify({
@@ -171,15 +171,17 @@ describe('calling tools', () => {
         method: 'tools/call',
         params: { name: 'commits_and_waits' },
       });
-      const call = fetch(`${host.origin}/mcp`, { method: 'POST', body, signal: controller.signal }).catch(() => 'left');
+      const call = fetch(`${host.origin}/mcp`, { method: 'POST', body, signal: controller.signal }).catch(
+        () => 'disconnected',
+      );
       await begun;
       controller.abort();
       await call;
       const finish = probe.hold();
-      await departuresNoticed(host, probe);
+      await disconnectsNoticed(host, probe);
       finish();
-      await until(() => probe.finished.length > 0, 'the committed call ends');
-      expect(probe.finished).to.deep.equal(['whole']);
+      await until('the committed call ends', () => probe.finished.length > 0);
+      expect(probe.finished).to.deep.equal(['complete']);
       expect(probe.aborted).not.to.include('commits_and_waits');
     });
 
@@ -196,7 +198,7 @@ describe('calling tools', () => {
       expect((await callTool(host, 'echo', { text: 'a' })).status).to.equal(200);
     });
 
-    it('answers with a stream when there is progress to tell and the client reads streams', async () => {
+    it('replies with a stream when a tool sends progress and the client accepts streams', async () => {
       const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
       const params = { name: 'progresses', _meta: { progressToken: 'p1' } };
       const body = JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'tools/call', params });
@@ -215,13 +217,13 @@ describe('calling tools', () => {
       expect(plain.headers.get('content-type')).to.contain('application/json');
     });
 
-    it('answers with a stream of one message to a client that reads nothing else', async () => {
+    it('replies with a stream of one message to a client that accepts only streams', async () => {
       const body = '{"jsonrpc":"2.0","id":1,"method":"ping"}';
       const stream = await openEvents(host, { method: 'POST', headers: { accept: 'text/event-stream' }, body });
       expect(await stream.next()).to.deep.equal({ jsonrpc: '2.0', id: 1, result: {} });
     });
 
-    it('tells everyone who listens when tools come and go', async () => {
+    it('notifies all streams when tools are added and removed', async () => {
       const stream = await openEvents(host, { headers: { accept: 'text/event-stream' } });
       const names = async () =>
         (at((await rpc(host, 'tools/list')).body, 'result', 'tools') as { name: string }[]).map(({ name }) => name);
@@ -255,7 +257,7 @@ describe('calling tools', () => {
 
 describe('tools whose plugin does not run', () => {
   eachDatabase((engine) => {
-    it('are listed and answer that they cannot run, with the database as cause where it is one', async () => {
+    it('are listed and report that they cannot run, naming the database when it is the cause', async () => {
       const facts = { summary: 'For tests.', audience: ['mcp'], inputSchema: { type: 'object' } };
       const failing = (key: string, code: string) => ({
         manifest: { key, contributes: { tool: [{ key: `${key}_tool`, facts }] } },

@@ -1,25 +1,25 @@
-import type { SchemasService, ValueIssue } from 'mortise/sdk';
+import { isJsonObject, type JsonObject, type SchemasService, type ValueIssue } from 'mortise/sdk';
 import { type Reason, RpcFailure, shown } from '../wire/failure.js';
-import { isObject, type JsonObject, member } from '../wire/json.js';
-import { type ParameterHeader, parameterHeaders } from '../wire/parameter-headers.js';
+import { member } from '../wire/params.js';
+import { type ParameterHeader, parameterHeaders } from '../wire/stateless-headers.js';
 
-/** At most this many faults are told of one call. */
-const mostErrors = 10;
+/** Issues reported for one call. */
+const maxErrors = 10;
 
-/** The arguments of a call do not fit the schema of its tool. */
+/** The arguments of a call do not match the schema of its tool. */
 export class ArgumentFailure extends RpcFailure {}
 
 type Explain = ((errors: readonly ValueIssue[]) => string | undefined) | undefined;
 
-/** A tool's input schema, ready for use. */
+/** A compiled input schema of a tool. */
 export interface ArgumentSchema {
   readonly parameterHeaders: readonly ParameterHeader[];
   /**
-   * Top-level names the schema does not know, and the arguments the tool gets: without them when the schema forbids
-   * them, as they are otherwise.
+   * Separates the top-level names that the schema does not have. The tool gets the arguments without them when the
+   * schema forbids additional properties, otherwise unchanged.
    */
   split(args: JsonObject): { readonly args: JsonObject; readonly unknown: readonly string[] };
-  /** @throws ArgumentFailure telling what is wrong with which argument. */
+  /** @throws ArgumentFailure naming the arguments and their faults. */
   check(args: JsonObject, explain?: Explain): void;
 }
 
@@ -43,14 +43,14 @@ export function compileArguments(schemas: SchemasService, tool: string, schema: 
   };
 }
 
-/** Undefined where the schema's own words do not say which names there are. */
+/** Undefined for a schema whose names cannot be read from its `properties` alone. */
 function knownNames(schema: JsonObject): ReadonlySet<string> | undefined {
   const open = ['allOf', 'anyOf', 'oneOf', '$ref', 'if', 'patternProperties', 'dependentSchemas'];
   if (open.some((keyword) => Object.hasOwn(schema, keyword))) return undefined;
   const extra = member(schema, 'additionalProperties');
   if (extra !== undefined && extra !== false) return undefined;
   const properties = member(schema, 'properties');
-  return new Set(isObject(properties) ? Object.keys(properties) : []);
+  return new Set(isJsonObject(properties) ? Object.keys(properties) : []);
 }
 
 function failureOfIssues(tool: string, issues: readonly ValueIssue[], explain: Explain): ArgumentFailure {
@@ -63,7 +63,7 @@ function failureOfIssues(tool: string, issues: readonly ValueIssue[], explain: E
       path: first.path,
       expected: expectation(first),
       errors: ranked
-        .slice(0, mostErrors)
+        .slice(0, maxErrors)
         .map((issue) => ({ path: issue.path, reason: reasonOf(issue), message: issue.message })),
     },
   });
@@ -74,7 +74,7 @@ function reasonOf(issue: ValueIssue): Reason {
   return issue.keyword === 'type' ? 'INVALID_PARAM_TYPE' : 'INVALID_PARAM_VALUE';
 }
 
-/** A missing argument is told before a wrong type, and that before a wrong value. */
+/** Reports a missing argument before a wrong type, and a wrong type before a wrong value. */
 function rank(issue: ValueIssue): number {
   return issue.keyword === 'required' ? 0 : issue.keyword === 'type' ? 1 : 2;
 }

@@ -1,12 +1,22 @@
-import { callOptions, type Deadline, isCodedError, startDeadline, type Tool, type ToolContext } from 'mortise/sdk';
+import {
+  callOptions,
+  type Deadline,
+  isCodedError,
+  isJsonObject,
+  type JsonObject,
+  type PluginControl,
+  type PluginRow,
+  startDeadline,
+  type Tool,
+  type ToolContext,
+} from 'mortise/sdk';
 import { ClientContext, type ClientSide } from '../client-side.js';
 import { InputRequired } from '../input-rounds.js';
 import type { Caller } from '../method.js';
 import type { McpServer } from '../server.js';
 import { RpcFailure, shown } from '../wire/failure.js';
-import { isObject, type JsonObject, member } from '../wire/json.js';
+import { member } from '../wire/params.js';
 import type { ArgumentSchema } from './arguments.js';
-import { notRunning } from './executor.js';
 import type { ListedTool } from './listing.js';
 import { type ToolAnswer, toolAnswer } from './tool-result.js';
 
@@ -14,7 +24,7 @@ import { type ToolAnswer, toolAnswer } from './tool-result.js';
 export async function namedTool(server: McpServer, params: JsonObject, caller: Caller): Promise<ListedTool> {
   const name = member(params, 'name');
   if (name === undefined) {
-    throw new RpcFailure('MISSING_REQUIRED_PARAM', 'Parameter "name" is missing: it says which tool to call.', {
+    throw new RpcFailure('MISSING_REQUIRED_PARAM', 'Parameter "name" is missing: it names the tool to call.', {
       details: { path: '/name' },
     });
   }
@@ -22,17 +32,18 @@ export async function namedTool(server: McpServer, params: JsonObject, caller: C
     throw new RpcFailure('INVALID_PARAM_TYPE', 'Parameter "name" must be a string.', { details: { path: '/name' } });
   }
   const tool = await server.listing.find(name, caller.principal);
-  if (!tool)
+  if (!tool) {
     throw new RpcFailure('UNKNOWN_TOOL', `There is no tool "${shown(name)}".`, { details: { tool: shown(name) } });
+  }
   server.http.admitToolCall(tool.name, caller);
   return tool;
 }
 
-/** The arguments of a call; none is an empty object. @throws RpcFailure */
+/** The arguments of a call; an empty object when absent. @throws RpcFailure */
 export function argumentsOf(params: JsonObject, tool: string): JsonObject {
   const args = member(params, 'arguments');
   if (args === undefined) return {};
-  if (isObject(args)) return args;
+  if (isJsonObject(args)) return args;
   throw new RpcFailure('INVALID_PARAM_TYPE', 'Parameter "arguments" must be an object.', {
     details: { tool, path: '/arguments', expected: 'object', errors: [] },
   });
@@ -52,7 +63,7 @@ export function timeLimit(server: McpServer, tool: ListedTool): number {
   return (tool.facts.timeoutSeconds ?? server.host.config.toolTimeoutSeconds) * 1_000;
 }
 
-/** Normalises, checks, runs and writes down: one lease of the tool's plugin. @throws RpcFailure, or whatever the tool throws. */
+/** Runs a tool, from its arguments to its serialised result, in one lease. @throws RpcFailure, or what the tool throws. */
 export function runTool(server: McpServer, run: ToolRun): Promise<ToolAnswer> {
   return leased(server, run, async (tool, { args, unknown }, ctx) =>
     toolAnswer(await tool.run(args, ctx), run.tool.facts, run.caller.correlationId, unknown),
@@ -60,8 +71,8 @@ export function runTool(server: McpServer, run: ToolRun): Promise<ToolAnswer> {
 }
 
 /**
- * The arguments that a task is to run with: checked now, while a client can correct its call, and completed by what the
- * tool asks its client before there is a task. @throws RpcFailure, InputRequired, or whatever the tool throws.
+ * The arguments of a task: checked before the task exists, while the client can correct its call, and completed with
+ * what the tool asks its client before it starts. @throws RpcFailure, InputRequired, or what the tool throws.
  */
 export function taskArguments(server: McpServer, run: ToolRun): Promise<JsonObject> {
   return leased(server, run, async (tool, { args }, ctx) =>
@@ -84,8 +95,8 @@ async function leased<R>(
       (value, ctx) => {
         const split = schema.split(value.normalise?.(args) ?? args);
         schema.check(split.args, value.explain?.bind(value));
-        const own = new ClientContext(ctx, client, deadline);
-        return use(value, split, Object.assign(own, { caller: 'mcp' as const, commit: deadline.commit }));
+        const context = new ClientContext(ctx, client, deadline);
+        return use(value, split, Object.assign(context, { caller: 'mcp' as const, commit: deadline.commit }));
       },
       { ...callOptions(caller), signal: deadline.signal, timeoutMs: 0 },
     );
@@ -116,11 +127,36 @@ function toolFailure(server: McpServer, tool: ListedTool, deadline: Deadline, ca
   return error;
 }
 
-/** What a tool threw stays in the log, which names the tool and the plugin it belongs to. */
+/** Logs an unexpected error with the tool and its plugin; the client does not see it. */
 function unexpected(server: McpServer, { name, plugin }: ListedTool, caller: Caller, error: unknown): RpcFailure {
   const fields = { tool: name, tool_plugin: plugin, correlation_id: caller.correlationId, err: error };
-  server.host.log.error(fields, 'a tool failed unexpectedly');
+  server.host.log.error(fields, 'A tool failed unexpectedly.');
   return new RpcFailure('UNHANDLED_EXCEPTION', `Internal error (${caller.correlationId})`, {
     details: { tool: shown(name), plugin },
   });
+}
+
+/** Why a listed tool cannot run: its plugin, or one that it requires, waits for the database or is not running. */
+export function notRunning(plugins: PluginControl, tool: string, plugin: string): RpcFailure {
+  const rows = new Map(plugins.list().map((row) => [row.key, row]));
+  if (waitsForDatabase(rows, plugin, new Set())) {
+    return new RpcFailure('LOGBOOK_DB_CHECK_FAILED', `Tool "${shown(tool)}" waits for the database.`, {
+      details: { service: 'database', tool: shown(tool) },
+    });
+  }
+  return new RpcFailure(
+    'TOOL_EXECUTOR_NOT_REGISTERED',
+    `Tool "${shown(tool)}" is listed, but its plugin is not running.`,
+    {
+      details: { tool: shown(tool), plugin },
+    },
+  );
+}
+
+function waitsForDatabase(rows: ReadonlyMap<string, PluginRow>, key: string, seen: Set<string>): boolean {
+  const row = rows.get(key);
+  if (!row || row.state === 'active' || seen.has(key)) return false;
+  seen.add(key);
+  if (row.code !== null && /database|migration|schema_newer/i.test(row.code)) return true;
+  return row.requires.some((needed) => waitsForDatabase(rows, needed, seen));
 }

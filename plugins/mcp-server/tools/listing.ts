@@ -1,17 +1,17 @@
-import type { Contribution, Disposable, Points, Principal, SchemasService, ToolFacts } from 'mortise/sdk';
-import { type Page, page } from '../wire/cursor.js';
-import { type JsonObject, membersText } from '../wire/json.js';
-import { hasStructuredContent } from '../wire/versions.js';
+import type { Contribution, Disposable, JsonObject, Points, Principal, SchemasService, ToolFacts } from 'mortise/sdk';
+import { membersText } from '../wire/message.js';
+import { type Page, page } from '../wire/params.js';
+import { hasStructuredContent } from '../wire/protocol.js';
 import { type ArgumentSchema, compileArguments } from './arguments.js';
 
-/** A tool as this endpoint offers it. */
+/** A tool in the list of this endpoint. */
 export interface ListedTool {
   readonly name: string;
   readonly plugin: string;
   readonly facts: ToolFacts;
-  /** False: its plugin is enabled but does not run. */
+  /** False when its plugin is enabled but not running. */
   readonly active: boolean;
-  /** Not everyone is offered it. */
+  /** Visible to some principals only. */
   readonly restricted: boolean;
   /** @throws MortiseError `invalid_schema`. */
   schema(): ArgumentSchema;
@@ -21,15 +21,14 @@ export interface ToolListing {
   find(name: string, principal: Principal): ListedTool | undefined | Promise<ListedTool | undefined>;
   /** One page as the members of a result: `"tools":[…],"nextCursor":…`. */
   pageText(version: string, principal: Principal, offsetOf: (length: number) => number): Promise<string>;
-  all(): Promise<readonly ListedTool[]>;
-  /** Tools came, went or changed since the list was last made. */
+  /** Called when tools were added, removed or changed. */
   onChange(run: () => void): Disposable;
 }
 
 export interface ListingOptions {
-  /** Names that come first, in this order. */
+  /** Names listed first, in this order. */
   readonly order: readonly string[];
-  /** Names listed whatever their audience. */
+  /** Names listed regardless of their audience. */
   readonly extra: readonly string[];
   /** Names that are neither listed nor called. */
   readonly disabled: readonly string[];
@@ -40,11 +39,11 @@ interface Snapshot {
   readonly tools: readonly ListedTool[];
   readonly byName: ReadonlyMap<string, ListedTool>;
   readonly restricted: boolean;
-  /** Pages that are the same for everyone. */
+  /** Text of pages that are the same for all principals. */
   readonly pages: Map<string, string>;
 }
 
-/** The tools of all plugins, read again when one of them changes and kept as bytes in between. */
+/** The tools of all plugins, with their pages cached as text until a tool changes. */
 export function createToolListing(points: Points, options: ListingOptions): ToolListing & Disposable {
   const listeners = new Set<() => void>();
   let current: Snapshot | undefined;
@@ -61,13 +60,10 @@ export function createToolListing(points: Points, options: ListingOptions): Tool
   });
 
   return {
-    async all() {
-      return snapshotNow().tools;
-    },
     find(name, principal) {
       const tool = snapshotNow().byName.get(name);
       if (!tool?.restricted) return tool;
-      return offered(points, tool, principal).then((isOffered) => (isOffered ? tool : undefined));
+      return isVisibleTo(points, tool, principal).then((isVisible) => (isVisible ? tool : undefined));
     },
     async pageText(version, principal, offsetOf) {
       const snapshot = snapshotNow();
@@ -93,7 +89,7 @@ export function createToolListing(points: Points, options: ListingOptions): Tool
 }
 
 function readTools(points: Points, options: ListingOptions): Snapshot {
-  const offers = points
+  const contributions = points
     .list('tool')
     .filter(({ key, facts }) => facts.audience.includes('mcp') || options.extra.includes(key))
     .filter(({ key }) => !options.disabled.includes(key));
@@ -102,8 +98,8 @@ function readTools(points: Points, options: ListingOptions): Snapshot {
     return index < 0 ? options.order.length : index;
   };
   const byText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
-  offers.sort((a, b) => place(a.key) - place(b.key) || byText(a.plugin, b.plugin) || byText(a.key, b.key));
-  const tools = offers.map((offer) => listed(options.schemas, offer));
+  contributions.sort((a, b) => place(a.key) - place(b.key) || byText(a.plugin, b.plugin) || byText(a.key, b.key));
+  const tools = contributions.map((contribution) => listed(options.schemas, contribution));
   return {
     tools,
     byName: new Map(tools.map((tool) => [tool.name, tool])),
@@ -112,23 +108,23 @@ function readTools(points: Points, options: ListingOptions): Snapshot {
   };
 }
 
-function listed(schemas: SchemasService, offer: Contribution<'tool'>): ListedTool {
+function listed(schemas: SchemasService, { key, plugin, facts, active, offers }: Contribution<'tool'>): ListedTool {
   let schema: ArgumentSchema | undefined;
   return {
-    name: offer.key,
-    plugin: offer.plugin,
-    facts: offer.facts,
-    active: offer.active,
-    restricted: offer.offers.includes('visibleTo'),
+    name: key,
+    plugin,
+    facts,
+    active,
+    restricted: offers.includes('visibleTo'),
     schema: () => {
-      schema ??= compileArguments(schemas, offer.key, offer.facts.inputSchema);
+      schema ??= compileArguments(schemas, key, facts.inputSchema);
       return schema;
     },
   };
 }
 
-/** A tool that cannot say whom it is for is for nobody. */
-async function offered(points: Points, tool: ListedTool, principal: Principal): Promise<boolean> {
+/** A tool whose `visibleTo` fails is hidden. */
+async function isVisibleTo(points: Points, tool: ListedTool, principal: Principal): Promise<boolean> {
   try {
     return await points.call('tool', tool.name, (value) => value.visibleTo?.(principal) ?? true, { principal });
   } catch {
@@ -141,7 +137,7 @@ async function visibleTo(
   tools: readonly ListedTool[],
   principal: Principal,
 ): Promise<readonly ListedTool[]> {
-  const shown = await Promise.all(tools.map((tool) => !tool.restricted || offered(points, tool, principal)));
+  const shown = await Promise.all(tools.map((tool) => !tool.restricted || isVisibleTo(points, tool, principal)));
   return tools.filter((_, index) => shown[index]);
 }
 

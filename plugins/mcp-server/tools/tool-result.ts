@@ -1,23 +1,24 @@
-import { isMcpContent, type ToolFacts } from 'mortise/sdk';
-import { isObject, type JsonObject, member } from '../wire/json.js';
-import { hasStructuredContent } from '../wire/versions.js';
+import { isMcpContent } from 'mortise/contracts/mcp-server';
+import { isJsonObject, type JsonObject, type ToolFacts } from 'mortise/sdk';
+import { member } from '../wire/params.js';
+import { hasStructuredContent } from '../wire/protocol.js';
 
-/** A tool's answer before it takes the form its caller asked for. */
+/** A tool's result, independent of the form in which it is sent. */
 export interface ToolAnswer {
   readonly result: JsonObject;
-  /** The result, written while the tool is still accountable for what it returned. */
+  /** The result as JSON, serialised within the tool's lease so that a failure is attributed to the tool. */
   readonly json: string;
-  /** The tool itself says that it failed. */
+  /** The tool reported a failure. */
   readonly isFailed: boolean;
-  /** True for {@link isMcpContent}: the result already is what MCP clients read. */
+  /** True for {@link isMcpContent}: the result already has the form of MCP. */
   readonly native: boolean;
-  /** What the tool's own shape had no room for. */
+  /** Additions that the tool's output schema does not allow. */
   readonly meta: JsonObject;
 }
 
 /**
- * Adds the correlation id and the names of ignored arguments, where the tool's output schema leaves room for them.
- * @throws what it takes for a value that is no JSON
+ * Adds the correlation id and the names of ignored arguments where the tool's output schema allows them.
+ * @throws TypeError for a value that cannot be serialised
  */
 export function toolAnswer(
   returned: unknown,
@@ -35,32 +36,32 @@ export function toolAnswer(
       meta: warnings.length > 0 ? { 'io.mortise/warnings': warnings } : {},
     };
   }
-  const result = isObject(returned) ? returned : { result: returned ?? null };
+  const result = isJsonObject(returned) ? returned : { result: returned ?? null };
   const added: Record<string, unknown> = {};
   const meta: Record<string, unknown> = {};
-  if (!Object.hasOwn(result, 'correlation_id') && takes(facts, 'correlation_id')) added.correlation_id = correlationId;
+  if (!Object.hasOwn(result, 'correlation_id') && allows(facts, 'correlation_id')) added.correlation_id = correlationId;
   if (warnings.length > 0) {
     const earlier = member(result, 'warnings');
     const all = Array.isArray(earlier) ? [...earlier, ...warnings] : warnings;
-    if (takes(facts, 'warnings')) added.warnings = all;
+    if (allows(facts, 'warnings')) added.warnings = all;
     else meta['io.mortise/warnings'] = all;
   }
-  const whole = Object.keys(added).length === 0 ? result : { ...result, ...added };
-  return { ...ownAnswer(whole), meta };
+  const complete = Object.keys(added).length === 0 ? result : { ...result, ...added };
+  return { ...ownAnswer(complete), meta };
 }
 
-/** An answer in a tool's own shape. @throws what it takes for a value that is no JSON */
+/** An answer in a tool's own form. @throws TypeError for a value that cannot be serialised */
 export function ownAnswer(result: JsonObject): ToolAnswer {
   return { result, json: JSON.stringify(result), isFailed: isFailed(result), native: false, meta: {} };
 }
 
-function takes(facts: ToolFacts, name: string): boolean {
+function allows(facts: ToolFacts, name: string): boolean {
   if (facts.outputSchema?.additionalProperties !== false) return true;
   const properties = facts.outputSchema.properties;
-  return isObject(properties) && Object.hasOwn(properties, name);
+  return isJsonObject(properties) && Object.hasOwn(properties, name);
 }
 
-/** The members of a `tools/call` result. The text and the structured content are one and the same JSON. */
+/** The members of a `tools/call` result. The text and the structured content are the same JSON. */
 export function callResultText(answer: ToolAnswer, version: string): string {
   const { json } = answer;
   if (answer.native) return json.slice(1, -1);
@@ -69,7 +70,7 @@ export function callResultText(answer: ToolAnswer, version: string): string {
   return `"content":[{"type":"text","text":${JSON.stringify(json)}}]${structured}${failed}`;
 }
 
-/** A result that was put into an outbox is not lost: the model must not try again. */
+/** A result with an outbox id is not a failure: the memory will be delivered, and the model must not store it again. */
 function isFailed(result: JsonObject): boolean {
   const outboxId = member(result, 'outbox_id');
   return member(result, 'ok') === false && (outboxId === undefined || outboxId === null);

@@ -1,23 +1,26 @@
+import { isJsonObject, type JsonObject } from 'mortise/sdk';
 import { RpcFailure } from './failure.js';
-import { isObject, type JsonObject, member } from './json.js';
-import { tasksExtension } from './names.js';
+import { member } from './params.js';
+import { tasksExtension } from './protocol.js';
 
-/** Whether a client declared a capability, named by its path: `sampling`, `elicitation.url`. */
-export function declares(capabilities: JsonObject, path: readonly string[]): boolean {
+export const tasksCapability: readonly string[] = ['extensions', tasksExtension];
+
+export function declaresTasks(capabilities: JsonObject | undefined): boolean {
+  return declares(capabilities, tasksCapability);
+}
+
+/** @param path such as `['elicitation', 'url']`. */
+function declares(capabilities: JsonObject | undefined, path: readonly string[]): boolean {
   let value: unknown = capabilities;
   for (const name of path) {
-    if (!isObject(value)) return false;
+    if (!isJsonObject(value)) return false;
     value = member(value, name);
   }
-  return isObject(value) || value === true;
+  return isJsonObject(value) || value === true;
 }
 
-export function declaresTasks(capabilities: JsonObject): boolean {
-  return declares(capabilities, ['extensions', tasksExtension]);
-}
-
-/** @throws RpcFailure naming what the client would have to declare. */
-export function demand(capabilities: JsonObject, path: readonly string[]): void {
+/** @throws RpcFailure naming the capability that the client did not declare. */
+export function requireCapability(capabilities: JsonObject | undefined, path: readonly string[]): void {
   if (!declares(capabilities, path)) throw missingCapability(path);
 }
 
@@ -30,11 +33,11 @@ export function missingCapability(path: readonly string[]): RpcFailure {
   );
 }
 
-/** What a client must have declared before it is sent a request of its own. */
+/** The capability a client must have declared before the server may send it this request. */
 export function capabilityFor(request: JsonObject): readonly string[] {
   const params = member(request, 'params');
   const has = (name: string, value?: unknown) =>
-    isObject(params) && (value === undefined ? member(params, name) !== undefined : member(params, name) === value);
+    isJsonObject(params) && (value === undefined ? member(params, name) !== undefined : member(params, name) === value);
   switch (member(request, 'method')) {
     case 'elicitation/create':
       return has('mode', 'url') ? ['elicitation', 'url'] : ['elicitation'];

@@ -1,6 +1,5 @@
-import { maskDeep, redactSecrets } from 'mortise/sdk';
-import type { JsonObject } from './json.js';
-import type { Era } from './versions.js';
+import { type JsonObject, maskDeep, redactSecrets } from 'mortise/sdk';
+import type { Mode } from './protocol.js';
 
 export type Category = 'protocol' | 'validation' | 'business' | 'dependency' | 'internal';
 
@@ -20,7 +19,7 @@ const execution = { code: -32000, category: 'internal' } as const;
 const dependency = { code: -32001, category: 'dependency', retryable: true } as const;
 const business = { code: -32002, category: 'business' } as const;
 
-/** Every reason the endpoint answers with: its JSON-RPC code, category, and whether the same call may be tried again. */
+/** Every reason of an error response: its JSON-RPC code, category, and whether the same call may be retried. */
 export const reasons = {
   PARSE_ERROR: parse,
   INVALID_REQUEST: request,
@@ -58,7 +57,7 @@ export function isReason(code: string): code is Reason {
   return Object.hasOwn(reasons, code);
 }
 
-/** Numbers that the stateless revision leaves to its own use, and what stands for them there. */
+/** The stateless revision reserves -32000 to -32019 for itself: these codes are sent instead. */
 const statelessCodes: Readonly<Record<number, { readonly code: number; readonly name: string }>> = {
   [-32000]: { code: -31000, name: 'TOOL_EXECUTION_ERROR' },
   [-32001]: { code: -31001, name: 'DEPENDENCY_UNAVAILABLE' },
@@ -67,15 +66,15 @@ const statelessCodes: Readonly<Record<number, { readonly code: number; readonly 
 
 export interface FailureOptions {
   readonly details?: JsonObject;
-  /** Members of `error.data` beside the usual ones: `supported`, `requiredCapabilities`, `uri`. */
+  /** Further members of `error.data`: `supported`, `requiredCapabilities`, `uri`. */
   readonly data?: JsonObject;
-  /** HTTP status where the reason's own does not fit. */
+  /** HTTP status instead of the reason's own. */
   readonly status?: number;
   readonly retryable?: boolean;
   readonly retryAfterSeconds?: number;
 }
 
-/** A request that is answered with a JSON-RPC error. */
+/** A request that gets a JSON-RPC error. */
 export class RpcFailure extends Error {
   readonly reason: Reason;
   readonly options: FailureOptions;
@@ -93,22 +92,22 @@ export class RpcFailure extends Error {
   }
 
   /**
-   * HTTP status of the answer. Between sessions only unreadable requests, lost sessions and rate limits are anything but
-   * 200; the stateless revision also says 404 for an unknown method and 400 for what its headers or capabilities break.
+   * HTTP status of the response. In session mode it is 200 except for invalid requests, unknown sessions and rate
+   * limits; the stateless mode also uses 404 for an unknown method and 400 for faults of headers and capabilities.
    */
-  status(era: Era): number {
+  status(mode: Mode): number {
     if (this.options.status !== undefined) return this.options.status;
     const row: ReasonRow = reasons[this.reason];
-    if (era === 'stateless') return this.reason === 'METHOD_NOT_FOUND' ? 404 : (row.status ?? 200);
-    const ownOfStateless = row.code <= -32020 && row.code >= -32099;
-    return ownOfStateless ? 200 : (row.status ?? 200);
+    if (mode === 'stateless') return this.reason === 'METHOD_NOT_FOUND' ? 404 : (row.status ?? 200);
+    const isStatelessOnly = row.code <= -32020 && row.code >= -32099;
+    return isStatelessOnly ? 200 : (row.status ?? 200);
   }
 }
 
-/** The `error` member of an answer, with everything that looks like a secret taken out. */
-export function errorObject(failure: RpcFailure, era: Era, correlationId: string): JsonObject {
+/** The `error` member of a response, with everything that looks like a secret redacted. */
+export function errorObject(failure: RpcFailure, mode: Mode, correlationId: string): JsonObject {
   const row: ReasonRow = reasons[failure.reason];
-  const renamed = era === 'stateless' ? statelessCodes[row.code] : undefined;
+  const renamed = mode === 'stateless' ? statelessCodes[row.code] : undefined;
   return {
     code: renamed?.code ?? row.code,
     message: redactSecrets(failure.message),
@@ -124,7 +123,7 @@ export function errorObject(failure: RpcFailure, era: Era, correlationId: string
   };
 }
 
-/** Names that come from a request, short enough to repeat. */
+/** A name from a request, redacted and shortened to 128 characters, for use in messages. */
 export function shown(name: string): string {
   return redactSecrets(name.length > 128 ? `${name.slice(0, 127)}…` : name);
 }

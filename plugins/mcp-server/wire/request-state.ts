@@ -1,29 +1,28 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
-import { canonicalJson } from 'mortise/sdk';
+import { canonicalJson, isJsonObject, type JsonObject } from 'mortise/sdk';
 import { RpcFailure } from './failure.js';
-import { isObject, type JsonObject } from './json.js';
 
-/** Milliseconds for which a client may take up an interrupted request. */
-export const requestStateTtlMs = 600_000;
+/** Milliseconds for which a client may continue an interrupted request. */
+const requestStateTtlMs = 600_000;
 
-/** What a state is good for: this principal repeating this very request. */
+/** The request that a state is valid for: only the same principal can continue it, with the same parameters. */
 export interface RequestIdentity {
   readonly principal: string;
   readonly method: string;
-  /** The parameters that decide what happens. */
-  readonly salient: unknown;
+  /** The parameters that must not change. */
+  readonly boundParams: unknown;
 }
 
 /**
- * The answers gathered so far, as a token the client hands back. It is signed, not secret: all in it came from the
- * client or is known to it.
+ * The answers so far, as a token that the client sends back with the next round. It is signed but not encrypted:
+ * everything in it came from the client or is known to it.
  */
 export function sealRequestState(key: Buffer, identity: RequestIdentity, answers: JsonObject, now: number): string {
   const payload = Buffer.from(
     JSON.stringify({
       p: identity.principal,
       m: identity.method,
-      d: digest(identity.salient),
+      d: digest(identity.boundParams),
       a: answers,
       x: now + requestStateTtlMs,
     }),
@@ -31,14 +30,14 @@ export function sealRequestState(key: Buffer, identity: RequestIdentity, answers
   return `${payload}.${sign(key, payload)}`;
 }
 
-/** @throws RpcFailure for a token that is forged, expired, or belongs to another principal or request. */
+/** @throws RpcFailure for a token that is forged, expired, or of another principal or request. */
 export function openRequestState(key: Buffer, identity: RequestIdentity, token: unknown, now: number): JsonObject {
   const opened = typeof token === 'string' ? verified(key, token) : undefined;
   if (
     opened === undefined ||
     opened.p !== identity.principal ||
     opened.m !== identity.method ||
-    opened.d !== digest(identity.salient) ||
+    opened.d !== digest(identity.boundParams) ||
     typeof opened.x !== 'number' ||
     opened.x < now
   ) {
@@ -47,7 +46,7 @@ export function openRequestState(key: Buffer, identity: RequestIdentity, token: 
     });
   }
   const answers = opened.a;
-  return isObject(answers) ? answers : {};
+  return isJsonObject(answers) ? answers : {};
 }
 
 function verified(key: Buffer, token: string): JsonObject | undefined {
@@ -58,7 +57,7 @@ function verified(key: Buffer, token: string): JsonObject | undefined {
   const sent = Buffer.from(token.slice(dot + 1));
   if (sent.length !== expected.length || !timingSafeEqual(sent, expected)) return undefined;
   const value: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString());
-  return isObject(value) ? value : undefined;
+  return isJsonObject(value) ? value : undefined;
 }
 
 function sign(key: Buffer, payload: string): string {

@@ -1,23 +1,22 @@
+import { isJsonObject, type JsonObject } from 'mortise/sdk';
 import { RpcFailure } from './failure.js';
-import { decodeHeaderValue } from './header-value.js';
-import { isObject, type JsonObject, member } from './json.js';
-import type { RpcRequest } from './message.js';
-import { type Headers, header, headerNames, metaNames } from './names.js';
-import { statelessVersion, supportedVersions } from './versions.js';
+import { metaOf, type RpcRequest } from './message.js';
+import { member } from './params.js';
+import { type Headers, header, headerNames, metaNames, statelessVersion, supportedVersions } from './protocol.js';
 
 /** The parameter that the header `Mcp-Name` repeats, by method. */
-const namedBy: Readonly<Record<string, string>> = {
-  'tools/call': 'name',
-  'prompts/get': 'name',
-  'resources/read': 'uri',
-  'tasks/get': 'taskId',
-  'tasks/update': 'taskId',
-  'tasks/cancel': 'taskId',
-};
+const namedBy: ReadonlyMap<string, string> = new Map([
+  ['tools/call', 'name'],
+  ['prompts/get', 'name'],
+  ['resources/read', 'uri'],
+  ['tasks/get', 'taskId'],
+  ['tasks/update', 'taskId'],
+  ['tasks/cancel', 'taskId'],
+]);
 
 /**
- * What every request of the stateless revision must say about itself, checked in the order that decides which refusal
- * a request with several faults gets.
+ * Checks what every request of the stateless revision must state about itself. The order of the checks decides which
+ * refusal a request with several faults gets.
  * @throws RpcFailure
  */
 export function checkStatelessRequest(request: RpcRequest, headers: Headers): void {
@@ -26,9 +25,9 @@ export function checkStatelessRequest(request: RpcRequest, headers: Headers): vo
   }
   const version = header(headers, headerNames.version);
   if (version === undefined) throw mismatch('MCP-Protocol-Version', 'is missing');
-  const meta = requiredMeta(request.params);
-  const metaVersion = meta[metaNames.protocolVersion];
-  if (version !== metaVersion) throw mismatch('MCP-Protocol-Version', 'differs from the version in _meta');
+  if (version !== versionInMeta(request.params)) {
+    throw mismatch('MCP-Protocol-Version', 'differs from the version in _meta');
+  }
   if (version !== statelessVersion) {
     throw new RpcFailure('UNSUPPORTED_PROTOCOL_VERSION', 'This protocol version is not supported.', {
       data: { supported: supportedVersions, requested: version },
@@ -40,33 +39,96 @@ export function checkStatelessRequest(request: RpcRequest, headers: Headers): vo
   checkName(request, headers);
 }
 
-function requiredMeta(params: JsonObject): JsonObject {
-  const meta = member(params, '_meta');
+function versionInMeta(params: JsonObject): unknown {
+  const meta = metaOf(params);
+  const version = member(meta, metaNames.protocolVersion);
   const missing: string[] = [];
-  const given = isObject(meta) ? meta : {};
-  if (typeof member(given, metaNames.protocolVersion) !== 'string') missing.push(metaNames.protocolVersion);
-  if (!isObject(member(given, metaNames.clientCapabilities))) missing.push(metaNames.clientCapabilities);
-  if (missing.length > 0) {
-    throw new RpcFailure('MISSING_REQUIRED_PARAM', `params._meta lacks ${missing.join(' and ')}.`, {
-      status: 400,
-      details: { missing },
-    });
-  }
-  return given;
+  if (typeof version !== 'string') missing.push(metaNames.protocolVersion);
+  if (!isJsonObject(member(meta, metaNames.clientCapabilities))) missing.push(metaNames.clientCapabilities);
+  if (missing.length === 0) return version;
+  throw new RpcFailure('MISSING_REQUIRED_PARAM', `params._meta lacks ${missing.join(' and ')}.`, {
+    status: 400,
+    details: { missing },
+  });
 }
 
 function checkName(request: RpcRequest, headers: Headers): void {
-  const source = Object.hasOwn(namedBy, request.method) ? namedBy[request.method] : undefined;
+  const source = namedBy.get(request.method);
   if (source === undefined) return;
   const expected = member(request.params, source);
-  // A body without the parameter is refused by the method, which can name it.
+  // The method refuses a body without the parameter, and names it.
   if (typeof expected !== 'string') return;
   const sent = header(headers, headerNames.name);
   if (sent === undefined) throw mismatch('Mcp-Name', 'is missing');
   if (decodeHeaderValue(sent) !== expected) throw mismatch('Mcp-Name', `differs from params.${source}`);
 }
 
-/** A header that is absent, unreadable, or says something else than the body. */
-export function mismatch(name: string, problem: string): RpcFailure {
+/** An argument that the tool's schema requires to be repeated in a header `Mcp-Param-<name>`. */
+export interface ParameterHeader {
+  readonly path: readonly string[];
+  readonly name: string;
+}
+
+/** Finds `x-mcp-header` marks along `properties`; marks elsewhere would need the schema to be interpreted. */
+export function parameterHeaders(schema: JsonObject, path: readonly string[] = []): readonly ParameterHeader[] {
+  const properties = member(schema, 'properties');
+  if (!isJsonObject(properties) || path.length > 32) return [];
+  return Object.entries(properties).flatMap(([key, child]) => {
+    if (!isJsonObject(child)) return [];
+    const here = [...path, key];
+    const name = member(child, 'x-mcp-header');
+    const below = parameterHeaders(child, here);
+    return typeof name === 'string' && name !== '' ? [{ path: here, name }, ...below] : below;
+  });
+}
+
+/** @throws RpcFailure when a marked argument and its header differ. */
+export function checkParameterHeaders(marks: readonly ParameterHeader[], args: JsonObject, headers: Headers): void {
+  for (const { path, name } of marks) {
+    const label = `Mcp-Param-${name}`;
+    const sent = headers[`${headerNames.parameterPrefix}${name.toLowerCase()}`];
+    const value = valueAt(args, path);
+    if (value === undefined || value === null) {
+      if (sent !== undefined) throw mismatch(label, 'is present though the argument is not');
+      continue;
+    }
+    if (sent === undefined) throw mismatch(label, 'is missing');
+    const decoded = decodeHeaderValue(sent.trim());
+    if (decoded === undefined || !spells(decoded, value)) throw mismatch(label, 'differs from the argument');
+  }
+}
+
+function valueAt(args: unknown, path: readonly string[]): unknown {
+  let value = args;
+  for (const key of path) {
+    if (!isJsonObject(value)) return undefined;
+    value = member(value, key);
+  }
+  return value;
+}
+
+function spells(text: string, value: unknown): boolean {
+  if (typeof value === 'number') return /^-?\d+(\.\d+)?$/.test(text) && Number(text) === value;
+  if (typeof value === 'boolean') return text === String(value);
+  return text === value;
+}
+
+const encodedValue = /^=\?base64\?(.*)\?=$/s;
+const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** Decodes `=?base64?…?=`, the form for UTF-8 that a header cannot contain. Undefined for invalid base64 or UTF-8. */
+function decodeHeaderValue(value: string): string | undefined {
+  const encoded = encodedValue.exec(value)?.[1];
+  if (encoded === undefined) return value;
+  if (!base64.test(encoded)) return undefined;
+  try {
+    return decoder.decode(Buffer.from(encoded, 'base64'));
+  } catch {
+    return undefined;
+  }
+}
+
+function mismatch(name: string, problem: string): RpcFailure {
   return new RpcFailure('HEADER_MISMATCH', `Header ${name} ${problem}.`, { details: { header: name } });
 }

@@ -3,22 +3,22 @@ import type { EngineQuery, EngineRow, SearchEngine } from './search-engine.js';
 
 const rowsTarget = { table: 'logbook.memory_fts', columns: ['seq', 'part', 'terms'] };
 
-/** A tsvector holds at most 1 MiB of terms, and some bytes more for each. */
-const LARGEST_PART_BYTES = 500_000;
-const BYTES_PER_TERM = 8;
+/** A tsvector is limited to 1 MiB, including some bytes per term. */
+const maxPartBytes = 500_000;
+const bytesPerTerm = 8;
 
-/** Terms hold letters, digits and `_` only: quoting them is all the escaping there is. */
+/** Terms consist of letters, digits and `_`: quotes are the only escaping needed. */
 function quoted(terms: readonly string[], separator: string): string {
   return terms.map((term) => `'${term}'`).join(separator);
 }
 
-/** The rows of one memory: each part has the term of the space. */
-function partsOf({ seq, spaceTerm, terms }: EngineRow): [number, number, string][] {
+/** The rows of one memory, each with the term of the space. */
+function rowsOf({ seq, spaceTerm, terms }: EngineRow): [number, number, string][] {
   const parts: string[][] = [[spaceTerm]];
   let bytes = 0;
   for (const term of terms) {
-    const size = Buffer.byteLength(term) + BYTES_PER_TERM;
-    if (bytes + size > LARGEST_PART_BYTES) {
+    const size = Buffer.byteLength(term) + bytesPerTerm;
+    if (bytes + size > maxPartBytes) {
       parts.push([spaceTerm]);
       bytes = 0;
     }
@@ -33,7 +33,7 @@ function queryText({ spaceTerms, all }: EngineQuery): string {
   return groups.map((terms) => `(${quoted(terms, ' | ')})`).join(' & ');
 }
 
-/** Full-text search of PostgreSQL, without its own parser: the terms are made already. */
+/** Full-text search of PostgreSQL, without its parser: the terms are analysed already. */
 export function postgresEngine(database: Database): SearchEngine {
   const remove = async (seq: number, options: TransactionOption): Promise<void> => {
     await database.statement('delete from {logbook.memory_fts} where seq = ?', [seq], options);
@@ -41,11 +41,11 @@ export function postgresEngine(database: Database): SearchEngine {
 
   return {
     async add(rows, options) {
-      await insertRows(database, rowsTarget, rows.flatMap(partsOf), options);
+      await insertRows(database, rowsTarget, rows.flatMap(rowsOf), options);
     },
     async replace(row, options) {
       await remove(row.seq, options);
-      await insertRows(database, rowsTarget, partsOf(row), options);
+      await insertRows(database, rowsTarget, rowsOf(row), options);
     },
     remove,
     async frequencies(terms) {
@@ -58,8 +58,8 @@ export function postgresEngine(database: Database): SearchEngine {
       return new Map(rows.map(({ term, doc }) => [term, doc]));
     },
     async matching(terms, limit) {
-      // `offset 0` has the planner find all matches by the term: for a few it would walk over the whole table. Of a JSON
-      // list it expects a hundred terms, and compiles the statement first: ten milliseconds.
+      // `offset 0` makes the planner find all matches by the term; for a small limit it would scan the table instead. For
+      // a JSON list it expects a hundred terms and compiles the statement with JIT first: ten milliseconds.
       const { rows } = await database.statement<{ seqs: string | null }>(
         `select (
            select json_agg(seq order by seq) from (
@@ -75,7 +75,7 @@ export function postgresEngine(database: Database): SearchEngine {
       );
       return rows.map(({ seqs }) => (seqs === null ? [] : database.codec.parseJson<number[]>(seqs)));
     },
-    // By itself the planner sees how common the terms are: those of every other memory are found from the newest on.
+    // Without `offset 0` the planner considers how common the terms are: very common ones are found from the newest on.
     async newest(query, before, limit) {
       const { rows } = await database.statement<{ seq: number }>(
         `select distinct seq from {logbook.memory_fts} where terms @@ ?::tsquery and seq < ?
@@ -84,7 +84,7 @@ export function postgresEngine(database: Database): SearchEngine {
       );
       return rows.map(({ seq }) => seq);
     },
-    // The server's own vacuum does.
-    tidy: async () => false,
+    // PostgreSQL's vacuum does this.
+    merge: async () => false,
   };
 }

@@ -3,10 +3,10 @@ import type { EngineQuery, SearchEngine } from './search-engine.js';
 
 const rowsTarget = { table: 'logbook.memory_fts', columns: ['rowid', 'space', 'terms'] };
 
-/** Pages that one step of tidying writes: a few milliseconds of work. */
-const MERGED_PAGES = 32;
+/** Pages written by one merge step: a few milliseconds of work. */
+const mergedPages = 32;
 
-/** Terms hold letters, digits and `_` only: quoting them is all the escaping there is. */
+/** Terms consist of letters, digits and `_`: quotes are the only escaping needed. */
 function anyOf(terms: readonly string[]): string {
   return `(${terms.map((term) => `"${term}"`).join(' OR ')})`;
 }
@@ -20,7 +20,7 @@ function numbers(list: string | null): readonly number[] {
   return list === null ? [] : (JSON.parse(`[${list}]`) as number[]);
 }
 
-/** FTS5, for which memories have which terms. Its own rank is not asked for: that costs 3 µs for each match. */
+/** FTS5, used only to find memories by terms: its own rank would cost 3 µs per match. */
 export function sqliteEngine(database: Database): SearchEngine {
   const remove = async (seq: number, options: TransactionOption): Promise<void> => {
     await database.statement('delete from {logbook.memory_fts} where rowid = ?', [seq], options);
@@ -44,8 +44,8 @@ export function sqliteEngine(database: Database): SearchEngine {
       return new Map(rows.map(({ term, doc }) => [term, doc]));
     },
     async matching(terms, limit) {
-      // One row for each term, its memories as text: reading a row of its own for each of them costs twice as much, and so
-      // does looking into the JSON for each of them.
+      // One row per term, with its memories as text: a row per memory costs twice as much, and so does reading the JSON
+      // once per memory.
       const { rows } = await database.statement<{ seqs: string | null }>(
         `with wanted as materialized (
            select key, value ->> 'match' as match, value ->> 'after' as after from json_each(?)
@@ -68,14 +68,14 @@ export function sqliteEngine(database: Database): SearchEngine {
       );
       return numbers(rows[0]?.seqs ?? null);
     },
-    async tidy() {
+    async merge() {
       const changes = { sql: 'select total_changes() as n' };
       const merge = {
-        sql: `insert into {logbook.memory_fts} ({logbook.memory_fts}, rank) values ('merge', ${MERGED_PAGES})`,
+        sql: `insert into {logbook.memory_fts} ({logbook.memory_fts}, rank) values ('merge', ${mergedPages})`,
       };
       const results = await database.transaction((trx) => database.batch([changes, merge, changes], { trx }));
       const [before = 0, after = 0] = [results[0], results[2]].map((result) => Number(result?.rows[0]?.n));
-      // The insert that asks for the merge counts as one change.
+      // The insert that requests the merge counts as one change.
       return after - before > 1;
     },
   };

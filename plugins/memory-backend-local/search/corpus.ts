@@ -1,21 +1,21 @@
 import type { Database } from 'mortise/sdk';
 
-/** What is known of all memories without reading them one by one. */
+/** Statistics of all memories, available without reading them. */
 export interface Corpus {
-  /** The greatest number of a memory. */
+  /** The highest `seq`. */
   readonly last: number;
   readonly documents: number;
   /** In terms; 1 for an empty index. */
   readonly averageLength: number;
-  /** Length of each memory in terms, by its number; 0 where it is not known. */
+  /** Length of each memory in terms, by `seq`; 0 when unknown. */
   readonly lengths: Uint32Array;
-  /** The number that stands for the space of each memory; 0 where it is not known. */
+  /** Number of the space of each memory, by `seq`; 0 when unknown. */
   readonly spaceNumbers: Uint32Array;
-  /** The numbers that stand for spaces, and how many memories they have. */
+  /** The numbers of spaces, and how many memories they contain. */
   spaces(spaceTerms: readonly string[]): { readonly numbers: ReadonlySet<number>; readonly documents: number };
 }
 
-/** The corpus as it is now: every memory that was stored before the call is in it. */
+/** Returns the current corpus, with every memory stored before the call. */
 export type ReadCorpus = () => Promise<Corpus>;
 
 interface Extent {
@@ -30,16 +30,16 @@ interface Grown {
   readonly facts: string | null;
 }
 
-/** Memories that are read at once. */
-const PAGE = 5_000;
+/** Memories read at once. */
+const pageSize = 5_000;
 
 /**
- * On PostgreSQL a row may commit after one with a higher number, and be missed by counting on from there: everything is
- * counted anew this often. SQLite has one writer at a time.
+ * On PostgreSQL a row can commit after one with a higher `seq` and be missed by an incremental count, so everything is
+ * counted again at this interval. SQLite has one writer at a time.
  */
-const RECOUNT_MS = { sqlite: Number.POSITIVE_INFINITY, postgres: 300_000 };
+const recountMs = { sqlite: Number.POSITIVE_INFINITY, postgres: 300_000 };
 
-function enlarged(numbers: Uint32Array<ArrayBuffer>, last: number): Uint32Array<ArrayBuffer> {
+function grownTo(numbers: Uint32Array<ArrayBuffer>, last: number): Uint32Array<ArrayBuffer> {
   if (last < numbers.length) return numbers;
   const larger = new Uint32Array(2 * (last + 1));
   larger.set(numbers);
@@ -47,9 +47,9 @@ function enlarged(numbers: Uint32Array<ArrayBuffer>, last: number): Uint32Array<
 }
 
 /**
- * Reads on from where it was at each call.
+ * Each call reads the memories added since the last one.
  *
- * @param changed called when another process has changed the database, where it tells
+ * @param changed called when another process has changed the database (SQLite only)
  */
 export function createCorpus(database: Database, changed: () => void, now: () => number = Date.now): ReadCorpus {
   const numbersOfSpaces = new Map<string, number>();
@@ -60,7 +60,7 @@ export function createCorpus(database: Database, changed: () => void, now: () =>
   let documents = 0;
   let terms = 0;
   let version: number | undefined;
-  let recountAt = now() + RECOUNT_MS[database.dialect];
+  let recountAt = now() + recountMs[database.dialect];
 
   const numberOf = (spaceTerm: string): number => {
     let number = numbersOfSpaces.get(spaceTerm);
@@ -71,19 +71,19 @@ export function createCorpus(database: Database, changed: () => void, now: () =>
     return number;
   };
 
-  const learn = (facts: string): void => {
+  const addFacts = (facts: string): void => {
     for (const fact of facts.split(',')) {
       const [seq = '', length = '', spaceTerm = ''] = fact.split(' ');
       const space = numberOf(spaceTerm);
       lengths[Number(seq)] = Number(length);
       spaces[Number(seq)] = space;
-      inSpace = enlarged(inSpace, space);
+      inSpace = grownTo(inSpace, space);
       inSpace[space] = (inSpace[space] ?? 0) + 1;
     }
   };
 
   const recount = async (): Promise<void> => {
-    recountAt = now() + RECOUNT_MS[database.dialect];
+    recountAt = now() + recountMs[database.dialect];
     const { rows } = await database.statement<{ documents: number; terms: number | null }>(
       'select count(*) as documents, sum(length) as terms from {logbook.memory_documents} where seq <= ?',
       [last],
@@ -92,8 +92,7 @@ export function createCorpus(database: Database, changed: () => void, now: () =>
     terms = rows[0]?.terms ?? 0;
   };
 
-  /** The greatest number there is. */
-  const look = async (): Promise<number> => {
+  const readLast = async (): Promise<number> => {
     const { rows } = await database.statement<Extent>(
       `select (select max(seq) from {logbook.memory_documents}) as last,
          ${database.dialect === 'sqlite' ? '(select data_version from pragma_data_version)' : '0'} as version`,
@@ -105,30 +104,30 @@ export function createCorpus(database: Database, changed: () => void, now: () =>
   };
 
   /** @returns false when there is nothing to read. */
-  const readOn = async (): Promise<boolean> => {
+  const readMore = async (): Promise<boolean> => {
     const from = last;
     const { rows } = await database.statement<Grown>(
       `select max(seq) as last, count(*) as documents, sum(length) as terms,
          string_agg(seq || ' ' || length || ' ' || space, ',') as facts
-       from (select seq, length, space from {logbook.memory_documents} where seq > ? order by seq limit ${PAGE}) grown`,
+       from (select seq, length, space from {logbook.memory_documents} where seq > ? order by seq limit ${pageSize}) grown`,
       [from],
     );
     const grown = rows[0];
     if (grown === undefined || grown.last === null || grown.facts === null) return false;
-    // Another search has read on meanwhile.
+    // A concurrent search has read them already.
     if (last !== from) return true;
     last = grown.last;
     documents += grown.documents;
     terms += grown.terms ?? 0;
-    lengths = enlarged(lengths, last);
-    spaces = enlarged(spaces, last);
-    learn(grown.facts);
+    lengths = grownTo(lengths, last);
+    spaces = grownTo(spaces, last);
+    addFacts(grown.facts);
     return true;
   };
 
   return async () => {
-    const greatest = await look();
-    while (last < greatest && (await readOn()));
+    const highest = await readLast();
+    while (last < highest && (await readMore()));
     if (now() >= recountAt) await recount();
     return {
       last,

@@ -1,18 +1,18 @@
 import { type Database, jsonTexts } from 'mortise/sdk';
-import type { Postings } from '../index/postings.js';
-import { Kept } from './kept.js';
+import type { Postings } from '../store/postings.js';
+import { GenerationCache } from './cache.js';
 
-/** What is known of a memory to score it. */
+/** The indexed data of a memory that its score depends on. */
 export interface Document {
   readonly seq: number;
   readonly memoryId: string;
-  /** The term that stands for its space. */
+  /** The term of its space. */
   readonly spaceTerm: string;
   readonly length: number;
   readonly postings: Postings;
 }
 
-/** Documents of the index, in no order. */
+/** Reads documents of the index; the order is undefined. */
 export type ReadDocuments = (seqs: readonly number[]) => Promise<readonly Document[]>;
 
 interface DocumentColumns {
@@ -24,23 +24,22 @@ interface DocumentColumns {
   readonly analysis: string;
 }
 
-/** Bytes that are kept at the most. */
-const MOST_BYTES = 32 * 1024 * 1024;
+const maxCacheBytes = 32 * 1024 * 1024;
 
-/** What a document takes beside its postings. */
-const BYTES_BESIDE = 300;
+/** Overhead of a document besides its postings. */
+const documentOverhead = 300;
 
 /**
- * Reads documents, and keeps those of this version of the analysis: they never change under their number. Whether one
- * is still in the index is for the search engine to say.
+ * Reads documents, and caches those of this version of the analysis, which never change under their `seq`. A cached
+ * document may have been removed: the search engine decides which ones are in the index.
  */
-export function createDocuments(database: Database, version: string, mostBytes = MOST_BYTES): ReadDocuments {
-  const kept = new Kept<number, Document>(mostBytes, ({ postings }) => postings.byteLength + BYTES_BESIDE);
+export function createDocuments(database: Database, version: string, limit = maxCacheBytes): ReadDocuments {
+  const cache = new GenerationCache<number, Document>(limit, ({ postings }) => postings.byteLength + documentOverhead);
   return async (seqs) => {
     const found: Document[] = [];
     const missing: number[] = [];
     for (const seq of seqs) {
-      const document = kept.get(seq);
+      const document = cache.get(seq);
       if (document === undefined) missing.push(seq);
       else found.push(document);
     }
@@ -52,7 +51,7 @@ export function createDocuments(database: Database, version: string, mostBytes =
     );
     for (const { seq, memory_id: memoryId, space: spaceTerm, length, postings, analysis } of rows) {
       const document = { seq, memoryId, spaceTerm, length, postings };
-      if (analysis === version) kept.keep(seq, document);
+      if (analysis === version) cache.set(seq, document);
       found.push(document);
     }
     return found;

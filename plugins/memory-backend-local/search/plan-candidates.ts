@@ -1,33 +1,33 @@
 import type { EngineQuery } from '../engine/search-engine.js';
 
-/** A term of the query as the engine knows it. */
+/** A term of the query with its frequency. */
 export interface PlannedTerm {
   readonly engineTerm: string;
   /** Its range of the query. */
   readonly start: number;
   readonly end: number;
-  /** Number of memories that have it. */
+  /** Number of memories with the term. */
   readonly df: number;
-  /** Its memories are listed. */
+  /** Whether its memories are listed. */
   readonly isListed: boolean;
 }
 
-/** Where candidates come from. */
+/** The sources of candidates. */
 export interface CandidatePlan<Term> {
   /** Terms whose listed memories are candidates. */
   readonly selecting: readonly Term[];
-  /** The newest memories that it finds are candidates too. */
+  /** A query whose newest matches are candidates too. */
   readonly newest: EngineQuery | undefined;
-  /** Asked one after the other, newest first and page after page, while there are too few hits. */
+  /** Queries that run in sequence, page by page from the newest match on, while there are too few hits. */
   readonly then: readonly EngineQuery[];
 }
 
-/** A term in more than this share of the memories does not select candidates while rarer ones find enough. */
-const COMMON_SHARE = 0.2;
+/** A term in more than this share of the memories selects no candidates while rarer ones find enough. */
+const commonShare = 0.2;
 
 /**
- * Terms side by side that stand for the whole query, the rarest first: of those that begin together the widest, and of
- * variants of one word (`deploy`, `deploying`) the one that more memories have.
+ * Adjacent terms that represent the whole query, rarest first: the longest of those that start together, and of the
+ * variants of one word (`deploy`, `deploying`) the more frequent one.
  */
 function anchors<Term extends PlannedTerm>(terms: readonly Term[]): readonly Term[] {
   const ordered = [...terms].sort((a, b) => a.start - b.start || b.end - a.end || b.df - a.df);
@@ -41,8 +41,8 @@ function anchors<Term extends PlannedTerm>(terms: readonly Term[]): readonly Ter
 }
 
 /**
- * Plans how the terms of a query select candidates, so that neither the rarest word nor a memory with all of the words
- * is passed over, and the cost stays bounded however common the words are.
+ * Plans how the terms of a query select candidates, so that neither the rarest word nor a memory with all words is
+ * missed, at a bounded cost however common the words are.
  *
  * @param required terms that every candidate must have (those of quoted phrases).
  */
@@ -60,7 +60,7 @@ export function planCandidates<Term extends PlannedTerm>(
   const allOf = (some: readonly PlannedTerm[]): EngineQuery => {
     return { spaceTerms, all: [...must, ...names(some).map((name) => [name])] };
   };
-  const rare = known.filter(({ df }) => df <= documents * COMMON_SHARE);
+  const rare = known.filter(({ df }) => df <= documents * commonShare);
   const selecting = rare.filter(({ isListed }) => isListed);
   const everything = rare.length < known.length ? [anyOf(known)] : [];
   if (rare.length > 0 && selecting.length === rare.length) return { selecting, newest: undefined, then: everything };

@@ -1,57 +1,63 @@
 import type { Corpus } from './corpus.js';
-import { type InOrder, inOrder, reachedBy } from './order-scores.js';
-import { bm25Share, WEIGHTS } from './score.js';
-import type { Matches } from './term-matches.js';
+import { bm25Share, weights } from './score.js';
+import type { Matches } from './term-lists.js';
 
 /** A term of the query whose memories are listed. */
 export interface ListedTerm {
   readonly all: Matches;
   readonly again: Matches;
   readonly idf: number;
-  /** The place of its word in the query. */
+  /** Position of its word in the query. */
   readonly place: number;
-  /** Its memories are candidates; those of other terms only count for candidates. */
+  /** Whether its memories become candidates; other terms only add to the score of candidates. */
   readonly selects: boolean;
 }
 
 export interface RankQuery {
   readonly terms: readonly ListedTerm[];
-  /** Every candidate is in all of them. */
+  /** Lists that contain every candidate. */
   readonly required: readonly Matches[];
-  /** Memories that have all of the words, and what those of them are worth that are not listed. */
+  /** Memories with all words, and the sum of `idf` of the words that are not listed. */
   readonly whole: { readonly seqs: readonly number[]; readonly idf: number };
-  /** The numbers of the spaces asked for. */
+  /** The numbers of the searched spaces. */
   readonly spaces: ReadonlySet<number>;
-  /** Sum of `idf` of all terms, those without a list among them. */
+  /** Sum of `idf` of all terms, also those without a list. */
   readonly totalIdf: number;
   /** Number of different words. */
   readonly words: number;
-  /** Words of which no term is listed. */
+  /** Words without a listed term. */
   readonly unlistedWords: number;
-  /** Candidates wanted; what cannot be among so many best ones may be left out. */
+  /** Number of best candidates needed: others may be dropped. */
   readonly enough: number;
 }
 
-export interface Ranked extends InOrder {
-  /** No candidate was left out. */
+/** Candidates, likeliest first, and newest first among equals. */
+interface Ordered {
+  readonly seqs: Uint32Array;
+  /** Highest score of each, apart from frequent terms of the memory and terms that are not listed. */
+  readonly bounds: Float64Array;
+}
+
+export interface Ranked extends Ordered {
+  /** True when no candidate was dropped. */
   readonly isComplete: boolean;
 }
 
-/** Times that a term is taken to come which comes again: most come twice. */
-const AGAIN = 2;
+/** Assumed frequency of a term that occurs more than once: most occur twice. */
+const repeatedFrequency = 2;
 
-/** Words that are told apart, the bits of a number. */
-const MOST_WORDS = 31;
+/** Words that can be distinguished: the bits of a number. */
+const maxWords = 31;
 
-/** Memory for every document's part of a score: taken once, and put back to 0 after each use. */
-class Board {
+/** Working memory per document, allocated once and reset to 0 after each use. */
+class Scratch {
   score = new Float64Array();
   /** One bit for each word found. */
   words = new Uint32Array();
-  /** Number of required lists that the document is in. */
+  /** Number of required lists that contain the document. */
   required = new Uint8Array();
 
-  reach(last: number): void {
+  grow(last: number): void {
     if (last < this.score.length) return;
     const size = 2 * (last + 1);
     this.score = new Float64Array(size);
@@ -66,27 +72,27 @@ function bits(words: number): number {
   return count;
 }
 
-/** Candidates that are put in order where not all of them are asked for. */
-const MOST_ORDERED = 500;
+/** Candidates that are sorted when not all are needed. */
+const minSorted = 500;
 
-/** Ranks memories by the terms they have and their length, without reading them. */
+/** Ranks memories by their terms and their length, without reading them. */
 export type RankMatches = (query: RankQuery, corpus: Corpus) => Ranked;
 
 export function createRanking(): RankMatches {
-  const board = new Board();
+  const scratch = new Scratch();
 
   return ({ terms, required, whole, spaces, totalIdf, words, unlistedWords, enough }, corpus) => {
     const lists = [...terms.map(({ all }) => all), ...required];
-    board.reach(Math.max(corpus.last, whole.seqs[0] ?? 0, ...lists.map((list) => list.at(-1) ?? 0)));
-    const { score, words: found } = board;
+    scratch.grow(Math.max(corpus.last, whole.seqs[0] ?? 0, ...lists.map((list) => list.at(-1) ?? 0)));
+    const { score, words: found } = scratch;
     const { lengths, spaceNumbers, averageLength } = corpus;
     const touched: number[] = [];
 
     for (const [index, list] of required.entries()) {
-      for (const seq of list) if (board.required[seq] === index) board.required[seq] = index + 1;
+      for (const seq of list) if (scratch.required[seq] === index) scratch.required[seq] = index + 1;
     }
     const isCandidate = (seq: number): boolean => {
-      if (required.length > 0 && board.required[seq] !== required.length) return false;
+      if (required.length > 0 && scratch.required[seq] !== required.length) return false;
       const space = spaceNumbers[seq] ?? 0;
       return space === 0 || spaces.has(space);
     };
@@ -100,40 +106,40 @@ export function createRanking(): RankMatches {
           if (!selects || !isCandidate(seq)) continue;
           touched.push(seq);
         }
-        score[seq] = (score[seq] ?? 0) + weight * (WEIGHTS.bm25 * bm25Share(1, lengthFactor(seq)) + WEIGHTS.coverage);
+        score[seq] = (score[seq] ?? 0) + weight * (weights.bm25 * bm25Share(1, lengthFactor(seq)) + weights.coverage);
         found[seq] = (found[seq] ?? 0) | bit;
       }
     };
     const addAgain = (seqs: Matches, idf: number): void => {
-      const weight = (idf / totalIdf) * WEIGHTS.bm25;
+      const weight = (idf / totalIdf) * weights.bm25;
       for (const seq of seqs) {
         if (score[seq] === 0) continue;
         const factor = lengthFactor(seq);
-        score[seq] = (score[seq] ?? 0) + weight * (bm25Share(AGAIN, factor) - bm25Share(1, factor));
+        score[seq] = (score[seq] ?? 0) + weight * (bm25Share(repeatedFrequency, factor) - bm25Share(1, factor));
       }
     };
 
-    // A memory that has none but the terms that are left cannot be among the best when as many as are wanted score more
-    // than those terms together can give (MaxScore, Turtle and Flood 1995).
+    // A memory with only the remaining terms cannot be among the best once enough candidates score more than those terms
+    // can give together (MaxScore, Turtle and Flood 1995).
     let left = totalIdf;
     let isComplete = true;
-    add(whole.seqs, whole.idf, 2 ** MOST_WORDS - 1, true);
+    add(whole.seqs, whole.idf, 2 ** maxWords - 1, true);
     const byRarity = [...terms].sort((a, b) => Number(b.selects) - Number(a.selects) || b.idf - a.idf);
     for (const { all, again, idf, place, selects } of byRarity) {
       if (isComplete && selects) {
-        const most = (left / totalIdf) * (WEIGHTS.bm25 + WEIGHTS.coverage) + WEIGHTS.phrase;
+        const most = (left / totalIdf) * (weights.bm25 + weights.coverage) + weights.phrase;
         isComplete = touched.length < enough || reachedBy(touched, enough, (seq) => score[seq] ?? 0) < most;
       }
-      add(all, idf, 2 ** Math.min(place, MOST_WORDS), selects && isComplete);
+      add(all, idf, 2 ** Math.min(place, maxWords), selects && isComplete);
       addAgain(again, idf);
       if (selects) left -= idf;
     }
 
-    const areToldApart = terms.every(({ place }) => place < MOST_WORDS);
+    const areDistinct = terms.every(({ place }) => place < maxWords);
     const isPhrasePossible = (seq: number): boolean =>
-      words >= 2 && (!areToldApart || bits(found[seq] ?? 0) + unlistedWords >= words);
-    const boundOf = (seq: number): number => (score[seq] ?? 0) + (isPhrasePossible(seq) ? WEIGHTS.phrase : 0);
-    const least = Number.isFinite(enough) ? reachedBy(touched, Math.max(enough, MOST_ORDERED), boundOf) : 0;
+      words >= 2 && (!areDistinct || bits(found[seq] ?? 0) + unlistedWords >= words);
+    const boundOf = (seq: number): number => (score[seq] ?? 0) + (isPhrasePossible(seq) ? weights.phrase : 0);
+    const least = Number.isFinite(enough) ? reachedBy(touched, Math.max(enough, minSorted), boundOf) : 0;
     const best = least === 0 ? touched : touched.filter((seq) => boundOf(seq) >= least);
     const ranked = { ...inOrder(best, boundOf), isComplete: isComplete && best.length === touched.length };
 
@@ -141,7 +147,51 @@ export function createRanking(): RankMatches {
       score[seq] = 0;
       found[seq] = 0;
     }
-    for (const list of required) for (const seq of list) board.required[seq] = 0;
+    for (const list of required) for (const seq of list) scratch.required[seq] = 0;
     return ranked;
   };
+}
+
+/** Resolution of sorted scores. */
+const steps = 2 ** 19;
+
+/** Above every `seq`. */
+const seqRange = 2 ** 32;
+
+/** Number of bins for scores from 0 to 2. */
+const bins = 1_024;
+
+/** The highest bin limit that `count` scores reach; 0 when there are fewer. */
+function reachedBy(seqs: readonly number[], count: number, scoreOf: (seq: number) => number): number {
+  if (seqs.length < count) return 0;
+  const counts = new Uint32Array(bins);
+  for (const seq of seqs) {
+    const bin = Math.min(bins - 1, Math.floor((scoreOf(seq) * bins) / 2));
+    counts[bin] = (counts[bin] ?? 0) + 1;
+  }
+  let reached = 0;
+  for (let bin = bins - 1; bin > 0; bin -= 1) {
+    reached += counts[bin] ?? 0;
+    if (reached >= count) return (2 * bin) / bins;
+  }
+  return 0;
+}
+
+/** Sorts candidates by one number made of score and `seq`, which avoids comparing objects. */
+function inOrder(seqs: readonly number[], boundOf: (seq: number) => number): Ordered {
+  const keys = new Float64Array(seqs.length);
+  for (let at = 0; at < seqs.length; at += 1) {
+    const seq = seqs[at] ?? 0;
+    keys[at] = Math.floor(boundOf(seq) * steps) * seqRange + seq;
+  }
+  keys.sort().reverse();
+  const sorted = new Uint32Array(keys.length);
+  const bounds = new Float64Array(keys.length);
+  for (let at = 0; at < keys.length; at += 1) {
+    const key = keys[at] ?? 0;
+    const step = Math.floor(key / seqRange);
+    sorted[at] = key - step * seqRange;
+    bounds[at] = (step + 1) / steps;
+  }
+  return { seqs: sorted, bounds };
 }

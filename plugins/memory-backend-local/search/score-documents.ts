@@ -10,14 +10,14 @@ export interface Scored {
   readonly score: number;
 }
 
-/** Of the likeliest candidates so many are read at once, and so many of them at the most before others are looked for. */
-const PAGE = 12;
-const MOST_LIKELY = 400;
+/** Likeliest candidates read at once, and in total before other candidates are searched. */
+const pageSize = 12;
+const maxLikeliest = 400;
 
-/** Pages in a row that have none of the best: the end. */
-const FRUITLESS_PAGES = 3;
+/** Consecutive pages without a better hit that end the reading. */
+const maxFruitlessPages = 3;
 
-/** The documents in one of the spaces, scored. */
+/** Scores the documents in one of the spaces. */
 export function scoreDocuments(
   documents: readonly Document[],
   spaceTerms: readonly string[],
@@ -35,10 +35,10 @@ export function bestFirst(a: Scored, b: Scored): number {
 }
 
 /**
- * Scores candidates in their order until no other can be among the best, or pages of them had none that is.
+ * Scores candidates in their order until no other can be among the best, or several pages contained none.
  *
- * @param enough hits wanted; more than there are candidates when some may be refused yet
- * @param beyond what a candidate may score above its bound
+ * @param enough number of hits needed; infinite when some may be filtered out later
+ * @param beyond score that a candidate can have above its bound
  */
 export async function scoreLikeliest(
   { seqs, bounds }: Ranked,
@@ -53,12 +53,12 @@ export async function scoreLikeliest(
     const worst = scored[enough - 1];
     return worst === undefined || (bounds[read] ?? 0) + beyond > worst.score;
   };
-  while (read < Math.min(seqs.length, MOST_LIKELY) && fruitless < FRUITLESS_PAGES && mayBeAmongTheBest()) {
-    const page = await score(Array.from(seqs.subarray(read, read + PAGE)));
-    read += PAGE;
+  while (read < Math.min(seqs.length, maxLikeliest) && fruitless < maxFruitlessPages && mayBeAmongTheBest()) {
+    const page = await score(Array.from(seqs.subarray(read, read + pageSize)));
+    read += pageSize;
     const worst = scored[enough - 1];
     scored = [...scored, ...page].sort(bestFirst);
-    // A page of which nothing may be read says nothing of those behind it.
+    // A page without a readable document is no evidence about the following ones.
     if (page.length > 0) fruitless = worst !== undefined && scored[enough - 1] === worst ? fruitless + 1 : 0;
   }
   return { scored, read };

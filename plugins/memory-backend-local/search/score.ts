@@ -1,17 +1,17 @@
-import { type Postings, type PostingsReader, readPostings } from '../index/postings.js';
+import { type Postings, type PostingsReader, readPostings } from '../store/postings.js';
 
 /** A term of a query. */
 export interface QueryTerm {
   readonly term: string;
   readonly hash: number;
-  /** The place of its word or character in the query; variants of one word share it. */
+  /** Position of its word or character in the query; variants of one word share it. */
   readonly place: number;
   readonly idf: number;
 }
 
 export interface ScoredQuery {
   readonly terms: readonly QueryTerm[];
-  /** Number of different places of the terms. */
+  /** Number of distinct positions of the terms. */
   readonly words: number;
   /** Mean length of all memories, in terms. */
   readonly averageLength: number;
@@ -30,11 +30,11 @@ export interface ScoreParts {
   readonly matched_terms: readonly string[];
 }
 
-export const WEIGHTS = { bm25: 0.65, coverage: 0.25, phrase: 0.1 };
+export const weights = { bm25: 0.65, coverage: 0.25, phrase: 0.1 };
 
 /** BM25 (Robertson and Zaragoza 2009) with k1 = 1.2 and b = 0.75. */
-const K1 = 1.2;
-const B = 0.75;
+const k1 = 1.2;
+const b = 0.75;
 
 /** Inverse document frequency of a term that `df` of `documents` memories have; never negative. */
 export function inverseFrequency(documents: number, df: number): number {
@@ -42,21 +42,21 @@ export function inverseFrequency(documents: number, df: number): number {
 }
 
 /**
- * BM25's share of a term that comes `tf` times, in a text of `lengthFactor` times the average length: 1 for one that
- * comes for ever.
+ * BM25 share of a term that occurs `tf` times in a text of `lengthFactor` times the average length; approaches 1 as `tf`
+ * grows.
  */
 export function bm25Share(tf: number, lengthFactor: number): number {
-  return tf / (tf + K1 * (1 - B + B * lengthFactor));
+  return tf / (tf + k1 * (1 - b + b * lengthFactor));
 }
 
-/** A word of the query at a place of the text. */
+/** A word of the query at a position of the text. */
 interface Mark {
-  /** The word's place in the query. */
+  /** Position of the word in the query. */
   readonly of: number;
   readonly at: number;
 }
 
-/** Places of one term in the postings. */
+/** Range of one term's positions in the postings. */
 interface Found {
   readonly of: number;
   readonly from: number;
@@ -66,21 +66,21 @@ interface Found {
 function marksOf(reader: PostingsReader, found: readonly Found[]): Mark[] {
   const marks: Mark[] = [];
   for (const { of, from, to } of found) {
-    for (let index = from; index < to; index += 1) marks.push({ of, at: reader.placeAt(index) });
+    for (let index = from; index < to; index += 1) marks.push({ of, at: reader.positionAt(index) });
   }
   return marks.sort((a, b) => a.at - b.at);
 }
 
-/** Whether some window of `width` places holds a mark of each of `wanted` words. */
+/** Whether some window of `width` positions contains all `wanted` words. */
 function isWithinWindow(marks: readonly Mark[], wanted: number, width: number): boolean {
   const inWindow = new Map<number, number>();
   let first = 0;
   for (const mark of marks) {
     inWindow.set(mark.of, (inWindow.get(mark.of) ?? 0) + 1);
     for (let oldest = marks[first]; oldest !== undefined && mark.at - oldest.at >= width; oldest = marks[first]) {
-      const left = (inWindow.get(oldest.of) ?? 1) - 1;
-      if (left === 0) inWindow.delete(oldest.of);
-      else inWindow.set(oldest.of, left);
+      const remaining = (inWindow.get(oldest.of) ?? 1) - 1;
+      if (remaining === 0) inWindow.delete(oldest.of);
+      else inWindow.set(oldest.of, remaining);
       first += 1;
     }
     if (inWindow.size === wanted) return true;
@@ -88,13 +88,13 @@ function isWithinWindow(marks: readonly Mark[], wanted: number, width: number): 
   return false;
 }
 
-/** 1 when all words of the query (two or more) stand within a window of twice their number, else 0. */
+/** 1 when all words of the query (at least two) occur within a window of twice their number, else 0. */
 function phraseScore(reader: PostingsReader, found: readonly Found[], wanted: number): number {
   if (wanted < 2 || new Set(found.map(({ of }) => of)).size < wanted) return 0;
   return isWithinWindow(marksOf(reader, found), wanted, 2 * wanted) ? 1 : 0;
 }
 
-/** Scores one text; the same on every database. All parts lie between 0 and 1. */
+/** Scores one text, independently of the database. All parts are between 0 and 1. */
 export function scoreText(query: ScoredQuery, text: ScoredText): ScoreParts {
   const lengthFactor = text.length / Math.max(query.averageLength, 1);
   const reader = readPostings(text.postings);
@@ -105,12 +105,12 @@ export function scoreText(query: ScoredQuery, text: ScoredText): ScoreParts {
   let weight = 0;
   for (const { term, hash, place, idf } of query.terms) {
     total += idf;
-    const places = reader.find(hash);
-    if (places === undefined) continue;
+    const range = reader.find(hash);
+    if (range === undefined) continue;
     matched.push(term);
     covered += idf;
-    weight += idf * bm25Share(places.to - places.from, lengthFactor);
-    found.push({ of: place, from: places.from, to: places.to });
+    weight += idf * bm25Share(range.to - range.from, lengthFactor);
+    found.push({ of: place, from: range.from, to: range.to });
   }
   if (total === 0) return { bm25: 0, coverage: 0, phrase: 0, matched_terms: matched };
   return {
@@ -121,7 +121,7 @@ export function scoreText(query: ScoredQuery, text: ScoredText): ScoreParts {
   };
 }
 
-/** The score of its parts, 0 to 1. */
+/** The weighted sum of the parts, 0 to 1. */
 export function totalScore({ bm25, coverage, phrase }: ScoreParts): number {
-  return WEIGHTS.bm25 * bm25 + WEIGHTS.coverage * coverage + WEIGHTS.phrase * phrase;
+  return weights.bm25 * bm25 + weights.coverage * coverage + weights.phrase * phrase;
 }

@@ -1,9 +1,10 @@
-import type { Database, LogbookService, Logger, TextAnalysis } from 'mortise/sdk';
+import type { LogbookService } from 'mortise/contracts/logbook';
+import type { TextAnalysis } from 'mortise/contracts/text-analysis';
+import type { Database, Logger } from 'mortise/sdk';
 import type { SearchEngine } from '../engine/search-engine.js';
-import { indexText, indexVersion } from '../index/index-text.js';
-import { spaceTerm } from '../index/space-term.js';
+import { indexText, indexVersion, spaceTerm } from './index-text.js';
 
-export interface ReindexParts {
+export interface ReindexDeps {
   readonly database: Database;
   readonly logbook: LogbookService;
   readonly analysis: TextAnalysis;
@@ -11,13 +12,13 @@ export interface ReindexParts {
   readonly log: Logger;
 }
 
-const BATCH = 100;
+const batchSize = 100;
 
-async function reindexBatch(parts: ReindexParts): Promise<number> {
-  const { database, logbook, analysis, engine } = parts;
+async function reindexBatch(deps: ReindexDeps): Promise<number> {
+  const { database, logbook, analysis, engine } = deps;
   return database.transaction(async (trx) => {
     const { rows } = await database.statement<{ seq: number; memory_id: string }>(
-      `select seq, memory_id from {logbook.memory_documents} where analysis <> ? order by seq limit ${BATCH}
+      `select seq, memory_id from {logbook.memory_documents} where analysis <> ? order by seq limit ${batchSize}
        ${database.dialect === 'postgres' ? 'for update skip locked' : ''}`,
       [indexVersion(analysis)],
       { trx },
@@ -41,19 +42,19 @@ async function reindexBatch(parts: ReindexParts): Promise<number> {
 }
 
 /**
- * Indexes anew what an earlier analysis indexed, batch by batch, so that stores and searches go on meanwhile. Several
- * processes may do it at once, and it may be broken off at any time.
+ * Indexes memories of another analysis version again, batch by batch, while stores and searches continue. Several
+ * processes may run it concurrently, and it may be aborted at any time.
  *
- * @returns the number of memories indexed anew.
+ * @returns the number of memories indexed.
  */
-export async function reindex(parts: ReindexParts, signal: AbortSignal): Promise<number> {
+export async function reindex(deps: ReindexDeps, signal: AbortSignal): Promise<number> {
   let done = 0;
   for (;;) {
     if (signal.aborted) return done;
-    const batch = await reindexBatch(parts);
+    const batch = await reindexBatch(deps);
     done += batch;
     if (batch === 0) break;
   }
-  if (done > 0) parts.log.info({ memories: done }, 'Memories were indexed anew for a changed text analysis.');
+  if (done > 0) deps.log.info({ memories: done }, 'Memories were indexed again for a changed text analysis.');
   return done;
 }

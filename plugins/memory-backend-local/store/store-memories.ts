@@ -1,35 +1,33 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as yieldToOthers } from 'node:timers/promises';
+import type { TextAnalysis } from 'mortise/contracts/text-analysis';
 import {
   type Database,
   insertRows,
   type MemoryItem,
   newUlid,
   type StoredMemory,
-  type TextAnalysis,
   type Transaction,
   type TransactionOption,
 } from 'mortise/sdk';
 import type { SearchEngine } from '../engine/search-engine.js';
-import { indexText, indexVersion } from '../index/index-text.js';
-import { spaceTerm } from '../index/space-term.js';
+import { indexText, indexVersion, spaceTerm } from './index-text.js';
 
 const documentsTarget = {
   table: 'logbook.memory_documents',
   columns: ['memory_id', 'space', 'length', 'postings', 'analysis'],
-  suffix: 'returning seq',
+  suffix: 'on conflict (memory_id) do nothing returning seq',
 };
 
-const OWN_KEY = /^mk_([0-9a-z]{26})$/;
+const ownKey = /^mk_([0-9a-z]{26})$/;
 
-/** The id that a memory has here: the same however often it is delivered. */
+/** The id of a memory in this backend: the same for repeated deliveries. */
 function idOf({ memoryKey }: MemoryItem): string {
-  return `mem_${OWN_KEY.exec(memoryKey)?.[1] ?? newUlid()}`;
+  return `mem_${ownKey.exec(memoryKey)?.[1] ?? newUlid()}`;
 }
 
 /**
- * Indexes memories in the transaction of their ledger rows, which hold the texts. Without one they are delivered after
- * their ledger rows, perhaps not for the first time: a process may have ended before it could write down that they are
- * here.
+ * Indexes memories, in the transaction of their ledger rows or in its own. A memory may have been delivered before by a
+ * process that ended before it could update the ledger: its document is then replaced.
  */
 export function storeMemories(
   database: Database,
@@ -39,21 +37,18 @@ export function storeMemories(
   { trx }: TransactionOption,
 ): Promise<readonly StoredMemory[]> {
   if (trx !== undefined) return insertDocuments(database, engine, analysis, items, trx);
-  return database.transaction(async (own) => {
-    await removeDocuments(database, engine, items.map(idOf), own);
-    return insertDocuments(database, engine, analysis, items, own);
-  });
+  return database.transaction((own) => insertDocuments(database, engine, analysis, items, own));
 }
 
-/** A long text takes a second: between texts others get their turn when so many milliseconds have passed. */
-const LONGEST_STRETCH_MS = 10;
+/** Milliseconds of indexing after which the event loop gets a turn between two texts: a long text takes a second. */
+const yieldEveryMs = 10;
 
 async function indexItems(analysis: TextAnalysis, items: readonly MemoryItem[]) {
   let since = performance.now();
   const indexed = [];
   for (const item of items) {
-    if (performance.now() - since > LONGEST_STRETCH_MS) {
-      await nextTurn();
+    if (performance.now() - since > yieldEveryMs) {
+      await yieldToOthers();
       since = performance.now();
     }
     indexed.push({ id: idOf(item), spaceTerm: spaceTerm(item.space), ...indexText(analysis, item.content) });
@@ -69,13 +64,25 @@ async function insertDocuments(
   trx: Transaction,
 ): Promise<readonly StoredMemory[]> {
   const indexed = await indexItems(analysis, items);
-  const rows = await insertRows<{ seq: number }>(
-    database,
-    documentsTarget,
-    indexed.map(({ id, spaceTerm: space, length, postings }) => [id, space, length, postings, indexVersion(analysis)]),
-    { trx },
-  );
-  // Numbers are given out in the order of the rows, but may be returned in another.
+  const insert = () =>
+    insertRows<{ seq: number }>(
+      database,
+      documentsTarget,
+      indexed.map(({ id, spaceTerm, length, postings }) => [id, spaceTerm, length, postings, indexVersion(analysis)]),
+      { trx },
+    );
+  let rows = await insert();
+  if (rows.length < indexed.length) {
+    // The new rows are not in the search index yet, the old ones are.
+    for (const { seq } of rows) {
+      await database.statement('delete from {logbook.memory_documents} where seq = ?', [seq], { trx });
+    }
+    const ids = indexed.map(({ id }) => id);
+    await removeDocuments(database, engine, ids, trx);
+    rows = await insert();
+    if (rows.length < indexed.length) throw new Error('One delivery holds the same memory twice.');
+  }
+  // Numbers are assigned in the order of the rows, but may be returned in another order.
   const seqs = rows.map(({ seq }) => seq).sort((a, b) => a - b);
   await engine.add(
     indexed.map(({ spaceTerm, terms }, index) => ({ seq: seqs[index] ?? 0, spaceTerm, terms })),

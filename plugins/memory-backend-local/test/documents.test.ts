@@ -23,14 +23,14 @@ describe('the documents of the index', () => {
       );
       return rows[0]?.seq ?? 0;
     };
-    /** Changes a document behind the reader's back: whoever has it kept does not see it. */
+    /** Changes a document in the database, which a reader that cached it does not see. */
     const lengthen = (seq: number, analysis: string) =>
       database.statement('update {logbook.memory_documents} set length = 2, analysis = ? where seq = ?', [
         analysis,
         seq,
       ]);
 
-    it('are read together, kept ones and others, and those alone that are there', async () => {
+    it('are read from the cache and the database, skipping missing ones', async () => {
       const read = createDocuments(database, '1');
       const [a, b] = [await store('a', '1'), await store('b', '1')];
       expect(await read([a])).to.have.length(1);
@@ -43,7 +43,7 @@ describe('the documents of the index', () => {
       expect(await read([])).to.deep.equal([]);
     });
 
-    it('are not kept before they are indexed anew', async () => {
+    it('are not cached until they are indexed again', async () => {
       const read = createDocuments(database, '2');
       const seq = await store('a', '1');
       expect((await read([seq]))[0]?.length).to.equal(1);
@@ -51,18 +51,18 @@ describe('the documents of the index', () => {
       expect((await read([seq]))[0]?.length).to.equal(2);
     });
 
-    it('are kept while they are asked for, and forgotten when others take their place', async () => {
+    it('are cached while they are used, and dropped when others take their place', async () => {
       const seqs: number[] = [];
       for (let index = 0; index < 20; index += 1) seqs.push(await store(`m${index}`, '1'));
-      const [asked = 0, forgotten = 0, ...others] = seqs;
+      const [used = 0, dropped = 0, ...others] = seqs;
       const read = createDocuments(database, '1', 4_000);
-      await read([asked, forgotten]);
-      for (const seq of [asked, forgotten]) await lengthen(seq, '1');
+      await read([used, dropped]);
+      for (const seq of [used, dropped]) await lengthen(seq, '1');
       for (const other of others) {
         await read([other]);
-        expect((await read([asked]))[0]?.length).to.equal(1);
+        expect((await read([used]))[0]?.length).to.equal(1);
       }
-      expect((await read([forgotten]))[0]?.length).to.equal(2);
+      expect((await read([dropped]))[0]?.length).to.equal(2);
     });
   });
 });

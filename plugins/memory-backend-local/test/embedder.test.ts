@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import type { Embedder, PluginDefinition } from 'mortise/sdk';
+import type { Embedder } from 'mortise/contracts/text-analysis';
+import type { PluginDefinition } from 'mortise/sdk';
 import { createTestHost, eachDatabase, type TestEngine, type TestHost, type TestPlugin } from 'mortise/sdk/testing';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -19,7 +20,7 @@ const memories = [
 ];
 const query = 'harbour ship';
 
-describe('an embedder beside the words', () => {
+describe('an embedder in addition to words', () => {
   eachDatabase((engine: TestEngine) => {
     let host: TestHost;
     let embedded: string[];
@@ -65,7 +66,7 @@ describe('an embedder beside the words', () => {
     const audits = async () =>
       (await host.service('audit').query({ reasonPrefix: 'memory-backend-local:' })).rows.map(({ reason }) => reason);
 
-    it('puts first what is meant, and says how', async () => {
+    it('ranks by meaning first, and explains it', async () => {
       const hits = await ask({ filters: { explain: true } });
       expect(hits[0]?.content).to.equal(memories[1]);
       for (const { score, explain } of hits) {
@@ -77,7 +78,7 @@ describe('an embedder beside the words', () => {
       expect(high.length).to.be.within(1, 2);
     });
 
-    it('is asked about a memory once, and about each query', async () => {
+    it('is called once for a memory, and for each query', async () => {
       const first = await order();
       expect([...embedded].sort()).to.deep.equal([query, ...memories].sort());
       embedded = [];
@@ -97,7 +98,7 @@ describe('an embedder beside the words', () => {
       ['gives too few vectors', async () => []],
     ];
     for (const [what, fail] of failures) {
-      it(`that ${what} leaves the order of words, and one audit row until it answers again`, async () => {
+      it(`that ${what} leads to the order of words, with one audit row until it succeeds again`, async () => {
         const good = embed;
         embed = fail;
         const lexical = await order();
@@ -112,7 +113,7 @@ describe('an embedder beside the words', () => {
       });
     }
 
-    it('that is disabled is missed, and welcome again', async () => {
+    it('is used again after it was disabled', async () => {
       await host.control.disable('embedder-probe');
       expect(await order()).to.have.length(3);
       expect(await audits()).to.have.length(1);

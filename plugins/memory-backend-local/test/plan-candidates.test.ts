@@ -1,26 +1,26 @@
 import { expect } from 'chai';
 import { planCandidates } from '../search/plan-candidates.js';
-import { LONGEST_LIST } from '../search/term-matches.js';
+import { maxListLength } from '../search/term-lists.js';
 
 /** A term of a word in the query; variants of one word have its range. */
 const term = (engineTerm: string, df: number, word = 0, width = 3) => ({
   engineTerm,
   df,
-  isListed: df <= LONGEST_LIST,
+  isListed: df <= maxListLength,
   start: word * 10,
   end: word * 10 + width,
 });
 const names = (terms: readonly { readonly engineTerm: string }[]) => terms.map(({ engineTerm }) => engineTerm);
 
 describe('the plan for candidates', () => {
-  it('takes all memories with rare terms, and keeps common terms for want of others', () => {
+  it('selects by rare terms, and by common ones only as a fallback', () => {
     const plan = planCandidates([term('rare', 10, 0), term('rarer', 5, 1), term('common', 300, 2)], [], ['s'], 1_000);
     expect(names(plan.selecting)).to.deep.equal(['rare', 'rarer']);
     expect(plan.newest).to.equal(undefined);
     expect(plan.then).to.deep.equal([{ spaceTerms: ['s'], all: [['rare', 'rarer', 'common']] }]);
   });
 
-  it('takes those that are listed, and looks for memories with all words, where some are too many to list', () => {
+  it('selects by listed terms, and by all words when some terms are not listed', () => {
     const terms = [term('a', 100, 0), term('b', 9_000, 1), term('c', 8_000, 2)];
     const { selecting, newest, then } = planCandidates(terms, [], ['s'], 100_000);
     expect(names(selecting)).to.deep.equal(['a']);
@@ -28,7 +28,7 @@ describe('the plan for candidates', () => {
     expect(then.map(({ all }) => all)).to.deep.equal([[['a'], ['c']], [['a', 'b', 'c']]]);
   });
 
-  it('takes the wider of terms that begin together, and the commoner of variants of a word', () => {
+  it('uses the longer of terms that start together, and the more frequent variant of a word', () => {
     const terms = [
       term('file', 3_000, 0, 4),
       term('file_hash', 2_000, 0, 9),
@@ -40,13 +40,13 @@ describe('the plan for candidates', () => {
     expect(newest?.all).to.deep.equal([['file_hash'], ['deploy']]);
   });
 
-  it('does without a term that no memory has', () => {
+  it('ignores a term that no memory has', () => {
     const terms = [term('wide', 0, 0, 9), term('narrow', 5_000, 0, 4), term('other', 4_000, 1)];
     const { newest } = planCandidates(terms, [], ['s'], 100_000);
     expect(newest?.all).to.deep.equal([['other'], ['narrow']]);
   });
 
-  it('always demands the terms of quoted phrases', () => {
+  it('always requires the terms of quoted phrases', () => {
     for (const df of [1, 9_000]) {
       const { newest, then } = planCandidates([term('a', df), term('b', df, 1)], ['q', 'r'], ['s'], 10_000);
       const queries = [...(newest === undefined ? [] : [newest]), ...then];
@@ -55,11 +55,11 @@ describe('the plan for candidates', () => {
     }
   });
 
-  it('asks nothing when no memory has any of the terms', () => {
+  it('is empty when no memory has any of the terms', () => {
     expect(planCandidates([term('a', 0)], [], ['s'], 10)).to.deep.equal({ selecting: [], newest: undefined, then: [] });
   });
 
-  it('asks for every known term in the end, so that no match is passed over', () => {
+  it('ends with every known term, so that no match is missed', () => {
     for (const df of [1, 500, 1_500, 19_000, 90_000]) {
       const terms = [term('a', df, 0), term('b', 100_000, 1)];
       expect(planCandidates(terms, [], ['s'], 100_000).then.at(-1)?.all).to.deep.equal([['a', 'b']]);

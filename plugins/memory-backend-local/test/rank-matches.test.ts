@@ -36,14 +36,14 @@ const queryOf = (terms: readonly ListedTerm[], rest: Partial<RankQuery> = {}): R
 const even = corpusOf(Array.from({ length: 50 }, () => 10));
 
 describe('the order of candidates', () => {
-  it('is by how much of the query they have, and the newest first among equals', () => {
+  it('is by the matched share of the query, newest first among equals', () => {
     const ranked = createRanking()(queryOf([term([1, 3, 7], 2, 0), term([7, 9], 3, 1), term([3, 8], 1, 2)]), even);
     expect([...ranked.seqs]).to.deep.equal([7, 9, 3, 1, 8]);
     expect(ranked.isComplete).to.equal(true);
     expect([...createRanking()(queryOf([]), even).seqs]).to.deep.equal([]);
   });
 
-  it('is by length and by how often a word comes, where memories have the same words', () => {
+  it('is by length and by word frequency for memories with the same words', () => {
     const lengths = corpusOf([10, 30, 5, 10, 10]);
     const ranked = createRanking()(
       queryOf([term([1, 2, 3, 4], 1, 0, { again: Uint32Array.from([3]) })], { totalIdf: 2 }),
@@ -52,18 +52,18 @@ describe('the order of candidates', () => {
     expect([...ranked.seqs]).to.deep.equal([3, 2, 4, 1]);
   });
 
-  it('counts what common terms give to candidates, but takes no candidates from them', () => {
+  it('adds common terms to the score of candidates, but selects none by them', () => {
     const common = term([1, 2, 3], 0.5, 1, { selects: false });
     expect([...createRanking()(queryOf([term([2, 9], 1, 0), common]), even).seqs]).to.deep.equal([2, 9]);
   });
 
-  it('has those in the spaces alone, and those whose space is not known yet', () => {
+  it('contains memories of the spaces, and those whose space is not known yet', () => {
     const mixed = corpusOf([10, 10, 10, 10], [0, 1, 2, 0]);
     const seqs = [...createRanking()(queryOf([term([1, 2, 3, 70], 1, 0)]), mixed).seqs];
     expect(seqs).to.deep.equal([70, 3, 1]);
   });
 
-  it('has those alone that are in all required lists', () => {
+  it('contains only memories in all required lists', () => {
     const required = [Uint32Array.from([1, 2, 3, 5]), Uint32Array.from([2, 3, 4])];
     const rank = createRanking();
     const seqs = (some: Partial<RankQuery>) => [...rank(queryOf([term([1, 2, 3, 4], 1, 0)], some), even).seqs];
@@ -72,7 +72,7 @@ describe('the order of candidates', () => {
     expect(seqs({}), 'the one after it').to.deep.equal([4, 3, 2, 1]);
   });
 
-  it('leaves room for a phrase where all words are there, listed or not', () => {
+  it('reserves the score of a phrase for memories with all words, listed or not', () => {
     const terms = [term([1, 2], 1, 0), term([2], 1, 1)];
     const boundsOf = (rest: Partial<RankQuery>) => [...createRanking()(queryOf(terms, rest), even).bounds];
     const [both = 0, one = 0] = boundsOf({ words: 3 });
@@ -81,7 +81,7 @@ describe('the order of candidates', () => {
     expect(without).to.be.closeTo(one, 1e-5);
   });
 
-  it('leaves out only what cannot be among as many as are wanted', () => {
+  it('drops only what cannot be among the needed number', () => {
     const list = fc.record({
       seqs: fc
         .uniqueArray(fc.integer({ min: 1, max: 400 }), { maxLength: 300 })
@@ -107,7 +107,7 @@ describe('the order of candidates', () => {
     expect(leftOut).to.be.greaterThan(0);
   });
 
-  it('leaves most of very many out', () => {
+  it('drops most of very many', () => {
     const many = Array.from({ length: 3_000 }, (_, index) => index + 1);
     const lengths = corpusOf(Array.from({ length: 3_001 }, (_, seq) => 1 + (seq % 100)));
     const { seqs, isComplete } = createRanking()(queryOf([term(many, 1, 0)], { enough: 10 }), lengths);

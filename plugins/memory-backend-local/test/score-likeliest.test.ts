@@ -28,21 +28,21 @@ describe('scoring the likeliest candidates', () => {
     expect(loose.scored[9]?.seq).to.equal(1_000 - 35);
   });
 
-  it('ends when thirty-six in a row have none of the best', async () => {
+  it('ends after thirty-six consecutive candidates without a better hit', async () => {
     const falling = scoredBy((place) => 1 / (place + 1));
     const { scored, read } = await scoreLikeliest(boundless, 10, 0, falling);
     expect(read).to.equal(48);
     expect(scored.slice(0, 10).map(({ seq }) => seq)).to.deep.equal(candidates.slice(0, 10));
   });
 
-  it('goes on while a page has one of the best', async () => {
+  it('continues while a page has a better hit', async () => {
     const rising = scoredBy((place) => Math.min(place, 120));
     const { scored, read } = await scoreLikeliest(boundless, 1, 0, rising);
     expect(read).to.equal(168);
     expect(scored[0]?.seq).to.equal(1_000 - 120);
   });
 
-  it('takes pages without a readable memory for no sign of the end', async () => {
+  it('does not count pages without a readable memory toward the end', async () => {
     const all = scoredBy((place) => place);
     const hidden = async (seqs: readonly number[]) =>
       (await all(seqs)).filter(({ score }) => score < 10 || score >= 300);
@@ -50,7 +50,7 @@ describe('scoring the likeliest candidates', () => {
     expect(scored[0]?.score).to.be.at.least(300);
   });
 
-  it('reads a bounded number even where every one may be refused yet', async () => {
+  it('reads a limited number even when all of them may be filtered out', async () => {
     const { read } = await scoreLikeliest(
       ranked(() => 0),
       Number.POSITIVE_INFINITY,

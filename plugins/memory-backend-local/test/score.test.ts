@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import * as fc from 'fast-check';
-import { readPostings, termHash, writePostings } from '../index/postings.js';
 import { inverseFrequency, type ScoredQuery, scoreText, totalScore } from '../search/score.js';
+import { readPostings, termHash, writePostings } from '../store/postings.js';
 
 function query(...words: string[]): ScoredQuery {
   const terms = words.map((term, place) => ({ term, hash: termHash(term), place, idf: 1 }));
@@ -22,19 +22,19 @@ describe('the score of a memory', () => {
     expect(bm25).to.be.closeTo((tf * 2.2) / (tf + 1.2 * (0.25 + (0.75 * 20) / 10)) / (2 * 2.2), 1e-12);
   });
 
-  it('weighs terms by how rare they are', () => {
+  it('weighs terms by their rarity', () => {
     expect(inverseFrequency(100, 1)).to.be.closeTo(Math.log(1 + 99.5 / 1.5), 1e-12);
     expect(inverseFrequency(100, 100)).to.be.greaterThan(0);
     expect(inverseFrequency(3, 5)).to.be.greaterThan(0);
   });
 
-  it('covers by weight, and names what matched', () => {
+  it('computes coverage by weight, and names the matched terms', () => {
     const parts = scoreText(query('a', 'b', 'c', 'd'), text(['d', 'a']));
     expect(parts.coverage).to.equal(0.5);
     expect(parts.matched_terms).to.deep.equal(['a', 'd']);
   });
 
-  it('sees a phrase only where all words stand close together', () => {
+  it('finds a phrase only where all words occur close together', () => {
     const far = Array.from({ length: 10 }, () => 'x');
     expect(scoreText(query('a', 'b'), text(['a', 'x', 'x', 'b'])).phrase).to.equal(1);
     expect(scoreText(query('a', 'b'), text(['a', ...far, 'b'])).phrase).to.equal(0);
@@ -43,7 +43,7 @@ describe('the score of a memory', () => {
     expect(scoreText(query('a'), text(['a'])).phrase).to.equal(0);
   });
 
-  it('takes any variant of a word for the word in a phrase', () => {
+  it('accepts any variant of a word in a phrase', () => {
     const terms = [
       { term: 'run', hash: termHash('run'), place: 0, idf: 1 },
       { term: 'running', hash: termHash('running'), place: 0, idf: 1 },
@@ -52,7 +52,7 @@ describe('the score of a memory', () => {
     expect(scoreText({ terms, words: 2, averageLength: 5 }, text(['run', 'fast'])).phrase).to.equal(1);
   });
 
-  it('has a reason for every point, and stays between 0 and 1', () => {
+  it('is explained by its parts, and stays between 0 and 1', () => {
     const word = fc.constantFrom('a', 'b', 'c', 'd', 'e');
     fc.assert(
       fc.property(fc.uniqueArray(word, { minLength: 1 }), fc.array(word), (words, body) => {
@@ -65,7 +65,7 @@ describe('the score of a memory', () => {
 });
 
 describe('the postings of a text', () => {
-  it('give back every place of every term, and of no other', () => {
+  it('return every position of every term, and of no other', () => {
     const term = fc.string({ minLength: 1, maxLength: 8, unit: 'grapheme' });
     const places = fc
       .uniqueArray(fc.nat({ max: 200_000 }), { minLength: 1, maxLength: 5 })
@@ -77,7 +77,7 @@ describe('the postings of a text', () => {
         for (const [name, where] of some) {
           const found = reader.find(termHash(name));
           const read = Array.from({ length: (found?.to ?? 0) - (found?.from ?? 0) }, (_, n) =>
-            reader.placeAt((found?.from ?? 0) + n),
+            reader.positionAt((found?.from ?? 0) + n),
           );
           expect(read).to.deep.equal(where);
         }
@@ -87,7 +87,7 @@ describe('the postings of a text', () => {
     );
   });
 
-  it('have nothing where there is nothing', () => {
+  it('are empty for an empty text', () => {
     expect(readPostings(new Uint8Array(0)).find(1)).to.equal(undefined);
     expect(readPostings(writePostings(new Map())).find(1)).to.equal(undefined);
   });

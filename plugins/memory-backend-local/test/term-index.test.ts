@@ -4,12 +4,11 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Database } from 'mortise/sdk';
 import { eachDatabase, type TestEngine } from 'mortise/sdk/testing';
-import { createEngine } from '../engine/create-engine.js';
 import { createCorpus, type ReadCorpus } from '../search/corpus.js';
-import { createTermIndex, type TermIndex } from '../search/create-term-index.js';
+import { createTermIndex, type TermIndex } from '../search/term-index.js';
 import { startIndexHost } from './index-host.js';
 
-/** What a process knows of the index. */
+/** The index as seen by one process. */
 interface Reader {
   readonly database: Database;
   readonly index: TermIndex;
@@ -19,11 +18,11 @@ interface Reader {
 
 async function startReader(testEngine: TestEngine, dataDir: string): Promise<Reader> {
   const { database, stop } = await startIndexHost(testEngine, dataDir);
-  const index = createTermIndex(database, createEngine(database));
-  return { database, index, corpus: createCorpus(database, index.forget), stop };
+  const index = createTermIndex(database);
+  return { database, index, corpus: createCorpus(database, index.clear), stop };
 }
 
-describe('what is known of the index of memories', () => {
+describe('the term index and the corpus', () => {
   eachDatabase((testEngine: TestEngine) => {
     let folder: string;
     let one: Reader;
@@ -61,7 +60,7 @@ describe('what is known of the index of memories', () => {
       ...((await index.lookUp([term], await corpus())).get(term)?.all ?? []),
     ];
 
-    it('grows with every memory, whichever process stores it', async () => {
+    it('include every memory, whichever process stored it', async () => {
       const seqs: number[] = [];
       for (const [n, reader] of [one, other, one, one, other].entries()) {
         seqs.push(await store(reader, `m${n}`, ['term', `only${n}`]));
@@ -71,7 +70,7 @@ describe('what is known of the index of memories', () => {
       expect(await find(one, 'only3')).to.deep.equal([seqs[3]]);
     });
 
-    it('shrinks with every memory that is taken out, whichever process does it', async () => {
+    it('exclude every removed memory, whichever process removed it', async () => {
       const seqs = [await store(one, 'a', ['term']), await store(one, 'b', ['term']), await store(one, 'c', ['term'])];
       for (const reader of [one, other]) expect(await find(reader, 'term')).to.deep.equal(seqs);
       await remove(one, seqs[0] ?? 0);
@@ -80,7 +79,7 @@ describe('what is known of the index of memories', () => {
       for (const reader of [one, other]) expect(await find(reader, 'term')).to.deep.equal(seqs.slice(2));
     });
 
-    it('knows terms that replaced others', async () => {
+    it('use replaced terms', async () => {
       const seq = await store(one, 'a', ['before']);
       expect(await find(one, 'before')).to.deep.equal([seq]);
       const row = { seq, spaceTerm: '_s_1', terms: ['after'] };
@@ -88,7 +87,7 @@ describe('what is known of the index of memories', () => {
       expect([await find(one, 'before'), await find(one, 'after')]).to.deep.equal([[], [seq]]);
     });
 
-    it('keeps what it knows when a transaction that takes a memory out is rolled back', async () => {
+    it('are unchanged when a transaction that removes a memory is rolled back', async () => {
       const seq = await store(one, 'a', ['term']);
       expect(await find(one, 'term')).to.deep.equal([seq]);
       const failing = one.database.transaction(async (trx) => {
@@ -99,7 +98,7 @@ describe('what is known of the index of memories', () => {
       expect(await find(one, 'term')).to.deep.equal([seq]);
     });
 
-    it('counts memories, their length and those of each space, however many ask at once', async () => {
+    it('count memories, their length and those of each space, also with concurrent reads', async () => {
       for (const [n, space] of ['_s_1', '_s_2', '_s_1'].entries()) await store(one, `m${n}`, ['x', 'y'], space);
       const [corpus] = await Promise.all(Array.from({ length: 8 }, () => one.corpus()));
       expect([corpus?.documents, corpus?.averageLength]).to.deep.equal([3, 2]);

@@ -1,10 +1,9 @@
 import {
-  createTestHost,
   type FakeDialect,
   type FakeOpenMemory,
-  memoryBackendContract,
   startFakeOpenMemory,
-} from 'mortise/sdk/testing';
+} from 'mortise/contracts/memory-backend-openmemory/testing';
+import { createTestHost, memoryBackendContract } from 'mortise/sdk/testing';
 
 for (const dialect of ['search', 'query'] as const satisfies readonly FakeDialect[]) {
   describe(`with a server of the dialect ${dialect}`, () => {
@@ -12,7 +11,7 @@ for (const dialect of ['search', 'query'] as const satisfies readonly FakeDialec
     after(() => Promise.all(servers.map((server) => server.stop())));
 
     const open = async (database: Readonly<Record<string, string>>, isUp: boolean) => {
-      // Spaces can only be kept apart by what hits tell of themselves.
+      // Hits can be assigned to spaces only by their metadata.
       const server = await startFakeOpenMemory({ dialect, hitsWithMetadata: true });
       servers.push(server);
       if (!isUp) await server.stop();

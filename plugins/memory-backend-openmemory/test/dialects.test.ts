@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { FakeDialect } from 'mortise/sdk/testing';
+import type { FakeDialect } from 'mortise/contracts/memory-backend-openmemory/testing';
 import { item, openSubject, type Subject } from './support.js';
 
 const dialects: readonly FakeDialect[] = ['search', 'query'];
@@ -14,11 +14,11 @@ for (const dialect of dialects) {
 
     const sent = (path: string) => subject.server.requests.find((request) => request.path === path);
 
-    it('is not called before it is needed', () => {
+    it('is not called before the first use', () => {
       expect(subject.server.requests).to.deep.equal([]);
     });
 
-    it('gets the text, tags and every fact of a memory, with its key', async () => {
+    it('gets the text, tags and metadata of a memory, with its key', async () => {
       const meta = { topic: 'deploys', space: 'mine', client_meta: 1 };
       const { id } = await subject.store({ meta });
       expect(id).to.equal('om-1');
@@ -50,7 +50,7 @@ for (const dialect of dialects) {
       expect(sent('/memory/add')?.body).to.deep.include({ tags: ['space:team:a'] });
     });
 
-    it('finds what it stored, with scores between 0 and 1', async () => {
+    it('finds stored memories, with scores between 0 and 1', async () => {
       await subject.store();
       await subject.store({ memoryKey: 'mk_2', content: 'Coffee is brewed at nine.' });
       const { hits } = await subject.call((backend, ctx) =>
@@ -61,7 +61,7 @@ for (const dialect of dialects) {
       expect(hits[0]?.space).to.equal(dialect === 'search' ? 'private:alice' : undefined);
     });
 
-    it('is asked with the filters it knows', async () => {
+    it('gets the filters that it supports', async () => {
       const filters = {
         minScore: 0.5,
         createdAfter: '2026-01-01T00:00:00Z',
@@ -89,14 +89,14 @@ for (const dialect of dialects) {
       }
     });
 
-    it('is asked about no single user when there are several spaces', async () => {
+    it('gets no user when several spaces are searched', async () => {
       await subject.call((backend, ctx) =>
         backend.search({ query: 'q', spaces: ['private:alice', 'team:a'], filters: {}, limit: 5 }, ctx),
       );
       expect(sent(`/memory/${dialect}`)?.body).to.not.have.property('user_id');
     });
 
-    it('is read by id, and knows what it does not have', async () => {
+    it('is read by id, with null for an unknown id', async () => {
       const { id } = await subject.store();
       const memory = await subject.call((backend, ctx) => backend.get?.(id, ctx) ?? null);
       expect(memory).to.deep.include({ id, content: 'Deploys happen on Tuesdays.', space: 'private:alice' });
@@ -105,7 +105,7 @@ for (const dialect of dialects) {
       expect(await subject.call((backend, ctx) => backend.get?.('a/../b?c', ctx))).to.equal(null);
     });
 
-    it('lists page by page, or says that it cannot', async () => {
+    it('lists page by page, or reports that it cannot', async () => {
       for (const key of ['mk_1', 'mk_2', 'mk_3']) await subject.store({ memoryKey: key, content: `text ${key}` });
       const read = (cursor: string | null) => subject.call((backend, ctx) => backend.list?.(cursor, 2, ctx));
       if (dialect === 'search') {
@@ -120,7 +120,7 @@ for (const dialect of dialects) {
     });
 
     if (dialect === 'query')
-      it('lists on where a page is shorter than asked for', async () => {
+      it('continues a list after a page that is shorter than requested', async () => {
         const items = [{ id: 'om-1', content: 'text' }, { id: 'om-2' }];
         subject.server.fail('list', { kind: 'status', status: 200, body: { items } });
         const page = await subject.call((backend, ctx) => backend.list?.('7', 5, ctx));
@@ -130,7 +130,7 @@ for (const dialect of dialects) {
       });
 
     if (dialect === 'query')
-      it('lists texts that are too long for one answer in smaller pages', async () => {
+      it('lists texts that are too long for one response in smaller pages', async () => {
         for (let n = 0; n < 50; n += 1) subject.server.put({ content: `${n} ${'x'.repeat(400_000)}` });
         const page = await subject.call((backend, ctx) => backend.list?.(null, 50, ctx));
         expect(page?.items.length).to.be.within(1, 25);
@@ -140,14 +140,14 @@ for (const dialect of dialects) {
     const find = (memoryKey: string, change: Partial<ReturnType<typeof item>> = {}) =>
       subject.call((backend, ctx) => backend.find?.({ ...item(change), memoryKey }, ctx));
 
-    it('is looked through for a memory by its key', async () => {
+    it('is searched for a memory by its key', async () => {
       await subject.store({ memoryKey: 'mk_other', meta: { other: true } });
       await subject.store();
       expect(await find('mk_1')).to.deep.equal({ id: 'om-2' });
       expect(await find('mk_9')).to.equal(null);
     });
 
-    it('is looked through for a memory without a key by space and exact text', async () => {
+    it('is searched for a memory without a key by space and exact text', async () => {
       const { content } = item();
       const { id } = subject.server.put({
         content,
@@ -161,14 +161,14 @@ for (const dialect of dialects) {
     });
 
     if (dialect === 'query')
-      it('is looked through to the end where it can list and its search finds nothing', async () => {
+      it('is listed to the end when its search finds nothing', async () => {
         await subject.store();
         for (let n = 0; n < 600; n += 1) subject.server.put({ content: `other ${n}` });
         subject.server.fail('search', { kind: 'hits', hits: [] });
         expect(await find('mk_1')).to.deep.equal({ id: 'om-1' });
       });
 
-    it('says whether it is well', async () => {
+    it('reports its health', async () => {
       const look = () => subject.call((backend, ctx) => backend.health(ctx));
       expect(await look()).to.deep.equal({ ok: true, detail: 'ready' });
       subject.server.fail(
@@ -179,11 +179,11 @@ for (const dialect of dialects) {
       expect(await look()).to.deep.equal({ ok: false, detail: 'OpenMemory API error: 500' });
       expect((await look()).ok).to.equal(false);
       await subject.server.stop();
-      // A kept connection that the server has just closed, or no connection at all.
+      // A pooled connection that the server has just closed, or no connection at all.
       expect((await look()).detail).to.match(/^OpenMemory connection failed: (ECONNREFUSED|UND_ERR_SOCKET)$/);
     });
 
-    it('is told of a memory that it merged into another', async () => {
+    it('reports a memory that it merged into another', async () => {
       await subject.store({ content: 'first' });
       subject.server.fail('add', { kind: 'merge' });
       expect(await subject.store()).to.deep.equal({ id: 'om-1', deduplicated: true });
@@ -198,7 +198,7 @@ describe('the dialect', () => {
   const paths = () => subject?.server.requests.map(({ method, path }) => `${method} ${path}`);
 
   for (const dialect of dialects) {
-    it(`${dialect} is told from the health check, once`, async () => {
+    it(`${dialect} is detected from the health check, once`, async () => {
       subject = await openSubject({ dialect });
       await Promise.all([subject.store(), subject.store({ memoryKey: 'mk_2' })]);
       await subject.store({ memoryKey: 'mk_3' });
@@ -207,17 +207,17 @@ describe('the dialect', () => {
       expect(paths()).to.not.include('POST /memory/query');
     });
 
-    it(`${dialect} is found by asking when the health check tells nothing`, async () => {
+    it(`${dialect} is detected by a search when the health check does not show it`, async () => {
       subject = await openSubject({ dialect, health: { up: true } });
       await subject.store();
-      const asked = dialect === 'query' ? ['query'] : ['query', 'search'];
-      const questions = asked.map((name) => `POST /memory/${name}`);
-      expect(paths()).to.deep.equal(['GET /health', ...questions, 'POST /memory/add']);
+      const tried = dialect === 'query' ? ['query'] : ['query', 'search'];
+      const searches = tried.map((name) => `POST /memory/${name}`);
+      expect(paths()).to.deep.equal(['GET /health', ...searches, 'POST /memory/add']);
       const { body } = subject.server.requests.at(-1) ?? {};
       expect(Object.hasOwn(body as object, 'user_id')).to.equal(dialect === 'search');
     });
 
-    it(`${dialect} is spoken on after a time in which a proxy knew no route`, async () => {
+    it(`${dialect} is unchanged after a period in which a proxy had no route`, async () => {
       subject = await openSubject({ dialect, health: { up: true } });
       const { call, server, store } = subject;
       const search = () =>
@@ -228,7 +228,7 @@ describe('the dialect', () => {
         const message = await ask().then(String, (error: Error) => error.message);
         expect(message).to.equal('OpenMemory API error: 404');
       }
-      server.heal();
+      server.clearFaults();
       const before = server.requests.length;
       await store({ memoryKey: 'mk_2' });
       await search();
@@ -237,7 +237,7 @@ describe('the dialect', () => {
       expect(server.memories.size).to.equal(2);
     });
 
-    it(`${dialect} is spoken on when one route is missing for one request`, async () => {
+    it(`${dialect} is unchanged when one route is missing for one request`, async () => {
       subject = await openSubject({ dialect, health: { up: true } });
       const { server, store } = subject;
       await store();
@@ -249,42 +249,42 @@ describe('the dialect', () => {
       expect(Object.hasOwn(server.requests.at(-1)?.body as object, 'user_id')).to.equal(dialect === 'search');
     });
 
-    it(`${dialect} is not taken for the other one by a proxy that knows no route yet`, async () => {
+    it(`${dialect} is not mistaken for the other one behind a proxy without routes`, async () => {
       subject = await openSubject({ dialect, health: { up: true } });
       const { server, store } = subject;
       server.failAlways('any', { kind: 'status', status: 404 });
       const message = await store().then(String, (error: Error) => error.message);
       expect(message).to.equal('OpenMemory API error: 404');
       expect(paths()).to.not.include('POST /memory/add');
-      server.heal();
+      server.clearFaults();
       await store();
       expect(Object.hasOwn(server.requests.at(-1)?.body as object, 'user_id')).to.equal(dialect === 'search');
     });
 
-    it(`${dialect} is spoken when it is configured, whatever the server says`, async () => {
+    it(`${dialect} is used when it is configured, whatever the server reports`, async () => {
       subject = await openSubject({ dialect, health: { up: true }, env: { MORTISE_OPENMEMORY_DIALECT: dialect } });
       await subject.store();
       expect(paths()).to.deep.equal(['POST /memory/add']);
     });
   }
 
-  it('is found anew when a route is gone', async () => {
+  it('is detected again when a route is missing', async () => {
     subject = await openSubject({ dialect: 'query' });
     const { call, server } = subject;
     const search = () =>
       call((backend, ctx) => backend.search({ query: 'tuesdays', spaces: ['team:a'], filters: {}, limit: 5 }, ctx));
     await subject.store({ space: 'team:a' });
     expect((await search()).hits).to.have.length(1);
-    server.speak('search');
+    server.setDialect('search');
     expect((await search()).hits[0]?.space).to.equal('team:a');
-    const questions = ['POST /memory/query', 'POST /memory/search'];
-    expect(paths()?.slice(-4)).to.deep.equal(['POST /memory/query', ...questions, 'POST /memory/search']);
-    server.speak('query');
+    const searches = ['POST /memory/query', 'POST /memory/search'];
+    expect(paths()?.slice(-4)).to.deep.equal(['POST /memory/query', ...searches, 'POST /memory/search']);
+    server.setDialect('query');
     expect((await search()).hits).to.have.length(1);
     expect(paths()?.at(-1)).to.equal('POST /memory/query');
   });
 
-  it('is no excuse for a server that has no such route at all', async () => {
+  it('does not change when the other one fails as well', async () => {
     subject = await openSubject({ dialect: 'query' });
     subject.server.failAlways('add', { kind: 'status', status: 404 });
     const message = await subject.store().catch((error: Error) => error.message);

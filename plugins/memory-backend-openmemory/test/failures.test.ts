@@ -1,11 +1,11 @@
 import { expect } from 'chai';
+import type { FakeFault } from 'mortise/contracts/memory-backend-openmemory/testing';
 import type { Alert, BackendFailure } from 'mortise/sdk';
-import type { FakeFault } from 'mortise/sdk/testing';
 import { failureOf, item, openSubject, type Subject } from './support.js';
 
 type Details = BackendFailure['details'];
 
-/** What a store meets, and what its caller must learn from it. */
+/** The fault of a store and the failure that its caller must get. */
 type Case = readonly [FakeFault, Details['class'], Details['applied'], NonNullable<Details['problem']>, string];
 
 const stores: readonly Case[] = [
@@ -31,9 +31,9 @@ const stores: readonly Case[] = [
     'OpenMemory connection failed: ECONNRESET',
   ],
   [{ kind: 'truncate' }, 'unavailable', 'unknown', 'connection_error', 'OpenMemory connection failed: UND_ERR_SOCKET'],
-  invalid({ kind: 'malformed' }, 'it is no JSON'),
-  invalid({ kind: 'missing-id' }, 'it names no id'),
-  invalid({ kind: 'oversized', bytes: 8 * 1_048_576 }, 'it is larger than 8 MiB'),
+  invalid({ kind: 'malformed' }, 'not JSON'),
+  invalid({ kind: 'missing-id' }, 'no id'),
+  invalid({ kind: 'oversized', bytes: 8 * 1_048_576 }, 'larger than 8 MiB'),
   [{ kind: 'success-false' }, 'failure', 'no', 'invalid_response', 'OpenMemory reported a failure'],
 ];
 
@@ -54,13 +54,13 @@ function invalid(fault: FakeFault, why: string): Case {
   return [fault, 'failure', 'unknown', 'invalid_response', `OpenMemory gave an invalid response: ${why}`];
 }
 
-describe('what a store fails with', () => {
+describe('failures of a store', () => {
   let subject: Subject;
   before(async () => {
     subject = await openSubject({ env: { MORTISE_OPENMEMORY_DIALECT: 'query' } });
   });
   after(() => subject.stop());
-  afterEach(() => subject.server.heal());
+  afterEach(() => subject.server.clearFaults());
 
   for (const [fault, kind, applied, problem, message] of stores) {
     it(`${JSON.stringify(fault)} is ${kind}`, async () => {
@@ -73,7 +73,7 @@ describe('what a store fails with', () => {
   }
 
   for (const id of ['om\u0000', '\ud800', '', null, {}, true]) {
-    it(`an id that no database could hold, such as ${JSON.stringify(id)}, is none`, async () => {
+    it(`an id that a database cannot store, such as ${JSON.stringify(id)}, is invalid`, async () => {
       subject.server.fail('add', { kind: 'status', status: 200, body: { id } });
       const failure = await failureOf(subject.store({}));
       expect(failure).to.deep.include({ class: 'failure', applied: 'unknown', problem: 'invalid_response' });
@@ -84,11 +84,11 @@ describe('what a store fails with', () => {
   const aMinuteAgo = () => new Date(Date.now() - 60_000).toUTCString();
   const waitsOf: readonly [string, () => string, (ms: number | undefined) => boolean][] = [
     ['seconds', () => '7', (ms) => ms === 7_000],
-    ['no seconds', () => '0', (ms) => ms === 0],
-    ['a date to come', inAMinute, (ms) => ms !== undefined && ms > 30_000 && ms <= 60_000],
-    ['a date gone by', aMinuteAgo, (ms) => ms === 0],
+    ['zero seconds', () => '0', (ms) => ms === 0],
+    ['a future date', inAMinute, (ms) => ms !== undefined && ms > 30_000 && ms <= 60_000],
+    ['a past date', aMinuteAgo, (ms) => ms === 0],
     ['years', () => '999999999', (ms) => ms === 86_400_000],
-    ['neither', () => 'soon', (ms) => ms === undefined],
+    ['other text', () => 'soon', (ms) => ms === undefined],
   ];
   for (const [what, retryAfter, isRight] of waitsOf) {
     it(`a Retry-After of ${what} is read`, async () => {
@@ -98,7 +98,7 @@ describe('what a store fails with', () => {
     });
   }
 
-  it('a text that is too long is refused without a call', async () => {
+  it('a text that is too long is refused without a request', async () => {
     const before = subject.server.requests.length;
     const failure = await failureOf(subject.store({ content: '😀'.repeat(200_001) }));
     expect(failure).to.deep.include({ class: 'permanent', applied: 'no', problem: 'content_too_long' });
@@ -106,7 +106,7 @@ describe('what a store fails with', () => {
     expect((await subject.store({ content: '😀'.repeat(200_000) })).id).to.match(/^om-/);
   });
 
-  it('nothing that a read fails with leaves a doubt', async () => {
+  it('a failed read was never applied', async () => {
     for (const fault of [{ kind: 'reset' }, { kind: 'status', status: 500 }, { kind: 'truncate' }] as const) {
       subject.server.fail('search', fault);
       const search = { query: 'q', spaces: ['team:a'], filters: {}, limit: 5 };
@@ -115,7 +115,7 @@ describe('what a store fails with', () => {
     }
   });
 
-  it('a 404 that is not in the words of the server is no missing memory', async () => {
+  it('a 404 without a JSON object is not a missing memory', async () => {
     const { id } = await subject.store();
     subject.server.fail('get', { kind: 'status', status: 404, body: '<h1>Not Found</h1>' });
     const read = (wanted: string) => subject.call((backend, ctx) => backend.get?.(wanted, ctx));
@@ -125,7 +125,7 @@ describe('what a store fails with', () => {
     expect(await read(id)).to.include({ id });
   });
 
-  it('an answer without hits is no empty answer', async () => {
+  it('a response without hits is a failure', async () => {
     for (const body of [{}, { matches: {} }, { success: false, matches: [] }, []]) {
       subject.server.fail('search', { kind: 'status', status: 200, body });
       const search = { query: 'q', spaces: ['team:a'], filters: {}, limit: 5 };
@@ -134,7 +134,7 @@ describe('what a store fails with', () => {
     }
   });
 
-  it('odd hits are left out, and odd scores are put right', async () => {
+  it('invalid hits are dropped, and scores are limited to 0 to 1', async () => {
     const good = { id: 7, content: 'text' };
     const hits = [
       good,
@@ -155,7 +155,7 @@ describe('what a store fails with', () => {
     ]);
   });
 
-  it('a stalled look-up does not count as an answer', async () => {
+  it('a find that times out is a failure', async () => {
     subject.server.failAlways('any', { kind: 'hang' });
     const failure = await failureOf(subject.call((backend, ctx) => backend.find?.(item(), ctx), 300));
     expect(failure).to.deep.include({ class: 'unavailable', applied: 'no', problem: 'timeout' });
@@ -166,7 +166,7 @@ describe('a server that cannot be used', () => {
   let subject: Subject | undefined;
   afterEach(() => subject?.stop());
 
-  it('that is down is told so, and nothing was written', async () => {
+  it('that is down is reported, and nothing was applied', async () => {
     subject = await openSubject();
     await subject.server.stop();
     expect(await failureOf(subject.store())).to.deep.include({
@@ -179,7 +179,7 @@ describe('a server that cannot be used', () => {
     expect((await subject.store()).id).to.equal('om-1');
   });
 
-  it('that is not named is told so', async () => {
+  it('without an address is reported', async () => {
     subject = await openSubject({ env: { OPENMEMORY_BASE_URL: '' } });
     expect(await failureOf(subject.store())).to.deep.include({ class: 'unavailable', applied: 'no' });
     expect(subject.server.requests).to.deep.equal([]);
@@ -193,13 +193,13 @@ describe('a server that cannot be used', () => {
     await failureOf(subject.store());
     expect(alerts).to.have.length(1);
     expect(alerts[0]).to.deep.include({ code: 'memory_backend.misconfigured', severity: 'high' });
-    const said = JSON.stringify([alerts, subject.host.logs]);
-    expect(said).to.not.contain('wrong-secret');
-    expect(said).to.not.contain('Tuesdays');
+    const output = JSON.stringify([alerts, subject.host.logs]);
+    expect(output).to.not.contain('wrong-secret');
+    expect(output).to.not.contain('Tuesdays');
   });
 
   for (const url of ['ftp://example.org', 'http://user:pass@example.org', 'http://', 'example.org', 'http://a b']) {
-    it(`with the address ${url} keeps the plugin out, with a message that names the variable`, async () => {
+    it(`with the address ${url} blocks the plugin, with a message that names the variable`, async () => {
       subject = await openSubject({ env: { OPENMEMORY_BASE_URL: url } });
       const row = subject.host.control.list().find(({ key }) => key === 'memory-backend-openmemory');
       expect(row).to.deep.include({ state: 'blocked', code: 'invalid_config' });
@@ -207,13 +207,13 @@ describe('a server that cannot be used', () => {
     });
   }
 
-  it('with an unknown dialect keeps the plugin out', async () => {
+  it('with an unknown dialect blocks the plugin', async () => {
     subject = await openSubject({ env: { MORTISE_OPENMEMORY_DIALECT: 'sql' } });
     const row = subject.host.control.list().find(({ key }) => key === 'memory-backend-openmemory');
     expect(row?.message).to.contain('MORTISE_OPENMEMORY_DIALECT');
   });
 
-  it('below a path is reached there', async () => {
+  it('is called below the path of its address', async () => {
     subject = await openSubject();
     const { origin } = subject.server;
     await subject.host.stop();

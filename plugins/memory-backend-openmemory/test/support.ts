@@ -1,5 +1,10 @@
 import { createHash } from 'node:crypto';
 import {
+  type FakeOpenMemory,
+  type FakeOpenMemoryOptions,
+  startFakeOpenMemory,
+} from 'mortise/contracts/memory-backend-openmemory/testing';
+import {
   type BackendFailure,
   extendContext,
   type MemoryBackend,
@@ -8,15 +13,9 @@ import {
   MortiseError,
   type StoredMemory,
 } from 'mortise/sdk';
-import {
-  createTestHost,
-  type FakeOpenMemory,
-  type FakeOpenMemoryOptions,
-  startFakeOpenMemory,
-  type TestHost,
-} from 'mortise/sdk/testing';
+import { createTestHost, type TestHost } from 'mortise/sdk/testing';
 
-/** A platform whose backend talks to a server of the test. */
+/** A platform whose backend calls a fake server. */
 export interface Subject {
   readonly host: TestHost;
   readonly server: FakeOpenMemory;
@@ -73,7 +72,7 @@ export async function openSubject(options: SubjectOptions = {}): Promise<Subject
   };
 }
 
-/** What a call fails with, as its callers read it. */
+/** The failure of a call, as its callers read it. */
 export async function failureOf(
   call: Promise<unknown>,
 ): Promise<BackendFailure['details'] & { readonly message: string }> {

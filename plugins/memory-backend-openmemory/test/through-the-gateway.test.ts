@@ -1,43 +1,24 @@
 import { expect } from 'chai';
+import { type FakeOpenMemory, startFakeOpenMemory } from 'mortise/contracts/memory-backend-openmemory/testing';
 import type { Database } from 'mortise/sdk';
-import {
-  createTestHost,
-  eachDatabase,
-  type FakeOpenMemory,
-  startFakeOpenMemory,
-  type TestEngine,
-  type TestHost,
-} from 'mortise/sdk/testing';
+import { createTestHost, databaseProbe, eachDatabase, type TestEngine, type TestHost } from 'mortise/sdk/testing';
 
-describe('queries that OpenMemory answers', () => {
+describe('queries answered by OpenMemory', () => {
   eachDatabase((engine: TestEngine) => {
     let server: FakeOpenMemory;
     let host: TestHost;
-    let database: Database | undefined;
+    let database: Database;
 
     beforeEach(async () => {
       server = await startFakeOpenMemory({ dialect: 'search' });
+      const probe = databaseProbe(['analysis']);
       host = await createTestHost({
         plugins: ['memory-gateway', 'memory-backend-openmemory'],
-        extra: [
-          {
-            manifest: {
-              key: 'probe',
-              requires: ['logbook'],
-              permissions: { services: ['database'], schemas: ['analysis'] },
-            },
-            definition: {
-              key: 'probe',
-              register() {},
-              start(own) {
-                database = own.use('database');
-              },
-            },
-          },
-        ],
+        extra: [probe.plugin],
         env: { OPENMEMORY_BASE_URL: server.origin },
         database: engine.env,
       });
+      database = probe.database;
     });
     afterEach(async () => {
       await host.stop();
@@ -55,17 +36,17 @@ describe('queries that OpenMemory answers', () => {
       (await (await host.post('/memory/query', body)).json()) as Answer;
     const put = (content: string, space: string) => server.put({ content, metadata: { space } });
 
-    it('hold nothing of other spaces', async () => {
+    it('contain nothing of other spaces', async () => {
       put('The port is Shanghai.', 'team:a');
       put('The port is a secret.', 'private:bob');
-      server.put({ content: 'The port of nobody.' });
+      server.put({ content: 'The port without a space.' });
       const { results, total, degraded } = await query({ query: 'port', spaces: ['team:a'] });
       expect(results.map(({ content }) => content)).to.deep.equal(['The port is Shanghai.']);
       expect({ total, degraded }).to.deep.equal({ total: 1, degraded: false });
     });
 
-    it('come from distilled candidates while it is not there', async () => {
-      await database?.statement(
+    it('use knowledge candidates while OpenMemory is unavailable', async () => {
+      await database.statement(
         `insert into {analysis.knowledge_candidates} (kind, title, content_md) values ('FACT', 'Ports', 'Shanghai is a port.')`,
       );
       server.failAlways('search', { kind: 'status', status: 503 });
@@ -92,7 +73,7 @@ describe('queries that OpenMemory answers', () => {
       });
     }
 
-    it('is seen by the deep health check', async () => {
+    it('report an outage in the deep health check', async () => {
       const look = async () => (await (await host.fetch('/health?deep=1')).json()) as Record<string, unknown>;
       expect(await look()).to.deep.include({ ok: true, status: 'ok' });
       await server.stop();

@@ -1,15 +1,15 @@
-/** What a call of the backend came to, as far as its health goes. */
+/** The result of a backend call, as far as the availability of the backend is concerned. */
 export type CallOutcome = 'ok' | 'unavailable' | 'other';
 
-/** Stops calling a backend that does not answer, and notices when it does again. */
+/** Stops calls to a backend that is unavailable, and allows them again once it has recovered. */
 export interface CircuitBreaker {
   readonly state: 'closed' | 'open' | 'half_open';
-  /** Whether a call may be made now. While half open, one may: it is the trial. */
+  /** Whether a call may be made now. While half open, one trial call is allowed. */
   allows(): boolean;
   record(outcome: CallOutcome, options?: { readonly isMisconfigured?: boolean }): void;
-  /** A health check said whether the backend answers. */
+  /** Records the result of a health check. */
   probed(isHealthy: boolean): void;
-  /** Called each time the circuit closes after it was open. */
+  /** Called each time the circuit closes after it was open. @returns removes the listener. */
   onClosed(run: () => void): () => void;
 }
 
@@ -17,9 +17,9 @@ const CONSECUTIVE = 5;
 const WINDOW = 20;
 
 /**
- * Opens after 5 unavailable results in a row, or when half of the last 20 were. The first success closes it. A backend
- * that was refused for its key or address is healthy as far as its health check goes: there, only a call that succeeds
- * closes the circuit, and each passed health check allows one to try.
+ * Opens after 5 unavailable results in a row, or when half of the last 20 were unavailable. The first success closes it.
+ * A backend that rejects the key or the address still passes its health check, so each passed check only allows one
+ * trial call, and only a successful call closes the circuit.
  */
 export function createCircuitBreaker(): CircuitBreaker {
   let state: CircuitBreaker['state'] = 'closed';

@@ -1,35 +1,30 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type {
-  Delivery,
-  DeliveryOptions,
-  FailedDelivery,
-  LedgerMemory,
-  MemoryItem,
-  MemoryService,
-  StoredMemory,
-} from 'mortise/sdk';
+import type { LedgerMemory } from 'mortise/contracts/logbook';
+import type { Delivery, DeliveryOptions, FailedDelivery, MemoryService } from 'mortise/contracts/memory-gateway';
+import { type BackendMemory, isUnstorableText, type MemoryItem, type StoredMemory } from 'mortise/sdk';
 import { codePoints } from '../store/hashes.js';
-import { judgeStored } from './judge-stored.js';
-import { type BackendTrouble, isCircuitOpen, readFailure } from './read-failure.js';
+import { type BackendFailure, isCircuitOpen, readFailure } from './read-failure.js';
 
-export interface DeliverParts {
+export interface DeliverDeps {
   readonly backend: Pick<MemoryService, 'backend' | 'facts' | 'store' | 'storeMany' | 'get'>;
   /** Ledger rows by the backend's ids. */
   known(ids: readonly string[]): Promise<readonly LedgerMemory[]>;
   readonly timeoutMs: number;
 }
 
-const REPEAT_AFTER_MS = 100;
-/** A repeated call needs some time to be worth it. */
+const RETRY_AFTER_MS = 100;
+/** Milliseconds that must be left for a second call to be worth making. */
 const SHORTEST_CALL_MS = 250;
-const repeatable: readonly number[] = [502, 503, 504];
+const retryableStatuses: readonly number[] = [502, 503, 504];
+
+const failure = { kind: 'failed', retryAfterMs: null, mergedInto: null } as const;
 
 /** What an error of the backend means for the memory it was called for. */
 export function failedBy(error: unknown): FailedDelivery {
-  const { class: kind, detail, message, applied, retryAfterMs } = readFailure(error);
+  const { class: failureClass, detail, message, applied, retryAfterMs } = readFailure(error);
   return {
     kind: 'failed',
-    class: kind,
+    class: failureClass,
     detail: isCircuitOpen(error) ? 'circuit_open' : detail,
     message,
     applied,
@@ -39,56 +34,78 @@ export function failedBy(error: unknown): FailedDelivery {
 }
 
 function tooLong(limit: number): FailedDelivery {
-  return {
-    kind: 'failed',
-    class: 'permanent',
-    detail: 'content_too_long',
-    message: `the memory backend takes at most ${limit} characters`,
-    applied: 'no',
-    retryAfterMs: null,
-    mergedInto: null,
-  };
+  const message = `the memory backend accepts at most ${limit} characters`;
+  return { ...failure, class: 'permanent', detail: 'content_too_long', message, applied: 'no' };
 }
 
-/** Whether the same call can help at once, and cannot double the memory. */
-function mayRepeat(trouble: BackendTrouble, isIdempotent: boolean): boolean {
-  const isPassing =
-    trouble.status === null ? trouble.detail === 'connection_error' : repeatable.includes(trouble.status);
-  return isPassing && trouble.retryAfterMs === null && (trouble.applied === 'no' || isIdempotent);
+function invalidResponse(message: string): FailedDelivery {
+  return { ...failure, class: 'failure', detail: 'invalid_response', message, applied: 'unknown' };
 }
 
-function limitOf({ backend }: DeliverParts): number {
+function merged(id: string): FailedDelivery {
+  const message = `the memory backend has memory ${id} in its place`;
+  return { ...failure, class: 'permanent', detail: 'merged', message, applied: 'no', mergedInto: id };
+}
+
+/**
+ * Whether the backend really has the memory. If its answer says that it deduplicated, or its id belongs to another text
+ * in the ledger, the memory is read back; a memory that was merged into other content is not stored.
+ */
+async function judge(
+  item: MemoryItem,
+  { id, deduplicated }: StoredMemory,
+  ledgerRows: readonly LedgerMemory[],
+  backend: DeliverDeps['backend'],
+  timeoutMs: number,
+): Promise<Delivery> {
+  if (id === '' || isUnstorableText(id)) return invalidResponse('the memory backend answered without an id');
+  const others = ledgerRows.filter(
+    ({ backendMemoryId, memoryKey }) => backendMemoryId === id && memoryKey !== item.memoryKey,
+  );
+  const isForeign = others.some(({ payloadSha }) => payloadSha !== item.payloadSha);
+  if (deduplicated !== true && !isForeign) return { kind: 'stored', id, dedup: false };
+  let memory: BackendMemory | null | undefined;
+  try {
+    memory = await backend.get(id, { timeoutMs });
+  } catch (error) {
+    const { class: readClass, detail, message, retryAfterMs } = readFailure(error);
+    // A failed read says nothing about the store, so it never makes the delivery permanent.
+    const failureClass = readClass === 'permanent' ? 'failure' : readClass;
+    return { ...failure, class: failureClass, detail, message, retryAfterMs, applied: 'unknown' };
+  }
+  if (memory === null) return invalidResponse('the memory backend does not know the id it answered with');
+  const isSame = memory === undefined ? others.length > 0 && !isForeign : memory.content === item.content;
+  return isSame ? { kind: 'stored', id, dedup: true } : merged(id);
+}
+
+/** Whether a second call could succeed at once, and cannot store the memory twice. */
+function mayRetry({ status, detail, applied, retryAfterMs }: BackendFailure, isIdempotent: boolean): boolean {
+  const isTransient = status === null ? detail === 'connection_error' : retryableStatuses.includes(status);
+  return isTransient && retryAfterMs === null && (applied === 'no' || isIdempotent);
+}
+
+function contentLimit({ backend }: DeliverDeps): number {
   return backend.facts()?.limits?.maxContentChars ?? Number.POSITIVE_INFINITY;
 }
 
-async function judge(
-  item: MemoryItem,
-  stored: StoredMemory,
-  parts: DeliverParts,
-  timeoutMs: number,
-): Promise<Delivery> {
-  const rows = await parts.known([stored.id]);
-  const known = rows.filter(({ memoryKey }) => memoryKey !== item.memoryKey);
-  return judgeStored(item, stored, { known, read: (id) => parts.backend.get(id, { timeoutMs }) });
-}
-
-/** Stores one memory within the time given, and says what came of it. Only the database's errors are thrown. */
-export async function deliver(item: MemoryItem, options: DeliveryOptions, parts: DeliverParts): Promise<Delivery> {
-  const { signal, correlationId, timeoutMs = parts.timeoutMs, repeats = false } = options;
-  if (codePoints(item.content) > limitOf(parts)) return tooLong(limitOf(parts));
+/** Stores one memory within the time limit and reports the outcome. Throws only errors of the database. */
+export async function deliver(item: MemoryItem, options: DeliveryOptions, deps: DeliverDeps): Promise<Delivery> {
+  const { signal, correlationId, timeoutMs = deps.timeoutMs, repeats = false } = options;
+  const limit = contentLimit(deps);
+  if (codePoints(item.content) > limit) return tooLong(limit);
   const deadline = performance.now() + timeoutMs;
   const left = () => Math.max(1, Math.round(deadline - performance.now()));
-  const store = () => parts.backend.store(item, { signal, correlationId, timeoutMs: left() });
+  const store = () => deps.backend.store(item, { signal, correlationId, timeoutMs: left() });
   let stored: StoredMemory;
   try {
     stored = await store();
   } catch (error) {
-    const isIdempotent = parts.backend.facts()?.capabilities.idempotent === true;
-    const isOver = left() < REPEAT_AFTER_MS + SHORTEST_CALL_MS || signal?.aborted === true;
-    if (!repeats || isOver || isCircuitOpen(error) || !mayRepeat(readFailure(error), isIdempotent))
+    const isIdempotent = deps.backend.facts()?.capabilities.idempotent === true;
+    const isOver = left() < RETRY_AFTER_MS + SHORTEST_CALL_MS || signal?.aborted === true;
+    if (!repeats || isOver || isCircuitOpen(error) || !mayRetry(readFailure(error), isIdempotent))
       return failedBy(error);
-    await delay(REPEAT_AFTER_MS);
-    // A process that stood still meanwhile does not know who has settled the write.
+    await delay(RETRY_AFTER_MS);
+    // If the process was suspended meanwhile, another one may have settled the write.
     if (left() < SHORTEST_CALL_MS) return failedBy(error);
     try {
       stored = await store();
@@ -96,39 +113,30 @@ export async function deliver(item: MemoryItem, options: DeliveryOptions, parts:
       return failedBy(again);
     }
   }
-  return judge(item, stored, parts, left());
+  return judge(item, stored, await deps.known([stored.id]), deps.backend, left());
 }
 
-/** As {@link deliver} for many in one call. What fails as a whole fails for each. */
+/** As {@link deliver}, for many memories in one call. If the call fails, it fails for each of them. */
 export async function deliverMany(
   items: readonly MemoryItem[],
   options: DeliveryOptions,
-  parts: DeliverParts,
+  deps: DeliverDeps,
 ): Promise<readonly Delivery[]> {
-  const { signal, correlationId, timeoutMs = parts.timeoutMs } = options;
-  const limit = limitOf(parts);
+  const { backend } = deps;
+  const { signal, correlationId, timeoutMs = deps.timeoutMs } = options;
+  const limit = contentLimit(deps);
   const fitting = items.filter(({ content }) => codePoints(content) <= limit);
-  const stored = await storeAll(fitting, () => parts.backend.storeMany(fitting, { signal, correlationId, timeoutMs }));
-  if ('kind' in stored) return items.map((item) => (fitting.includes(item) ? stored : tooLong(limit)));
-  const rows = await parts.known(stored.answers.map(({ id }) => id));
+  let answers: readonly StoredMemory[] = [];
+  try {
+    if (fitting.length > 0) answers = await backend.storeMany(fitting, { signal, correlationId, timeoutMs });
+  } catch (error) {
+    const failed = failedBy(error);
+    return items.map((item) => (fitting.includes(item) ? failed : tooLong(limit)));
+  }
+  const rows = await deps.known(answers.map(({ id }) => id));
   const deliveries = new Map<MemoryItem, Delivery>();
   for (const [index, item] of fitting.entries()) {
-    const answer = stored.answers[index] ?? { id: '' };
-    const known = rows.filter((row) => row.backendMemoryId === answer.id && row.memoryKey !== item.memoryKey);
-    const read = (id: string) => parts.backend.get(id, { timeoutMs });
-    deliveries.set(item, await judgeStored(item, answer, { known, read }));
+    deliveries.set(item, await judge(item, answers[index] ?? { id: '' }, rows, backend, timeoutMs));
   }
   return items.map((item) => deliveries.get(item) ?? tooLong(limit));
-}
-
-async function storeAll(
-  items: readonly MemoryItem[],
-  store: () => Promise<readonly StoredMemory[]>,
-): Promise<FailedDelivery | { readonly answers: readonly StoredMemory[] }> {
-  if (items.length === 0) return { answers: [] };
-  try {
-    return { answers: await store() };
-  } catch (error) {
-    return failedBy(error);
-  }
 }

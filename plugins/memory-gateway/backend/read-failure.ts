@@ -1,7 +1,8 @@
-import { type FailureClass, isCodedError, MortiseError } from 'mortise/sdk';
+import type { FailureClass } from 'mortise/contracts/logbook';
+import { isCodedError, MortiseError } from 'mortise/sdk';
 
-/** A failed call of the backend, as the platform judges it. */
-export interface BackendTrouble {
+/** A failed backend call, classified. */
+export interface BackendFailure {
   readonly class: FailureClass;
   /** As audit reasons name it, e.g. `api_error_503`. */
   readonly detail: string;
@@ -10,15 +11,15 @@ export interface BackendTrouble {
   readonly applied: 'no' | 'unknown';
   readonly retryAfterMs: number | null;
   readonly status: number | null;
-  /** The backend is there, but not for this key, address or dialect. */
+  /** The backend answers, but rejects this key, address or method. */
   readonly isMisconfigured: boolean;
 }
 
 const misconfigured: readonly number[] = [401, 403, 404, 405, 407];
 const problems = /^(connection_error|timeout|invalid_response|content_too_long|api_error_\d{3})$/;
 
-/** What the platform itself throws when a call cannot be made or does not end. */
-const ownCodes: Readonly<Record<string, Pick<BackendTrouble, 'detail' | 'applied'>>> = {
+/** Errors of the platform for calls that cannot be made or do not end. */
+const platformCodes: Readonly<Record<string, Pick<BackendFailure, 'detail' | 'applied'>>> = {
   call_timeout: { detail: 'timeout', applied: 'unknown' },
   call_aborted: { detail: 'connection_error', applied: 'unknown' },
   contribution_unknown: { detail: 'connection_error', applied: 'no' },
@@ -28,20 +29,20 @@ function isClass(value: unknown): value is FailureClass {
   return value === 'unavailable' || value === 'failure' || value === 'permanent';
 }
 
-/** A sentence about a failure that names no address, key or content. */
+/** A sentence about a failure, without address, key or content. */
 export function failureText(error: unknown): string {
   return isCodedError(error) ? error.message : 'the memory backend failed unexpectedly';
 }
 
-/** Reads what a backend threw. What has no class of its own is a failure whose effect nobody knows. */
-export function readFailure(error: unknown): BackendTrouble {
+/** Classifies an error of a backend. An error without a class is a `failure` that may have been applied. */
+export function readFailure(error: unknown): BackendFailure {
   const message = failureText(error);
-  const nothing = { message, retryAfterMs: null, status: null, isMisconfigured: false };
-  if (!isCodedError(error)) return { ...nothing, class: 'failure', detail: 'unknown', applied: 'unknown' };
-  const own = ownCodes[error.code];
-  if (own !== undefined) return { ...nothing, ...own, class: 'unavailable' };
+  const unclassified = { message, retryAfterMs: null, status: null, isMisconfigured: false };
+  if (!isCodedError(error)) return { ...unclassified, class: 'failure', detail: 'unknown', applied: 'unknown' };
+  const platform = platformCodes[error.code];
+  if (platform !== undefined) return { ...unclassified, ...platform, class: 'unavailable' };
   const details = error.details ?? {};
-  if (!isClass(details.class)) return { ...nothing, class: 'failure', detail: 'unknown', applied: 'unknown' };
+  if (!isClass(details.class)) return { ...unclassified, class: 'failure', detail: 'unknown', applied: 'unknown' };
   const status = typeof details.status === 'number' ? details.status : null;
   const named = typeof details.problem === 'string' && problems.test(details.problem) ? details.problem : null;
   const unnamed = details.class === 'unavailable' ? 'connection_error' : 'invalid_response';
@@ -56,7 +57,7 @@ export function readFailure(error: unknown): BackendTrouble {
   };
 }
 
-/** What a call meets while the backend is not called. */
+/** The error of a call while the circuit is open. */
 export function circuitOpen(lastError: string | null): MortiseError {
   const why = lastError === null ? '' : `: ${lastError}`;
   return new MortiseError('backend_circuit_open', `The memory backend failed too often and is not called now${why}`, {

@@ -1,12 +1,12 @@
-/** What speaks for a request to change the policy. */
+/** The credentials of a request to change the policy. */
 export interface Credentials {
   readonly isKeyGiven: boolean;
   readonly isKeyConfigured: boolean;
   readonly isKeyRight: boolean;
   readonly actor: string | null;
-  /** A claimed name counts only on this machine; elsewhere the caller's key must be bound to it. */
+  /** A claimed name is proof only on this machine; elsewhere the caller's key must be bound to it. */
   readonly isActorProven: boolean;
-  /** As stored: nobody, when the policy has no such list. */
+  /** The stored list; empty when the policy has none. */
   readonly allowlist: readonly string[];
 }
 
@@ -23,7 +23,7 @@ function reject(reason: string, explanation: string): Authorisation {
   return { kind: 'reject', reason: `governance_update:${reason}`, explanation };
 }
 
-/** Either credential suffices. Of a refusal, the first reason that fits is told. */
+/** Authorises a request. Either credential suffices; a refusal has the first reason that applies. */
 export function authorise(given: Credentials): Authorisation {
   if (given.isKeyRight) return { kind: 'allow', reason: 'governance_update:admin_key' };
   if (given.actor !== null && given.isActorProven && given.allowlist.includes(given.actor)) {

@@ -1,21 +1,16 @@
 import { MortiseError, type Transaction } from 'mortise/sdk';
-import { databaseFailure, databaseUnavailable, isDatabaseDown } from '../dependency-error.js';
-import type { GatewayParts } from '../parts.js';
-import { PrincipalRefused } from '../principal-refused.js';
+import { databaseFailure, databaseUnavailable, isDatabaseDown } from '../errors.js';
+import type { Gateway } from '../gateway.js';
+import { isTexts } from '../policy/decide.js';
+import { actorRefusal, PrincipalRefused } from '../policy/principal-access.js';
 import type { StoreContext } from '../store/store-memory.js';
-import { auditUpdate } from './audit-update.js';
 import { type Authorisation, authorise } from './authorise.js';
-import { checkPolicy } from './check-policy.js';
-import { checkPolicyText, readUpdateRequest, type UpdateRequest } from './update-request.js';
-import { acceptedResult, refusedResult, type UpdateResult } from './update-result.js';
+import { acceptedResult, auditUpdate, refusedResult, type UpdateResult } from './update-outcome.js';
+import { checkPolicy, readUpdateRequest, type UpdateRequest } from './update-request.js';
 
 const INTERNAL = 'governance_update:internal_error';
 
-function isTexts(value: unknown): value is readonly string[] {
-  return Array.isArray(value) && value.every((item) => typeof item === 'string');
-}
-
-function judge(request: UpdateRequest, allowlist: unknown, { http }: GatewayParts): Authorisation {
+function authoriseRequest(request: UpdateRequest, allowlist: unknown, { http }: Gateway): Authorisation {
   const { adminKey, actorUserId, principal } = request;
   return authorise({
     isKeyGiven: adminKey !== null,
@@ -30,82 +25,75 @@ function judge(request: UpdateRequest, allowlist: unknown, { http }: GatewayPart
 async function auditRefused(
   request: UpdateRequest,
   reason: string,
-  { audit, projectKey }: GatewayParts,
+  { audit, projectKey }: Gateway,
   trx?: Transaction,
 ): Promise<void> {
   await audit.write(auditUpdate(request, projectKey, { action: 'reject', reason, version: null }), { trx });
 }
 
-/** A key that is bound to one actor acts for no other. */
-async function checkPrincipal(request: UpdateRequest, parts: GatewayParts): Promise<void> {
-  const { principal, claimedActor } = request;
-  if (principal.actor === undefined || claimedActor === null || claimedActor === principal.actor) return;
-  const refusal = { reason: 'actor_mismatch', explanation: 'this key acts for another user' };
-  await auditRefused(request, refusal.reason, parts);
-  throw new PrincipalRefused('ACTOR_MISMATCH', {
-    ...refusal,
-    space: `governance:${parts.projectKey}`,
-    result: refusedResult(request, refusal.reason, refusal.explanation),
-  });
+/** @throws PrincipalRefused after its audit row is committed. */
+async function checkPrincipal(request: UpdateRequest, gateway: Gateway): Promise<void> {
+  const refusal = actorRefusal(request.principal, request.claimedActor);
+  if (refusal === undefined) return;
+  await auditRefused(request, refusal.reason, gateway);
+  const result = refusedResult(request, refusal.reason, refusal.explanation);
+  throw new PrincipalRefused(refusal, `governance:${gateway.projectKey}`, result);
 }
 
-/** Decides by the settings that it holds the lock of, so that nobody is let in by a list that is being changed. */
-async function decideAndChange(request: UpdateRequest, parts: GatewayParts, trx: Transaction): Promise<UpdateResult> {
-  const { logbook, audit, projectKey } = parts;
+/** Authorises by the settings row it has locked, so that a concurrent change of the allowlist is not missed. */
+async function authoriseAndChange(request: UpdateRequest, gateway: Gateway, trx: Transaction): Promise<UpdateResult> {
+  const { logbook, audit, projectKey } = gateway;
   const { patch, actorUserId } = request;
   const locked = await logbook.settings.update(projectKey, {}, { trx, updatedBy: null });
-  const verdict = judge(request, locked.policy.allowlist_users, parts);
+  const verdict = authoriseRequest(request, locked.policy.allowlist_users, gateway);
   if (verdict.kind === 'reject') {
-    await auditRefused(request, verdict.reason, parts, trx);
+    await auditRefused(request, verdict.reason, gateway, trx);
     return refusedResult(request, verdict.reason, verdict.explanation);
   }
-  // Only who may change the policy is told what a policy may hold.
-  const warnings = checkPolicy(patch.policy ?? {});
-  if (patch.policy !== undefined) checkPolicyText(patch.policy);
+  // After authorisation: only an authorised caller learns what a policy may contain.
+  const warnings = patch.policy === undefined ? [] : checkPolicy(patch.policy);
   const settings = await logbook.settings.update(projectKey, patch, { trx, updatedBy: actorUserId ?? 'admin' });
   const outcome = { action: 'allow' as const, reason: verdict.reason, version: settings.version };
   await audit.write(auditUpdate(request, projectKey, outcome), { trx });
   return acceptedResult(request, verdict.reason, settings, warnings);
 }
 
-async function failed(request: UpdateRequest, error: unknown, parts: GatewayParts): Promise<UpdateResult> {
+async function failed(request: UpdateRequest, error: unknown, gateway: Gateway): Promise<UpdateResult> {
+  const { database, log } = gateway;
   if (error instanceof MortiseError && error.status === 422) throw error;
-  if (isDatabaseDown(parts.database, error)) throw databaseUnavailable(error);
-  parts.log.error(
-    { err: error, correlationId: request.correlationId },
-    'The governance settings could not be changed.',
-  );
+  if (isDatabaseDown(database, error)) throw databaseUnavailable(error);
+  log.error({ err: error, correlationId: request.correlationId }, 'The governance settings could not be changed.');
   try {
-    await auditRefused(request, INTERNAL, parts);
-  } catch (unaudited) {
-    // A full disk, say: what cannot be audited is no decision. A refusal that is audited needs less space than a change.
-    throw databaseFailure(parts.database, unaudited);
+    await auditRefused(request, INTERNAL, gateway);
+  } catch (auditError) {
+    // Without an audit row there is no decision. (On a full disk the audit row alone may still fit.)
+    throw databaseFailure(database, auditError);
   }
-  const isFull = parts.database.codec.errorKind(error) === 'full';
+  const isFull = database.codec.errorKind(error) === 'full';
   const cause = isFull ? 'the database has no space left' : 'internal error';
   return refusedResult(request, INTERNAL, `${cause}, nothing was changed`);
 }
 
 /**
- * Changes who may write to shared spaces and what they take, for who has the admin key or is on the stored allowlist.
- * Settings and audit row are one transaction. Refusals are audited and answered.
+ * Changes who may write to shared spaces and what is allowed there, for a caller with the admin key or an actor on the
+ * stored allowlist. Settings and audit row are one transaction. Refusals are audited and returned.
  *
- * @throws MortiseError `INVALID_PARAM_TYPE`, `INVALID_PARAM_VALUE` (only for who is authorised), `ACTOR_MISMATCH`,
+ * @throws MortiseError `INVALID_PARAM_TYPE`, `INVALID_PARAM_VALUE` (only for authorised callers), `ACTOR_MISMATCH`,
  * `LOGBOOK_DB_UNAVAILABLE`, `LOGBOOK_DB_CHECK_FAILED`.
  */
 export async function updateGovernance(
   args: Readonly<Record<string, unknown>>,
   ctx: StoreContext,
-  parts: GatewayParts,
+  gateway: Gateway,
 ): Promise<UpdateResult> {
   const request = readUpdateRequest(args, ctx);
   try {
-    await checkPrincipal(request, parts);
+    await checkPrincipal(request, gateway);
     ctx.signal.throwIfAborted();
     ctx.commit?.();
-    return await parts.database.transaction((trx) => decideAndChange(request, parts, trx));
+    return await gateway.database.transaction((trx) => authoriseAndChange(request, gateway, trx));
   } catch (error) {
     if (error instanceof PrincipalRefused || ctx.signal.aborted) throw error;
-    return failed(request, error, parts);
+    return failed(request, error, gateway);
   }
 }

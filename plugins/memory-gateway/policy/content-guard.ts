@@ -1,8 +1,18 @@
-import { type ContentGuardPolicy, redactSecrets } from 'mortise/sdk';
+import type { ContentGuardPolicy } from 'mortise/contracts/memory-gateway';
+import { redactSecrets } from 'mortise/sdk';
+import type { EvidenceItem } from '../store/evidence.js';
+
+type Json = Readonly<Record<string, unknown>>;
+
+interface Reject {
+  readonly kind: 'reject';
+  readonly type: 'diff' | 'log' | 'secret';
+  readonly explanation: string;
+}
 
 export type GuardVerdict =
   | { readonly kind: 'pass' }
-  | { readonly kind: 'reject'; readonly type: 'diff' | 'log' | 'secret'; readonly explanation: string }
+  | Reject
   | { readonly kind: 'warn'; readonly secrets: number }
   | { readonly kind: 'redact'; readonly secrets: number; readonly content: string };
 
@@ -34,7 +44,7 @@ function count(text: string, part: string): number {
   return text.split(part).length - 1;
 }
 
-/** Looks for what does not belong in a memory. Apart from a redacted content, the verdict never holds a secret's value. */
+/** Checks one text. Except for redacted content, the verdict never contains the value of a secret. */
 export function guardContent(content: string, policy: ContentGuardPolicy, place = 'the content'): GuardVerdict {
   if (policy.diff === 'reject' && isDiff(content)) {
     return { kind: 'reject', type: 'diff', explanation: `${place} is a patch` };
@@ -49,4 +59,160 @@ export function guardContent(content: string, policy: ContentGuardPolicy, place 
   if (policy.secret === 'warn') return { kind: 'warn', secrets };
   if (policy.secret === 'redact') return { kind: 'redact', secrets, content: redacted };
   return { kind: 'reject', type: 'secret', explanation: `${place} holds what looks like a secret` };
+}
+
+/** Names whose text is a secret. */
+const SECRET_NAME = /(?:api[-_]?key|token|secret|password|passwd|pwd)$/i;
+
+/** Checks a text that has a name: `{"password": "…"}` is treated like `password: …` in a text. */
+function guardMember(text: string, name: string, policy: ContentGuardPolicy, place: string): GuardVerdict {
+  const verdict = guardContent(text, policy, place);
+  if (verdict.kind !== 'pass' || !SECRET_NAME.test(name)) return verdict;
+  const named = guardContent(`secret: ${text}`, { ...policy, diff: 'off', log: 'off' }, place);
+  return named.kind === 'redact' ? { ...named, content: MARK } : named;
+}
+
+/** A name can be a secret, but neither a patch nor a log. */
+function guardName(name: string, policy: ContentGuardPolicy, place: string): GuardVerdict {
+  return guardContent(name, { ...policy, diff: 'off', log: 'off' }, place);
+}
+
+/** An identifier that is redacted would refer to something else, so a secret in it is rejected instead. */
+function guardIdentifier(name: string, policy: ContentGuardPolicy, place: string): GuardVerdict {
+  const verdict = guardName(name, policy, place);
+  if (verdict.kind !== 'redact') return verdict;
+  const explanation = `${place} holds what looks like a secret, which cannot be removed from a name`;
+  return { kind: 'reject', type: 'secret', explanation };
+}
+
+/** All texts of a request that the caller chooses freely. */
+export interface GuardedTexts {
+  readonly payload: string;
+  readonly meta: Json;
+  /** Objects as given, and plain references as `{uri, sha256: ''}`. */
+  readonly evidence: readonly EvidenceItem[];
+  readonly kind: string | null;
+  readonly space: string;
+  readonly actor: string | null;
+}
+
+export type RequestVerdict =
+  | { readonly kind: 'pass' }
+  | Reject
+  /** `places`: `the content`, or the JSON Pointer of an argument's member. */
+  | { readonly kind: 'warn'; readonly secrets: number; readonly places: readonly string[] }
+  | {
+      readonly kind: 'redact';
+      readonly secrets: number;
+      readonly places: readonly string[];
+      readonly payload: string;
+      readonly meta: Json;
+      readonly evidence: readonly Json[];
+    };
+
+const PAYLOAD = 'the content';
+const LONGEST_PLACE = 128;
+
+/** A place as messages show it: its names are chosen by the caller, so they may be long or secret themselves. */
+function shownPlace(path: string): string {
+  const clean = redactSecrets(path);
+  return clean.length > LONGEST_PLACE ? `${clean.slice(0, LONGEST_PLACE - 1)}…` : clean;
+}
+
+/**
+ * Checks the text of a memory, the texts and member names in its meta and evidence, and its identifiers. The first reject
+ * ends the check.
+ */
+export function guardRequest(texts: GuardedTexts, policy: ContentGuardPolicy): RequestVerdict {
+  const { payload, meta, evidence, kind, space, actor } = texts;
+  let rejected: Reject | undefined;
+  let secrets = 0;
+  const places: string[] = [];
+
+  /** Applies a verdict. @returns the text to store. */
+  const apply = (text: string, verdict: GuardVerdict, place: string): string => {
+    if (verdict.kind === 'pass') return text;
+    if (verdict.kind === 'reject') {
+      rejected ??= verdict;
+      return text;
+    }
+    secrets += verdict.secrets;
+    places.push(place);
+    return verdict.kind === 'redact' ? verdict.content : text;
+  };
+  const visitor: Visitor = {
+    text(text, path, name) {
+      if (rejected !== undefined || text === '') return text;
+      const place = shownPlace(path);
+      return apply(text, guardMember(text, name, policy, place), place);
+    },
+    name(name, path) {
+      if (rejected !== undefined) return name;
+      const place = `a name in ${shownPlace(path)}`;
+      return apply(name, guardName(name, policy, place), place);
+    },
+  };
+
+  const cleanPayload = apply(payload, guardContent(payload, policy, PAYLOAD), PAYLOAD);
+  for (const [name, place] of [
+    [space, '/target_space'],
+    [kind, '/kind'],
+    [actor, '/actor_user_id'],
+  ] as const) {
+    if (name !== null && rejected === undefined) apply(name, guardIdentifier(name, policy, place), place);
+  }
+  const cleanMeta = replaceTexts(meta, '/meta_json', '', visitor) as Json;
+  const cleanEvidence = evidence.map(({ stored, uri, isLegacy }, index) =>
+    isLegacy
+      ? { ...stored, uri: visitor.text(uri ?? '', '/evidence_refs', '') }
+      : (replaceTexts(stored, `/evidence/${index}`, '', visitor) as Json),
+  );
+  if (rejected !== undefined) return rejected;
+  if (secrets === 0) return { kind: 'pass' };
+  if (policy.secret !== 'redact') return { kind: 'warn', secrets, places };
+  return { kind: 'redact', secrets, places, payload: cleanPayload, meta: cleanMeta, evidence: cleanEvidence };
+}
+
+/** Visits the texts and member names of a JSON value. Paths are JSON Pointers in which secret names are redacted. */
+interface Visitor {
+  /** @param name the nearest member name. @returns the text to put in its place. */
+  text(text: string, path: string, name: string): string;
+  /** @param path the object that has the member. @returns the name to use instead. */
+  name(name: string, path: string): string;
+}
+
+/** A JSON value with its texts and names replaced by the visitor; the same value, by identity, if nothing changed. */
+function replaceTexts(value: unknown, path: string, name: string, visitor: Visitor): unknown {
+  if (typeof value === 'string') return visitor.text(value, path, name);
+  if (Array.isArray(value)) {
+    const items = value.map((item, index) => replaceTexts(item, `${path}/${index}`, name, visitor));
+    return items.some((item, index) => item !== value[index]) ? items : value;
+  }
+  if (typeof value !== 'object' || value === null) return value;
+  const taken = new Set(Object.keys(value));
+  let isChanged = false;
+  const members = Object.entries(value).map(([key, member]): [string, unknown] => {
+    const replaced = replaceTexts(member, `${path}/${pointerSegment(key)}`, key, visitor);
+    const shown = visitor.name(key, path);
+    if (shown === key) {
+      isChanged ||= replaced !== member;
+      return [key, replaced];
+    }
+    isChanged = true;
+    return [uniqueName(shown, taken), replaced];
+  });
+  return isChanged ? Object.fromEntries(members) : value;
+}
+
+/** Keeps two different names different after redaction. */
+function uniqueName(wanted: string, taken: Set<string>): string {
+  let name = wanted;
+  for (let number = 2; taken.has(name); number += 1) name = `${wanted} (${number})`;
+  taken.add(name);
+  return name;
+}
+
+/** RFC 6901, section 3. */
+function pointerSegment(name: string): string {
+  return redactSecrets(name).replaceAll('~', '~0').replaceAll('/', '~1');
 }

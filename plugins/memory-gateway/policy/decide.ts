@@ -1,12 +1,68 @@
+import { type ContentGuardPolicy, contentGuardPolicy, defaultContentGuard } from 'mortise/contracts/memory-gateway';
 import { isBlankText } from 'mortise/sdk';
-import type { EffectivePolicy } from './effective-policy.js';
 
-/** What the policy looks at. */
+/** A project's policy, with defaults for the keys that were not set. */
+export interface EffectivePolicy {
+  /** Who may write to shared spaces; empty: everyone. */
+  readonly allowlist_users: readonly string[];
+  /** Kinds allowed in shared spaces; empty: every kind. */
+  readonly allowed_kinds: readonly string[];
+  readonly require_evidence: boolean;
+  readonly evidence_mode: string;
+  /** Code points. */
+  readonly max_chars: number;
+  readonly bulk_mode: 'very_short' | 'reject' | 'allow';
+  readonly bulk_max_chars: number;
+  readonly dedup: 'exact' | 'off';
+  readonly content_guard: ContentGuardPolicy;
+}
+
+export const defaultPolicy: EffectivePolicy = {
+  allowlist_users: [],
+  allowed_kinds: ['PROCEDURE', 'REVIEW_GUIDE', 'PITFALL', 'DECISION'],
+  require_evidence: true,
+  evidence_mode: 'compat',
+  max_chars: 1_200,
+  bulk_mode: 'very_short',
+  bulk_max_chars: 200,
+  dedup: 'exact',
+  content_guard: defaultContentGuard,
+};
+
+export function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string');
+}
+
+function isLimit(value: unknown): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0;
+}
+
+function oneOf<T extends string>(value: unknown, allowed: readonly T[], initial: T): T {
+  return allowed.find((one) => one === value) ?? initial;
+}
+
+/** Reads a stored policy. A value of the wrong type, which only a manual edit of the database can leave, is ignored. */
+export function effectivePolicy(policy: Readonly<Record<string, unknown>>): EffectivePolicy {
+  const initial = defaultPolicy;
+  return {
+    allowlist_users: isTexts(policy.allowlist_users) ? policy.allowlist_users : initial.allowlist_users,
+    allowed_kinds: isTexts(policy.allowed_kinds) ? policy.allowed_kinds : initial.allowed_kinds,
+    require_evidence: typeof policy.require_evidence === 'boolean' ? policy.require_evidence : initial.require_evidence,
+    evidence_mode: typeof policy.evidence_mode === 'string' ? policy.evidence_mode : initial.evidence_mode,
+    max_chars: isLimit(policy.max_chars) ? policy.max_chars : initial.max_chars,
+    bulk_mode: oneOf(policy.bulk_mode, ['very_short', 'reject', 'allow'], initial.bulk_mode),
+    bulk_max_chars: isLimit(policy.bulk_max_chars) ? policy.bulk_max_chars : initial.bulk_max_chars,
+    dedup: oneOf(policy.dedup, ['exact', 'off'], initial.dedup),
+    content_guard: contentGuardPolicy(policy),
+  };
+}
+
+/** The input of a policy decision. */
 export interface PolicyQuestion {
   readonly space: string;
   readonly actorUserId: string | null;
   readonly kind: string | null;
-  /** Number of evidence items that name something, plain references included. */
+  /** Number of evidence items that have a URI, plain references included. */
   readonly evidence: number;
   /** Code points of the text. */
   readonly length: number;
@@ -20,7 +76,7 @@ export type PolicyDecision =
   | {
       readonly kind: 'redirect' | 'reject';
       readonly reason: string;
-      /** What is wrong, as the middle of a sentence. */
+      /** The middle of a sentence. */
       readonly explanation: string;
     };
 
@@ -32,7 +88,7 @@ function isMalformed(name: string): boolean {
   return isBlankText(name) || [...name].length > LONGEST_NAME || name.trim() !== name || MALFORMED_NAME.test(name);
 }
 
-/** Why a space cannot be used at all; undefined for a good one. */
+/** Why a space is invalid; undefined when it is valid. */
 export function spaceProblem(space: string): Exclude<PolicyDecision, { kind: 'allow' }> | undefined {
   if (!SPACE.test(space)) {
     const explanation = 'a space must start with private:, team: or org:';
@@ -48,7 +104,7 @@ function redirect(reason: string, explanation: string): PolicyDecision {
   return { kind: 'redirect', reason, explanation };
 }
 
-/** What keeps a memory out of a shared space; the first match wins. */
+/** Why a memory is not allowed in a shared space; the first match wins. */
 function sharedProblem(question: PolicyQuestion): PolicyDecision | undefined {
   const { actorUserId, kind, evidence, length, isBulk, teamWriteEnabled, policy } = question;
   const isListed = actorUserId !== null && policy.allowlist_users.includes(actorUserId);
@@ -78,7 +134,7 @@ function sharedProblem(question: PolicyQuestion): PolicyDecision | undefined {
   return undefined;
 }
 
-/** Decides where a memory may be written. Private spaces take everything; shared ones what their policy allows. */
+/** Decides whether a memory may be written to a space. Private spaces accept everything, shared ones what the policy allows. */
 export function decide(question: PolicyQuestion): PolicyDecision {
   const problem = spaceProblem(question.space);
   if (problem !== undefined) return problem;
@@ -86,7 +142,7 @@ export function decide(question: PolicyQuestion): PolicyDecision {
   return sharedProblem(question) ?? { kind: 'allow', reason: 'policy_passed' };
 }
 
-/** Where a memory goes that a shared space does not take. */
+/** The space of memories that are not allowed in a shared space. */
 export function privateSpaceOf(actorUserId: string | null): string {
   return `private:${actorUserId ?? 'unknown'}`;
 }

@@ -1,11 +1,12 @@
-import { type LedgerFilters, type MemoryFilters, readTime } from 'mortise/sdk';
-import { argumentError, refuseLostNumbers } from '../argument-error.js';
+import type { LedgerFilters, TextQuestion } from 'mortise/contracts/logbook';
+import { argumentError, type MemoryFilters, readTime } from 'mortise/sdk';
+import { refuseLostNumbers } from '../errors.js';
 import { spaceProblem } from '../policy/decide.js';
 
-/** Arguments of `memory_query`, read and normalised. */
+/** Arguments of `memory_query`, validated and normalised. */
 export interface QueryArguments {
   readonly query: string;
-  /** Each once, in order. */
+  /** Without duplicates, in the order given. */
   readonly spaces: readonly string[];
   readonly filters: MemoryFilters;
   readonly topK: number;
@@ -16,7 +17,7 @@ const DEFAULT_TOP_K = 10;
 
 type Json = Readonly<Record<string, unknown>>;
 
-const known = new Set([
+const knownFilters = new Set([
   'kind',
   'created_after',
   'created_before',
@@ -27,26 +28,26 @@ const known = new Set([
   'explain',
 ]);
 
-function time(filters: Json, name: 'created_after' | 'created_before'): string | undefined {
+function readTimeFilter(filters: Json, name: 'created_after' | 'created_before'): string | undefined {
   const text = filters[name];
   if (text === undefined || text === null) return undefined;
-  const at = typeof text === 'string' ? readTime(text) : undefined;
-  if (at === undefined) throw argumentError(TOOL, `/filters/${name}`, 'must be an ISO 8601 time');
-  return at;
+  const time = typeof text === 'string' ? readTime(text) : undefined;
+  if (time === undefined) throw argumentError(TOOL, `/filters/${name}`, 'must be an ISO 8601 time');
+  return time;
 }
 
-/** Drops members without a value, so that the rest is what was asked for. */
-function given<T extends object>(members: T): T {
+/** Drops members without a value. */
+function present<T extends object>(members: T): T {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined && value !== null)) as T;
 }
 
 function readFilters(filters: Json): MemoryFilters {
   const { kind, min_score: minScore, evidence, meta, actor_user_id: actorUserId, explain } = filters;
-  const other = Object.fromEntries(Object.entries(filters).filter(([name]) => !known.has(name)));
-  return given({
+  const other = Object.fromEntries(Object.entries(filters).filter(([name]) => !knownFilters.has(name)));
+  return present({
     kind: typeof kind === 'string' ? [kind] : (kind as readonly string[] | undefined),
-    createdAfter: time(filters, 'created_after'),
-    createdBefore: time(filters, 'created_before'),
+    createdAfter: readTimeFilter(filters, 'created_after'),
+    createdBefore: readTimeFilter(filters, 'created_before'),
     minScore: minScore as number | undefined,
     evidence: evidence as string | undefined,
     meta: meta as Json | undefined,
@@ -58,7 +59,7 @@ function readFilters(filters: Json): MemoryFilters {
 
 /**
  * Reads arguments that passed the tool's schema.
- * @throws MortiseError `INVALID_PARAM_VALUE` (422) for a space of no known type, or a time that is none.
+ * @throws MortiseError `INVALID_PARAM_VALUE` (422) for an invalid space, time or number.
  */
 export function readQueryArguments(args: Json, defaultSpace: string): QueryArguments {
   const spaces = [...new Set((args.spaces as readonly string[] | undefined) ?? [defaultSpace])];
@@ -78,7 +79,7 @@ export function readQueryArguments(args: Json, defaultSpace: string): QueryArgum
   };
 }
 
-/** The filters that the ledger decides. */
+/** The filters that the ledger can apply. */
 export function ledgerFilters({
   kind,
   createdAfter,
@@ -87,5 +88,15 @@ export function ledgerFilters({
   meta,
   actorUserId,
 }: MemoryFilters): LedgerFilters {
-  return given({ kind, createdAfter, createdBefore, evidence, meta, actorUserId });
+  return present({ kind, createdAfter, createdBefore, evidence, meta, actorUserId });
+}
+
+const segmenter = new Intl.Segmenter('und', { granularity: 'word' });
+
+/** The phrase and the distinct words of a query, for plain text search. */
+export function splitQuestion(query: string): TextQuestion {
+  const words = Array.from(segmenter.segment(query))
+    .filter(({ isWordLike }) => isWordLike)
+    .map(({ segment }) => segment.toLowerCase());
+  return { phrase: query.trim(), terms: [...new Set(words)] };
 }

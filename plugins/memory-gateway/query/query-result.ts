@@ -1,6 +1,7 @@
-import type { KnowledgeCandidate, LedgerMemory, MemoryHit } from 'mortise/sdk';
+import type { KnowledgeCandidate, LedgerMemory } from 'mortise/contracts/logbook';
+import type { MemoryHit } from 'mortise/sdk';
 
-/** Where an answer comes from: the backend, memories it does not have yet, or what is kept locally. */
+/** Where a result comes from: the backend, memories it does not have yet, or local data. */
 export type ItemSource = 'backend' | 'pending' | 'logbook_fallback' | 'ledger';
 
 export interface QueryItem {
@@ -16,7 +17,7 @@ export interface QueryItem {
   readonly explain?: MemoryHit['explain'];
 }
 
-/** An answer from `analysis.knowledge_candidates`. */
+/** A result from `analysis.knowledge_candidates`. */
 export interface CandidateItem {
   readonly id: string;
   readonly content: string;
@@ -29,7 +30,7 @@ export interface CandidateItem {
   readonly source: 'logbook_fallback';
 }
 
-/** What `memory_query` answers, in the order of its members. */
+/** The result of `memory_query`. The order of the members is part of the contract. */
 export interface QueryResult {
   readonly ok: boolean;
   readonly results: readonly (QueryItem | CandidateItem)[];
@@ -45,7 +46,7 @@ function uris(memory: LedgerMemory): readonly string[] {
   return memory.evidence.flatMap(({ uri }) => (typeof uri === 'string' ? [uri] : []));
 }
 
-/** A memory of the ledger as an answer. */
+/** A memory of the ledger as a result. */
 export function ledgerItem(memory: LedgerMemory, score: number, source: ItemSource): QueryItem {
   return {
     id: memory.backendMemoryId ?? memory.memoryKey,
@@ -60,7 +61,7 @@ export function ledgerItem(memory: LedgerMemory, score: number, source: ItemSour
   };
 }
 
-/** A hit of the backend as an answer, with what the ledger knows of it. */
+/** A hit of the backend as a result, with the details of its ledger row. */
 export function backendItem(hit: MemoryHit, memory: LedgerMemory | undefined): QueryItem {
   const { explain } = hit;
   const known =
@@ -95,7 +96,7 @@ export function candidateItem(candidate: KnowledgeCandidate): CandidateItem {
   };
 }
 
-/** Best first, then newest, then by id. */
+/** Orders by best score, then newest, then id. */
 export function byScore(a: QueryItem, b: QueryItem): number {
   if (a.score !== b.score) return b.score - a.score;
   const [older, newer] = [a.created_at ?? '', b.created_at ?? ''];

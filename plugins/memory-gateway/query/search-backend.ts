@@ -1,19 +1,20 @@
-import { type CallContext, callOptions, type LedgerMemory, type MemoryHit } from 'mortise/sdk';
-import type { GatewayParts } from '../parts.js';
+import type { LedgerMemory } from 'mortise/contracts/logbook';
+import { type CallContext, callOptions, type MemoryHit } from 'mortise/sdk';
+import type { Gateway } from '../gateway.js';
 import { sha256 } from '../store/hashes.js';
 import { ledgerFilters, type QueryArguments } from './query-arguments.js';
 import { backendItem, type QueryItem } from './query-result.js';
 
-const MOST_ASKED = 200;
-/** A remote backend may know other spaces and filters than the ledger does: some of its hits are left out here. */
-const ASKED_PER_RESULT = 4;
-/** Memories that one query reads only to learn their space. */
-const MOST_READ = 20;
+const MAX_HITS = 200;
+/** A remote backend may not know spaces and filters as the ledger does, so some of its hits are dropped here. */
+const HITS_PER_RESULT = 4;
+/** Memories that one query reads from the backend to learn their space. */
+const MAX_READ = 20;
 
 export interface BackendAnswer {
   readonly items: readonly QueryItem[];
   readonly unknownFilters: readonly string[];
-  /** Ids under which the backend has another text than was stored. */
+  /** Ids under which the backend has a different text than was stored. */
   readonly altered: readonly string[];
 }
 
@@ -21,14 +22,14 @@ function metadataSpace(metadata: MemoryHit['metadata']): string | undefined {
   return typeof metadata?.space === 'string' ? metadata.space : undefined;
 }
 
-/** Reads what neither the ledger nor the hit can place; a memory that cannot be read stays without a space. */
+/** Reads the spaces of memories that neither the ledger nor the hit knows. A failed read leaves the space unknown. */
 async function readSpaces(
   ids: readonly string[],
   ctx: CallContext,
-  { backend }: GatewayParts,
+  { backend }: Gateway,
 ): Promise<ReadonlyMap<string, string>> {
   const found = new Map<string, string>();
-  for (const id of ids.slice(0, MOST_READ)) {
+  for (const id of ids.slice(0, MAX_READ)) {
     const memory = await backend.get(id, callOptions(ctx)).catch(() => undefined);
     const space = memory?.space ?? metadataSpace(memory?.metadata);
     if (space !== undefined) found.set(id, space);
@@ -38,7 +39,7 @@ async function readSpaces(
 
 /**
  * The text that was stored under the id of a hit. A backend that merges or mixes up memories must not show the text of
- * one space in another: where its text is not the one of the ledger, the ledger's counts, and without that there is none.
+ * one space in another: where its text differs from the ledger, the ledger's text is used, or null if it has none.
  */
 function storedText(hit: MemoryHit, memory: LedgerMemory): string | null {
   if (hit.content === memory.payload || sha256(hit.content) === memory.payloadSha) return hit.content;
@@ -46,17 +47,17 @@ function storedText(hit: MemoryHit, memory: LedgerMemory): string | null {
 }
 
 /**
- * The ledger's rows of the hits. A backend whose books are the ledger has read some of them for this search; the word of
- * any other is not taken for them.
+ * The ledger rows of the hits. A transactional backend may have read them for this search already; rows that any other
+ * backend returns are not trusted.
  */
 async function rowsOf(
   hits: readonly MemoryHit[],
   isExact: boolean,
-  { backend: { backend }, logbook: { ledger } }: GatewayParts,
+  { backend: { backend }, logbook: { ledger } }: Gateway,
 ): Promise<readonly LedgerMemory[]> {
-  const isRow = (hit: MemoryHit, row: LedgerMemory) => row.backend === backend && row.backendMemoryId === hit.id;
+  const belongs = (hit: MemoryHit, row: LedgerMemory) => row.backend === backend && row.backendMemoryId === hit.id;
   const rows = hits.flatMap((hit) =>
-    isExact && hit.memory !== undefined && isRow(hit, hit.memory) ? [hit.memory] : [],
+    isExact && hit.memory !== undefined && belongs(hit, hit.memory) ? [hit.memory] : [],
   );
   if (rows.length === hits.length) return rows;
   return ledger.byBackendIds(
@@ -66,25 +67,21 @@ async function rowsOf(
 }
 
 /**
- * Asks the backend, and keeps what is certainly in the spaces and meets the filters: the ledger knows best where a
- * memory is, and what the ledger does not know cannot be checked against a filter.
+ * Searches the backend and keeps the hits that are known to be in the spaces and to match the filters. The ledger has
+ * precedence on the space of a memory. A memory that it does not know cannot be checked, so any filter drops it.
  */
-export async function searchBackend(
-  asked: QueryArguments,
-  ctx: CallContext,
-  parts: GatewayParts,
-): Promise<BackendAnswer> {
+export async function searchBackend(asked: QueryArguments, ctx: CallContext, gateway: Gateway): Promise<BackendAnswer> {
   const { query, spaces, filters, topK } = asked;
-  const isExact = parts.backend.facts()?.capabilities.transactional === true;
-  const limit = isExact ? topK : Math.min(ASKED_PER_RESULT * topK, MOST_ASKED);
-  const { hits, unknownFilters } = await parts.backend.search({ query, spaces, filters, limit }, ctx);
-  const { ledger } = parts.logbook;
-  const rows = await rowsOf(hits, isExact, parts);
-  // A backend may keep one memory for the same text of several spaces.
+  const isExact = gateway.backend.facts()?.capabilities.transactional === true;
+  const limit = isExact ? topK : Math.min(HITS_PER_RESULT * topK, MAX_HITS);
+  const { hits, unknownFilters } = await gateway.backend.search({ query, spaces, filters, limit }, ctx);
+  const { ledger } = gateway.logbook;
+  const rows = await rowsOf(hits, isExact, gateway);
+  // A backend may keep one memory for the same text in several spaces.
   const memories = Map.groupBy(rows, (row) => row.backendMemoryId);
   const spaceOfHit = (hit: MemoryHit) => metadataSpace(hit.metadata) ?? hit.space;
   const unplaced = hits.filter((hit) => !memories.has(hit.id) && spaceOfHit(hit) === undefined).map(({ id }) => id);
-  const readBack = unplaced.length === 0 ? undefined : await readSpaces(unplaced, ctx, parts);
+  const readBack = unplaced.length === 0 ? undefined : await readSpaces(unplaced, ctx, gateway);
   const wanted = ledgerFilters(filters);
   const isFiltered = Object.keys(wanted).length > 0;
   const altered: string[] = [];

@@ -1,5 +1,5 @@
 import { MortiseError, type RouteResponse } from 'mortise/sdk';
-import { PrincipalRefused } from '../principal-refused.js';
+import { PrincipalRefused } from '../policy/principal-access.js';
 
 interface Issue {
   readonly path: string;
@@ -15,22 +15,23 @@ const detailTypes: Readonly<Record<string, string>> = {
 
 /** `/filters/kind` → `["body", "filters", "kind"]`, numbers as numbers. */
 function locationOf(path: string): (string | number)[] {
-  const parts = path
+  const segments = path
     .split('/')
     .slice(1)
-    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
-  return ['body', ...parts.map((part) => (/^\d+$/.test(part) ? Number(part) : part))];
+    .map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'));
+  return ['body', ...segments.map((segment) => (/^\d+$/.test(segment) ? Number(segment) : segment))];
 }
 
 function isIssues(value: unknown): value is readonly Issue[] {
   return Array.isArray(value);
 }
 
-/** What an endpoint adds to its error answers: the members of its own shape. */
+/** The members that the error bodies of an endpoint share with its successful ones. */
 export interface ErrorShape {
+  /** Additional members of a 422 body. */
   readonly invalid?: object;
-  /** The shape of an answer that could not be made, e.g. because the database is down. */
-  unavailable(error: MortiseError): object;
+  /** The body of a 503, such as when the database is down. */
+  unavailable(error: MortiseError, correlationId: string): object;
 }
 
 function invalid(error: MortiseError, correlationId: string, shape: ErrorShape): RouteResponse {
@@ -51,9 +52,7 @@ function invalid(error: MortiseError, correlationId: string, shape: ErrorShape):
   return { status: 422, body };
 }
 
-/**
- * Answers an error in the shape of the endpoint. What it does not know is thrown on, for the host to answer.
- */
+/** The response for an error, in the shape of the endpoint. Errors of other kinds are rethrown for the host. */
 export function answerError(error: unknown, correlationId: string, shape: ErrorShape): RouteResponse {
   if (error instanceof PrincipalRefused) return { status: 200, body: error.result };
   if (!(error instanceof MortiseError)) throw error;
@@ -62,6 +61,6 @@ export function answerError(error: unknown, correlationId: string, shape: ErrorS
   return {
     status: 503,
     headers: { 'retry-after': String(error.retryAfterSeconds ?? 2) },
-    body: shape.unavailable(error),
+    body: shape.unavailable(error, correlationId),
   };
 }

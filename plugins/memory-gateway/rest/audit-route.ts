@@ -1,8 +1,9 @@
-import { type AuditRow, MortiseError, type Route } from 'mortise/sdk';
-import { databaseUnavailable, isDatabaseDown } from '../dependency-error.js';
-import type { GatewayParts } from '../parts.js';
+import type { AuditRow } from 'mortise/contracts/logbook';
+import { MortiseError, type Route } from 'mortise/sdk';
+import { databaseUnavailable, isDatabaseDown } from '../errors.js';
+import type { Gateway } from '../gateway.js';
 
-/** A row as it is on the wire. */
+/** The wire form of an audit row. */
 function wireRow(row: AuditRow) {
   return {
     audit_id: row.auditId,
@@ -22,7 +23,7 @@ function wireRow(row: AuditRow) {
   };
 }
 
-/** Query parameters of the route, and the members of an audit query they stand for. */
+/** Query parameters of the route, and the members of the audit query they set. */
 const filters = {
   action: 'action',
   operation: 'operation',
@@ -46,10 +47,9 @@ function readFilters(query: URLSearchParams): Record<string, string> {
 }
 
 /** `GET /memory/audit`: the audit trail, newest first. */
-export function auditRoute(parts: GatewayParts): Route {
+export function auditRoute({ audit, database }: Gateway): Route {
   return {
     async handle({ query }, ctx) {
-      const { audit, database } = parts;
       const limit = query.get('limit');
       try {
         const found = await audit.query({ ...readFilters(query), ...(limit === null ? {} : { limit: Number(limit) }) });

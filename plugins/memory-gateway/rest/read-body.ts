@@ -1,10 +1,17 @@
-import { MortiseError, type SchemasService, type ToolFacts, type ValueIssue, type ValueSchema } from 'mortise/sdk';
-import type { ArgumentReason } from '../argument-error.js';
+import {
+  type ArgumentReason,
+  isJsonObject,
+  MortiseError,
+  type SchemasService,
+  type ToolFacts,
+  type ValueIssue,
+  type ValueSchema,
+} from 'mortise/sdk';
 
-/** The body of a REST request, checked against the schema of the tool it stands for. */
+/** The body of a REST request, checked against the schema of its tool. */
 export interface ReadBody {
   readonly args: Readonly<Record<string, unknown>>;
-  /** Members that the tool does not know, as warnings. */
+  /** One warning for each member that the tool does not know. */
   readonly warnings: readonly string[];
 }
 
@@ -14,7 +21,7 @@ export interface CheckedTool {
   readonly properties: Readonly<Record<string, { readonly type?: unknown }>>;
 }
 
-/** The tool as its facts tell. */
+/** Compiles the input schema of a tool. */
 export function checkedTool(name: string, { inputSchema }: ToolFacts, schemas: SchemasService): CheckedTool {
   return {
     schema: schemas.compile(inputSchema, { name }),
@@ -24,7 +31,7 @@ export function checkedTool(name: string, { inputSchema }: ToolFacts, schemas: S
 
 const INTEGER = /^(?:0|-?[1-9]\d{0,14})$/;
 
-/** Forms and shell scripts send texts: one that spells a boolean or an integer exactly is taken for it. */
+/** Forms and shell scripts send strings: one that is exactly a boolean or an integer is converted. */
 function coerce(value: unknown, type: unknown): unknown {
   if (typeof value !== 'string') return value;
   if (type === 'boolean' && (value === 'true' || value === 'false')) return value === 'true';
@@ -51,11 +58,11 @@ function invalidBody(
 }
 
 /**
- * Reads a body; null stands for an absent member.
+ * Reads the arguments of a tool from a body. A null member counts as absent.
  * @throws MortiseError `MISSING_REQUIRED_PARAM`, `INVALID_PARAM_TYPE` or `INVALID_PARAM_VALUE` (422).
  */
 export function readBody(body: unknown, { schema, properties }: CheckedTool): ReadBody {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+  if (!isJsonObject(body)) {
     throw invalidBody([{ path: '', reason: 'INVALID_PARAM_TYPE', message: 'must be a JSON object' }]);
   }
   const given = Object.entries(body).filter(([, value]) => value !== null);

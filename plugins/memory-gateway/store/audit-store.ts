@@ -1,45 +1,45 @@
 import { type AuditEntry, redactSecrets } from 'mortise/sdk';
-import { isStrong, sortEvidence } from '../evidence/sort-evidence.js';
-import type { Step, StoreDecision } from './decision.js';
+import type { Step, StoreDecision } from './decide-store.js';
+import { hasHash, sortEvidence } from './evidence.js';
 import type { StoreRequest } from './store-request.js';
 
-/** What happened to a request, as the audit trail tells it. */
+/** The outcome of a request, as the audit row records it. */
 export interface StoreOutcome {
   readonly action: AuditEntry['action'];
   readonly reason: string;
   readonly status: NonNullable<AuditEntry['status']>;
-  /** The space that was written, or that the row is about. */
+  /** The space written, or the one the request was refused for. */
   readonly space: string;
   readonly memoryKey: string | null;
   readonly memoryId: string | null;
   readonly backend: string | null;
-  /** Further members of the JSON's top level. */
+  /** Further members at the top level of the JSON. */
   readonly more?: Readonly<Record<string, unknown>>;
 }
 
-const MOST_SUMMED_URIS = 5;
+const MAX_SUMMARY_URIS = 5;
 
 function summary(request: StoreRequest) {
   const { items, refs } = request.evidence;
   return {
     count: items.length,
-    has_strong: items.some(isStrong),
-    uris: (refs ?? []).slice(0, MOST_SUMMED_URIS).map(redactSecrets),
+    has_strong: items.some(hasHash),
+    uris: (refs ?? []).slice(0, MAX_SUMMARY_URIS).map(redactSecrets),
   };
 }
 
-/** A reason may name what the caller named. */
-function shownStep(step: Step): Step {
+/** A reason may contain names that the caller chose. */
+function redactStep(step: Step): Step {
   return step.reason === undefined ? step : { ...step, reason: redactSecrets(step.reason) };
 }
 
-/** What the trail cannot tell from the row itself. */
+/** Details that the columns of the row do not hold. */
 function gatewayEvent(request: StoreRequest, decision: StoreDecision | null, outcome: StoreOutcome) {
   const validation = decision?.validation ?? null;
   return {
     requested_space: redactSecrets(request.requestedSpace),
     final_space: redactSecrets(decision?.finalSpace ?? '') || null,
-    decision: { steps: (decision?.steps ?? []).map(shownStep) },
+    decision: { steps: (decision?.steps ?? []).map(redactStep) },
     payload_len: request.payloadLength,
     evidence_summary: summary(request),
     evidence_source: request.evidence.source,
@@ -56,12 +56,11 @@ function gatewayEvent(request: StoreRequest, decision: StoreDecision | null, out
   };
 }
 
-/** Lists that are not empty. */
-function present(lists: Readonly<Record<string, readonly unknown[]>>): Record<string, readonly unknown[]> {
+function nonEmpty(lists: Readonly<Record<string, readonly unknown[]>>): Record<string, readonly unknown[]> {
   return Object.fromEntries(Object.entries(lists).filter(([, list]) => list.length > 0));
 }
 
-/** The audit row of a store request. Its JSON never holds the text, a secret, or the content of evidence. */
+/** The audit row of a store request. Its JSON never contains the text, a secret, or the content of evidence. */
 export function auditStore(request: StoreRequest, decision: StoreDecision | null, outcome: StoreOutcome): AuditEntry {
   return {
     action: outcome.action,
@@ -81,13 +80,13 @@ export function auditStore(request: StoreRequest, decision: StoreDecision | null
       ...(outcome.memoryId === null ? {} : { memory_id: outcome.memoryId }),
       ...(outcome.memoryKey === null ? {} : { memory_key: outcome.memoryKey }),
       ...outcome.more,
-      ...present({ ...sortEvidence(request.evidence.items) }),
+      ...nonEmpty({ ...sortEvidence(request.evidence.items) }),
       gateway_event: gatewayEvent(request, decision, outcome),
     },
   };
 }
 
-/** The further audit row of a request that made its unknown actor a user. */
+/** The additional audit row of a request whose unknown actor became a user. */
 export function auditNewUser(request: StoreRequest, userId: string): AuditEntry {
   return {
     action: 'allow',

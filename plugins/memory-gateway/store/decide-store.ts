@@ -1,24 +1,64 @@
-import {
-  askMemoryPolicy,
-  type CallContext,
-  type GovernanceSettings,
-  type MemoryPolicyVerdict,
-  memoryPolicyChecks,
-} from 'mortise/sdk';
-import type { GatewayParts } from '../parts.js';
-import { decide, privateSpaceOf } from '../policy/decide.js';
-import { type EffectivePolicy, effectivePolicy } from '../policy/effective-policy.js';
-import { guardRequest } from '../policy/guard-request.js';
-import { checkActor } from './check-actor.js';
-import { checkEvidence } from './check-evidence.js';
-import type { Objection, Step, StoreDecision, Validation } from './decision.js';
+import type { GovernanceSettings } from 'mortise/contracts/logbook';
+import { askMemoryPolicy, memoryPolicyChecks } from 'mortise/contracts/memory-gateway';
+import type { CallContext } from 'mortise/sdk';
+import type { Gateway } from '../gateway.js';
+import { guardRequest } from '../policy/content-guard.js';
+import { decide, type EffectivePolicy, effectivePolicy, privateSpaceOf } from '../policy/decide.js';
+import { attachmentIds, type ValidationMode, validateEvidence, validationMode } from './evidence.js';
 import { type StoreRequest, withTexts } from './store-request.js';
 
+/** The verdict of one stage, as the audit row lists it. */
+export interface Step {
+  readonly stage: string;
+  readonly verdict: 'pass' | 'redirect' | 'reject';
+  readonly reason?: string;
+}
+
+/** Why a stage does not pass the request. `reason` is the audit reason; `explanation` the middle of a sentence. */
+export interface Objection {
+  readonly kind: 'redirect' | 'reject';
+  readonly reason: string;
+  readonly explanation: string;
+  /** The reason as messages show it, when it differs from the audit reason. */
+  readonly shown?: string;
+}
+
+/** Whether and how the evidence was validated. */
+export interface Validation extends ValidationMode {
+  readonly findings: readonly string[];
+}
+
+/** What is to be done with a store request. Nothing has been written yet. */
+export interface StoreDecision {
+  /** As sent, or with secrets redacted. */
+  readonly request: StoreRequest;
+  readonly steps: readonly Step[];
+  /** Null for a rejected memory. */
+  readonly finalSpace: string | null;
+  /** The audit reason. */
+  readonly reason: string;
+  /** Null when the memory goes where it was sent. */
+  readonly objection: Objection | null;
+  readonly validation: Validation | null;
+  readonly warnings: readonly string[];
+  /** Number of secrets found. */
+  readonly secrets: number;
+  /** Where they were found: `the content`, or the JSON Pointer of an argument's member. */
+  readonly secretPlaces: readonly string[];
+  readonly isRedacted: boolean;
+  /** An unknown actor who becomes a user with the write. */
+  readonly newUser: string | null;
+  readonly keepsDuplicates: boolean;
+  /** Version of the settings that were applied; null when none were needed. */
+  readonly settingsVersion: number | null;
+}
+
 /**
- * One pass through the stages before the write. The first reject ends it; a later redirect overrides the space of an
- * earlier one, but the first redirect's reason is the one that is told.
+ * The decision while the stages run. Each stage ends with `pass` or `object`, which return whether the next stage runs.
+ * The first reject ends the decision. A later redirect overrides the space of an earlier one, but the reason of the first
+ * redirect is the one reported.
  */
-class Pass {
+class Draft {
   request: StoreRequest;
   space: string;
   readonly steps: Step[] = [];
@@ -37,19 +77,19 @@ class Pass {
     this.space = request.requestedSpace;
   }
 
-  /** Takes a stage's verdict down. @returns whether the pipeline goes on. */
-  note(stage: string, verdict: { readonly kind: 'pass' } | (Objection & { readonly space?: string })): boolean {
-    if (verdict.kind === 'pass') {
-      this.steps.push({ stage, verdict: 'pass' });
-      return true;
-    }
-    this.steps.push({ stage, verdict: verdict.kind, reason: verdict.reason });
-    if (verdict.kind === 'reject') {
-      this.reject = verdict;
+  pass(stage: string): true {
+    this.steps.push({ stage, verdict: 'pass' });
+    return true;
+  }
+
+  object(stage: string, objection: Objection, redirectTo?: string): boolean {
+    this.steps.push({ stage, verdict: objection.kind, reason: objection.reason });
+    if (objection.kind === 'reject') {
+      this.reject = objection;
       return false;
     }
-    this.redirect ??= verdict;
-    this.space = verdict.space ?? this.space;
+    this.redirect ??= objection;
+    this.space = redirectTo ?? this.space;
     return true;
   }
 
@@ -73,117 +113,127 @@ class Pass {
   }
 }
 
-async function actorStage(pass: Pass, parts: GatewayParts): Promise<boolean> {
-  const verdict = await checkActor(pass.request, parts.logbook.users, parts.config.unknown_actor_policy);
-  if (verdict.kind === 'pass') pass.newUser = verdict.newUser;
-  return pass.note('actor', verdict);
+/** An actor who is not an active user is handled as configured, on every request and not only the first. */
+async function checkActor(draft: Draft, { logbook, config }: Gateway): Promise<boolean> {
+  const actor = draft.request.actorUserId;
+  if (actor === null || (await logbook.users.isActive(actor))) return draft.pass('actor');
+  const explanation = `the actor ${actor} is unknown`;
+  switch (config.unknown_actor_policy) {
+    case 'auto_create':
+      draft.newUser = actor;
+      return draft.pass('actor');
+    case 'reject':
+      return draft.object('actor', { kind: 'reject', reason: 'actor_unknown:reject', explanation });
+    case 'degrade': {
+      const objection = { kind: 'redirect', reason: 'actor_unknown:degrade', explanation } as const;
+      return draft.object('actor', objection, privateSpaceOf(null));
+    }
+  }
 }
 
-async function evidenceStage(pass: Pass, parts: GatewayParts, policy: EffectivePolicy): Promise<boolean> {
-  const { validation, warnings, objection } = await checkEvidence(
-    pass.request,
-    parts.logbook.evidence,
-    policy.evidence_mode,
-    {
-      enforceInStrictMode: parts.config.strict_mode_enforce_validate_refs,
-      validateEvidence: parts.config.validate_evidence_refs,
-    },
-  );
-  pass.validation = validation;
-  pass.warnings.push(...warnings);
-  return pass.note('evidence', objection ?? { kind: 'pass' });
+/** Validates the evidence where that is enabled. An error rejects in strict mode, and is a warning in compat mode. */
+async function checkEvidence(draft: Draft, policy: EffectivePolicy, { logbook, config }: Gateway): Promise<boolean> {
+  const mode = validationMode(policy.evidence_mode, config);
+  const { items } = draft.request.evidence;
+  if (!mode.isOn || items.length === 0) {
+    draft.validation = { ...mode, findings: [] };
+    return draft.pass('evidence');
+  }
+  const { errors, warnings } = validateEvidence(items, await logbook.evidence.attachmentHashes(attachmentIds(items)));
+  const findings = [...errors, ...warnings];
+  draft.validation = { ...mode, findings };
+  draft.warnings.push(...findings);
+  const [first] = errors;
+  if (mode.mode === 'compat' || first === undefined) return draft.pass('evidence');
+  const reason = `EVIDENCE_VALIDATION_FAILED:${first.slice(0, first.indexOf(':'))}`;
+  return draft.object('evidence', { kind: 'reject', reason, explanation: 'the evidence is not valid' });
 }
 
-function contentStage(pass: Pass, policy: EffectivePolicy): boolean {
-  const { payload, meta, evidence, kind, requestedSpace: space, actorUserId: actor } = pass.request;
+/** Applies the content guard, which can redact the request. */
+function checkContent(draft: Draft, policy: EffectivePolicy): boolean {
+  const { payload, meta, evidence, kind, requestedSpace: space, actorUserId: actor } = draft.request;
   const texts = { payload, meta, evidence: evidence.items, kind, space, actor };
   const verdict = guardRequest(texts, policy.content_guard);
   if (verdict.kind === 'reject') {
     const { type, explanation } = verdict;
-    return pass.note('content-guard', { kind: 'reject', reason: `content_intercepted:${type}`, explanation });
+    return draft.object('content-guard', { kind: 'reject', reason: `content_intercepted:${type}`, explanation });
   }
   if (verdict.kind !== 'pass') {
-    pass.secrets = verdict.secrets;
-    pass.secretPlaces = verdict.places;
+    draft.secrets = verdict.secrets;
+    draft.secretPlaces = verdict.places;
   }
   if (verdict.kind === 'warn') {
-    pass.warnings.push(...verdict.places.map((place) => `${place} holds what looks like a secret`));
+    draft.warnings.push(...verdict.places.map((place) => `${place} holds what looks like a secret`));
   }
   if (verdict.kind === 'redact') {
-    pass.isRedacted = true;
-    pass.request = withTexts(pass.request, verdict);
+    draft.isRedacted = true;
+    draft.request = withTexts(draft.request, verdict);
   }
-  return pass.note('content-guard', { kind: 'pass' });
+  return draft.pass('content-guard');
 }
 
-/** What a check says, as a stage of the pipeline. */
-function verdictOf(verdict: MemoryPolicyVerdict): Parameters<Pass['note']>[1] {
-  if (verdict.kind === 'pass') return verdict;
-  const { message: explanation, ...rest } = verdict;
-  return { ...rest, explanation };
-}
-
-async function addedStages(pass: Pass, parts: GatewayParts, ctx: CallContext): Promise<boolean> {
-  for (const check of memoryPolicyChecks(parts.points, 'memory_store')) {
-    const { request } = pass;
-    const asked = {
+/** Asks the `memory-policy` checks of other plugins. */
+async function askPlugins(draft: Draft, ctx: CallContext, { points, log }: Gateway): Promise<boolean> {
+  for (const check of memoryPolicyChecks(points, 'memory_store')) {
+    const { request } = draft;
+    const question = {
       tool: 'memory_store' as const,
       actorUserId: request.actorUserId,
       requestedSpace: request.requestedSpace,
-      targetSpace: pass.space,
+      targetSpace: draft.space,
       kind: request.kind,
       content: request.payload,
       meta: request.meta,
       evidence: request.evidence.items.map(({ stored }) => stored),
     };
-    const verdict = await askMemoryPolicy(parts.points, check, asked, ctx, parts.log);
-    if (!pass.note(`memory-policy:${check.key}`, verdictOf(verdict))) return false;
+    const verdict = await askMemoryPolicy(points, check, question, ctx, log);
+    const stage = `memory-policy:${check.key}`;
+    if (verdict.kind === 'pass') {
+      draft.pass(stage);
+      continue;
+    }
+    const { kind, reason, message: explanation } = verdict;
+    const redirectTo = kind === 'redirect' ? verdict.space : undefined;
+    if (!draft.object(stage, { kind, reason, explanation }, redirectTo)) return false;
   }
   return true;
 }
 
-function policyStage(pass: Pass, settings: GovernanceSettings, policy: EffectivePolicy): boolean {
-  const { request } = pass;
-  const decision = decide({
-    space: pass.space,
+/** Applies the project's policy to the space that the earlier stages left. It always has the last word. */
+function applyPolicy(draft: Draft, settings: GovernanceSettings, policy: EffectivePolicy): boolean {
+  const { request } = draft;
+  const verdict = decide({
+    space: draft.space,
     actorUserId: request.actorUserId,
     kind: request.kind,
-    // One that names nothing proves nothing.
+    // An item without a URI proves nothing.
     evidence: request.evidence.items.filter(({ uri }) => uri !== null).length,
     length: request.payloadLength,
     isBulk: request.isBulk,
     teamWriteEnabled: settings.teamWriteEnabled,
     policy,
   });
-  if (decision.kind === 'allow') {
-    pass.allowReason = `policy:${decision.reason}`;
-    return pass.note('policy', { kind: 'pass' });
+  const reason = `policy:${verdict.reason}`;
+  if (verdict.kind === 'allow') {
+    draft.allowReason = reason;
+    return draft.pass('policy');
   }
-  const objection = { ...decision, reason: `policy:${decision.reason}`, shown: decision.reason };
-  return pass.note(
-    'policy',
-    decision.kind === 'redirect' ? { ...objection, space: privateSpaceOf(request.actorUserId) } : objection,
-  );
+  const { kind, explanation, reason: shown } = verdict;
+  return draft.object('policy', { kind, reason, explanation, shown }, privateSpaceOf(request.actorUserId));
 }
 
-/** Runs the stages actor, evidence, content guard, what plugins add, and policy. */
-export async function decideStore(
-  request: StoreRequest,
-  parts: GatewayParts,
-  ctx: CallContext,
-): Promise<StoreDecision> {
-  const settings = await parts.logbook.settings.get(parts.projectKey);
+/**
+ * Decides where a memory may be written: in the requested space, where a stage redirects it, or nowhere. The stages run
+ * in this order: actor, evidence, content guard, checks of other plugins, policy.
+ */
+export async function decideStore(request: StoreRequest, ctx: CallContext, gateway: Gateway): Promise<StoreDecision> {
+  const settings = await gateway.logbook.settings.get(gateway.projectKey);
   const policy = effectivePolicy(settings.policy);
-  const pass = new Pass(request);
-  const stages = [
-    () => actorStage(pass, parts),
-    () => evidenceStage(pass, parts, policy),
-    () => contentStage(pass, policy),
-    () => addedStages(pass, parts, ctx),
-    () => policyStage(pass, settings, policy),
-  ];
-  for (const stage of stages) {
-    if (!(await stage())) break;
-  }
-  return pass.decision(settings, policy);
+  const draft = new Draft(request);
+  (await checkActor(draft, gateway)) &&
+    (await checkEvidence(draft, policy, gateway)) &&
+    checkContent(draft, policy) &&
+    (await askPlugins(draft, ctx, gateway)) &&
+    applyPolicy(draft, settings, policy);
+  return draft.decision(settings, policy);
 }

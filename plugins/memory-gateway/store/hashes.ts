@@ -16,17 +16,17 @@ export function codePoints(text: string): number {
   return text.length - pairs;
 }
 
-/** What, beside the text, makes two memories different ones. */
+/** What distinguishes two memories with the same text. */
 export interface MetaIdentity {
   readonly kind: string | null;
   readonly meta: Readonly<Record<string, unknown>>;
   readonly evidence: readonly Readonly<Record<string, unknown>>[];
   readonly itemId: number | null;
-  /** Makes it equal to no other: for projects that keep duplicates. */
+  /** Makes every memory distinct, for projects that keep duplicates. */
   readonly salt?: string;
 }
 
-/** The hash of kind, meta, evidence and item; absent, null, `{}` and `[]` are the same. */
+/** The hash of kind, meta, evidence and item. Absent, null, `{}` and `[]` are equivalent. */
 export function metaSha(identity: MetaIdentity): string {
   const { kind, meta, evidence, itemId, salt } = identity;
   return sha256(

@@ -1,21 +1,25 @@
 import type { CallContext } from 'mortise/sdk';
-import { defaultSpace } from '../config.js';
-import { databaseUnavailable, isDatabaseDown } from '../dependency-error.js';
-import type { GatewayParts } from '../parts.js';
-import { PrincipalRefused } from '../principal-refused.js';
+import { databaseUnavailable, isDatabaseDown } from '../errors.js';
+import type { Gateway } from '../gateway.js';
+import { privateSpaceOf } from '../policy/decide.js';
+import {
+  type AccessRefusal,
+  actorRefusal,
+  mayUseSpace,
+  PrincipalRefused,
+  spaceForbidden,
+} from '../policy/principal-access.js';
 import { BackendFailed, NewUserFailed, type WriteOutcome, WriteUnsettled } from '../write/write-job.js';
 import { auditStore } from './audit-store.js';
-import { checkPrincipal, checkRedirect, type PrincipalObjection } from './check-principal.js';
-import { decideStore } from './decide-store.js';
-import type { StoreDecision } from './decision.js';
+import { decideStore, type StoreDecision } from './decide-store.js';
 import { readStoreRequest, type StoreRequest } from './store-request.js';
 import {
   auditFailedResult,
   busyResult,
   duplicateResult,
   internalErrorResult,
-  keptResult,
   newUserFailedResult,
+  outboxResult,
   queuedResult,
   rejectedResult,
   type StoreResult,
@@ -25,26 +29,38 @@ import {
 import { writeStore } from './write-store.js';
 
 export interface StoreContext extends CallContext {
-  /** Called once the write begins: from then on its real outcome is awaited. */
+  /** Called when the write begins: from then on the caller must wait for the outcome. */
   commit?(): void;
 }
 
-/** A request that ends without a memory, and how the caller hears of it. */
+/** The result of a request that stored nothing, and its audit reason. */
 interface Refused {
   readonly reason: string;
   readonly result: StoreResult;
 }
 
-/** Writes the audit row of a request that stored nothing. The answer waits for it. */
-async function auditRefused(
+/** @throws MortiseError `LOGBOOK_DB_UNAVAILABLE` when the database cannot be reached. */
+function auditFailed(
   request: StoreRequest,
   decision: StoreDecision | null,
-  refused: Refused,
-  parts: GatewayParts,
+  error: unknown,
+  { database, log }: Gateway,
+): StoreResult {
+  if (isDatabaseDown(database, error)) throw databaseUnavailable(error);
+  log.error({ err: error, correlationId: request.correlationId }, 'The audit row of a memory could not be written.');
+  return auditFailedResult(request, decision);
+}
+
+/** Commits the audit row of a request that stored nothing, then returns its result. */
+async function refuse(
+  request: StoreRequest,
+  decision: StoreDecision | null,
+  { reason, result }: Refused,
+  gateway: Gateway,
 ): Promise<StoreResult> {
   const audit = auditStore(request, decision, {
     action: 'reject',
-    reason: refused.reason,
+    reason,
     status: 'failed',
     space: decision?.finalSpace ?? request.requestedSpace,
     memoryKey: null,
@@ -52,54 +68,43 @@ async function auditRefused(
     backend: null,
   });
   try {
-    await parts.writer.submit({ kind: 'audit', audit });
-    return refused.result;
+    await gateway.writer.submit({ kind: 'audit', audit });
+    return result;
   } catch (error) {
-    return auditFailed(request, decision, error, parts);
+    return auditFailed(request, decision, error, gateway);
   }
 }
 
-/** @throws MortiseError `LOGBOOK_DB_UNAVAILABLE` when that is why. */
-function auditFailed(
-  request: StoreRequest,
-  decision: StoreDecision | null,
-  error: unknown,
-  parts: GatewayParts,
-): StoreResult {
-  if (isDatabaseDown(parts.database, error)) throw databaseUnavailable(error);
-  parts.log.error({ err: error, correlationId: request.correlationId }, 'A memory could not be audited.');
-  return auditFailedResult(request, decision);
+/** @throws PrincipalRefused after its audit row is committed. */
+async function refusePrincipal(request: StoreRequest, refusal: AccessRefusal, gateway: Gateway): Promise<never> {
+  const result = rejectedResult(request, null, refusal);
+  const audited = await refuse(request, null, { reason: refusal.reason, result }, gateway);
+  throw new PrincipalRefused(refusal, request.requestedSpace, audited);
 }
 
-async function refusePrincipal(
-  request: StoreRequest,
-  objection: PrincipalObjection,
-  parts: GatewayParts,
-): Promise<never> {
-  const result = rejectedResult(request, null, objection);
-  const audited = await auditRefused(request, null, { reason: objection.reason, result }, parts);
-  throw new PrincipalRefused(objection.code, {
-    reason: objection.reason,
-    explanation: objection.explanation,
-    space: request.requestedSpace,
-    result: audited,
-  });
+/** The space of unknown actors, which belongs to no principal. */
+const UNKNOWN_ACTORS = privateSpaceOf(null);
+
+/** Whether the caller's key allows the space that the memory is redirected to. */
+function redirectRefusal({ principal, requestedSpace }: StoreRequest, space: string): AccessRefusal | undefined {
+  if (space === requestedSpace || space === UNKNOWN_ACTORS || mayUseSpace(principal, space)) return undefined;
+  return { ...spaceForbidden, explanation: 'this key may not use the space that the policy redirects to' };
 }
 
-/** Answers what the write came to. */
+/** The result of a write that did not fail. */
 function resultOf(decision: StoreDecision, outcome: WriteOutcome): StoreResult {
   if (outcome.kind === 'stored') {
     const result = storedResult(decision, outcome.memoryId);
     return outcome.isDedup === true ? { ...result, dedup: true } : result;
   }
-  if (outcome.kind === 'kept') return keptResult(decision, outcome);
+  if (outcome.kind === 'outbox') return outboxResult(decision, outcome);
   if (outcome.kind !== 'duplicate') return busyResult(decision);
   const { state, outboxId, backendMemoryId } = outcome.hit;
   if (state === 'queued' && outboxId !== null) return queuedResult(decision, outboxId);
   return duplicateResult(decision, backendMemoryId);
 }
 
-/** What a failed write is to its caller; undefined when the database failed, so that nothing can be audited either. */
+/** The refusal that a failed write amounts to; undefined when the database failed, so that it cannot be audited. */
 function refusedBy(error: unknown, decision: StoreDecision): Refused | undefined {
   if (error instanceof NewUserFailed) {
     return { reason: 'actor_autocreate_failed', result: newUserFailedResult(decision, 'could not be created') };
@@ -110,61 +115,74 @@ function refusedBy(error: unknown, decision: StoreDecision): Refused | undefined
   return undefined;
 }
 
-async function write(decision: StoreDecision, space: string, parts: GatewayParts): Promise<StoreResult> {
+/** Writes a memory and turns the outcome into the result. */
+async function write(decision: StoreDecision, space: string, gateway: Gateway): Promise<StoreResult> {
   const { request } = decision;
+  const { correlationId } = request;
   try {
-    const outcome = await writeStore(decision, space, parts);
+    const outcome = await writeStore(decision, space, gateway);
     if (outcome.kind === 'actor_off') {
-      const refused = { reason: 'actor_autocreate_failed', result: newUserFailedResult(decision, 'is switched off') };
-      return auditRefused(request, decision, refused, parts);
+      const refused = { reason: 'actor_autocreate_failed', result: newUserFailedResult(decision, 'is disabled') };
+      return refuse(request, decision, refused, gateway);
     }
     const result = resultOf(decision, outcome);
     if (outcome.kind !== 'busy') return result;
-    return auditRefused(request, decision, { reason: 'write_in_progress', result }, parts);
+    return refuse(request, decision, { reason: 'write_in_progress', result }, gateway);
   } catch (error) {
     if (error instanceof WriteUnsettled) {
-      parts.log.error({ err: error, correlationId: request.correlationId }, 'A write waits for its recovery.');
+      gateway.log.error({ err: error, correlationId }, 'The outcome of a write is left to recovery.');
       return unsettledResult(decision);
     }
     const refused = refusedBy(error, decision);
-    if (refused === undefined) return auditFailed(request, decision, error, parts);
-    parts.log.error({ err: error, correlationId: request.correlationId }, 'A memory could not be written.');
-    return auditRefused(request, decision, refused, parts);
+    if (refused === undefined) return auditFailed(request, decision, error, gateway);
+    gateway.log.error({ err: error, correlationId }, 'A memory could not be written.');
+    return refuse(request, decision, refused, gateway);
   }
 }
 
 /**
- * Stores a memory: reads and normalises the request, decides where it may go, writes it, and answers truthfully.
- * No answer leaves before its audit row is committed.
+ * Stores a memory. The order of a store:
+ *
+ * 1. read and validate the arguments
+ * 2. check that the caller's key allows the actor and the space
+ * 3. decide: settings, actor, evidence, content guard, checks of other plugins, policy (`decideStore`)
+ * 4. check that the caller's key allows the space that was decided
+ * 5. write: one transaction with the audit row, the backend, and the outcome or the outbox (`writeStore`)
+ *
+ * The result is returned only after its audit row is committed.
  *
  * @throws MortiseError `INVALID_PARAM_VALUE`, `ACTOR_MISMATCH`, `SPACE_FORBIDDEN`, `LOGBOOK_DB_UNAVAILABLE`.
  */
 export async function storeMemory(
   args: Readonly<Record<string, unknown>>,
   ctx: StoreContext,
-  parts: GatewayParts,
+  gateway: Gateway,
 ): Promise<StoreResult> {
-  const request = readStoreRequest(args, ctx, defaultSpace(parts.config, parts.projectKey));
-  const forbidden = checkPrincipal(request);
-  if (forbidden !== undefined) return refusePrincipal(request, forbidden, parts);
+  const request = readStoreRequest(args, ctx, gateway.defaultSpace);
+  const { principal, claimedActor, requestedSpace, correlationId } = request;
+  const forbidden =
+    actorRefusal(principal, claimedActor) ?? (mayUseSpace(principal, requestedSpace) ? undefined : spaceForbidden);
+  if (forbidden !== undefined) return refusePrincipal(request, forbidden, gateway);
+
   let decision: StoreDecision;
   try {
-    decision = await decideStore(request, parts, ctx);
+    decision = await decideStore(request, ctx, gateway);
   } catch (error) {
-    if (isDatabaseDown(parts.database, error)) throw databaseUnavailable(error);
-    parts.log.error({ err: error, correlationId: ctx.correlationId }, 'A memory could not be decided on.');
+    if (isDatabaseDown(gateway.database, error)) throw databaseUnavailable(error);
+    gateway.log.error({ err: error, correlationId }, 'A decision on a memory failed.');
     const refused = { reason: 'internal_error', result: internalErrorResult(request, null) };
-    return auditRefused(request, null, refused, parts);
+    return refuse(request, null, refused, gateway);
   }
-  const { objection, finalSpace } = decision;
+  const { objection, finalSpace, reason } = decision;
   if (finalSpace === null) {
-    const refusal = objection ?? { explanation: 'it was refused', reason: decision.reason };
+    const refusal = objection ?? { explanation: 'it was refused', reason };
     const result = rejectedResult(decision.request, decision, refusal);
-    return auditRefused(decision.request, decision, { reason: decision.reason, result }, parts);
+    return refuse(decision.request, decision, { reason, result }, gateway);
   }
-  const elsewhere = checkRedirect(request, finalSpace);
-  if (elsewhere !== undefined) return refusePrincipal(request, elsewhere, parts);
+  const forbiddenRedirect = redirectRefusal(request, finalSpace);
+  if (forbiddenRedirect !== undefined) return refusePrincipal(request, forbiddenRedirect, gateway);
+
   ctx.signal.throwIfAborted();
   ctx.commit?.();
-  return write(decision, finalSpace, parts);
+  return write(decision, finalSpace, gateway);
 }

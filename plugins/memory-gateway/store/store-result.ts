@@ -1,8 +1,8 @@
 import type { WriteOutcome } from '../write/write-job.js';
-import type { StoreDecision } from './decision.js';
+import type { StoreDecision } from './decide-store.js';
 import type { StoreRequest } from './store-request.js';
 
-/** What `memory_store` answers, in the order of its members. */
+/** The result of `memory_store`. The order of the members is part of the contract. */
 export interface StoreResult {
   readonly ok: boolean;
   readonly action: 'allow' | 'redirect' | 'reject' | 'error';
@@ -23,84 +23,82 @@ export interface StoreResult {
   readonly warnings?: readonly string[];
 }
 
-/** The members that every answer to a request shares. */
-function answer(
+function result(
   request: StoreRequest,
   decision: StoreDecision | null,
   rest: Pick<StoreResult, 'ok' | 'action' | 'message' | 'reason'> & Partial<StoreResult>,
 ): StoreResult {
-  const { error_code, retryable, ...members } = rest;
   const warnings = decision?.warnings ?? [];
   return {
-    ok: members.ok,
-    action: members.action,
-    space_written: members.space_written ?? null,
-    memory_id: members.memory_id ?? null,
+    ok: rest.ok,
+    action: rest.action,
+    space_written: rest.space_written ?? null,
+    memory_id: rest.memory_id ?? null,
     evidence_refs: request.evidence.refs,
-    message: members.message,
-    outbox_id: members.outbox_id ?? null,
-    outbox_status: members.outbox_status ?? null,
+    message: rest.message,
+    outbox_id: rest.outbox_id ?? null,
+    outbox_status: rest.outbox_status ?? null,
     correlation_id: request.correlationId,
-    reason: members.reason,
+    reason: rest.reason,
     requested_space: request.requestedSpace,
     final_space: decision?.finalSpace ?? null,
-    dedup: members.dedup ?? false,
-    ...(error_code === undefined ? {} : { error_code }),
-    ...(retryable === undefined ? {} : { retryable }),
+    dedup: rest.dedup ?? false,
+    ...(rest.error_code === undefined ? {} : { error_code: rest.error_code }),
+    ...(rest.retryable === undefined ? {} : { retryable: rest.retryable }),
     ...(warnings.length === 0 ? {} : { warnings }),
   };
 }
 
 function joined(...sentences: readonly (string | null)[]): string | null {
-  const said = sentences.filter((sentence) => sentence !== null);
-  return said.length === 0 ? null : said.join(' ');
+  const present = sentences.filter((sentence) => sentence !== null);
+  return present.length === 0 ? null : present.join(' ');
 }
 
-/** Where a redirected memory went, and why. */
-function redirectSentence({ request, objection, finalSpace }: StoreDecision): string | null {
+/** Where a redirected memory was stored, and why. */
+function redirectSentence(verb: 'Stored' | 'Kept', { request, objection, finalSpace }: StoreDecision): string | null {
   if (objection === null) return null;
   const why = `${objection.explanation} (${objection.shown ?? objection.reason})`;
-  return `Stored in ${finalSpace} instead of ${request.requestedSpace}: ${why}.`;
+  return `${verb} in ${finalSpace} instead of ${request.requestedSpace}: ${why}.`;
 }
 
 function redactSentence({ isRedacted, secrets, secretPlaces }: StoreDecision): string | null {
   if (!isRedacted) return null;
   const places = secretPlaces.map((place) => (place === 'the content' ? 'the text' : place)).join(', ');
-  return secrets === 1 ? `One secret was taken out of ${places}.` : `${secrets} secrets were taken out of ${places}.`;
+  return secrets === 1 ? `One secret was removed from ${places}.` : `${secrets} secrets were removed from ${places}.`;
 }
 
-/** The action of a memory that is in a space: as asked, or elsewhere. */
+/** The action for a memory that is stored: in the requested space, or elsewhere. */
 export function actionOf(decision: StoreDecision): 'allow' | 'redirect' {
   return decision.objection === null ? 'allow' : 'redirect';
 }
 
 export function storedResult(decision: StoreDecision, memoryId: string): StoreResult {
-  return answer(decision.request, decision, {
+  return result(decision.request, decision, {
     ok: true,
     action: actionOf(decision),
     space_written: decision.finalSpace,
     memory_id: memoryId,
-    message: joined(redirectSentence(decision), redactSentence(decision)),
+    message: joined(redirectSentence('Stored', decision), redactSentence(decision)),
     reason: decision.reason,
   });
 }
 
 export function duplicateResult(decision: StoreDecision, memoryId: string | null): StoreResult {
   const hit = `dedup_hit: the same memory is already in ${decision.finalSpace}.`;
-  return answer(decision.request, decision, {
+  return result(decision.request, decision, {
     ok: true,
     action: actionOf(decision),
     space_written: decision.finalSpace,
     memory_id: memoryId,
-    message: joined(hit, redirectSentence(decision)?.replace(/^Stored in/, 'Kept in') ?? null),
+    message: joined(hit, redirectSentence('Kept', decision)),
     reason: 'dedup_hit',
     dedup: true,
   });
 }
 
-/** The same memory waits in the outbox already. */
+/** The same memory is already in the outbox. */
 export function queuedResult(decision: StoreDecision, outboxId: number): StoreResult {
-  return answer(decision.request, decision, {
+  return result(decision.request, decision, {
     ok: false,
     action: 'redirect',
     message: `already queued: the same memory waits in the outbox (outbox_id=${outboxId}) and will be delivered.`,
@@ -111,13 +109,15 @@ export function queuedResult(decision: StoreDecision, outboxId: number): StoreRe
   });
 }
 
-/** The backend did not take it: the memory waits in the outbox, or is kept there as a dead letter. */
-export function keptResult(decision: StoreDecision, kept: Extract<WriteOutcome, { kind: 'kept' }>): StoreResult {
-  const { outboxId, isDead, failed } = kept;
+/** The backend did not accept the memory: it is in the outbox, pending or as a dead letter. */
+export function outboxResult(
+  decision: StoreDecision,
+  { outboxId, isDead, failed }: Extract<WriteOutcome, { kind: 'outbox' }>,
+): StoreResult {
   const message = isDead
-    ? `The memory backend did not take the memory: ${failed.message}. It is kept as a dead letter (outbox_id=${outboxId}) and will not be sent again by itself.`
+    ? `The memory backend did not accept the memory: ${failed.message}. It is kept as a dead letter (outbox_id=${outboxId}) and will not be retried automatically.`
     : `The memory backend is unavailable (${failed.message}). The memory is safe in the outbox (outbox_id=${outboxId}) and will be delivered automatically; do not store it again.`;
-  return answer(decision.request, decision, {
+  return result(decision.request, decision, {
     ok: false,
     action: 'redirect',
     message: joined(message, redactSentence(decision)),
@@ -127,12 +127,13 @@ export function keptResult(decision: StoreDecision, kept: Extract<WriteOutcome, 
   });
 }
 
-/** The backend was called, but what came of it could not be written. */
+/** The backend was called, but the outcome could not be committed. */
 export function unsettledResult(decision: StoreDecision): StoreResult {
-  return answer(decision.request, decision, {
+  return result(decision.request, decision, {
     ok: false,
     action: 'error',
-    message: 'The outcome of the write is unknown and will be settled shortly; look before storing the memory again.',
+    message:
+      'The outcome of the write is unknown and will be settled shortly; query for the memory before storing it again.',
     reason: null,
     error_code: 'AUDIT_WRITE_FAILED',
     retryable: false,
@@ -144,7 +145,7 @@ export function rejectedResult(
   decision: StoreDecision | null,
   objection: { readonly explanation: string; readonly reason: string; readonly shown?: string },
 ): StoreResult {
-  return answer(request, decision, {
+  return result(request, decision, {
     ok: false,
     action: 'reject',
     message: `Rejected by policy: ${objection.explanation} (${objection.shown ?? objection.reason}).`,
@@ -152,9 +153,9 @@ export function rejectedResult(
   });
 }
 
-/** Another process writes the same memory and has not finished. */
+/** Another process is writing the same memory and did not finish in time. */
 export function busyResult(decision: StoreDecision): StoreResult {
-  return answer(decision.request, decision, {
+  return result(decision.request, decision, {
     ok: false,
     action: 'error',
     message: 'The same memory is being written by another process; try again.',
@@ -164,9 +165,9 @@ export function busyResult(decision: StoreDecision): StoreResult {
   });
 }
 
-/** Nothing was written because the audit row could not be. */
+/** The audit row could not be written, so nothing was. */
 export function auditFailedResult(request: StoreRequest, decision: StoreDecision | null): StoreResult {
-  return answer(request, decision, {
+  return result(request, decision, {
     ok: false,
     action: 'error',
     message: 'The memory was not stored, because its audit row could not be written.',
@@ -176,12 +177,9 @@ export function auditFailedResult(request: StoreRequest, decision: StoreDecision
   });
 }
 
-/** The actor could not be made a user. */
-export function newUserFailedResult(
-  decision: StoreDecision,
-  why: 'could not be created' | 'is switched off',
-): StoreResult {
-  return answer(decision.request, decision, {
+/** The unknown actor could not become a user. */
+export function newUserFailedResult(decision: StoreDecision, why: 'could not be created' | 'is disabled'): StoreResult {
+  return result(decision.request, decision, {
     ok: false,
     action: 'error',
     message: `The memory was not stored, because its actor ${why}.`,
@@ -192,7 +190,7 @@ export function newUserFailedResult(
 }
 
 export function internalErrorResult(request: StoreRequest, decision: StoreDecision | null): StoreResult {
-  return answer(request, decision, {
+  return result(request, decision, {
     ok: false,
     action: 'error',
     message: `Internal error (${request.correlationId})`,

@@ -1,50 +1,36 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type DedupHit, type MemoryItem, type MemoryService, newUlid } from 'mortise/sdk';
-import type { GatewayParts } from '../parts.js';
+import type { DedupHit } from 'mortise/contracts/logbook';
+import type { MemoryService } from 'mortise/contracts/memory-gateway';
+import { type MemoryItem, newUlid } from 'mortise/sdk';
+import type { Gateway } from '../gateway.js';
 import { finishWrite } from '../write/finish-write.js';
 import type { MemoryJob, WriteOutcome } from '../write/write-job.js';
 import { auditNewUser, auditStore } from './audit-store.js';
-import type { StoreDecision } from './decision.js';
+import type { StoreDecision } from './decide-store.js';
 import { metaSha } from './hashes.js';
 import { actionOf } from './store-result.js';
 
-/** How long a store waits for another process that writes the same memory. */
+/** Milliseconds between two tries while another process writes the same memory, and until the store gives up. */
 const POLL_MS = 20;
-const POLL_FOR_MS = 2_000;
+const POLL_LIMIT_MS = 2_000;
 
-function auditWrite(decision: StoreDecision, space: string, memoryKey: string, backend: string) {
-  return (memoryId: string | null) =>
-    auditStore(decision.request, decision, {
-      action: actionOf(decision),
-      reason: decision.reason,
-      status: memoryId === null ? 'pending' : 'success',
-      space,
-      memoryKey,
-      memoryId,
-      backend,
-    });
+function auditDuplicate(decision: StoreDecision, space: string, hit: DedupHit) {
+  const isQueued = hit.state === 'queued';
+  return auditStore(decision.request, decision, {
+    action: isQueued ? 'redirect' : actionOf(decision),
+    reason: isQueued ? 'dedup_pending' : 'dedup_hit',
+    status: isQueued ? 'redirected' : 'success',
+    space,
+    memoryKey: null,
+    memoryId: hit.backendMemoryId,
+    backend: null,
+    more: {
+      original_memory_key: hit.memoryKey,
+      ...(hit.outboxId === null ? {} : { original_outbox_id: hit.outboxId }),
+    },
+  });
 }
 
-function auditDuplicate(decision: StoreDecision, space: string) {
-  return (hit: DedupHit) => {
-    const isQueued = hit.state === 'queued';
-    return auditStore(decision.request, decision, {
-      action: isQueued ? 'redirect' : actionOf(decision),
-      reason: isQueued ? 'dedup_pending' : 'dedup_hit',
-      status: isQueued ? 'redirected' : 'success',
-      space,
-      memoryKey: null,
-      memoryId: hit.backendMemoryId,
-      backend: null,
-      more: {
-        original_memory_key: hit.memoryKey,
-        ...(hit.outboxId === null ? {} : { original_outbox_id: hit.outboxId }),
-      },
-    });
-  };
-}
-
-/** The job that writes a memory the policy lets into a space. */
 function memoryJob(decision: StoreDecision, space: string, backend: MemoryService): MemoryJob {
   const { request, newUser } = decision;
   const memoryKey = `mk_${newUlid()}`;
@@ -61,7 +47,16 @@ function memoryJob(decision: StoreDecision, space: string, backend: MemoryServic
     payloadSha: request.payloadSha,
     correlationId: request.correlationId,
   };
-  const audit = auditWrite(decision, space, memoryKey, backend.backend);
+  const audit = (memoryId: string | null) =>
+    auditStore(request, decision, {
+      action: actionOf(decision),
+      reason: decision.reason,
+      status: memoryId === null ? 'pending' : 'success',
+      space,
+      memoryKey,
+      memoryId,
+      backend: backend.backend,
+    });
   return {
     kind: 'memory',
     phase: backend.facts()?.capabilities.transactional === true ? 'whole' : 'begin',
@@ -83,44 +78,53 @@ function memoryJob(decision: StoreDecision, space: string, backend: MemoryServic
     newUser: newUser === null ? null : { userId: newUser, audit: auditNewUser(request, newUser) },
     auditStored: audit,
     auditBegun: () => audit(null),
-    auditDuplicate: auditDuplicate(decision, space),
+    auditDuplicate: (hit) => auditDuplicate(decision, space, hit),
   };
 }
 
-/** The second half of a write whose backend keeps its own books. */
-function finish(
-  job: MemoryJob,
-  begun: { readonly auditId: string; readonly at: number },
-  decision: StoreDecision,
-  parts: GatewayParts,
-): Promise<WriteOutcome> {
-  const { auditId } = begun;
-  const memory = {
-    ...job.row,
-    backend: parts.backend.backend,
-    backendMemoryId: null,
-    state: 'writing',
-    auditId,
-    outboxId: null,
-  } as const;
-  const intended = { action: actionOf(decision), reason: decision.reason };
-  const { requestedSpace } = decision.request;
-  return finishWrite({ auditId, intended, memory, requestedSpace }, begun.at, parts);
+/** Calls run with the same key: the first alone, those that arrive meanwhile after it has ended, whatever its outcome. */
+export async function runAfterFirst<T>(
+  running: Map<string, Promise<unknown>>,
+  key: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  const first = running.get(key);
+  if (first !== undefined) {
+    await first.catch(() => {});
+    return work();
+  }
+  const own = work();
+  running.set(key, own);
+  try {
+    return await own;
+  } finally {
+    running.delete(key);
+  }
 }
 
 /**
- * Writes the memory, or finds the same one. Identical stores of this process wait for the first of them, so that they
- * find it; one that another process is writing is waited for.
+ * Writes a memory, or finds the identical one that exists already. Identical stores of this process wait for the first,
+ * so that they find it; one that another process is writing is polled for.
+ *
+ * The writer commits the ledger row, the audit row and, for a transactional backend, the memory. For any other backend
+ * the rows are committed as pending, and `finishWrite` calls the backend and commits the outcome.
  */
-export async function writeStore(decision: StoreDecision, space: string, parts: GatewayParts): Promise<WriteOutcome> {
-  const job = memoryJob(decision, space, parts.backend);
-  const { payloadSha, metaSha: meta } = job.row;
-  return parts.flights(`${space}\n${payloadSha}\n${meta}`, async () => {
-    const deadline = performance.now() + POLL_FOR_MS;
+export function writeStore(decision: StoreDecision, space: string, gateway: Gateway): Promise<WriteOutcome> {
+  const job = memoryJob(decision, space, gateway.backend);
+  const { row } = job;
+  return runAfterFirst(gateway.running, `${space}\n${row.payloadSha}\n${row.metaSha}`, async () => {
+    const deadline = performance.now() + POLL_LIMIT_MS;
     for (;;) {
-      const at = performance.now();
-      const outcome = await parts.writer.submit(job);
-      if (outcome.kind === 'begun') return finish(job, { auditId: outcome.auditId, at }, decision, parts);
+      const begunAt = performance.now();
+      const outcome = await gateway.writer.submit(job);
+      if (outcome.kind === 'begun') {
+        const { auditId } = outcome;
+        const { backend } = gateway.backend;
+        const memory = { ...row, backend, backendMemoryId: null, state: 'writing', auditId, outboxId: null } as const;
+        const intended = { action: actionOf(decision), reason: decision.reason };
+        const { requestedSpace } = decision.request;
+        return finishWrite({ auditId, intended, memory, requestedSpace }, begunAt, gateway);
+      }
       if (outcome.kind !== 'busy' || performance.now() >= deadline) return outcome;
       await delay(POLL_MS);
     }

@@ -26,7 +26,7 @@ describe('actors', () => {
           });
           after(() => gateway.stop());
 
-          it('are treated so every time, not only the first', async () => {
+          it('are handled the same on every request, not only the first', async () => {
             const actor = `eve-${policy}`;
             const store = (text: string) =>
               gateway.store({ payload_md: text, target_space: 'private:x', actor_user_id: actor });
@@ -67,7 +67,7 @@ describe('actors', () => {
             }
           });
 
-          it('are those who were switched off, too', async () => {
+          it('include disabled users', async () => {
             const { users } = gateway.host.service('logbook');
             const actor = `tom-${policy}`;
             await users.add(actor);
@@ -98,7 +98,7 @@ describe('actors', () => {
           });
 
           if (policy === 'auto_create') {
-            it('become users once, however many of their memories come at once', async () => {
+            it('become users once, however many of their memories are stored concurrently', async () => {
               const texts = Array.from({ length: 8 }, (_, index) => `At once ${index}`);
               const answers = await Promise.all(
                 texts.map((text) =>
@@ -121,14 +121,14 @@ describe('actors', () => {
         });
         after(() => gateway.stop());
 
-        it('need one on REST, but not for health', async () => {
+        it('need a key on REST, but not for health', async () => {
           const refused = await gateway.store({ payload_md: 'No key' });
           expect(refused.status).to.equal(401);
           expect(refused.body).to.include({ ok: false, reason: 'AUTH_FAILED' }).and.have.property('detail');
           expect((await gateway.get('/health')).status).to.equal(200);
         });
 
-        it('are users from the start, before their first request', async () => {
+        it('are users before their first request', async () => {
           const users = await gateway.host.service('logbook').users.list();
           expect(users.filter(({ active }) => active).map(({ userId }) => userId)).to.include.members([
             'alice',
@@ -136,7 +136,7 @@ describe('actors', () => {
           ]);
         });
 
-        it('are those of the key, which vouches for them', async () => {
+        it('default to the actor of the key', async () => {
           const { body } = await gateway.store({ payload_md: 'By key', target_space: 'private:alice' }, alice);
           expect(body).to.deep.include({ ok: true, action: 'allow', space_written: 'private:alice' });
           const redirected = await gateway.store({ payload_md: 'To the team' }, alice);
@@ -147,7 +147,7 @@ describe('actors', () => {
           });
         });
 
-        it('cannot be others', async () => {
+        it('must match the actor of the key', async () => {
           const answer = await gateway.store(
             { payload_md: 'As bob', target_space: 'private:alice', actor_user_id: 'bob' },
             alice,
@@ -159,7 +159,7 @@ describe('actors', () => {
           ]);
         });
 
-        it('stay out of the spaces of others, writing and reading', async () => {
+        it('can neither write nor read the spaces of others', async () => {
           const store = await gateway.store({ payload_md: 'To bob', target_space: 'private:bob' }, alice);
           expect(store.body).to.deep.include({ ok: false, action: 'reject', reason: 'space_forbidden' });
           const query = await gateway.query({ query: 'key', spaces: ['team:default', 'private:bob'] }, alice);
@@ -169,20 +169,20 @@ describe('actors', () => {
           expect((await gateway.query({ query: 'key', spaces: ['private:alice'] }, ci)).body.ok).to.equal(false);
         });
 
-        it('use the spaces that their key names', async () => {
+        it('can use the spaces in their key', async () => {
           const { body } = await gateway.store({ payload_md: 'By ci', target_space: 'private:ci' }, ci);
           expect(body).to.deep.include({ ok: true, space_written: 'private:ci' });
           expect((await gateway.store({ payload_md: 'By ci' }, ci)).body.reason).to.equal('space_forbidden');
         });
 
-        it('who were switched off stay so, key or not', async () => {
+        it('stay disabled, even with a key', async () => {
           await gateway.host.service('logbook').users.setActive('alice', false);
           const { body } = await gateway.store({ payload_md: 'After the end', target_space: 'private:alice' }, alice);
           expect(body.reason).to.equal('actor_unknown:degrade');
           await gateway.host.service('logbook').users.setActive('alice', true);
         });
 
-        it('see the trail only with the admin right', async () => {
+        it('can read the audit trail only with the admin right', async () => {
           expect((await gateway.get('/memory/audit', alice)).status).to.equal(403);
           const { status, body } = await gateway.get(
             '/memory/audit?action=reject&limit=2',

@@ -23,7 +23,7 @@ describe('the memory backend', () => {
       });
       after(() => gateway.stop());
 
-      it('is called on behalf of whoever asks', async () => {
+      it('is called with the principal of the request', async () => {
         const headers = { 'x-request-id': 'req-mine' };
         for (const ask of [
           () => gateway.query({ query: 'x', spaces: ['private:mine'] }, headers),
@@ -35,7 +35,7 @@ describe('the memory backend', () => {
         }
       });
 
-      it('is told to end when whoever asks has left', async () => {
+      it('is aborted when the caller disconnects', async () => {
         const leaver = new AbortController();
         const ended = Promise.withResolvers<unknown>();
         fake.ended = ended.resolve;
@@ -54,7 +54,7 @@ describe('the memory backend', () => {
         }
       });
 
-      it('drops hits of other spaces, whatever the backend says of them', async () => {
+      it('drops hits of other spaces, whatever space the backend reports', async () => {
         const mine = await gateway.store({ payload_md: 'Mine', target_space: 'private:mine' });
         const theirs = await gateway.store({ payload_md: 'Theirs', target_space: 'private:theirs' });
         fake.hits = [
@@ -74,7 +74,7 @@ describe('the memory backend', () => {
         expect(contents(filtered)).to.deep.equal(['Mine']);
       });
 
-      it('places a hit by its own row of the ledger, whatever row the backend has read', async () => {
+      it('determines the space of a hit by its own ledger row, whatever row the backend returns', async () => {
         const mine = await gateway.store({ payload_md: 'Mine again', target_space: 'private:placed' });
         const theirs = await gateway.store({ payload_md: 'Not mine', target_space: 'private:apart' });
         const { ledger } = gateway.host.service('logbook');
@@ -89,7 +89,7 @@ describe('the memory backend', () => {
         expect(contents(await gateway.query({ query: 'x', spaces: ['private:apart'] }))).to.deep.equal([]);
       });
 
-      it('shows no text under an id but the one that was stored under it, and each once', async () => {
+      it('shows only the text that was stored under an id, and each id once', async () => {
         const mine = await gateway.store({ payload_md: 'My salary', target_space: 'private:mixed' });
         await gateway.store({ payload_md: 'Their salary', target_space: 'private:others' });
         const id = String(mine.body.memory_id);
@@ -99,7 +99,9 @@ describe('the memory backend', () => {
         ];
         const answer = await gateway.query({ query: 'salary', spaces: ['private:mixed'] });
         expect(contents(answer)).to.deep.equal(['My salary']);
-        expect(answer.body.warnings).to.deep.equal([`the memory backend has another text under ${id} than was stored`]);
+        expect(answer.body.warnings).to.deep.equal([
+          `the memory backend has a different text under ${id} than was stored`,
+        ]);
         fake.hits = [{ id, content: 'My salary', score: 0.5 }];
         expect((await gateway.query({ query: 'salary', spaces: ['private:mixed'] })).body).to.not.have.property(
           'warnings',
@@ -142,7 +144,7 @@ describe('the memory backend', () => {
         expect(contents(await gateway.query({ query: '1_0%', spaces: ['private:own'] }))).to.deep.equal([]);
       });
 
-      it('does not let a memory that fails take others down with it', async () => {
+      it('does not fail other memories of the group when one fails', async () => {
         const texts = Array.from({ length: 20 }, (_, n) => (n === 7 ? 'the poison' : `healthy ${n}`));
         const answers = await Promise.all(
           texts.map((payload_md) => gateway.store({ payload_md, target_space: 'private:group' })),
@@ -159,7 +161,7 @@ describe('the memory backend', () => {
         expect((await gateway.host.service('audit').verify()).ok).to.equal(true);
       });
 
-      it('says in its health that the backend is down, and stays up', async () => {
+      it('reports in its health that the backend is down, and stays up', async () => {
         fake.failure = unreachable();
         const deep = await gateway.get('/health?deep=1');
         expect(deep.status).to.equal(200);

@@ -28,12 +28,12 @@ describe('the circuit breaker', () => {
     expect(breaker.state).to.equal('open');
   });
 
-  it('does not open for answers that are wrong', () => {
+  it('does not open for invalid answers', () => {
     record(...times(30, 'other'));
     expect(breaker.state).to.equal('closed');
   });
 
-  it('closes with the first success, and says so once', () => {
+  it('closes with the first success, and notifies once', () => {
     let closed = 0;
     breaker.onClosed(() => {
       closed += 1;
@@ -50,7 +50,7 @@ describe('the circuit breaker', () => {
     expect({ state: breaker.state, closed }).to.deep.equal({ state: 'closed', closed: 2 });
   });
 
-  it('lets one call try a backend that is healthy but refuses its key', () => {
+  it('allows one trial call to a backend that is healthy but rejects the key', () => {
     for (let n = 0; n < 5; n += 1) breaker.record('unavailable', { isMisconfigured: true });
     breaker.probed(true);
     expect(breaker.state).to.equal('half_open');

@@ -7,14 +7,14 @@ const secret = `token=${'x9'.repeat(12)}`;
 const off = { diff: 'off', log: 'off', secret: 'off' } as const;
 
 describe('the content guard', () => {
-  it('tells a patch by three hunks, or by its header and one', () => {
+  it('recognises a patch by three hunks, or by its header and one hunk', () => {
     expect(isDiff(hunk.repeat(3))).to.equal(true);
     expect(isDiff(hunk.repeat(2))).to.equal(false);
     expect(isDiff(`diff --git a/x b/x\n${hunk}`)).to.equal(true);
     expect(isDiff('diff --git a/x b/x\n')).to.equal(false);
   });
 
-  it('tells a log by twenty lines of which four fifths begin with a time or level', () => {
+  it('recognises a log by twenty lines of which four fifths begin with a time or level', () => {
     expect(isLog(logLine.repeat(20))).to.equal(true);
     expect(isLog(logLine.repeat(19))).to.equal(false);
     expect(isLog(logLine.repeat(16) + 'text\n'.repeat(4))).to.equal(true);
@@ -23,7 +23,7 @@ describe('the content guard', () => {
     expect(isLog('10:00:00 x\n'.repeat(20))).to.equal(true);
   });
 
-  it('does only what it is told to', () => {
+  it('does only what the policy enables', () => {
     expect(guardContent(hunk.repeat(3) + logLine.repeat(30) + secret, off)).to.deep.equal({ kind: 'pass' });
     expect(guardContent(hunk.repeat(3), { ...off, diff: 'reject' })).to.include({ kind: 'reject', type: 'diff' });
     expect(guardContent(logLine.repeat(30), { ...off, log: 'reject' })).to.include({ kind: 'reject', type: 'log' });
@@ -31,7 +31,7 @@ describe('the content guard', () => {
     expect(guardContent(`${secret} ${secret}`, { ...off, secret: 'warn' })).to.deep.equal({ kind: 'warn', secrets: 2 });
   });
 
-  it('takes secrets out, and never repeats one', () => {
+  it('redacts secrets, and never repeats one', () => {
     const verdict = guardContent(`the ${secret} is new`, { ...off, secret: 'redact' });
     expect(verdict).to.deep.equal({ kind: 'redact', secrets: 1, content: 'the token=[REDACTED] is new' });
   });

@@ -14,7 +14,7 @@ toolContract('memory_store', {
   ],
   invalid: [{}, ...wrong],
   secretText,
-  // Each store is a row of its own; a repeat is told as one.
+  // Each store has its own row; a repeat is reported as a duplicate.
   repeatable: false,
 });
 

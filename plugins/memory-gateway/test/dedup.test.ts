@@ -13,7 +13,7 @@ describe('the same memory twice', () => {
       beforeEach(() => gateway.govern(false));
       after(() => gateway.stop());
 
-      it('is kept once, and the second answer names the first', async () => {
+      it('is stored once, and the second result has the id of the first', async () => {
         const memory = { payload_md: 'Once', target_space: 'private:once' };
         const first = await gateway.store(memory);
         const second = await gateway.store(memory);
@@ -32,7 +32,7 @@ describe('the same memory twice', () => {
         expect(row?.evidence.original_memory_key).to.equal(original?.memoryKey);
       });
 
-      it('is redirected like the first where the policy redirects', async () => {
+      it('is redirected like the first one when the policy redirects', async () => {
         const first = await gateway.store({ payload_md: 'Redirected once' });
         const second = await gateway.store({ payload_md: 'Redirected once' });
         expect(second.body).to.deep.include({ action: 'redirect', dedup: true, memory_id: first.body.memory_id });
@@ -46,7 +46,7 @@ describe('the same memory twice', () => {
         ['item', { item_id: 3 }],
         ['space', { target_space: 'private:other' }],
       ];
-      it('is another one with another kind, meta, evidence, item or space', async () => {
+      it('is a different memory if kind, meta, evidence, item or space differ', async () => {
         const ids = new Set<unknown>();
         for (const [, change] of [['nothing', {}] as [string, Json], ...others]) {
           ids.add(
@@ -56,7 +56,7 @@ describe('the same memory twice', () => {
         expect(ids.size).to.equal(others.length + 1);
       });
 
-      it('takes empty meta, evidence and null for nothing', async () => {
+      it('treats empty meta, empty evidence and null as absent', async () => {
         const memory = { payload_md: 'Empty members', target_space: 'private:empty' };
         const first = await gateway.store(memory);
         const second = await gateway.store({
@@ -69,7 +69,7 @@ describe('the same memory twice', () => {
         expect(second.body).to.deep.include({ dedup: true, memory_id: first.body.memory_id });
       });
 
-      it('is one row when fifty come at once, each with its audit row', async () => {
+      it('is one row for fifty concurrent stores, each with its audit row', async () => {
         const memory = { payload_md: 'Fifty at once', target_space: 'private:fifty' };
         const answers = await Promise.all(Array.from({ length: 50 }, () => gateway.store(memory)));
         expect(new Set(answers.map(({ body }) => body.memory_id)).size).to.equal(1);
@@ -79,7 +79,7 @@ describe('the same memory twice', () => {
         expect(audits.every((rows) => rows.length === 1)).to.equal(true);
       });
 
-      it('is one row when two processes store it at once', async function atOnce() {
+      it('is one row when two processes store it concurrently', async function atOnce() {
         if (engine.dialect === 'sqlite') this.timeout(30_000);
         const other = await startGateway(engine, engine.dialect === 'sqlite' ? { dataDir: gateway.host.dataDir } : {});
         try {
@@ -96,7 +96,7 @@ describe('the same memory twice', () => {
         }
       }).timeout(30_000);
 
-      it('is two memories where the project keeps duplicates', async () => {
+      it('is two memories if the project keeps duplicates', async () => {
         await gateway.govern(false, { dedup: 'off' });
         const memory = { payload_md: 'Kept twice', target_space: 'private:twice' };
         const [first, second] = [await gateway.store(memory), await gateway.store(memory)];
@@ -104,7 +104,7 @@ describe('the same memory twice', () => {
         expect(second.body.memory_id).not.to.equal(first.body.memory_id);
       });
 
-      it('waits in the outbox already: the same outbox id, and nothing new', async () => {
+      it('returns the same outbox id, and adds nothing, if it is already in the outbox', async () => {
         const memory = { payload_md: 'Queued', target_space: 'private:queued' };
         const first = await gateway.store(memory);
         await gateway.database.statement(
@@ -125,7 +125,7 @@ describe('the same memory twice', () => {
         expect(row?.evidence.original_outbox_id).to.equal(41);
       });
 
-      it('is being written elsewhere: the answer asks to try again', async () => {
+      it('asks to retry if another process is writing it', async () => {
         const memory = { payload_md: 'Being written', target_space: 'private:writing' };
         const first = await gateway.store(memory);
         await gateway.database.statement(
@@ -142,7 +142,7 @@ describe('the same memory twice', () => {
         expect((await gateway.audits(second)).map(({ reason }) => reason)).to.deep.equal(['write_in_progress']);
       }).timeout(10_000);
 
-      it('may be stored again after it was refused for good', async () => {
+      it('can be stored again after the backend rejected it permanently', async () => {
         const memory = { payload_md: 'Dead', target_space: 'private:dead' };
         const first = await gateway.store(memory);
         await gateway.database.statement(`update {logbook.memories} set state = 'dead' where backend_memory_id = ?`, [

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { MortiseError } from 'mortise/sdk';
 import { memoryItem } from 'mortise/sdk/testing';
-import { type DeliverParts, deliver } from '../backend/deliver.js';
+import { type DeliverDeps, deliver } from '../backend/deliver.js';
 
 const item = memoryItem(1);
 
@@ -9,15 +9,15 @@ const unavailable = new MortiseError('backend_unavailable', 'It is being restart
   details: { class: 'unavailable', status: 503, applied: 'no' },
 });
 
-/** Keeps the process from doing anything else. */
-function standStill(milliseconds: number): void {
+/** Blocks the event loop. */
+function block(milliseconds: number): void {
   const end = performance.now() + milliseconds;
   while (performance.now() < end);
 }
 
-describe('a call of the backend that failed', () => {
+describe('a failed backend call', () => {
   let calls: number;
-  const backend = (afterFailure: () => void): DeliverParts => ({
+  const backend = (afterFailure: () => void): DeliverDeps => ({
     timeoutMs: 400,
     known: async () => [],
     backend: {
@@ -37,7 +37,7 @@ describe('a call of the backend that failed', () => {
     calls = 0;
   });
 
-  it('is repeated while there is time', async () => {
+  it('is retried while there is time', async () => {
     const delivery = await deliver(
       item,
       { repeats: true },
@@ -46,11 +46,11 @@ describe('a call of the backend that failed', () => {
     expect(delivery).to.deep.include({ kind: 'stored', id: 'm-1' });
   });
 
-  it('is not repeated by a process that stood still past its time', async () => {
+  it('is not retried by a process that was suspended past the deadline', async () => {
     const delivery = await deliver(
       item,
       { repeats: true },
-      backend(() => standStill(400)),
+      backend(() => block(400)),
     );
     expect(delivery).to.deep.include({ kind: 'failed', detail: 'api_error_503' });
     expect(calls).to.equal(1);

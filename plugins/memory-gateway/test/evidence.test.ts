@@ -1,15 +1,12 @@
 import { expect } from 'chai';
-import { buildEvidenceUri, parseEvidenceUri } from 'mortise/sdk';
-import { normaliseEvidence } from '../evidence/normalise-evidence.js';
-import { sortEvidence } from '../evidence/sort-evidence.js';
-import { attachmentIds, validateEvidence } from '../evidence/validate-evidence.js';
-import { validationMode } from '../evidence/validation-mode.js';
+import { buildEvidenceUri, parseEvidenceUri } from 'mortise/contracts/evidence-store';
+import { attachmentIds, normaliseEvidence, sortEvidence, validateEvidence, validationMode } from '../store/evidence.js';
 
 const sha = 'a'.repeat(64);
 const other = 'b'.repeat(64);
 
 describe('evidence', () => {
-  it('is one list: objects first, then references that are new and not blank', () => {
+  it('becomes one list: objects first, then references that are new and not blank', () => {
     const evidence = normaliseEvidence(
       [{ uri: 'https://a', sha256: sha, note: 1 }],
       ['https://a', ' ', 'https://b', 'https://b'],
@@ -28,7 +25,7 @@ describe('evidence', () => {
     ['none', [], ['', ' ']],
   ];
   for (const [source, objects, references] of sources) {
-    it(`knows its source ${source}`, () => {
+    it(`has source ${source}`, () => {
       const evidence = normaliseEvidence(objects as Record<string, unknown>[], references);
       expect(evidence.source).to.equal(source);
       expect(evidence.refs === null).to.equal(source === 'none');
@@ -67,7 +64,7 @@ describe('evidence', () => {
     });
   }
 
-  it('without a hash is only warned of where it is a plain reference', () => {
+  it('without a hash is only a warning for a plain reference', () => {
     const { items } = normaliseEvidence([], ['https://a']);
     expect(validateEvidence(items, new Map())).to.deep.equal({
       errors: [],
@@ -75,7 +72,7 @@ describe('evidence', () => {
     });
   });
 
-  it('asks only for the attachments it names', () => {
+  it('looks up only the attachments it refers to', () => {
     const uris = [
       `memory://attachments/7/${sha}`,
       'memory://attachments/x/y',
@@ -96,12 +93,15 @@ describe('evidence', () => {
   ];
   for (const [mode, enforceInStrictMode, validateEvidenceFlag, isOn, reason] of modes) {
     it(`in mode ${mode}, enforced ${enforceInStrictMode}, validated ${validateEvidenceFlag}: ${reason}`, () => {
-      const found = validationMode(mode, { enforceInStrictMode, validateEvidence: validateEvidenceFlag });
+      const found = validationMode(mode, {
+        strict_mode_enforce_validate_refs: enforceInStrictMode,
+        validate_evidence_refs: validateEvidenceFlag,
+      });
       expect(found).to.deep.include({ isOn, reason });
     });
   }
 
-  it('is sorted by where it is kept', () => {
+  it('is sorted by where it is stored', () => {
     const patch = `memory://patch_blobs/git/repo/1/${sha}`;
     const attachment = `memory://attachments/1/${sha}`;
     const { items } = normaliseEvidence(

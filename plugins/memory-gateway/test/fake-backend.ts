@@ -1,21 +1,27 @@
 import { once } from 'node:events';
-import type { CallContext, MemoryBackend, MemoryHit, MemoryItem, PluginDefinition } from 'mortise/sdk';
-import { MortiseError } from 'mortise/sdk';
+import {
+  type CallContext,
+  type MemoryBackend,
+  type MemoryHit,
+  type MemoryItem,
+  MortiseError,
+  type PluginDefinition,
+} from 'mortise/sdk';
 import type { TestPlugin } from 'mortise/sdk/testing';
 
-/** A transactional backend in memory, whose behaviour a test may change. */
+/** A transactional in-memory backend whose behaviour a test can change. */
 export interface FakeBackend {
   readonly plugin: TestPlugin;
-  /** Every group it was given. */
+  /** Every group it has received. */
   readonly groups: (readonly MemoryItem[])[];
-  /** What a search answers; undefined: what it was given and that has a word of the query. */
+  /** The hits of a search; undefined: stored memories that have a word of the query. */
   hits: readonly MemoryHit[] | undefined;
   failure: Error | undefined;
-  /** It is asked whether it is well, and never says. */
+  /** A health check never ends. */
   hangs: boolean;
-  /** A search waits until it is told to end, and this says why. */
+  /** A search waits until it is aborted; this is the reason of the abort. */
   ended: ((reason: unknown) => void) | undefined;
-  /** Whom the last search or check of its health was for. */
+  /** The caller of the last search or health check. */
   askedFor: Pick<CallContext, 'correlationId' | 'requestId' | 'principal'> | undefined;
 }
 

@@ -1,5 +1,12 @@
-import type { AuditRow, Database, PluginDefinition } from 'mortise/sdk';
-import { createTestHost, type TestEngine, type TestHost, type TestHostOptions } from 'mortise/sdk/testing';
+import type { AuditRow } from 'mortise/contracts/logbook';
+import type { Database } from 'mortise/sdk';
+import {
+  createTestHost,
+  databaseProbe,
+  type TestEngine,
+  type TestHost,
+  type TestHostOptions,
+} from 'mortise/sdk/testing';
 import { type FakeBackend, fakeBackend } from './fake-backend.js';
 
 export type Json = Readonly<Record<string, unknown>>;
@@ -54,31 +61,19 @@ export async function startGateway(
   options: TestHostOptions = {},
 ): Promise<GatewayHost> {
   const fake = fakeBackend();
-  let database: Database | undefined;
-  const probe: PluginDefinition = {
-    key: 'database-probe',
-    register() {},
-    start(started) {
-      database = started.use('database');
-    },
-  };
+  const probe = databaseProbe(schemas);
   const host = await createTestHost({
     plugins: ['memory-gateway'],
     database: engine.env,
     ...options,
     config: { 'memory-gateway': { memory_backend: 'fake', ...options.config?.['memory-gateway'] } },
-    extra: [
-      fake.plugin,
-      ...(options.extra ?? []),
-      { manifest: { key: 'database-probe', permissions: { services: ['database'], schemas } }, definition: probe },
-    ],
+    extra: [fake.plugin, ...(options.extra ?? []), probe.plugin],
   });
-  if (database === undefined) throw new Error('The probe has no database.');
-  const found = database;
+  const { database } = probe;
   return {
     host,
     fake,
-    database: found,
+    database,
     store: async (body, headers) => answerOf(await host.post('/memory/store', body, headers)),
     query: async (body, headers) => answerOf(await host.post('/memory/query', body, headers)),
     get: async (path, headers) => answerOf(await host.fetch(path, headers === undefined ? {} : { headers })),
@@ -91,7 +86,7 @@ export async function startGateway(
       await host.service('logbook').settings.update('default', patch, { updatedBy: 'test' });
     },
     async count(table, where = '1 = 1') {
-      const { rows } = await found.statement<{ n: number }>(`select count(*) as n from {${table}} where ${where}`);
+      const { rows } = await database.statement<{ n: number }>(`select count(*) as n from {${table}} where ${where}`);
       return rows[0]?.n ?? -1;
     },
     stop: () => host.stop(),

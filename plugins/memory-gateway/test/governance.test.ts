@@ -52,7 +52,7 @@ describe('governance_update', () => {
         ({ action, reason, targetSpace, payloadSha, status }) => ({ action, reason, targetSpace, payloadSha, status }),
       );
 
-    it('refuses who has no credential or a wrong key, and takes the right one', async () => {
+    it('refuses a missing credential and a wrong key, and accepts the right key', async () => {
       await open();
       const none = await update({ team_write_enabled: true });
       expect(none.status).to.equal(200);
@@ -100,7 +100,7 @@ describe('governance_update', () => {
       expect(rows[0]?.evidence).to.deep.include({ changes: { team_write_enabled: true, policy_keys: [] } });
     });
 
-    it('keeps no key in any table, whatever became of the request', async () => {
+    it('stores no key in any table, whatever the outcome', async () => {
       await open();
       for (const admin_key of [KEY, 'wrong-key-value']) {
         await update({ team_write_enabled: true, admin_key });
@@ -116,14 +116,14 @@ describe('governance_update', () => {
       }
     });
 
-    it('refuses every key while the server has none', async () => {
+    it('refuses every key if the server has none', async () => {
       await open({ GOVERNANCE_ADMIN_KEY: '' });
       const { body } = await update({ admin_key: 'any', team_write_enabled: true });
       expect(body.reason).to.equal('governance_update:admin_key_not_configured');
       expect(body.message).to.contain('GOVERNANCE_ADMIN_KEY');
     });
 
-    it('answers the same over MCP, as a result and not as an error', async () => {
+    it('returns the same over MCP, as a result and not as an error', async () => {
       await open();
       const refused = await call({ team_write_enabled: true });
       const result = refused.result as { isError: boolean; structuredContent?: unknown; content: { text: string }[] };
@@ -140,7 +140,7 @@ describe('governance_update', () => {
       expect(data.details).to.deep.include({ path: '/policy_json/max_chars' });
     });
 
-    it('merges the policy key by key, and null takes one away', async () => {
+    it('merges the policy key by key, and null removes a key', async () => {
       await open();
       const first = await update({ admin_key: KEY, policy_json: { max_chars: 500, dedup: 'off' } });
       expect(effective(first)).to.deep.include({ max_chars: 500, dedup: 'off' });
@@ -150,7 +150,7 @@ describe('governance_update', () => {
       expect((second.body.settings as Json).version).to.equal(3);
     });
 
-    it('gives the settings back unchanged when nothing is to change, and audits that too', async () => {
+    it('returns the settings unchanged for an empty update, and audits that too', async () => {
       await open();
       const before = await update({ admin_key: KEY, policy_json: { max_chars: 500 } });
       const { body } = await update({ admin_key: KEY });
@@ -158,7 +158,7 @@ describe('governance_update', () => {
       expect(await auditsNow()).to.have.length(2);
     });
 
-    it('holds for the very next store', async () => {
+    it('applies to the next store', async () => {
       await open();
       const store = async () =>
         (await gateway.store({ payload_md: `text ${Math.random()}`, target_space: 'team:a', kind: 'PITFALL' })).body
@@ -172,7 +172,7 @@ describe('governance_update', () => {
       expect(await store()).to.equal('policy:team_write_disabled');
     });
 
-    it('makes strict evidence refuse what has no hash, and keep nothing', async () => {
+    it('refuses evidence without a hash in strict mode, and stores nothing', async () => {
       await open();
       await update({ admin_key: KEY, policy_json: { evidence_mode: 'strict' } });
       const { body } = await gateway.store({
@@ -202,7 +202,7 @@ describe('governance_update', () => {
       ['content_guard', { secret: 'hide' }, 'INVALID_PARAM_VALUE'],
       ['content_guard', { diff: 'warn' }, 'INVALID_PARAM_VALUE'],
     ];
-    it('checks the keys it knows, after the credential, and then changes nothing', async () => {
+    it('validates known keys after the credential, and changes nothing if one is invalid', async () => {
       await open();
       for (const [key, value, reason] of wrong) {
         const policy_json = { max_chars: 7, [key]: value };
@@ -217,7 +217,7 @@ describe('governance_update', () => {
       expect(body.settings).to.deep.include({ team_write_enabled: false, policy_json: {}, version: 1 });
     });
 
-    it('keeps keys it does not know, and names them', async () => {
+    it('stores unknown keys, with a warning', async () => {
       await open();
       const { body } = await update({ admin_key: KEY, policy_json: { max_words: 5, max_chars: 9 }, colour: 'red' });
       expect(body.warnings).to.deep.equal(['unknown policy key: max_words', 'unknown member: colour']);
@@ -228,7 +228,7 @@ describe('governance_update', () => {
       expect(huge.status).to.equal(422);
     });
 
-    it('takes texts for booleans over REST, and refuses them over MCP', async () => {
+    it('accepts strings for booleans over REST, and refuses them over MCP', async () => {
       await open();
       const { body } = await update({ admin_key: KEY, team_write_enabled: 'true' });
       expect(body.settings).to.deep.include({ team_write_enabled: true });
@@ -236,7 +236,7 @@ describe('governance_update', () => {
       expect(error).to.have.nested.property('data.reason', 'INVALID_PARAM_TYPE');
     });
 
-    it('takes an actor on the stored allowlist, wrong key or not, and no other', async () => {
+    it('accepts an actor on the stored allowlist, even with a wrong key, and no other', async () => {
       await open();
       const alice = { actor_user_id: 'alice', team_write_enabled: true };
       expect((await update(alice)).body.reason).to.equal('governance_update:user_not_in_allowlist');
@@ -252,14 +252,14 @@ describe('governance_update', () => {
       expect(await gateway.host.service('logbook').users.list()).to.deep.equal([]);
     });
 
-    it('believes no claimed name that comes through a proxy', async () => {
+    it('does not accept a claimed name that comes through a proxy', async () => {
       await open();
       await update({ admin_key: KEY, policy_json: { allowlist_users: ['alice'] } });
       const { body } = await update({ actor_user_id: 'alice' }, { 'x-forwarded-for': '203.0.113.9' });
       expect(body.reason).to.equal('governance_update:user_not_in_allowlist');
     });
 
-    it('believes only a bound key where others can reach the server', async () => {
+    it('accepts only a bound key if other machines can reach the server', async () => {
       const keys = [
         { key: 'k-alice-0123456789', id: 'a', actor: 'alice' },
         { key: 'k-plain-0123456789', id: 'p' },
@@ -283,7 +283,7 @@ describe('governance_update', () => {
       expect((await update({ admin_key: KEY })).status, 'no server key').to.equal(401);
     });
 
-    it('loses no change of many at once', async () => {
+    it('loses no concurrent change', async () => {
       await open();
       const keys = Array.from({ length: 12 }, (_, index) => `key_${index}`);
       await Promise.all(keys.map((key) => update({ admin_key: KEY, policy_json: { [key]: 1 } })));
@@ -292,7 +292,7 @@ describe('governance_update', () => {
       expect((body.settings as Json).version).to.equal(13);
     });
 
-    it('answers in its own shape when no audit row can be written at all', async () => {
+    it('returns its own error shape when no audit row can be written', async () => {
       await open();
       const [refuse, allow] =
         engine.dialect === 'sqlite'
@@ -322,7 +322,7 @@ describe('governance_update', () => {
       expect(body.settings).to.deep.include({ team_write_enabled: false, version: 1 });
     });
 
-    it('changes nothing when its audit row cannot be written, and says so', async () => {
+    it('changes nothing when its audit row cannot be written, and reports that', async () => {
       await open();
       const refuse =
         engine.dialect === 'sqlite'

@@ -10,7 +10,7 @@ describe('the health of the memory gateway', function () {
   });
   after(() => gateway.stop());
 
-  it('does not wait for long where the memory backend hangs, and says so', async () => {
+  it('does not wait long for a memory backend that hangs, and reports it', async () => {
     gateway.fake.hangs = true;
     const began = performance.now();
     const deep = await gateway.get('/health?deep=1');
@@ -21,7 +21,7 @@ describe('the health of the memory gateway', function () {
     expect(deep.body.checks).to.have.nested.property('database.ok', true);
   });
 
-  it('says that the database cannot be written, and looks only when asked', async () => {
+  it('reports that the database cannot be written, and checks only for deep=1', async () => {
     await gateway.database.statement('pragma query_only = on');
     try {
       const deep = await gateway.get('/health?deep=1');
@@ -35,7 +35,7 @@ describe('the health of the memory gateway', function () {
     expect(well.body.checks).to.deep.include({ database: { ok: true, detail: 'ready' } });
   });
 
-  it('names a backend that does not exist, and those that do', async () => {
+  it('reports a backend that does not exist, and the ones that do', async () => {
     const other = await startGateway({ env: { MORTISE_MEMORY_BACKEND: 'nope' } });
     try {
       const deep = await other.get('/health?deep=1');

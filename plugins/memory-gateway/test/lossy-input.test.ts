@@ -5,7 +5,7 @@ import { type GatewayHost, type Json, startGateway } from './gateway-host.js';
 /** White space, zero-width characters, a filler, a soft hyphen, an empty braille cell. */
 const invisible = '\u200b\u2060 \u3164\u00ad\ufeff\u2800';
 
-describe('input that would be kept as something else', () => {
+describe('input that cannot be stored unchanged', () => {
   eachDatabase(
     (engine) => {
       let gateway: GatewayHost;
@@ -41,12 +41,12 @@ describe('input that would be kept as something else', () => {
           expect(answer.body).to.deep.include({ ok: false, reason: 'INVALID_PARAM_VALUE' });
           const [detail] = answer.body.detail as readonly { loc: unknown; msg: string }[];
           expect(detail?.loc).to.deep.equal(['body', ...place]);
-          expect(detail?.msg).to.contain('must be a number that JSON can keep');
+          expect(detail?.msg).to.contain('must be a number that JSON can represent');
           expect(await gateway.count('logbook.memories')).to.equal(before);
         });
       }
 
-      it('is not taken for it: null and the largest numbers stay what they are', async () => {
+      it('does not include null and the largest numbers, which are stored unchanged', async () => {
         const answer = await send(
           '/memory/store',
           '{"payload_md":"Large","meta_json":{"a":1.5e308,"b":null,"c":"1e400"}}',
@@ -54,7 +54,7 @@ describe('input that would be kept as something else', () => {
         expect([answer.status, answer.body.ok]).to.deep.equal([200, true]);
       });
 
-      it('is an integer only where it is spelled as one', async () => {
+      it('is an integer only in the form of JSON', async () => {
         for (const item_id of ['07', '-0', '+7', '7.0', '', ' 7']) {
           const { status, body } = await gateway.store({ payload_md: 'x', item_id });
           expect([status, body.reason], item_id).to.deep.equal([422, 'INVALID_PARAM_TYPE']);
@@ -63,7 +63,7 @@ describe('input that would be kept as something else', () => {
         expect((await gateway.query({ query: 'x', top_k: '010' })).status).to.equal(422);
       });
 
-      it('is empty where nothing of it can be seen', async () => {
+      it('counts as empty if all of its characters are invisible', async () => {
         const refused: readonly Json[] = [{ payload_md: invisible }, { payload_md: 'x', actor_user_id: '\u200b' }];
         for (const request of refused) {
           const { status, body } = await gateway.store(request);

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import type { MemoryPolicy, MemoryPolicyRequest, PluginDefinition } from 'mortise/sdk';
+import type { MemoryPolicy, MemoryPolicyRequest } from 'mortise/contracts/memory-gateway';
+import type { PluginDefinition } from 'mortise/sdk';
 import { eachDatabase, type TestPlugin } from 'mortise/sdk/testing';
 import { type GatewayHost, startGateway } from './gateway-host.js';
 
@@ -48,7 +49,7 @@ const ownWords: TestPlugin = {
   definition,
 };
 
-describe('checks that plugins add', () => {
+describe('memory-policy checks', () => {
   eachDatabase(
     (engine) => {
       let gateway: GatewayHost;
@@ -62,12 +63,12 @@ describe('checks that plugins add', () => {
       const store = async (text: string) =>
         (await gateway.store({ payload_md: text, target_space: 'private:me' })).body;
 
-      it('see the request, and may let it pass', async () => {
+      it('receive the request, and can pass it', async () => {
         expect(await store('welcome')).to.deep.include({ ok: true, action: 'allow', reason: 'policy:private_space' });
         expect(seen.at(-1)).to.deep.include({ tool: 'memory_store', requestedSpace: 'private:me', content: 'welcome' });
       });
 
-      it('refuse under their own name', async () => {
+      it('refuse with a reason that has the key of their plugin', async () => {
         expect(await store('forbidden')).to.deep.include({
           action: 'reject',
           reason: 'own-words:words',
@@ -75,7 +76,7 @@ describe('checks that plugins add', () => {
         });
       });
 
-      it('send a memory to a space that its policy must take as well', async () => {
+      it('redirect to a space that the policy must allow as well', async () => {
         expect(await store('for the team')).to.deep.include({
           action: 'redirect',
           space_written: 'private:unknown',
@@ -86,11 +87,11 @@ describe('checks that plugins add', () => {
         await gateway.govern(false);
       });
 
-      it('run in their order: the last space wins, the first reason is told', async () => {
+      it('run in their order: the last space wins, the first reason is reported', async () => {
         expect(await store('both')).to.deep.include({ space_written: 'private:last', reason: 'own-words:first' });
       });
 
-      it('refuse when they do not answer within their second', async () => {
+      it('refuse when they exceed their time limit', async () => {
         const { body } = await gateway.store({ payload_md: 'for ever', target_space: 'private:me' });
         expect(body).to.deep.include({ ok: false, action: 'reject', reason: 'internal_error' });
       }).timeout(10_000);

@@ -1,6 +1,5 @@
 import { expect } from 'chai';
-import { decide, type PolicyQuestion, privateSpaceOf } from '../policy/decide.js';
-import { defaultPolicy, effectivePolicy } from '../policy/effective-policy.js';
+import { decide, defaultPolicy, effectivePolicy, type PolicyQuestion, privateSpaceOf } from '../policy/decide.js';
 
 const good: PolicyQuestion = {
   space: 'team:demo',
@@ -37,7 +36,7 @@ const rows: [string, string, Partial<PolicyQuestion>, Readonly<Record<string, un
   ['asks the allowlist', 'redirect user_not_in_allowlist', {}, { allowlist_users: ['bob'] }],
   ['reads the allowlist by case', 'redirect user_not_in_allowlist', {}, { allowlist_users: ['Alice'] }],
   [
-    'counts nobody as not listed',
+    'treats a request without an actor as not listed',
     'redirect user_not_in_allowlist',
     { actorUserId: null },
     { allowlist_users: ['alice'] },
@@ -76,14 +75,14 @@ describe('the policy', () => {
     it(promise, () => expect(reasonOf(change, policy)).to.equal(expected));
   }
 
-  it('names the first of several objections', () => {
+  it('reports the first of several objections', () => {
     const worst = { kind: 'FACT', evidence: 0, length: 1_300, isBulk: true };
     for (const [reason, change] of order) {
       expect(reasonOf({ ...worst, ...change }, { allowlist_users: ['bob'] })).to.equal(`redirect ${reason}`);
     }
   });
 
-  it('explains in words', () => {
+  it('explains each objection', () => {
     const explained = decide({ ...good, kind: 'FACT' });
     expect(explained).to.have.property(
       'explanation',
@@ -91,12 +90,12 @@ describe('the policy', () => {
     );
   });
 
-  it('redirects to the private space of the actor, or of nobody', () => {
+  it('redirects to the private space of the actor, or to private:unknown', () => {
     expect(privateSpaceOf('alice')).to.equal('private:alice');
     expect(privateSpaceOf(null)).to.equal('private:unknown');
   });
 
-  it('falls back to defaults where a stored value is of the wrong type', () => {
+  it('uses the default for a stored value of the wrong type', () => {
     const read = effectivePolicy({
       max_chars: '5',
       allowed_kinds: 'FACT',

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import type { MortiseError } from 'mortise/sdk';
-import { readQueryArguments } from '../query/query-arguments.js';
-import { splitQuestion } from '../query/split-question.js';
+import { readQueryArguments, splitQuestion } from '../query/query-arguments.js';
 
 function refusal(args: Record<string, unknown>): string {
   try {
@@ -14,7 +13,7 @@ function refusal(args: Record<string, unknown>): string {
 }
 
 describe('the arguments of a query', () => {
-  it('have defaults, and name each space once', () => {
+  it('have defaults, and each space once', () => {
     expect(readQueryArguments({ query: 'x' }, 'team:d')).to.deep.equal({
       query: 'x',
       spaces: ['team:d'],
@@ -27,12 +26,12 @@ describe('the arguments of a query', () => {
     ]);
   });
 
-  it('refuse spaces of no known type, by their place', () => {
+  it('refuse spaces of unknown type, by their path', () => {
     expect(refusal({ spaces: ['team:a', 'foo:b'] })).to.equal('INVALID_PARAM_VALUE /spaces/1');
     expect(refusal({ spaces: ['private:'] })).to.equal('INVALID_PARAM_VALUE /spaces/0');
   });
 
-  it('refuse times that are none', () => {
+  it('refuse invalid times', () => {
     for (const time of ['yesterday', '2026-13-01', '2026', '1 Jan 2026']) {
       expect(refusal({ filters: { created_after: time } })).to.equal('INVALID_PARAM_VALUE /filters/created_after');
     }
@@ -40,7 +39,7 @@ describe('the arguments of a query', () => {
     expect(refusal({ filters: { created_before: '2026-01-01' } })).to.equal('taken');
   });
 
-  it('pass on filters that are not ours', () => {
+  it('pass on unknown filters', () => {
     const { filters } = readQueryArguments({ query: 'x', filters: { kind: 'FACT', colour: 'red' } }, 'team:d');
     expect(filters).to.deep.equal({ kind: ['FACT'], other: { colour: 'red' } });
   });

@@ -5,8 +5,8 @@ import { type GatewayHost, type Json, startGateway } from './gateway-host.js';
 const token = `ghp_${'x9'.repeat(12)}`;
 const other = `ghp_${'y8'.repeat(12)}`;
 
-/** Every place of a request where a caller chooses a name, and how it is told. */
-const places: readonly (readonly [told: string, request: Json])[] = [
+/** Every place of a request where the caller chooses a name, and how messages show it. */
+const places: readonly (readonly [shown: string, request: Json])[] = [
   ['a name in /meta_json', { meta_json: { [token]: 1 } }],
   ['a name in /meta_json/deep/0', { meta_json: { deep: [{ [`postgres://me:${token}@db/x`]: 1 }] } }],
   ['a name in /evidence/0', { evidence: [{ uri: 'https://ci.example/1', [token]: 1 }] }],
@@ -36,48 +36,48 @@ describe('names that are secrets', () => {
         return JSON.stringify(rows);
       };
 
-      it('are refused where secrets are', async () => {
+      it('are refused if the policy refuses secrets', async () => {
         await guard('reject');
         const before = await gateway.count('logbook.memories');
-        for (const [told, request] of places) {
+        for (const [shown, request] of places) {
           const { body } = await store(request);
-          expect(body, told).to.deep.include({ ok: false, action: 'reject', reason: 'content_intercepted:secret' });
-          expect(body.message, told).to.contain(`${told} holds what looks like a secret`);
+          expect(body, shown).to.deep.include({ ok: false, action: 'reject', reason: 'content_intercepted:secret' });
+          expect(body.message, shown).to.contain(`${shown} holds what looks like a secret`);
           expect(body.message).not.to.contain('x9x9');
         }
         expect(await gateway.count('logbook.memories')).to.equal(before);
         expect(await gateway.count('identity.users', `user_id = '${token}'`)).to.equal(0);
       });
 
-      it('are taken out where they can be, and refused where they say what it is called', async () => {
+      it('are redacted in member names, and refused in identifiers', async () => {
         await guard('redact');
         const { body } = await store({ meta_json: { [token]: 'one', [other]: 'two', fine: 3 } });
         expect(body).to.deep.include({ ok: true, action: 'allow' });
-        expect(body.message).to.equal('2 secrets were taken out of a name in /meta_json, a name in /meta_json.');
+        expect(body.message).to.equal('2 secrets were removed from a name in /meta_json, a name in /meta_json.');
         const { rows } = await gateway.database.statement<{ meta_json: string }>(
           'select meta_json from {logbook.memories} where backend_memory_id = ?',
           [String(body.memory_id)],
         );
         const meta = gateway.database.codec.parseJson<Json>(rows[0]?.meta_json ?? '');
         expect(meta).to.deep.equal({ '[REDACTED]': 'one', '[REDACTED] (2)': 'two', fine: 3 });
-        for (const [told, request] of places.slice(3)) {
-          expect((await store(request)).body, told).to.deep.include({
+        for (const [shown, request] of places.slice(3)) {
+          expect((await store(request)).body, shown).to.deep.include({
             ok: false,
             reason: 'content_intercepted:secret',
           });
         }
       });
 
-      it('are warned of by default', async () => {
+      it('cause a warning by default', async () => {
         await guard('warn');
-        for (const [told, request] of places) {
+        for (const [shown, request] of places) {
           const { body } = await store(request);
-          expect(body, told).to.deep.include({ ok: true, action: 'allow' });
-          expect(body.warnings).to.deep.equal([`${told} holds what looks like a secret`]);
+          expect(body, shown).to.deep.include({ ok: true, action: 'allow' });
+          expect(body.warnings).to.deep.equal([`${shown} holds what looks like a secret`]);
         }
       });
 
-      it('are in no audit row, whatever the policy lets through', async () => {
+      it('are in no audit row, whatever the policy allows', async () => {
         for (const secret of ['off', 'warn', 'reject']) {
           await guard(secret);
           for (const [, request] of places) await store(request);

@@ -16,7 +16,7 @@ describe('storing a memory', () => {
       beforeEach(() => gateway.govern(false));
       after(() => gateway.stop());
 
-      it('redirects to the private space while team writing is off, and says why', async () => {
+      it('redirects to the private space while team writing is off, with the reason', async () => {
         const answer = await gateway.store({ payload_md: 'Redirected' });
         expect(answer.status).to.equal(200);
         expect(answer.body).to.deep.include({
@@ -41,7 +41,7 @@ describe('storing a memory', () => {
         });
       });
 
-      it('answers every member in the order of the contract', async () => {
+      it('returns every member in the order of the contract', async () => {
         const { body, headers } = await gateway.store({ payload_md: 'Members', target_space: 'private:alice' });
         expect(Object.keys(body)).to.deep.equal([
           'ok',
@@ -70,7 +70,7 @@ describe('storing a memory', () => {
         expect(await found('private:bob')).to.equal(0);
       });
 
-      it('refuses a space of no known type', async () => {
+      it('refuses a space of unknown type', async () => {
         const answer = await gateway.store({ payload_md: 'Nowhere', target_space: 'foo:bar' });
         expect(answer.body).to.deep.include({ ok: false, action: 'reject', final_space: null });
         expect(answer.body.message).to.equal(
@@ -82,7 +82,7 @@ describe('storing a memory', () => {
         expect(await gateway.count('logbook.memories', `space = 'foo:bar'`)).to.equal(0);
       });
 
-      it('lets into a team space what its policy allows', async () => {
+      it('allows in a team space what its policy allows', async () => {
         await gateway.govern(true);
         const fact = await gateway.store({ payload_md: 'A fact', kind: 'FACT', evidence });
         expect(fact.body.reason).to.equal('policy:kind_not_allowed:FACT');
@@ -98,14 +98,14 @@ describe('storing a memory', () => {
         expect(tooLong.body.message).to.contain('1201 characters, limit 1200 (exceeds_max_chars:1201>1200)');
       });
 
-      it('asks the allowlist before anything else of a known actor', async () => {
+      it('checks the allowlist before the other rules', async () => {
         await gateway.host.service('logbook').users.add('alice');
         await gateway.govern(true, { allowlist_users: ['bob'] });
         const { body } = await gateway.store({ payload_md: 'By alice', kind: 'FACT', actor_user_id: 'alice' });
         expect(body).to.deep.include({ reason: 'policy:user_not_in_allowlist', space_written: 'private:alice' });
       });
 
-      it('takes a policy as soon as it is changed, and a removed key back to its default', async () => {
+      it('applies a changed policy at once, and the default for a removed key', async () => {
         await gateway.govern(true, { max_chars: 5 });
         const store = async () =>
           (await gateway.store({ payload_md: `123456 ${Math.random()}`, evidence })).body.reason;
@@ -114,7 +114,7 @@ describe('storing a memory', () => {
         expect(await store()).to.equal('policy:policy_passed');
       });
 
-      it('keeps what was given, and tells the audit trail all but the text', async () => {
+      it('stores everything that was given, and audits everything but the text', async () => {
         const { memory_id: id, ...given } = (
           await gateway.store({
             payload_md: '# Kept\nwith all members',
@@ -166,7 +166,7 @@ describe('storing a memory', () => {
         expect(JSON.stringify(rows)).not.to.contain('with all members');
       });
 
-      it('warns of a secret without repeating it, and takes it out where the policy says so', async () => {
+      it('warns of a secret without repeating it, and redacts it if the policy says so', async () => {
         const secret = 'x9'.repeat(12);
         const space = { target_space: 'private:secrets' };
         const warned = await gateway.store({ ...space, payload_md: `password=${secret}` });
@@ -176,7 +176,7 @@ describe('storing a memory', () => {
           .and.not.contain(secret);
         await gateway.govern(false, { content_guard: { secret: 'redact' } });
         const redacted = await gateway.store({ ...space, payload_md: `api_key=${secret}` });
-        expect(redacted.body.message).to.equal('One secret was taken out of the text.');
+        expect(redacted.body.message).to.equal('One secret was removed from the text.');
         const [kept] = await gateway.host
           .service('logbook')
           .ledger.byBackendIds('fake', [String(redacted.body.memory_id)]);
@@ -202,24 +202,24 @@ describe('storing a memory', () => {
         '/evidence/0/notes',
         '/evidence_refs',
       ];
-      const told = async (answer: Answer) => {
+      const stored = async (answer: Answer) => {
         const { evidence_refs: _, ...rest } = answer.body;
         return JSON.stringify([rest, await gateway.audits(answer), gateway.host.logs]);
       };
 
-      it('finds secrets in meta and evidence as in the text, and names their place alone', async () => {
+      it('finds secrets in meta and evidence as in the text, and reports only their place', async () => {
         await gateway.govern(false, { content_guard: { secret: 'warn' } });
         const warned = await gateway.store(hidden);
         expect(warned.body.warnings).to.deep.equal(
           hidingPlaces.map((place) => `${place} holds what looks like a secret`),
         );
-        expect(await told(warned))
+        expect(await stored(warned))
           .to.contain('"secrets":5')
           .and.not.match(/token=kkk|Bearer kkk|app:kkk|"kkk2/);
 
         await gateway.govern(false, { content_guard: { secret: 'redact' } });
         const redacted = await gateway.store(hidden);
-        expect(redacted.body.message).to.equal(`5 secrets were taken out of ${hidingPlaces.join(', ')}.`);
+        expect(redacted.body.message).to.equal(`5 secrets were removed from ${hidingPlaces.join(', ')}.`);
         const { ledger } = gateway.host.service('logbook');
         const [kept] = await ledger.byBackendIds('fake', [String(redacted.body.memory_id)]);
         expect(kept?.meta).to.deep.equal({
@@ -232,7 +232,7 @@ describe('storing a memory', () => {
         ]);
       });
 
-      it('refuses a memory for a secret or a patch outside its text, each place by itself', async () => {
+      it('refuses a memory for a secret or a patch in any single place outside its text', async () => {
         await gateway.govern(false, { content_guard: { secret: 'reject', diff: 'reject' } });
         const { payload_md, target_space, meta_json, evidence, evidence_refs } = hidden;
         const rows: readonly [Json, string][] = [
@@ -251,7 +251,7 @@ describe('storing a memory', () => {
           expect(answer.body.message)
             .to.match(/^Rejected by policy: \//)
             .and.contain(`: ${place} `);
-          expect(await told(answer)).not.to.match(/token=kkk|Bearer kkk|app:kkk|"kkk[26]/);
+          expect(await stored(answer)).not.to.match(/token=kkk|Bearer kkk|app:kkk|"kkk[26]/);
         }
         const fine = { meta_json: { primary_key: 'users.id', tokens: 'many', secret: '' }, evidence: [{ uri: 'x:y' }] };
         expect((await gateway.store({ payload_md, target_space, ...fine })).body).to.include({ ok: true });

@@ -1,51 +1,44 @@
-import {
-  type AuditService,
-  type FailedDelivery,
-  type LedgerMemory,
-  type LogbookService,
-  type MemoryService,
-  redactSecrets,
-  type Transaction,
-} from 'mortise/sdk';
-import type { GatewayConfig } from '../config.js';
+import type { AuditService, LedgerMemory, LogbookService } from 'mortise/contracts/logbook';
+import type { FailedDelivery, MemoryService } from 'mortise/contracts/memory-gateway';
+import { redactSecrets, type Transaction } from 'mortise/sdk';
+import type { Config } from '../config.generated.js';
 
-export interface SettleParts {
+export interface SettleDeps {
   readonly logbook: LogbookService;
   readonly audit: AuditService;
   readonly backend: MemoryService;
-  readonly config: Pick<GatewayConfig, 'store_timeout_ms'>;
+  readonly config: Pick<Config, 'store_timeout_ms'>;
 }
 
 /** A memory whose ledger row is `writing` and whose audit row is pending. */
 export interface BegunWrite {
   readonly auditId: string;
-  /** What the audit row says once the memory is stored. */
+  /** The action and reason of the audit row once the memory is stored. */
   readonly intended: { readonly action: 'allow' | 'redirect' | 'reject'; readonly reason: string };
   readonly memory: Omit<LedgerMemory, 'seq' | 'createdAt' | 'updatedAt'>;
   readonly requestedSpace: string | null;
 }
 
-/** Someone else settled it first; nothing of this settlement is kept. */
+/** Another process settled the write first. The transaction of this settlement is rolled back. */
 export class SettledElsewhere extends Error {
   constructor() {
-    super('The write was settled by someone else.');
+    super('The write was settled by another process.');
     this.name = 'SettledElsewhere';
   }
 }
 
-const LONGEST_ERROR = 500;
-/** What it says of a call that the backend, or something before it, gave up waiting for. */
+const MAX_ERROR_LENGTH = 500;
 const timeouts: readonly string[] = ['timeout', 'api_error_504'];
 
 /**
- * The backend has the memory: its audit row and its ledger row say so together.
+ * Commits that the backend has the memory, in its audit row and its ledger row.
  * @throws SettledElsewhere
  */
 export async function settleStored(
   write: BegunWrite,
   backendMemoryId: string,
   facts: Readonly<Record<string, unknown>>,
-  { logbook, audit, backend }: SettleParts,
+  { logbook, audit, backend }: SettleDeps,
   trx: Transaction,
 ): Promise<void> {
   const outcome = { status: 'success', ...write.intended, patch: { memory_id: backendMemoryId, ...facts } } as const;
@@ -56,12 +49,12 @@ export async function settleStored(
 }
 
 /**
- * Seconds until the memory is looked for, or sent again. A backend that was too slow may still be at work on it: a look
- * at once would find nothing, and the memory would be there twice. It gets as long again as it had.
+ * Seconds until the memory is looked up in the backend or sent again. A backend that timed out may still be storing it:
+ * an immediate look-up would miss it, and the memory would be stored twice. So it gets the time limit once more.
  */
-function firstWait({ applied, detail, retryAfterMs }: FailedDelivery, storeMs: number): number {
-  const doubtMs = applied === 'unknown' && timeouts.includes(detail) ? storeMs : 0;
-  return Math.max(doubtMs, retryAfterMs ?? 0) / 1_000;
+function firstDelaySeconds({ applied, detail, retryAfterMs }: FailedDelivery, storeMs: number): number {
+  const unsureMs = applied === 'unknown' && timeouts.includes(detail) ? storeMs : 0;
+  return Math.max(unsureMs, retryAfterMs ?? 0) / 1_000;
 }
 
 function deadAudit({ memory, requestedSpace }: BegunWrite, outboxId: number, lastError: string) {
@@ -90,22 +83,23 @@ function deadAudit({ memory, requestedSpace }: BegunWrite, outboxId: number, las
 }
 
 /**
- * The backend does not have the memory, or nobody knows: it is kept in the outbox, where one that the backend refuses
- * for good is a dead letter. One transaction with both audit rows and the ledger row. @returns the outbox id.
+ * Commits that the backend does not have the memory, or may not have it: the memory goes to the outbox, as a dead letter
+ * if the backend rejected it permanently. Outbox row, audit rows and ledger row are one transaction.
  *
+ * @returns the outbox id
  * @throws SettledElsewhere
  */
 export async function settleFailed(
   write: BegunWrite,
   failed: FailedDelivery,
-  { logbook, audit, config }: SettleParts,
+  { logbook, audit, config }: SettleDeps,
   trx: Transaction,
 ): Promise<number> {
   const { memory } = write;
   const isDead = failed.class === 'permanent';
   const lastError = (failed.mergedInto === null ? failed.message : `merged_into:${failed.mergedInto}`).slice(
     0,
-    LONGEST_ERROR,
+    MAX_ERROR_LENGTH,
   );
   const outboxId = await logbook.outbox.enqueueMemory(
     {
@@ -116,7 +110,7 @@ export async function settleFailed(
       lastError,
       lastErrorClass: failed.class,
       verifyFirst: !isDead && failed.applied === 'unknown',
-      delaySeconds: firstWait(failed, config.store_timeout_ms),
+      delaySeconds: firstDelaySeconds(failed, config.store_timeout_ms),
     },
     { trx },
   );

@@ -1,4 +1,6 @@
-import type { AuditService, Database, LogbookService, MemoryService, Transaction, Users } from 'mortise/sdk';
+import type { AuditService, LogbookService, Users } from 'mortise/contracts/logbook';
+import type { MemoryService } from 'mortise/contracts/memory-gateway';
+import type { Database, Transaction } from 'mortise/sdk';
 import {
   BackendFailed,
   LostRace,
@@ -8,19 +10,16 @@ import {
   type WriteOutcome,
 } from './write-job.js';
 
-export interface WriteParts {
+export interface WriterDeps {
   readonly database: Database;
   readonly logbook: LogbookService;
   readonly audit: AuditService;
   readonly backend: MemoryService;
 }
 
-type NewUser = 'made' | 'switched off';
+type NewUser = 'created' | 'disabled';
 
-/**
- * Makes the users that the jobs need. Who is there already is no new one: another job of theirs may have come first, or
- * they were switched off, and nobody is switched on again by asking.
- */
+/** Creates the users that the jobs need. An existing user is not created again, and a disabled one stays disabled. */
 async function addUsers(
   users: Users,
   jobs: readonly MemoryJob[],
@@ -31,8 +30,8 @@ async function addUsers(
     if (job.newUser === null) continue;
     const { userId } = job.newUser;
     try {
-      if (await users.add(userId, {}, { trx })) found.set(job, 'made');
-      else if (!(await users.isActive(userId, { trx }))) found.set(job, 'switched off');
+      if (await users.add(userId, {}, { trx })) found.set(job, 'created');
+      else if (!(await users.isActive(userId, { trx }))) found.set(job, 'disabled');
     } catch (error) {
       throw new NewUserFailed(error);
     }
@@ -40,49 +39,49 @@ async function addUsers(
   return found;
 }
 
-async function storeItems(jobs: readonly MemoryJob[], parts: WriteParts, trx: Transaction): Promise<readonly string[]> {
+async function storeItems(jobs: readonly MemoryJob[], deps: WriterDeps, trx: Transaction): Promise<readonly string[]> {
   if (jobs.length === 0) return [];
   try {
     const items = jobs.map(({ item }) => item);
-    return (await parts.backend.storeMany(items, { trx })).map(({ id }) => id);
+    return (await deps.backend.storeMany(items, { trx })).map(({ id }) => id);
   } catch (error) {
-    if (parts.database.codec.errorKind(error) !== 'other') throw error;
+    if (deps.database.codec.errorKind(error) !== 'other') throw error;
     throw new BackendFailed(error);
   }
 }
 
-/** A job of the group, and what is known of its fate so far. */
+/** A job of the group with its outcome so far. */
 interface Planned {
   readonly job: WriteJob;
   readonly outcome: WriteOutcome;
-  /** The job's actor became a user with it. */
+  /** The job's actor becomes a user with it. */
   readonly isActorNew: boolean;
 }
 
-async function plan(jobs: readonly WriteJob[], parts: WriteParts, trx: Transaction): Promise<readonly Planned[]> {
+async function plan(jobs: readonly WriteJob[], deps: WriterDeps, trx: Transaction): Promise<readonly Planned[]> {
   const memories = jobs.filter((job) => job.kind === 'memory');
-  const hits = await parts.logbook.ledger.findDuplicates(
+  const hits = await deps.logbook.ledger.findDuplicates(
     memories.map(({ row }) => row),
     { trx },
   );
   const hitOf = new Map(memories.map((job, index) => [job, hits[index] ?? null]));
-  // One that is being written elsewhere is asked for again.
+  // A memory that another process is writing is tried again by the caller.
   const settled = memories.filter((job) => hitOf.get(job)?.state !== 'writing');
-  const users = await addUsers(parts.logbook.users, settled, trx);
-  const fresh = memories.filter((job) => hitOf.get(job) === null && users.get(job) !== 'switched off');
+  const users = await addUsers(deps.logbook.users, settled, trx);
+  const fresh = memories.filter((job) => hitOf.get(job) === null && users.get(job) !== 'disabled');
   const whole = fresh.filter(({ phase }) => phase === 'whole');
-  const ids = await storeItems(whole, parts, trx);
+  const ids = await storeItems(whole, deps, trx);
   const idOf = new Map(whole.map((job, index) => [job, ids[index] ?? '']));
   const outcomeOf = (job: WriteJob): WriteOutcome => {
     if (job.kind === 'audit') return { kind: 'audited' };
     const hit = hitOf.get(job);
     if (hit?.state === 'writing') return { kind: 'busy' };
-    if (users.get(job) === 'switched off') return { kind: 'actor_off' };
+    if (users.get(job) === 'disabled') return { kind: 'actor_off' };
     if (hit !== null && hit !== undefined) return { kind: 'duplicate', hit };
     if (job.phase === 'begin') return { kind: 'begun', auditId: '' };
     return { kind: 'stored', memoryId: idOf.get(job) ?? '' };
   };
-  return jobs.map((job) => ({ job, outcome: outcomeOf(job), isActorNew: users.get(job) === 'made' }));
+  return jobs.map((job) => ({ job, outcome: outcomeOf(job), isActorNew: users.get(job) === 'created' }));
 }
 
 function auditOf(job: WriteJob, outcome: WriteOutcome) {
@@ -99,19 +98,18 @@ function auditsOf({ job, outcome, isActorNew }: Planned) {
 }
 
 /**
- * Writes a group in one transaction: search rows, audit rows with their chain, ledger rows. So few statements that a
- * commit is shared by all of them.
+ * Writes a group in one transaction: search rows, audit rows with their chain, ledger rows.
  *
- * @throws LostRace when a memory of the group turns out to be there already; nothing of the group is kept then.
+ * @throws LostRace when another process has stored a memory of the group; the group must then be rolled back.
  */
 export async function writeGroup(
   jobs: readonly WriteJob[],
-  parts: WriteParts,
+  deps: WriterDeps,
   trx: Transaction,
 ): Promise<readonly WriteOutcome[]> {
-  const planned = await plan(jobs, parts, trx);
+  const planned = await plan(jobs, deps, trx);
   const entries = planned.map(auditsOf);
-  const auditIds = await parts.audit.writeMany(entries.flat(), { trx });
+  const auditIds = await deps.audit.writeMany(entries.flat(), { trx });
   let next = 0;
   const audited = planned.map(({ job, outcome }, index) => {
     next += entries[index]?.length ?? 0;
@@ -124,14 +122,14 @@ export async function writeGroup(
     const isStored = outcome.kind === 'stored';
     return {
       ...job.row,
-      backend: parts.backend.backend,
+      backend: deps.backend.backend,
       backendMemoryId: isStored ? outcome.memoryId : null,
       state: isStored ? ('active' as const) : ('writing' as const),
       auditId,
       outboxId: null,
     };
   });
-  const inserted = await parts.logbook.ledger.insert(rows, { trx });
+  const inserted = await deps.logbook.ledger.insert(rows, { trx });
   if (inserted.size < rows.length) throw new LostRace();
   return audited.map(({ outcome }) => outcome);
 }

@@ -1,21 +1,23 @@
-import type { AuditEntry, DedupHit, FailedDelivery, MemoryItem, NewMemory } from 'mortise/sdk';
+import type { DedupHit, NewMemory } from 'mortise/contracts/logbook';
+import type { FailedDelivery } from 'mortise/contracts/memory-gateway';
+import type { AuditEntry, MemoryItem } from 'mortise/sdk';
 
-/** A memory that is to be written unless the same one is there already. */
+/** A memory to write, unless an identical one exists. */
 export interface MemoryJob {
   readonly kind: 'memory';
-  /** `whole`: with the backend, in one transaction; `begin`: the ledger row and a pending audit row, before the call. */
+  /** `whole`: everything in one transaction; `begin`: the ledger row and a pending audit row, before the backend call. */
   readonly phase: 'whole' | 'begin';
   readonly item: MemoryItem;
-  /** The ledger row, but for what only the write knows. */
+  /** The ledger row, except for the members that the write determines. */
   readonly row: Omit<NewMemory, 'backend' | 'backendMemoryId' | 'state' | 'auditId' | 'outboxId'>;
-  /** A user to be made with the write. */
+  /** A user to create with the write. */
   readonly newUser: { readonly userId: string; readonly audit: AuditEntry } | null;
   readonly auditStored: (memoryId: string) => AuditEntry;
   readonly auditBegun: () => AuditEntry;
   readonly auditDuplicate: (hit: DedupHit) => AuditEntry;
 }
 
-/** An audit row alone: something was refused or went wrong. */
+/** An audit row alone, for a request that was refused or failed. */
 export interface AuditJob {
   readonly kind: 'audit';
   readonly audit: AuditEntry;
@@ -25,23 +27,23 @@ export type WriteJob = MemoryJob | AuditJob;
 
 export type WriteOutcome =
   | { readonly kind: 'stored'; readonly memoryId: string; readonly isDedup?: boolean }
-  /** The backend may be called now. */
+  /** The backend can be called now. */
   | { readonly kind: 'begun'; readonly auditId: string }
-  /** The backend did not take it: it waits in the outbox, or is a dead letter there. */
+  /** The backend did not accept it: it is in the outbox, pending or as a dead letter. */
   | {
-      readonly kind: 'kept';
+      readonly kind: 'outbox';
       readonly outboxId: number;
       readonly isDead: boolean;
       readonly failed: FailedDelivery;
     }
   | { readonly kind: 'duplicate'; readonly hit: DedupHit }
-  /** Another process is writing the same memory; nothing was written here, the audit row included. */
+  /** Another process is writing the same memory. Nothing was written, not even the audit row. */
   | { readonly kind: 'busy' }
-  /** The actor was to become a user, but is one who was switched off; nothing was written here either. */
+  /** The actor is a disabled user, who is not enabled by a store. Nothing was written. */
   | { readonly kind: 'actor_off' }
   | { readonly kind: 'audited' };
 
-/** The user of a job could not be made. */
+/** The user of a job could not be created. */
 export class NewUserFailed extends Error {
   constructor(cause: unknown) {
     super('The actor could not be created.', { cause });
@@ -49,7 +51,7 @@ export class NewUserFailed extends Error {
   }
 }
 
-/** The backend did not take the memories of a group, for a reason that is not the database's. */
+/** The backend failed to store the memories of a group, for a reason other than the database. */
 export class BackendFailed extends Error {
   constructor(cause: unknown) {
     super('The memory backend failed.', { cause });
@@ -57,7 +59,7 @@ export class BackendFailed extends Error {
   }
 }
 
-/** The backend was called, and what came of it could not be written down. */
+/** The backend was called, and the outcome could not be committed. */
 export class WriteUnsettled extends Error {
   constructor(cause?: unknown) {
     super('The outcome of the write is not known yet.', { cause });
@@ -65,7 +67,7 @@ export class WriteUnsettled extends Error {
   }
 }
 
-/** Another process stored the same memory while this one was about to. */
+/** Another process stored the same memory first. */
 export class LostRace extends Error {
   constructor() {
     super('The same memory was stored by another process.');

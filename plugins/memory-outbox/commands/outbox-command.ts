@@ -1,3 +1,4 @@
+import type { OutboxQuery, OutboxRow, OutboxStatus } from 'mortise/contracts/logbook';
 import {
   type CallContext,
   type Command,
@@ -5,13 +6,9 @@ import {
   type CommandInput,
   type CommandResult,
   isCodedError,
-  type OutboxQuery,
-  type OutboxRow,
-  type OutboxStatus,
 } from 'mortise/sdk';
-import type { OutboxParts } from '../parts.js';
-import { retryDeadRow } from '../retry-dead.js';
-import { wireRow } from '../wire-row.js';
+import type { OutboxDeps } from '../outbox-deps.js';
+import { retryDeadRow, wireRow } from '../rows.js';
 
 const PAGE = 500;
 const OUTBOX_ID = /^\d{1,15}$/;
@@ -25,7 +22,7 @@ function line(row: OutboxRow): string {
   return `${row.outboxId}  ${row.status}  ${row.space}  tried ${row.retryCount}  ${row.updatedAt}  ${what}`;
 }
 
-/** Undefined for an option without its text. */
+/** Undefined for an option without a value. */
 function readQuery({ options }: CommandInput): OutboxQuery | undefined {
   const { status, space, since, limit, cursor } = options;
   const given = [status, space, since, limit, cursor].filter((value) => value !== undefined);
@@ -40,17 +37,17 @@ function readQuery({ options }: CommandInput): OutboxQuery | undefined {
   };
 }
 
-async function list(query: OutboxQuery, { logbook }: OutboxParts): Promise<CommandResult> {
+async function list(query: OutboxQuery, { logbook }: OutboxDeps): Promise<CommandResult> {
   const { rows, next } = await logbook.outbox.list(query);
   const lines = [...rows.map(line), ...(next === null ? [] : [`More: --cursor ${next}`])];
   return {
     exitCode: 0,
     data: { rows: rows.map(wireRow), next_cursor: next },
-    text: lines.length === 0 ? 'There are no such rows.' : lines.join('\n'),
+    text: lines.length === 0 ? 'No matching rows.' : lines.join('\n'),
   };
 }
 
-async function show(id: string, { logbook }: OutboxParts): Promise<CommandResult> {
+async function show(id: string, { logbook }: OutboxDeps): Promise<CommandResult> {
   const row = await logbook.outbox.get(Number(id));
   if (row === null)
     return { exitCode: 1, data: { error: 'outbox_row_not_found' }, text: `There is no outbox row ${id}.` };
@@ -60,7 +57,7 @@ async function show(id: string, { logbook }: OutboxParts): Promise<CommandResult
   return { exitCode: 0, data, text: [...text, '', row.payload].join('\n') };
 }
 
-async function deadIds({ logbook }: OutboxParts): Promise<readonly number[]> {
+async function deadIds({ logbook }: OutboxDeps): Promise<readonly number[]> {
   const ids: number[] = [];
   let cursor: string | undefined;
   do {
@@ -71,7 +68,7 @@ async function deadIds({ logbook }: OutboxParts): Promise<readonly number[]> {
   return ids.reverse();
 }
 
-async function retry(ids: readonly number[], ctx: CallContext, parts: OutboxParts): Promise<CommandResult> {
+async function retry(ids: readonly number[], ctx: CallContext, parts: OutboxDeps): Promise<CommandResult> {
   const retried: number[] = [];
   const refused: { readonly outbox_id: number; readonly code: string; readonly message: string }[] = [];
   for (const id of ids) {
@@ -84,17 +81,17 @@ async function retry(ids: readonly number[], ctx: CallContext, parts: OutboxPart
       refused.push({ outbox_id: id, code: error.code, message: error.message });
     }
   }
-  const said = [sendingAgain(retried.length), ...refused.map(({ message }) => message)];
-  return { exitCode: refused.length === 0 ? 0 : 1, data: { retried, refused }, text: said.join('\n') };
+  const lines = [retrySummary(retried.length), ...refused.map(({ message }) => message)];
+  return { exitCode: refused.length === 0 ? 0 : 1, data: { retried, refused }, text: lines.join('\n') };
 }
 
-function sendingAgain(letters: number): string {
-  if (letters === 0) return 'No dead letter is sent again.';
-  return letters === 1 ? 'Sending 1 dead letter again.' : `Sending ${letters} dead letters again.`;
+function retrySummary(letters: number): string {
+  if (letters === 0) return 'No dead letters were retried.';
+  return letters === 1 ? 'Retrying 1 dead letter.' : `Retrying ${letters} dead letters.`;
 }
 
-/** `mortise memory outbox list|show|retry`: exit 1 for a row that is not there, or not dead. */
-export function outboxCommand(facts: CommandFacts, parts: OutboxParts): Command {
+/** `mortise memory outbox list|show|retry`: exit 1 for a row that is unknown or not dead. */
+export function outboxCommand(facts: CommandFacts, parts: OutboxDeps): Command {
   return {
     ...facts,
     isRead: ({ args }) => args[0] !== 'retry',

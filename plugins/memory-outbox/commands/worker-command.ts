@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import type { CallContext, Command, CommandFacts, CommandInput, CommandResult } from 'mortise/sdk';
-import type { OutboxConfig } from '../config.js';
-import type { OutboxParts } from '../parts.js';
+import type { Config } from '../config.generated.js';
+import type { OutboxDeps } from '../outbox-deps.js';
+import { hasFailures, type Tally } from '../worker/attempt.js';
 import { OutboxWorker } from '../worker/outbox-worker.js';
-import { hasFailures, type Tally } from '../worker/tally.js';
 
-/** Options of the command, and what of the configuration they stand for. */
+/** Options of the command and the configuration they override. */
 const numbers = {
   batchSize: 'batch_size',
   maxRetries: 'max_retries',
@@ -13,9 +13,9 @@ const numbers = {
   leaseSeconds: 'lease_seconds',
 } as const;
 
-interface Asked {
+interface WorkerInput {
   readonly mode: 'once' | 'loop';
-  readonly config: OutboxConfig;
+  readonly config: Config;
   readonly intervalMs: number;
   readonly workerId: string;
   readonly isVerbose: boolean;
@@ -26,8 +26,8 @@ function positive(value: unknown): number | undefined {
   return number > 0 ? number : undefined;
 }
 
-/** Undefined for what nobody can mean. */
-function readInput({ args, options }: CommandInput, config: OutboxConfig): Asked | undefined {
+/** Undefined for invalid usage. */
+function readInput({ args, options }: CommandInput, config: Config): WorkerInput | undefined {
   const modes = (['once', 'loop'] as const).filter((mode) => options[mode] === true);
   const [mode] = modes;
   if (args.length > 0 || mode === undefined || modes.length > 1) return undefined;
@@ -66,7 +66,7 @@ function answer(workerId: string, tally: Tally, isVerbose: boolean): CommandResu
   };
 }
 
-async function work(asked: Asked, ctx: CallContext, parts: OutboxParts): Promise<Tally> {
+async function work(asked: WorkerInput, ctx: CallContext, parts: OutboxDeps): Promise<Tally> {
   const worker = new OutboxWorker({ ...parts, config: asked.config }, asked.workerId);
   if (asked.mode === 'once') return { ...(await worker.runOnce()) };
   worker.start(asked.intervalMs);
@@ -76,7 +76,7 @@ async function work(asked: Asked, ctx: CallContext, parts: OutboxParts): Promise
 }
 
 /** `mortise memory outbox-worker`: 0 all delivered or nothing to do, 1 an item failed, 2 wrong usage. */
-export function workerCommand(facts: CommandFacts, parts: OutboxParts): Command {
+export function workerCommand(facts: CommandFacts, parts: OutboxDeps): Command {
   return {
     ...facts,
     async run(input, ctx) {

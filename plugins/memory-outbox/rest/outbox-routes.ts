@@ -1,10 +1,10 @@
-import { MortiseError, type OutboxQuery, type OutboxStatus, type Route } from 'mortise/sdk';
-import type { OutboxParts } from '../parts.js';
-import { retryDeadRow } from '../retry-dead.js';
-import { wireRow } from '../wire-row.js';
+import type { OutboxQuery, OutboxStatus } from 'mortise/contracts/logbook';
+import { MortiseError, type Route } from 'mortise/sdk';
+import type { OutboxDeps } from '../outbox-deps.js';
+import { retryDeadRow, wireRow } from '../rows.js';
 
-/** What cannot be asked because the database does not answer. */
-function unavailable(error: unknown, { database }: OutboxParts): unknown {
+/** Maps an unreachable database to a retryable 503. */
+function unavailable(error: unknown, { database }: OutboxDeps): unknown {
   if (error instanceof MortiseError || database.codec.errorKind(error) !== 'unavailable') return error;
   return new MortiseError('LOGBOOK_DB_UNAVAILABLE', 'The database cannot be reached.', {
     status: 503,
@@ -18,7 +18,7 @@ function readQuery(query: URLSearchParams): OutboxQuery {
   const given = (name: string) => query.get(name) || undefined;
   const limit = given('limit');
   return {
-    // What it may be is checked where the rows are read.
+    // Validated where the rows are read.
     status: given('status') as OutboxStatus | undefined,
     space: given('space'),
     since: given('since'),
@@ -28,7 +28,7 @@ function readQuery(query: URLSearchParams): OutboxQuery {
 }
 
 /** `GET /memory/outbox`: newest first. */
-export function listRoute(parts: OutboxParts): Route {
+export function listRoute(parts: OutboxDeps): Route {
   return {
     async handle({ query }, ctx) {
       try {
@@ -51,8 +51,8 @@ export function listRoute(parts: OutboxParts): Route {
 
 const OUTBOX_ID = /^\d{1,15}$/;
 
-/** `POST /memory/outbox/{id}/retry`: 404 for no such row, 409 for one that is not dead. */
-export function retryRoute(parts: OutboxParts): Route {
+/** `POST /memory/outbox/{id}/retry`: 404 for an unknown row, 409 for one that is not dead. */
+export function retryRoute(parts: OutboxDeps): Route {
   return {
     async handle({ params }, ctx) {
       const id = params.id ?? '';

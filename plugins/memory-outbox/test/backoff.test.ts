@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { FailedDelivery, OutboxRow } from 'mortise/sdk';
-import { backoffSeconds } from '../backoff.js';
-import type { OutboxConfig } from '../config.js';
-import { judgeFailure } from '../flush/judge-failure.js';
+import type { OutboxRow } from 'mortise/contracts/logbook';
+import type { FailedDelivery } from 'mortise/contracts/memory-gateway';
+import type { Config } from '../config.generated.js';
+import { backoffSeconds, judgeFailure } from '../worker/failure.js';
 
 const HALF = 0.5;
 
@@ -31,7 +31,7 @@ describe('the wait before the next attempt', () => {
 });
 
 describe('a row that could not be delivered', () => {
-  const config = { max_retries: 5, base_backoff: 60, max_backoff: 3_600, max_age_hours: 168 } as OutboxConfig;
+  const config = { max_retries: 5, base_backoff: 60, max_backoff: 3_600, max_age_hours: 168 } as Config;
   const now = Date.parse('2026-01-08T00:00:00.000Z');
   const row = (change: Partial<OutboxRow> = {}) =>
     ({

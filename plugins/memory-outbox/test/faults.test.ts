@@ -1,6 +1,7 @@
 import { expect } from 'chai';
-import { eachDatabase, type FakeFault, type TestEngine } from 'mortise/sdk/testing';
-import { type OutboxHost, startOutbox, until } from './outbox-host.js';
+import type { FakeFault } from 'mortise/contracts/memory-backend-openmemory/testing';
+import { eachDatabase, type TestEngine, until } from 'mortise/sdk/testing';
+import { type OutboxHost, startOutbox } from './outbox-host.js';
 
 /** What the backend does to one request that would store, and what the memory comes to. */
 const faults: Readonly<Record<string, { readonly fault: FakeFault; readonly end: 'sent' | 'dead' }>> = {

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import type { Delivery, MemoryService } from 'mortise/sdk';
-import { eachDatabase, type TestEngine } from 'mortise/sdk/testing';
+import type { Delivery, MemoryService } from 'mortise/contracts/memory-gateway';
+import { eachDatabase, type TestEngine, until } from 'mortise/sdk/testing';
 import { OutboxWorker } from '../worker/outbox-worker.js';
-import { type OutboxHost, startOutbox, until } from './outbox-host.js';
+import { type OutboxHost, startOutbox } from './outbox-host.js';
 import { workerParts } from './worker-parts.js';
 
 describe('a backend that takes many memories at once', () => {

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { eachDatabase, startServer, type TestEngine } from 'mortise/sdk/testing';
+import { eachDatabase, startServer, type TestEngine, until } from 'mortise/sdk/testing';
 import { OutboxWorker } from '../worker/outbox-worker.js';
-import { type OutboxHost, startOutbox, until } from './outbox-host.js';
+import { type OutboxHost, startOutbox } from './outbox-host.js';
 import { workerParts } from './worker-parts.js';
 
 /** A text that is stored while the backend cuts the connection, so that it is looked for before it is sent. */

@@ -1,12 +1,11 @@
-import type { AuditRow, CommandResult, Database, OutboxRow, PluginDefinition } from 'mortise/sdk';
+import type { AuditRow, OutboxRow } from 'mortise/contracts/logbook';
 import {
-  createTestHost,
   type FakeOpenMemory,
   type FakeOpenMemoryOptions,
   startFakeOpenMemory,
-  type TestEngine,
-  type TestHost,
-} from 'mortise/sdk/testing';
+} from 'mortise/contracts/memory-backend-openmemory/testing';
+import type { CommandResult, Database } from 'mortise/sdk';
+import { createTestHost, databaseProbe, type TestEngine, type TestHost } from 'mortise/sdk/testing';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -47,25 +46,15 @@ export async function startOutbox(
   options: OutboxHostOptions = {},
 ): Promise<OutboxHost> {
   const server = options.server ?? (await startFakeOpenMemory(options.fake));
-  let found: Database | undefined;
-  const probe: PluginDefinition = {
-    key: 'database-probe',
-    register() {},
-    start(started) {
-      found = started.use('database');
-    },
-  };
+  const probe = databaseProbe(schemas);
   const host = await createTestHost({
     plugins: ['memory-outbox', 'memory-backend-openmemory', 'memory-backend-local'],
     env: { OPENMEMORY_BASE_URL: server.origin, MORTISE_OUTBOX_WORKER: 'false', ...options.env },
     database: engine.env,
     ...(options.dataDir === undefined ? {} : { dataDir: options.dataDir }),
-    extra: [
-      { manifest: { key: 'database-probe', permissions: { services: ['database'], schemas } }, definition: probe },
-    ],
+    extra: [probe.plugin],
   });
-  if (found === undefined) throw new Error('The probe has no database.');
-  const database = found;
+  const { database } = probe;
   const { outbox } = host.service('logbook');
 
   const store = async (text: string, more: Json = {}): Promise<Json> => {
@@ -120,13 +109,4 @@ export async function startOutbox(
       if (options.server === undefined) await server.stop();
     },
   };
-}
-
-/** Waits until something is so. */
-export async function until(isSo: () => boolean | Promise<boolean>, limitMs = 15_000): Promise<void> {
-  const end = Date.now() + limitMs;
-  while (!(await isSo())) {
-    if (Date.now() > end) throw new Error('It did not become so in time.');
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
 }

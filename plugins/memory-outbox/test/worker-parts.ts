@@ -1,9 +1,9 @@
 import { silentLog } from 'mortise/sdk/testing';
-import type { OutboxParts } from '../parts.js';
+import type { OutboxDeps } from '../outbox-deps.js';
 import type { OutboxHost } from './outbox-host.js';
 
 /** What a worker beside the platform's own works with: a lease of one second that no timer renews. */
-export function workerParts({ host, database }: OutboxHost): OutboxParts {
+export function workerParts({ host, database }: OutboxHost): OutboxDeps {
   return {
     config: {
       worker: false,

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { eachDatabase, type TestEngine } from 'mortise/sdk/testing';
+import { eachDatabase, type TestEngine, until } from 'mortise/sdk/testing';
 import { OutboxWorker } from '../worker/outbox-worker.js';
-import { type OutboxHost, type OutboxHostOptions, startOutbox, until } from './outbox-host.js';
+import { type OutboxHost, type OutboxHostOptions, startOutbox } from './outbox-host.js';
 import { workerParts } from './worker-parts.js';
 
 /** A worker whose leases run out, because its clock stands still. */
@@ -322,7 +322,7 @@ describe('the outbox worker', () => {
     it('delivers at once what comes in while a server runs', async () => {
       const other = await startOther({ env: { MORTISE_OUTBOX_WORKER: 'true' } });
       const id = await other.queue('Soon.');
-      await until(async () => (await other.row(id)).status === 'sent', 5_000);
+      await until(async () => (await other.row(id)).status === 'sent');
     });
 
     it('drains at once when the backend answers again', async function drain() {

@@ -1,9 +1,11 @@
-import type { Delivery, MemoryItem, OutboxRow } from 'mortise/sdk';
-import type { Attempt } from '../flush/flush-audit.js';
-import type { OutboxParts } from '../parts.js';
+import type { OutboxRow } from 'mortise/contracts/logbook';
+import type { Delivery } from 'mortise/contracts/memory-gateway';
+import type { MemoryItem } from 'mortise/sdk';
+import type { OutboxDeps } from '../outbox-deps.js';
+import type { Attempt } from './attempt.js';
 import type { RowLeases } from './row-leases.js';
 
-/** The memory of a row as the request would have sent it. */
+/** The memory as the original request would have sent it. */
 export function itemOf(row: OutboxRow): MemoryItem {
   return {
     memoryKey: row.memoryKey ?? `outbox-${row.outboxId}`,
@@ -23,30 +25,30 @@ interface Call {
   readonly timeoutMs: number;
 }
 
-/** Looks for a memory that may be there already. Undefined: it is not there, or the backend cannot tell. */
-async function lookUp({ row }: Attempt, call: Call, { memory }: OutboxParts): Promise<Delivery | undefined> {
+/** Looks a memory up that may already be stored. Undefined: not found, or the backend cannot search. */
+async function lookUp({ row }: Attempt, call: Call, { memory }: OutboxDeps): Promise<Delivery | undefined> {
   const { memoryKey, space, payloadSha, content } = itemOf(row);
   try {
     const found = await memory.find({ memoryKey, space, payloadSha, content }, call);
     return found === null || found === undefined ? undefined : { kind: 'stored', id: found.id, dedup: true };
   } catch (error) {
     const failed = memory.failure(error);
-    // It is the question that was refused, not the memory.
+    // The lookup was refused, not the memory.
     return failed.class === 'permanent' ? { ...failed, class: 'failure' } : failed;
   }
 }
 
-/** Sends rows in one call. A group that fails as one has no answers, unless the backend is not there for any of them. */
+/** Sends rows in one call. When all fail, other than for an unavailable backend, no answers are returned. */
 async function sendGroup(
   attempts: readonly Attempt[],
   call: Call,
-  { memory }: OutboxParts,
-): Promise<{ readonly answers: ReadonlyMap<Attempt, Delivery>; readonly isDoubtful: boolean }> {
+  { memory }: OutboxDeps,
+): Promise<{ readonly answers: ReadonlyMap<Attempt, Delivery>; readonly isUncertain: boolean }> {
   const items = attempts.map(({ row }) => itemOf(row));
   const deliveries = await memory.deliverMany(items, call);
   const failures = deliveries.filter((delivery) => delivery.kind === 'failed');
   if (failures.length === attempts.length && failures.every((failed) => failed.class !== 'unavailable')) {
-    return { answers: new Map(), isDoubtful: failures.some(({ applied }) => applied === 'unknown') };
+    return { answers: new Map(), isUncertain: failures.some(({ applied }) => applied === 'unknown') };
   }
   const answers = new Map(
     attempts.flatMap((attempt, index) => {
@@ -54,34 +56,34 @@ async function sendGroup(
       return delivery === undefined ? [] : [[attempt, delivery] as const];
     }),
   );
-  return { answers, isDoubtful: false };
+  return { answers, isUncertain: false };
 }
 
 /**
- * Sends what is not there yet; one answer for each attempt that the worker surely held when its call began, none for the
- * others. A group that fails as one is sent row by row.
+ * Delivers rows that are not stored yet: one result per attempt whose lease was held when its call began, none for the
+ * others. A group that fails as a whole is sent row by row.
  */
 export async function deliverRows(
   attempts: readonly Attempt[],
   leases: RowLeases,
-  parts: OutboxParts,
+  parts: OutboxDeps,
 ): Promise<ReadonlyMap<Attempt, Delivery>> {
   const timeoutMs = parts.config.timeout_seconds * 1_000;
   const deliveries = new Map<Attempt, Delivery>();
   const unsent = () => attempts.filter((attempt) => !deliveries.has(attempt));
-  const look = async (doubtful: readonly Attempt[]): Promise<void> => {
-    for (const attempt of doubtful) {
+  const lookUpAll = async (uncertain: readonly Attempt[]): Promise<void> => {
+    for (const attempt of uncertain) {
       const found = await leases.whileHeld([attempt], (_, signal) => lookUp(attempt, { signal, timeoutMs }, parts));
       if (found !== undefined) deliveries.set(attempt, found);
     }
   };
 
-  await look(attempts.filter(({ row }) => row.verifyFirst));
+  await lookUpAll(attempts.filter(({ row }) => row.verifyFirst));
   if (unsent().length > 1) {
     const group = await leases.whileHeld(unsent(), (held, signal) => sendGroup(held, { signal, timeoutMs }, parts));
     for (const [attempt, delivery] of group?.answers ?? []) deliveries.set(attempt, delivery);
-    // Some of the group may be there although all of it failed.
-    if (group?.isDoubtful === true) await look(unsent());
+    // Part of the group may be stored although the call failed.
+    if (group?.isUncertain === true) await lookUpAll(unsent());
   }
   for (const attempt of unsent()) {
     const { row } = attempt;

@@ -1,44 +1,44 @@
-import { createSettler, type Settler } from '../flush/create-settler.js';
-import type { OutboxParts } from '../parts.js';
-import { markTwins, type WaitingAttempt } from './find-duplicates.js';
+import type { OutboxDeps } from '../outbox-deps.js';
+import { addTally, emptyTally, type Tally } from './attempt.js';
+import { markDuplicates, type WaitingAttempt } from './claim.js';
 import { RowLeases } from './row-leases.js';
-import { addTally, emptyTally, type Tally } from './tally.js';
+import { createSettler, type Settler } from './settler.js';
 import { workRows } from './work-rows.js';
 
-/** Batches that a backend which takes many is kept busy with: they share the commits of claiming and settling. */
+/** Batches claimed together for a backend that accepts many; they share the commits of claiming and settling. */
 const GROUPS_AHEAD = 4;
 
-/** Rows that are sent together. */
+/** Rows delivered together. */
 interface Work {
   readonly attempts: readonly WaitingAttempt[];
-  /** The backend may still be at work on them; afterwards they wait to be written down. */
+  /** The backend call is running; afterwards the results are recorded. */
   isCalling: boolean;
 }
 
 /**
- * Claims rows and delivers them, several at a time, in the order they were claimed. Rows of the same memory are never
- * in work at once. All of its rows are renewed while it holds them; one that cannot be is let go, and is not sent.
+ * Claims rows and delivers them concurrently, in claim order. Rows with the same memory are never in progress together.
+ * Leases are renewed while rows are held; a row whose lease is lost is dropped and not sent.
  */
 export class OutboxWorker {
   readonly total: Tally = emptyTally();
-  readonly #parts: OutboxParts;
+  readonly #deps: OutboxDeps;
   readonly #workerId: string;
   readonly #settler: Settler;
   readonly #leases: RowLeases;
   readonly #working = new Map<Work, Promise<void>>();
   #queue: WaitingAttempt[] = [];
-  /** The backend takes a batch at once. */
+  /** The backend accepts batches. */
   #isGrouped = false;
   #isStopping = false;
-  #isWoken = false;
-  #goOn: () => void = () => {};
+  #isAwake = false;
+  #resume: () => void = () => {};
   #looping: Promise<void> | undefined;
 
-  constructor(parts: OutboxParts, workerId: string) {
-    this.#parts = parts;
+  constructor(deps: OutboxDeps, workerId: string) {
+    this.#deps = deps;
     this.#workerId = workerId;
-    this.#settler = createSettler(parts);
-    this.#leases = new RowLeases(parts, workerId);
+    this.#settler = createSettler(deps);
+    this.#leases = new RowLeases(deps, workerId);
   }
 
   /** Delivers one batch. */
@@ -53,18 +53,18 @@ export class OutboxWorker {
     return this.total;
   }
 
-  /** Delivers until it is stopped, and looks at least so often. */
+  /** Delivers until stopped, polling at least this often. */
   start(everyMs: number): void {
     this.#looping ??= this.#loop(everyMs);
   }
 
-  /** There may be rows. */
+  /** Signals that rows may be due. */
   wake(): void {
-    this.#isWoken = true;
-    this.#goOn();
+    this.#isAwake = true;
+    this.#resume();
   }
 
-  /** Claims no more, gives back what it has not begun, and lets what it has begun finish for so long. */
+  /** Stops claiming, releases rows not started, and waits up to `limitMs` for rows in progress. */
   async stop(limitMs: number): Promise<void> {
     this.#isStopping = true;
     this.wake();
@@ -86,7 +86,7 @@ export class OutboxWorker {
         if (this.#hasRoom() && this.#canHoldMore()) claimed = await this.#claim(GROUPS_AHEAD);
         this.#start();
       } catch (error) {
-        this.#parts.log.warn({ err: error }, 'The outbox cannot be read at the moment.');
+        this.#deps.log.warn({ err: error }, 'the outbox cannot be read');
       }
       if (claimed === 0 || !this.#hasRoom()) await this.#pause(everyMs);
     }
@@ -95,47 +95,47 @@ export class OutboxWorker {
 
   #hasRoom(): boolean {
     const calls = [...this.#working.keys()].filter(({ isCalling }) => isCalling).length;
-    return calls < this.#parts.config.concurrency;
+    return calls < this.#deps.config.concurrency;
   }
 
   #canHoldMore(): boolean {
     const batches = this.#isGrouped ? GROUPS_AHEAD : 1;
-    return this.#queue.length === 0 && this.#held().length < this.#parts.config.batch_size * batches;
+    return this.#queue.length === 0 && this.#held().length < this.#deps.config.batch_size * batches;
   }
 
-  /** Every row that the worker answers for: it waits, is being sent, or is being written down. */
+  /** All rows held: queued, being sent, or being recorded. */
   #held(): readonly WaitingAttempt[] {
     return [...this.#queue, ...[...this.#working.keys()].flatMap(({ attempts }) => attempts)];
   }
 
-  /** Until something is done, somebody says that there may be rows, or it is time. */
+  /** Waits until work ends, `wake` is called, or the time is up. */
   async #pause(ms: number): Promise<void> {
-    if (!this.#isWoken) {
+    if (!this.#isAwake) {
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, ms);
-        this.#goOn = () => {
+        this.#resume = () => {
           clearTimeout(timer);
           resolve();
         };
       });
     }
-    this.#isWoken = false;
+    this.#isAwake = false;
   }
 
   /**
-   * A backend that is not called gets nothing; one that is being tried gets one row.
+   * With an open circuit nothing is claimed, with a half-open one a single row.
    *
-   * @param groups how many batches, for a backend that takes many at once
+   * @param groups number of batches, for a backend that accepts many
    */
   async #claim(groups: number): Promise<number> {
-    const { config, memory } = this.#parts;
+    const { config, memory } = this.#deps;
     const { circuit } = memory.status();
     if (this.#isStopping || circuit === 'open') return 0;
     this.#isGrouped = await memory.takesMany().catch(() => false);
     const size = circuit === 'half_open' ? 1 : config.batch_size * (this.#isGrouped ? groups : 1);
     const attempts = await this.#leases.claim(size, this.#held());
     addTally(this.total, { claimed: attempts.length });
-    this.#queue.push(...markTwins(this.#held(), attempts));
+    this.#queue.push(...markDuplicates(this.#held(), attempts));
     return attempts.length;
   }
 
@@ -148,14 +148,14 @@ export class OutboxWorker {
     }
   }
 
-  /** The next rows whose memory is not in work: one, or a batch of them for a backend that takes many. */
+  /** The next rows whose memory is not in progress: one, or a batch for a backend that accepts many. */
   #take(): readonly WaitingAttempt[] {
     const busy = new Set([...this.#working.keys()].flatMap(({ attempts }) => attempts.map(({ key }) => key)));
     const taken: WaitingAttempt[] = [];
     for (const attempt of this.#queue) {
       if (busy.has(attempt.key)) continue;
       taken.push(attempt);
-      if (!this.#isGrouped || taken.length === this.#parts.config.batch_size) break;
+      if (!this.#isGrouped || taken.length === this.#deps.config.batch_size) break;
       busy.add(attempt.key);
     }
     const isTaken = new Set(taken);
@@ -168,7 +168,7 @@ export class OutboxWorker {
       work.isCalling = false;
       this.wake();
     };
-    const workshop = { parts: this.#parts, settler: this.#settler, leases: this.#leases, called };
+    const workshop = { deps: this.#deps, settler: this.#settler, leases: this.#leases, called };
     const tally = await workRows(work.attempts, workshop);
     addTally(this.total, tally);
     this.#leases.drop(work.attempts);
@@ -181,9 +181,9 @@ export class OutboxWorker {
     this.#leases.drop(this.#queue);
     this.#queue = [];
     try {
-      await this.#parts.logbook.outbox.releaseLeases(rows, this.#workerId);
+      await this.#deps.logbook.outbox.releaseLeases(rows, this.#workerId);
     } catch (error) {
-      this.#parts.log.warn({ err: error, rows: rows.length }, 'Leases could not be given back and will run out.');
+      this.#deps.log.warn({ err: error, rows: rows.length }, 'leases could not be released and will expire');
     }
   }
 }

@@ -1,46 +1,45 @@
 import type { Disposable } from 'mortise/sdk';
-import type { Attempt } from '../flush/flush-audit.js';
-import type { OutboxParts } from '../parts.js';
-import { type ClaimedAttempt, claimBatch } from './claim-batch.js';
+import type { OutboxDeps } from '../outbox-deps.js';
+import type { Attempt } from './attempt.js';
+import { type ClaimedAttempt, claimBatch } from './claim.js';
 
-/** Share of a lease that must be left when a call begins. */
+/** Share of a lease that must remain when a call starts. */
 const ENOUGH = 0.5;
-/** Renewals that one call waits for: one that took too long itself leaves too little. */
+/** Renewals that one call waits for: a slow renewal itself may leave too little. */
 const MOST_RENEWALS = 3;
-/** Rows whose lease is older are freed by the scheduled reconciliation, however long the lease was to be. */
+/** Reconciliation frees older leases, whatever their configured length. */
 const LONGEST_LEASE_SECONDS = 600;
 
 const idOf = ({ row }: Attempt): number => row.outboxId;
 
 /**
- * The rows that a worker holds, and until when each is surely its own. A process that stood still learns of it from
- * nobody, and meanwhile another may have taken its rows over and sent them. So the time is counted on a clock that
- * nobody sets, from before the statement that claimed or renewed the row was sent, and the backend is called only for
- * rows that have enough of it left.
+ * The rows that a worker holds, and until when. A suspended process is not notified when its leases expire and another
+ * worker takes its rows over. So each lease is timed on a monotonic clock from before the claiming or renewing statement
+ * was sent, and the backend is called only for rows with enough of it left.
  */
 export class RowLeases {
-  readonly #parts: OutboxParts;
+  readonly #parts: OutboxDeps;
   readonly #workerId: string;
   readonly #leaseMs: number;
-  /** By outbox id, on the clock of the parts. */
+  /** By outbox id, monotonic milliseconds. */
   readonly #heldUntil = new Map<number, number>();
-  /** The rows of each call that runs, and how to break it off. */
+  /** Outbox ids of each running call, by its abort controller. */
   readonly #calls = new Map<AbortController, readonly number[]>();
   #timer: Disposable | undefined;
   #renewal: Promise<void> | undefined;
   #isOver = false;
 
-  constructor(parts: OutboxParts, workerId: string) {
+  constructor(parts: OutboxDeps, workerId: string) {
     this.#parts = parts;
     this.#workerId = workerId;
     this.#leaseMs = Math.min(parts.config.lease_seconds, LONGEST_LEASE_SECONDS) * 1_000;
   }
 
   /**
-   * Leases due rows and keeps them leased from now on.
+   * Leases due rows and renews them from now on.
    *
-   * @param inWork attempts that have not ended: their rows are not claimed again, also where the lease was lost, or an
-   *   old attempt could pass for the new one.
+   * @param inWork running attempts: their rows are not claimed again, even after a lost lease, so that an old attempt is
+   *   never mistaken for a new one
    */
   async claim(batchSize: number, inWork: readonly Attempt[]): Promise<readonly ClaimedAttempt[]> {
     const wanted = { workerId: this.#workerId, batchSize, except: inWork.map(idOf) };
@@ -52,8 +51,8 @@ export class RowLeases {
   }
 
   /**
-   * Calls the backend for those of the rows that are surely held for a while. The signal breaks the call off when one of
-   * them is lost. @returns undefined, without a call, when none is held.
+   * Calls the backend for the rows whose leases are safe. The signal aborts the call when one of them is lost.
+   * @returns undefined, without a call, when none is held
    */
   async whileHeld<A extends Attempt, T>(
     attempts: readonly A[],
@@ -64,16 +63,16 @@ export class RowLeases {
     }
     const held = attempts.filter((attempt) => this.#heldUntil.has(idOf(attempt)) && !this.#runsShort(attempt));
     if (held.length === 0 || this.#isOver) return undefined;
-    const breaker = new AbortController();
-    this.#calls.set(breaker, held.map(idOf));
+    const controller = new AbortController();
+    this.#calls.set(controller, held.map(idOf));
     try {
-      return await call(held, breaker.signal);
+      return await call(held, controller.signal);
     } finally {
-      this.#calls.delete(breaker);
+      this.#calls.delete(controller);
     }
   }
 
-  /** Longer leases for all that is held. What is not the worker's any more is let go. */
+  /** Extends all leases. Lost rows are dropped. */
   renew(): Promise<void> {
     this.#renewal ??= this.#renewAll().finally(() => {
       this.#renewal = undefined;
@@ -81,7 +80,7 @@ export class RowLeases {
     return this.#renewal;
   }
 
-  /** Keeps these no longer: they are settled, given back, or left to run out. */
+  /** Stops renewing these: they are settled, released, or left to expire. */
   drop(attempts: readonly Attempt[]): void {
     for (const attempt of attempts) this.#heldUntil.delete(idOf(attempt));
   }
@@ -89,11 +88,11 @@ export class RowLeases {
   /** Breaks off what runs, and lets nothing begin. Leases run out, and whoever takes them over looks first. */
   close(): void {
     this.#isOver = true;
-    for (const breaker of this.#calls.keys()) breaker.abort();
+    for (const controller of this.#calls.keys()) controller.abort();
     this.rest();
   }
 
-  /** Renews nothing until the next claim. */
+  /** Stops renewing until the next claim. */
   rest(): void {
     void this.#timer?.dispose();
     this.#timer = undefined;
@@ -113,9 +112,9 @@ export class RowLeases {
     try {
       renewed = await logbook.outbox.renewLeases(ids, this.#workerId);
     } catch (error) {
-      log.warn({ err: error, rows: ids.length }, 'Leases could not be renewed.');
+      log.warn({ err: error, rows: ids.length }, 'leases could not be renewed');
     }
-    // What was settled or given back meanwhile is neither held nor lost.
+    // Rows settled or released meanwhile are neither held nor lost.
     const held = ids.filter((id) => this.#heldUntil.has(id));
     for (const id of held.filter((one) => renewed.has(one))) this.#heldUntil.set(id, until);
     this.#lose(held.filter((one) => !renewed.has(one)));
@@ -123,8 +122,8 @@ export class RowLeases {
 
   #lose(lost: readonly number[]): void {
     if (lost.length === 0) return;
-    this.#parts.log.warn({ rows: lost }, 'Leases were lost; their rows are not sent, and their calls are broken off.');
+    this.#parts.log.warn({ rows: lost }, 'leases were lost; their calls are aborted');
     for (const id of lost) this.#heldUntil.delete(id);
-    for (const [breaker, ids] of this.#calls) if (ids.some((id) => lost.includes(id))) breaker.abort();
+    for (const [controller, ids] of this.#calls) if (ids.some((id) => lost.includes(id))) controller.abort();
   }
 }

@@ -1,64 +1,61 @@
-import { ackRows, type Delivered } from '../flush/ack-rows.js';
-import type { Settler } from '../flush/create-settler.js';
-import type { Attempt } from '../flush/flush-audit.js';
-import { noteDatabaseError } from '../flush/note-database-error.js';
-import type { Outcome } from '../flush/settle-attempts.js';
-import type { OutboxParts } from '../parts.js';
+import type { OutboxDeps } from '../outbox-deps.js';
+import { type Attempt, addTally, emptyTally, type Tally } from './attempt.js';
+import { findDuplicates, type WaitingAttempt } from './claim.js';
 import { deliverRows, itemOf } from './deliver-rows.js';
-import { findDuplicates, type WaitingAttempt } from './find-duplicates.js';
 import type { RowLeases } from './row-leases.js';
-import { addTally, emptyTally, type Tally } from './tally.js';
+import { ackRows, type Delivered, type Outcome, recordDatabaseError } from './settle.js';
+import type { Settler } from './settler.js';
 
-/** How rows are worked on. */
-export interface Workshop {
-  readonly parts: OutboxParts;
+/** What processing rows needs. */
+export interface WorkDeps {
+  readonly deps: OutboxDeps;
   readonly settler: Settler;
   readonly leases: RowLeases;
-  /** The backend is called no more; what is left is to write down what came of it. */
+  /** Called when the backend call has ended and only recording is left. */
   called(): void;
 }
 
-/** The row was taken by somebody else while its memory was about to be stored with it. */
+/** Another worker took the row over during the transaction. */
 class RowLost extends Error {}
 
-/** A backend in our own database stores and acknowledges in one transaction. Undefined: it did. */
-async function storeWithAck(attempt: Attempt, parts: OutboxParts): Promise<Outcome | undefined> {
-  const { database, memory } = parts;
+/** Stores and acknowledges in one transaction, for a transactional backend. Undefined: done. */
+async function storeWithAck(attempt: Attempt, deps: OutboxDeps): Promise<Outcome | undefined> {
+  const { database, memory } = deps;
   try {
     await database.transaction(async (trx) => {
       const { id } = await memory.store(itemOf(attempt.row), { trx });
       const delivered = [{ kind: 'delivered', attempt, memoryId: id, duplicateOf: null }] as const;
-      if ((await ackRows(delivered, parts, trx)).size === 0) throw new RowLost();
+      if ((await ackRows(delivered, deps, trx)).size === 0) throw new RowLost();
     });
     return undefined;
   } catch (error) {
-    // What was stored went with the transaction; what is left to do is to say so.
+    // The store was rolled back; only the conflict is left to record.
     if (error instanceof RowLost) return { kind: 'delivered', attempt, memoryId: '', duplicateOf: null };
     if (database.codec.errorKind(error) !== 'other') throw error;
     return { kind: 'undelivered', attempt, failed: memory.failure(error) };
   }
 }
 
-/** What came of rows, as far as it is left to be written down. */
+/** Results of a batch. */
 interface Sending {
   readonly outcomes: readonly Outcome[];
-  /** Rows that are written down already. */
+  /** Rows already recorded. */
   readonly sent: number;
-  /** Rows that were not sent because they were the worker's no more. */
+  /** Rows not sent because their lease was lost. */
   readonly conflicts: number;
 }
 
-/** Gives the backend what it does not have yet. */
-async function send(attempts: readonly Attempt[], { parts, leases }: Workshop): Promise<Sending> {
-  if (parts.memory.facts()?.capabilities.transactional === true) {
+/** Sends rows to the backend. */
+async function send(attempts: readonly Attempt[], { deps, leases }: WorkDeps): Promise<Sending> {
+  if (deps.memory.facts()?.capabilities.transactional === true) {
     const outcomes: Outcome[] = [];
     for (const attempt of attempts) {
-      const outcome = await storeWithAck(attempt, parts);
+      const outcome = await storeWithAck(attempt, deps);
       if (outcome !== undefined) outcomes.push(outcome);
     }
     return { outcomes, sent: attempts.length - outcomes.length, conflicts: 0 };
   }
-  const deliveries = [...(await deliverRows(attempts, leases, parts))];
+  const deliveries = [...(await deliverRows(attempts, leases, deps))];
   const outcomes = deliveries.map(
     ([attempt, delivery]): Outcome =>
       delivery.kind === 'stored'
@@ -68,41 +65,41 @@ async function send(attempts: readonly Attempt[], { parts, leases }: Workshop): 
   return { outcomes, sent: 0, conflicts: attempts.length - outcomes.length };
 }
 
-/** Writes down what came of rows. Those that the database lets nobody write down are left to their leases. */
-async function settle(outcomes: readonly Outcome[], { parts, settler, leases }: Workshop): Promise<Tally> {
+/** Records results. Rows that cannot be recorded are left to their leases. */
+async function settle(outcomes: readonly Outcome[], { deps, settler, leases }: WorkDeps): Promise<Tally> {
   const tally = emptyTally();
-  // Rows that were to be written down together failed of the same error.
-  const unwritten = new Map<unknown, Attempt[]>();
+  // Rows of one failed transaction share the error.
+  const unrecorded = new Map<unknown, Attempt[]>();
   const submit = async (outcome: Outcome): Promise<void> => {
     try {
       addTally(tally, { [await settler.submit(outcome)]: 1 });
       leases.drop([outcome.attempt]);
     } catch (error) {
-      unwritten.set(error, [...(unwritten.get(error) ?? []), outcome.attempt]);
+      unrecorded.set(error, [...(unrecorded.get(error) ?? []), outcome.attempt]);
     }
   };
   await Promise.all(outcomes.map(submit));
-  for (const [error, attempts] of unwritten) {
+  for (const [error, attempts] of unrecorded) {
     addTally(tally, { errors: attempts.length });
-    await noteDatabaseError(attempts, error, parts);
+    await recordDatabaseError(attempts, error, deps);
   }
   return tally;
 }
 
-/** Delivers rows that the worker holds, none of which repeats another, and writes down what came of each. */
-export async function workRows(attempts: readonly WaitingAttempt[], workshop: Workshop): Promise<Tally> {
+/** Delivers held rows, none of which repeats another, and records the result of each. */
+export async function workRows(attempts: readonly WaitingAttempt[], work: WorkDeps): Promise<Tally> {
   const tally = emptyTally();
   try {
-    const duplicates: readonly Delivered[] = await findDuplicates(attempts, workshop.parts);
+    const duplicates: readonly Delivered[] = await findDuplicates(attempts, work.deps);
     const repeated = new Set<Attempt>(duplicates.map(({ attempt }) => attempt));
     const unsent = attempts.filter((attempt) => !repeated.has(attempt));
-    const { outcomes, sent, conflicts } = await send(unsent, workshop);
-    workshop.called();
+    const { outcomes, sent, conflicts } = await send(unsent, work);
+    work.called();
     addTally(tally, { sent, conflicts });
-    addTally(tally, await settle([...duplicates, ...outcomes], workshop));
+    addTally(tally, await settle([...duplicates, ...outcomes], work));
   } catch (error) {
     addTally(tally, { errors: attempts.length });
-    await noteDatabaseError(attempts, error, workshop.parts);
+    await recordDatabaseError(attempts, error, work.deps);
   }
   return tally;
 }

@@ -1,17 +1,16 @@
-import type { LedgerMemory } from 'mortise/sdk';
-import type { ReconcileParts } from '../parts.js';
+import type { LedgerMemory } from 'mortise/contracts/logbook';
+import type { ReconcileDeps } from '../reconcile.js';
 import {
   type BackendFinding,
   compareMemory,
   extraMemory,
   type FindingKind,
-  type SeenMemory,
+  type StoredCopy,
 } from './compare-memory.js';
-import { giveUpMemory } from './give-up-memory.js';
 import { listBackend, readBackend } from './read-backend.js';
-import { repairMemory } from './repair-memory.js';
+import { giveUpMemory, repairMemory } from './repair-memory.js';
 
-/** The backend in numbers, and each difference by name. */
+/** Result of comparing ledger and backend. */
 export interface BackendCheck extends Readonly<Record<FindingKind, number>> {
   /** Memories of the ledger that were compared. */
   readonly checked: number;
@@ -22,10 +21,10 @@ export interface BackendCheck extends Readonly<Record<FindingKind, number>> {
 
 const PAGE = 500;
 
-/** Texts that belong to a memory of the ledger other than the one that is asked about. */
+/** Memory keys by text hash. */
 async function ownersOf(
   shas: readonly string[],
-  { logbook }: ReconcileParts,
+  { logbook }: ReconcileDeps,
 ): Promise<ReadonlyMap<string, Set<string>>> {
   const owners = new Map<string, Set<string>>();
   for (const { payloadSha, memoryKey } of await logbook.ledger.byPayloads(shas)) {
@@ -36,24 +35,24 @@ async function ownersOf(
 
 async function comparePage(
   memories: readonly LedgerMemory[],
-  seen: ReadonlyMap<string, SeenMemory>,
-  parts: ReconcileParts,
+  seen: ReadonlyMap<string, StoredCopy>,
+  deps: ReconcileDeps,
 ): Promise<readonly (readonly [LedgerMemory, BackendFinding])[]> {
-  const seenOf = ({ backendMemoryId }: LedgerMemory) => seen.get(backendMemoryId ?? '');
-  const strange = memories.flatMap((memory) => {
-    const sha = seenOf(memory)?.sha;
+  const copyOf = ({ backendMemoryId }: LedgerMemory) => seen.get(backendMemoryId ?? '');
+  const unexpected = memories.flatMap((memory) => {
+    const sha = copyOf(memory)?.sha;
     return sha === undefined || sha === memory.payloadSha ? [] : [sha];
   });
-  const owners = await ownersOf([...new Set(strange)], parts);
+  const owners = await ownersOf([...new Set(unexpected)], deps);
   return memories.flatMap((memory) => {
     const isOthers = (sha: string) => [...(owners.get(sha) ?? [])].some((key) => key !== memory.memoryKey);
-    const found = compareMemory(memory, seenOf(memory), isOthers);
+    const found = compareMemory(memory, copyOf(memory), isOthers);
     return found === undefined ? [] : [[memory, found] as const];
   });
 }
 
-/** Memories that carry our mark and that the ledger does not know. */
-async function findExtra(seen: Iterable<SeenMemory>, { logbook }: ReconcileParts): Promise<readonly BackendFinding[]> {
+/** Memories that carry our key and are not in the ledger. */
+async function findExtra(seen: Iterable<StoredCopy>, { logbook }: ReconcileDeps): Promise<readonly BackendFinding[]> {
   const marked = [...seen].filter(({ memoryKey }) => memoryKey !== undefined);
   const extra: BackendFinding[] = [];
   for (let at = 0; at < marked.length; at += PAGE) {
@@ -66,14 +65,14 @@ async function findExtra(seen: Iterable<SeenMemory>, { logbook }: ReconcileParts
 }
 
 /**
- * Compares every memory that should be in the backend with what is there: by its listing where it has one, else one
- * by one. Where that is wanted, what it lost or altered is sent again.
+ * Compares every memory that should be in the backend with its listing, or one by one when it cannot list. With
+ * `repairs`, lost and altered memories are queued again.
  */
 export async function checkBackend(
-  parts: ReconcileParts,
+  deps: ReconcileDeps,
   options: { readonly repairs: boolean; readonly signal: AbortSignal },
 ): Promise<BackendCheck> {
-  const { logbook, memory } = parts;
+  const { logbook, memory } = deps;
   const began = performance.now();
   const listed = await listBackend(memory, options.signal);
   const findings: BackendFinding[] = [];
@@ -83,20 +82,21 @@ export async function checkBackend(
     const page = await logbook.ledger.page({ after, limit: PAGE, backend: memory.backend, states: ['active'] });
     const ids = page.flatMap(({ backendMemoryId }) => (backendMemoryId === null ? [] : [backendMemoryId]));
     const seen = listed ?? (await readBackend(memory, ids, options.signal));
-    for (const [row, found] of await comparePage(page, seen, parts)) {
-      // A listing may be older than the memory: nothing is said to be missing that a second look finds.
-      const again = listed === undefined || found.finding !== 'missing' ? undefined : await lookAgain(row, parts);
-      if (again === true) continue;
+    for (const [row, found] of await comparePage(page, seen, deps)) {
+      // The listing may be older than the memory: confirm with a direct read before reporting it missing.
+      const confirmed =
+        listed === undefined || found.finding !== 'missing' ? undefined : await existsUnchanged(row, deps);
+      if (confirmed === true) continue;
       findings.push(found);
       if (!options.repairs) continue;
-      if (await repairMemory(row, found, parts)) repaired += 1;
-      else await giveUpMemory(row, found, parts);
+      if (await repairMemory(row, found, deps)) repaired += 1;
+      else await giveUpMemory(row, found, deps);
     }
     checked += page.length;
     after = page.at(-1)?.seq ?? after;
     if (page.length < PAGE) break;
   }
-  if (listed !== undefined) findings.push(...(await findExtra(listed.values(), parts)));
+  if (listed !== undefined) findings.push(...(await findExtra(listed.values(), deps)));
   const count = (kind: FindingKind) => findings.filter(({ finding }) => finding === kind).length;
   return {
     checked,
@@ -111,8 +111,11 @@ export async function checkBackend(
   };
 }
 
-/** True when the backend has the memory after all, and as it should be. */
-async function lookAgain({ backendMemoryId, payloadSha }: LedgerMemory, { memory }: ReconcileParts): Promise<boolean> {
+/** Whether a direct read finds the memory unchanged. */
+async function existsUnchanged(
+  { backendMemoryId, payloadSha }: LedgerMemory,
+  { memory }: ReconcileDeps,
+): Promise<boolean> {
   const id = backendMemoryId ?? '';
   const seen = (await readBackend(memory, [id], new AbortController().signal)).get(id);
   return seen?.sha === payloadSha;

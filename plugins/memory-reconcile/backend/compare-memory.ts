@@ -1,4 +1,4 @@
-import type { LedgerMemory } from 'mortise/sdk';
+import type { LedgerMemory } from 'mortise/contracts/logbook';
 
 export type FindingKind = 'missing' | 'altered' | 'merged' | 'moved' | 'extra';
 
@@ -14,13 +14,13 @@ export interface BackendFinding {
   readonly created_at: string | null;
 }
 
-/** What the backend has under an id. */
-export interface SeenMemory {
+/** A memory as the backend returned it. */
+export interface StoredCopy {
   readonly id: string;
   /** SHA-256 of its text. */
   readonly sha: string;
   readonly space: string | undefined;
-  /** The key it was stored with, where it carries one. */
+  /** The memory key it was stored with, if any. */
   readonly memoryKey: string | undefined;
   readonly createdAt: string | undefined;
 }
@@ -38,13 +38,13 @@ function finding(memory: LedgerMemory, kind: FindingKind, actual: string | null)
 }
 
 /**
- * How a memory of the ledger differs from what the backend has under its id; undefined when it does not.
+ * Compares a memory of the ledger with the backend's; undefined when they agree.
  *
- * @param isOthers whether a text is that of another memory of the ledger
+ * @param isOthers whether a hash is that of another memory of the ledger
  */
 export function compareMemory(
   memory: LedgerMemory,
-  seen: SeenMemory | undefined,
+  seen: StoredCopy | undefined,
   isOthers: (sha: string) => boolean,
 ): BackendFinding | undefined {
   if (seen === undefined) return finding(memory, 'missing', null);
@@ -53,8 +53,8 @@ export function compareMemory(
   return undefined;
 }
 
-/** A memory of the backend that was stored by us, and that the ledger does not know. */
-export function extraMemory(seen: SeenMemory): BackendFinding {
+/** A memory in the backend that carries our key and is not in the ledger. */
+export function extraMemory(seen: StoredCopy): BackendFinding {
   return {
     memory_key: seen.memoryKey ?? null,
     backend_id: seen.id,

@@ -1,12 +1,13 @@
 import { hash } from 'node:crypto';
-import { type BackendMemory, isCodedError, type MemoryService } from 'mortise/sdk';
-import type { SeenMemory } from './compare-memory.js';
+import type { MemoryService } from 'mortise/contracts/memory-gateway';
+import { type BackendMemory, isCodedError } from 'mortise/sdk';
+import type { StoredCopy } from './compare-memory.js';
 
 const PAGE = 500;
 const READS_AT_ONCE = 8;
 const READ_MS = 10_000;
 
-function seenOf({ id, content, space, metadata, createdAt }: BackendMemory): SeenMemory {
+function copyOf({ id, content, space, metadata, createdAt }: BackendMemory): StoredCopy {
   const { mortise_key: key, space: tagged } = metadata ?? {};
   return {
     id,
@@ -17,12 +18,12 @@ function seenOf({ id, content, space, metadata, createdAt }: BackendMemory): See
   };
 }
 
-/** Everything the backend has, by id; undefined when it cannot list. */
+/** All memories of the backend by id; undefined when it cannot list. */
 export async function listBackend(
   memory: MemoryService,
   signal: AbortSignal,
-): Promise<ReadonlyMap<string, SeenMemory> | undefined> {
-  const seen = new Map<string, SeenMemory>();
+): Promise<ReadonlyMap<string, StoredCopy> | undefined> {
+  const seen = new Map<string, StoredCopy>();
   let cursor: string | null = null;
   try {
     do {
@@ -31,7 +32,7 @@ export async function listBackend(
         timeoutMs: READ_MS,
       });
       if (page === undefined) return undefined;
-      for (const item of page.items) seen.set(item.id, seenOf(item));
+      for (const item of page.items) seen.set(item.id, copyOf(item));
       cursor = page.next;
     } while (cursor !== null);
   } catch (error) {
@@ -41,18 +42,18 @@ export async function listBackend(
   return seen;
 }
 
-/** Memories by their ids, one call each. */
+/** Reads memories by id, one call each. */
 export async function readBackend(
   memory: MemoryService,
   ids: readonly string[],
   signal: AbortSignal,
-): Promise<ReadonlyMap<string, SeenMemory>> {
-  const seen = new Map<string, SeenMemory>();
+): Promise<ReadonlyMap<string, StoredCopy>> {
+  const seen = new Map<string, StoredCopy>();
   for (let at = 0; at < ids.length; at += READS_AT_ONCE) {
     signal.throwIfAborted();
     const some = ids.slice(at, at + READS_AT_ONCE);
     const found = await Promise.all(some.map((id) => memory.get(id, { signal, timeoutMs: READ_MS })));
-    for (const [index, one] of found.entries()) if (one) seen.set(some[index] ?? one.id, seenOf(one));
+    for (const [index, one] of found.entries()) if (one) seen.set(some[index] ?? one.id, copyOf(one));
   }
   return seen;
 }

@@ -1,25 +1,53 @@
 import { hash } from 'node:crypto';
-import type { LedgerMemory } from 'mortise/sdk';
-import type { ReconcileParts } from '../parts.js';
+import type { LedgerMemory } from 'mortise/contracts/logbook';
+import type { AuditEntry } from 'mortise/sdk';
+import type { ReconcileDeps } from '../reconcile.js';
 import type { BackendFinding } from './compare-memory.js';
-import { repairEntry } from './repair-entry.js';
 
-/** The memory was changed by somebody else meanwhile. */
+/** The audit row for a memory that the backend lost or altered. */
+function repairEntry(
+  memory: LedgerMemory,
+  finding: 'missing' | 'altered',
+  outcome: Pick<AuditEntry, 'action' | 'status'> & { readonly outboxId?: number },
+): AuditEntry {
+  const { memoryKey, payloadSha, correlationId } = memory;
+  return {
+    action: outcome.action,
+    status: outcome.status,
+    operation: 'backend_repair',
+    reason: `OPENMEMORY_CONTENT_${finding.toUpperCase()}:${memoryKey}`,
+    actorUserId: memory.actorUserId,
+    targetSpace: memory.space,
+    payloadSha,
+    correlationId,
+    memoryKey,
+    evidence: {
+      source: 'reconcile_outbox',
+      ...(outcome.outboxId === undefined ? {} : { outbox_id: outcome.outboxId }),
+      memory_key: memoryKey,
+      memory_id: memory.backendMemoryId,
+      correlation_id: correlationId,
+      payload_sha: payloadSha,
+    },
+  };
+}
+
+/** The memory was changed concurrently. */
 class ChangedMeanwhile extends Error {}
 
-/** Whether the ledger still has the very text that should be in the backend. */
+/** Whether the ledger still has the text that should be in the backend. */
 function hasText({ payload, payloadSha }: LedgerMemory): boolean {
   return payload !== null && hash('sha256', payload, 'hex') === payloadSha;
 }
 
 /**
- * Puts a memory that the backend lost or altered into the outbox again: outbox row, audit row and ledger row together.
- * @returns false when it cannot be repaired, or need not be any more.
+ * Queues a memory that the backend lost or altered: outbox row, audit row and ledger row in one transaction.
+ * @returns false when it cannot be repaired or no longer needs to be.
  */
 export async function repairMemory(
   memory: LedgerMemory,
   { finding }: BackendFinding,
-  { database, logbook, audit }: ReconcileParts,
+  { database, logbook, audit }: ReconcileDeps,
 ): Promise<boolean> {
   if ((finding !== 'missing' && finding !== 'altered') || !hasText(memory)) return false;
   try {
@@ -32,7 +60,7 @@ export async function repairMemory(
           status: 'pending',
           lastError: `content_${finding}`,
           lastErrorClass: null,
-          // A look into the backend would find what is wrong there.
+          // A lookup would find the altered memory.
           verifyFirst: false,
           delaySeconds: 0,
         },
@@ -49,4 +77,28 @@ export async function repairMemory(
     if (error instanceof ChangedMeanwhile) return false;
     throw error;
   }
+}
+
+/**
+ * Marks a memory void whose text is lost: the backend lost it and the ledger has only its hash. Storing it again then
+ * works; before, it would count as a duplicate.
+ *
+ * @returns false when the memory exists, can be repaired, or was changed concurrently.
+ */
+export async function giveUpMemory(
+  memory: LedgerMemory,
+  { finding }: BackendFinding,
+  { database, logbook, audit, memory: backend }: ReconcileDeps,
+): Promise<boolean> {
+  if ((finding !== 'missing' && finding !== 'altered') || memory.payload !== null) return false;
+  const { memoryKey, backendMemoryId } = memory;
+  // Not listed does not mean lost: ask the backend for the id.
+  if (finding === 'missing' && (await backend.get(backendMemoryId ?? '')) !== null) return false;
+  return database.transaction(async (trx) => {
+    const settled = await logbook.ledger.settle(['active'], [{ memoryKey, state: 'void' }], { trx });
+    if (!settled.has(memoryKey)) return false;
+    // Not a redirect: invariant 1 counts those against outbox rows, and there is none.
+    await audit.write(repairEntry(memory, finding, { action: 'reject', status: 'failed' }), { trx });
+    return true;
+  });
 }

@@ -212,7 +212,7 @@ describe('reconciling outbox and audit trail', () => {
       await books.update(`alter table ${from} rename to ${to}`);
       const failed = await books.reconcile({ report: true }).catch((error: unknown) => error);
       await books.update(`alter table ${back[0]} rename to ${back[1]}`);
-      expect(failed).to.include({ code: 'reconcile_failed', message: 'The reconciliation failed; the log says why.' });
+      expect(failed).to.include({ code: 'reconcile_failed', message: 'The reconciliation failed; see the log.' });
     });
 
     it('is refused what nobody can mean', async () => {

@@ -1,12 +1,10 @@
-import type { CommandResult, Database, PluginDefinition, SchemasService } from 'mortise/sdk';
 import {
-  createTestHost,
   type FakeOpenMemory,
   type FakeOpenMemoryOptions,
   startFakeOpenMemory,
-  type TestEngine,
-  type TestHost,
-} from 'mortise/sdk/testing';
+} from 'mortise/contracts/memory-backend-openmemory/testing';
+import type { CommandResult, Database } from 'mortise/sdk';
+import { createTestHost, databaseProbe, type TestEngine, type TestHost } from 'mortise/sdk/testing';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -37,29 +35,14 @@ export interface ReconcileHostOptions {
 
 export async function startReconcile(engine: TestEngine, options: ReconcileHostOptions = {}): Promise<ReconcileHost> {
   const server = await startFakeOpenMemory(options.fake);
-  let found: Database | undefined;
-  let compiler: SchemasService | undefined;
-  const probe: PluginDefinition = {
-    key: 'database-probe',
-    register() {},
-    start(started) {
-      found = started.use('database');
-      compiler = started.use('schemas');
-    },
-  };
+  const probe = databaseProbe(schemas);
   const host = await createTestHost({
     plugins: ['admin', 'memory-reconcile', 'memory-outbox', 'memory-backend-openmemory', 'memory-backend-local'],
     env: { OPENMEMORY_BASE_URL: server.origin, MORTISE_OUTBOX_WORKER: 'false', ...options.env },
     database: engine.env,
-    extra: [
-      {
-        manifest: { key: 'database-probe', permissions: { services: ['database', 'schemas'], schemas } },
-        definition: probe,
-      },
-    ],
+    extra: [probe.plugin],
   });
-  if (found === undefined) throw new Error('The probe has no database.');
-  const database = found;
+  const { database, compiler } = probe;
   const run = (key: string, given: Json): Promise<CommandResult> =>
     host.points.call('command', key, (command, ctx) =>
       command.run({ args: [], options: given as Record<string, string>, json: true }, ctx),
@@ -68,8 +51,7 @@ export async function startReconcile(engine: TestEngine, options: ReconcileHostO
     host,
     server,
     database,
-    schemaIssues: (schema, value) =>
-      compiler?.compile(schema, { name: 'published schema' }).check(value) ?? ['no compiler'],
+    schemaIssues: (schema, value) => compiler.compile(schema, { name: 'published schema' }).check(value),
     async store(text) {
       const answer = await host.post('/memory/store', { payload_md: text, target_space: 'private:a' });
       return (await answer.json()) as Json;

@@ -5,7 +5,7 @@ import { echo } from '../echo.js';
 const say = (...messages: ModelMessage[]): string => echo({ messages });
 
 describe('the demo provider', () => {
-  it('repeats what users said, and nothing else', () => {
+  it('repeats the user messages, and nothing else', () => {
     const messages: ModelMessage[] = [
       { role: 'system', content: 'be kind' },
       { role: 'user', content: 'one' },
@@ -15,7 +15,7 @@ describe('the demo provider', () => {
     expect(say(...messages)).to.equal('Echo: one two three');
   });
 
-  it('says so when there is nothing to repeat', () => {
+  it('has a placeholder when there is nothing to repeat', () => {
     expect(say()).to.equal('Echo: (empty input)');
     expect(say({ role: 'user', content: '' }, { role: 'system', content: 'x' })).to.equal('Echo: (empty input)');
   });

@@ -1,13 +1,12 @@
-import type { GenerateRequest } from 'mortise/sdk';
 import {
-  createTestHost,
   type FakeOpenAi,
   openAi,
   openAiCompatibleContract,
-  providerContract,
   startFakeOpenAi,
   type UpstreamAnswer,
-} from 'mortise/sdk/testing';
+} from 'mortise/contracts/provider-openai/testing';
+import type { GenerateRequest } from 'mortise/sdk';
+import { createTestHost, providerContract } from 'mortise/sdk/testing';
 import { apiKey, say } from './support.js';
 
 describe('the OpenAI-compatible provider', () => {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { createGate, openAi, startFakeOpenAi } from 'mortise/sdk/testing';
+import { createGate, openAi, startFakeOpenAi } from 'mortise/contracts/provider-openai/testing';
 import { apiKey, failureOf, type OpenAiHost, openAiHost, say, textOf } from './support.js';
 
 const { chunk, endMark, frame } = openAi;
@@ -16,7 +16,7 @@ describe('the API when it fails', () => {
   const tries = (): number => api.upstream.requests.length;
   const soon = { 'retry-after': '0' };
 
-  it('is asked again for what may pass, and no more than three times', async () => {
+  it('is retried after a temporary failure, with at most three attempts', async () => {
     await start();
     for (const status of [408, 429, 500, 502, 503, 504, 529]) {
       api.upstream.clear();
@@ -31,7 +31,7 @@ describe('the API when it fails', () => {
     }
   });
 
-  it('is asked once for what will not', async () => {
+  it('is asked once after a permanent failure', async () => {
     await start();
     for (const status of [400, 401, 403, 404, 409, 422, 307, 501]) {
       api.upstream.clear();
@@ -43,7 +43,7 @@ describe('the API when it fails', () => {
     }
   });
 
-  it('is forgiven when it answers the second time', async () => {
+  it('may succeed at the second attempt', async () => {
     await start();
     api.upstream.answer(openAi.fails(503, {}, soon), openAi.says('here'));
     expect(textOf(await api.ask())).to.equal('here');
@@ -55,7 +55,7 @@ describe('the API when it fails', () => {
     expect(tries()).to.equal(6);
   });
 
-  it('is asked as often as the settings allow', async () => {
+  it('is retried as often as the settings allow', async () => {
     await start({ max_retries: 0 });
     api.upstream.always(openAi.fails(503));
     expect((await failureOf(api.ask())).details).to.include({ attempts: 1 });
@@ -63,7 +63,7 @@ describe('the API when it fails', () => {
     expect(tries()).to.equal(3);
   });
 
-  it('is named by the system’s word when it cannot be reached', async () => {
+  it('is reported with the system’s code when it cannot be reached', async () => {
     await start({ max_retries: 0 });
     await api.upstream.stop();
     expect(await failureOf(api.ask())).to.deep.equal({
@@ -75,7 +75,7 @@ describe('the API when it fails', () => {
     api = { ...api, stop: () => api.host.stop() };
   });
 
-  it('is not asked again once something of its answer was there', async () => {
+  it('is not retried after the first byte of its answer', async () => {
     await start();
     const gate = createGate();
     api.upstream.answer(
@@ -103,14 +103,14 @@ describe('the API when it fails', () => {
     expect(tries()).to.equal(1);
   });
 
-  it('tells in the midst of a stream what went wrong', async () => {
+  it('may report an error within a stream', async () => {
     await start();
-    const told = {
+    const error = {
       message: 'The server had an error with sk-abcdefghijklmnopqrstuv',
       type: 'server_error',
       code: null,
     };
-    api.upstream.answer(openAi.streams(chunk({ content: 'Hel' }), frame({ error: told }), endMark));
+    api.upstream.answer(openAi.streams(chunk({ content: 'Hel' }), frame({ error }), endMark));
     expect(await failureOf(api.ask())).to.deep.include({
       code: 'provider_request_failed',
       message: 'provider stream request failed',
@@ -120,7 +120,7 @@ describe('the API when it fails', () => {
     expect((await failureOf(api.ask())).details).to.deep.equal({ runner_message: 'no', provider_status: 418 });
   });
 
-  it('is told apart from an answer that was cut off', async () => {
+  it('is distinguished from an answer that was cut off', async () => {
     await start();
     api.upstream.answer(openAi.streams(chunk({ content: 'Hel' })));
     expect(await failureOf(api.ask())).to.deep.include({ details: { cause: 'incomplete_stream' } });
@@ -128,7 +128,7 @@ describe('the API when it fails', () => {
     expect(await failureOf(api.ask())).to.deep.include({ details: { cause: 'incomplete_stream' } });
   });
 
-  it('answers what is no answer', async () => {
+  it('is reported when its answer is malformed', async () => {
     await start();
     const wrong: [openAi.UpstreamAnswer, boolean, string][] = [
       [openAi.json(200, '{"id": "chat'), false, 'provider response is not valid json'],
@@ -158,7 +158,7 @@ describe('the API when it fails', () => {
     }
   });
 
-  it('is cut off when it sends more than an answer can hold', async function large() {
+  it('is disconnected when its answer is too large', async function large() {
     this.timeout(30_000);
     await start();
     const megabyte = 'x'.repeat(1024 * 1024);
@@ -180,7 +180,7 @@ describe('the API when it fails', () => {
     await api.upstream.requests.at(-1)?.leaving;
   });
 
-  it('is given up when it is silent, or too slow altogether', async () => {
+  it('is disconnected after a long pause, or when it is too slow altogether', async () => {
     await start({ idle_timeout_ms: 40 });
     const stalls = openAi.streamsFrom(async function* ({ leaving }) {
       yield chunk({ content: 'Hel' });
@@ -212,7 +212,7 @@ describe('the API when it fails', () => {
     }
   });
 
-  it('does not count the time that its reader takes as silence', async () => {
+  it('is not charged with the time of its reader', async () => {
     await start({ idle_timeout_ms: 150 });
     const gate = createGate();
     api.upstream.answer(
@@ -232,7 +232,7 @@ describe('the API when it fails', () => {
     expect(shown).to.deep.equal(['slow', 'reader']);
   });
 
-  it('is left at once when nobody waits any more', async () => {
+  it('is disconnected at once when the caller aborts', async () => {
     await start();
     const controller = new AbortController();
     api.upstream.answer(openAi.hangs);
@@ -253,7 +253,7 @@ describe('the API when it fails', () => {
     expect(tries()).to.equal(2);
   });
 
-  it('is not waited for between two tries when nobody waits any more', async () => {
+  it('is not retried when the caller aborts between two attempts', async () => {
     await start();
     const controller = new AbortController();
     api.upstream.always(openAi.fails(503, {}, { 'retry-after': '9' }));
@@ -278,7 +278,7 @@ describe('the API when it fails', () => {
     gate.open();
   });
 
-  it('keeps its connections for the next answers', async () => {
+  it('is asked again on the same connections', async () => {
     await start();
     api.upstream.always(openAi.says('ok'));
     for (let round = 0; round < 8; round += 1) await api.ask({ stream: round % 2 === 0 });
@@ -287,7 +287,7 @@ describe('the API when it fails', () => {
     expect(connections.size).to.be.at.most(3);
   });
 
-  it('has its secrets and its words kept out of the log', async () => {
+  it('leaves neither secrets nor its messages in the log', async () => {
     await start({ max_retries: 0 });
     api.upstream.answer(openAi.says('canary-of-the-answer'), openAi.fails(400, { message: 'canary of the refusal' }));
     await api.ask({ messages: [{ role: 'user', content: 'canary-of-the-question' }] });
@@ -295,7 +295,7 @@ describe('the API when it fails', () => {
     expect(api.host.logs.join('\n')).to.not.match(/canary|sk-test/);
   });
 
-  it('may be another one than the one that was configured', async () => {
+  it('may be another one than the configured one', async () => {
     await start();
     const other = await startFakeOpenAi();
     other.always(openAi.says('other'));

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
+import { openAi } from 'mortise/contracts/provider-openai/testing';
 import type { ModelMessage } from 'mortise/sdk';
-import { openAi } from 'mortise/sdk/testing';
 import { apiKey, failureOf, type OpenAiHost, openAiHost, type say } from './support.js';
 
 describe('requests to the API', () => {
@@ -15,7 +15,7 @@ describe('requests to the API', () => {
 
   const bodies = (): unknown[] => api.upstream.requests.map(({ body }) => body);
 
-  it('say what the API asks for, streamed and not', async () => {
+  it('have the API’s form, streamed and not', async () => {
     await start();
     await api.ask();
     await api.ask({ stream: false });
@@ -31,7 +31,7 @@ describe('requests to the API', () => {
     expect(streamed).to.not.have.any.keys('openai-organization', 'openai-project', 'x-stainless-timeout');
   });
 
-  it('carry the whole conversation, with tools and what they answered', async () => {
+  it('contain the whole conversation, with tools and their results', async () => {
     await start({ reasoning_effort: 'low' });
     const call = { id: 'call_1', name: 'look', arguments: '{"at":1}' };
     const messages: ModelMessage[] = [
@@ -72,7 +72,7 @@ describe('requests to the API', () => {
     ]);
   });
 
-  it('carry attachments in the API’s own form, or in the plain one of an image', async () => {
+  it('contain attachments in the API’s own form, or an image by its URL', async () => {
     await start({ attachments: true });
     const own = { type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } };
     const content = [{ type: 'text', text: 'what is this' }, { type: 'image', url: 'https://a.example/b.png' }, own];
@@ -92,7 +92,7 @@ describe('requests to the API', () => {
     expect(facts?.capabilities.attachments).to.equal(true);
   });
 
-  it('name organisation and project, and send headers that override those of the API', async () => {
+  it('have organization and project, and headers that override those of the SDK', async () => {
     const headers = { 'X-Own': 'yes', Authorization: `Bearer ${apiKey}`, 'User-Agent': 'mine' };
     await start({ organization: 'org-1', project: 'proj-1', headers });
     await api.ask();
@@ -104,7 +104,7 @@ describe('requests to the API', () => {
     });
   });
 
-  it('do without the option for usage where the API does not know it', async () => {
+  it('omit stream_options for an API that refuses it', async () => {
     await start();
     api.upstream.answer(openAi.fails(400, { message: "Unrecognized request argument supplied: 'stream_options'" }));
     const events = await api.ask();
@@ -131,7 +131,7 @@ describe('requests to the API', () => {
     expect(api.upstream.requests).to.deep.equal([]);
   });
 
-  it('go where a provider row says, with nothing of the configured account', async () => {
+  it('go to the address of a provider row, with nothing of the configured account', async () => {
     const config = { base_url: 'http://127.0.0.1:9/v1', api_key: 'sk-configured-secret-000', organization: 'org-1' };
     await start({ ...config, headers: { 'X-Secret': 'of the configured account' } });
     await api.ask({ settings: { base_url: api.upstream.baseUrl, api_key: apiKey } });
@@ -143,7 +143,7 @@ describe('requests to the API', () => {
     });
   });
 
-  it('take nothing from the environment of the process that was not configured', async () => {
+  it('take nothing from the environment that is not configured', async () => {
     process.env.OPENAI_ORG_ID = 'org-of-somebody';
     process.env.OPENAI_LOG = 'debug';
     const printed: unknown[] = [];
@@ -161,7 +161,7 @@ describe('requests to the API', () => {
     }
   });
 
-  it('hold texts of any script, also where the answer is cut between two bytes of a character', async () => {
+  it('support texts of any script, also in answers that are cut within a character', async () => {
     await start();
     const text = '你好，世界 👩‍👩‍👧‍👦 naïve';
     const frames = ['你好，', '世界 👩‍👩‍👧‍👦', ' naïve'].map((content) => openAi.chunk({ content }));

@@ -1,19 +1,18 @@
 import { expect } from 'chai';
-import type { Failure } from '../upstream/read-failure.js';
-import { readFailure } from '../upstream/read-failure.js';
-import { waitBefore, withRetries } from '../upstream/retry.js';
+import { type Failure, readFailure } from '../read-failure.js';
+import { waitBefore, withRetries } from '../send-request.js';
 
 const busy: Failure = { retryable: true, error: (attempts) => new Error(`after ${attempts}`) };
 
 describe('the one place that repeats requests', () => {
-  it('waits twice as long each time, a fifth more or less', () => {
+  it('doubles the wait each time, ±20 %', () => {
     const waits = (random: number) => [1, 2, 3].map((repeat) => waitBefore(repeat, undefined, random));
     expect(waits(0.5)).to.deep.equal([500, 1_000, 2_000]);
     expect(waits(0)).to.deep.equal([400, 800, 1_600]);
     expect(waits(1)).to.deep.equal([600, 1_200, 2_400]);
   });
 
-  it('waits as the API asks, ten seconds at most', () => {
+  it('respects Retry-After, up to ten seconds', () => {
     expect([0, 3_000, 60_000].map((asked) => waitBefore(1, asked, 0.9))).to.deep.equal([0, 3_000, 10_000]);
     const now = Date.parse('2026-02-24T08:00:00Z');
     const asked = (value: string) =>
@@ -24,7 +23,7 @@ describe('the one place that repeats requests', () => {
     expect(asked('later')).to.equal(undefined);
   });
 
-  it('gives up with the last failure, and says how often it tried', async () => {
+  it('gives up with the last failure and the number of attempts', async () => {
     const waits: number[] = [];
     let tried = 0;
     const run = withRetries(
@@ -44,7 +43,7 @@ describe('the one place that repeats requests', () => {
     expect([tried, waits]).to.deep.equal([3, [500, 1_000]]);
   });
 
-  it('repeats nothing once the call was ended', async () => {
+  it('does not retry after an abort', async () => {
     const ended = new Error('ended');
     let tried = 0;
     const run = withRetries(
@@ -66,7 +65,7 @@ describe('the one place that repeats requests', () => {
     expect(tried).to.equal(1);
   });
 
-  it('does not repeat what waited too long already, or could not even be asked', () => {
+  it('does not retry after a headers timeout or an invalid request', () => {
     const late = Object.assign(new Error('Connection error.'), { cause: { code: 'UND_ERR_HEADERS_TIMEOUT' } });
     expect(readFailure(late, 0).retryable).to.equal(false);
     expect(readFailure(new TypeError('not a header'), 0).retryable).to.equal(false);

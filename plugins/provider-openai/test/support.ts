@@ -1,5 +1,6 @@
+import { type FakeOpenAi, startFakeOpenAi } from 'mortise/contracts/provider-openai/testing';
 import type { GenerateEvent, GenerateRequest } from 'mortise/sdk';
-import { createTestHost, type FakeOpenAi, startFakeOpenAi, type TestHost } from 'mortise/sdk/testing';
+import { createTestHost, type TestHost } from 'mortise/sdk/testing';
 
 export const apiKey = 'sk-test-key-0123456789abcdef';
 

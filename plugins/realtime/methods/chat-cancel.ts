@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { SessionRef, SessionsService } from 'mortise/sdk';
+import type { SessionRef, SessionsService } from 'mortise/contracts/sessions';
 import { invalidParams } from '../errors.js';
 import type { LiveSend } from '../live-sends.js';
 import type { Method } from '../method.js';
 import { readSession } from '../params.js';
 
-/** How long the end of a turn of another door or process is awaited, milliseconds. */
+/** How long to wait for the end of a turn of another entry point or process, milliseconds. */
 const waitMs = 10_000;
-const lookEveryMs = 50;
+const pollMs = 50;
 
 /** `chat.cancel`: ends a turn, and answers once it has ended. */
 export const chatCancel: Method = async (params, { ctx, socket }, { live, sessions }) => {
@@ -28,15 +28,15 @@ async function cancelSend(send: LiveSend | undefined, requestId: string): Promis
   return { cancelled: (await send?.ended) === 'cancelled', request_id: requestId };
 }
 
-/** A turn that no socket of this process waits for: its owner is told through the store. */
+/** Cancels a turn that no socket of this process waits for, through the store. */
 async function cancelElsewhere(sessions: SessionsService, session: SessionRef, signal: AbortSignal): Promise<boolean> {
   const running = await sessions.runningTurn(session);
   if (!running || !(await sessions.cancelTurn(running.turnId))) return false;
-  for (let left = waitMs; left > 0; left -= lookEveryMs) {
+  for (let left = waitMs; left > 0; left -= pollMs) {
     const turn = await sessions.getTurn(running.turnId);
     if (!turn) return true;
     if (turn.status !== 'running') return turn.status === 'cancelled';
-    await sleep(lookEveryMs, undefined, { signal });
+    await sleep(pollMs, undefined, { signal });
   }
   return false;
 }

@@ -1,14 +1,14 @@
-import type { MessagePage, SessionRef, SessionsService } from 'mortise/sdk';
-import { isObject } from '../json.js';
+import type { MessagePage, SessionRef, SessionsService } from 'mortise/contracts/sessions';
+import { isJsonObject } from 'mortise/sdk';
 import type { Method } from '../method.js';
 import { readFlag, readInteger, readSession } from '../params.js';
 
 type Row = MessagePage['messages'][number];
 
-/** How many messages without a `limit`, which is also the largest. */
+/** The largest `limit`, and the default. */
 const mostMessages = 1_000;
 
-/** `chat.history`: what was said in the session's current chat, oldest first. Always from the database. */
+/** `chat.history`: the messages of the session's current chat, oldest first. Always read from the database. */
 export const chatHistory: Method = async (params, { ctx }, { sessions }) => {
   const session = readSession(params, ctx.principal);
   const limit = readInteger(params, 'limit', 1, mostMessages) ?? mostMessages;
@@ -24,7 +24,7 @@ interface Page {
   readonly detail: boolean;
 }
 
-/** Reads backwards until enough rows are there that are shown. */
+/** Reads backwards until there are enough rows to show. */
 async function newestRows(sessions: SessionsService, session: SessionRef, { limit, beforeSeq, detail }: Page) {
   const shown: Row[] = [];
   const answered = new Map<string, boolean>();
@@ -49,7 +49,7 @@ function isOk({ meta }: Row): boolean {
   return meta?.ok === true;
 }
 
-/** Providers use the same call ids again in later turns. */
+/** Providers reuse call ids in later turns. */
 function callKey({ turnId }: Row, callId: string): string {
   return `${turnId}:${callId}`;
 }
@@ -77,7 +77,7 @@ function detailed(row: Row, answered: ReadonlyMap<string, boolean>): object {
 function asObject(text: string): object {
   try {
     const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : {};
+    return isJsonObject(value) ? value : {};
   } catch {
     return {};
   }

@@ -1,71 +1,61 @@
 import { createHash } from 'node:crypto';
-import {
-  canonicalJson,
-  type NewMessage,
-  type ObservationInput,
-  type SessionRef,
-  type Settled,
-  type TurnDoor,
-  type TurnPortEvent,
-  type TurnResult,
-} from 'mortise/sdk';
+import type { TurnPortEvent, TurnResult, TurnService } from 'mortise/contracts/agent';
+import type { NewMessage, SessionRef } from 'mortise/contracts/sessions';
+import { canonicalJson, type JsonObject } from 'mortise/sdk';
 import { invalidParams, wireError } from '../errors.js';
 import { doneFrame, errorFrame, toolCallFrame, toolResultFrame, usageFrame } from '../frames.js';
-import type { Json } from '../json.js';
 import { isCancelled, type LiveSend } from '../live-sends.js';
-import type { Method, MethodCall, RealtimeParts } from '../method.js';
-import { readIdempotencyKey, readObject, readSession, readText } from '../params.js';
-import { readAttachments } from '../read-attachments.js';
-import { gateFacts, settledFailure } from '../settlement.js';
-import { wordFailure } from '../word-failure.js';
+import type { Method, MethodCall, RealtimeDeps } from '../method.js';
+import { readAttachments, readIdempotencyKey, readObject, readSession, readText } from '../params.js';
+import { submitFailure, wordFailure } from '../word-failure.js';
 
 const contentLimit = 200_000;
 const optionalEvents = ['tool_result', 'usage'];
 
 type Idempotency = NonNullable<LiveSend['facts']['idempotency']>;
 
-interface Asked {
+interface SendRequest {
   readonly session: SessionRef;
   readonly sessionKey: string;
   readonly input: readonly NewMessage[];
-  readonly business: Json;
+  readonly business: JsonObject;
   readonly events: readonly string[];
   readonly idempotency: Idempotency | undefined;
 }
 
-/** `chat.send`: a message that becomes a turn, whose events are shown as they happen. */
-export const chatSend: Method = async (params, call, parts) => {
-  const door = parts.door();
-  if (!door) throw wireError('PLUGIN_UNAVAILABLE', 'No agent is running');
-  const asked = readSend(params, call, parts);
-  if (door.isCommand(asked.input)) {
-    call.socket.delta(call.id, await door.runCommand(asked.session));
+/** `chat.send`: runs a turn for a message and sends its events as they happen. */
+export const chatSend: Method = async (params, call, deps) => {
+  const turns = deps.turns();
+  if (!turns) throw wireError('PLUGIN_UNAVAILABLE', 'No agent is running');
+  const request = readSend(params, call, deps);
+  if (turns.isCommand(request.input)) {
+    call.socket.delta(call.id, await turns.runCommand(request.session));
     call.socket.send(call.id, doneFrame(call.id));
     return undefined;
   }
-  if (asked.idempotency && (await replayed(asked, asked.idempotency, call, parts))) return undefined;
-  const holder = parts.live.get(asked.sessionKey);
-  if (holder) throw refusal(holder, asked.idempotency);
-  if (parts.conversation.busy(asked.sessionKey)) throw wireError('SESSION_BUSY');
-  const { sessionKey, idempotency } = asked;
-  const send = parts.live.begin({ sessionKey, requestId: call.id, controller: call.controller, idempotency });
+  if (request.idempotency && (await replayed(request, request.idempotency, call, deps))) return undefined;
+  const holder = deps.live.get(request.sessionKey);
+  if (holder) throw refusal(holder, request.idempotency);
+  if (deps.conversation.busy(request.sessionKey)) throw wireError('SESSION_BUSY');
+  const { sessionKey, idempotency } = request;
+  const send = deps.live.begin({ sessionKey, requestId: call.id, controller: call.controller, idempotency });
   call.socket.begin(send);
   let last: readonly object[];
   try {
-    last = await runTurn(door, asked, call, parts);
+    last = await runTurn(turns, request, call, deps);
   } catch (error) {
     const cancelled = isCancelled(call.controller.signal);
-    last = cancelled ? [cancelledFrame(call.id)] : [failureFrame(call, error, asked.session)];
+    last = cancelled ? [cancelledFrame(call.id)] : [failureFrame(call, error, request.session)];
   }
-  // The place is free before the last frame is out: whoever answers it at once is not told that the session is busy.
-  parts.live.free(send);
+  // Freed before the last frame is sent: a client that reacts to it at once must not get SESSION_BUSY.
+  deps.live.free(send);
   for (const frame of last) call.socket.send(call.id, frame);
   call.socket.end(send);
   send.finish(last.some(isCancelledFrame) ? 'cancelled' : 'ended');
   return undefined;
 };
 
-function readSend(params: Json, call: MethodCall, parts: RealtimeParts): Asked {
+function readSend(params: JsonObject, call: MethodCall, deps: RealtimeDeps): SendRequest {
   const content = readText(params, 'content', contentLimit);
   const session = readSession(params, call.ctx.principal);
   const business = readObject(params, 'biz_params');
@@ -77,11 +67,11 @@ function readSend(params: Json, call: MethodCall, parts: RealtimeParts): Asked {
   const key =
     readIdempotencyKey(params.idempotency_key, 'idempotency_key') ??
     readIdempotencyKey(business.request_id, 'biz_params.request_id');
-  const parts_ = attachments.length === 0 ? {} : { parts: [{ type: 'text', text: content }, ...attachments] };
+  const parts = attachments.length === 0 ? {} : { parts: [{ type: 'text', text: content }, ...attachments] };
   return {
     session,
-    sessionKey: parts.sessions.key(session),
-    input: [{ role: 'user', content, ...parts_ }],
+    sessionKey: deps.sessions.key(session),
+    input: [{ role: 'user', content, ...parts }],
     business,
     events,
     idempotency: key === undefined ? undefined : { key, bodySha256: hash({ content, attachments, business }) },
@@ -92,12 +82,12 @@ function hash(value: object): string {
   return createHash('sha256').update(canonicalJson(value)).digest('hex');
 }
 
-/** Answers with what an earlier turn of the same key said. False when there is none. */
+/** Answers with the stored reply of the same key. False when there is none. */
 async function replayed(
-  { session }: Asked,
+  { session }: SendRequest,
   idempotency: Idempotency,
   { id, socket }: MethodCall,
-  { sessions }: RealtimeParts,
+  { sessions }: RealtimeDeps,
 ): Promise<boolean> {
   const stored = await sessions.findReplay(session, idempotency);
   if (!stored) return false;
@@ -106,58 +96,44 @@ async function replayed(
   return true;
 }
 
-/** What the second of two requests for one session is told. */
+/** The error of a second request for one session. */
 function refusal(holder: LiveSend, idempotency: Idempotency | undefined) {
   const running = holder.facts.idempotency;
   if (!idempotency || running?.key !== idempotency.key) return wireError('SESSION_BUSY');
   return wireError(running.bodySha256 === idempotency.bodySha256 ? 'TURN_IN_PROGRESS' : 'IDEMPOTENCY_CONFLICT');
 }
 
-/** The frames that end the request. */
+/** Runs the turn. @returns the frames that end the request. */
 async function runTurn(
-  door: TurnDoor,
-  asked: Asked,
+  turns: TurnService,
+  request: SendRequest,
   call: MethodCall,
-  parts: RealtimeParts,
+  { http }: RealtimeDeps,
 ): Promise<readonly object[]> {
-  const { session, sessionKey, input, business, idempotency } = asked;
-  const { id, ctx, controller } = call;
-  const { request, payload } = await door.admit({ session, input, business }, ctx);
-  const observation: ObservationInput = {
-    source_name: 'ws:chat',
-    ingress: 'ws',
-    session_key: sessionKey,
-    actor: { actor_type: 'user', actor_id: session.userId },
-    payload,
-    trace_id: ctx.trace.traceId,
-    correlation_id: ctx.correlationId,
-  };
-  const settled = await parts.conversation.submit(observation, {
-    signal: controller.signal,
-    principal: ctx.principal,
-    requestId: ctx.requestId,
-    correlationId: ctx.correlationId,
-    trace: ctx.trace,
-    port: { send: (event) => show(event as TurnPortEvent, asked, call) },
-    wait: { limit: 0, timeoutMs: 0 },
-    request: { ...request, idempotency, waitUntil: 0 },
-  });
-  if (isCancelled(controller.signal) && settled.outcome === 'cancelled') return [cancelledFrame(id)];
-  if (settled.outcome === 'handled' && settled.value !== undefined) {
-    return ending(settled.value as TurnResult, asked, call);
-  }
-  if (settled.outcome === 'refused' && settled.decision?.action === 'sink') {
-    return [doneFrame(id, { gate: gateFacts(settled) })];
-  }
-  return [failureFrame(call, settledError(settled, parts), session)];
+  const { session, input, business, idempotency } = request;
+  const { id, ctx } = call;
+  const answer = await turns.submit(
+    await turns.admit({ session, input, business }, ctx),
+    {
+      source: 'ws:chat',
+      ingress: 'ws',
+      actor: { actor_type: 'user', actor_id: session.userId },
+      wait: { limit: 0, timeoutMs: 0 },
+      idempotency,
+      replayChecked: true,
+      port: { send: (event) => show(event as TurnPortEvent, request, call) },
+    },
+    ctx,
+  );
+  if (answer.kind === 'turn') return lastFrames(answer.result, request, call);
+  if (answer.kind === 'sunk') return [doneFrame(id, { gate: answer.error.details })];
+  // Cancelled before its turn began.
+  if (answer.error.code === 'client_closed' && isCancelled(ctx.signal)) return [cancelledFrame(id)];
+  return [failureFrame(call, submitFailure(answer.error, http.draining), session)];
 }
 
-function settledError(settled: Settled, { http }: RealtimeParts) {
-  return settledFailure(settled, http.draining);
-}
-
-/** Shows an event of the running turn. */
-function show(event: TurnPortEvent, { events }: Asked, { id, socket }: MethodCall): void {
+/** Sends an event of the running turn. */
+function show(event: TurnPortEvent, { events }: SendRequest, { id, socket }: MethodCall): void {
   if (event.type === 'assistant_delta') socket.delta(id, event.delta);
   else if (event.type === 'opened') socket.own(event.turnId);
   else if (event.type === 'tool_call') {
@@ -168,7 +144,7 @@ function show(event: TurnPortEvent, { events }: Asked, { id, socket }: MethodCal
   }
 }
 
-function ending(result: TurnResult, { events, session }: Asked, call: MethodCall): readonly object[] {
+function lastFrames(result: TurnResult, { events, session }: SendRequest, call: MethodCall): readonly object[] {
   const { id, socket } = call;
   if (result.kind === 'replayed') {
     if (result.reply !== '') socket.delta(id, result.reply);
@@ -176,12 +152,12 @@ function ending(result: TurnResult, { events, session }: Asked, call: MethodCall
   }
   const usage = events.includes('usage') && result.usage ? [usageFrame(id, result.usage)] : [];
   if (result.kind === 'completed') {
-    // The turn is complete and stored, but its channel did not take the reply: that is what the asker has to know.
+    // The turn is complete and stored, but its channel did not accept the reply.
     if (result.dispatchError) return [failureFrame(call, result.dispatchError, session)];
     return [...usage, doneFrame(id)];
   }
   const { code } = result.error;
-  // The safety text was shown and stored like an answer.
+  // The text of the step limit was sent and stored like an answer.
   if (code === 'agent_step_limit') return [...usage, doneFrame(id)];
   if (code === 'turn_cancelled') return [...usage, cancelledFrame(id)];
   return [failureFrame(call, result.error, session)];

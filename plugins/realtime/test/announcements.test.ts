@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import { eachDatabase, silentLog, until } from 'mortise/sdk/testing';
 import { Announcements } from '../announcements.js';
-import type { Reply } from '../pushes.js';
-import { Watchers } from '../watchers.js';
+import { type Reply, Watchers } from '../pushes.js';
 
 const session = { channel: 'ws', userId: 'local', sessionId: 's' };
 
@@ -10,7 +9,7 @@ function reply(n: number, text = `reply ${n}`): Reply {
   return { kind: 'message', sessionKey: 'ws:local:s', turnId: `turn-${n}`, obsId: `obs-${n}`, traceId: 't', text };
 }
 
-describe('what the processes on a database tell each other', () => {
+describe('announcements between processes on one database', () => {
   eachDatabase((engine) => {
     if (engine.dialect !== 'postgres') return;
 
@@ -29,7 +28,7 @@ describe('what the processes on a database tell each other', () => {
       const watchers = new Watchers();
       const pushed: string[] = [];
       const watcher = {
-        asked: () => false,
+        requested: () => false,
         push: (_: string, frame: object) => pushed.push((frame as { data: { content: string } }).data.content),
       };
       watchers.add('ws:local:s', watcher, { id: 'watch', session });
@@ -39,7 +38,7 @@ describe('what the processes on a database tell each other', () => {
       return { announcements, pushed, notifications: () => notifications };
     }
 
-    it('comes once, in order, many together, and what is too long is read', async () => {
+    it('arrive once and in order, several in one notification, and texts that are too long are read', async () => {
       const [a, b] = [await openProcess(), await openProcess()];
       const texts = Array.from({ length: 400 }, (_, n) => (n % 100 === 99 ? 'x'.repeat(6_000) : `reply ${n}`));
       await Promise.all(texts.map((text, n) => a.announcements.announce(reply(n, text))));
@@ -50,7 +49,7 @@ describe('what the processes on a database tell each other', () => {
       await Promise.all([a.announcements.dispose(), b.announcements.dispose()]);
     }).timeout(20_000);
 
-    it('is told before a process ends', async () => {
+    it('are sent before a process ends', async () => {
       const [a, b] = [await openProcess(), await openProcess()];
       for (let n = 0; n < 3; n += 1) await a.announcements.announce(reply(n));
       await a.announcements.dispose();

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
+import { asksFor, echoTool, fakeModel, inTurn, says, slowly } from 'mortise/contracts/agent/testing';
 import { eachDatabase, until } from 'mortise/sdk/testing';
-import { asksFor, echoTool, fakeModel, inTurn, openPlatform, type Platform, says, slowly } from './platform.js';
+import { openPlatform, type Platform } from './platform.js';
 import { chunks, kinds, type SocketClient, textOf } from './socket-client.js';
 
 const patient = 30_000;
@@ -19,7 +20,7 @@ describe('chatting over the socket', () => {
       return platform.connect();
     }
 
-    it('streams what the model says and stores it', async () => {
+    it('streams the model’s answer and stores it', async () => {
       const client = await start({ model: fakeModel(() => says('Hello ', 'world!')) });
       const frames = await client.ask('chat.send', { content: 'hi' });
       expect(frames).to.deep.equal([
@@ -39,7 +40,7 @@ describe('chatting over the socket', () => {
       expect(chunks(await client.ask('chat.send', { content: 'hi' }))).to.deep.equal(['Echo: hi']);
     }).timeout(patient);
 
-    it('takes attachments and parameters as the HTTP door does', async () => {
+    it('accepts the attachments and parameters of the HTTP endpoint', async () => {
       const model = fakeModel(
         (_, call) => (call === 1 ? says('a cat') : asksFor([['call_1', 'echo', `{"text":"${call}"}`]])),
         { attachments: true },
@@ -64,7 +65,7 @@ describe('chatting over the socket', () => {
       expect(Object.keys(model.requests[0] ?? {})).to.not.include('tools');
     }).timeout(patient);
 
-    it('gives the history under the id it was asked with', async () => {
+    it('returns the history with the id of the request', async () => {
       const client = await start({ model: fakeModel(() => says('there')) });
       await client.ask('chat.send', { content: 'hi' });
       const [frame] = await client.ask('chat.history', {}, 'hist-1');
@@ -167,7 +168,7 @@ describe('chatting over the socket', () => {
       expect((await platform.rows()).map(({ content }) => content)).to.deep.equal(['one', 'done']);
     }).timeout(patient);
 
-    it('is free again for whoever reacts to the end of a turn', async () => {
+    it('accepts a message that reacts to the end of a turn', async () => {
       const model = fakeModel(() => says('ok'));
       const client = await start({ model });
       const other = await platform.connect();
@@ -177,7 +178,7 @@ describe('chatting over the socket', () => {
       }
     }).timeout(60_000);
 
-    it('ends a turn that is cancelled, keeps what was shown, and frees the session', async () => {
+    it('ends a cancelled turn, stores the text so far, and frees the session', async () => {
       const model = fakeModel((_, call, signal) =>
         call === 1 ? slowly(50, Array(200).fill('x'), signal) : says('ok'),
       );
@@ -193,7 +194,7 @@ describe('chatting over the socket', () => {
       expect(kinds(await client.ask('chat.send', { content: 'more' }))).to.deep.equal(['stream_chunk', 'done']);
     }).timeout(patient);
 
-    it('cancels by session, also what another socket or door began, and says when there was nothing', async () => {
+    it('cancels by session, also turns of other sockets and entry points, and reports when there was none', async () => {
       const model = fakeModel((_, __, signal) => slowly(50, Array(200).fill('x'), signal));
       const client = await start({ model });
       const other = await platform.connect();

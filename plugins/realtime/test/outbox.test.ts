@@ -3,7 +3,7 @@ import { Outbox } from '../outbox.js';
 
 const mebibyte = 1024 * 1024;
 
-/** A socket that takes what it is told to. */
+/** A socket that reads as much as the test says. */
 class FakeSocket {
   readonly frames: { id: string; data?: { content: string; done: boolean } }[] = [];
   buffered = 0;
@@ -18,7 +18,7 @@ class FakeSocket {
   }
 }
 
-describe('what waits for a slow reader', () => {
+describe('frames for a slow reader', () => {
   let socket: FakeSocket;
   let now: number;
   let holds: number;
@@ -37,14 +37,14 @@ describe('what waits for a slow reader', () => {
     );
   });
 
-  it('is sent at once while there is room', () => {
+  it('are sent at once while there is room', () => {
     outbox.delta('a', 'one');
     outbox.delta('a', 'two');
     expect(socket.frames.map(({ data }) => data?.content)).to.deep.equal(['one', 'two']);
     expect([outbox.holds, holds]).to.deep.equal([false, 0]);
   });
 
-  it('is held back in order, with the text of each request joined up to its next other frame', () => {
+  it('are held back in order, with the text of each request joined up to its next other frame', () => {
     socket.buffered = mebibyte + 1;
     outbox.delta('a', 'a1 ');
     outbox.delta('b', 'b1 ');
@@ -65,7 +65,7 @@ describe('what waits for a slow reader', () => {
     expect(socket.frames.at(-1)?.data?.content).to.equal('a4');
   });
 
-  it('leaves only as far as there is room', () => {
+  it('are sent only as far as there is room', () => {
     socket.buffered = mebibyte + 1;
     for (const id of ['a', 'b', 'c']) outbox.send(id, { id, text: 'x'.repeat(mebibyte) });
     socket.take();
@@ -77,7 +77,7 @@ describe('what waits for a slow reader', () => {
     expect(outbox.holds).to.equal(true);
   });
 
-  it('tells for how long nothing was taken', () => {
+  it('reports how long nothing was read', () => {
     outbox.send('a', { id: 'a', text: 'x'.repeat(100) });
     now = 1_000;
     expect(outbox.stalledFor()).to.equal(1_000);
@@ -91,7 +91,7 @@ describe('what waits for a slow reader', () => {
     expect(outbox.stalledFor()).to.equal(0);
   });
 
-  it('is given up when there is far too much of it', () => {
+  it('report an infinite stall when there are far too many', () => {
     socket.buffered = mebibyte + 1;
     outbox.delta('a', 'x'.repeat(33 * mebibyte));
     expect(outbox.stalledFor()).to.equal(Number.POSITIVE_INFINITY);

@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { type ServerProcess, startServer, type TestEngine } from 'mortise/sdk/testing';
 import { SocketClient } from './socket-client.js';
 
-/** How long the replicas' leases live without a sign of life. */
+/** TTL of the replicas' leases. */
 export const ttlSeconds = 1;
 
 const keys = ['sessions', 'conversation', 'agent', 'channel-console', 'realtime', 'replica-model'];
 
 /**
- * Says `slow` in many pieces, asks people something on `ask`, calls a tool that never ends on `tool`, tells on `roles`
+ * Says `slow` in many pieces, asks people a question on `ask`, calls a tool that never ends on `tool`, answers on `roles`
  * what it was sent, and repeats anything else at once.
  */
 const model = `let emit;

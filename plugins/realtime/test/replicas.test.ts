@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import type { Database, StoredMessage } from 'mortise/sdk';
+import type { StoredMessage } from 'mortise/contracts/sessions';
+import type { Database } from 'mortise/sdk';
 import { eachDatabase, until } from 'mortise/sdk/testing';
 import { type Replica, startReplica } from './replica.js';
 import { type Frame, kinds, type SocketClient, textOf } from './socket-client.js';
@@ -58,7 +59,7 @@ describe('two processes on one database', () => {
 
     const facts = (rows: readonly (readonly unknown[])[]) => rows.map(([seq, role, content]) => [seq, role, content]);
 
-    it('serve a session one at a time, and cancel the turns of each other', async () => {
+    it('serve a session one at a time, and cancel each other’s turns', async () => {
       const [a, b] = await start();
       const id = a.client.request('chat.send', { content: 'slow' });
       await until('a chunk', () => a.client.of(id).length > 0);
@@ -69,7 +70,7 @@ describe('two processes on one database', () => {
       expect(textOf(await b.client.ask('chat.send', { content: 'mine' }))).to.equal('Re: mine');
     }).timeout(patient);
 
-    it('take over from one that is killed once its lease has run out, and the history is whole', async () => {
+    it('take over from a killed one once its lease has expired, and the history is whole', async () => {
       const [a, b] = await start();
       await a.client.ask('chat.send', { content: 'before' });
       const id = a.client.request('chat.send', { content: 'tool' });
@@ -91,7 +92,7 @@ describe('two processes on one database', () => {
       expect((rows[4]?.[3] ?? 0) - expires).to.be.within(0, 3_000);
     }).timeout(patient);
 
-    it('take over from one that is frozen for longer than its lease, which writes nothing when it wakes', async () => {
+    it('take over from one that is frozen longer than its lease, which writes nothing afterwards', async () => {
       const [a, b] = await start();
       const id = a.client.request('chat.send', { content: 'slow' });
       await until('a chunk', () => a.client.of(id).length > 0);
@@ -117,10 +118,10 @@ describe('two processes on one database', () => {
 
     if (engine.dialect !== 'postgres') return;
 
-    it('push to the sockets of each other what is said', async () => {
+    it('push replies to each other’s sockets', async () => {
       const [a, b] = await start();
       await b.client.ask('session.watch', {}, 'watch');
-      // The second is longer than what one process can tell another: the other reads it.
+      // The second is too long for a notification: the other process reads it.
       const said = ['quick', 'long '.repeat(4_000)];
       for (const content of said) await a.client.ask('chat.send', { content });
       await until('the pushes', () => b.client.of('watch').length > 2);
@@ -128,7 +129,7 @@ describe('two processes on one database', () => {
       expect(pushed.map(({ data }) => data.content)).to.deep.equal(said.map((text) => `Re: ${text}`));
     }).timeout(patient);
 
-    it('tell those who watch, and those who ask, of the questions of a turn', async () => {
+    it('push the questions of a turn to watchers and to the caller', async () => {
       const [a, b] = await start();
       for (const { client } of [a, b]) await client.ask('session.watch', {}, 'watch');
       const asked = `ask ${'why '.repeat(2_000)}`;

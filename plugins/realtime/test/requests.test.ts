@@ -1,7 +1,8 @@
 import { expect } from 'chai';
+import { fakeModel, says, slowly } from 'mortise/contracts/agent/testing';
 import { MortiseError } from 'mortise/sdk';
 import { eachDatabase, type TestPlugin, until } from 'mortise/sdk/testing';
-import { fakeModel, openPlatform, type Platform, says, slowly } from './platform.js';
+import { openPlatform, type Platform } from './platform.js';
 import { type Frame, kinds, type SocketClient } from './socket-client.js';
 
 const patient = 30_000;
@@ -66,7 +67,7 @@ describe('requests of the socket', () => {
         return frame;
       }
 
-      it('are refused with PARSE_ERROR when they are no requests, under their id where they have one', async () => {
+      it('are refused with PARSE_ERROR when they are malformed, with their id if they have one', async () => {
         const refused: [string | Buffer, string, string][] = [
           ['not valid json {{{', 'unknown', 'Invalid JSON'],
           ['[]', 'unknown', 'Invalid RPC request: frame must be an object'],
@@ -93,7 +94,7 @@ describe('requests of the socket', () => {
         expect([plain.type, plain.id, plain.data]).to.deep.equal(['response', 'b', { messages: [] }]);
       }).timeout(patient);
 
-      it('are refused with METHOD_NOT_FOUND when nothing answers them', async () => {
+      it('are refused with METHOD_NOT_FOUND when the method is unknown', async () => {
         const [frame] = await client.ask('chat.nonexistent', {}, 'm-1');
         expect([frame?.id, frame?.error?.code]).to.deep.equal(['m-1', 'METHOD_NOT_FOUND']);
         expect((await client.ask('constructor'))[0]?.error?.code).to.equal('METHOD_NOT_FOUND');
@@ -102,7 +103,7 @@ describe('requests of the socket', () => {
         expect(anonymous.error?.message).to.equal('Unknown method: x');
       }).timeout(patient);
 
-      it('are refused with INVALID_PARAMS when a parameter is wrong, and say which', async () => {
+      it('are refused with INVALID_PARAMS and the name of a wrong parameter', async () => {
         const refused: [string, object, string][] = [
           ['chat.send', {}, 'content is required'],
           ['chat.send', { content: 5 }, 'content must be a string'],
@@ -136,7 +137,7 @@ describe('requests of the socket', () => {
           ],
           ['chat.history', { limit: 0 }, 'limit must be an integer from 1 to 1000'],
           ['chat.cancel', {}, 'request_id or session_id is required'],
-          ['session.list', { cursor: 'nonsense' }, 'cursor is not one that was given out'],
+          ['session.list', { cursor: 'nonsense' }, 'cursor is not valid'],
           ['clock.add', { n: 'one' }, '/n must be a whole number'],
         ];
         for (const [method, params, rule] of refused) {
@@ -149,14 +150,14 @@ describe('requests of the socket', () => {
         expect((await platform.rows()).length).to.equal(0);
       }).timeout(patient);
 
-      it('have the code of HTTP in upper case where the socket has none of its own', async () => {
+      it('fail with the code of HTTP in upper case where the socket has none of its own', async () => {
         const [frame] = await client.ask('chat.send', { content: 'x', channel: 'nowhere' });
         expect(frame?.error?.code).to.equal('CHANNEL_NOT_SUPPORTED');
         const [attached] = await client.ask('chat.send', { content: 'x', attachments: [{ type: 'image', url: 'a' }] });
         expect(attached?.error?.code).to.equal('PROVIDER_NOT_SUPPORTED');
       }).timeout(patient);
 
-      it('reach methods of plugins, with their own codes and without their secrets', async () => {
+      it('call methods of plugins, with their own codes and without their secrets', async () => {
         expect(await client.answer('clock.add', { n: 1 })).to.deep.equal({ sum: 2, who: 'local' });
         const [coded] = await client.ask('clock.add', { n: 0 });
         expect([coded?.error?.code, coded?.error?.message]).to.deep.equal(['CLOCK_EMPTY', 'nothing to add']);
@@ -168,7 +169,7 @@ describe('requests of the socket', () => {
         expect(kinds(await client.ask('chat.clock'))).to.deep.equal(['METHOD_NOT_FOUND']);
       }).timeout(patient);
 
-      it('are limited in number per socket, yet one can always be cancelled', async () => {
+      it('are limited in number per socket, but can always be cancelled', async () => {
         const ids = ['a', 'b', 'c'].map((name) => client.request('chat.send', { content: 'x', session_id: name }));
         expect(kinds(await client.ask('chat.history'))).to.deep.equal(['RATE_LIMITED']);
         const again = client.request('chat.history', {}, ids[0]);
@@ -199,7 +200,7 @@ describe('requests of the socket', () => {
         await platform?.stop();
       });
 
-      it('come page by page, last used first, with what is going on in them', async () => {
+      it('return pages, last used first, with the state of each session', async () => {
         const model = fakeModel(({ messages }, _, signal) =>
           messages.at(-1)?.content === 'wait' ? slowly(30_000, ['x'], signal) : says('ok'),
         );

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { expect } from 'chai';
+import { fakeModel, says, slowly } from 'mortise/contracts/agent/testing';
 import { eachDatabase, until } from 'mortise/sdk/testing';
-import { fakeModel, openPlatform, type Platform, says, slowly } from './platform.js';
+import { openPlatform, type Platform } from './platform.js';
 import { kinds, SocketClient, textOf } from './socket-client.js';
 
 const patient = 30_000;
@@ -25,7 +26,7 @@ describe('sockets', () => {
       return response.statusCode;
     }
 
-    it('are opened by allowed origins and good keys only', async () => {
+    it('are opened only from allowed origins and with valid keys', async () => {
       platform = await openPlatform(engine, { env: keyed });
       expect(await refused({ headers: { origin: 'https://evil.example' } })).to.equal(403);
       expect(await refused({ headers: { 'x-api-key': 'wrong' } })).to.equal(401);
@@ -39,7 +40,7 @@ describe('sockets', () => {
       }
     }).timeout(patient);
 
-    /** Reasons of what the audit was told from now on. */
+    /** Refusals that are audited from now on. */
     function refusals(): string[] {
       const reasons: string[] = [];
       platform.host.app.kernel.events.on('refusal', ({ reason, target }) => reasons.push(`${target} ${reason}`));
@@ -48,7 +49,7 @@ describe('sockets', () => {
 
     it('without a key in their headers authenticate with the first frame', async () => {
       platform = await openPlatform(engine, { env: keyed });
-      const told = refusals();
+      const audited = refusals();
       const client = await platform.connect();
       expect(await client.answer('auth', { api_key: apiKey })).to.deep.equal({ ok: true });
       expect(textOf(await client.ask('chat.send', { content: 'hi' }))).to.equal('Echo: hi');
@@ -64,22 +65,22 @@ describe('sockets', () => {
         other.raw('{"id":"2","method":"chat.history"}');
         await until('the end', () => other.closed !== undefined);
         expect([kinds(other.frames), other.closed?.code]).to.deep.equal([[code], 4001]);
-        expect(told.splice(0)).to.deep.equal(['/ws auth_failed']);
+        expect(audited.splice(0)).to.deep.equal(['/ws auth_failed']);
       }
     }).timeout(patient);
 
-    it('are closed when nobody authenticates in time', async () => {
+    it('are closed when the peer does not authenticate in time', async () => {
       platform = await openPlatform(engine, { env: { ...keyed, MORTISE_WS_AUTH_SECONDS: '0.2' } });
-      const told = refusals();
+      const audited = refusals();
       const late = await platform.connect();
       await until('the end', () => late.closed !== undefined);
       expect([kinds(late.frames), late.closed?.code]).to.deep.equal([['AUTH_TIMEOUT'], 4001]);
-      expect(told).to.deep.equal(['/ws auth_failed']);
+      expect(audited).to.deep.equal(['/ws auth_failed']);
     }).timeout(patient);
 
     it('are locked out after five failures', async () => {
       platform = await openPlatform(engine, { env: keyed });
-      const told = refusals();
+      const audited = refusals();
       const waiting = await platform.connect();
       for (let attempt = 1; attempt <= 5; attempt += 1) {
         const client = await platform.connect();
@@ -87,24 +88,24 @@ describe('sockets', () => {
       }
       expect(kinds(await waiting.ask('auth', { api_key: apiKey }))).to.have.members(['AUTH_RATE_LIMITED']);
       expect(await refused({})).to.equal(429);
-      expect(told).to.deep.equal([...Array(5).fill('/ws auth_failed'), ...Array(2).fill('/ws rate_limited')]);
+      expect(audited).to.deep.equal([...Array(5).fill('/ws auth_failed'), ...Array(2).fill('/ws rate_limited')]);
     }).timeout(patient);
 
-    it('have the rate that their caller has over all doors, and can always cancel', async () => {
+    it('share the rate limit of their caller with HTTP, and can always cancel', async () => {
       platform = await openPlatform(engine, { env: { MORTISE_RATE_LIMIT: '2/600' } });
       const client = await platform.connect();
       await client.answer('chat.history');
       expect((await platform.host.fetch('/chats')).status).to.equal(200);
-      const told = refusals();
+      const audited = refusals();
       const [limited] = await client.ask('chat.send', { content: 'one too many' });
       expect(limited?.error).to.include({ code: 'RATE_LIMITED', message: 'Too many requests' });
       expect(limited?.error?.details?.retry_after_ms).to.be.a('number');
       expect((await platform.host.fetch('/chats')).status).to.equal(429);
-      expect(told).to.deep.equal(['/ws rate_limited', '/chats rate_limited']);
+      expect(audited).to.deep.equal(['/ws rate_limited', '/chats rate_limited']);
       expect((await client.answer('chat.cancel', { session_id: 'main' })).cancelled).to.equal(false);
     }).timeout(patient);
 
-    it('hear of replies that others asked for in the sessions they watch, and not of their own', async () => {
+    it('receive replies that others requested in watched sessions, and not their own', async () => {
       platform = await openPlatform(engine, {});
       const [asker, watcher, other] = [await platform.connect(), await platform.connect(), await platform.connect()];
       for (const client of [asker, watcher]) {
@@ -123,7 +124,7 @@ describe('sockets', () => {
       expect([watcher.of('watch').length, other.of('watch').length]).to.deep.equal([2, 1]);
     }).timeout(patient);
 
-    it('hear of replies to the HTTP door too', async () => {
+    it('receive replies to HTTP requests too', async () => {
       platform = await openPlatform(engine, {});
       const client = await platform.connect();
       await client.ask('session.watch', { session_id: 's1', user_id: 'u1', channel: 'console' }, 'watch');
@@ -137,7 +138,7 @@ describe('sockets', () => {
       expect(client.of('watch')[1]?.data.content).to.equal('Echo: hi');
     }).timeout(patient);
 
-    it('hear of what an agent says of its own accord, through the way out of that name', async () => {
+    it('receive messages of an agent without a turn, through the egress adapter of that name', async () => {
       platform = await openPlatform(engine, {});
       const client = await platform.connect();
       await client.ask('session.watch', { session_id: 's' }, 'watch');
@@ -158,16 +159,16 @@ describe('sockets', () => {
       );
     }).timeout(patient);
 
-    it('are cut off when they do not answer a ping', async () => {
+    it('are disconnected when they do not answer a ping', async () => {
       platform = await openPlatform(engine, { env: { MORTISE_WS_PING_SECONDS: '0.3' } });
       const alive = await platform.connect();
-      const dead = await platform.connect({ autoPong: false });
-      await until('the end of the dead one', () => dead.closed !== undefined);
-      expect(dead.closed?.code).to.equal(1006);
+      const silent = await platform.connect({ autoPong: false });
+      await until('the end of the silent socket', () => silent.closed !== undefined);
+      expect(silent.closed?.code).to.equal(1006);
       expect((await alive.answer('chat.history')).messages).to.deep.equal([]);
     }).timeout(patient);
 
-    it('are closed when they take nothing, and their turns end', async () => {
+    it('are closed when they read nothing, and their turns end', async () => {
       const big = 'x'.repeat(512 * 1024);
       const model = fakeModel((_, __, signal) => slowly(2, Array(2_000).fill(big), signal));
       platform = await openPlatform(engine, { model, env: { MORTISE_WS_SLOW_READER_SECONDS: '0.5' } });
@@ -176,7 +177,7 @@ describe('sockets', () => {
       const id = client.request('chat.send', { content: 'hi' });
       await until('a chunk', () => client.of(id).length > 0);
       client.socket.pause();
-      await until('the model to be told', () => model.signals[0]?.aborted === true, 20_000);
+      await until('the aborted model', () => model.signals[0]?.aborted === true, 20_000);
       client.socket.resume();
       await until('the end', () => client.closed !== undefined);
       expect(client.closed?.code).to.equal(1013);
@@ -184,7 +185,7 @@ describe('sockets', () => {
       expect((await other.answer('session.list')).sessions[0].busy).to.equal(false);
     }).timeout(patient);
 
-    it('are told of a shutdown: idle ones close, the others when their turn has ended or time is up', async () => {
+    it('close at shutdown: idle ones at once, the others when their turn has ended or time is up', async () => {
       const model = fakeModel(({ messages }, _, signal) =>
         messages.at(-1)?.content === 'long'
           ? slowly(50, Array(400).fill('x'), signal)
@@ -207,7 +208,7 @@ describe('sockets', () => {
       expect(kinds(long.of(ids[1] ?? '')).at(-1)).to.equal('SERVER_SHUTTING_DOWN');
     }).timeout(patient);
 
-    it('keep a key that belongs to one user to that user', async () => {
+    it('restrict a bound key to its user', async () => {
       const keys = JSON.stringify([{ id: 'ann', key: 'anns-own-key-0123456789', actor: 'ann' }]);
       platform = await openPlatform(engine, { env: { MORTISE_API_KEYS: keys } });
       const client = await platform.connect({ headers: { 'x-api-key': 'anns-own-key-0123456789' } });
@@ -217,7 +218,7 @@ describe('sockets', () => {
       expect((await platform.rows({ channel: 'ws', userId: 'ann', sessionId: 'main' })).length).to.equal(2);
     }).timeout(patient);
 
-    it('carry many streams at once without losing, doubling or reordering anything', async () => {
+    it('carry many streams at once without loss, duplicates or reordering', async () => {
       const model = fakeModel(async function* ({ messages }) {
         const name = String(messages.at(-1)?.content);
         for (let i = 0; i < 100; i += 1) {
@@ -249,7 +250,7 @@ describe('sockets', () => {
     }).timeout(90_000);
   });
 
-  it('say what they can do without an agent', async () => {
+  it('serve all other methods without an agent', async () => {
     const [engine] = [{ env: {} } as Parameters<typeof openPlatform>[0]];
     const platform = await openPlatform(engine, { plugins: ['realtime'], model: fakeModel(() => says()) });
     try {

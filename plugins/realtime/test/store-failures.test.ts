@@ -1,6 +1,7 @@
 import { expect } from 'chai';
+import { asksFor, fakeModel, fakeTool, inTurn, says } from 'mortise/contracts/agent/testing';
 import { eachDatabase, until } from 'mortise/sdk/testing';
-import { asksFor, fakeModel, inTurn, openPlatform, type Platform, says, tool } from './platform.js';
+import { openPlatform, type Platform } from './platform.js';
 import { kinds, textOf } from './socket-client.js';
 
 const patient = 30_000;
@@ -30,7 +31,7 @@ describe('a turn of the socket whose store fails', () => {
       return rows[0]?.next_seq ?? 0;
     }
 
-    it('at its beginning says so, writes nothing, and leaves the session free', async () => {
+    it('at its start reports it, writes nothing, and leaves the session free', async () => {
       const model = fakeModel(() => says('ok'));
       platform = await openPlatform(engine, { model });
       const client = await platform.connect();
@@ -57,14 +58,14 @@ describe('a turn of the socket whose store fails', () => {
           () => says('again'),
         ),
       );
-      const breakStore = tool('break_store', async () => {
+      const breakStore = fakeTool('break_store', async () => {
         await hide(name, true);
         return { broken: true };
       });
       return { model, extra: [breakStore], env: { MORTISE_SESSION_CLAIM_TTL_SECONDS: '0.5' } };
     }
 
-    it('in its middle says so after what was shown, keeps whole rows, and gives the session back', async () => {
+    it('in its middle reports it after the text so far, keeps whole rows, and releases the session', async () => {
       platform = await openPlatform(engine, breaking('messages'));
       const client = await platform.connect();
       const frames = await client.ask('chat.send', { content: 'go' });
@@ -80,7 +81,7 @@ describe('a turn of the socket whose store fails', () => {
       ]);
     }).timeout(patient);
 
-    it('at its end says so, and is interrupted by whoever has the session when the lease has run out', async () => {
+    it('at its end reports it, and is interrupted by the next owner once the lease has expired', async () => {
       platform = await openPlatform(engine, breaking('turns'));
       const client = await platform.connect();
       const frames = await client.ask('chat.send', { content: 'go' });

@@ -1,18 +1,17 @@
 import { expect } from 'chai';
-import { MortiseError, type ToolContext } from 'mortise/sdk';
-import { eachDatabase, until } from 'mortise/sdk/testing';
 import {
   asksFor,
   echoTool,
+  fakeGate,
   fakeModel,
-  gatePlugin,
+  fakeTool,
   inTurn,
-  openPlatform,
-  type Platform,
   says,
   slowly,
-  tool,
-} from './platform.js';
+} from 'mortise/contracts/agent/testing';
+import { MortiseError, type ToolContext } from 'mortise/sdk';
+import { eachDatabase, until } from 'mortise/sdk/testing';
+import { openPlatform, type Platform } from './platform.js';
 import { kinds, type SocketClient, textOf } from './socket-client.js';
 
 const patient = 30_000;
@@ -31,14 +30,14 @@ describe('while a turn of the socket runs', () => {
       return platform.connect();
     }
 
-    it('readers of the history do not disturb what its model is sent', async () => {
+    it('readers of the history do not affect the context of its model', async () => {
       const model = fakeModel(
         inTurn(
           () => asksFor([['call_1', 'look', '{}']]),
           () => says('seen'),
         ),
       );
-      const look = tool('look', async () => {
+      const look = fakeTool('look', async () => {
         const other = await platform.connect();
         const { messages } = await other.answer('chat.history', { detail: true });
         return { shown: messages.length };
@@ -53,9 +52,9 @@ describe('while a turn of the socket runs', () => {
       ]);
     }).timeout(patient);
 
-    it('a second message for its session is refused without a word to the gate', async () => {
+    it('a second message for its session is refused before the gate', async () => {
       let asked = 0;
-      const gate = gatePlugin(() => {
+      const gate = fakeGate(() => {
         asked += 1;
         return { action: 'deliver', reason: 'test' };
       });
@@ -68,7 +67,7 @@ describe('while a turn of the socket runs', () => {
       await client.answer('chat.cancel', { request_id: first });
     }).timeout(patient);
 
-    it('frames that are no requests disturb nothing', async () => {
+    it('malformed frames do not affect it', async () => {
       const model = fakeModel((_, __, signal) => slowly(20, ['a', 'b', 'c', 'd'], signal));
       const client = await start({ model });
       const id = client.request('chat.send', { content: 'go' });
@@ -81,15 +80,15 @@ describe('while a turn of the socket runs', () => {
       expect(client.closed).to.equal(undefined);
     }).timeout(patient);
 
-    it('a cancel lets no further tool start, and the next turn knows which calls never ran', async () => {
+    it('a cancel lets no further tool start, and the next turn gets INTERRUPTED for calls that never ran', async () => {
       const started: string[] = [];
-      const first = tool('first', async (_, { signal }) => {
+      const first = fakeTool('first', async (_, { signal }) => {
         started.push('first');
         client.request('chat.cancel', { session_id: 'main' }, 'cancel');
         await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
         return {};
       });
-      const second = tool('second', () => {
+      const second = fakeTool('second', () => {
         started.push('second');
         return {};
       });
@@ -114,10 +113,10 @@ describe('while a turn of the socket runs', () => {
       );
     }).timeout(patient);
 
-    it('its tools are told which claim of the session they act under', async () => {
+    it('its tools get the epoch of the session’s claim', async () => {
       const fences: ToolContext['session'][] = [];
       const model = fakeModel((_, call) => (call % 2 === 1 ? asksFor([['call_1', 'fenced', '{}']]) : says('ok')));
-      const fenced = tool('fenced', (_, ctx) => {
+      const fenced = fakeTool('fenced', (_, ctx) => {
         fences.push((ctx as ToolContext).session);
         return {};
       });
@@ -140,7 +139,7 @@ describe('when a turn of the socket has ended', () => {
       await platform?.stop();
     });
 
-    it('the session is free for whoever reacts to its error', async () => {
+    it('the session is free for a client that reacts to its error', async () => {
       const model = fakeModel((_, call) => {
         if (call % 2 === 0) return says('ok');
         throw new MortiseError('provider_request_failed', 'gone', { status: 502 });
@@ -154,21 +153,21 @@ describe('when a turn of the socket has ended', () => {
       }
     }).timeout(60_000);
 
-    it('without an answer, people still see what they asked, and the model does not', async () => {
+    it('without an answer, its input stays in the history, but not in the context of the model', async () => {
       const model = fakeModel((_, call) => {
         if (call > 1) return says('ok');
         throw new MortiseError('provider_request_failed', 'gone', { status: 502 });
       });
       platform = await openPlatform(engine, { model });
       const client = await platform.connect();
-      for (const content of ['lost', 'heard']) await client.ask('chat.send', { content });
+      for (const content of ['lost', 'answered']) await client.ask('chat.send', { content });
       const { messages } = await client.answer('chat.history');
-      expect(messages.map(({ content }: { content: string }) => content)).to.deep.equal(['lost', 'heard', 'ok']);
+      expect(messages.map(({ content }: { content: string }) => content)).to.deep.equal(['lost', 'answered', 'ok']);
       const sent = model.requests[1]?.messages.filter(({ role }) => role !== 'system') ?? [];
-      expect(sent.map(({ content }) => content)).to.deep.equal(['heard']);
+      expect(sent.map(({ content }) => content)).to.deep.equal(['answered']);
     }).timeout(patient);
 
-    it('its session is no other, whatever its id looks like', async () => {
+    it('its session is not confused with another, whatever its id looks like', async () => {
       const model = fakeModel(() => says('ok'));
       platform = await openPlatform(engine, { model, extra: [echoTool] });
       const client = await platform.connect();

@@ -1,19 +1,17 @@
 import { expect } from 'chai';
-import { MortiseError } from 'mortise/sdk';
-import { eachDatabase, type TestPlugin, until } from 'mortise/sdk/testing';
 import {
   asksFor,
   echoTool,
+  fakeGate,
   fakeModel,
-  gatePlugin,
+  fakeTool,
   inTurn,
-  main,
-  openPlatform,
-  type Platform,
   says,
   slowly,
-  tool,
-} from './platform.js';
+} from 'mortise/contracts/agent/testing';
+import { MortiseError } from 'mortise/sdk';
+import { eachDatabase, type TestPlugin, until } from 'mortise/sdk/testing';
+import { main, openPlatform, type Platform } from './platform.js';
 import { chunks, kinds, type SocketClient, textOf } from './socket-client.js';
 
 const patient = 30_000;
@@ -91,7 +89,7 @@ describe('turns of the socket', () => {
     it('show text that comes before the calls at once, and store both in one row', async () => {
       const first = () => asksFor([['call_1', 'check', '{}']], 'Let me check... ');
       const model = fakeModel(inTurn(first, () => says('Result found')));
-      const client = await start({ model, extra: [tool('check', () => ({ found: true }))] });
+      const client = await start({ model, extra: [fakeTool('check', () => ({ found: true }))] });
       expect(kinds(await client.ask('chat.send', { content: 'go' }))).to.deep.equal([
         'stream_chunk',
         'tool_call',
@@ -102,7 +100,7 @@ describe('turns of the socket', () => {
       expect([asked?.content, asked?.toolCalls?.length]).to.deep.equal(['Let me check... ', 1]);
     }).timeout(patient);
 
-    it('go on when a tool is unknown, gets bad arguments, fails or is too slow', async () => {
+    it('continue when a tool is unknown, gets bad arguments, fails or is too slow', async () => {
       const calls = () =>
         asksFor([
           ['c1', 'echo', '{bad json}'],
@@ -111,10 +109,10 @@ describe('turns of the socket', () => {
           ['c4', 'failing_tool', '{}'],
           ['c5', 'slow_tool', '{}'],
         ]);
-      const failing = tool('failing_tool', () => {
+      const failing = fakeTool('failing_tool', () => {
         throw new Error('secret words');
       });
-      const slow = tool('slow_tool', () => new Promise(() => undefined), { timeoutSeconds: 0.1 });
+      const slow = fakeTool('slow_tool', () => new Promise(() => undefined), { timeoutSeconds: 0.1 });
       const client = await start({
         model: fakeModel(inTurn(calls, () => says('Tools failed, sorry'))),
         extra: [echoTool, failing, slow],
@@ -142,7 +140,7 @@ describe('turns of the socket', () => {
       expect(answers[0].message).to.match(/^Invalid JSON arguments: /);
     }).timeout(patient);
 
-    it('end with the safety text after the last allowed round, and store it', async () => {
+    it('end with the text of the step limit after the last allowed round, and store it', async () => {
       const model = fakeModel(() => asksFor([['call_1', 'echo', '{"text":"ping"}']]));
       const client = await start({ model, extra: [echoTool], env: { MORTISE_MAX_TOOL_ITERATIONS: '10' } });
       const frames = await client.ask('chat.send', { content: 'go' });
@@ -154,14 +152,14 @@ describe('turns of the socket', () => {
       expect(model.requests).to.have.length(10);
     }).timeout(patient);
 
-    it('write nothing more once the session was taken over, and the next turn is told what was interrupted', async () => {
+    it('write nothing more once the session was taken over, and the next turn gets INTERRUPTED for open calls', async () => {
       const model = fakeModel(
         inTurn(
           () => asksFor([['call_1', 'steal_lock', '{}']]),
           () => says('fine'),
         ),
       );
-      const thief = tool('steal_lock', async () => {
+      const thief = fakeTool('steal_lock', async () => {
         await platform.tables.statement("update {realtime.sessions} set lock_token = 'thief'");
         return { stolen: true };
       });
@@ -195,7 +193,7 @@ describe('turns of the socket', () => {
       expect(model.requests).to.have.length(1);
     }).timeout(patient);
 
-    it('keep what the model said before it failed', async () => {
+    it('store the text before a failure of the model', async () => {
       const model = fakeModel(async function* () {
         yield { type: 'content_delta', text: 'Hel' };
         throw new MortiseError('provider_request_failed', 'provider stream request failed', { status: 502 });
@@ -210,7 +208,7 @@ describe('turns of the socket', () => {
       ]);
     }).timeout(patient);
 
-    it('word model failures by how they were tried', async () => {
+    it('report model failures with the number of attempts', async () => {
       const failures: [object, string][] = [
         [{ attempts: 3, provider_status: 429 }, 'LLM call failed after 3 attempts: provider returned status 429'],
         [{ provider_status: 400 }, 'LLM API error: 400 provider returned status 400'],
@@ -230,7 +228,7 @@ describe('turns of the socket', () => {
       }
     }).timeout(patient);
 
-    it('end in time', async () => {
+    it('end at their time limit', async () => {
       const model = fakeModel((_, __, signal) => slowly(60, Array(100).fill('x'), signal));
       const client = await start({ model, env: { MORTISE_AGENT_TURN_TIMEOUT_SECONDS: '0.5' } });
       const frames = await client.ask('chat.send', { content: 'hi' });
@@ -240,13 +238,13 @@ describe('turns of the socket', () => {
       expect(await turnStatus()).to.equal('timed_out');
     }).timeout(patient);
 
-    it('say so when the model says nothing', async () => {
+    it('have a placeholder reply when the model says nothing', async () => {
       const client = await start({ model: fakeModel(() => says()) });
       expect(chunks(await client.ask('chat.send', { content: 'hi' }))).to.deep.equal(['(empty reply)']);
       expect((await stored())[1]).to.deep.equal(['assistant', '(empty reply)', 'complete']);
     }).timeout(patient);
 
-    it('tell what was used, once and before the end, when asked to', async () => {
+    it('report usage once and before the end, on request', async () => {
       const model = fakeModel(async function* () {
         yield { type: 'content_delta', text: 'ok' };
         yield { type: 'usage', inputTokens: 7, outputTokens: 2 };
@@ -266,14 +264,14 @@ describe('turns of the socket', () => {
       const id = client.request('chat.send', { content: 'hi' });
       await until('a chunk', () => client.of(id).length > 0);
       client.socket.terminate();
-      await until('the model to be told', () => model.signals[0]?.aborted === true, 1_000);
+      await until('the aborted model', () => model.signals[0]?.aborted === true, 1_000);
       await until('the end of the turn', async () => (await turnStatus()) === 'interrupted');
       expect((await stored())[1]).to.deep.equal(['assistant', (await platform.rows())[1]?.content, 'interrupted']);
       const other = await platform.connect();
       expect(kinds(await other.ask('chat.send', { content: 'next' }))).to.deep.equal(['stream_chunk', 'done']);
     }).timeout(patient);
 
-    it('go on for a while without their socket when that is set', async () => {
+    it('continue without their socket for the configured grace time', async () => {
       const model = fakeModel((_, __, signal) => slowly(50, Array(6).fill('x'), signal));
       const client = await start({ model, env: { MORTISE_WS_DISCONNECT_GRACE_SECONDS: '20' } });
       const id = client.request('chat.send', { content: 'hi' });
@@ -283,7 +281,7 @@ describe('turns of the socket', () => {
       expect((await stored())[1]).to.deep.equal(['assistant', 'xxxxxx', 'complete']);
     }).timeout(patient);
 
-    it('run once for one key, and replay', async () => {
+    it('run once per key, and are replayed', async () => {
       const model = fakeModel((_, __, signal) => slowly(50, ['one ', 'two'], signal));
       const client = await start({ model });
       const message = { content: 'hi', idempotency_key: 'k1' };
@@ -315,10 +313,10 @@ describe('turns of the socket', () => {
       expect(kinds(await client.ask('chat.send', message))).to.deep.equal(['stream_chunk', 'done']);
     }).timeout(patient);
 
-    it('do not come about when the gate drops or sinks the message', async () => {
+    it('do not start when the gate drops or sinks the message', async () => {
       const gate = { action: 'drop' as 'drop' | 'sink', reason: 'override=drop_actor' };
       const model = fakeModel(() => says('never'));
-      const client = await start({ model, extra: [gatePlugin(() => gate)] });
+      const client = await start({ model, extra: [fakeGate(() => gate)] });
       const [dropped] = await client.ask('chat.send', { content: 'hi' });
       expect([dropped?.error?.code, dropped?.error?.message]).to.deep.equal([
         'GATE_DROPPED',
@@ -334,7 +332,7 @@ describe('turns of the socket', () => {
       expect(await platform.host.service('sessions').currentChat(main)).to.equal(undefined);
     }).timeout(patient);
 
-    it('do not come about for a message that says nothing', async () => {
+    it('do not start for a blank message', async () => {
       const model = fakeModel(() => says('never'));
       platform = await openPlatform(engine, {
         model,
@@ -349,7 +347,7 @@ describe('turns of the socket', () => {
       expect(await platform.host.service('sessions').currentChat(main)).to.equal(undefined);
     }).timeout(patient);
 
-    it('are not needed to begin a new chat', async () => {
+    it('are not needed to start a new chat', async () => {
       const model = fakeModel(() => says('ok'));
       const client = await start({ model });
       await client.ask('chat.send', { content: 'old' });
@@ -360,7 +358,7 @@ describe('turns of the socket', () => {
       expect(model.requests).to.have.length(1);
     }).timeout(patient);
 
-    it('of other channels are those of the other doors, and no plugin takes the socket for its channel', async () => {
+    it('of other channels are those of other entry points, and no plugin may contribute the socket’s channel', async () => {
       const facts = { defaults: { enabled: true } };
       const impostor: TestPlugin = {
         manifest: { key: 'impostor', contributes: { channel: [{ key: 'ws', facts }] } },

@@ -1,31 +1,27 @@
 import { expect } from 'chai';
-import { MortiseError, type Observation, type Settled } from 'mortise/sdk';
+import { MortiseError } from 'mortise/sdk';
 import { toolResultFrame } from '../frames.js';
-import { settledFailure } from '../settlement.js';
-import { wordFailure } from '../word-failure.js';
+import { submitFailure, wordFailure } from '../word-failure.js';
 
-const observation = { obs_id: 'o', trace_id: 't' } as Observation;
-
-describe('what a socket is told', () => {
-  it('when its message came to no turn', () => {
-    const outcomes: [Settled['outcome'], boolean, string, string][] = [
-      ['busy', false, 'SESSION_BUSY', 'Session is being processed by another request. Please try again.'],
-      ['queue_full', false, 'BACKPRESSURE', 'Server is overloaded. Please try again.'],
-      ['queue_timeout', false, 'BACKPRESSURE', 'Server is overloaded. Please try again.'],
+describe('the failures that a socket reports', () => {
+  it('are worded when a message does not start a turn', () => {
+    const failures: [string, boolean, string, string][] = [
+      ['session_busy', false, 'SESSION_BUSY', 'Session is being processed by another request. Please try again.'],
+      ['turn_queue_timeout', false, 'SESSION_BUSY', 'Session is being processed by another request. Please try again.'],
       ['backpressure', false, 'BACKPRESSURE', 'Server is overloaded. Please try again.'],
-      ['cooldown', false, 'ADAPTER_COOLDOWN', 'This way in is cooling down after repeated failures'],
-      ['cancelled', true, 'SERVER_SHUTTING_DOWN', 'Server is shutting down'],
-      ['closed', true, 'SERVER_SHUTTING_DOWN', 'Server is shutting down'],
-      ['closed', false, 'PLUGIN_UNAVAILABLE', 'What answers this is not running'],
-      ['error', false, 'INTERNAL_ERROR', 'An internal error occurred'],
+      ['adapter_cooldown', false, 'ADAPTER_COOLDOWN', 'The input adapter is cooling down after repeated failures'],
+      ['client_closed', true, 'SERVER_SHUTTING_DOWN', 'Server is shutting down'],
+      ['shutting_down', true, 'SERVER_SHUTTING_DOWN', 'Server is shutting down'],
+      ['shutting_down', false, 'PLUGIN_UNAVAILABLE', 'The plugin that serves this method is not running'],
+      ['internal_error', false, 'INTERNAL_ERROR', 'An internal error occurred'],
     ];
-    for (const [outcome, draining, code, message] of outcomes) {
-      const failure = wordFailure(settledFailure({ outcome, observation }, draining));
-      expect([failure.code, failure.message], outcome).to.deep.equal([code, message]);
+    for (const [given, draining, code, message] of failures) {
+      const failure = wordFailure(submitFailure(new MortiseError(given, 'x'), draining));
+      expect([failure.code, failure.message], given).to.deep.equal([code, message]);
     }
   });
 
-  it('when its turn failed, in its own words or in those of HTTP, and never in those of an exception', () => {
+  it('have the code of the socket or of HTTP, and never the text of an exception', () => {
     const failures: [unknown, string, string][] = [
       [
         new MortiseError('session_fenced', 'x'),
@@ -55,7 +51,7 @@ describe('what a socket is told', () => {
     }
   });
 
-  it('of the result of a tool, in at most 160 characters', () => {
+  it('cut the summary of a tool to 160 characters', () => {
     const shown = (summary: string | undefined): string =>
       (toolResultFrame('id', 'call_1', true, summary) as { data: { summary: string } }).data.summary;
     expect(shown('😀'.repeat(200))).to.equal('😀'.repeat(160));

@@ -1,6 +1,6 @@
 import type { Migration } from 'mortise/sdk';
 
-/** Who asked for which change of the gate, and what came of it. Rows are only ever added. */
+/** Who requested which change of the gate, with what result. Append-only. */
 export const controlAuditTable: Migration = {
   name: '0001-control-audit',
   async up(schema) {
@@ -11,7 +11,7 @@ export const controlAuditTable: Migration = {
       table.string('actor', 256).nullable();
       table.string('origin_session_key', 1024).nullable();
       table.string('override_key', 128).nullable();
-      // Text, not jsonb: a value is shown as it was, and never searched.
+      // Text, not jsonb: shown unchanged and never searched.
       table.text('old_value').nullable();
       table.text('new_value').nullable();
       columns.flag('accepted', false).notNullable();

@@ -1,13 +1,13 @@
 import type { Migration } from 'mortise/sdk';
 
-/** Overrides that several processes share, or that outlive one. */
+/** Overrides that processes share or that survive a restart. */
 export const overlaysTable: Migration = {
   name: '0002-overlays',
   async up(schema) {
     await schema.createTable('gate.overlays', (table, columns) => {
       table.string('layer', 8).notNullable();
       table.string('override_key', 32).notNullable();
-      // Text, not jsonb: read back as it was, and never searched.
+      // Text, not jsonb: read back unchanged and never searched.
       table.text('value').notNullable();
       columns.millis('expires_at').nullable();
       table.text('reason').nullable();

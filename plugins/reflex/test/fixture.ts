@@ -1,7 +1,8 @@
-import type { Observation, ObservationHandler, ObservationType } from 'mortise/sdk';
+import type { ObservationHandler } from 'mortise/contracts/conversation';
+import type { Observation, ObservationType } from 'mortise/sdk';
 import type { TestPlugin } from 'mortise/sdk/testing';
 
-/** A clock that moves when the test says so, with timers. */
+/** A manual clock with timers. */
 export class ManualClock {
   now = 0;
   #timers: { readonly at: number; readonly run: () => void; live: boolean }[] = [];
@@ -27,7 +28,7 @@ export class ManualClock {
   }
 }
 
-/** A plugin that notes all that is delivered of some types. */
+/** A plugin that records delivered observations of some types. */
 export function listener(
   seen: Observation[],
   types: readonly ObservationType[] = ['message', 'alert', 'control', 'schedule', 'system'],

@@ -1,5 +1,7 @@
 import { expect } from 'chai';
-import type { AdapterCooldown, BusStats, GateSnapshot, GateTotals, Observation, ObservationInput } from 'mortise/sdk';
+import type { AdapterCooldown, BusStats } from 'mortise/contracts/conversation';
+import type { GateSnapshot, GateTotals } from 'mortise/contracts/gate';
+import type { Observation, ObservationInput } from 'mortise/sdk';
 import { Nociception } from '../nociception.js';
 import { ManualClock } from './fixture.js';
 
@@ -29,7 +31,7 @@ function testNociception(fanOutOn = false) {
       counts.fanOuts += 1;
     },
     fanOutOn,
-    felt: () => undefined,
+    counted: () => undefined,
     overloaded: () => {
       counts.overloads += 1;
     },
@@ -50,7 +52,7 @@ function testNociception(fanOutOn = false) {
 }
 
 describe('pain', () => {
-  it('has an adapter left alone after five alerts, for five minutes, which a sixth does not prolong', () => {
+  it('cools down an adapter after five alerts, for five minutes, which a sixth does not extend', () => {
     const { pain, clock, cooldowns, texts } = testNociception();
     pain('adapter:a', 4);
     expect(cooldowns.size).to.equal(0);
@@ -69,7 +71,7 @@ describe('pain', () => {
     expect(cooldowns.size).to.equal(1);
   });
 
-  it('that is spread over a longer time stops nobody', () => {
+  it('spread over a longer time cools down nothing', () => {
     const { pain, clock, cooldowns } = testNociception();
     for (let index = 0; index < 20; index += 1) {
       pain('egress:b');
@@ -78,7 +80,7 @@ describe('pain', () => {
     expect(cooldowns.size).to.equal(0);
   });
 
-  it('of anything but an adapter stops nobody', () => {
+  it('of anything but an adapter cools down nothing', () => {
     const { pain, cooldowns } = testNociception();
     pain('plugin:x', 10);
     pain('adapter:x', 10, { source_kind: 'ingest', source_id: 'x' });
@@ -95,18 +97,18 @@ describe('pain', () => {
     expect(Object.keys(nociception.totals().by_source)).to.have.length(1_000);
   });
 
-  it('ends before its time when an operator says so', () => {
+  it('cooldown ends early on request of an operator', () => {
     const { pain, nociception, clock, cooldowns, texts } = testNociception();
     pain('adapter:a', 5);
-    expect(nociception.end('a')).to.equal(true);
-    expect(nociception.end('a')).to.equal(false);
+    expect(nociception.endCooldown('a')).to.equal(true);
+    expect(nociception.endCooldown('a')).to.equal(false);
     clock.advance(400_000);
     expect([cooldowns.size, texts()]).to.deep.equal([0, ['adapter_cooldown_started', 'adapter_cooldown_ended']]);
   });
 });
 
 describe('a tick', () => {
-  it('tells of very many drops since the last one, once in a while, and holds back the fan-out', () => {
+  it('raises an alert about too many drops since the last one, once per cooldown, and suppresses the fan-out', () => {
     const { nociception, clock, counts, texts } = testNociception(true);
     nociception.tick();
     expect(counts.fanOuts).to.equal(1);
@@ -126,7 +128,7 @@ describe('a tick', () => {
     expect(counts.fanOuts).to.equal(2);
   });
 
-  it('goes to nobody unless it is wanted', () => {
+  it('is broadcast only when the fan-out is on', () => {
     const { nociception, counts } = testNociception();
     nociception.tick();
     expect(counts.fanOuts).to.equal(0);

@@ -22,7 +22,7 @@ interface AuditRow {
   readonly new_value: string;
 }
 
-describe('overrides that are stored', () => {
+describe('stored overrides', () => {
   eachDatabase((engine) => {
     let dataDir: string;
     const hosts: TestHost[] = [];
@@ -64,7 +64,7 @@ describe('overrides that are stored', () => {
         )
       ).rows;
 
-    it('are in force again after a start, and end when they should have', async () => {
+    it('apply again after a start, and expire on time', async () => {
       const first = await start();
       await set(first, { drop_actors: ['u1'] });
       first.service('conversation').publish(suggestion(true, 600));
@@ -81,7 +81,7 @@ describe('overrides that are stored', () => {
       expect(overrides(second).drop_actors).to.deep.equal([]);
     });
 
-    it('that end while no process runs are noted once at the next start', async () => {
+    it('that expire while no process runs are audited once at the next start', async () => {
       const first = await start();
       first.service('conversation').publish(suggestion(true, 1));
       await until('the row', async () => (await count(first, 'overlays')) === 1);
@@ -101,7 +101,7 @@ describe('overrides that are stored', () => {
       expect(await expired(await start())).to.have.length(1);
     });
 
-    it('are there where processes share them, and gone where they do not', async () => {
+    it('survive a restart only where processes share them', async () => {
       const first = await start('memory');
       await set(first, { emergency_mode: true });
       await until('the change', () => overrides(first).emergency_mode);
@@ -111,7 +111,7 @@ describe('overrides that are stored', () => {
     });
 
     if (engine.dialect === 'postgres') {
-      it('are followed by every process, and end in all of them with one note', async () => {
+      it('are adopted by every process, and expire in all of them with one audit row', async () => {
         const other = await mkdtemp(join(tmpdir(), 'mortise-overlays-'));
         const one = await start('memory');
         const two = await start('memory', other);
@@ -137,7 +137,7 @@ describe('overrides that are stored', () => {
         await rm(other, { recursive: true, force: true });
       });
 
-      it('that are set in two processes at once end as the later one says, everywhere', async () => {
+      it('that are set in two processes at once expire everywhere as the later one requests', async () => {
         const other = await mkdtemp(join(tmpdir(), 'mortise-overlays-'));
         const one = await start('memory');
         const two = await start('memory', other);

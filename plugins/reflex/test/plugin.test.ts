@@ -1,7 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { extendContext, type GateControl, type Observation, type ObservationInput } from 'mortise/sdk';
+import type { GateControl } from 'mortise/contracts/gate';
+import { extendContext, type Observation, type ObservationInput } from 'mortise/sdk';
 import { createTestHost, eachDatabase, type TestHost, type TestHostOptions, until } from 'mortise/sdk/testing';
 import { listener } from './fixture.js';
 
@@ -67,7 +68,7 @@ describe('the plugin reflex', () => {
       return read();
     }
 
-    it('applies a suggestion that came over the bus, and takes it back without any traffic', async () => {
+    it('applies a suggestion from the bus, and expires it without traffic', async () => {
       await start();
       host.service('conversation').publish(suggestion({ force_low_model: true }, 1));
       await until('the change', () => overrides().force_low_model);
@@ -89,7 +90,7 @@ describe('the plugin reflex', () => {
       expect((await rows(2)).map(({ action }) => action)).to.deep.equal(['suggest', 'expire']);
     });
 
-    it('keeps an override while the file changes under it', async () => {
+    it('keeps an override when the file changes', async () => {
       await start({ config: { gate: { version: 1 } } });
       host.service('conversation').publish(suggestion({ force_low_model: true }, 1));
       await until('the change', () => overrides().force_low_model);
@@ -101,7 +102,7 @@ describe('the plugin reflex', () => {
       expect(overrides().drop_actors).to.deep.equal(['x']);
     });
 
-    it('stops and starts messages as an admin says, through the same way', async () => {
+    it('stops and resumes messages by an admin override over the bus', async () => {
       await start();
       expect(await submit('hi')).to.include({ outcome: 'handled' });
       const set = await host.post('/gate/overrides', { overrides: { emergency_mode: true }, reason: 'test' });
@@ -129,7 +130,7 @@ describe('the plugin reflex', () => {
       expect(trail.rows).to.have.length(1);
     });
 
-    it('releases once what was put aside, past the emergency', async () => {
+    it('releases a sunk observation once, in spite of emergency mode', async () => {
       await start({ config: { gate: { version: 1, overrides: { emergency_mode: true } } } });
       const { observation } = await submit('please');
       const path = `/gate/pools/sink/${observation?.obs_id}/release`;
@@ -153,7 +154,7 @@ describe('the plugin reflex', () => {
       await host.stop();
     });
 
-    it('refuses what it cannot do, with what would be right', async () => {
+    it('refuses invalid requests with a hint', async () => {
       host = await createTestHost({ plugins: ['reflex'] });
       const wrong = async (body: unknown) => {
         const response = await host.post('/gate/overrides', body);
@@ -173,7 +174,7 @@ describe('the plugin reflex', () => {
       expect(await cooldown.json()).to.deep.equal({ cleared: false });
     });
 
-    it('wants the admin right for every change', async () => {
+    it('requires the admin right for every change', async () => {
       const env = { GOVERNANCE_ADMIN_KEY: 'admin-key-0123456789', MORTISE_API_KEY: 'api-key-0123456789' };
       host = await createTestHost({ plugins: ['reflex'], env });
       const headers = { 'X-API-Key': env.MORTISE_API_KEY };
@@ -211,7 +212,7 @@ describe('the plugin reflex', () => {
       expect((await host.fetch('/gate/sessions?cursor=x')).status).to.equal(400);
     });
 
-    it('offers agents the tool only while the configuration says so', async () => {
+    it('contributes the tool only while it is exposed by the configuration', async () => {
       host = await createTestHost({ plugins: ['reflex'], config: { gate: { version: 1 } } });
       const offered = () => host.points.keys('tool').includes('suggest_tuning');
       expect(offered()).to.equal(false);
@@ -228,7 +229,7 @@ describe('the plugin reflex', () => {
       expect(offered()).to.equal(false);
     });
 
-    it('goes on when a change fails in the middle, and says so', async () => {
+    it('continues when a change throws, and raises an alert', async () => {
       const seen: Observation[] = [];
       const broken = (): never => {
         throw new TypeError('canary');
@@ -261,7 +262,7 @@ describe('the plugin reflex', () => {
       expect(JSON.stringify(alerts()) + host.logs.join('\n')).to.not.contain('canary');
     });
 
-    it('stops an adapter that hurts, and tells its callers', async () => {
+    it('cools down a failing adapter, and refuses its callers with 503', async () => {
       host = await createTestHost({
         plugins: ['reflex'],
         config: { gate: { version: 1, nociception: { burst: 2, adapter_cooldown_sec: 0.3 } } },

@@ -1,13 +1,6 @@
 import { expect } from 'chai';
-import type {
-  GateConfig,
-  GateControl,
-  GateLayerEntry,
-  GateOverrides,
-  GateSnapshot,
-  Observation,
-  ObservationInput,
-} from 'mortise/sdk';
+import type { GateConfig, GateControl, GateLayerEntry, GateOverrides, GateSnapshot } from 'mortise/contracts/gate';
+import type { Observation, ObservationInput } from 'mortise/sdk';
 import type { ControlEntry } from '../control-entry.js';
 import { adminSource, SystemReflex } from '../system-reflex.js';
 import { ManualClock } from './fixture.js';
@@ -106,7 +99,7 @@ function testReflex(config: Partial<GateConfig['system_reflex']> = {}, room = tr
 }
 
 describe('a suggestion of an agent', () => {
-  it('is in force until its time is up, and then the file is again', () => {
+  it('applies until it expires, and then the value of the file applies again', () => {
     const { suggest, clock, force, answers, rows } = testReflex();
     suggest({ force_low_model: true }, { ttl_sec: 1 });
     expect(force()).to.equal(true);
@@ -136,7 +129,7 @@ describe('a suggestion of an agent', () => {
     expect(rows[0]).to.include({ originSessionKey: 'console:u1:s1', traceId: 't'.repeat(32) });
   });
 
-  it('gives way to what the file says by then', () => {
+  it('reveals the value that the file has by then', () => {
     const { suggest, gate, clock, force } = testReflex();
     gate.base = { ...gate.base, force_low_model: true };
     suggest({ force_low_model: false }, { ttl_sec: 1 });
@@ -145,7 +138,7 @@ describe('a suggestion of an agent', () => {
     expect(force()).to.equal(true);
   });
 
-  it('is refused when it comes too soon after the last one, whatever time it claims', () => {
+  it('is refused within the cooldown, whatever timestamp it claims', () => {
     const { suggest, clock, answers } = testReflex();
     const reasons = [0, 1_000, 3_900, 100].map((wait, index) => {
       clock.advance(wait);
@@ -160,7 +153,7 @@ describe('a suggestion of an agent', () => {
     ]);
   });
 
-  it('changes only what is on the list, and names the rest', () => {
+  it('changes only keys on the whitelist, and lists the others as rejected', () => {
     const { suggest, answers, gate, rows } = testReflex();
     suggest({ emergency_mode: true, force_low_model: true, [`x${'y'.repeat(300)}`]: 1 });
     expect(gate.snapshot().config.overrides).to.include({ emergency_mode: false, force_low_model: true });
@@ -180,7 +173,7 @@ describe('a suggestion of an agent', () => {
     ['it is empty', {}, {}, 'no_allowed_overrides'],
     ['the value is of another type', {}, { force_low_model: 'yes' }, 'invalid_value'],
   ] as const) {
-    it(`is refused, and noted, when ${what}`, () => {
+    it(`is refused, and audited, when ${what}`, () => {
       const { suggest, answers, rows, force } = testReflex(config);
       suggest(overrides);
       expect(answers())
@@ -202,14 +195,14 @@ describe('a suggestion of an agent', () => {
     [2.9, 2],
     ['7', 7],
   ] as const) {
-    it(`lasts ${seconds} s when it says ${JSON.stringify(given)}`, () => {
+    it(`lasts ${seconds} s with the ttl_sec ${JSON.stringify(given)}`, () => {
       const { suggest, answers } = testReflex();
       suggest({ force_low_model: true }, { ttl_sec: given });
       expect(answers()[0]).to.deep.include({ ttl_sec: seconds });
     });
   }
 
-  it('prolongs an earlier one of the same value, and says when it has no effect', () => {
+  it('extends an earlier one of the same value, and reports when it has no effect', () => {
     const { suggest, clock, answers, force, order } = testReflex();
     suggest({ force_low_model: true }, { ttl_sec: 10 });
     clock.advance(6_000);
@@ -226,7 +219,7 @@ describe('a suggestion of an agent', () => {
     expect(answers()).to.have.length(1).and.to.have.nested.property('[0].reason', 'no_effect');
   });
 
-  it('changes nothing that cannot be noted', () => {
+  it('changes nothing that cannot be audited', () => {
     const { suggest, answers, force } = testReflex({}, false);
     suggest({ force_low_model: true });
     expect([force(), answers()[0]]).to.deep.include(false);
@@ -234,8 +227,8 @@ describe('a suggestion of an agent', () => {
   });
 });
 
-describe('an order of an admin', () => {
-  it('lies over what agents suggest, lists included, until it is cleared', () => {
+describe('an override of an admin', () => {
+  it('takes precedence over suggestions, lists included, until it is cleared', () => {
     const { order, suggest, force, clock, gate, rows } = testReflex();
     suggest({ force_low_model: true }, { ttl_sec: 3_600 });
     order({ overrides: { force_low_model: false, drop_actors: ['u1'] }, reason: 'calm' });
@@ -247,7 +240,7 @@ describe('an order of an admin', () => {
     expect(rows.map(({ action }) => action)).to.deep.equal(['suggest', 'admin_set', 'admin_set', 'admin_clear']);
   });
 
-  it('ends when its time is up, and knows no cooldown', () => {
+  it('expires after its TTL, and has no cooldown', () => {
     const { order, force, clock } = testReflex();
     order({ overrides: { force_low_model: true }, ttl_sec: 10, reason: 'r' });
     order({ overrides: { force_low_model: true }, ttl_sec: 2, reason: 'r' });
@@ -257,13 +250,13 @@ describe('an order of an admin', () => {
     expect(force()).to.equal(false);
   });
 
-  it('is only taken from the admin route', () => {
+  it('is accepted from the admin source only', () => {
     const { control, rows, gate, answers } = testReflex();
     control('admin_override', { overrides: { emergency_mode: true } }, 'agent:speaker');
     expect([gate.entries.size, rows.length, answers().length]).to.deep.equal([0, 0, 0]);
   });
 
-  it('answers nothing to its own answers', () => {
+  it('ignores its own answers', () => {
     const { control, rows, answers } = testReflex();
     control('tuning_applied', { suggested_overrides: { force_low_model: true } });
     control('system_mode_changed', {});

@@ -1,10 +1,10 @@
-import type { Route, SessionsService } from 'mortise/sdk';
+import type { SessionsService } from 'mortise/contracts/sessions';
+import type { Route } from 'mortise/sdk';
 import { type Bubble, chatBubbles } from '../chat-bubbles.js';
 import { storing } from '../errors.js';
-import { readDisplay } from '../store/read-display.js';
+import { readDisplay } from '../store/message-rows.js';
 import type { Store } from '../store/store.js';
-import { boundChat } from './bound-chats.js';
-import { readCursor, readLimit, writeCursor } from './page.js';
+import { boundChat, readCursor, readLimit, writeCursor } from './shared.js';
 
 /** The messages of a chat, oldest first; with `limit` the newest of them, and a cursor to the older ones. */
 export function chatMessagesRoute(store: Store, sessions: SessionsService): Route {
@@ -30,7 +30,7 @@ interface BubbleQuery {
   readonly all: boolean;
 }
 
-/** Reads rows until there are enough bubbles: a turn with many tool calls is many rows and one bubble. */
+/** Reads rows until there are enough bubbles: a turn with many tool calls has many rows and one bubble. */
 async function readBubbles(
   store: Store,
   query: BubbleQuery,
@@ -47,7 +47,7 @@ async function readBubbles(
     if (page.before === null) {
       return { bubbles: bubbles.slice(-query.limit), more: bubbles.length > query.limit };
     }
-    // The oldest bubble of a cut page may lack rows: it counts only as a sign that there is more.
+    // The oldest bubble of a cut page may lack rows: it only shows that there is more.
     if (bubbles.length > query.limit) return { bubbles: bubbles.slice(-query.limit), more: true };
     rowLimit *= 4;
   }

@@ -1,11 +1,10 @@
-import type { Principal, Route, SessionsService } from 'mortise/sdk';
-import { listChats } from '../chats/list-chats.js';
+import type { SessionsService } from 'mortise/contracts/sessions';
+import type { Principal, Route } from 'mortise/sdk';
 import { sessionError, storing } from '../errors.js';
+import { listChats } from '../store/chat-rows.js';
 import type { Store } from '../store/store.js';
-import { boundChat, chatNotFound, checkActor } from './bound-chats.js';
 import { readChatBody, readIds } from './chat-body.js';
-import { readCursor, readLimit, writeCursor } from './page.js';
-import { chatSpec } from './wire.js';
+import { boundChat, chatNotFound, chatSpec, checkActor, readCursor, readLimit, writeCursor } from './shared.js';
 
 export function listChatsRoute(store: Store): Route {
   return {
@@ -44,7 +43,7 @@ export function saveChatRoute(sessions: SessionsService): Route {
   };
 }
 
-/** Replaces every member by the body's, even by empty ones. */
+/** Replaces every member by that of the body, even by empty ones. */
 export function replaceChatRoute(sessions: SessionsService): Route {
   return {
     async handle({ params, body }, { principal }) {
@@ -79,7 +78,7 @@ export function deleteChatsRoute(sessions: SessionsService): Route {
   };
 }
 
-/** Ids of other users' chats are as unknown as those that never were. */
+/** Ids of other users' chats count as unknown. */
 async function ownIds(
   sessions: SessionsService,
   principal: Principal,

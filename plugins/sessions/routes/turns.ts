@@ -1,10 +1,9 @@
-import type { Principal, Route, SessionsService, TurnDetail, TurnStatus } from 'mortise/sdk';
+import type { SessionsService, TurnDetail, TurnStatus } from 'mortise/contracts/sessions';
+import type { Principal, Route } from 'mortise/sdk';
 import { sessionError, storing } from '../errors.js';
 import { readTurns } from '../store/read-turns.js';
 import type { Store } from '../store/store.js';
-import { boundChat } from './bound-chats.js';
-import { readCursor, readLimit, writeCursor } from './page.js';
-import { turnRecord } from './wire.js';
+import { boundChat, readCursor, readLimit, turnRecord, writeCursor } from './shared.js';
 
 const statuses: readonly TurnStatus[] = [
   'running',
@@ -45,7 +44,7 @@ export function readTurnRoute(sessions: SessionsService): Route {
   };
 }
 
-/** Cancelling concerns the running turn and must not queue behind it: no observation is made of it. */
+/** No observation: a cancel concerns the running turn and must not queue behind it. */
 export function cancelTurnRoute(sessions: SessionsService): Route {
   return {
     async handle({ params }, { principal }) {

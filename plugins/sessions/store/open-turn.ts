@@ -1,13 +1,11 @@
-import type { BatchStatement, Chat, NewMessage, OpenTurnRequest, Transaction } from 'mortise/sdk';
-import { insertChat } from '../chats/insert-chat.js';
-import { mergeMeta } from '../chats/meta.js';
-import { readChat } from '../chats/read-chat.js';
+import type { Chat, NewMessage, OpenTurnRequest } from 'mortise/contracts/sessions';
+import type { BatchStatement, Transaction } from 'mortise/sdk';
 import { sessionError } from '../errors.js';
-import { type Claim, claimSession } from './claim.js';
-import { findKeyHolder } from './idempotency.js';
-import { messageInserts } from './insert-messages.js';
-import { interruptTurns } from './interrupt-turns.js';
+import { insertChat, mergeMeta, readChat } from './chat-rows.js';
+import { messageInserts } from './message-rows.js';
+import { type Claim, claimSession } from './session-row.js';
 import type { Lease, Session, Store } from './store.js';
+import { findKeyHolder, insertTurn, interruptTurns } from './turn-rows.js';
 
 export interface Opened {
   readonly kind: 'open';
@@ -18,7 +16,7 @@ export interface Opened {
 
 export type OpenAttempt = Opened | { readonly kind: 'busy' } | { readonly kind: 'replay'; readonly turnId: string };
 
-/** Leaves a transaction without its effects but with an answer. */
+/** Rolls the transaction back and carries the answer out of it. */
 class RollBack extends Error {
   readonly answer: OpenAttempt;
 
@@ -29,8 +27,8 @@ class RollBack extends Error {
 }
 
 /**
- * One transaction: the claim, the turn row, the chat it belongs to, and its input rows. The idempotency key is looked
- * up again under the claim, so that of two equal requests exactly one runs.
+ * One transaction: the claim, the turn row, its chat and its input rows. The idempotency key is looked up again under
+ * the claim, so that exactly one of two equal requests runs.
  */
 export async function openTurnOnce(
   store: Store,
@@ -67,7 +65,7 @@ async function openInside(
   const [allocated] = await store.database.batch(
     [
       allocateInput(claim, chat.id, request),
-      newTurn(store, session, chat.id, claim.epoch, request, turnId),
+      insertTurn(store, session, chat.id, claim.epoch, request, turnId),
       ...messageInserts(store, place, request.input),
     ],
     { trx },
@@ -105,38 +103,9 @@ function seenChat(store: Store, session: Session, seen: Claim['currentChat']): C
   return { ...seen, session: { channel, userId, sessionId }, sessionKey: key, meta };
 }
 
-function newTurn(
-  store: Store,
-  session: Session,
-  chatId: string,
-  epoch: number,
-  request: OpenTurnRequest,
-  turnId: string,
-): BatchStatement {
-  return {
-    sql: `insert into {realtime.turns} (turn_id, session_id, chat_id, status, idempotency_key, body_sha256, lease_epoch,
-       owner, prompt_mode, provider_id, model, trace_id, correlation_id, started_at)
-     values (?, ?, ?, 'running', ?, ?, ?, ?, ?, ?, ?, ?, ?, ${store.database.now.millis})`,
-    bindings: [
-      turnId,
-      session.key,
-      chatId,
-      request.idempotency?.key ?? null,
-      request.idempotency?.bodySha256 ?? null,
-      epoch,
-      store.owner,
-      request.promptMode ?? null,
-      request.providerId ?? null,
-      request.model ?? null,
-      request.traceId,
-      request.correlationId,
-    ],
-  };
-}
-
 /**
- * Numbers for the input, from the one that the claim saw: it holds the row. The session learns its chat and, once, its
- * title in the same statement.
+ * Allocates the input's numbers from the one that the claim read: it holds the row. The same statement sets the session's
+ * chat and, once, its title.
  */
 function allocateInput(claim: Claim, chatId: string, request: OpenTurnRequest): BatchStatement {
   return {

@@ -1,4 +1,5 @@
-import type { SqlValue, Turn, TurnDetail, TurnStatus } from 'mortise/sdk';
+import type { Turn, TurnDetail, TurnStatus } from 'mortise/contracts/sessions';
+import type { SqlValue } from 'mortise/sdk';
 import { type MessageRow, type TurnRow, toTurn } from './rows.js';
 import type { Store } from './store.js';
 
@@ -31,7 +32,7 @@ export async function readTurn(store: Store, turnId: string): Promise<TurnDetail
   return (await withMessages(store, rows))[0];
 }
 
-/** The newest turn of a session that has not ended. */
+/** The newest running turn of a session. */
 export async function readRunningTurn(store: Store, sessionKey: string): Promise<Turn | undefined> {
   const { rows } = await store.database.statement<TurnRow>(
     "select * from {realtime.turns} where session_id = ? and status = 'running' order by lease_epoch desc limit 1",

@@ -1,14 +1,5 @@
-import type {
-  Chat,
-  Database,
-  MessageRole,
-  MessageStatus,
-  ModelContentPart,
-  ModelToolCall,
-  StoredMessage,
-  Turn,
-  TurnStatus,
-} from 'mortise/sdk';
+import type { Chat, MessageRole, MessageStatus, StoredMessage, Turn, TurnStatus } from 'mortise/contracts/sessions';
+import type { Database, ModelContentPart, ModelToolCall } from 'mortise/sdk';
 
 export interface MessageRow {
   readonly id: string;
@@ -118,12 +109,12 @@ export function toTurn(row: TurnRow): Turn {
   };
 }
 
-/** The stored form is that of the chat-completions wire, so that the rows are readable by other tools. */
+/** Stored in the form of the chat-completions API, so that other tools can read the rows. */
 export function writeToolCalls(calls: readonly ModelToolCall[]): unknown {
   return calls.map(({ id, name, arguments: text }) => ({ id, type: 'function', function: { name, arguments: text } }));
 }
 
-/** Undefined when the stored value is no list of calls with distinct ids: repair then treats the row as plain text. */
+/** Undefined unless the stored value is a list of calls with distinct ids: repair then treats the row as plain text. */
 export function readToolCalls(stored: unknown): readonly ModelToolCall[] | undefined {
   if (!Array.isArray(stored) || stored.length === 0) return undefined;
   const calls: ModelToolCall[] = [];

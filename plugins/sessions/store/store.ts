@@ -1,5 +1,6 @@
-import type { Database, Logger, SessionRef } from 'mortise/sdk';
-import { sessionKey } from '../session-key.js';
+import type { SessionRef } from 'mortise/contracts/sessions';
+import type { Database, Logger } from 'mortise/sdk';
+import { sessionKey } from '../ids.js';
 import { GroupedWrites } from './grouped-writes.js';
 
 /** What every statement of the store needs. */
@@ -25,7 +26,7 @@ export function asSession(ref: SessionRef): Session {
   return { channel: ref.channel, userId: ref.userId, sessionId: ref.sessionId, key: sessionKey(ref) };
 }
 
-/** A held lease: the token is the fence of every write, the epoch is what others may see of it. */
+/** A held lease: the token fences every write, the epoch is its public number. */
 export interface Lease {
   readonly key: string;
   readonly token: string;

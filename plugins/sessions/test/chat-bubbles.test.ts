@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { MessagePage } from 'mortise/sdk';
+import type { MessagePage } from 'mortise/contracts/sessions';
 import { chatBubbles } from '../chat-bubbles.js';
 
 type Row = MessagePage['messages'][number];
@@ -54,7 +54,7 @@ describe('chat bubbles', () => {
     expect(bubbles[1]?.metadata).to.include({ text_order: 2, tool_order: 1, turn_id: 'turn-1' });
   });
 
-  it('keep the answers of two turns apart and say which turn is not complete', () => {
+  it('separate the answers of two turns and mark a turn that is not complete', () => {
     const rows = [
       row({ role: 'assistant', content: 'one', turnId: 'turn-1' }),
       row({ role: 'assistant', content: 'two', turnId: 'turn-2', turnStatus: 'running' }),

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import { eachDatabase } from 'mortise/sdk/testing';
-import { defaultChat, ensureDefaultChat } from '../chats/default-chat.js';
+import { defaultChat, ensureDefaultChat } from '../chats.js';
 import { ask, assistant, codeOf, opened, openSessions, s1, turnRequest } from './open-store.js';
 
 describe('chats', () => {
   eachDatabase((engine) => {
-    it('has a default chat from the start, and makes it once', async () => {
+    it('creates the default chat once, at the start', async () => {
       const { service, store } = await openSessions(engine);
       await ensureDefaultChat(store);
       await ensureDefaultChat(store);
@@ -15,7 +15,7 @@ describe('chats', () => {
       expect((await service.currentChat(defaultChat.session))?.id).to.equal('chat-default');
     });
 
-    it('keeps what makes the default chat the default, whatever is written', async () => {
+    it('protects the identity of the default chat from every write', async () => {
       const { service, store } = await openSessions(engine);
       await ensureDefaultChat(store);
       const saved = await service.saveChat({
@@ -31,7 +31,7 @@ describe('chats', () => {
       });
     });
 
-    it('makes a written chat the current one of its session', async () => {
+    it('makes a saved chat the current one of its session', async () => {
       const { service } = await openSessions(engine);
       const first = await service.saveChat({ session: s1 });
       const second = await service.saveChat({ session: s1, name: 'B', meta: { a: 1 } });
@@ -86,7 +86,7 @@ describe('chats', () => {
       expect(await service.getChat(chat.id)).to.not.equal(undefined);
     });
 
-    it('ends the running turn of a chat before it goes', async () => {
+    it('ends the running turn of a chat before it is deleted', async () => {
       const { service } = await openSessions(engine);
       const turn = await opened(service);
       turn.signal.addEventListener('abort', () => void turn.close({ status: 'cancelled', steps: 1 }));
@@ -94,7 +94,7 @@ describe('chats', () => {
       expect(turn.signal.reason).to.include({ code: 'turn_cancelled' });
     });
 
-    it('fences a turn that does not end with its chat', async function stubborn() {
+    it('fences a turn that does not end before its chat is deleted', async function stubborn() {
       this.timeout(10_000);
       const { service } = await openSessions(engine);
       const turn = await opened(service);
@@ -106,7 +106,7 @@ describe('chats', () => {
       expect((await opened(service, turnRequest('next'))).chat.id).to.not.equal(turn.chat.id);
     });
 
-    it('starts anew with another chat, numbers going on, and keeps the default chat in its place', async () => {
+    it('starts a new chat with continued numbers, and recreates the default chat', async () => {
       const { service, store } = await openSessions(engine);
       await service.saveChat({ session: s1, name: 'another' });
       await service.saveChat({ session: s1 });
@@ -126,7 +126,7 @@ describe('chats', () => {
       expect((await service.display({ chatId: 'chat-default' })).messages).to.deep.equal([]);
     });
 
-    it('merges and removes members of the meta, also when patches meet', async () => {
+    it('merges and removes members of the meta, also in concurrent patches', async () => {
       const { service } = await openSessions(engine);
       const chat = await service.saveChat({ session: s1, meta: { keep: 1, drop: 2 } });
       await service.patchChatMeta(chat.id, { drop: undefined });
@@ -137,7 +137,7 @@ describe('chats', () => {
       expect(await service.patchChatMeta('chat-unknown', { a: 1 })).to.equal(false);
     });
 
-    it('pages through what a session showed', async () => {
+    it('pages through the messages of a session', async () => {
       const { service } = await openSessions(engine);
       for (const n of [1, 2, 3]) await ask(service, `q${n}`, `a${n}`);
       const newest = await service.display({ session: s1 }, { limit: 4 });

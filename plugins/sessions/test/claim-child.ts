@@ -1,6 +1,7 @@
-/** A process that claims what it is told to, several times at once. Its database comes as JSON in its argument. */
+/** A process that makes simultaneous claims on request. Its database is the JSON in its argument. */
+
 import { openDatabase, silentLog } from 'mortise/sdk/testing';
-import { claimSession } from '../store/claim.js';
+import { claimSession } from '../store/session-row.js';
 import { asSession, openStore } from '../store/store.js';
 
 export interface ClaimOrder {

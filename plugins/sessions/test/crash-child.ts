@@ -1,7 +1,8 @@
 /** A process that writes turns as fast as it can, until it is killed. Its database comes as JSON in its argument. */
+
 import { openDatabase, silentLog } from 'mortise/sdk/testing';
+import { RunningTurns } from '../cancel-turns.js';
 import { sessionTables } from '../migrations/0001-sessions.js';
-import { RunningTurns } from '../running-turns.js';
 import { sessionsService } from '../service.js';
 import { openStore } from '../store/store.js';
 

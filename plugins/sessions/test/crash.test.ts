@@ -12,7 +12,7 @@ const rounds = 4;
 
 describe('a killed process', () => {
   eachDatabase((engine) => {
-    it('leaves whole rows without gaps, and sessions that go on', async function crash() {
+    it('leaves whole rows without gaps, and usable sessions', async function crash() {
       this.timeout(90_000);
       const sessions = await openSessions(engine, { owner: 'survivor' });
       const { database } = sessions.store;

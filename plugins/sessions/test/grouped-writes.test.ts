@@ -1,8 +1,6 @@
 import { expect } from 'chai';
 import { eachDatabase } from 'mortise/sdk/testing';
-import { claimSession } from '../store/claim.js';
-import { releaseSession } from '../store/release.js';
-import { renewSession } from '../store/renew.js';
+import { claimSession, releaseSession, renewSession } from '../store/session-row.js';
 import { asSession } from '../store/store.js';
 import { codeOf, openSessions, s1 } from './open-store.js';
 
@@ -23,7 +21,7 @@ describe('grouped writes', () => {
       expect(rows).to.have.length(kept.length);
     });
 
-    it('see what the members before them wrote', async () => {
+    it('see the writes of the members before them', async () => {
       const { store } = await openSessions(engine);
       const claims = await Promise.all(
         Array.from({ length: 10 }, () => store.writes.run((trx) => claimSession(store, asSession(s1), 1_000, trx))),
@@ -33,7 +31,7 @@ describe('grouped writes', () => {
       expect(await releaseSession(store, asSession(s1).key, won[0]?.token ?? '')).to.equal(true);
     });
 
-    it('let a renewal pass them, which must not be late', async () => {
+    it('run after an urgent lease renewal', async () => {
       const { store } = await openSessions(engine);
       const session = asSession(s1);
       const lease = await claimSession(store, session, 1_000);
@@ -52,7 +50,7 @@ describe('grouped writes', () => {
       else expect(order).to.include('renewed true');
     });
 
-    it('are refused inside of an open transaction, which they would wait for', async () => {
+    it('are refused inside an open transaction, which they would wait for', async () => {
       const { store } = await openSessions(engine);
       const inside = store.database.transaction(() => store.writes.run(async () => 'never'));
       expect(await codeOf(inside)).to.equal('nested_query');

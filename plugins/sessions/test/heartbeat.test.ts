@@ -4,14 +4,14 @@ import { until } from 'mortise/sdk/testing';
 import { startHeartbeat } from '../heartbeat.js';
 
 describe('heartbeat', () => {
-  it('gives up at once when the lease is not ours any more', async () => {
+  it('gives up at once when the lease is lost', async () => {
     let lost = 0;
-    let beats = 0;
+    let renewals = 0;
     startHeartbeat({
       ttlMs: 150,
       renew: async () => {
-        beats += 1;
-        return beats < 2;
+        renewals += 1;
+        return renewals < 2;
       },
       onLost: () => {
         lost += 1;
@@ -19,43 +19,43 @@ describe('heartbeat', () => {
     });
     await until('the loss', () => lost > 0);
     await sleep(120);
-    expect([beats, lost]).to.deep.equal([2, 1]);
+    expect([renewals, lost]).to.deep.equal([2, 1]);
   });
 
-  it('asks a failing database again, and gives up before others may take over', async () => {
+  it('retries on a failing database, and gives up before another owner may claim the session', async () => {
     const startedAt = performance.now();
-    let beats = 0;
+    let renewals = 0;
     const lostAt = await new Promise<number>((resolve) => {
       startHeartbeat({
         ttlMs: 400,
         renew: () => {
-          beats += 1;
+          renewals += 1;
           return Promise.reject(new Error('no database'));
         },
         onLost: () => resolve(performance.now()),
       });
     });
-    expect(beats).to.be.greaterThan(2);
+    expect(renewals).to.be.greaterThan(2);
     expect(lostAt - startedAt).to.be.within(340, 400);
   });
 
-  it('ends after the renewal under way, and beats no more', async () => {
-    let beats = 0;
+  it('stops after the renewal in progress, and renews no more', async () => {
+    let renewals = 0;
     let renewed = false;
     const heartbeat = startHeartbeat({
       ttlMs: 150,
       renew: async () => {
-        beats += 1;
+        renewals += 1;
         await sleep(40);
         renewed = true;
         return true;
       },
       onLost: () => undefined,
     });
-    await until('the first beat', () => beats === 1);
+    await until('the first renewal', () => renewals === 1);
     await heartbeat.stop();
     expect(renewed).to.equal(true);
     await sleep(120);
-    expect(beats).to.equal(1);
+    expect(renewals).to.equal(1);
   });
 });

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { ModelToolCall, StoredMessage } from 'mortise/sdk';
+import type { StoredMessage } from 'mortise/contracts/sessions';
+import type { ModelToolCall } from 'mortise/sdk';
 import { modelMessages, repairHistory } from '../history-repair.js';
 import { readToolCalls } from '../store/rows.js';
 
@@ -28,28 +29,28 @@ function isValid(rows: readonly Row[]): boolean {
 }
 
 describe('history repair', () => {
-  it('leaves a correct history as it is', () => {
+  it('does not change a correct history', () => {
     const rows = [user, asks('a', 'b'), answers('a'), answers('b'), says('done'), user, says('ok')];
     expect(repairHistory(rows)).to.deep.equal(rows);
   });
 
-  it('answers an interrupted call, so that the model knows that it may have acted', () => {
+  it('adds a result to an interrupted call, so that the model knows that it may have acted', () => {
     const [, , first, second] = repairHistory([user, asks('a', 'b'), answers('b'), user]);
     expect(first).to.include({ role: 'tool', toolCallId: 'a' });
     expect(JSON.parse(first?.content ?? '')).to.include({ error_code: 'INTERRUPTED' });
     expect(second).to.deep.equal(answers('b'));
   });
 
-  it('puts answers in the order of the calls and keeps the first of two', () => {
+  it('puts results in the order of the calls and keeps the first of two', () => {
     const repaired = repairHistory([asks('a', 'b'), answers('b'), answers('a'), answers('a', 'again')]);
     expect(repaired.map(({ content }) => content)).to.deep.equal(['', 'a', 'b']);
   });
 
-  it('leaves out answers without a call and assistant rows without text or calls', () => {
+  it('leaves out results without a call and assistant rows without text or calls', () => {
     expect(repairHistory([answers('x'), user, says('  '), says('ok'), answers('y')])).to.deep.equal([user, says('ok')]);
   });
 
-  it('treats a row whose stored calls are no list of calls as its text', () => {
+  it('treats a row whose stored calls are malformed as plain text', () => {
     for (const stored of [null, {}, [], [{}], [{ id: 'a' }], [{ id: 'a', function: { name: 'x', arguments: 1 } }]]) {
       expect(readToolCalls(stored), JSON.stringify(stored)).to.equal(undefined);
     }
@@ -57,7 +58,7 @@ describe('history repair', () => {
     expect(readToolCalls([twice, twice])).to.equal(undefined);
   });
 
-  it('makes any history valid, and changes nothing the second time', () => {
+  it('makes every history valid, and is idempotent', () => {
     const ids = fc.constantFrom('a', 'b', 'c');
     const row = fc.oneof(
       fc.constant(user),
@@ -75,7 +76,7 @@ describe('history repair', () => {
     );
   });
 
-  it('hands the model what providers need of a row', () => {
+  it('returns rows in the form that providers need', () => {
     const row = { ...asks('a'), meta: { opaque: 'thinking' } } as unknown as StoredMessage;
     const [assistant, tool] = modelMessages([row]);
     expect(assistant).to.deep.equal({ role: 'assistant', content: '', toolCalls: [call('a')], opaque: 'thinking' });

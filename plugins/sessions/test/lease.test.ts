@@ -1,11 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { eachDatabase, type TestEngine } from 'mortise/sdk/testing';
-import { appendMessages, importMessage } from '../store/append.js';
-import { claimSession } from '../store/claim.js';
-import { readDisplay } from '../store/read-display.js';
-import { releaseSession } from '../store/release.js';
-import { renewSession } from '../store/renew.js';
+import { appendMessages, importMessage, readDisplay } from '../store/message-rows.js';
+import { claimSession, releaseSession, renewSession } from '../store/session-row.js';
 import { asSession, type Lease, type Store } from '../store/store.js';
 import {
   assistant,
@@ -65,7 +62,7 @@ describe('session lease', () => {
       expect(await nextSeq(sessions, session.key)).to.equal(30);
     });
 
-    it('shows another process the rows in their order', async () => {
+    it('makes the rows visible to another process in their order', async () => {
       const [a, b] = (await processes(engine, 2)) as [TestSessions, TestSessions];
       const turn = await opened(a.service, turnRequest('one'));
       await turn.close({ status: 'completed', messages: [assistant('two')], steps: 1 });
@@ -80,7 +77,7 @@ describe('session lease', () => {
       }
     });
 
-    it('numbers rows that are imported from outside, side by side', async () => {
+    it('numbers rows of concurrent imports', async () => {
       const sessions = await openSessions(engine);
       const stored = await Promise.all(
         Array.from({ length: 30 }, (_, n) => importMessage(sessions.store, session, user(`${n}`))),
@@ -94,7 +91,7 @@ describe('session lease', () => {
       expect(stored.flat().every(({ epoch }) => epoch === null)).to.equal(true);
     });
 
-    it('goes to exactly one of ten who ask at once', async () => {
+    it('goes to exactly one of ten simultaneous claims', async () => {
       const all = await processes(engine, 2);
       const claims = await Promise.all(
         Array.from({ length: 10 }, (_, n) => claimSession((all[n % 2] as TestSessions).store, session, 30_000)),
@@ -102,7 +99,7 @@ describe('session lease', () => {
       expect(claims.filter((claim) => claim !== null)).to.have.length(1);
     });
 
-    it('keeps others out until the lease runs out', async () => {
+    it('refuses other claims until the lease expires', async () => {
       const { store } = await openSessions(engine);
       const first = await claimed(store, 60);
       expect(await claimSession(store, session, 1_000)).to.equal(null);
@@ -111,7 +108,7 @@ describe('session lease', () => {
       expect([first.epoch, second.epoch]).to.deep.equal([1, 2]);
     });
 
-    it('refuses what an overtaken owner writes, and leaves nothing of it', async () => {
+    it('refuses the writes of a fenced owner, and leaves nothing of them', async () => {
       const sessions = await openSessions(engine);
       const { store } = sessions;
       const old = await claimed(store, 1);
@@ -126,7 +123,7 @@ describe('session lease', () => {
       expect(row).to.include({ seq: 1, epoch: 2 });
     });
 
-    it('keeps an old token dead after the next owner has released', async () => {
+    it('keeps an old token invalid after the next owner has released', async () => {
       const { store } = await openSessions(engine);
       const old = await claimed(store, 1);
       await sleep(20);
@@ -135,14 +132,14 @@ describe('session lease', () => {
       expect(await codeOf(append(store, old, 'too late'))).to.equal('session_fenced');
     });
 
-    it('fences a token of a session that does not exist, and makes no row', async () => {
+    it('fences a token of a session that does not exist, and creates no row', async () => {
       const sessions = await openSessions(engine);
       const lease = { key: 'console:u1:nowhere', token: 'made-up', epoch: 1 };
       expect(await codeOf(append(sessions.store, lease, 'x'))).to.equal('session_fenced');
       expect(await nextSeq(sessions, lease.key)).to.equal(undefined);
     });
 
-    it('lets an owner go on whose own lease ran out and was not taken', async () => {
+    it('lets an owner continue whose expired lease was not claimed by another', async () => {
       const { store } = await openSessions(engine);
       const lease = await claimed(store, 1);
       await sleep(20);
@@ -151,7 +148,7 @@ describe('session lease', () => {
       expect(await claimSession(store, session, 1_000)).to.equal(null);
     });
 
-    it('judges a lease by its own life, not by that of the claimer', async () => {
+    it('applies the TTL of the lease, not that of the claimer', async () => {
       const { store } = await openSessions(engine);
       await claimed(store, 60_000);
       await sleep(20);
@@ -170,7 +167,7 @@ describe('session lease', () => {
       expect(await nextSeq(sessions, session.key)).to.equal(1);
     });
 
-    it('shows rows to a reader while their owner goes on', async () => {
+    it('lets readers see rows while their owner continues', async () => {
       const { store } = await openSessions(engine);
       const lease = await claimed(store);
       await appendMessages(store, lease, { chatId: 'chat-1', turnId: null }, [user('shown')]);

@@ -1,8 +1,9 @@
-import type { Database, NewMessage, OpenTurn, OpenTurnRequest, SessionRef, SessionsService } from 'mortise/sdk';
+import type { NewMessage, OpenTurn, OpenTurnRequest, SessionRef, SessionsService } from 'mortise/contracts/sessions';
+import type { Database } from 'mortise/sdk';
 import { silentLog, type TestEngine } from 'mortise/sdk/testing';
+import { RunningTurns } from '../cancel-turns.js';
 import { sessionTables } from '../migrations/0001-sessions.js';
 import type { TurnOpener } from '../open-turn.js';
-import { RunningTurns } from '../running-turns.js';
 import { sessionsService } from '../service.js';
 import { openStore, type Store } from '../store/store.js';
 
@@ -10,7 +11,7 @@ export interface TestSessions extends TurnOpener {
   readonly service: SessionsService;
 }
 
-/** The store as one process would have it; `owner` tells processes apart. */
+/** The store of one process; `owner` distinguishes processes. */
 export async function openSessions(
   engine: TestEngine,
   options: {

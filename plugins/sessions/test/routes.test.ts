@@ -100,7 +100,7 @@ describe('the routes of chats', () => {
       return result.turn;
     }
 
-    it('make a chat with eight members, and overwrite it by its id', async () => {
+    it('create a chat with eight members, and overwrite it by its id', async () => {
       const chat = await save(valid);
       expect(Object.keys(chat)).to.deep.equal([
         'id',
@@ -122,7 +122,7 @@ describe('the routes of chats', () => {
       expect(messages).to.have.length(2);
     });
 
-    it('say what is wrong with a chat', async () => {
+    it('report what is wrong with a chat', async () => {
       const missing = [400, 'invalid_chat', 'session_id, user_id, channel are required', undefined];
       expect(await errorOf(host.post('/chats', { name: 'x' }))).to.deep.equal(missing);
       expect(await errorOf(host.post('/chats', { ...valid, user_id: ' ' }))).to.deep.equal(missing);
@@ -197,7 +197,7 @@ describe('the routes of chats', () => {
       }
     });
 
-    it('show the messages of a chat page by page, and failed turns only when asked to', async () => {
+    it('show the messages of a chat page by page, and failed turns only on request', async () => {
       const { chat } = await turn('one', '1');
       await turn('broken', 'half', 'failed');
       await turn('two', '2');

@@ -1,19 +1,18 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { SessionRef } from 'mortise/sdk';
-import { newId } from '../ids.js';
-import { parseSessionKey, sessionKey } from '../session-key.js';
+import type { SessionRef } from 'mortise/contracts/sessions';
+import { newId, parseSessionKey, sessionKey } from '../ids.js';
 
 const part = fc.stringMatching(/^[a-z:%3A2-5]{1,12}$/);
 const anySession = fc.record({ channel: part, userId: part, sessionId: part });
 
 describe('session key', () => {
-  it('escapes what would make two sessions look alike', () => {
+  it('escapes characters that would make two sessions look alike', () => {
     expect(sessionKey({ channel: 'console', userId: 'a:b', sessionId: 'c' })).to.equal('console:a%3Ab:c');
     expect(sessionKey({ channel: 'console', userId: 'a', sessionId: 'b:c' })).to.equal('console:a:b:c');
   });
 
-  it('is different for different sessions, and can be taken apart again', () => {
+  it('is different for different sessions, and can be parsed again', () => {
     fc.assert(
       fc.property(anySession, anySession, (a: SessionRef, b: SessionRef) => {
         expect(parseSessionKey(sessionKey(a))).to.deep.equal(a);
@@ -22,7 +21,7 @@ describe('session key', () => {
     );
   });
 
-  it('recognises no other text', () => {
+  it('accepts no other text', () => {
     for (const text of ['', 'default', 'user:alice', ':u:s', 'c::s', 'c:u:', 'a%:b:c', 'a:%41:c']) {
       expect(parseSessionKey(text), text).to.equal(undefined);
     }
@@ -30,7 +29,7 @@ describe('session key', () => {
 });
 
 describe('ids', () => {
-  it('carry 19 digits and grow with every one made', () => {
+  it('have 19 digits and increase', () => {
     const ids = Array.from({ length: 1_000 }, () => newId('turn'));
     for (const id of ids) expect(id).to.match(/^turn-\d{19}$/);
     expect(ids.toSorted()).to.deep.equal(ids);

@@ -3,7 +3,7 @@ import { createTestHost, type TestHost } from 'mortise/sdk/testing';
 
 const variable = 'MORTISE_SESSION_CLAIM_TTL_SECONDS';
 
-describe('the life of a lease', () => {
+describe('the TTL of a lease', () => {
   let host: TestHost;
 
   afterEach(() => host?.stop());
@@ -14,14 +14,14 @@ describe('the life of a lease', () => {
   const row = () => host.control.list().find(({ key }) => key === 'sessions');
 
   for (const value of ['0', '-1', '3601', 'soon']) {
-    it(`cannot be ${value}: the plugin stays out, says which variable to mend, and the host runs`, async () => {
+    it(`cannot be ${value}: the plugin is blocked and names the variable to fix, and the host runs`, async () => {
       await start(value);
       expect(row()).to.include({ state: 'blocked', code: 'invalid_config' });
       expect(row()?.message).to.include(variable);
     });
   }
 
-  it('is a minute unless someone says otherwise', async () => {
+  it('is a minute by default', async () => {
     host = await createTestHost({ plugins: ['sessions'], listen: false });
     const { config } = await host.control.inspect('sessions');
     expect(config.find(({ name }) => name === 'sessions.claimTtlSeconds')).to.include({ value: 60, source: 'default' });

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import { limitEvents } from '../turn-events.js';
+import { limitEvents } from '../store/turn-rows.js';
 
 const delta = (text: string) => ({ type: 'assistant_delta', step: 1, delta: text });
 
 describe('stored events', () => {
-  it('are kept whole when they are small', () => {
+  it('are stored whole when they are small', () => {
     const events = [{ type: 'step_started', step: 1 }, delta('hi')];
     expect(limitEvents(events)).to.deep.equal({ json: JSON.stringify(events), truncated: false });
   });
@@ -17,10 +17,10 @@ describe('stored events', () => {
     const { json, truncated } = limitEvents(events);
     expect(truncated).to.equal(true);
     expect(Buffer.byteLength(json)).to.be.within(60_000, 65_536);
-    const kept = JSON.parse(json) as { type: string; delta?: string }[];
-    expect(kept[0]?.type).to.equal('step_started');
-    expect(kept.at(-1)?.delta).to.match(/^99 /);
-    expect(kept[1]?.delta).to.not.match(/^0 /);
+    const stored = JSON.parse(json) as { type: string; delta?: string }[];
+    expect(stored[0]?.type).to.equal('step_started');
+    expect(stored.at(-1)?.delta).to.match(/^99 /);
+    expect(stored[1]?.delta).to.not.match(/^0 /);
   });
 
   it('lose other events too when those alone are too large', () => {

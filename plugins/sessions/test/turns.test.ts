@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { eachDatabase, until } from 'mortise/sdk/testing';
-import { claimSession } from '../store/claim.js';
+import { claimSession } from '../store/session-row.js';
 import { asSession } from '../store/store.js';
 import { sweepSessions } from '../sweep.js';
 import { ask, assistant, codeOf, nextSeq, opened, openSessions, s1, turnRequest, user } from './open-store.js';
@@ -10,7 +10,7 @@ const key = { key: 'k-1', bodySha256: 'a'.repeat(64) };
 
 describe('turns', () => {
   eachDatabase((engine) => {
-    it('stores a whole turn under one chat, which it makes and names', async () => {
+    it('stores a whole turn under one chat, which it creates and names', async () => {
       const sessions = await openSessions(engine);
       const { service } = sessions;
       const turn = await ask(service, '你好，做个自我介绍，谢谢你，我们开始吧，今天天气很好', 'hello');
@@ -48,7 +48,7 @@ describe('turns', () => {
       expect(writes).to.equal(3);
     });
 
-    it('gives the model the rows of answered turns and the input, whatever became of the turns', async () => {
+    it('returns the rows of answered turns and the input for the model, whatever the status of the turns', async () => {
       const { service } = await openSessions(engine);
       await ask(service, 'one', 'first');
       const partial = await opened(service, turnRequest('two'));
@@ -60,7 +60,7 @@ describe('turns', () => {
       expect(rows.map(({ content }) => content)).to.deep.equal(['one', 'first', 'two', 'half', 'four']);
     });
 
-    it('keeps a session to one turn at a time, and waits for it when asked to', async () => {
+    it('runs one turn of a session at a time, and waits for it on request', async () => {
       const { service } = await openSessions(engine);
       const first = await opened(service, turnRequest('one'));
       expect(await service.openTurn(turnRequest('two'))).to.deep.equal({ kind: 'busy' });
@@ -70,7 +70,7 @@ describe('turns', () => {
       expect((await second.history()).map(({ content }) => content)).to.deep.equal(['one', '1', 'two']);
     });
 
-    it('stops waiting when the caller leaves', async () => {
+    it('stops waiting when the caller aborts', async () => {
       const { service } = await openSessions(engine);
       await opened(service, turnRequest('one'));
       const controller = new AbortController();
@@ -79,7 +79,7 @@ describe('turns', () => {
       expect(await codeOf(waiting)).to.equal('turn_cancelled');
     });
 
-    it('keeps its session beyond the life of one lease', async function heartbeat() {
+    it('holds its session beyond the TTL of one lease', async function heartbeat() {
       this.timeout(10_000);
       const { service, store } = await openSessions(engine, { ttlMs: 300 });
       const turn = await opened(service);
@@ -94,7 +94,7 @@ describe('turns', () => {
       expect((await service.getTurn(turn.turnId))?.status).to.equal('completed');
     });
 
-    it('tells a turn that its session was taken, and lets it write nothing more', async () => {
+    it('aborts a turn whose session was taken over, and refuses its writes', async () => {
       const sessions = await openSessions(engine, { ttlMs: 150 });
       const { service, store } = sessions;
       const turn = await opened(service);
@@ -113,7 +113,7 @@ describe('turns', () => {
       expect(await nextSeq(sessions, turn.sessionKey)).to.equal(1);
     });
 
-    it('is fenced at its end even when no heartbeat came in between', async () => {
+    it('is fenced at its end even without a heartbeat in between', async () => {
       const { service, store } = await openSessions(engine);
       const turn = await opened(service);
       await store.database.statement('update {realtime.sessions} set lock_token = ? where id = ?', [
@@ -194,7 +194,7 @@ describe('turns', () => {
       await next.close({ status: 'cancelled', steps: 0 });
     });
 
-    it('marks turns of dead owners and of expired leases interrupted, and frees their sessions', async () => {
+    it('marks turns of dead owners and of expired leases interrupted, and releases their sessions', async () => {
       const dead = await openSessions(engine, { owner: 'dead' });
       const living = await openSessions(engine, { owner: 'living' });
       const lost = await opened(dead.service, turnRequest('one', { idempotency: key }));
@@ -213,7 +213,7 @@ describe('turns', () => {
       await kept.close({ status: 'completed', steps: 1 });
     });
 
-    it('keeps its own turns though a starved machine has let its sign of life grow old', async () => {
+    it('keeps its own turns even if a starved machine has delayed its heartbeat', async () => {
       const { service, store } = await openSessions(engine, { owner: 'living' });
       const turn = await opened(service);
       expect(await sweepSessions(store, { alive: async () => new Set<string>() })).to.equal(0);
@@ -231,7 +231,7 @@ describe('turns', () => {
       expect((await service.getTurn(lost.turnId))?.status).to.equal('interrupted');
     });
 
-    it('does not fail work whose session could not be given back, and says so', async () => {
+    it('logs a failed release, which does not fail the work', async () => {
       const warnings: object[] = [];
       const real = await openSessions(engine);
       const { database } = real.store;
@@ -284,7 +284,7 @@ describe('turns', () => {
       expect((await opening).chat).to.include({ id: 'new', name: 'Newer' });
     });
 
-    it('lends a session for work that is no turn, and takes it back whatever happens', async () => {
+    it('leases a session for other work, and releases it in all cases', async () => {
       const { service } = await openSessions(engine);
       await ask(service, 'one', '1');
       const stored = await service.withLease(s1, (lease) => lease.append([user('noted')]));

@@ -25,13 +25,13 @@ describe('the terms of a query', () => {
     });
   }
 
-  it('are each there once, and point at their first place in the query', () => {
+  it('are distinct, with offsets of their first occurrence in the query', () => {
     const query = 'Hash of the hash';
     const { terms } = analysis.analyseQuery(query);
     expect(terms.map(({ term, start, end }) => [term, query.slice(start, end)])).to.deep.equal([['hash', 'Hash']]);
   });
 
-  it('all occur in a text that equals the query', () => {
+  it('all occur in a text equal to the query', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         const found = new Set(analysis.analyse(text).map(({ term }) => term));
@@ -44,7 +44,7 @@ describe('the terms of a query', () => {
 });
 
 describe('stop words', () => {
-  it('are English and Chinese in both scripts, question words included', () => {
+  it('are English and Chinese in both scripts, including question words', () => {
     for (const term of [
       'the',
       'what',
@@ -73,7 +73,7 @@ describe('a quoted phrase', () => {
     return analysis.analyseQuery(query).phrases.every((phrase) => analysis.containsPhrase(normalised, phrase));
   };
 
-  it('is required word for word, case, width, accents and white space aside', () => {
+  it('is required verbatim, except for case, width, accents and white space', () => {
     expect(holds('The FILE\n  hash of Ｃafé', '"file hash" "cafe"')).to.equal(true);
     expect(holds('the hash of a file', '"file hash"')).to.equal(false);
     expect(holds('foo bar', '"foo-bar"')).to.equal(false);
@@ -84,19 +84,19 @@ describe('a quoted phrase', () => {
     expect(holds('C++ code', '＂c++＂')).to.equal(true);
   });
 
-  it('needs both quotes and something between them', () => {
+  it('needs two quotes with text between them', () => {
     for (const query of ['"unbalanced', '""', '" "', '“港口”']) {
       expect(analysis.analyseQuery(query).phrases, query).to.deep.equal([]);
     }
   });
 
-  it('names terms that find it', () => {
+  it('has terms that find it', () => {
     const [phrase] = analysis.analyseQuery('find "Implementing docs/fileHash 港口城市 v2"').phrases;
     expect(phrase?.text).to.equal('implementing docs/filehash 港口城市 v2');
     expect(phrase?.terms).to.deep.equal(['implementing', 'docs', 'filehash', '港口', '口城', '城市', 'v2']);
   });
 
-  it('names only terms that a text holding it has', () => {
+  it('has only terms that every text with it has', () => {
     const words = fc.constantFrom(
       'file',
       'File',

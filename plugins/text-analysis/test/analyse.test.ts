@@ -52,31 +52,31 @@ describe('the terms of a text', () => {
     });
   }
 
-  it('let a Chinese sentence be found by its words and by what crosses them', () => {
+  it('find a Chinese sentence by its words and by pairs across them', () => {
     const found = new Set(analysis.analyse('上海是一座港口城市').map(({ term }) => term));
     for (const { term } of analysis.analyseQuery('港口').terms) expect(found).to.include(term);
     const partly = analysis.analyseQuery('海港城').terms.filter(({ term }) => found.has(term));
     expect(partly.map(({ term }) => term)).to.include.members(['海', '港', '城']);
   });
 
-  it('are the same whether letters are composed or not', () => {
+  it('are the same for composed and decomposed letters', () => {
     for (const text of ['Éclair déjà-vu', '한국어 문서', 'ガラス', 'Việt Nam', 'йод']) {
       expect(terms(text.normalize('NFD'))).to.deep.equal(terms(text.normalize('NFC')));
     }
   });
 
-  it('are those of its sentences, however long it is', () => {
+  it('are those of its sentences, for any length', () => {
     const sentence = '上海是一座港口城市，';
     const expected = Array.from({ length: 500 }, () => terms(sentence)).flat();
     expect(terms(sentence.repeat(500))).to.deep.equal(expected);
   });
 
-  it('keep characters of two units whole in a run without an end', () => {
+  it('do not cut characters of two units in a long run', () => {
     const broken = analysis.analyse(`上${'𠮷'.repeat(3000)}`).filter(({ term }) => /\p{Surrogate}/u.test(term));
     expect(broken).to.deep.equal([]);
   });
 
-  it('point at the characters they came from, folded or not', () => {
+  it('have offsets of their original characters, folded or not', () => {
     const text = 'Cafe\u0301 ﬁx ㍿ naïveHash 上海';
     const sources = analysis.analyse(text).map((token) => [token.term, source(text, token)]);
     expect(sources).to.deep.include.members([
@@ -92,7 +92,7 @@ describe('the terms of a text', () => {
 });
 
 describe('the version', () => {
-  it('changes with the Unicode library, whose dictionaries divide words', () => {
+  it('depends on the Unicode library, whose dictionaries divide words', () => {
     expect(analysis.version)
       .to.match(/^\d+-icu/)
       .and.include(process.versions.icu);

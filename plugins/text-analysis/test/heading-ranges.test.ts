@@ -25,7 +25,7 @@ describe('heading lines', () => {
     });
   }
 
-  it('tell which tokens count more', () => {
+  it('contain the tokens that count more', () => {
     const text = '# Auth guide\n\nThe flow';
     const ranges = analysis.headingRanges(text);
     const inHeading = analysis

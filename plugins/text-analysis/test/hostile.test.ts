@@ -30,7 +30,7 @@ const PIECES = [
     '’',
   ],
 ];
-/** Text in which no character unfolds into several terms, so that what a token points at is exactly its term. */
+/** Text in which no character expands to several terms, so that the text of a token is exactly its term. */
 const plainText = fc.array(fc.constantFrom(...PIECES), { maxLength: 60 }).map((pieces) => pieces.join(''));
 
 function checkTokens(text: string): void {
@@ -44,7 +44,7 @@ function checkTokens(text: string): void {
 }
 
 describe('the analyser', () => {
-  it('gives ordered tokens within the text for any string', () => {
+  it('returns ordered tokens within the text for any string', () => {
     fc.assert(fc.property(anyText, checkTokens), { numRuns: 500 });
   });
 
@@ -61,7 +61,7 @@ describe('the analyser', () => {
     );
   });
 
-  it('leads every token back to text that folds to its term', () => {
+  it('gives every token the offsets of text that folds to its term', () => {
     fc.assert(
       fc.property(plainText, (text) => {
         for (const token of analysis.analyse(text)) {
@@ -74,7 +74,7 @@ describe('the analyser', () => {
     );
   });
 
-  it('gives the same answer for the same text', () => {
+  it('returns the same result for the same text', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         expect(analysis.analyse(text)).to.deep.equal(analysis.analyse(text));
@@ -83,7 +83,7 @@ describe('the analyser', () => {
     );
   });
 
-  it('knows which characters fold to themselves, and lower-cases unit for unit', () => {
+  it('folds the listed characters to themselves, and preserves the length in lower case', () => {
     const selfFolded = new RegExp(`^[${SELF_FOLDED}]$`, 'u');
     for (let codePoint = 0; codePoint <= 0x10ffff; codePoint += 1) {
       const character = String.fromCodePoint(codePoint);
@@ -127,7 +127,7 @@ describe('the analyser', () => {
     spaces: ' ',
   };
   for (const [name, unit] of Object.entries(hostile)) {
-    it(`takes a long text of ${name} in bounded pieces`, () => {
+    it(`analyses a long text of ${name} in bounded pieces`, () => {
       const text = `か${unit.repeat(LENGTH / unit.length)}x\n===`;
       const tokens = analysis.analyse(text);
       expect(tokens.length).to.be.within(1, 3 * text.length);
@@ -138,7 +138,7 @@ describe('the analyser', () => {
     }).timeout(10_000);
   }
 
-  it('cuts a word longer than a term into pieces and leaves nothing of it out', () => {
+  it('cuts a word longer than a term into pieces without a gap', () => {
     const word = `${'a'.repeat(127)}𐐀${'b'.repeat(200)}`;
     const pieces = analysis.analyse(word);
     expect(pieces.map((piece) => source(word, piece)).join('')).to.equal(word);

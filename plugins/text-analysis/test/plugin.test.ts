@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { expect } from 'chai';
-import type { RegisterHost, TextAnalysis } from 'mortise/sdk';
+import type { TextAnalysis } from 'mortise/contracts/text-analysis';
+import type { RegisterHost } from 'mortise/sdk';
 import textAnalysis from '../index.js';
 
 describe('the plugin', () => {

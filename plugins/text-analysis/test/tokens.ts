@@ -1,5 +1,5 @@
-import type { AnalysedToken } from 'mortise/sdk';
-import { createTextAnalysis } from '../create-text-analysis.js';
+import type { AnalysedToken } from 'mortise/contracts/text-analysis';
+import { createTextAnalysis } from '../index.js';
 
 export const analysis = createTextAnalysis();
 
@@ -8,7 +8,7 @@ export function terms(text: string): string[] {
   return analysis.analyse(text).map(({ class: termClass, term }) => `${termClass}:${term}`);
 }
 
-/** What the token stands for in the text. */
+/** The text of a token. */
 export function source(text: string, token: AnalysedToken): string {
   return text.slice(token.start, token.end);
 }

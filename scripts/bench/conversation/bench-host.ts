@@ -1,4 +1,5 @@
-import type { ObservationHandler, ObservationInput } from '../../../core/sdk/index.js';
+import type { ObservationHandler } from 'mortise/contracts/conversation';
+import type { ObservationInput } from '../../../core/sdk/index.js';
 import {
   createTestHost,
   type TestHost,

@@ -1,4 +1,8 @@
-import { type FakeDialect, type FakeOpenMemory, startFakeOpenMemory } from '../../../core/sdk/testing/index.js';
+import {
+  type FakeDialect,
+  type FakeOpenMemory,
+  startFakeOpenMemory,
+} from 'mortise/contracts/memory-backend-openmemory/testing';
 import type { Figure, Measure } from '../parts/measure.js';
 import { createPoster } from '../parts/post-json.js';
 import { startProduct } from '../parts/product.js';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createGate, openAi, type UpstreamAnswer } from '../../../core/sdk/testing/index.js';
+import { createGate, openAi, type UpstreamAnswer } from 'mortise/contracts/provider-openai/testing';
 
 /** What one stream is to say, and when each of its tokens was sent. */
 export interface ScriptedText {

@@ -1,4 +1,4 @@
-import type { SessionRef } from '../../../core/sdk/index.js';
+import type { SessionRef } from 'mortise/contracts/sessions';
 import { createTestDatabase, createTestHost } from '../../../core/sdk/testing/index.js';
 import { type CpuRow, measured } from './figures.js';
 import type { Dialect } from './server.js';

@@ -1,5 +1,4 @@
-import type { CpuRow } from './figures.js';
-import { percentile, rounded } from './figures.js';
+import { type CpuRow, percentile, rounded } from './figures.js';
 import { chatTurns } from './http-turns.js';
 import type { BenchServer } from './server.js';
 import { openSockets } from './socket.js';

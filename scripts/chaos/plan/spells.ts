@@ -1,4 +1,4 @@
-import type { FakeCall, FakeFault } from 'mortise/sdk/testing';
+import type { FakeCall, FakeFault } from 'mortise/contracts/memory-backend-openmemory/testing';
 import { randomStream } from './random-stream.js';
 
 /** What the backend does to every request of a call, for a while. */

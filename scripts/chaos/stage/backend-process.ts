@@ -3,7 +3,12 @@
  * applies is in its journal before anybody is told. Its parent scripts its faults by messages.
  */
 import { parseArgs } from 'node:util';
-import { type FakeCall, type FakeDialect, type FakeFault, startFakeOpenMemory } from 'mortise/sdk/testing';
+import {
+  type FakeCall,
+  type FakeDialect,
+  type FakeFault,
+  startFakeOpenMemory,
+} from 'mortise/contracts/memory-backend-openmemory/testing';
 
 /** What the parent may ask; each is answered with its number. */
 export type BackendWish = { readonly number: number } & (
@@ -26,7 +31,7 @@ async function grant(asked: BackendWish): Promise<void> {
     case 'fail':
       return fake.failAlways(asked.call, asked.fault);
     case 'be-well':
-      return fake.heal();
+      return fake.clearFaults();
     case 'listen':
       return fake.start();
     case 'refuse-connections':

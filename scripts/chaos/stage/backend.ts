@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import type { FakeDialect } from 'mortise/sdk/testing';
+import type { FakeDialect } from 'mortise/contracts/memory-backend-openmemory/testing';
 import type { Spell } from '../plan/spells.js';
 import type { BackendSaid, BackendWish } from './backend-process.js';
 

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { ServerProcessOptions } from 'mortise/sdk/testing';
+import { childEnvironment, type ServerProcessOptions } from 'mortise/sdk/testing';
 
 const projectDir = resolve(dirname(fileURLToPath(import.meta.url)), '..', '..', '..', '..');
 
@@ -31,8 +31,7 @@ export function runCommand(
     cwd: folder,
     maxBuffer: 64 * 1_048_576,
     env: {
-      PATH: process.env.PATH,
-      HOME: process.env.HOME,
+      ...childEnvironment(),
       MORTISE_DATA_DIR: join(folder, 'data'),
       MORTISE_CONFIG_DIR: join(folder, 'config'),
       MORTISE_PLUGINS_DIR: join(folder, 'plugins'),

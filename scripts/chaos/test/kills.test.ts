@@ -20,13 +20,13 @@ function chaos(...args: string[]): Promise<Outcome> {
   });
 }
 
-describe('200 kills at random points, while the memory backend misbehaves', () => {
+describe('kills at random points, while the memory backend misbehaves', () => {
   let outcome: Outcome;
   let results: readonly ChaosResult[];
   before(async function kill() {
-    // Two minutes on an idle machine with two cores; most of it is processes that start.
+    // A short round of what `npm run chaos -- --kills 1000` does at length; most of it is processes that start.
     this.timeout(1_800_000);
-    outcome = await chaos('--kills', '200', '--seed', '20261121', '--json');
+    outcome = await chaos('--kills', '30', '--seed', '20261121', '--json');
     results = outcome.stdout === '' ? [] : (JSON.parse(outcome.stdout) as { results: ChaosResult[] }).results;
   });
 
@@ -40,29 +40,22 @@ describe('200 kills at random points, while the memory backend misbehaves', () =
     it(`neither lose nor double a memory ${title}`, () => {
       const result = resultOf(database, 'openmemory');
       expect(result?.violations ?? outcome.stderr).to.deep.equal([]);
-      expect(result?.killed.boot ?? 0).to.be.greaterThan(4);
-      expect((result?.killed.boot ?? 0) + (result?.killed.serving ?? 0)).to.equal(80);
+      expect(result?.killed.boot ?? 0).to.be.greaterThan(0);
+      expect((result?.killed.boot ?? 0) + (result?.killed.serving ?? 0)).to.equal(12);
       // A run in which little happens proves little.
-      expect(result?.figures.requests.stored).to.be.greaterThan(150);
-      expect(result?.figures.requests['stored elsewhere']).to.be.greaterThan(30);
-      expect(result?.figures.outbox.sent).to.be.greaterThan(200);
-      expect(result?.figures.outbox.dead).to.be.greaterThan(0);
-      expect(result?.figures.events).to.include.keys(
-        'outbox_stale',
-        'outbox_flush_retry',
-        'recovered: found in the backend',
-        'OPENMEMORY_WRITE_FAILED:recovered_after_crash',
-      );
-      expect(result?.looks).to.equal(16);
+      expect(result?.figures.requests.stored).to.be.greaterThan(20);
+      expect(result?.figures.requests['stored elsewhere']).to.be.greaterThan(2);
+      expect(result?.figures.outbox.sent).to.be.greaterThan(20);
+      expect(result?.figures.events).to.include.keys('outbox_flush_retry');
+      expect(result?.looks).to.equal(2);
     });
 
     it(`nor one in the product's own database ${title}`, () => {
       const result = resultOf(database, 'local');
       expect(result?.violations ?? outcome.stderr).to.deep.equal([]);
-      expect((result?.killed.boot ?? 0) + (result?.killed.serving ?? 0)).to.equal(20);
-      expect(result?.figures.requests.stored).to.be.greaterThan(100);
-      expect(result?.figures.requests['stored elsewhere']).to.be.greaterThan(20);
-      expect(result?.looks).to.equal(4);
+      expect((result?.killed.boot ?? 0) + (result?.killed.serving ?? 0)).to.equal(3);
+      expect(result?.figures.requests.stored).to.be.greaterThan(10);
+      expect(result?.figures.requests['stored elsewhere']).to.be.greaterThan(0);
     });
   }
 

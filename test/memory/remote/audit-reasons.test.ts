@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import type { AuditRow } from 'mortise/sdk';
-import { eachDatabase } from 'mortise/sdk/testing';
+import type { AuditRow } from 'mortise/contracts/logbook';
+import { eachDatabase, until } from 'mortise/sdk/testing';
 import { decided } from './audit-reasons/decided.js';
 import { delivered } from './audit-reasons/delivered.js';
 import { failed } from './audit-reasons/failed.js';
@@ -8,7 +8,7 @@ import { governed } from './audit-reasons/governed.js';
 import type { ReasonRow } from './audit-reasons/reason-row.js';
 import { refused } from './audit-reasons/refused.js';
 import { uploaded } from './audit-reasons/uploaded.js';
-import { type RemoteMemory, startRemoteMemory, until } from './remote-memory.js';
+import { type RemoteMemory, startRemoteMemory } from './remote-memory.js';
 
 /** Every reason there is. */
 const groups = [...decided, ...failed, ...delivered, ...refused, ...governed, ...uploaded];
@@ -16,7 +16,7 @@ const groups = [...decided, ...failed, ...delivered, ...refused, ...governed, ..
 const isNamed = (reason: string, named: string | RegExp): boolean =>
   typeof named === 'string' ? reason === named : named.test(reason);
 
-describe('the reasons of the audit trail', () => {
+describe('the reasons in the audit trail', () => {
   eachDatabase(
     (engine) => {
       for (const { platform, options, policy, isTampered, rows } of groups) {
@@ -40,7 +40,7 @@ describe('the reasons of the audit trail', () => {
 
           for (const row of rows.filter(({ only = engine.dialect }) => only === engine.dialect)) {
             const { reason, action, operation, source } = row;
-            it(`have ${String(reason)} (${action}, ${operation} by ${source})`, async () => {
+            it(`include ${String(reason)} (${action}, ${operation} by ${source})`, async () => {
               const before = (await found(row)).length;
               await row.provoke(memory);
               await until(async () => (await found(row)).length > before);
@@ -63,7 +63,7 @@ describe('the reasons of the audit trail', () => {
             });
           }
 
-          it('are no others, and leave the books in order', async () => {
+          it('include no others, and all invariants hold', async () => {
             const { rows: written } = await memory.database.statement<{ reason: string }>(
               'select distinct reason from {governance.write_audit}',
             );

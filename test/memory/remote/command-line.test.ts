@@ -4,11 +4,11 @@ import { type Ended, type OfflineFolder, offlineFolder, runCli } from '../../../
 import type { Json } from '../memory-host.js';
 import { type RemoteMemory, startRemoteMemory } from './remote-memory.js';
 
-describe('the commands of the memory, in a process of their own', () => {
+describe('the memory commands in their own process', () => {
   eachDatabase(
     (engine: TestEngine) => {
       let folder: OfflineFolder;
-      /** It serves nobody that the command line would find: every command runs offline, beside it. */
+      /** The command line cannot find this server, so every command runs offline. */
       let memory: RemoteMemory;
       before(async function start() {
         this.timeout(40_000);
@@ -63,7 +63,7 @@ describe('the commands of the memory, in a process of their own', () => {
           }
         });
 
-        it('ends with 1 while an audit row is missing, mends it, and ends with 0', async () => {
+        it('exits with 1 while an audit row is missing, repairs it, and exits with 0', async () => {
           await outboxRow({ status: 'sent', memory_id: 'om-1' });
           const before = await audits();
           const reported = await run('memory', 'reconcile', '--report');
@@ -76,7 +76,7 @@ describe('the commands of the memory, in a process of their own', () => {
           expect([again.code, lines(again)[2]]).to.deep.equal([0, '  - sent:  1 (missing audit: 0, fixed: 0)']);
         });
 
-        it('frees a lease that nobody holds any more, each time', async () => {
+        it('frees a stale lease, each time', async () => {
           const locked_at = () => new Date(Date.now() - 660_000).toISOString();
           await outboxRow({ locked_by: 'gone', locked_at: locked_at() });
           const stale = async () => lines(await run('memory', 'reconcile', '--once'))[4];
@@ -90,7 +90,7 @@ describe('the commands of the memory, in a process of their own', () => {
           await memory.deliver();
         });
 
-        it('ends with 2 for what nobody can mean, and when the database is away', async () => {
+        it('exits with 2 for wrong usage, and when the database is down', async () => {
           for (const args of [[], ['--once', '--report'], ['--once', '--bogus']]) {
             expect((await run('memory', 'reconcile', ...args)).code, args.join(' ')).to.equal(2);
           }
@@ -123,7 +123,7 @@ describe('the commands of the memory, in a process of their own', () => {
           const unfit = await run('memory', 'users', 'add', ' bad ');
           expect([unfit.code, lines(unfit)[0]]).to.deep.equal([
             2,
-            'A user is named by 1 to 128 characters, no control characters among them and no blank at either end.',
+            'A user name has 1 to 128 characters, without control characters or surrounding blanks.',
           ]);
           expect((await run('memory', 'users', 'enable', 'bob')).code).to.equal(1);
           expect((await run('memory', 'users', 'enable', 'alice')).stdout).to.equal('Enabled alice.\n');
@@ -137,7 +137,7 @@ describe('the commands of the memory, in a process of their own', () => {
           ]);
         });
 
-        it('export: gives the ledger of a space as JSON lines, oldest first', async () => {
+        it('export: prints the ledger of a space as JSON lines, oldest first', async () => {
           for (const payload_md of ['First.', 'Second\nline.']) {
             await memory.store({ payload_md, target_space: 'private:export', kind: 'FACT', meta_json: { a: 1 } });
           }
@@ -161,7 +161,7 @@ describe('the commands of the memory, in a process of their own', () => {
           expect((await run('memory', 'export')).code).to.equal(2);
         });
 
-        it('outbox and outbox-worker: show, send again, deliver, and end with 1 when something failed', async () => {
+        it('outbox and outbox-worker: show, retry, deliver, and exit with 1 after a failure', async () => {
           await memory.storeUnder({ kind: 'status', status: 400 }, 'Dead.');
           const waits = (await memory.storeUnder({ kind: 'success-false' }, 'Waits.')).body.outbox_id;
           const [dead = ''] = lines(await run('memory', 'outbox', 'list', '--status', 'dead'));
@@ -179,7 +179,7 @@ describe('the commands of the memory, in a process of their own', () => {
           expect((await run('memory', 'outbox-worker')).code).to.equal(2);
         });
 
-        it('recover and report: tell what there is', async () => {
+        it('recover and report: print their results', async () => {
           const recovered = await run('memory', 'recover');
           expect([recovered.code, recovered.stdout]).to.deep.equal([
             0,
@@ -201,7 +201,7 @@ describe('the commands of the memory, in a process of their own', () => {
           expect(broken.json().message).to.match(/^Violated invariants: 1 \(/);
         });
 
-        it('audit: lists by its filters, and names the first row that was altered', async () => {
+        it('audit: lists by its filters, and reports the first row that was altered', async () => {
           const listed = await run(
             'memory',
             'audit',

@@ -70,7 +70,7 @@ function errorOfAnswer(answer: Answer): Answer {
 /** A message without the one thing that differs from request to request. */
 const sentence = (message: unknown): string => String(message).replace(/corr-[0-9a-f]{16}/, 'corr');
 
-describe('what JSON-RPC callers are told of errors', () => {
+describe('the errors of JSON-RPC calls', () => {
   eachDatabase(
     (engine: TestEngine) => {
       for (const { platform, options, rows } of errorGroups) {
@@ -97,8 +97,8 @@ describe('what JSON-RPC callers are told of errors', () => {
                 if (row.method !== undefined) expect(answer.body.id).to.equal('a');
 
                 if (row.method === 'tools/call') {
-                  const told = await stateless(memory.host, row);
-                  const other = row.isAnswer === true ? errorOfAnswer(told) : told;
+                  const answer = await stateless(memory.host, row);
+                  const other = row.isAnswer === true ? errorOfAnswer(answer) : answer;
                   const [number, name] = renamed[code] ?? [code, undefined];
                   expect(other.status).to.equal(status);
                   expect(expectError(other, row, number).code_name).to.equal(name);

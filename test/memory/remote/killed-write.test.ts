@@ -1,13 +1,7 @@
 import { expect } from 'chai';
-import {
-  eachDatabase,
-  type FakeOpenMemory,
-  type ServerProcess,
-  startFakeOpenMemory,
-  startServer,
-} from 'mortise/sdk/testing';
+import { type FakeOpenMemory, startFakeOpenMemory } from 'mortise/contracts/memory-backend-openmemory/testing';
+import { eachDatabase, type ServerProcess, startServer, until } from 'mortise/sdk/testing';
 import type { Json } from '../memory-host.js';
-import { until } from './remote-memory.js';
 
 const keys = ['admin', 'logbook', 'text-analysis', 'memory-gateway', 'memory-backend-openmemory', 'memory-outbox'];
 const plugins = { version: 1, plugins: Object.fromEntries(keys.map((key) => [key, { enabled: true }])) };
@@ -18,7 +12,7 @@ const plugins = { version: 1, plugins: Object.fromEntries(keys.map((key) => [key
  */
 const SETTLED_WITHIN_MS = 60_000;
 
-describe('a server that is killed between the backend and its own books', () => {
+describe('a server that is killed between the backend call and its commit', () => {
   eachDatabase((engine) => {
     let backend: FakeOpenMemory;
     let server: ServerProcess | undefined;

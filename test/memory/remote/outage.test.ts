@@ -14,7 +14,7 @@ const rich = {
   actor_user_id: 'alice',
 };
 
-describe('a memory that comes while the backend is down', () => {
+describe('a memory stored while the backend is down', () => {
   eachDatabase(
     (engine: TestEngine) => {
       let memory: RemoteMemory;
@@ -34,7 +34,7 @@ describe('a memory that comes while the backend is down', () => {
       };
 
       // As long as a caller waits with the limits that are shipped.
-      it('is in the outbox before its caller has waited six seconds, and says so', async function answered() {
+      it('is in the outbox within six seconds, and the result reports that', async function answered() {
         this.timeout(6_000);
         const answer = await memory.store(rich);
         stored = answer.body;
@@ -62,7 +62,7 @@ describe('a memory that comes while the backend is down', () => {
         expect(results(answer).map(({ content }) => content)).to.deep.equal([TEXT]);
       });
 
-      it('is delivered with all that belongs to it once the backend is there', async () => {
+      it('is delivered completely once the backend is back', async () => {
         await memory.server.start();
         expect(await memory.deliver()).to.deep.include({ exitCode: 0 });
         const row = await memory.outboxRow(outboxId);
@@ -79,7 +79,7 @@ describe('a memory that comes while the backend is down', () => {
         expect(kept?.metadata.correlation_id).to.equal(stored.correlation_id);
       });
 
-      it('is a dead letter where the backend refuses it for good, and is not sent again', async () => {
+      it('is a dead letter if the backend rejects it permanently, and is not sent again', async () => {
         const answer = await memory.storeUnder({ kind: 'status', status: 400 }, 'Refused for good.');
         expect(answer.body).to.deep.include({ ok: false, action: 'redirect', outbox_status: 'dead' });
         const reasons = (await auditsOf(memory, answer)).map(({ action, reason }) => `${action} ${reason}`);

@@ -1,5 +1,7 @@
-import type { CommandResult, OutboxRow } from 'mortise/sdk';
-import { type FakeOpenMemory, startFakeOpenMemory, type TestEngine, type TestHostOptions } from 'mortise/sdk/testing';
+import type { OutboxRow } from 'mortise/contracts/logbook';
+import { type FakeOpenMemory, startFakeOpenMemory } from 'mortise/contracts/memory-backend-openmemory/testing';
+import type { CommandResult } from 'mortise/sdk';
+import type { TestEngine, TestHostOptions } from 'mortise/sdk/testing';
 import { type Answer, type Json, type MemoryHost, memoryPlugins, startMemory } from '../memory-host.js';
 
 /** The platform with a backend at the other end of a socket, and an outbox whose worker rests unless it is asked for. */
@@ -48,13 +50,4 @@ export async function startRemoteMemory(
       await server.stop();
     },
   };
-}
-
-/** Waits until something is so. */
-export async function until(isSo: () => boolean | Promise<boolean>, limitMs = 15_000): Promise<void> {
-  const end = Date.now() + limitMs;
-  while (!(await isSo())) {
-    if (Date.now() > end) throw new Error('It did not become so in time.');
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
 }

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import { eachDatabase, type TestEngine } from 'mortise/sdk/testing';
+import { eachDatabase, type TestEngine, until } from 'mortise/sdk/testing';
 import { answerOf, auditsOf, contents } from '../memory-host.js';
 import { refuseRows } from './refuse-rows.js';
-import { type RemoteMemory, startRemoteMemory, until } from './remote-memory.js';
+import { type RemoteMemory, startRemoteMemory } from './remote-memory.js';
 
-describe('a database that takes no more', () => {
+describe('a database that refuses writes', () => {
   eachDatabase((engine: TestEngine) => {
     let memory: RemoteMemory;
     beforeEach(async function start() {
@@ -23,7 +23,7 @@ describe('a database that takes no more', () => {
       return rows[0];
     };
 
-    it('keeps a memory from the backend whose audit row cannot be written before', async () => {
+    it('keeps a memory from the backend if its audit row cannot be written first', async () => {
       const end = await refuseRows(memory, {
         event: 'insert',
         table: 'governance.write_audit',
@@ -41,14 +41,14 @@ describe('a database that takes no more', () => {
       expect((await put('Not audited.')).body).to.deep.include({ ok: true, dedup: false });
     });
 
-    it('is asked again before the outcome of a write is given up', async () => {
+    it('is retried before the outcome of a write is given up', async () => {
       const end = await refuseRows(memory, {
         event: 'update',
         table: 'governance.write_audit',
         when: `new.status = 'success'`,
       });
       const storing = put('Settled at last.');
-      await until(() => memory.host.logs.some((line) => line.includes('is not written yet')));
+      await until(() => memory.host.logs.some((line) => line.includes('is not committed yet')));
       await end();
       const answer = await storing;
       expect(answer.body).to.deep.include({ ok: true, memory_id: 'om-1' });
@@ -56,7 +56,7 @@ describe('a database that takes no more', () => {
       expect(adds()).to.equal(1);
     });
 
-    it('leaves a write open whose outcome it never took, and the recovery settles it', async () => {
+    it('leaves a write open if its outcome cannot be committed, and recovery settles it', async () => {
       const end = await refuseRows(memory, {
         event: 'update',
         table: 'governance.write_audit',
@@ -79,7 +79,7 @@ describe('a database that takes no more', () => {
       expect((await put('Left open.')).body).to.deep.include({ ok: true, dedup: true, memory_id: 'om-1' });
     });
 
-    it('is an internal error where it fails before anything is decided, and says nothing of itself', async () => {
+    it('causes an internal error without details if it fails before the decision', async () => {
       const rename = (from: string, to: string) =>
         memory.database.statement(
           engine.dialect === 'sqlite'
@@ -102,7 +102,7 @@ describe('a database that takes no more', () => {
       expect(audit).to.deep.include({ action: 'reject', reason: 'internal_error', status: 'failed' });
     });
 
-    it('for want of space is named so to whoever changes the governance, and changes nothing', async () => {
+    it('is reported as full to a governance update, which changes nothing', async () => {
       const govern = async () =>
         answerOf(await memory.host.post('/governance/settings/update', { policy_json: { max_chars: 7 } }));
       const end = await refuseRows(memory, {
@@ -113,14 +113,14 @@ describe('a database that takes no more', () => {
       });
       const { status, body } = await govern();
       await end();
-      // SQLite has no such code to raise: there the cause is one that nobody knows.
+      // SQLite cannot raise that code, so there the cause is unknown.
       const reason = engine.dialect === 'postgres' ? 'LOGBOOK_DB_UNAVAILABLE' : 'LOGBOOK_DB_CHECK_FAILED';
       expect([status, body.reason]).to.deep.equal([503, reason]);
       if (engine.dialect === 'postgres') expect(body.message).to.include('no space left');
       expect((await govern()).body).to.include({ reason: 'governance_update:missing_credentials' });
     });
 
-    it('for want of space loses nothing it has, and goes on when there is space again', async () => {
+    it('loses nothing while it is full, and continues when there is space again', async () => {
       const fill = async (): Promise<() => Promise<void>> => {
         if (engine.dialect === 'postgres') {
           // The code that a server gives for a full disk.

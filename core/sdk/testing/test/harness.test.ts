@@ -3,7 +3,6 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { openDatabase } from '../../../database/open-database.js';
@@ -14,6 +13,7 @@ import { controlConnection } from '../control-connection.js';
 import { findPostgres, noPostgres } from '../postgres-binaries.js';
 import { silentLog } from '../silent-log.js';
 import { ownPostgres, temporaryPath, testDialects, testServerParts } from '../test-database.js';
+import { until } from '../until.js';
 
 interface Answer {
   readonly settings?: DatabaseSettings;
@@ -32,12 +32,6 @@ function use(dialect: string, env: Readonly<Record<string, string>> = {}): Child
 
 function answerOf(child: ChildProcess): Promise<Answer> {
   return new Promise((resolve) => child.once('message', (message) => resolve(message as Answer)));
-}
-
-async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  for (const deadline = Date.now() + 10_000; !(await isSo()); await delay(20)) {
-    if (Date.now() > deadline) throw new Error('Not within ten seconds.');
-  }
 }
 
 function answers(port: number): Promise<boolean> {

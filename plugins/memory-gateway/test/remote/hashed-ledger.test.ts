@@ -3,7 +3,7 @@ import { eachDatabase, type TestEngine } from 'mortise/sdk/testing';
 import type { Json } from '../gateway-host.js';
 import { type RemoteHost, startRemote } from './remote-host.js';
 
-describe('a ledger that keeps hashes alone', () => {
+describe('a ledger that keeps only hashes', () => {
   eachDatabase((engine: TestEngine) => {
     let remote: RemoteHost;
     beforeEach(async () => {
@@ -15,13 +15,13 @@ describe('a ledger that keeps hashes alone', () => {
     const newest = async () => (await remote.query({ query: ' ', spaces: ['private:a'] })).body;
     const texts = ({ results }: Json) => (results as readonly { content: string }[]).map(({ content }) => content);
 
-    it('has the newest memories shown by the backend', async () => {
+    it('reads the texts of the newest memories from the backend', async () => {
       const all = await newest();
       expect(texts(all)).to.deep.equal(['Second', 'First']);
       expect(all).to.deep.include({ ok: true, total: 2, message: null, degraded: false });
     });
 
-    it('says what the backend could not show', async () => {
+    it('reports which memories the backend could not show', async () => {
       remote.server.lose('om-1');
       const some = await newest();
       expect(texts(some)).to.deep.equal(['Second']);

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
-import type { AuditService } from 'mortise/sdk';
-import { eachDatabase, ownPostgres, startFakeOpenMemory, type TestEngine, testDialects } from 'mortise/sdk/testing';
+import type { AuditService } from 'mortise/contracts/logbook';
+import { startFakeOpenMemory } from 'mortise/contracts/memory-backend-openmemory/testing';
+import { eachDatabase, ownPostgres, type TestEngine, testDialects } from 'mortise/sdk/testing';
 import { startGateway } from '../gateway-host.js';
 import { type RemoteHost, startRemote, writingMemory } from './remote-host.js';
 
@@ -9,7 +10,7 @@ describe('writes of a process that ended', () => {
     let remote: RemoteHost;
 
     beforeEach(async () => {
-      // It serves nobody, so nothing is recovered but what the tests ask for.
+      // It does not serve, so only the tests start a recovery.
       remote = await startRemote(engine, { listen: false });
     });
     afterEach(() => remote.stop());
@@ -50,7 +51,7 @@ describe('writes of a process that ended', () => {
       return rows.find((row) => row.auditId === auditId);
     };
 
-    it('are found in the backend, and settled as stored', async () => {
+    it('are settled as stored if the backend has them', async () => {
       const auditId = await killed(true);
       expect(await recover()).to.deep.include({ exitCode: 0, data: { stored: 1, queued: 0, unresolved: 0 } });
       const row = await audit(auditId);
@@ -61,7 +62,7 @@ describe('writes of a process that ended', () => {
       expect(await recover()).to.deep.include({ data: { stored: 0, queued: 0, unresolved: 0 } });
     });
 
-    it('wait in the outbox when the backend does not have them', async () => {
+    it('go to the outbox if the backend does not have them', async () => {
       const auditId = await killed(false);
       expect(await recover()).to.deep.include({ data: { stored: 0, queued: 1, unresolved: 0 } });
       const row = await audit(auditId);
@@ -77,7 +78,7 @@ describe('writes of a process that ended', () => {
       });
     });
 
-    it('wait in the outbox to be looked up first when nobody can look now', async () => {
+    it('go to the outbox to be looked up first if the backend is down', async () => {
       await killed(true);
       await remote.server.stop();
       expect(await recover()).to.deep.include({ data: { stored: 0, queued: 1, unresolved: 0 } });
@@ -85,7 +86,7 @@ describe('writes of a process that ended', () => {
       expect(await remote.host.service('logbook').outbox.get(outbox_id ?? 0)).to.deep.include({ verifyFirst: true });
     });
 
-    it('are left alone while their process lives', async () => {
+    it('are ignored while their process is alive', async () => {
       const living = await startRemote(engine, { listen: false, dataDir: remote.host.dataDir });
       const id = await living.host.service('audit').write({ action: 'allow', operation: 'test', reason: 'test:mine' });
       const { rows } = await living.database.statement<{ writer_id: string }>(
@@ -99,7 +100,7 @@ describe('writes of a process that ended', () => {
       expect(await recover()).to.deep.include({ data: { stored: 1, queued: 0, unresolved: 0 } });
     });
 
-    it('are settled once by two that try at the same time', async () => {
+    it('are settled once by two concurrent recoveries', async () => {
       for (let n = 0; n < 3; n += 1) {
         const auditId = await killed(n % 2 === 0);
         await remote.database.statement(`update {logbook.memories} set payload_sha = ? where audit_id = ?`, [

@@ -1,11 +1,12 @@
-import { type FakeOpenMemory, startFakeOpenMemory, type TestEngine, type TestHostOptions } from 'mortise/sdk/testing';
+import { type FakeOpenMemory, startFakeOpenMemory } from 'mortise/contracts/memory-backend-openmemory/testing';
+import type { TestEngine, TestHostOptions } from 'mortise/sdk/testing';
 import type { BegunWrite } from '../../write/settle-write.js';
 import { type GatewayHost, startGateway } from '../gateway-host.js';
 
-/** A platform whose memories go to a server at the other end of a socket. */
+/** A platform whose memories go to a fake OpenMemory server. */
 export interface RemoteHost extends GatewayHost {
   readonly server: FakeOpenMemory;
-  /** What is kept of a memory beside its answer, by its text. */
+  /** The ledger row of a memory, by its text. */
   ledger(text: string): Promise<LedgerState>;
 }
 
@@ -43,16 +44,7 @@ export async function startRemote(
   };
 }
 
-/** Waits until something is so. */
-export async function until(isSo: () => boolean | Promise<boolean>, limitMs = 10_000): Promise<void> {
-  const end = Date.now() + limitMs;
-  while (!(await isSo())) {
-    if (Date.now() > end) throw new Error('It did not become so in time.');
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}
-
-/** The ledger row of a store that has begun and has not come to its end. */
+/** The ledger row of a store that has begun and is not settled. */
 export function writingMemory(
   text: string,
   more: Partial<BegunWrite['memory']> & Pick<BegunWrite['memory'], 'memoryKey' | 'auditId'>,

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { eachDatabase, type TestEngine } from 'mortise/sdk/testing';
+import { eachDatabase, type TestEngine, until } from 'mortise/sdk/testing';
 import type { Answer } from '../gateway-host.js';
-import { type RemoteHost, startRemote, until } from './remote-host.js';
+import { type RemoteHost, startRemote } from './remote-host.js';
 
 describe('storing in a remote backend', () => {
   eachDatabase((engine: TestEngine) => {
@@ -40,7 +40,7 @@ describe('storing in a remote backend', () => {
       expect(redirects).to.equal(await remote.count('logbook.outbox_memory'));
     };
 
-    it('settles the audit row that was pending while the backend was called', async () => {
+    it('settles the audit row that was pending during the backend call', async () => {
       remote.server.fail('add', { kind: 'slow', ms: 150 });
       const storing = remote.store(rich);
       await until(async () => (await remote.count('governance.write_audit', `status = 'pending'`)) === 1);
@@ -61,7 +61,7 @@ describe('storing in a remote backend', () => {
       expect((await remote.host.service('audit').verify()).ok).to.equal(true);
     });
 
-    it('keeps the memory with all that belongs to it while the backend is down', async () => {
+    it('puts the complete memory into the outbox while the backend is down', async () => {
       await remote.server.stop();
       const answer = await remote.store(rich);
       const outboxId = answer.body.outbox_id;
@@ -99,7 +99,7 @@ describe('storing in a remote backend', () => {
       await isBalanced();
     });
 
-    it('finds what it keeps while the backend is down, and says that it is', async () => {
+    it('finds undelivered memories while the backend is down, and reports that it is', async () => {
       await remote.server.stop();
       await remote.store(rich);
       const { body } = await remote.query({ query: 'harbour', spaces: ['private:a'] });
@@ -108,7 +108,7 @@ describe('storing in a remote backend', () => {
       expect((body.results as readonly object[])[0]).to.deep.include({ content: rich.payload_md, source: 'pending' });
     });
 
-    it('finds what it keeps beside what the backend has', async () => {
+    it('finds undelivered memories together with those of the backend', async () => {
       remote.server.fail('add', { kind: 'status', status: 503 }, { kind: 'status', status: 503 });
       await remote.store(rich);
       await remote.store({ payload_md: 'The harbour closes at nine.', target_space: 'private:a' });
@@ -130,14 +130,14 @@ describe('storing in a remote backend', () => {
       expect(await remote.count('logbook.outbox_memory')).to.equal(1);
     });
 
-    it('answers for a memory that is there without calling the backend', async () => {
+    it('answers for an existing memory without calling the backend', async () => {
       await remote.store(rich);
       const again = await remote.store(rich);
       expect(again.body).to.deep.include({ ok: true, action: 'allow', memory_id: 'om-1', dedup: true });
       expect(remote.server.requests.filter(({ call }) => call === 'add')).to.have.length(1);
     });
 
-    it('buries what the backend refuses for good, with the reason', async () => {
+    it('makes a memory that the backend rejects a dead letter, with the reason', async () => {
       remote.server.fail('add', { kind: 'status', status: 400 });
       const answer = await remote.store(rich);
       expect(await outcome(answer)).to.deep.equal({
@@ -159,7 +159,7 @@ describe('storing in a remote backend', () => {
       await isBalanced();
     });
 
-    it('notices when the backend keeps something else in the place of a memory', async () => {
+    it('detects that the backend has other content in the place of a memory', async () => {
       for (const silent of [false, true]) {
         const text = `Ships are ${silent}.`;
         await remote.store({ payload_md: `Boats are ${silent}.`, target_space: 'private:a' });
@@ -175,7 +175,7 @@ describe('storing in a remote backend', () => {
       await isBalanced();
     });
 
-    it('takes a backend at its word that has the same text already', async () => {
+    it('accepts the answer of a backend that already has the same text', async () => {
       const other = remote.server.put({ content: 'Tea is hot.', metadata: { space: 'private:b' } });
       remote.server.fail('add', { kind: 'merge', into: other.id });
       const { body } = await remote.store({ payload_md: 'Tea is hot.', target_space: 'private:a' });
@@ -200,7 +200,7 @@ describe('storing in a remote backend', () => {
       ['refuses the key', { kind: 'status', status: 401 }, 'api_error_401', false],
     ];
     for (const [what, fault, detail, verifyFirst] of doubts) {
-      it(`keeps a memory when the backend ${what}`, async () => {
+      it(`puts a memory into the outbox when the backend ${what}`, async () => {
         remote.server.fail('add', fault);
         const answer = await remote.store(rich);
         expect(answer.body.reason).to.equal(`OPENMEMORY_WRITE_FAILED:${detail}`);
@@ -213,7 +213,7 @@ describe('storing in a remote backend', () => {
       });
     }
 
-    it('calls once more where that cannot double the memory', async () => {
+    it('retries once where that cannot store the memory twice', async () => {
       remote.server.fail('add', { kind: 'status', status: 503 });
       expect((await remote.store(rich)).body).to.deep.include({ ok: true, memory_id: 'om-1' });
       remote.server.fail('add', { kind: 'status', status: 503 }, { kind: 'status', status: 503 });
@@ -222,7 +222,7 @@ describe('storing in a remote backend', () => {
       expect(remote.server.requests.filter(({ call }) => call === 'add')).to.have.length(4);
     });
 
-    it('sends no text that is longer than the backend takes', async () => {
+    it('does not send a text that is longer than the backend accepts', async () => {
       const { body } = await remote.store({ payload_md: 'x'.repeat(200_001), target_space: 'private:a' });
       expect(body).to.deep.include({
         outbox_status: 'dead',
@@ -231,7 +231,7 @@ describe('storing in a remote backend', () => {
       expect(remote.server.requests.filter(({ call }) => call === 'add')).to.have.length(0);
     });
 
-    it('stops calling a backend that is down, and begins again when it answers', async function circuit() {
+    it('stops calling a backend that is down until it answers again', async function circuit() {
       this.timeout(20_000);
       await remote.server.stop();
       for (let n = 0; n < 5; n += 1) await remote.store({ payload_md: `Down ${n}`, target_space: 'private:a' });
@@ -247,7 +247,7 @@ describe('storing in a remote backend', () => {
       expect((await remote.store(rich)).body.ok).to.equal(true);
     });
 
-    it('is not broken off by a caller who leaves once it has begun', async () => {
+    it('is not cancelled by a caller who disconnects after it has begun', async () => {
       const post = (text: string, signal: AbortSignal) =>
         remote.host
           .fetch('/memory/store', {
@@ -267,7 +267,7 @@ describe('storing in a remote backend', () => {
       expect(await remote.count('governance.write_audit', `status = 'success'`)).to.equal(1);
     });
 
-    it('makes an unknown actor a user with the write', async () => {
+    it('creates an unknown actor as a user with the write', async () => {
       const other = await startRemote(engine, { env: { MORTISE_UNKNOWN_ACTOR_POLICY: 'auto_create' } });
       await other.server.stop();
       const answer = await other.store({ payload_md: 'Of eve.', target_space: 'private:eve', actor_user_id: 'eve' });
@@ -276,7 +276,7 @@ describe('storing in a remote backend', () => {
       await other.stop();
     });
 
-    it('keeps only the hash of what the backend has, where that is wanted', async () => {
+    it('keeps only the hash of a delivered memory, if configured', async () => {
       const other = await startRemote(engine, { env: { MORTISE_LEDGER: 'hash' } });
       await other.store(rich);
       expect(await other.count('logbook.memories', `state = 'active' and payload_md is null`)).to.equal(1);

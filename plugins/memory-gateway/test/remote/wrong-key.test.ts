@@ -2,12 +2,12 @@ import { expect } from 'chai';
 import { eachDatabase, type TestEngine } from 'mortise/sdk/testing';
 import { startRemote } from './remote-host.js';
 
-describe('a remote backend that refuses the key', () => {
+describe('a remote backend that rejects the key', () => {
   eachDatabase((engine: TestEngine) => {
     for (const dialect of ['query', 'search'] as const) {
-      it(`is not called well while it holds memories back, in the dialect ${dialect}`, async () => {
+      it(`is unhealthy while memories wait for it, in the dialect ${dialect}`, async () => {
         const remote = await startRemote(engine);
-        remote.server.speak(dialect);
+        remote.server.setDialect(dialect);
         const deep = async () => {
           const { status, body } = await remote.get('/health?deep=1');
           const { memory_backend } = body.checks as { memory_backend: { ok: boolean; detail: string } };
@@ -25,12 +25,12 @@ describe('a remote backend that refuses the key', () => {
             const held = await deep();
             expect(held).to.deep.include({ http: 200, ok: true, status: 'degraded' });
             expect(held.memory_backend.ok).to.equal(false);
-            expect(held.memory_backend.detail).to.contain('refuses what it is asked: OpenMemory API error: 401');
+            expect(held.memory_backend.detail).to.contain('rejects requests: OpenMemory API error: 401');
           }
           expect((await remote.get('/reliability/report')).body)
             .to.have.nested.property('backend.circuit')
             .not.equal('closed');
-          remote.server.heal();
+          remote.server.clearFaults();
           await deep();
           expect(await store('With the right key')).to.deep.include({ ok: true, action: 'allow' });
           expect(await deep()).to.deep.equal(well);

@@ -1,13 +1,7 @@
 import { join } from 'node:path';
 import { expect } from 'chai';
-import {
-  createTestHost,
-  eachDatabase,
-  type FakeFault,
-  startFakeOpenMemory,
-  type TestEngine,
-  temporaryPath,
-} from 'mortise/sdk/testing';
+import { type FakeFault, startFakeOpenMemory } from 'mortise/contracts/memory-backend-openmemory/testing';
+import { createTestHost, eachDatabase, type TestEngine, temporaryPath } from 'mortise/sdk/testing';
 import { check } from '../check.js';
 import { checkSnapshot } from '../check-snapshot.js';
 import { countUnfinished } from '../count-unfinished.js';
@@ -289,7 +283,7 @@ describe('the checker', () => {
         expect(await look()).to.equal('');
         expect(await glance()).to.deep.equal({
           snapshot: [],
-          unfinished: { outboxPending: 0, auditsPending: 0, memoriesUnfinished: 0 },
+          unfinished: { outboxPending: 0, auditsPending: 0, memoriesUnfinished: 0, failedAttempts: 0 },
         });
       });
 
@@ -336,7 +330,7 @@ describe('the checker', () => {
               '2: 1 audit rows have an action of their own.',
               '1: 1 rows are sent, and 0 of them are audited so.',
             ],
-            unfinished: { outboxPending: 1, auditsPending: 0, memoriesUnfinished: 0 },
+            unfinished: { outboxPending: 1, auditsPending: 0, memoriesUnfinished: 0, failedAttempts: 0 },
           });
         });
       });

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
+import { until } from 'mortise/sdk/testing';
 import { refuseRows } from '../refuse-rows.js';
-import { type RemoteMemory, until } from '../remote-memory.js';
+import type { RemoteMemory } from '../remote-memory.js';
 import { becomeDue, byWorker, put, queue, type ReasonGroup, type ReasonRow } from './reason-row.js';
 
 async function failWhileFlushing(memory: RemoteMemory, sqlState: string): Promise<void> {
@@ -36,12 +37,12 @@ const outboxRows: readonly ReasonRow[] = [
       const row = await memory.outboxRow(await queue(memory, 'Sent before.'));
       await memory.deliver();
       const { outbox } = memory.host.service('logbook');
-      const twin = await outbox.enqueueMemory({ ...row, memoryKey: 'twin', status: 'pending', delaySeconds: 0 });
+      const duplicate = await outbox.enqueueMemory({ ...row, memoryKey: 'twin', status: 'pending', delaySeconds: 0 });
       await memory.host.service('audit').write({
         action: 'redirect',
         operation: 'memory_store',
         reason: 'OPENMEMORY_WRITE_FAILED:timeout',
-        evidence: { outbox_id: twin },
+        evidence: { outbox_id: duplicate },
       });
       await memory.deliver();
     },

@@ -1,5 +1,6 @@
 import type { MemoryBackend, PluginDefinition } from 'mortise/sdk';
-import { type RemoteMemory, until } from '../remote-memory.js';
+import { until } from 'mortise/sdk/testing';
+import type { RemoteMemory } from '../remote-memory.js';
 import { byStore, byWorker, put, type ReasonGroup, type ReasonRow } from './reason-row.js';
 
 const outageRows: readonly ReasonRow[] = [

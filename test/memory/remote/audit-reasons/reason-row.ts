@@ -1,9 +1,9 @@
-import type { AuditRow } from 'mortise/sdk';
+import type { AuditRow } from 'mortise/contracts/logbook';
 import type { TestEngine, TestHostOptions } from 'mortise/sdk/testing';
 import type { Answer, Json } from '../../memory-host.js';
 import type { RemoteMemory } from '../remote-memory.js';
 
-/** A reason of the audit trail: what comes with it, and how it is brought about through the doors. */
+/** A reason in the audit trail: what comes with it, and how a request causes it. */
 export interface ReasonRow {
   readonly reason: string | RegExp;
   readonly action: AuditRow['action'];

@@ -89,13 +89,13 @@ async function breakFallback({ database }: RemoteMemory): Promise<() => Promise<
 }
 
 const withoutFallback = (fail: (memory: RemoteMemory) => Promise<unknown>) => async (memory: RemoteMemory) => {
-  const mend = await breakFallback(memory);
+  const restore = await breakFallback(memory);
   await fail(memory);
   return async () => {
     await memory.server.start();
-    memory.server.heal();
+    memory.server.clearFaults();
     await memory.host.service('memory').health({});
-    await mend();
+    await restore();
     // So that the failures of one row do not count for the next.
     expect((await memory.query({ query: 'x', spaces: ['private:a'] })).body.degraded).to.equal(false);
   };

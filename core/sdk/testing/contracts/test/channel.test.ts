@@ -1,7 +1,7 @@
 import { MortiseError } from '../../../errors.js';
 import type { Channel } from '../../../points/channel.js';
 import { channelSuite } from '../channel.js';
-import { testSuite, wait, waitFor } from './suite-samples.js';
+import { testSuite, wait, waitFor } from '../suite-samples.js';
 
 const channel = (sendText: Channel['sendText'] = good, more: Partial<Channel> = {}): Channel => ({ sendText, ...more });
 

@@ -1,7 +1,7 @@
 import { MortiseError } from '../../../errors.js';
 import type { Command } from '../../../points/command.js';
 import { commandSuite } from '../command.js';
-import { testSuite, wait, waitFor } from './suite-samples.js';
+import { testSuite, wait, waitFor } from '../suite-samples.js';
 
 const result = (data: unknown, exitCode = 0) => ({ exitCode, data, text: String(JSON.stringify(data)) });
 

@@ -1,7 +1,7 @@
 import { MortiseError } from '../../../errors.js';
 import type { CronNode } from '../../../points/cron-node.js';
 import { cronNodeSuite } from '../cron-node.js';
-import { testSuite, wait, waitFor } from './suite-samples.js';
+import { testSuite, wait, waitFor } from '../suite-samples.js';
 
 const good: CronNode['run'] = async ({ text, seconds }, { signal, results }) => {
   if (text === 'fail') throw new MortiseError('node_failed', 'It cannot do this.');

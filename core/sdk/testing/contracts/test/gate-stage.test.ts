@@ -1,6 +1,6 @@
 import type { GateStage } from '../../../points/gate-stage.js';
 import { gateStageSuite } from '../gate-stage.js';
-import { testSuite } from './suite-samples.js';
+import { testSuite } from '../suite-samples.js';
 
 const good: GateStage['apply'] = (work, { memory, sessionKey }) => {
   const seen = memory('seen');

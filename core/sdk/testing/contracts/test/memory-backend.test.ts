@@ -2,7 +2,7 @@ import { MortiseError } from '../../../errors.js';
 import type { MemoryBackend, MemoryItem } from '../../../points/memory-backend.js';
 import { createTestHost } from '../../create-test-host.js';
 import { type MemoryBackendSubject, memoryBackendSuite } from '../memory-backend.js';
-import { type Sample, testSuite, wait } from './suite-samples.js';
+import { type Sample, testSuite, wait } from '../suite-samples.js';
 
 /** Keeps memories in a list; what makes a plugin bad replaces members of it. */
 function backend(change: (good: MemoryBackend, items: Map<string, MemoryItem>) => Partial<MemoryBackend> = () => ({})) {

@@ -1,7 +1,7 @@
 import { MortiseError } from '../../../errors.js';
 import type { PromptSource } from '../../../points/prompt-source.js';
 import { promptSourceSuite } from '../prompt-source.js';
-import { testSuite, wait } from './suite-samples.js';
+import { testSuite, wait } from '../suite-samples.js';
 
 const layer = (content: string, source = 'runtime://contract') => [
   { name: 'base', role: 'system' as const, source, content },

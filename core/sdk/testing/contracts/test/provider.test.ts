@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { MortiseError } from '../../../errors.js';
 import type { GenerateEvent, GenerateRequest, Provider } from '../../../points/provider.js';
 import { eventIssues, type ProviderSubject, providerSuite } from '../provider.js';
-import { type Sample, testSuite, wait, waitFor } from './suite-samples.js';
+import { type Sample, testSuite, wait, waitFor } from '../suite-samples.js';
 
 const textOf = ({ messages }: GenerateRequest): string => messages.map(({ content }) => String(content)).join(' ');
 

@@ -2,7 +2,7 @@ import { MortiseError } from '../../../errors.js';
 import type { ManifestRoute } from '../../../manifest.js';
 import type { Route, RouteContribution } from '../../../points/route.js';
 import { type RouteSubject, routeSuite } from '../route.js';
-import { type Sample, testSuite, wait, waitFor } from './suite-samples.js';
+import { type Sample, testSuite, wait, waitFor } from '../suite-samples.js';
 
 const declared = (key: string, auth: ManifestRoute['auth']): ManifestRoute => ({
   name: key,

@@ -1,7 +1,7 @@
 import { MortiseError } from '../../../errors.js';
 import type { Tool } from '../../../points/tool.js';
+import { testSuite, wait, waitFor } from '../suite-samples.js';
 import { toolSuite } from '../tool.js';
-import { testSuite, wait, waitFor } from './suite-samples.js';
 
 interface Args {
   readonly text: string;

@@ -1,0 +1,82 @@
+import stringWidth from 'string-width';
+import { MortiseError } from '../sdk/errors.js';
+import { oneLine } from '../sdk/text.js';
+
+/** The end of a command's help: what people type. */
+export function examples(...lines: readonly string[]): string {
+  return `\nExample${lines.length === 1 ? '' : 's'}:\n${lines.map((line) => `  ${line}`).join('\n')}`;
+}
+
+/** The command was used wrongly: exit 2. */
+export class CommandError extends MortiseError {
+  constructor(message: string, hint: string) {
+    super('wrong_usage', message, { status: 400, hint });
+  }
+}
+
+/** A command of a plugin that could not be run to its end, and what it wants to end with then. */
+export class UnfinishedRun extends Error {
+  readonly exitCode: number;
+
+  constructor(exitCode: number, cause: unknown) {
+    super('The command could not be run to its end.', { cause });
+    this.exitCode = exitCode;
+  }
+}
+
+/** The command needs the server, and there is none: exit 3. */
+export function noServer(address: string | undefined): MortiseError {
+  return new MortiseError('no_server', `No Mortise server answers${address ? ` at ${address}` : ''}.`, {
+    hint: 'Start one with npm start, or name it with --api-base.',
+  });
+}
+
+/** A column is not cut below this, even where the line is then wider than the terminal. */
+const narrowest = 16;
+
+/**
+ * Columns of text, as wide as they need to be; the last one is not padded. With a `width` (terminal columns) the widest
+ * columns are cut until a line fits. A cell is one line, whatever characters are in it.
+ */
+export function table(head: readonly string[], cells: readonly (readonly string[])[], width?: number): string {
+  const rows = cells.map((row) => row.map(oneLine));
+  const needed = head.map((title, column) =>
+    Math.max(...[title, ...rows.map((row) => row[column] ?? '')].map((cell) => stringWidth(cell))),
+  );
+  const widths = width === undefined ? needed : fitted(needed, width);
+  const line = (cells: readonly string[]): string =>
+    cells
+      .map((cell, column) => padded(cut(cell, widths[column] ?? 0), widths[column] ?? 0))
+      .join('  ')
+      .trimEnd();
+  return [line(head), line(widths.map((count) => '-'.repeat(count))), ...rows.map(line)].join('\n');
+}
+
+function fitted(needed: readonly number[], width: number): readonly number[] {
+  const widths = [...needed];
+  for (;;) {
+    const over = widths.reduce((sum, count) => sum + count, 2 * (widths.length - 1)) - width;
+    const widest = Math.max(...widths);
+    if (over <= 0 || widest <= narrowest) return widths;
+    const next = Math.max(narrowest, ...widths.filter((count) => count < widest));
+    widths[widths.indexOf(widest)] = Math.max(next === widest ? widest - 1 : next, widest - over);
+  }
+}
+
+function padded(text: string, width: number): string {
+  return text + ' '.repeat(Math.max(0, width - stringWidth(text)));
+}
+
+const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
+
+function cut(text: string, width: number): string {
+  if (stringWidth(text) <= width) return text;
+  let short = '';
+  let used = 0;
+  for (const { segment } of graphemes.segment(text)) {
+    used += stringWidth(segment);
+    if (used > width - 1) break;
+    short += segment;
+  }
+  return `${short}…`;
+}

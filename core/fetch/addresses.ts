@@ -1,0 +1,86 @@
+import { type LookupAddress, lookup } from 'node:dns';
+import type { LookupFunction } from 'node:net';
+import ipaddr from 'ipaddr.js';
+import { MortiseError } from '../sdk/index.js';
+
+/** The refusal of an outbound request; it names the host alone, since paths and queries may hold secrets. */
+export function networkDenied(host: string, why: string, hint?: string): MortiseError {
+  return new MortiseError('network_denied', `The host ${host} may not be reached: ${why}.`, {
+    status: 403,
+    details: { host },
+    ...(hint !== undefined && { hint }),
+  });
+}
+
+type AnyAddress = ReturnType<typeof ipaddr.parse>;
+
+/**
+ * Whether an address is one of the public internet. Loopback, private, link-local (with the metadata services of clouds),
+ * shared, reserved and multicast ranges are not, nor is an IPv6 form that carries such an IPv4 address inside.
+ */
+export function isPublicAddress(address: string): boolean {
+  if (!ipaddr.isValid(address)) return false;
+  const parsed = ipaddr.process(address);
+  const inner = carriedIpv4(parsed);
+  return inner ? inner.range() === 'unicast' : parsed.range() === 'unicast';
+}
+
+/** The IPv4 address inside a NAT64 (RFC 6052) or 6to4 (RFC 3056) address. */
+function carriedIpv4(address: AnyAddress): AnyAddress | undefined {
+  if (address.kind() !== 'ipv6') return undefined;
+  const bytes = address.toByteArray();
+  const range = address.range();
+  if (range === 'rfc6052') return ipaddr.fromByteArray(bytes.slice(12, 16));
+  return range === '6to4' ? ipaddr.fromByteArray(bytes.slice(2, 6)) : undefined;
+}
+
+/**
+ * Whether a host is covered by one of a manifest's patterns: `api.example.com`, `*.example.com` (what lies below it, not
+ * the name itself) or `*`. Hosts are compared without case, without a final dot and without port.
+ */
+export function matchesHost(patterns: readonly string[], host: string): boolean {
+  const name = plain(host);
+  return patterns.some((pattern) => {
+    if (pattern === '*') return true;
+    const wanted = plain(pattern);
+    return wanted.startsWith('*.') ? name.endsWith(wanted.slice(1)) && name.length >= wanted.length : name === wanted;
+  });
+}
+
+function plain(host: string): string {
+  return host
+    .toLowerCase()
+    .replace(/\.$/, '')
+    .replace(/^\[(.*)\]$/, '$1');
+}
+
+/** Finds all addresses of a name. */
+export type Resolve = (hostname: string) => Promise<readonly LookupAddress[]>;
+
+/** The system's own resolution, as any other program sees it. */
+export const resolveBySystem: Resolve = (hostname) =>
+  new Promise((resolve, reject) => {
+    lookup(hostname, { all: true }, (error, addresses) => (error ? reject(error) : resolve(addresses)));
+  });
+
+/**
+ * A lookup for connections to addresses that somebody else named. The connection is made to the very addresses that were
+ * checked, so a name cannot change its mind in between; one bad address among them condemns the name.
+ */
+export function createPinnedLookup(resolve: Resolve): LookupFunction {
+  return (hostname, options, callback) => {
+    resolve(hostname).then(
+      (addresses) => {
+        const [first] = addresses;
+        if (!first || addresses.some(({ address }) => !isPublicAddress(address))) {
+          callback(networkDenied(hostname, 'it does not lie on the public internet'), '', 0);
+        } else if (options.all) {
+          callback(null, [...addresses]);
+        } else {
+          callback(null, first.address, first.family);
+        }
+      },
+      (error: NodeJS.ErrnoException) => callback(error, '', 0),
+    );
+  };
+}

@@ -1,0 +1,177 @@
+import { hash, timingSafeEqual } from 'node:crypto';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { BlockList, isIP } from 'node:net';
+import type { Principal } from '../sdk/index.js';
+import type { HttpServerSettings, KeyedPrincipal } from './http-settings.js';
+
+/** The caller of a request. */
+interface Caller {
+  readonly principal: Principal;
+  readonly credentials: 'none' | 'good' | 'bad';
+}
+
+/** The keys of this server, compared by digest in constant time. */
+export interface Authenticator {
+  /** At least one API key is configured. */
+  readonly keyed: boolean;
+  /** The admin key is configured. */
+  readonly adminKeyed: boolean;
+  isAdminKey(key: string): boolean;
+  identify(headers: IncomingHttpHeaders, loopback: boolean): Caller;
+  /** The principal of a key that did not come in a header. */
+  principalOf(key: string, loopback: boolean): Principal | undefined;
+}
+
+interface Identity {
+  readonly digest: Buffer;
+  readonly bound: Omit<Principal, 'admin' | 'loopback'>;
+  readonly admin: boolean;
+}
+
+const bearerPattern = /^bearer +(\S+) *$/i;
+
+export function createAuthenticator(settings: HttpServerSettings): Authenticator {
+  const identities = readIdentities(settings);
+  const adminDigest = settings.adminKey === undefined ? undefined : digestOf(settings.adminKey);
+  const keyed = identities.length > 0;
+  const unknown: Omit<Principal, 'admin' | 'loopback'> = { id: keyed ? 'anonymous' : 'local', authenticated: false };
+
+  const find = (key: string): Identity | undefined => {
+    const digest = digestOf(key);
+    let found: Identity | undefined;
+    for (const identity of identities) {
+      if (timingSafeEqual(identity.digest, digest)) found = identity;
+    }
+    return found;
+  };
+
+  /** Without an admin key, local callers have the right, and only while the server has no key at all. */
+  const adminByPlace = (loopback: boolean) => adminDigest === undefined && !keyed && loopback;
+  const isAdminKey = (key: string) => adminDigest !== undefined && timingSafeEqual(adminDigest, digestOf(key));
+  const adminByKey = (headers: IncomingHttpHeaders) => {
+    const sent = headers['x-admin-key'];
+    return typeof sent === 'string' && isAdminKey(sent);
+  };
+
+  return {
+    keyed,
+    adminKeyed: adminDigest !== undefined,
+    isAdminKey,
+    identify(headers, loopback) {
+      const sent = keyed ? sentKeys(headers) : [];
+      for (const key of sent) {
+        const identity = find(key);
+        if (!identity) continue;
+        const admin = identity.admin || adminByKey(headers);
+        return { principal: { ...identity.bound, admin, loopback }, credentials: 'good' };
+      }
+      const admin = !keyed && (adminByPlace(loopback) || adminByKey(headers));
+      return { principal: { ...unknown, admin, loopback }, credentials: sent.length > 0 ? 'bad' : 'none' };
+    },
+    principalOf(key, loopback) {
+      const identity = find(key);
+      return identity && { ...identity.bound, admin: identity.admin, loopback };
+    },
+  };
+}
+
+function readIdentities(settings: HttpServerSettings): readonly Identity[] {
+  const identities = settings.principals.map(boundIdentity);
+  if (settings.apiKey !== undefined) {
+    const bound = { id: 'default', authenticated: true };
+    identities.push({ digest: digestOf(settings.apiKey), bound, admin: false });
+  }
+  return identities;
+}
+
+function boundIdentity({ key, id, actor, spaces, claims, admin }: KeyedPrincipal): Identity {
+  return {
+    digest: digestOf(key),
+    bound: {
+      id,
+      authenticated: true,
+      claims,
+      ...(actor !== undefined && { actor }),
+      ...(spaces !== undefined && { spaces }),
+    },
+    admin: admin ?? false,
+  };
+}
+
+function sentKeys(headers: IncomingHttpHeaders): readonly string[] {
+  const keys: string[] = [];
+  const own = headers['x-api-key'];
+  if (typeof own === 'string') keys.push(own);
+  if (headers.authorization !== undefined) keys.push(bearerPattern.exec(headers.authorization)?.[1] ?? '');
+  return keys;
+}
+
+function digestOf(text: string): Buffer {
+  return hash('sha256', text, 'buffer');
+}
+
+const privateRanges = new BlockList();
+privateRanges.addSubnet('10.0.0.0', 8);
+privateRanges.addSubnet('100.64.0.0', 10);
+privateRanges.addSubnet('169.254.0.0', 16);
+privateRanges.addSubnet('172.16.0.0', 12);
+privateRanges.addSubnet('192.168.0.0', 16);
+privateRanges.addSubnet('fc00::', 7, 'ipv6');
+privateRanges.addSubnet('fe80::', 10, 'ipv6');
+
+/** Where a request comes from. */
+export interface ClientAddress {
+  readonly address: string;
+  /** A loopback peer, without the headers of a proxy. */
+  readonly loopback: boolean;
+}
+
+/**
+ * With a trusted proxy the client is the last entry of `X-Forwarded-For`, which that proxy wrote itself. Without one the
+ * header only takes the rights of a loopback caller away.
+ */
+export function readClientAddress(request: IncomingMessage, trustProxy: boolean): ClientAddress {
+  const peer = plainAddress(request.socket.remoteAddress ?? '');
+  if (!wasForwarded(request)) return { address: peer, loopback: isLoopback(peer) };
+  const chain = trustProxy ? request.headers['x-forwarded-for'] : undefined;
+  const last = (Array.isArray(chain) ? chain.at(-1) : chain)?.split(',').at(-1)?.trim();
+  return { address: last !== undefined && isIP(last) !== 0 ? plainAddress(last) : peer, loopback: false };
+}
+
+/** The caller as a refusal names it: the principal, or the class of the address, never the address. */
+export function refusalSubject(caller: {
+  readonly principal: Principal | undefined;
+  readonly client: ClientAddress;
+}): string {
+  return caller.principal?.authenticated ? caller.principal.id : addressClass(caller.client.address);
+}
+
+function addressClass(address: string): 'loopback' | 'private' | 'public' {
+  if (isLoopback(address)) return 'loopback';
+  const family = isIP(address);
+  return family !== 0 && privateRanges.check(address, family === 4 ? 'ipv4' : 'ipv6') ? 'private' : 'public';
+}
+
+function plainAddress(address: string): string {
+  return address.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address;
+}
+
+function isLoopback(address: string): boolean {
+  return address.startsWith('127.') || address === '::1';
+}
+
+function wasForwarded(request: IncomingMessage): boolean {
+  for (const name in request.headers) {
+    if (name.startsWith('x-forwarded-') || name === 'forwarded') return true;
+  }
+  return false;
+}
+
+/** Whose bucket a request takes a token from: the principal's, or that of the address. */
+export function callerKey(caller: {
+  readonly principal: Principal | undefined;
+  readonly client: ClientAddress;
+}): string {
+  const { principal, client } = caller;
+  return principal?.authenticated ? `key ${principal.id}` : `address ${client.address}`;
+}

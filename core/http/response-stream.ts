@@ -1,0 +1,103 @@
+import type { ServerResponse } from 'node:http';
+
+interface StreamOptions {
+  /** Silence after which a comment is sent, milliseconds; 0 = never. */
+  readonly keepAliveMs: number;
+  readonly slowReader: SlowReaderRule;
+}
+
+/** When the connection of a client that does not read its answer is closed. */
+export interface SlowReaderRule {
+  /** Milliseconds without any progress. */
+  readonly afterMs: number;
+  /** Called before the connection is closed. */
+  readonly onCut: () => void;
+}
+
+/**
+ * Writes each chunk as it comes and waits for a slow reader. When the client leaves, the iterator is returned, and the
+ * promise resolves when that has finished. What the iterator throws is thrown, with the response left unfinished.
+ */
+export async function sendStream(
+  response: ServerResponse,
+  stream: AsyncIterable<string | Uint8Array>,
+  { keepAliveMs, slowReader }: StreamOptions,
+): Promise<void> {
+  const iterator = stream[Symbol.asyncIterator]();
+  let closing: Promise<void> | undefined;
+  let keepAlive: NodeJS.Timeout | undefined;
+  const leave = () => {
+    // Not only at the end of the loop: an iterator that ignores its return would keep the timer running.
+    clearInterval(keepAlive);
+    closing ??= returnIterator(iterator);
+  };
+  response.once('close', leave);
+  if (response.destroyed) leave();
+  else response.flushHeaders();
+  if (keepAliveMs > 0 && !closing) keepAlive = setInterval(() => sendComment(response), keepAliveMs);
+  try {
+    while (!closing) {
+      const step = await iterator.next();
+      if (closing) break;
+      if (step.done) {
+        response.off('close', leave);
+        response.end();
+        return;
+      }
+      keepAlive?.refresh();
+      if (!response.write(step.value)) await drained(response, slowReader);
+    }
+  } catch (error) {
+    response.off('close', leave);
+    if (!closing) throw error;
+  } finally {
+    clearInterval(keepAlive);
+  }
+  await closing;
+}
+
+/**
+ * Closes a connection whose client reads nothing of what was written, until the returned function is called. The
+ * time-out of the socket considers the bytes in the system's buffers, so slow progress counts as progress.
+ */
+export function cutSlowReader(response: ServerResponse, { afterMs, onCut }: SlowReaderRule): () => void {
+  const { socket } = response;
+  if (!socket || socket.writableLength === 0) return () => undefined;
+  const cut = () => {
+    onCut();
+    response.destroy();
+  };
+  response.once('timeout', cut);
+  socket.setTimeout(afterMs);
+  return () => {
+    response.off('timeout', cut);
+    if (!socket.destroyed) socket.setTimeout(0);
+  };
+}
+
+async function returnIterator(iterator: AsyncIterator<unknown>): Promise<void> {
+  try {
+    await iterator.return?.();
+  } catch {
+    // The client has left, so the error has no receiver.
+  }
+}
+
+function sendComment(response: ServerResponse): void {
+  // A client that does not read its events needs no comment.
+  if (!response.writableNeedDrain && !response.destroyed) response.write(': keep-alive\n\n');
+}
+
+/** Resolves when the reader has caught up or has left. */
+function drained(response: ServerResponse, slowReader: SlowReaderRule): Promise<void> {
+  if (response.destroyed) return Promise.resolve();
+  return new Promise((resolve) => {
+    const stopWatching = cutSlowReader(response, slowReader);
+    const proceed = () => {
+      stopWatching();
+      response.off('drain', proceed).off('close', proceed);
+      resolve();
+    };
+    response.once('drain', proceed).once('close', proceed);
+  });
+}

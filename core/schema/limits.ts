@@ -1,0 +1,93 @@
+import { createContext, Script } from 'node:vm';
+
+const quote = 0x22;
+const backslash = 0x5c;
+
+/** String bytes looked at one by one before the native search takes over: short keys are faster this way. */
+const shortString = 24;
+
+/** Nesting limit of configuration files; deeper ones would overflow the stack of recursive readers. */
+export const deepestFile = 100;
+
+/** Whether a file's JSON nests deeper than {@link deepestFile}. */
+export function isTooDeep(text: string): boolean {
+  return exceedsDepth(Buffer.from(text), deepestFile);
+}
+
+/**
+ * Whether JSON text nests deeper than `limit`, found by counting brackets outside strings: one pass, no recursion, no
+ * allocation, so that a bomb costs nothing before the parser builds it. Text that is no JSON may give either answer.
+ */
+export function exceedsDepth(bytes: Buffer, limit: number): boolean {
+  const length = bytes.length;
+  // Valid JSON needs a closing bracket for each opening one.
+  if (length < 2 * (limit + 1)) return false;
+  let depth = 0;
+  let position = 0;
+  while (position < length) {
+    const byte = bytes[position];
+    if (byte === quote) {
+      position = afterString(bytes, position + 1);
+      continue;
+    }
+    if (byte === 0x7b || byte === 0x5b) {
+      depth += 1;
+      if (depth > limit) return true;
+    } else if (byte === 0x7d || byte === 0x5d) {
+      depth -= 1;
+    }
+    position += 1;
+  }
+  return false;
+}
+
+/** Position behind the closing quote of the string whose content begins at `start`. */
+function afterString(bytes: Buffer, start: number): number {
+  const length = bytes.length;
+  const nearEnd = Math.min(length, start + shortString);
+  let position = start;
+  while (position < nearEnd) {
+    const byte = bytes[position];
+    if (byte === quote) return position + 1;
+    position += byte === backslash ? 2 : 1;
+  }
+  while (position < length) {
+    const found = bytes.indexOf(quote, position);
+    if (found < 0) return length;
+    let slashes = 0;
+    while (found - slashes > position && bytes[found - slashes - 1] === backslash) slashes += 1;
+    if (slashes % 2 === 0) return found + 1;
+    position = found + 1;
+  }
+  return length;
+}
+
+const script = new Script('run()');
+let place: { run?: () => unknown } | undefined;
+
+/**
+ * Runs synchronous code and breaks it off when it takes too long. A regular expression that tries for ever cannot be
+ * ended from within; the engine's own clock ends it. Costs half a millisecond: not for what every request does.
+ *
+ * @returns what `run` returns; undefined when it was broken off after `ms` milliseconds
+ */
+export function withinTime<T>(run: () => T, ms: number): { readonly value: T } | undefined {
+  place ??= createContext({});
+  let done: { readonly value: T } | undefined;
+  place.run = () => {
+    done = { value: run() };
+  };
+  try {
+    script.runInContext(place, { timeout: ms });
+  } catch (error) {
+    if (!isTimeout(error)) throw error;
+  } finally {
+    delete place.run;
+  }
+  return done;
+}
+
+/** The error is made in the other context, where `Error` is another class. */
+function isTimeout(error: unknown): boolean {
+  return typeof error === 'object' && error !== null && Reflect.get(error, 'code') === 'ERR_SCRIPT_EXECUTION_TIMEOUT';
+}

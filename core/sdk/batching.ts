@@ -1,0 +1,286 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Database, Transaction } from './host/database.js';
+
+/** Runs one function for many requests, never twice at the same time. */
+export interface Drain {
+  /** Runs soon, after the caller's synchronous code; a request during a run starts one more run after it. */
+  request(): void;
+  /** Resolves when nothing is running or requested. */
+  idle(): Promise<void>;
+}
+
+/**
+ * The loop behind a queue: code that adds an item calls `request`, and `run` processes what is queued.
+ *
+ * `running ??= run().finally(() => { running = undefined; })` loses the item that is queued after the last look at the
+ * queue and before `finally`. Here the flag is cleared in the same tick as the last check for requests.
+ *
+ * @param onError receives what `run` throws; without it, the error is an unhandled rejection. Either way later requests
+ * are served.
+ *
+ * @example
+ * const sending = createDrain(async () => { for (let next = queue.shift(); next; next = queue.shift()) await send(next); });
+ * queue.push(item);
+ * sending.request();
+ */
+export function createDrain(run: () => unknown, onError: (error: unknown) => void = rejectUnhandled): Drain {
+  let isRequested = false;
+  let running: Promise<void> | undefined;
+
+  const serve = async (): Promise<void> => {
+    await null;
+    while (isRequested) {
+      isRequested = false;
+      try {
+        await run();
+      } catch (error) {
+        onError(error);
+      }
+    }
+    running = undefined;
+  };
+
+  return {
+    request() {
+      isRequested = true;
+      running ??= serve();
+    },
+    async idle() {
+      while (running !== undefined) await running;
+    },
+  };
+}
+
+function rejectUnhandled(error: unknown): void {
+  void Promise.reject(error);
+}
+
+/** Commits jobs together and returns one outcome for each, in order. Rejects when none of them was committed. */
+export type CommitGroup<Job, Outcome> = (jobs: readonly Job[]) => Promise<readonly GroupOutcome<Outcome>[]>;
+
+export type GroupOutcome<Outcome> = { readonly value: Outcome } | { readonly error: unknown };
+
+interface Waiting<Job, Outcome> {
+  readonly job: Job;
+  readonly resolve: (outcome: Outcome) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Jobs that wait at the same time and are committed as one. */
+export interface GroupCommit<Job, Outcome> {
+  /** @param place `first` puts the job before all that wait */
+  submit(job: Job, place?: 'first' | 'last'): Promise<Outcome>;
+  /** Resolves when nothing waits or runs. */
+  idle(): Promise<void>;
+}
+
+export interface GroupCommitOptions {
+  /** Most jobs of one group; 128 when absent. A larger group holds the write lock longer than it saves commits. */
+  readonly largest?: number;
+  /**
+   * `true` (the default) waits one turn of the event loop before a commit, and another as long as each brings jobs:
+   * callers that were answered together submit again one after the other. `false` commits the first job at once, and
+   * what has arrived meanwhile as the next group.
+   */
+  readonly gather?: boolean;
+}
+
+/** Jobs of one group when the options do not say otherwise. */
+export const LARGEST_GROUP = 128;
+
+/** Commits waiting jobs in groups, one group at a time. A group runs in the async context of none of its members. */
+export function createGroupCommit<Job, Outcome>(
+  commit: CommitGroup<Job, Outcome>,
+  { largest = LARGEST_GROUP, gather = true }: GroupCommitOptions = {},
+): GroupCommit<Job, Outcome> {
+  const waiting: Waiting<Job, Outcome>[] = [];
+  // A member may be inside another transaction, which the group must not join.
+  const detached = AsyncLocalStorage.snapshot();
+  let running: Promise<void> | undefined;
+
+  const gatherJobs = async (): Promise<void> => {
+    let before: number;
+    do {
+      before = waiting.length;
+      await nextTurn();
+    } while (waiting.length > before && waiting.length < largest);
+  };
+
+  const commitOne = async (): Promise<void> => {
+    const group = waiting.splice(0, largest);
+    try {
+      const outcomes = await commit(group.map(({ job }) => job));
+      for (const [index, { resolve, reject }] of group.entries()) {
+        const outcome = outcomes[index];
+        if (outcome === undefined) reject(new Error('A job of the group has no outcome.'));
+        else if ('error' in outcome) reject(outcome.error);
+        else resolve(outcome.value);
+      }
+    } catch (error) {
+      for (const { reject } of group) reject(error);
+    }
+  };
+
+  const run = async (): Promise<void> => {
+    while (waiting.length > 0) {
+      if (gather) await gatherJobs();
+      await commitOne();
+      // Lets requests in, and the driver free its statements, between two groups.
+      if (!gather && waiting.length > 0) await nextTurn();
+    }
+    running = undefined;
+  };
+
+  return {
+    submit(job, place = 'last') {
+      return new Promise((resolve, reject) => {
+        if (place === 'first') waiting.unshift({ job, resolve, reject });
+        else waiting.push({ job, resolve, reject });
+        running ??= detached(run);
+      });
+    },
+    async idle() {
+      while (running !== undefined) await running;
+    },
+  };
+}
+
+/** A conflict that the next look at the committed rows resolves; more of them mean that something else is wrong. */
+const MOST_TRIES = 3;
+
+/**
+ * Writes jobs that wait at the same time in one transaction. If it fails, each job is written again in a savepoint of
+ * its own, so that none fails because of another; an unavailable database fails all of them at once.
+ *
+ * @param write only database work: it may run again. Returns one outcome for each job, in order.
+ * @param options.retries whether a job that failed alone with this error is tried again, up to three times in all
+ */
+export function createTransactionGroup<Job, Outcome>(
+  database: Database,
+  write: (jobs: readonly Job[], trx: Transaction) => Promise<readonly Outcome[]>,
+  options: Pick<GroupCommitOptions, 'largest'> & { readonly retries?: (error: unknown) => boolean } = {},
+): GroupCommit<Job, Outcome> {
+  const { retries = () => false } = options;
+
+  const writeAlone = async (job: Job, trx: Transaction): Promise<GroupOutcome<Outcome>> => {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        const outcomes = await database.transaction((savepoint) => write([job], savepoint), { trx });
+        return outcomes.length === 1
+          ? { value: outcomes[0] as Outcome }
+          : { error: new Error('The job has no outcome.') };
+      } catch (error) {
+        if (database.codec.errorKind(error) === 'unavailable') throw error;
+        if (!retries(error) || tries === MOST_TRIES) return { error };
+      }
+    }
+  };
+
+  return createGroupCommit<Job, Outcome>(async (jobs) => {
+    try {
+      return await database.transaction(async (trx) => (await write(jobs, trx)).map((value) => ({ value })));
+    } catch (error) {
+      if (database.codec.errorKind(error) === 'unavailable' || (jobs.length === 1 && !retries(error))) throw error;
+      return database.transaction(async (trx) => {
+        const outcomes: GroupOutcome<Outcome>[] = [];
+        for (const job of jobs) outcomes.push(await writeAlone(job, trx));
+        return outcomes;
+      });
+    }
+  }, options);
+}
+
+export interface WriteBehindOptions<Row> {
+  /** Stores rows: of each key the newest. */
+  write(rows: readonly Row[]): Promise<void>;
+  /** The store has failed repeatedly and is given up; rows set from now on are dropped. */
+  gaveUp(error: unknown): void;
+  /** Milliseconds between two batches; 250 when absent. */
+  readonly everyMs?: number;
+  /** Rows of one batch; 1,000 when absent. */
+  readonly batch?: number;
+  /** Failures in a row after which the store is given up; 3 when absent. */
+  readonly tries?: number;
+}
+
+/**
+ * Stores rows some time after they were set, so that `set` never waits. Of several rows with one key
+ * only the newest is stored: what waits is bounded by the number of keys.
+ */
+export class WriteBehind<Row> {
+  readonly #options: WriteBehindOptions<Row>;
+  #waiting = new Map<string, Row>();
+  #timer: NodeJS.Timeout | undefined;
+  readonly #writing = createDrain(() => this.#writeBatch());
+  #isWriting = false;
+  #failures = 0;
+  #closed = false;
+
+  constructor(options: WriteBehindOptions<Row>) {
+    this.#options = options;
+  }
+
+  /** False once the store was given up. */
+  get open(): boolean {
+    return !this.#closed;
+  }
+
+  set(key: string, row: Row): void {
+    if (this.#closed) return;
+    this.#waiting.set(key, row);
+    this.#arm();
+  }
+
+  /** Resolves when all that was set before is stored, or the store was given up. */
+  async flush(): Promise<void> {
+    await this.#writing.idle();
+    while (this.#waiting.size > 0 && !this.#closed) {
+      this.#writing.request();
+      await this.#writing.idle();
+    }
+  }
+
+  /** Stores what waits; later rows are dropped. */
+  async close(): Promise<void> {
+    await this.flush();
+    this.#closed = true;
+    clearTimeout(this.#timer);
+  }
+
+  #arm(): void {
+    if (this.#timer !== undefined || this.#isWriting) return;
+    this.#timer = setTimeout(this.#writing.request, this.#options.everyMs ?? 250);
+    this.#timer.unref();
+  }
+
+  async #writeBatch(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#isWriting = true;
+    await this.#write();
+    this.#isWriting = false;
+    if (this.#waiting.size > 0 && !this.#closed) this.#arm();
+  }
+
+  async #write(): Promise<void> {
+    const batch = [...this.#waiting].slice(0, this.#options.batch ?? 1_000);
+    if (batch.length === 0) return;
+    for (const [key] of batch) this.#waiting.delete(key);
+    try {
+      await this.#options.write(batch.map(([, row]) => row));
+      this.#failures = 0;
+    } catch (error) {
+      this.#failures += 1;
+      if (this.#failures >= (this.#options.tries ?? 3)) this.#giveUp(error);
+      // What has been set meanwhile is newer.
+      else this.#waiting = new Map([...batch, ...this.#waiting]);
+    }
+  }
+
+  #giveUp(error: unknown): void {
+    this.#closed = true;
+    this.#waiting.clear();
+    this.#options.gaveUp(error);
+  }
+}

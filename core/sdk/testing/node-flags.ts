@@ -1,7 +1,0 @@
-// The launcher is plain JavaScript outside the build, so it is loaded by address.
-const launcher = (await import(new URL('../../../../scripts/lib/node-flags.mjs', import.meta.url).href)) as {
-  nodeFlags(): readonly string[];
-};
-
-/** Flags of Node that the launcher runs the product with. */
-export const nodeFlags: readonly string[] = launcher.nodeFlags();

@@ -1,0 +1,10 @@
+/**
+ * Starts the PostgreSQL server that all processes of a test run share, prints its port, and ends it when its standard
+ * input closes, however the run ended. The processes find it by `MORTISE_TEST_POSTGRES_PORT`.
+ */
+import { ownPostgres, testServerParts } from './test-database.js';
+
+const server = await ownPostgres();
+await testServerParts(server.port);
+process.stdout.write(`${server.port}\n`);
+process.stdin.once('close', () => void server.dispose().finally(() => process.exit(0))).resume();

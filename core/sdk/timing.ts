@@ -1,0 +1,107 @@
+import { LRUCache } from 'lru-cache';
+import type { HttpService } from './host/http.js';
+import type { StartHost } from './plugin.js';
+
+/** The time limit of a call. */
+export interface Deadline {
+  /** Aborted by the time limit or the caller, unless the call was committed before. */
+  readonly signal: AbortSignal;
+  readonly expired: boolean;
+  readonly committed: boolean;
+  /** From here on neither the time limit nor the caller ends the call. */
+  commit(): void;
+  /** Stops the clock while the call waits for a person. Returns a function that restarts it. */
+  pause(): () => void;
+  /** Clears the timer and the listener. */
+  close(): void;
+}
+
+/**
+ * Combines the time limit of one call with the caller's signal. Close it when the call has ended.
+ *
+ * @param ms 0 = no limit.
+ */
+export function startDeadline(ms: number, caller: AbortSignal): Deadline {
+  return new CallDeadline(ms, caller);
+}
+
+/** A class, because every tool call has one: an object of closures and getters costs several times as much. */
+class CallDeadline implements Deadline {
+  readonly signal: AbortSignal;
+  expired = false;
+  committed = false;
+  readonly #controller = new AbortController();
+  readonly #caller: AbortSignal;
+  readonly #isLimited: boolean;
+  #closed = false;
+  #timer: NodeJS.Timeout | undefined;
+  #left: number;
+  #startedAt = 0;
+
+  constructor(ms: number, caller: AbortSignal) {
+    this.signal = this.#controller.signal;
+    this.#caller = caller;
+    this.#isLimited = ms > 0;
+    this.#left = ms;
+    if (caller.aborted) this.#leave();
+    else caller.addEventListener('abort', this.#leave, { once: true });
+    this.#start();
+  }
+
+  // Passed on as a bare function.
+  readonly commit = (): void => {
+    this.committed = true;
+    clearTimeout(this.#timer);
+  };
+
+  pause(): () => void {
+    clearTimeout(this.#timer);
+    this.#left = Math.max(1, this.#left - (performance.now() - this.#startedAt));
+    return () => this.#start();
+  }
+
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    this.#caller.removeEventListener('abort', this.#leave);
+  }
+
+  readonly #leave = (): void => {
+    if (!this.committed) this.#controller.abort(this.#caller.reason);
+  };
+
+  #start(): void {
+    // A question to a person may be withdrawn after the call has ended; the timer must not start again then.
+    if (!this.#isLimited || this.committed || this.#closed) return;
+    this.#startedAt = performance.now();
+    this.#timer = setTimeout(() => {
+      this.expired = true;
+      this.#controller.abort(new Error('The time limit has passed.'));
+    }, this.#left);
+  }
+}
+
+/** Lets the first of many equal events pass, then none for a while. Remembers the 1,000 subjects that passed last. */
+export class Throttle {
+  readonly #until = new LRUCache<string, number>({ max: 1_000 });
+
+  /** @param now monotonic milliseconds */
+  pass(subject: string, now: number, quietMs: number): boolean {
+    if ((this.#until.peek(subject) ?? Number.NEGATIVE_INFINITY) > now) return false;
+    this.#until.set(subject, now + quietMs);
+    return true;
+  }
+}
+
+const LOOK_EVERY_MS = 50;
+
+/**
+ * Runs once this process serves requests. It never runs in a process that was started for a single command.
+ */
+export function whenServing(host: Pick<StartHost, 'every' | 'log'>, http: HttpService, run: () => unknown): void {
+  const looking = host.every(LOOK_EVERY_MS, async () => {
+    if (http.origin === undefined) return;
+    looking.dispose();
+    await run();
+  });
+}

@@ -1,0 +1,2 @@
+export * from './fake-model.js';
+export * from './fake-plugins.js';

@@ -1,9 +1,0 @@
-import type { ConversationService } from 'mortise/sdk';
-import type { TurnParts } from './turn-parts.js';
-
-/** What the doors to a turn need. */
-export interface ProcessParts extends TurnParts {
-  readonly conversation: ConversationService;
-  readonly queueLimit: number;
-  readonly queueWaitMs: number;
-}

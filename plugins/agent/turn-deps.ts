@@ -1,0 +1,44 @@
+import type { ConversationService, QueueWait } from 'mortise/contracts/conversation';
+import type { SessionsService, TurnStatus } from 'mortise/contracts/sessions';
+import type { ActiveContributions, ContributionCache, MetricsService, Points, Refusal } from 'mortise/sdk';
+import type { Compaction } from './build-context.js';
+import type { ModelSlot } from './resolve-model.js';
+import type { ToolRunner } from './tool-runner.js';
+
+/** What turns are made with: services, contributions and settings. */
+export interface TurnDeps {
+  readonly points: Points;
+  readonly sessions: SessionsService;
+  readonly conversation: ConversationService;
+  readonly providers: ContributionCache<ActiveContributions<'provider'>>;
+  readonly prompts: ContributionCache<ActiveContributions<'prompt-source'>>;
+  readonly channels: ContributionCache<ActiveContributions<'channel'>>;
+  readonly tools: ToolRunner;
+  readonly metrics: TurnMetrics;
+  /** Reports a refused caller to the audit trail. */
+  readonly refused: (refusal: Refusal) => void;
+  /** The model of chats that have chosen none; the demo model when absent. */
+  readonly model: ModelSlot | undefined;
+  readonly compaction: Compaction;
+  readonly maxSteps: number;
+  /** Milliseconds; 0 = no limit. */
+  readonly turnTimeoutMs: number;
+  /** How long a turn may wait for its session unless its entry point says otherwise. */
+  readonly wait: QueueWait;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+}
+
+export interface TurnMetrics {
+  turn(status: TurnStatus, provider: string): void;
+  firstToken(seconds: number): void;
+}
+
+export function turnMetrics(metrics: MetricsService): TurnMetrics {
+  const turns = metrics.counter('mortise_turns_total', 'Agent turns by how they ended', ['status', 'provider']);
+  const first = metrics.histogram('mortise_turn_first_token_seconds', 'From the open turn to its first text');
+  return {
+    turn: (status, provider) => turns.add(1, { status, provider }),
+    firstToken: (seconds) => first.record(seconds),
+  };
+}

@@ -1,0 +1,153 @@
+import type { GateConfig, GateDecision, GatePool } from 'mortise/contracts/gate';
+import {
+  type Database,
+  type InsertTarget,
+  insertRows,
+  type Observation,
+  type StartHost,
+  WriteBehind,
+} from 'mortise/sdk';
+import { poolEntriesTable } from './migrations/0001-pool-entries.js';
+import { type PooledItem, type PoolPersistence, type Pools, poolSize } from './pools.js';
+
+const target: InsertTarget = {
+  table: 'gate.pool_entries',
+  columns: ['obs_id', 'pool', 'session_key', 'decision', 'observation', 'at', 'position', 'released_at'],
+  suffix: 'on conflict (obs_id) do nothing',
+};
+
+interface PoolRow {
+  readonly pool: GatePool;
+  readonly decision: string;
+  readonly observation: string;
+  readonly at: number;
+  readonly position: number;
+  readonly released_at: number | null;
+}
+
+/**
+ * Stores the pools write-behind: no decision waits for the database. After repeated failures it raises an alert and stops
+ * storing; the pools stay in memory.
+ */
+export class PoolStore implements PoolPersistence {
+  readonly #host: StartHost<GateConfig>;
+  readonly #database: Database;
+  readonly #writes: WriteBehind<PooledItem>;
+  #off = false;
+
+  constructor(host: StartHost<GateConfig>) {
+    this.#host = host;
+    this.#database = host.use('database');
+    this.#writes = new WriteBehind({
+      write: (entries) => this.#write(entries),
+      gaveUp: (error) => this.#turnOff(error),
+    });
+  }
+
+  add(place: string, entry: PooledItem): void {
+    if (!this.#off) this.#writes.set(place, entry);
+  }
+
+  async claim(obsId: string): Promise<boolean | undefined> {
+    if (this.#off || !this.#writes.open) return undefined;
+    await this.#writes.flush();
+    const claimed = await this.#database.statement(
+      'update {gate.pool_entries} set released_at = ? where obs_id = ? and released_at is null',
+      [this.#host.use('schedule').now(), obsId],
+    );
+    if (claimed.changes === 1) return true;
+    const { rows } = await this.#database.statement('select 1 as known from {gate.pool_entries} where obs_id = ?', [
+      obsId,
+    ]);
+    return rows.length > 0 ? false : undefined;
+  }
+
+  async unclaim(obsId: string): Promise<void> {
+    if (this.#off || !this.#writes.open) return;
+    await this.#database.statement('update {gate.pool_entries} set released_at = null where obs_id = ?', [obsId]);
+  }
+
+  /** Loads the entries that an earlier process stored. */
+  async restore(pools: Pools): Promise<void> {
+    try {
+      await this.#database.migrate([poolEntriesTable]);
+      pools.restore(await this.#load());
+    } catch (error) {
+      this.#turnOff(error);
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#writes.close();
+  }
+
+  /** Oldest first. */
+  async #load(): Promise<readonly PooledItem[]> {
+    const loaded: PooledItem[] = [];
+    for (const pool of ['drop', 'sink', 'tool'] as const) {
+      const { rows } = await this.#database.statement<PoolRow>(
+        `select pool, decision, observation, at, position, released_at from {gate.pool_entries}
+         where pool = ? order by at desc, position desc limit ?`,
+        [pool, poolSize],
+      );
+      loaded.push(...rows.reverse().map(itemOf));
+    }
+    return loaded;
+  }
+
+  async #write(entries: readonly PooledItem[]): Promise<void> {
+    // `released_at` is only set by `claim`.
+    const rows = entries.map(({ item: { pool, observation, decision }, at, order }) => [
+      observation.obs_id,
+      pool,
+      decision.session_key,
+      JSON.stringify(decision),
+      JSON.stringify(observation),
+      at,
+      order,
+      null,
+    ]);
+    await insertRows(this.#database, target, rows);
+    for (const pool of new Set(entries.map(({ item }) => item.pool))) {
+      await this.#database.statement(
+        `delete from {gate.pool_entries} where pool = ? and obs_id not in
+           (select obs_id from {gate.pool_entries} where pool = ? order by at desc, position desc limit ?)`,
+        [pool, pool, poolSize],
+      );
+    }
+  }
+
+  #turnOff(error: unknown): void {
+    this.#off = true;
+    this.#host.log.warn(
+      { error: error instanceof Error ? error.name : 'error' },
+      'the pools of the gate are not stored',
+    );
+    this.#host.emit('alert', {
+      source: 'gate:persistence',
+      severity: 'medium',
+      code: 'gate_persistence_off',
+      message: 'The database failed: the pools of the gate are in memory only until the plugin is restarted.',
+      data: { table: 'gate.pool_entries' },
+    });
+  }
+}
+
+function itemOf({ pool, decision, observation, at, position, released_at }: PoolRow): PooledItem {
+  return {
+    item: {
+      pool,
+      decision: frozen(JSON.parse(decision) as GateDecision),
+      observation: frozen(JSON.parse(observation) as Observation),
+    },
+    at: Number(at),
+    order: Number(position),
+    released: released_at !== null,
+  };
+}
+
+/** Freezes an object and its members, as published observations and decisions are. */
+function frozen<T extends object>(value: T): T {
+  for (const member of Object.values(value)) Object.freeze(member);
+  return Object.freeze(value);
+}

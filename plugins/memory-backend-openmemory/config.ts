@@ -1,8 +1,0 @@
-import type { DialectName } from './dialect/dialect.js';
-
-/** The configuration of `config.schema.json`, defaults filled in. */
-export interface OpenMemoryConfig {
-  readonly base_url?: string;
-  readonly api_key?: string;
-  readonly dialect: DialectName | 'auto';
-}

@@ -1,0 +1,79 @@
+import type { MemoryPolicy } from 'mortise/contracts/memory-gateway';
+import { memoryPolicySuite } from 'mortise/contracts/memory-gateway/testing';
+import { testSuite, wait } from 'mortise/sdk/testing';
+
+const policy = (run: MemoryPolicy['run'] = good, more: Partial<MemoryPolicy> = {}): MemoryPolicy => ({
+  order: 10,
+  tools: ['memory_store'],
+  run,
+  ...more,
+});
+
+const good: MemoryPolicy['run'] = ({ kind }) =>
+  kind === 'draft' ? { kind: 'reject', reason: 'drafts', message: 'Drafts are not kept.' } : { kind: 'pass' };
+
+let calls = 0;
+let busy = 0;
+let started = 0;
+const rejected = (reason: string) => ({ kind: 'reject' as const, reason, message: 'No.' });
+
+testSuite(
+  { ...memoryPolicySuite, point: 'memory-policy' },
+  {
+    plugins: ['memory-gateway'],
+    good: { make: () => policy() },
+    subject: {
+      samples: [
+        { kind: 'draft', verdict: 'reject' },
+        { kind: 'fact', verdict: 'pass' },
+      ],
+    },
+    bad: {
+      'is there under its key, with facts that fit its extension point': {
+        make: () => policy(good, { order: 1.5 }),
+      },
+      'passes, redirects or rejects, with a reason and a message': {
+        make: () => policy(() => ({ kind: 'redirect', space: '', reason: '', message: '' })),
+        subject: { samples: [{ verdict: 'redirect' }] },
+      },
+      'answers the same call alike, whatever was called in between': {
+        make: () => policy(() => rejected(`reason_${calls++}`)),
+      },
+      'serves 20 calls side by side': {
+        make: () =>
+          policy(async () => {
+            busy += 1;
+            await wait(1);
+            const together = busy;
+            busy -= 1;
+            return together > 1 ? rejected('busy') : { kind: 'pass' };
+          }),
+      },
+      'ends its work when it is told to': {
+        make: () =>
+          policy(async () => {
+            await wait(700);
+            return { kind: 'pass' };
+          }),
+      },
+      'judges hostile memories within its second': {
+        make: () =>
+          policy(({ actorUserId }) => ((actorUserId as string).length > 0 ? { kind: 'pass' } : rejected('nobody'))),
+      },
+      'writes no text of people into the log': {
+        make: (host) =>
+          policy(({ content }) => {
+            host.log.info(`judged ${content}`);
+            return { kind: 'pass' };
+          }),
+      },
+      'is gone when its plugin is disabled, and works again when it is enabled': {
+        make: () => policy(),
+        start: () => {
+          started += 1;
+          if (started > 1) throw new Error('already started');
+        },
+      },
+    },
+  },
+);

@@ -1,0 +1,66 @@
+import { expect } from 'chai';
+import { eachDatabase, silentLog, type TestEngine } from 'mortise/sdk/testing';
+import { finishWrite } from '../../write/finish-write.js';
+import type { BegunWrite } from '../../write/settle-write.js';
+import { createSettlements } from '../../write/settlements.js';
+import { type RemoteHost, startRemote, writingMemory } from './remote-host.js';
+
+describe('a write that has begun', () => {
+  eachDatabase((engine: TestEngine) => {
+    let remote: RemoteHost;
+    beforeEach(async () => {
+      remote = await startRemote(engine, { listen: false });
+    });
+    afterEach(() => remote.stop());
+
+    const TEXT = 'The harbour opens at five.';
+
+    const begin = async (): Promise<BegunWrite> => {
+      const intended = { action: 'allow', reason: 'policy:private_space' } as const;
+      const entry = { ...intended, operation: 'memory_store', status: 'pending', memoryKey: 'mk_held' } as const;
+      const auditId = await remote.host.service('audit').write(entry);
+      const memory = writingMemory(TEXT, { memoryKey: 'mk_held', auditId });
+      await remote.host.service('logbook').ledger.insert([memory]);
+      return { auditId, intended, memory, requestedSpace: 'private:a' };
+    };
+
+    const finish = (write: BegunWrite, millisecondsAgo: number) =>
+      finishWrite(write, performance.now() - millisecondsAgo, {
+        logbook: remote.host.service('logbook'),
+        audit: remote.host.service('audit'),
+        backend: remote.host.service('memory'),
+        config: { store_timeout_ms: 5_000 },
+        settlements: createSettlements(remote.database),
+        inFlight: new Set(),
+        log: silentLog,
+      });
+
+    it('is sent', async () => {
+      expect(await finish(await begin(), 0)).to.deep.include({ kind: 'stored', memoryId: 'om-1' });
+      expect(await remote.ledger(TEXT)).to.deep.include({ state: 'active' });
+    });
+
+    it('goes to the outbox unsent when another process may have settled it', async () => {
+      expect(await finish(await begin(), 8_000)).to.deep.include({ kind: 'outbox', isDead: false });
+      expect(remote.server.requests.filter(({ call }) => call === 'add')).to.have.length(0);
+      const { state, outbox_id } = await remote.ledger(TEXT);
+      expect(state).to.equal('queued');
+      expect(await remote.host.service('logbook').outbox.get(outbox_id ?? 0)).to.deep.include({
+        status: 'pending',
+        verifyFirst: false,
+        payload: TEXT,
+      });
+    });
+
+    it('keeps the outcome that another process has settled', async () => {
+      const write = await begin();
+      const outcome = { status: 'success', ...write.intended, patch: { memory_id: 'om-9' } } as const;
+      await remote.host.service('audit').finalize(write.auditId, outcome);
+      const change = { memoryKey: 'mk_held', state: 'active', backendMemoryId: 'om-9' } as const;
+      await remote.host.service('logbook').ledger.settle(['writing'], [change]);
+      expect(await finish(write, 8_000)).to.deep.include({ kind: 'stored', memoryId: 'om-9' });
+      expect(remote.server.requests.filter(({ call }) => call === 'add')).to.have.length(0);
+      expect(await remote.count('logbook.outbox_memory')).to.equal(0);
+    });
+  });
+});

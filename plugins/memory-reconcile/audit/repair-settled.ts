@@ -1,0 +1,82 @@
+import type { OutboxRow } from 'mortise/contracts/logbook';
+import type { AuditEntry, TransactionOption } from 'mortise/sdk';
+import type { ReconcileOptions } from '../options.js';
+import type { ReconcileDeps } from '../reconcile.js';
+import type { Detail, StatusCount } from './round.js';
+
+const statuses = { allow: 'success', redirect: 'redirected', reject: 'failed' } as const;
+
+/** An audit row that replaces a missing one or records a repair. */
+export function reconcileEntry(
+  row: OutboxRow,
+  { action, reason, evidence }: Pick<AuditEntry, 'action' | 'reason' | 'evidence'>,
+): AuditEntry {
+  return {
+    action,
+    operation: 'outbox_reconcile',
+    reason,
+    status: statuses[action],
+    actorUserId: row.actorUserId,
+    targetSpace: row.space,
+    payloadSha: row.payloadSha,
+    correlationId: row.correlationId,
+    memoryKey: row.memoryKey,
+    evidence: {
+      source: 'reconcile_outbox',
+      outbox_id: row.outboxId,
+      correlation_id: row.correlationId,
+      payload_sha: row.payloadSha,
+      retry_count: row.retryCount,
+      ...(row.memoryKey === null ? {} : { memory_key: row.memoryKey }),
+      ...evidence,
+      gateway_event: { requested_space: row.requestedSpace },
+    },
+  };
+}
+
+type Settled = 'sent' | 'dead';
+
+const reasons = { sent: 'outbox_flush_success', dead: 'outbox_flush_dead' } as const;
+
+function missingAudit(status: Settled, row: OutboxRow): AuditEntry {
+  const reconciled = { reconciled: true, reconcile_time: new Date().toISOString() };
+  return status === 'sent'
+    ? reconcileEntry(row, {
+        action: 'allow',
+        reason: reasons.sent,
+        evidence: { memory_id: row.memoryId, extra: reconciled },
+      })
+    : reconcileEntry(row, {
+        action: 'reject',
+        reason: reasons.dead,
+        evidence: { extra: { ...reconciled, last_error: row.lastError } },
+      });
+}
+
+/**
+ * Finds sent or dead rows without their audit row and writes it. The rows themselves are not changed.
+ */
+export async function repairSettled(
+  status: Settled,
+  options: ReconcileOptions,
+  deps: ReconcileDeps,
+): Promise<StatusCount & { readonly details: readonly Detail[] }> {
+  const { database, logbook, audit } = deps;
+  const window = { scanWindowHours: options.scanWindowHours, limit: options.batchSize };
+  const examine = async (trx: TransactionOption) => {
+    const { count, findings } = await logbook.reconcile[status](window, trx);
+    const entries = options.fixes ? findings.map((row) => missingAudit(status, row)) : [];
+    const auditIds = entries.length === 0 ? [] : await audit.writeMany(entries, trx);
+    const details = findings.map((row, index) => ({
+      outbox_id: row.outboxId,
+      status,
+      issue: 'missing_audit' as const,
+      expected_reason: reasons[status],
+      fixed: options.fixes,
+      audit_id: auditIds[index] ?? null,
+      error: null,
+    }));
+    return { count, missing_audit: findings.length, fixed: entries.length, details };
+  };
+  return options.fixes ? database.transaction((trx) => examine({ trx })) : examine({});
+}

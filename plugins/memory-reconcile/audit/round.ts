@@ -1,0 +1,101 @@
+import type { OutboxStatus } from 'mortise/contracts/logbook';
+import type { ReconcileOptions } from '../options.js';
+import type { ReconcileDeps } from '../reconcile.js';
+import { repairSettled } from './repair-settled.js';
+import { repairStale } from './repair-stale.js';
+
+/** A finding and its repair. */
+export interface Detail {
+  readonly outbox_id: number;
+  readonly status: OutboxStatus | 'stale';
+  readonly issue: 'missing_audit' | 'stale_lease';
+  readonly expected_reason: string;
+  readonly fixed: boolean;
+  readonly audit_id: string | null;
+  readonly error: string | null;
+}
+
+/** Counts of one status. */
+export interface StatusCount {
+  /** Rows examined. */
+  readonly count: number;
+  readonly missing_audit: number;
+  readonly fixed: number;
+}
+
+/** Findings and repairs of one round. */
+export interface Round {
+  readonly scanned: number;
+  readonly sent: StatusCount;
+  readonly dead: StatusCount;
+  readonly stale: StatusCount & { readonly rescheduled: number };
+  readonly details: readonly Detail[];
+}
+
+const MOST_ROUNDS = 1_000;
+
+async function oneRound(options: ReconcileOptions, deps: ReconcileDeps): Promise<Round> {
+  const { details: sentDetails, ...sent } = await repairSettled('sent', options, deps);
+  const { details: deadDetails, ...dead } = await repairSettled('dead', options, deps);
+  const { scanned, stale, details } = await repairStale(options, deps);
+  return {
+    scanned: sent.count + dead.count + scanned,
+    sent,
+    dead,
+    stale,
+    details: [...sentDetails, ...deadDetails, ...details],
+  };
+}
+
+const missed = ({ missing_audit, fixed }: StatusCount): number => missing_audit - fixed;
+const waiting = ({ scanned, sent, dead }: Round): number => scanned - sent.count - dead.count;
+const rowsOf = (details: readonly Detail[], status: Detail['status']): number =>
+  new Set(details.filter((one) => one.status === status).map(({ outbox_id }) => outbox_id)).size;
+
+/**
+ * Merges all rounds: rows examined several times count once, repairs add up, and what is still missing is what the last
+ * round found.
+ */
+function mergeRounds(earlier: readonly Round[], last: Round): Round {
+  const rounds = [...earlier, last];
+  const details = [...earlier.flatMap((round) => round.details.filter(({ fixed }) => fixed)), ...last.details];
+  const audits = (status: 'sent' | 'dead' | 'stale') => {
+    const fixed = rounds.reduce((sum, round) => sum + round[status].fixed, 0);
+    return { missing_audit: fixed + missed(last[status]), fixed };
+  };
+  const settled = (status: 'sent' | 'dead') => ({
+    count: Math.max(last[status].count, rowsOf(details, status)),
+    ...audits(status),
+  });
+  const [sent, dead] = [settled('sent'), settled('dead')];
+  const staleRows = rowsOf(details, 'stale');
+  const rescheduled = rounds.reduce((sum, { stale }) => sum + stale.rescheduled, 0);
+  return {
+    scanned: sent.count + dead.count + Math.max(waiting(last), staleRows),
+    sent,
+    dead,
+    stale: { count: staleRows, ...audits('stale'), rescheduled },
+    details,
+  };
+}
+
+/** Whether the round repaired something, so that another round may find more. */
+function hasProgress({ sent, dead, stale }: Round): boolean {
+  return sent.fixed + dead.fixed + stale.fixed + stale.rescheduled > 0;
+}
+
+/** Compares outbox and audit trail, in one round or until a round repairs nothing. */
+export async function reconcileAudit(
+  options: ReconcileOptions,
+  deps: ReconcileDeps,
+  signal: AbortSignal,
+): Promise<Round> {
+  const earlier: Round[] = [];
+  let last = await oneRound(options, deps);
+  while (options.untilClean && hasProgress(last) && earlier.length + 1 < MOST_ROUNDS) {
+    signal.throwIfAborted();
+    earlier.push(last);
+    last = await oneRound(options, deps);
+  }
+  return earlier.length === 0 ? last : mergeRounds(earlier, last);
+}

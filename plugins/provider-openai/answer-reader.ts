@@ -1,0 +1,141 @@
+import { type GenerateEvent, isJsonObject, type JsonObject } from 'mortise/sdk';
+import { ToolCallAggregator, type ToolCallDelta } from './aggregate-tool-calls.js';
+import { incompleteStream, providerError } from './errors.js';
+
+/** Assembles one answer from the chunks of its stream, or from its one body. */
+export class AnswerReader {
+  readonly #calls = new ToolCallAggregator();
+  #usage: Extract<GenerateEvent, { type: 'usage' }> | undefined;
+  #id: string | undefined;
+  #finish: string | undefined;
+  #chosen = false;
+  #hasText = false;
+
+  /** @returns the text that a chunk adds. @throws when the chunk contains an error. */
+  chunk(chunk: JsonObject): string {
+    this.#head(chunk);
+    const [choice] = listOf(chunk.choices);
+    if (choice === undefined) return '';
+    const { delta, finish_reason: finish } = objectOf(choice);
+    this.#chosen = true;
+    if (typeof finish === 'string' && finish !== '') this.#finish = finish;
+    const { content, refusal, tool_calls: calls } = objectOf(delta);
+    for (const call of listOf(calls)) this.#calls.add(objectOf(call) as ToolCallDelta);
+    return this.#text(content, refusal);
+  }
+
+  /** The same for an answer that was not streamed. */
+  body(body: JsonObject): string {
+    this.#head(body);
+    const [choice] = listOf(body.choices);
+    if (choice === undefined) throw providerError('provider_invalid_reply', 'provider response has no choices');
+    const { message, finish_reason: finish } = objectOf(choice);
+    this.#chosen = true;
+    this.#finish = typeof finish === 'string' && finish !== '' ? finish : 'stop';
+    const { content, refusal, tool_calls: calls } = objectOf(message);
+    // Complete calls: their position identifies them, whatever their ids are.
+    for (const [index, call] of listOf(calls).entries()) this.#calls.add({ ...objectOf(call), index });
+    return this.#text(content, refusal);
+  }
+
+  /**
+   * The last events of the answer. `ended`: its end mark was received.
+   * @throws provider_request_failed, provider_invalid_reply
+   */
+  end(ended: boolean): readonly GenerateEvent[] {
+    if (this.#finish === undefined && !ended) {
+      throw providerError('provider_request_failed', undefined, { cause: incompleteStream });
+    }
+    if (!this.#chosen) throw providerError('provider_invalid_reply', 'provider response has no choices');
+    const toolCalls = this.#calls.complete();
+    if (toolCalls.some(({ name }) => name === '')) {
+      throw providerError('provider_invalid_reply', 'provider response has a tool call without a name');
+    }
+    if (!this.#hasText && toolCalls.length === 0) {
+      throw providerError('provider_invalid_reply', 'provider response has empty content');
+    }
+    return [
+      ...(toolCalls.length > 0 ? [{ type: 'tool_calls_complete' as const, toolCalls }] : []),
+      ...(this.#usage ? [this.#usage] : []),
+      {
+        type: 'done',
+        ...(this.#id === undefined ? {} : { responseId: this.#id }),
+        stopReason: stopReason(this.#finish, toolCalls.length > 0),
+      },
+    ];
+  }
+
+  #head({ id, usage, error }: JsonObject): void {
+    if (error !== undefined && error !== null) throw reportedFailure(error);
+    if (typeof id === 'string' && id !== '') this.#id = id;
+    const { prompt_tokens: input, completion_tokens: output } = objectOf(usage);
+    if (isCount(input) && isCount(output)) this.#usage = { type: 'usage', inputTokens: input, outputTokens: output };
+  }
+
+  /** A refusal has a member of its own; its text is the answer. */
+  #text(content: unknown, refusal: unknown): string {
+    const text = textOf(content) || textOf(refusal);
+    if (text !== '') this.#hasText = true;
+    return text;
+  }
+}
+
+/** An error that the API reports after the answer has started. */
+function reportedFailure(error: unknown): Error {
+  const { message, code, type } = objectOf(error);
+  const text = typeof error === 'string' ? error : message;
+  return providerError('provider_request_failed', undefined, {
+    runner_message: typeof text === 'string' ? text : undefined,
+    cause: [code, type].find((one): one is string => typeof one === 'string'),
+    provider_status: typeof code === 'number' ? code : undefined,
+  });
+}
+
+/** Some models return their text as a list of parts. */
+function textOf(content: unknown): string {
+  if (typeof content === 'string') return content;
+  return listOf(content)
+    .map((part) => objectOf(part))
+    .map(({ type, text }) => (type === 'text' && typeof text === 'string' ? text : ''))
+    .join('');
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isInteger(value) && Number(value) >= 0;
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  stop: 'end_turn',
+  length: 'max_tokens',
+  tool_calls: 'tool_use',
+  function_call: 'tool_use',
+  content_filter: 'refusal',
+};
+
+/** The stop reason in the vocabulary of all adapters. */
+function stopReason(finish: string | undefined, calls: boolean): string {
+  const reason = reasons[finish ?? ''] ?? 'end_turn';
+  // Some APIs finish an answer with calls as if it were text.
+  return calls && reason === 'end_turn' ? 'tool_use' : reason;
+}
+
+/** The value as an object; an empty one for anything else. */
+function objectOf(value: unknown): JsonObject {
+  return isJsonObject(value) ? value : {};
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** @throws provider_invalid_reply unless the text is a JSON object */
+export function parseObject(text: string): JsonObject {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw providerError('provider_invalid_reply');
+  }
+  if (!isJsonObject(value)) throw providerError('provider_invalid_reply');
+  return value;
+}

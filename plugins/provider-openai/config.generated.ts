@@ -1,0 +1,34 @@
+/** Generated from config.schema.json by `npm run generate`. Do not edit. */
+
+export interface Config {
+  /** Key of the API. Without one no request is sent. */
+  readonly api_key?: string;
+  /** Base address of the API, without /chat/completions, credentials, query and fragment. */
+  readonly base_url: string;
+  /** Organization that is billed, for keys with several of them. */
+  readonly organization?: string;
+  /** Project that is billed, for keys with several of them. */
+  readonly project?: string;
+  /** Additional headers, which override those of the API. */
+  readonly headers: {
+    readonly [k: string]: string;
+  };
+  /** The allowed models; all when the list is empty. */
+  readonly models: readonly {
+    readonly id: string;
+    /** Tokens that the model can read. */
+    readonly context?: number;
+    /** Tokens that the model can write. */
+    readonly output?: number;
+  }[];
+  /** Effort of reasoning models; the API's default when absent. */
+  readonly reasoning_effort?: 'minimal' | 'low' | 'medium' | 'high';
+  /** Whether the models accept images, sound and files. */
+  readonly attachments: boolean;
+  /** How long one answer may take, including retries, milliseconds; 0 = no limit. */
+  readonly timeout_ms: number;
+  /** The longest pause of a stream, milliseconds. */
+  readonly idle_timeout_ms: number;
+  /** The largest number of retries of a request that failed before the first byte of its answer. */
+  readonly max_retries: number;
+}

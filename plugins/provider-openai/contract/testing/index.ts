@@ -1,0 +1,2 @@
+export * from './fake-openai.js';
+export * from './openai-compatible.js';

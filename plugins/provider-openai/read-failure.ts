@@ -1,0 +1,104 @@
+import { isCodedError, MortiseError } from 'mortise/sdk';
+import { type ProviderFailureDetails, providerError } from './errors.js';
+
+/** A request that failed before the first byte of its answer. */
+export interface Failure {
+  /** The same request may succeed a moment later. */
+  readonly retryable: boolean;
+  /** The API's `Retry-After`, milliseconds. */
+  readonly retryAfterMs?: number | undefined;
+  /** The API refused `stream_options`. */
+  readonly refusesUsage?: boolean;
+  /** The error; retryable ones contain the number of attempts. */
+  error(attempts: number): Error;
+}
+
+/** An error of the SDK. Its classes are not loaded here, and its messages may contain anything. */
+interface SdkError {
+  readonly status?: number | undefined;
+  readonly headers?: Headers | undefined;
+  readonly error?: { readonly message?: unknown; readonly code?: unknown; readonly type?: unknown } | undefined;
+  readonly cause?: unknown;
+}
+
+const retryable = new Set([408, 429, 500, 502, 503, 504, 529]);
+
+/** A retry would only wait as long again. */
+const headersTimeout = 'UND_ERR_HEADERS_TIMEOUT';
+
+export function readFailure(thrown: unknown, now: number): Failure {
+  const coded = chain(thrown).find(isCodedError);
+  if (coded instanceof MortiseError && coded.code.startsWith('provider_')) return final(coded);
+  if (coded) {
+    return final(providerError('provider_request_failed', 'provider may not be reached', { cause: coded.code }));
+  }
+  const { status, headers, error = {}, cause } = thrown as SdkError;
+  if (status !== undefined) return refused(status, headers, error, now);
+  const code = networkCode(cause ?? thrown);
+  if (code === headersTimeout || isInvalidRequest(thrown)) return final(failed({ cause: code }));
+  return { retryable: true, error: (attempts) => failed({ cause: code, attempts }) };
+}
+
+function refused(
+  status: number,
+  headers: Headers | undefined,
+  { message, code, type }: NonNullable<SdkError['error']>,
+  now: number,
+): Failure {
+  const text = typeof message === 'string' ? message : undefined;
+  const details: ProviderFailureDetails = {
+    provider_status: status,
+    runner_message: text,
+    cause: [code, type].find((one): one is string => typeof one === 'string'),
+  };
+  const sentence = `provider returned status ${status}`;
+  if (!retryable.has(status)) {
+    const refusesUsage = status === 400 && (text?.includes('stream_options') ?? false);
+    return { ...final(providerError('provider_request_failed', sentence, details)), refusesUsage };
+  }
+  return {
+    retryable: true,
+    retryAfterMs: retryAfter(headers?.get('retry-after') ?? undefined, now),
+    error: (attempts) => providerError('provider_request_failed', sentence, { ...details, attempts }),
+  };
+}
+
+/** The request could not be made, for instance because of an invalid header. */
+function isInvalidRequest(thrown: unknown): boolean {
+  return thrown instanceof TypeError && thrown.cause === undefined;
+}
+
+function final(error: Error): Failure {
+  return { retryable: false, error: () => error };
+}
+
+function failed(details: ProviderFailureDetails): Error {
+  return providerError('provider_request_failed', 'provider request failed', details);
+}
+
+/** Seconds or a date, as milliseconds from now. */
+function retryAfter(value: string | undefined, now: number): number | undefined {
+  if (value === undefined || value.trim() === '') return undefined;
+  const seconds = Number(value);
+  const wait = Number.isNaN(seconds) ? Date.parse(value) - now : seconds * 1_000;
+  return Number.isNaN(wait) ? undefined : Math.max(0, wait);
+}
+
+/** The system's code of a connection error, such as `ECONNREFUSED`. */
+export function networkCode(thrown: unknown): string {
+  for (const error of chain(thrown)) {
+    const { code } = error as { code?: unknown };
+    if (typeof code === 'string' && /^[A-Z][A-Z0-9_]{2,63}$/.test(code)) return code;
+  }
+  return 'connection_error';
+}
+
+function chain(thrown: unknown): readonly object[] {
+  const found: object[] = [];
+  for (let error = thrown; typeof error === 'object' && error !== null && found.length < 8; ) {
+    found.push(error);
+    const { cause, errors } = error as { cause?: unknown; errors?: unknown };
+    error = cause ?? (Array.isArray(errors) ? errors[0] : undefined);
+  }
+  return found;
+}

@@ -1,0 +1,10 @@
+import type { SessionsService } from './sessions.js';
+
+export * from './session-names.js';
+export * from './sessions.js';
+
+declare module 'mortise/sdk' {
+  interface Services {
+    sessions: SessionsService;
+  }
+}

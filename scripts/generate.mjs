@@ -1,0 +1,8 @@
+// Writes the files that are generated from facts: plugins/<key>/config.generated.ts from config.schema.json.
+import { writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { configTypes } from './lib/config-types.mjs';
+
+const checkout = dirname(dirname(fileURLToPath(import.meta.url)));
+for (const { path, text } of await configTypes(checkout)) writeFileSync(join(checkout, path), text);
