@@ -54,6 +54,8 @@ export interface PointSources {
   readonly enabled: ReadonlySet<string>;
   /** `tool:echo` → plugin key. */
   readonly bindings: ReadonlyMap<string, string>;
+  /** Why the data schema of a point cannot be used; null when it can. */
+  readonly schemaProblem: (schema: Readonly<Record<string, unknown>>) => string | null;
 }
 
 /** Names that a claim or a fact of the manifest has beside those of points. */
@@ -73,13 +75,15 @@ export function isReservedPoint(name: string, platform: readonly ExtensionPointD
   );
 }
 
-/** All extension points, from the platform's table and the manifests. */
-export function knownPoints({ points, catalogue, enabled, bindings }: PointSources): KnownPoints {
+/** All extension points, from the platform's table and the manifests. A point with a broken schema is none. */
+export function knownPoints({ points, catalogue, enabled, bindings, schemaProblem }: PointSources): KnownPoints {
   const known = new Map<string, KnownPoint>(
     points.map((declaration) => [declaration.name, { declaration, owners: [], open: true }]),
   );
   const offers = catalogue.flatMap((entry) =>
-    Object.entries(entry.manifest?.opens ?? {}).map(([name, point]) => ({ entry, name, point })),
+    Object.entries(entry.manifest?.opens ?? {})
+      .filter(([, { factsSchema }]) => schemaProblem(factsSchema) === null)
+      .map(([name, point]) => ({ entry, name, point })),
   );
   for (const [name, openers] of Map.groupBy(offers, (offer) => offer.name)) {
     if (isReservedPoint(name, points)) continue;

@@ -16,8 +16,6 @@ import {
 /** What the plan is made from: facts only. */
 export interface PlanInput extends PointSources {
   readonly catalogue: readonly CatalogueEntry[];
-  /** Why the data schema of a point cannot be used; null when it can. */
-  readonly schemaProblem: (schema: Readonly<Record<string, unknown>>) => string | null;
   readonly hostServices: readonly string[];
   /** A reason in the plugin itself: engines, configuration, quarantine, safe mode. */
   readonly ownProblem: (entry: CatalogueEntry) => Problem | null;

@@ -149,7 +149,7 @@ describe('the command line with a server', function () {
     const { code, stderr } = await cli('plugin', 'inspect', 'no-such-plugin');
     expect(code).to.equal(1);
     expect(stderr).to.equal(
-      '[plugin_not_found] There is no plugin "no-such-plugin".\n  mortise plugin list shows the keys there are.\n',
+      '[plugin_not_found] There is no plugin "no-such-plugin".\n  mortise plugin list shows all keys.\n',
     );
   });
 });

@@ -89,7 +89,9 @@ describe('an extension point that a plugin opens', () => {
     await boot([
       plugin({ key: 'greedy', opens: { tool: greetings } }),
       plugin({ key: 'broken', opens: { greeting: { ...greetings, factsSchema: { type: 'nothing' } } } }),
+      greeter('english', undefined, { optional: ['broken'] }),
     ]);
+    expect(made.state('english')).to.equal('blocked point_unknown');
     expect([made.state('greedy'), made.state('broken')]).to.deep.equal([
       'blocked point_reserved',
       'blocked point_schema',
