@@ -6,6 +6,7 @@ import type { KernelDeps } from '../kernel/deps.js';
 import type { Kernel } from '../kernel/kernel.js';
 import type { BootJournal } from '../process/boot-journal.js';
 import type { Scheduler } from '../schedule/index.js';
+import type { GuardedFetch } from '../sdk/host/fetch.js';
 import type { HostServices } from '../sdk/host/index.js';
 import type { PluginControl } from '../sdk/host/plugin-control.js';
 import type { PluginsFile, Settings } from '../settings/types.js';
@@ -14,7 +15,6 @@ import type { StorageAlarm } from './database-alarm.js';
 import type { DesiredState } from './desired-state.js';
 import type { SeenFiles } from './file-edits.js';
 import type { Neighbours, ReplicaStates } from './replicas.js';
-import type { GuardedFetch } from '../sdk/host/fetch.js';
 
 /** Guarded outbound requests. The client is large and often not needed, so it is loaded with the first request. */
 export interface LazyFetch {
