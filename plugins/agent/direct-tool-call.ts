@@ -4,7 +4,7 @@ import { agentError } from './errors.js';
 import { toolDisabled } from './tool-errors.js';
 
 /** Looks up a tool without calling it. */
-export type FindTool = (name: string) => { readonly facts: ToolFacts; readonly disabled: boolean } | undefined;
+type FindTool = (name: string) => { readonly facts: ToolFacts; readonly disabled: boolean } | undefined;
 
 /**
  * The tool call that replaces the model: `biz_params.tool`, else the one member of the body with the name of a tool.

@@ -50,7 +50,7 @@ export function isAgentErrorCode(code: string): code is AgentErrorCode {
   return Object.hasOwn(table, code);
 }
 
-export interface AgentErrorOptions {
+interface AgentErrorOptions {
   readonly message?: string | undefined;
   readonly status?: number | undefined;
   readonly details?: Readonly<Record<string, unknown>> | undefined;

@@ -11,7 +11,7 @@ import { canonicalJson, isJsonObject, type JsonObject } from 'mortise/sdk';
 import { agentError } from './errors.js';
 import { readInput } from './input-messages.js';
 
-export interface ProcessRequest {
+interface ProcessRequest {
   readonly session: SessionRef;
   readonly input: readonly NewMessage[];
   readonly stream: boolean;

@@ -27,9 +27,9 @@ export type ToolOutcome =
   | { readonly ok: false; readonly text: string; readonly summary: string; readonly error: ToolError };
 
 /** On whose behalf a tool is called. */
-export type ToolCaller = Pick<ToolContext, 'caller' | 'session'>;
+type ToolCaller = Pick<ToolContext, 'caller' | 'session'>;
 
-export interface ToolRunnerDeps {
+interface ToolRunnerDeps {
   readonly points: Points;
   readonly tools: ContributionCache<ActiveContributions<'tool'>>;
   readonly schemas: SchemasService;
@@ -149,7 +149,7 @@ export class ToolRunner {
   }
 }
 
-export type ToolArguments =
+type ToolArguments =
   | { readonly ok: true; readonly value: JsonObject }
   /** `shown` replaces the unreadable input in the event. */
   | { readonly ok: false; readonly error: ToolError; readonly shown: JsonObject };

@@ -2,7 +2,7 @@ import type { TurnStatus } from 'mortise/contracts/sessions';
 import { isCodedError } from 'mortise/sdk';
 import { agentError, errorOf } from './errors.js';
 
-export interface TurnSignal {
+interface TurnSignal {
   /** Aborted with the reason that {@link endOf} reads. */
   readonly signal: AbortSignal;
   /** Removes the listeners and the timer. */
@@ -34,7 +34,7 @@ export function turnSignal(sources: readonly AbortSignal[], timeoutMs: number): 
   };
 }
 
-export interface TurnEnd {
+interface TurnEnd {
   readonly status: Exclude<TurnStatus, 'running'>;
   readonly error: ReturnType<typeof agentError>;
 }

@@ -8,7 +8,6 @@ import {
 } from 'mortise/sdk';
 import type { Clients } from './clients.js';
 import type { Config } from './config.generated.js';
-import { settingsOf } from './config.js';
 import { providerError } from './errors.js';
 import { readStream, readWhole } from './read-answer.js';
 import { createOpener } from './send-request.js';
@@ -44,4 +43,21 @@ async function* generate(
   } finally {
     deadline.close();
   }
+}
+
+/** The settings that belong to one account at one address. */
+type Account = Pick<Config, 'api_key' | 'base_url' | 'organization' | 'project' | 'headers'>;
+
+const ownAddress = 'https://api.openai.com/v1';
+
+/**
+ * The settings of one call: those of its provider row override the configuration. A row with its own address or key is
+ * another account, which must not receive secrets of the configured one.
+ */
+function settingsOf(config: Config, { settings }: Pick<GenerateRequest, 'settings'>): Config {
+  const row = settings as Partial<Config>;
+  if (row.base_url === undefined && row.api_key === undefined) return { ...config, ...row };
+  const { api_key: _, organization: __, project: ___, ...rest } = config;
+  const account: Account = { base_url: ownAddress, headers: {} };
+  return { ...rest, ...account, ...row };
 }

@@ -15,7 +15,7 @@ export interface OpenAnswer {
 const isEvents = (type: string): boolean => /^text\/event-stream\b/i.test(type);
 const isJson = (type: string): boolean => /^application\/(?:[\w.-]+\+)?json\b/i.test(type);
 
-export interface RequestLimits {
+interface RequestLimits {
   readonly signal: AbortSignal;
   /** The longest pause of the body, milliseconds. */
   readonly idleMs: number;
@@ -48,7 +48,7 @@ export async function openAnswer(
 const endWaitMs = 100;
 
 /** Reads the bytes of an answer as they arrive, with a limit on pauses. */
-export class BodyReader {
+class BodyReader {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
   readonly #timer: NodeJS.Timeout;
   #reading = false;

@@ -37,7 +37,7 @@ type WirePart = OpenAI.ChatCompletionContentPart;
 const ownParts = ['image_url', 'input_audio', 'file'];
 
 /** Messages in the API's form. An assistant message without text and calls is left out. */
-export function wireMessages(messages: readonly ModelMessage[]): WireMessage[] {
+function wireMessages(messages: readonly ModelMessage[]): WireMessage[] {
   return messages.flatMap((message) => wireMessage(message) ?? []);
 }
 

@@ -7,7 +7,7 @@ import { type Failure, readFailure } from './read-failure.js';
 import { requestBody } from './request-body.js';
 
 /** Sends a request and returns the first bytes of its answer, with as many retries as the settings allow. */
-export type Opener = (request: GenerateRequest, settings: Config, signal: AbortSignal) => Promise<OpenAnswer>;
+type Opener = (request: GenerateRequest, settings: Config, signal: AbortSignal) => Promise<OpenAnswer>;
 
 export function createOpener(clients: Clients): Opener {
   /** Addresses that refuse `stream_options`. */
@@ -39,7 +39,7 @@ export function createOpener(clients: Clients): Opener {
   };
 }
 
-export interface RetryOptions {
+interface RetryOptions {
   /** The largest number of retries. */
   readonly most: number;
   readonly wait: (ms: number) => Promise<unknown>;

@@ -23,7 +23,7 @@ import {
 } from './request.js';
 import { wordFailure } from './word-failure.js';
 
-export const closeCodes = { shutdown: 1001, slowReader: 1013, auth: 4001 } as const;
+const closeCodes = { shutdown: 1001, slowReader: 1013, auth: 4001 } as const;
 
 const flushEveryMs = 20;
 const watchLimit = 256;

@@ -24,7 +24,7 @@ const table = {
   INTERNAL_ERROR: 'An internal error occurred',
 } as const;
 
-export type WireCode = keyof typeof table;
+type WireCode = keyof typeof table;
 
 /** An error of the socket. `message` replaces the sentence of its row. */
 export function wireError(

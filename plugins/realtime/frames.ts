@@ -12,6 +12,11 @@ export function errorFrame(id: string, { code, message, details }: WireFailure, 
   };
 }
 
+/** A piece of an answer. */
+export function textFrame(id: string, content: string): object {
+  return { type: 'stream_chunk', id, data: { content, done: false } };
+}
+
 /** The end of an answer; `more` explains an end that is not the model's own. */
 export function doneFrame(id: string, more: object = {}): object {
   return { type: 'stream_chunk', id, data: { content: '', done: true, ...more } };

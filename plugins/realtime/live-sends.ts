@@ -1,9 +1,9 @@
 import { isCodedError, MortiseError } from 'mortise/sdk';
 
 /** How a request for a turn ended, for those who cancel it. */
-export type SendEnd = 'cancelled' | 'ended';
+type SendEnd = 'cancelled' | 'ended';
 
-export interface LiveSendFacts {
+interface LiveSendFacts {
   readonly sessionKey: string;
   readonly requestId: string;
   readonly controller: AbortController;

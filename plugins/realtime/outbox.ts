@@ -1,4 +1,5 @@
 import type { Socket } from 'mortise/sdk';
+import { textFrame } from './frames.js';
 
 /** Buffered bytes above which frames are held back, and characters held back above which the socket is closed. */
 const mergeAbove = 1024 * 1024;
@@ -115,9 +116,4 @@ export class Outbox {
 
 function written(next: Waiting): string {
   return 'id' in next ? JSON.stringify(textFrame(next.id, next.text)) : next.frame;
-}
-
-/** A piece of an answer. */
-export function textFrame(id: string, content: string): object {
-  return { type: 'stream_chunk', id, data: { content, done: false } };
 }

@@ -13,7 +13,7 @@ export const unknownId = 'unknown';
 
 const idLimit = 128;
 
-export type FrameRead =
+type FrameRead =
   | { readonly ok: true; readonly request: RpcRequest }
   | { readonly ok: false; readonly id: string; readonly error: ReturnType<typeof wireError> };
 

@@ -3,7 +3,7 @@ import type { MessagePage, TurnStatus } from 'mortise/contracts/sessions';
 type Row = MessagePage['messages'][number];
 
 /** A message as the chat page shows it: one bubble per turn for the assistant, its tool calls folded in. */
-export interface RuntimeMessage {
+interface RuntimeMessage {
   readonly id: string;
   readonly role: string;
   readonly type: string;

@@ -24,7 +24,7 @@ export function ensureDefaultChat(store: Store): Promise<void> {
   });
 }
 
-export interface ChatToSave {
+interface ChatToSave {
   readonly id?: string | undefined;
   readonly name: string;
   readonly session: Chat['session'];

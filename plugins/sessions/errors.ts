@@ -22,7 +22,7 @@ const wireCodes: Partial<Record<SessionErrorCode, string>> = {
   turn_not_found: 'not_found',
 };
 
-export type SessionErrorCode = keyof typeof table;
+type SessionErrorCode = keyof typeof table;
 
 /** An error of this plugin; `message` replaces the sentence of its row. */
 export function sessionError(

@@ -3,7 +3,7 @@ export interface Heartbeat {
   stop(): Promise<void>;
 }
 
-export interface HeartbeatOptions {
+interface HeartbeatOptions {
   readonly ttlMs: number;
   /** False: the lease is lost. Rejects when the database does not answer. */
   readonly renew: () => Promise<boolean>;

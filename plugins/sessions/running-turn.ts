@@ -9,7 +9,7 @@ import { renewSession } from './store/session-row.js';
 import type { Store } from './store/store.js';
 import { markFenced, readCancelRequest } from './store/turn-rows.js';
 
-export interface RunningTurnOptions {
+interface RunningTurnOptions {
   readonly store: Store;
   readonly opened: Opened;
   readonly turnId: string;

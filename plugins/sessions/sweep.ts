@@ -2,7 +2,7 @@ import { releaseSession } from './store/session-row.js';
 import type { Store } from './store/store.js';
 import { interruptOrphans, interruptTurns } from './store/turn-rows.js';
 
-export interface SweepOptions {
+interface SweepOptions {
   /** Ids of the living processes. */
   readonly alive: () => Promise<ReadonlySet<string>>;
 }

@@ -2,7 +2,7 @@ import { type SessionRef, sessionNameLimits, violatedNameRule } from 'mortise/co
 import { isJsonObject, type JsonObject } from 'mortise/sdk';
 import { sessionError } from '../errors.js';
 
-export interface ChatBody {
+interface ChatBody {
   readonly id?: string | undefined;
   readonly name?: string | undefined;
   readonly session: SessionRef;

@@ -61,7 +61,7 @@ export function chatNotFound(chatId: string) {
 }
 
 /** RFC 3339 UTC with whole seconds. */
-export function wireTime(millis: number): string {
+function wireTime(millis: number): string {
   return `${new Date(millis).toISOString().slice(0, 19)}Z`;
 }
 

@@ -6,7 +6,7 @@ import { replaceCurrent, revokeLease } from './session-row.js';
 import type { Session, Store } from './store.js';
 
 /** Columns of a chat with the parts of its session. */
-export const chatColumns = `c.id, c.session_id, c.name, c.meta, c.created_at, c.updated_at,
+const chatColumns = `c.id, c.session_id, c.name, c.meta, c.created_at, c.updated_at,
   s.channel, s.user_id, s.client_session_id`;
 
 export async function readChat(store: Store, chatId: string, trx?: Transaction): Promise<Chat | undefined> {
@@ -30,7 +30,7 @@ export async function readCurrentChat(store: Store, sessionKey: string, trx?: Tr
   return row ? toChat(row, store.database.codec) : undefined;
 }
 
-export interface ChatQuery {
+interface ChatQuery {
   readonly userId?: string | undefined;
   readonly channel?: string | undefined;
   readonly limit: number;
@@ -120,7 +120,7 @@ export function mergeMeta(meta: Meta, patch: Meta): Meta {
   return Object.fromEntries(Object.entries({ ...meta, ...patch }).filter(([, value]) => value !== undefined));
 }
 
-export interface ChatToDelete {
+interface ChatToDelete {
   readonly id: string;
   readonly sessionKey: string;
 }

@@ -6,7 +6,7 @@ import { allocateAndRelease } from './session-row.js';
 import type { Lease, Store } from './store.js';
 import { endTurn } from './turn-rows.js';
 
-export interface ClosingTurn {
+interface ClosingTurn {
   readonly lease: Lease;
   readonly turnId: string;
   readonly chatId: string;

@@ -27,7 +27,7 @@ export function importMessage(store: Store, session: Session, message: NewMessag
   });
 }
 
-export interface MessagePlace {
+interface MessagePlace {
   readonly sessionKey: string;
   readonly chatId: string | null;
   readonly turnId: string | null;
@@ -37,7 +37,7 @@ export interface MessagePlace {
 }
 
 /** Inserts rows with numbers that the same transaction allocated. */
-export async function insertMessages(
+async function insertMessages(
   store: Store,
   place: MessagePlace,
   messages: readonly NewMessage[],
@@ -116,12 +116,12 @@ export async function readHistory(store: Store, chatId: string, turnId: string):
 }
 
 /** Statuses of the turns that a chat shows by default. */
-export const shownStatuses: readonly TurnStatus[] = ['completed', 'running', 'step_limit'];
+const shownStatuses: readonly TurnStatus[] = ['completed', 'running', 'step_limit'];
 
 /** The largest value of the column. */
 const newest = 2 ** 31 - 1;
 
-export interface DisplayQuery {
+interface DisplayQuery {
   readonly chatId: string;
   readonly limit: number;
   readonly beforeSeq?: number | undefined;

@@ -3,7 +3,7 @@ import type { SqlValue } from 'mortise/sdk';
 import { type MessageRow, type TurnRow, toTurn } from './rows.js';
 import type { Store } from './store.js';
 
-export interface TurnQuery {
+interface TurnQuery {
   readonly chatId: string;
   readonly status?: TurnStatus | undefined;
   readonly limit: number;

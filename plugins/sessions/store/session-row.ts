@@ -14,7 +14,7 @@ export interface Claim extends Lease {
   readonly leftRunning: number;
 }
 
-export interface CurrentChat {
+interface CurrentChat {
   readonly id: string;
   readonly name: string;
   readonly meta: unknown;
