@@ -99,7 +99,7 @@ function serverParts(options: AppOptions): Composition {
           metrics: all.get(parts.metrics).host,
           tracing: all.get(parts.tracing),
           emitRefusal: (refusal) => all.get(parts.kernel).events.emit('refusal', refusal),
-          sseKeepAliveSeconds: numberOf(settings.variable('MORTISE_SSE_KEEPALIVE_SECONDS'), 15),
+          sseKeepAliveSeconds: settings.host.sseKeepAliveSeconds,
           setting: (plugin, name) => {
             const kernel = all.get(parts.kernel);
             return kernel.isEnabled(plugin) ? kernel.record(plugin)?.config?.snapshot?.config[name] : undefined;
