@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { LedgerMemory } from 'mortise/contracts/logbook';
 import type { AuditEntry } from 'mortise/sdk';
-import type { ReconcileDeps } from '../reconcile.js';
+import type { ReconcileDeps } from '../options.js';
 import type { BackendFinding } from './compare-memory.js';
 
 /** The audit row for a memory that the backend lost or altered. */
