@@ -145,7 +145,7 @@ describe('the command line with a server', function () {
     expect((await cli('plugin', 'export', '--json')).json()).to.include({ changed: false });
   });
 
-  it('teaches: an unknown plugin names the command that lists them', async () => {
+  it('answers an unknown plugin with the command that lists them', async () => {
     const { code, stderr } = await cli('plugin', 'inspect', 'no-such-plugin');
     expect(code).to.equal(1);
     expect(stderr).to.equal(

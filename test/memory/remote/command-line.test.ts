@@ -169,7 +169,7 @@ describe('the memory commands in their own process', () => {
           expect((await run('memory', 'outbox', 'show', id)).stdout).to.contain('Dead.');
           expect((await run('memory', 'outbox', 'retry', String(waits))).code).to.equal(1);
           const retried = await run('memory', 'outbox', 'retry', '--all-dead');
-          expect([retried.code, retried.stdout]).to.deep.equal([0, 'Sending 1 dead letter again.\n']);
+          expect([retried.code, retried.stdout]).to.deep.equal([0, 'Retrying 1 dead letter.\n']);
           memory.server.fail('add', { kind: 'status', status: 500 });
           const failed = await run('memory', 'outbox-worker', '--once', '--worker-id', 'by-hand', '--json');
           expect(failed.code).to.equal(1);
