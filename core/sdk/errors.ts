@@ -1,9 +1,9 @@
 export interface MortiseErrorOptions {
-  /** HTTP status an API edge answers with; 500 when absent. */
+  /** HTTP status of the response; 500 when absent. */
   readonly status?: number;
   /** JSON facts for the caller. Never secrets, SQL, paths of the machine or message text. */
   readonly details?: Readonly<Record<string, unknown>>;
-  /** What the reader should do next: one sentence. */
+  /** What to do next, in one sentence. */
   readonly hint?: string;
   readonly retryable?: boolean;
   readonly retryAfterSeconds?: number;
@@ -11,8 +11,8 @@ export interface MortiseErrorOptions {
 }
 
 /**
- * The one error type of the platform: a stable code, a sentence, and what an edge needs to answer.
- * Edges turn it into their own envelope; the cause is only logged.
+ * The error type of the platform: a stable code, a sentence, and what an API needs for its response.
+ * APIs convert it into their own envelope; the cause is only logged.
  */
 export class MortiseError extends Error {
   readonly code: string;

@@ -1,4 +1,4 @@
-/** Everything that a plugin may import: types, and a few small pure functions. */
+/** The SDK: everything that a plugin may import. */
 export * from './argument-error.js';
 export * from './audit-entry.js';
 export {

@@ -13,14 +13,14 @@ export interface PluginManifest {
   readonly engines?: { readonly mortise?: string; readonly node?: string };
   /** Plugins that must be active first. */
   readonly requires?: readonly string[];
-  /** Plugins whose services and extension points this one can do without. */
+  /** Plugins whose services and extension points this plugin uses when they are active. */
   readonly optional?: readonly string[];
   readonly contributes?: Readonly<Record<string, readonly ManifestContribution[]>>;
   /** Service names. */
   readonly provides?: readonly string[];
   /** Host events that must reach this plugin even when no server runs: commands start it to deliver them. */
   readonly listens?: readonly (keyof HostEvents & string)[];
-  /** Extension points of this plugin, by name. They are open while the plugin is enabled. */
+  /** Extension points of this plugin, by name. They exist while the plugin is enabled. */
   readonly opens?: Readonly<Record<string, ManifestPoint>>;
   /** How the host treats the requests of its routes, and of routes of plugins that require it or have it in `optional`. */
   readonly mounts?: readonly ManifestMount[];
@@ -56,7 +56,7 @@ export interface ManifestPermissions {
   readonly services?: readonly string[];
   /** The routes the plugin opens. Each is its `route` contribution's declaration as well. */
   readonly routes?: readonly ManifestRoute[];
-  /** Logical database schemas whose tables it owns. */
+  /** Logical database schemas whose tables the plugin owns. */
   readonly schemas?: readonly string[];
   /** Host patterns the guarded fetch may reach: `api.example.com`, `*.example.com`, `*`. */
   readonly network?: readonly string[];
@@ -64,7 +64,7 @@ export interface ManifestPermissions {
   readonly secrets?: readonly string[];
   /** Folders below the data directory, or `workspace`. */
   readonly files?: readonly string[];
-  /** Programs it may run. */
+  /** Programs the plugin may run. */
   readonly exec?: readonly string[];
 }
 
@@ -87,7 +87,7 @@ export interface ManifestRoute {
 }
 
 /**
- * Error envelopes, body rules and CORS of a family of routes. The host applies them before a plugin runs, also while the
+ * Error envelope, body rules and CORS of a group of routes. The host applies them before a plugin runs, also while the
  * plugin is disabled. Every absent member has the value of the default mount, given below.
  */
 export interface ManifestMount {

@@ -1,10 +1,10 @@
 import type { CallContext, Disposable, Principal, TraceContext } from './context.js';
 import type { ExtensionPointFacts, ExtensionPoints } from './points/index.js';
 
-/** Where a call comes from and how long it may take. A call context can be handed on as it is. */
+/** Origin and time limit of a call. A call context can be passed as it is. */
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Milliseconds; 0 = no limit. Absent: the point's own default. */
+  /** Milliseconds; 0 = no limit. Defaults to the point's own limit. */
   readonly timeoutMs?: number | undefined;
   readonly principal?: Principal | undefined;
   readonly requestId?: string | undefined;
@@ -12,30 +12,30 @@ export interface CallOptions {
   readonly trace?: TraceContext | undefined;
 }
 
-/** A contribution as anyone may see it: its key and its facts, never the code behind it. */
+/** The public view of a contribution: its key and facts, without its code. */
 export interface Contribution<P extends keyof ExtensionPoints & string = keyof ExtensionPoints & string> {
   readonly key: string;
   readonly plugin: string;
   /** The data part, from the code or (while the plugin is not active) from its manifest. */
   readonly facts: P extends keyof ExtensionPointFacts ? ExtensionPointFacts[P] : Readonly<Record<string, unknown>>;
-  /** Names of the point's optional functions that it has, so that a caller need not call to find out. */
+  /** Names of the point's optional functions that the contribution implements. */
   readonly offers: readonly string[];
   /** False: an enabled plugin's manifest declares it, but the plugin is not active. */
   readonly active: boolean;
 }
 
 /**
- * Calls what other plugins contributed. Every use is a lease: counted, limited in time, aborted when the plugin
+ * Calls contributions of other plugins. Every call is a lease: counted, limited in time, aborted when the plugin
  * stops, and attributed to the plugin in logs, metrics and traces.
  */
 export interface Points {
   /** Keys of active contributions, in order of plugin key and then key. */
   keys(point: keyof ExtensionPoints & string): readonly string[];
-  /** Active contributions, and those that enabled plugins declare but do not serve at the moment. */
+  /** Active contributions, and those declared by enabled plugins that are not active at the moment. */
   list<P extends keyof ExtensionPoints & string>(point: P): readonly Contribution<P>[];
   /**
-   * The value is lent for this one call: its functions note in the lease what the plugin still owes. A callback that goes
-   * on after an abort, with nothing owed to it, is a fault of the plugin that calls.
+   * The value is valid during this call only: its functions record in the lease which of their results are pending. A
+   * callback that continues after an abort while none is pending is a fault of the calling plugin.
    *
    * @throws MortiseError `contribution_unknown` (404) with the known keys, `call_timeout` (504), `call_aborted` (499),
    * or whatever the contribution threw.
@@ -46,7 +46,7 @@ export interface Points {
     run: (value: ExtensionPoints[P], ctx: CallContext) => R | Promise<R>,
     options?: CallOptions,
   ): Promise<R>;
-  /** As `call`; the lease lasts until the iterator ends, is returned, or throws. */
+  /** Like `call`, but the lease lasts until the iterator ends, is returned, or throws. */
   stream<P extends keyof ExtensionPoints & string, T>(
     point: P,
     key: string,
@@ -54,7 +54,7 @@ export interface Points {
     options?: CallOptions,
   ): AsyncIterable<T>;
   /**
-   * Takes the lease now for a call that is made later, when its turn has come: a plugin that is being stopped waits for it.
+   * Takes the lease now for a call that is made later, for instance from a queue. A stopping plugin waits for it.
    * @throws MortiseError `contribution_unknown` (404) with the known keys, `call_aborted` (499).
    */
   hold<P extends keyof ExtensionPoints & string>(
@@ -62,33 +62,33 @@ export interface Points {
     key: string,
     options?: CallOptions,
   ): HeldCall<ExtensionPoints[P]>;
-  /** Only for points declared synchronous. */
+  /** For synchronous points only. */
   pipeline<P extends keyof ExtensionPoints & string>(point: P): Pipeline<P>;
   onChange(point: keyof ExtensionPoints & string, run: () => void): Disposable;
 }
 
-/** A call whose lease is taken. It is made once, or given back. */
+/** A call whose lease is already taken. Either run it once or release it. */
 export interface HeldCall<V> {
   /**
-   * Makes the call; `ended` is told once how it ended, maybe before this returns. What was aborted while it waited ends
-   * with the reason, without a call (`plugin_stopping`, `call_aborted`). A call that is aborted later ends when the
-   * contribution has let go, but no later than its time limit (`call_timeout`).
+   * Makes the call. `ended` receives the outcome exactly once, possibly before this returns. If the call was aborted
+   * before it ran, it ends with the reason (`plugin_stopping`, `call_aborted`). If it is aborted later, it ends when the
+   * contribution settles, at the latest at its time limit (`call_timeout`).
    */
   run(use: (value: V, ctx: CallContext) => unknown, ended: (end: CallEnd) => void): void;
-  /** Tells the call to end, or gives the lease back when it has not begun: nobody waits for it any longer. */
+  /** Aborts the call, or releases the lease when the call has not begun. */
   abort(cause?: unknown): void;
-  /** Gives the lease back unused; nothing when the call has begun. */
+  /** Releases an unused lease; does nothing once the call has begun. */
   release(): void;
 }
 
-/** How a call ended: what it returned, resolved, or what it threw. */
+/** Outcome of a call: its (resolved) value, or the error that it threw. */
 export type CallEnd = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: unknown };
 
-/** A synchronous runner over all contributions of one point; the list is swapped as a whole between two passes. */
+/** A synchronous runner over all contributions of one point. The list is replaced atomically between two passes. */
 export interface Pipeline<P extends keyof ExtensionPoints & string> {
-  /** The contributions of this moment, in order of plugin key and then key; one pass should read it once. */
+  /** Current contributions, in order of plugin key and then key. Read it once per pass. */
   readonly stages: readonly PipelineStage<P>[];
-  /** Grows with every change of `stages`. */
+  /** Increases with every change of `stages`. */
   readonly revision: number;
 }
 
@@ -96,14 +96,14 @@ export interface PipelineStage<P extends keyof ExtensionPoints & string> {
   readonly key: string;
   readonly plugin: string;
   readonly facts: Contribution<P>['facts'];
-  /** Leased, counted and attributed; what the stage throws is thrown. */
+  /** Leased, counted and attributed. Rethrows what the stage throws. */
   run<R>(use: (value: ExtensionPoints[P]) => R): R;
-  /** Counts an error of the contribution that showed only after its pass. */
+  /** Counts an error of the contribution that was detected after its pass. */
   failed(): void;
 }
 
 /**
- * The caller's part of a context, for a call with options of its own. The members of a context are getters, so a spread
+ * The call options of a context, for a call that overrides some of them. The members of a context are getters, so a spread
  * of the context would lose them.
  *
  * @example points.call('tool', key, run, { ...callOptions(ctx), timeoutMs: 5_000 });

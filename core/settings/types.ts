@@ -53,7 +53,7 @@ export interface HostSettings {
   readonly secretKey: Uint8Array | undefined;
   /** Addresses named by a user or a model may be private ones. */
   readonly allowPrivateUrls: boolean;
-  /** Milliseconds between two looks at the configuration files; 0 = never. */
+  /** Polling interval of the configuration files in milliseconds; 0 = never. */
   readonly pollMs: number;
 }
 
@@ -227,7 +227,7 @@ export type OpenedSettings =
 /** What `plugins.json` says. */
 export interface DesiredState {
   readonly version: 1;
-  /** Grows with each write. */
+  /** Increases with each write. */
   readonly revision: number;
   readonly plugins: Readonly<Record<string, DesiredPlugin>>;
   /** `tool:echo` → plugin key. */

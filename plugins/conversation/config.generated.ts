@@ -1,28 +1,28 @@
 /** Generated from config.schema.json by `npm run generate`. Do not edit. */
 
 export interface Config {
-  /** Observations that may wait to be routed; 64 more places are kept for the platform's own. */
+  /** Maximum number of observations waiting to be routed; 64 additional slots are reserved for the platform's own. */
   readonly busCapacity: number;
-  /** Observations that may wait in one session. */
+  /** Maximum number of observations in the inbox of one session. */
   readonly inboxCapacity: number;
-  /** Agent turns that may run at the same time, over all sessions. */
+  /** Maximum number of concurrent agent turns across all sessions. */
   readonly concurrentTurns: number;
-  /** Where a message without a session goes: to one session per user, or to one for all. */
+  /** Session of a message that names none: one per user, or one shared by all. */
   readonly routing: 'user' | 'default';
-  /** How long an idle session stays in memory. */
+  /** How long an idle session stays in memory, in seconds. */
   readonly idleTtlSeconds: number;
-  /** How often idle sessions are looked for. */
+  /** Interval in seconds of the sweep that removes idle sessions. */
   readonly idleSweepSeconds: number;
-  /** Sessions that always stay in memory. */
+  /** Number of sessions that the sweep always keeps in memory. */
   readonly idleMinimum: number;
-  /** How often a tick is published; 0 = never. */
+  /** Interval of ticks in seconds; 0 = no ticks. */
   readonly tickSeconds: number;
-  /** Replies that may wait for one way out. */
+  /** Maximum number of replies in the queue of one egress adapter. */
   readonly egressQueue: number;
-  /** How long one send may take, milliseconds, unless the adapter says otherwise. */
+  /** Time limit of one send in milliseconds, unless the adapter declares its own. */
   readonly egressTimeoutMs: number;
-  /** How long replies that wait are still sent when the process stops, milliseconds. */
+  /** How long queued replies are still sent during shutdown, in milliseconds. */
   readonly egressDrainMs: number;
-  /** Whether what is known of sessions outlives the process: memory or sql. */
+  /** Where session counters and times are stored: memory, or sql to survive a restart. */
   readonly persistence: 'memory' | 'sql';
 }

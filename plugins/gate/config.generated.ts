@@ -3,9 +3,9 @@
 export interface Config {
   /** Version of the format. */
   readonly version: 1;
-  /** Whether what was not delivered outlives the process: memory or sql. */
+  /** Where pools are stored: memory, or sql to survive a restart. */
   readonly persistence: 'memory' | 'sql';
-  /** What each kind of situation asks for. */
+  /** Thresholds and defaults of each scene. */
   readonly scenes: {
     readonly dialogue: {
       readonly deliver_threshold: number;
@@ -78,9 +78,9 @@ export interface Config {
       readonly max_reasons: number;
     };
   };
-  /** How much an observation wants attention. */
+  /** Weights of the score. */
   readonly scoring: {
-    /** Whole words, in any case, and what each adds. */
+    /** Whole words, case-insensitive, and the weight of each. */
     readonly keywords: {
       readonly [k: string]: number;
     };
@@ -101,28 +101,28 @@ export interface Config {
   };
   /** Names of the agent, without @. */
   readonly bot_names: readonly string[];
-  /** Actors whose words in a group weigh more. */
+  /** Actors whose group messages receive the whitelist weight. */
   readonly actor_whitelist: readonly string[];
-  /** How many contents are remembered. */
+  /** Maximum number of remembered contents. */
   readonly dedup: {
     readonly max_entries: number;
   };
-  /** Switches of the operator. */
+  /** Overrides set by the operator. */
   readonly overrides: {
-    /** Puts aside what people and programs say; what the platform tells itself goes on. */
+    /** Sinks everything except messages from agents and the platform's own observations. */
     readonly emergency_mode: boolean;
-    /** Turns use the low model. */
+    /** Turns use low_model. */
     readonly force_low_model: boolean;
-    /** Session keys whose messages are refused. */
+    /** Session keys whose messages are dropped. */
     readonly drop_sessions: readonly string[];
-    /** Actors whose messages are refused. */
+    /** Actors whose messages are dropped. */
     readonly drop_actors: readonly string[];
-    /** Session keys whose messages pass every threshold. */
+    /** Session keys whose messages pass all thresholds. */
     readonly deliver_sessions: readonly string[];
-    /** Actors whose messages pass every threshold. */
+    /** Actors whose messages pass all thresholds. */
     readonly deliver_actors: readonly string[];
   };
-  /** Advice to a turn. */
+  /** Budget hints for turns. */
   readonly budgets: {
     readonly thresholds: {
       readonly high: number;
@@ -152,7 +152,7 @@ export interface Config {
       };
     };
   };
-  /** When many drops raise an alert. */
+  /** When repeated drops raise an alert. */
   readonly drop_escalation: {
     readonly window_sec: number;
     readonly burst_threshold: number;
@@ -167,7 +167,7 @@ export interface Config {
     readonly lag_off_ms: number;
     readonly cooldown_sec: number;
   };
-  /** When an adapter that hurts is stopped for a while. */
+  /** When a failing adapter is put on cooldown. */
   readonly nociception: {
     readonly window_sec: number;
     readonly burst: number;
@@ -175,7 +175,7 @@ export interface Config {
     readonly drop_burst: number;
     readonly fanout_suppress_sec: number;
   };
-  /** What agents may suggest, and for how long. */
+  /** Which overrides agents may suggest, and for how long. */
   readonly system_reflex: {
     readonly allow_agent_suggestions: boolean;
     readonly whitelist: readonly ('force_low_model' | 'emergency_mode')[];
@@ -183,13 +183,13 @@ export interface Config {
     readonly max_ttl_sec: number;
     readonly cooldown_sec: number;
   };
-  /** What keeps agents from talking for ever. */
+  /** Limits that break loops between agents. */
   readonly loop_guard: {
     /** Source names of agents that may start a turn in another session. */
     readonly allow: readonly string[];
     readonly max_hops: number;
   };
-  /** Used when a decision asks for the low tier. */
+  /** Model used when a decision selects the low tier. */
   readonly low_model: {
     readonly provider_id: string;
     readonly model: string;

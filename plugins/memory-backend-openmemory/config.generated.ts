@@ -3,8 +3,8 @@
 export interface Config {
   /** Address of the OpenMemory server, without credentials, query or fragment. */
   readonly base_url?: string;
-  /** Key that the server asks for. */
+  /** API key of the server. */
   readonly api_key?: string;
-  /** Which HTTP interface the server has; auto finds out. */
+  /** HTTP interface of the server; auto detects it. */
   readonly dialect: 'auto' | 'search' | 'query';
 }

@@ -1,34 +1,34 @@
 /** Generated from config.schema.json by `npm run generate`. Do not edit. */
 
 export interface Config {
-  /** Key of the API. Nothing is sent without one. */
+  /** API key. Requests are refused without one. */
   readonly api_key?: string;
-  /** Address of the API, up to what stands before /chat/completions; without credentials, query or fragment. */
+  /** Base URL of the API, without /chat/completions, credentials, query or fragment. */
   readonly base_url: string;
-  /** Organisation that is billed, where the key belongs to several. */
+  /** Organization to bill, if the key belongs to several. */
   readonly organization?: string;
-  /** Project that is billed, where the key belongs to several. */
+  /** Project to bill, if the key belongs to several. */
   readonly project?: string;
-  /** Headers beside those of the API; one of its own is overridden. */
+  /** Additional request headers; they override the adapter's own. */
   readonly headers: {
     readonly [k: string]: string;
   };
-  /** The models that may be asked; any when the list is empty. */
+  /** Allowed models; an empty list allows any. */
   readonly models: readonly {
     readonly id: string;
-    /** Tokens that the model can read. */
+    /** Context window in tokens. */
     readonly context?: number;
-    /** Tokens that the model can write. */
+    /** Maximum output in tokens. */
     readonly output?: number;
   }[];
-  /** How long a reasoning model may think; the API's own default when absent. */
+  /** Reasoning effort of reasoning models. Defaults to the API's own default. */
   readonly reasoning_effort?: 'minimal' | 'low' | 'medium' | 'high';
-  /** The models take images, sound and files beside text. */
+  /** The models accept images, audio and files in addition to text. */
   readonly attachments: boolean;
-  /** How long one answer may take, retries included, milliseconds; 0 = no limit. */
+  /** Time limit in milliseconds of one response, including retries; 0 = no limit. */
   readonly timeout_ms: number;
-  /** How long a stream may be silent, milliseconds. */
+  /** Maximum time in milliseconds between two chunks of a stream. */
   readonly idle_timeout_ms: number;
-  /** How often a request is repeated that failed before anything of its answer came. */
+  /** Maximum number of retries of a request that failed before any part of the response arrived. */
   readonly max_retries: number;
 }

@@ -1,14 +1,14 @@
 /** Generated from config.schema.json by `npm run generate`. Do not edit. */
 
 export interface Config {
-  /** Requests in progress on one socket. */
+  /** Maximum number of concurrent requests on one socket. */
   readonly maxInFlight: number;
-  /** How often a socket is asked whether it is still there; 0 = never. */
+  /** Interval of WebSocket pings in seconds; 0 = never. */
   readonly pingSeconds: number;
-  /** How long a turn goes on after its socket closed; 0 = not at all. */
+  /** How long a turn continues after its socket closed, in seconds; 0 = cancelled at once. */
   readonly disconnectGraceSeconds: number;
-  /** How long a socket may take nothing of what waits for it. */
+  /** How long a socket with queued output may read nothing before it is closed, in seconds. */
   readonly slowReaderSeconds: number;
-  /** How long a socket without a key in its headers may take for its first frame. */
+  /** Time limit in seconds for the first frame of a socket without a key in its headers. */
   readonly authSeconds: number;
 }

@@ -1,8 +1,8 @@
 /** Generated from config.schema.json by `npm run generate`. Do not edit. */
 
 export interface Config {
-  /** Tells every live session of each tick. */
+  /** Broadcasts each tick to every live session. */
   readonly fanOut: boolean;
-  /** Whether overrides outlive the process: memory or sql. On PostgreSQL processes share them in any case. */
+  /** Where overrides are stored: memory, or sql to survive a restart. On PostgreSQL, processes always share them. */
   readonly persistence: 'memory' | 'sql';
 }

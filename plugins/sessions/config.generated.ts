@@ -1,8 +1,8 @@
 /** Generated from config.schema.json by `npm run generate`. Do not edit. */
 
 export interface Config {
-  /** How long a claimed session outlives the last sign of life of its owner. */
+  /** Lease of a claimed session in seconds, counted from its owner's last renewal. */
   readonly claimTtlSeconds: number;
-  /** How often sessions of owners that are gone are looked for. */
+  /** Interval in seconds of the sweep for sessions whose owner is gone. */
   readonly sweepSeconds: number;
 }

@@ -57,7 +57,7 @@ export interface PluginChange {
   readonly key: string;
   readonly enabled?: boolean;
   readonly config?: Readonly<Record<string, unknown>>;
-  /** Binds a contested contribution to this plugin: `tool:echo`. */
+  /** Contested contribution to bind to this plugin: `tool:echo`. */
   readonly bind?: string;
   readonly order?: number;
 }
@@ -75,9 +75,9 @@ export interface PluginPlan {
   readonly stops: readonly string[];
   readonly drains: readonly { readonly key: string; readonly inFlight: number }[];
   readonly blocked: readonly { readonly key: string; readonly code: string; readonly message: string }[];
-  /** Contributions without effect: the plugin that opens their extension point is disabled, and optional to them. */
+  /** Contributions without effect: the plugin that opens their extension point is optional and disabled. */
   readonly inert: readonly InertContribution[];
-  /** Permissions that the change opens beyond what runs now, as `<plugin>: <permission>`. */
+  /** Permissions that the change adds to those of the running plugins, as `<plugin>: <permission>`. */
   readonly wider: readonly string[];
 }
 
@@ -98,21 +98,21 @@ export interface LoadTreeNode {
 
 export interface ToggleOptions {
   readonly cascade?: boolean;
-  /** Refused with `revision_conflict` (409) when the desired state has moved on. */
+  /** Expected revision of the desired state; a different one is refused with `revision_conflict` (409). */
   readonly revision?: number;
   readonly by?: string;
 }
 
 /** The desired state as it was written to `plugins.json`. */
 export interface DesiredExport {
-  /** Relative to the project, or its bare name. */
+  /** Path relative to the project, or the bare file name. */
   readonly file: string;
   readonly revision: number;
-  /** False: the file said the same already. */
+  /** False when the file already had this content. */
   readonly changed: boolean;
 }
 
-/** Serial, idempotent operations on plugins; each returns when the observed state is final. */
+/** Serial, idempotent operations on plugins; each returns once the observed state is final. */
 export interface PluginControl {
   revision(): number;
   list(): readonly PluginRow[];
@@ -126,20 +126,20 @@ export interface PluginControl {
   restart(key: string, options?: ToggleOptions): Promise<PluginRow>;
   /** Ends a quarantine and starts the plugin again. */
   release(key: string, options?: ToggleOptions): Promise<PluginRow>;
-  /** @throws MortiseError `invalid_config` (422) with `details: [{path, message}]`; the old configuration stays. */
+  /** @throws MortiseError `invalid_config` (422) with `details: [{path, message}]`; the old configuration remains in force. */
   configure(
     key: string,
     config: Readonly<Record<string, unknown>>,
     options?: ToggleOptions,
   ): Promise<{ readonly applied: 'live' | 'restarted' }>;
-  /** Writes the desired state that replicas share back to `plugins.json`. */
+  /** Writes the desired state shared by the replicas back to `plugins.json`. */
   export(options?: ToggleOptions): Promise<DesiredExport>;
   doctor(key?: string): Promise<readonly Finding[]>;
   tree(): readonly LoadTreeNode[];
-  /** The plugin in whose open transaction nothing has happened for a second or more: others may wait for it. */
+  /** The plugin whose open transaction has been idle for a second or more, and may block others; null for none. */
   databaseHolder(): string | null;
-  /** Rolls back what the plugin has open in the database as soon as nothing happens in it for a second. */
+  /** Rolls back the plugin's open transactions as soon as they have been idle for a second. */
   hurry(key: string): void;
-  /** Required plugins that are not active, and `database` while it has no space left; empty when ready. */
+  /** Required plugins that are not active, and `database` while its disk is full; empty when ready. */
   waiting(): readonly { readonly key: string; readonly state: PluginStateName; readonly code: string | null }[];
 }
