@@ -7,8 +7,11 @@ import {
   type StartHost,
   type Watched,
 } from 'mortise/sdk';
+import { randomUUID } from 'node:crypto';
+import type { AuditService } from 'mortise/contracts/logbook';
+import { type AuditEntry, type HostEvents, MortiseError, type PlatformChange, type Watched } from 'mortise/sdk';
 
-export interface AdminChange {
+interface AdminChange {
   readonly action: string;
   readonly key: string;
   readonly principal: Principal;
@@ -18,7 +21,7 @@ export interface AdminChange {
 /** Runs a change between the two halves of its audit row: that it was asked for, and how it ended. */
 export type ChangeAudit = <T>(change: AdminChange, run: () => Promise<T>) => Promise<T>;
 
-export interface AuditPorts {
+interface AuditPorts {
   readonly audit: Watched<AuditService>;
   readonly log: Logger;
   readonly plugins: Pick<PluginControl, 'databaseHolder' | 'hurry'>;
@@ -151,4 +154,30 @@ function bringsAuditBack(change: AdminChange): boolean {
 
 function wordOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/**
+ * Writes one audit row for each change that no request asked for.
+ * @throws MortiseError `audit_unavailable` (503), or what the trail threw: the platform reports the changes again later
+ */
+export async function auditPlatformChanges(
+  { changes }: HostEvents['platform-changed'],
+  audit: Watched<AuditService>,
+): Promise<void> {
+  if (!audit.current) throw new MortiseError('audit_unavailable', 'The audit trail is not available.', { status: 503 });
+  await audit.current.writeMany(changes.map(entryOf));
+}
+
+function entryOf({ operation, target, source, refusal, details }: PlatformChange): AuditEntry {
+  const done = source === 'file' ? 'admin:file_edited' : 'admin:done';
+  return {
+    operation: `admin:${operation}`,
+    principal: source,
+    targetSpace: operation === 'edit_file' ? `file:${target}` : `plugin:${target}`,
+    ...(source === 'cli' ? { correlationId: randomUUID() } : {}),
+    action: refusal === undefined ? 'allow' : 'reject',
+    reason: refusal === undefined ? done : `admin:${refusal}`,
+    status: refusal === undefined ? 'success' : 'failed',
+    evidence: details,
+  };
 }

@@ -56,15 +56,15 @@ describe('the contract of adapters for chat completions', () => {
       settings: (baseUrl) => ({ base_url: baseUrl }),
     });
     expect([...broken.keys()]).to.deep.equal([
-      'tells calls without an index apart by their id',
-      'begins a call with each name that comes without index and id',
-      'begins a call when an index is used again with another id and a name',
-      'takes the last id and name of a call, and arguments that are an object',
-      'gives calls ids that are missing or used twice, and empty arguments an object',
-      'passes over pieces that belong to no call',
-      'gives text at once and calls at the end, and skips chunks that hold neither',
-      'passes each piece of text on before the next one is there',
-      'takes a stream for an answer only with a finish reason or an end mark',
+      'distinguishes calls without an index by their id',
+      'starts a new call at each name without index and id',
+      'starts a new call when an index is reused with another id and a name',
+      'uses the last id and name of a call, and accepts arguments that are an object',
+      'generates ids that are missing or duplicated, and reads empty arguments as an empty object',
+      'ignores fragments that belong to no call',
+      'emits text immediately and calls at the end, and skips chunks without either',
+      'emits each text delta before the next one arrives',
+      'accepts a stream as complete only with a finish reason or an end marker',
     ]);
   });
 });

@@ -27,7 +27,7 @@ type Calls = readonly (readonly [id: string, name: string, args: string])[];
 /** Streams as adapters of this form send them, and the calls that they mean. */
 const replays: readonly { readonly promise: string; readonly frames: readonly string[]; readonly calls: Calls }[] = [
   {
-    promise: 'joins the arguments of a call from their pieces, and orders calls by their index',
+    promise: 'joins the argument fragments of a call, and orders calls by their index',
     frames: [
       toolChunk([{ index: 1, id: 'b', type: 'function', function: { name: 'second', arguments: '{}' } }]),
       toolChunk([{ index: 0, id: 'a', type: 'function', function: { name: 'first', arguments: '' } }]),
@@ -40,7 +40,7 @@ const replays: readonly { readonly promise: string; readonly frames: readonly st
     ],
   },
   {
-    promise: 'keeps interleaved pieces of several calls apart',
+    promise: 'separates interleaved fragments of several calls',
     frames: [
       toolChunk([
         { index: 0, id: 'a', function: { name: 'one', arguments: '{"x":' } },
@@ -61,7 +61,7 @@ const replays: readonly { readonly promise: string; readonly frames: readonly st
     ],
   },
   {
-    promise: 'tells calls without an index apart by their id',
+    promise: 'distinguishes calls without an index by their id',
     frames: [
       toolChunk([{ index: null, id: 'b', function: { name: 'two', arguments: '{"n":2}' } }]),
       toolChunk([{ index: null, id: 'a', function: { name: 'one', arguments: '{"n":' } }]),
@@ -73,7 +73,7 @@ const replays: readonly { readonly promise: string; readonly frames: readonly st
     ],
   },
   {
-    promise: 'begins a call with each name that comes without index and id',
+    promise: 'starts a new call at each name without index and id',
     frames: [
       toolChunk([{ function: { name: 'one', arguments: '{"n":' } }]),
       toolChunk([{ function: { arguments: '1}' } }]),
@@ -85,7 +85,7 @@ const replays: readonly { readonly promise: string; readonly frames: readonly st
     ],
   },
   {
-    promise: 'begins a call when an index is used again with another id and a name',
+    promise: 'starts a new call when an index is reused with another id and a name',
     frames: [
       toolChunk([{ index: 0, id: 'a', function: { name: 'one', arguments: '{"n":1}' } }]),
       toolChunk([{ index: 0, id: 'b', function: { name: 'two', arguments: '{"n":' } }]),
@@ -97,7 +97,7 @@ const replays: readonly { readonly promise: string; readonly frames: readonly st
     ],
   },
   {
-    promise: 'takes the last id and name of a call, and arguments that are an object',
+    promise: 'uses the last id and name of a call, and accepts arguments that are an object',
     frames: [
       toolChunk([{ index: 0, id: 'early', function: { name: 'old', arguments: '' } }]),
       toolChunk([{ index: 0, id: 'late', function: { arguments: { n: 1 } } }]),
@@ -106,7 +106,7 @@ const replays: readonly { readonly promise: string; readonly frames: readonly st
     calls: [['late', 'new', '{"n":1}']],
   },
   {
-    promise: 'gives calls ids that are missing or used twice, and empty arguments an object',
+    promise: 'generates ids that are missing or duplicated, and reads empty arguments as an empty object',
     frames: [
       toolChunk([{ index: 0, id: 'call_1', function: { name: 'one', arguments: ' ' } }]),
       toolChunk([{ index: 1, id: '', function: { name: 'two', arguments: '' } }]),
@@ -119,7 +119,7 @@ const replays: readonly { readonly promise: string; readonly frames: readonly st
     ],
   },
   {
-    promise: 'passes over pieces that belong to no call',
+    promise: 'ignores fragments that belong to no call',
     frames: [
       toolChunk([{ function: { arguments: '{"lost":true}' } }]),
       toolChunk([{ index: 0, id: 'a', function: { name: 'one', arguments: '{}' } }]),
@@ -173,7 +173,7 @@ function replay({ promise, frames, calls }: (typeof replays)[number]): Check<Ope
 }
 
 const mixed: Check<OpenAiCompatibleSubject> = {
-  promise: 'gives text at once and calls at the end, and skips chunks that hold neither',
+  promise: 'emits text immediately and calls at the end, and skips chunks without either',
   violations: async (host, subject) => {
     const frames = [
       chunk({ role: 'assistant', content: '' }),
@@ -190,7 +190,7 @@ const mixed: Check<OpenAiCompatibleSubject> = {
 };
 
 const atOnce: Check<OpenAiCompatibleSubject> = {
-  promise: 'passes each piece of text on before the next one is there',
+  promise: 'emits each text delta before the next one arrives',
   violations: async (host, subject) => {
     const pieces = ['Hel', 'lo ', 'world'];
     const gates = pieces.map(() => createGate());
@@ -222,7 +222,7 @@ const atOnce: Check<OpenAiCompatibleSubject> = {
 };
 
 const cutOff: Check<OpenAiCompatibleSubject> = {
-  promise: 'takes a stream for an answer only with a finish reason or an end mark',
+  promise: 'accepts a stream as complete only with a finish reason or an end marker',
   violations: async (host, subject) => {
     const text = chunk({ content: 'Hel' });
     const issues: string[] = [];

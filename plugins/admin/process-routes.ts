@@ -1,4 +1,6 @@
 import type { Database, PluginControl, Route, SettingsService } from 'mortise/sdk';
+import type { MetricsService, Route } from 'mortise/sdk';
+import type { Route, SettingsService } from 'mortise/sdk';
 
 /** `{version}`; callers with a valid key also see what it runs on. */
 export function versionRoute(settings: SettingsService): Route {
@@ -25,5 +27,22 @@ export function readyRoute(plugins: PluginControl, database: Database): Route {
       if (!(await database.ping())) waiting.push({ key: 'database', state: 'failed', code: 'database_unavailable' });
       return waiting.length === 0 ? { body: { ready: true } } : { status: 503, body: { ready: false, waiting } };
     },
+  };
+}
+
+/** Prometheus text of the whole process. */
+export function metricsRoute(metrics: MetricsService): Route {
+  return {
+    handle: async () => ({
+      headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' },
+      body: await metrics.render(),
+    }),
+  };
+}
+
+/** Every effective value with its source; secrets are masked. */
+export function configRoute(settings: SettingsService): Route {
+  return {
+    handle: ({ query }) => ({ body: { values: settings.effective(query.get('owner') ?? undefined) } }),
   };
 }
