@@ -1,8 +1,6 @@
-import type { Database, PluginControl, Route, SettingsService } from 'mortise/sdk';
-import type { MetricsService, Route } from 'mortise/sdk';
-import type { Route, SettingsService } from 'mortise/sdk';
+import type { Database, MetricsService, PluginControl, Route, SettingsService } from 'mortise/sdk';
 
-/** `{version}`; callers with a valid key also see what it runs on. */
+/** Returns `{version}`; authenticated callers also get the runtime and commit. */
 export function versionRoute(settings: SettingsService): Route {
   const { version } = settings;
   return {
@@ -14,12 +12,12 @@ export function versionRoute(settings: SettingsService): Route {
   };
 }
 
-/** Answers while the event loop turns. */
+/** Responds as long as the event loop runs. */
 export function healthzRoute(): Route {
   return { handle: () => ({ body: { ok: true } }) };
 }
 
-/** 200 once all required plugins are active and the database answers. */
+/** Returns 200 once all required plugins are active and the database responds. */
 export function readyRoute(plugins: PluginControl, database: Database): Route {
   return {
     handle: async () => {
@@ -30,7 +28,7 @@ export function readyRoute(plugins: PluginControl, database: Database): Route {
   };
 }
 
-/** Prometheus text of the whole process. */
+/** Returns the metrics of the process as Prometheus text. */
 export function metricsRoute(metrics: MetricsService): Route {
   return {
     handle: async () => ({
@@ -40,7 +38,7 @@ export function metricsRoute(metrics: MetricsService): Route {
   };
 }
 
-/** Every effective value with its source; secrets are masked. */
+/** Returns every effective setting with its source; secrets are masked. */
 export function configRoute(settings: SettingsService): Route {
   return {
     handle: ({ query }) => ({ body: { values: settings.effective(query.get('owner') ?? undefined) } }),
