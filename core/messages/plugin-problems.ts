@@ -23,7 +23,7 @@ const rows = {
   }),
   manifest_not_json: (file: string, why: string) => ({
     message: `${file} is not valid JSON: ${why}.`,
-    hint: 'Mend the JSON; a trailing comma or a missing quote is the usual cause.',
+    hint: 'Fix the JSON; a trailing comma or a missing quote is the usual cause.',
   }),
   manifest_invalid: (file: string, errors: readonly { path: string; message: string }[]) => ({
     message: `${file} does not fit the manifest schema: ${errors.map((e) => `${e.path || '/'} ${e.message}`).join('; ')}.`,
@@ -92,7 +92,7 @@ const rows = {
   }),
   dependency_not_active: (key: string, state: string) => ({
     message: `It requires the plugin "${key}", which is ${state}.`,
-    hint: `mortise plugin inspect ${key} tells why; this plugin starts when that one does.`,
+    hint: `Run mortise plugin inspect ${key} for the reason; this plugin starts when that one does.`,
   }),
   dependency_cycle: (path: readonly string[]) => ({
     message: `Plugins require each other in a circle: ${path.join(' -> ')}.`,
@@ -116,7 +116,7 @@ const rows = {
   }),
   invalid_config: (errors: string | readonly { path: string; message: string }[]) => ({
     message: `Its configuration is invalid: ${typeof errors === 'string' ? errors.replace(/\.$/, '') : errors.map((e) => `${e.path || '/'} ${e.message}`).join('; ')}.`,
-    hint: 'Mend config/<key>.json or the environment variable named; it starts as soon as the file is valid.',
+    hint: 'Fix config/<key>.json or the environment variable named; it starts as soon as the file is valid.',
   }),
   config_schema: (file: string, why: string) => ({
     message: `Its configuration schema ${file} cannot be used: ${why}.`,
@@ -136,7 +136,7 @@ const rows = {
   }),
   import_failed: (why: string) => ({
     message: `Its code could not be loaded: ${why}.`,
-    hint: 'Mend the file, then load it again: mortise plugin restart <key>',
+    hint: 'Fix the file, then load it again: mortise plugin restart <key>',
   }),
   import_timeout: (ms: number) => ({
     message: `Its code did not finish loading within ${ms} ms.`,
@@ -180,7 +180,7 @@ const rows = {
   }),
   start_failed: (why: string) => ({
     message: `start() failed: ${why}.`,
-    hint: 'Mend the cause, then start it again: mortise plugin restart <key>',
+    hint: 'Fix the cause, then start it again: mortise plugin restart <key>',
   }),
   start_timeout: (ms: number) => ({
     message: `start() did not finish within ${ms} ms and was aborted.`,
@@ -192,11 +192,11 @@ const rows = {
   }),
   repeated_faults: (count: number, seconds: number, last: string) => ({
     message: `It failed ${count} times within ${seconds} s; the last time: ${last}.`,
-    hint: 'Mend the plugin, then start it again: mortise plugin release <key>',
+    hint: 'Fix the plugin, then start it again: mortise plugin release <key>',
   }),
   boot_crash: (step: string) => ({
     message: `The process ended during its ${step} at the last start, so it was left out this time.`,
-    hint: 'Mend or remove the plugin, then start it again: mortise plugin release <key>',
+    hint: 'Fix or remove the plugin, then start it again: mortise plugin release <key>',
   }),
   blocked_event_loop: (seconds: number) => ({
     message: `It kept the process busy for more than ${seconds} s without a pause; the process was started again without it.`,
@@ -208,7 +208,7 @@ const rows = {
   }),
   safe_mode: () => ({
     message: 'Safe mode: only required plugins are started.',
-    hint: 'Mend or disable the plugin that crashes, then start again without --safe; mortise plugin doctor tells why.',
+    hint: 'Fix or disable the plugin that crashes, then start again without --safe; mortise plugin doctor reports the cause.',
   }),
 } satisfies Record<string, Render<never>>;
 

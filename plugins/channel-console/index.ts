@@ -17,7 +17,7 @@ export default function channelConsole(): PluginDefinition {
   };
 }
 
-/** Tells sessions apart in logs without naming them. */
+/** Distinguishes sessions in logs without naming them. */
 function sessionHash({ userId, sessionId }: ChannelMessage): string {
   return createHash('sha256').update(`console\n${userId}\n${sessionId}`).digest('hex').slice(0, 12);
 }

@@ -69,7 +69,7 @@ describe('a server that a plugin brings down', function () {
   afterEach(() => server?.stop());
 
   for (const { plugin, does, code, message } of inBoot) {
-    it(`is started once more, without the plugin that ${does}, and takes it back once it is mended`, async () => {
+    it(`is started once more, without the plugin that ${does}, and takes it back once it is fixed`, async () => {
       server = await startZoo({ plugins: ['healthy', plugin], env: { MORTISE_WATCHDOG_SECONDS: '2' } });
       await isLeftOut(plugin, code, message);
       await writeFile(

@@ -62,7 +62,7 @@ describe('a plugin dropped into a running server', function () {
     expect(await disabled).to.equal('200 disabled');
   });
 
-  it('loads new code once a mistake in it is mended, in its entry or in what that imports', async () => {
+  it('loads new code once a mistake in it is fixed, in its entry or in what that imports', async () => {
     const code = await readFile(file, 'utf8');
     const words = join(server.pluginsDir, 'echo', 'words.js');
     await writeFile(words, "export const before = 'v1 ';\n");

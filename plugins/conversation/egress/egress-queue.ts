@@ -5,7 +5,7 @@ export interface EgressQueuePorts {
   readonly capacity: number;
   /** Resolves when it was sent; rejects when it was not, or not in time. */
   readonly send: (adapter: string, observation: Observation) => Promise<void>;
-  /** True while the adapter is left alone. */
+  /** True while no sends to the adapter are attempted. */
   readonly coolingDown: (adapter: string) => boolean;
   readonly failed: (adapter: string, observation: Observation, error: unknown) => void;
   readonly full: (adapter: string, observation: Observation) => void;
@@ -19,7 +19,7 @@ export interface Unsent {
   readonly handedOver: Observation | undefined;
 }
 
-/** What becomes of an observation on its way out. */
+/** Outcome of an outgoing observation. */
 export type EgressCount = 'sent' | 'failed' | 'timed_out' | 'dropped' | 'suppressed';
 
 /** What waits for one adapter, in order, and the loop that sends it. Without anything to send there is no loop. */
@@ -42,7 +42,7 @@ export class EgressQueue {
     if (this.#closed) return;
     if (this.#waiting.length >= this.#ports.capacity) {
       this.#count('dropped');
-      // Told when it becomes full: a flood of refusals costs each worker next to nothing.
+      // Reported once when it becomes full, so that a flood of refusals costs the workers little.
       if (!this.#full) this.#ports.full(this.adapter, observation);
       this.#full = true;
       return;

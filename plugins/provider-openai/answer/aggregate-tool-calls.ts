@@ -1,6 +1,6 @@
 import type { ModelToolCall } from 'mortise/sdk';
 
-/** A piece of a tool call as it stands in a chunk. Adapters of this form leave out or repeat what they like. */
+/** A fragment of a tool call in a chunk. Compatible APIs omit or repeat members arbitrarily. */
 export interface ToolCallDelta {
   readonly index?: unknown;
   readonly id?: unknown;

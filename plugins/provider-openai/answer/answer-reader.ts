@@ -13,7 +13,7 @@ export class AnswerReader {
   #chosen = false;
   #said = false;
 
-  /** @returns the text that a chunk adds. @throws when the chunk tells of a failure. */
+  /** @returns the text that a chunk adds. @throws when the chunk reports an error */
   chunk(chunk: Json): string {
     this.#head(chunk);
     const [choice] = listOf(chunk.choices);
@@ -35,7 +35,7 @@ export class AnswerReader {
     this.#chosen = true;
     this.#finish = typeof finish === 'string' && finish !== '' ? finish : 'stop';
     const { content, refusal, tool_calls: calls } = objectOf(message);
-    // Whole calls: their place tells them apart, whatever their ids say.
+    // Complete calls are distinguished by their position, regardless of their ids.
     for (const [index, call] of listOf(calls).entries()) this.#calls.add({ ...objectOf(call), index });
     return this.#text(content, refusal);
   }
@@ -82,7 +82,7 @@ export class AnswerReader {
   }
 }
 
-/** The API tells of a failure in the midst of an answer that had begun well. */
+/** The API reported an error after the response had begun. */
 function toldFailure(error: unknown): Error {
   const { message, code, type } = objectOf(error);
   const words = typeof error === 'string' ? error : message;

@@ -5,7 +5,7 @@ import { wireMessages } from './wire-messages.js';
 
 export type RequestBody = OpenAI.ChatCompletionCreateParams;
 
-/** The body of `POST <base>/chat/completions`. `withUsage`: asks a stream to tell what was used. */
+/** The body of `POST <base>/chat/completions`. `withUsage`: requests the usage of a stream. */
 export function requestBody(
   { model, messages, tools, stream, maxOutputTokens }: GenerateRequest,
   { base_url, reasoning_effort }: Config,

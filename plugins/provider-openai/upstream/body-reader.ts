@@ -44,7 +44,7 @@ export class BodyReader {
   }
 
   #giveUp(): void {
-    // The time that whoever reads here takes is not the API's.
+    // The reader's own time does not count against the API.
     if (!this.#reading) return;
     this.#silent = true;
     void this.#reader.cancel().catch(() => undefined);

@@ -11,7 +11,7 @@ import { withRetries } from './retry.js';
 export type Opener = (request: GenerateRequest, settings: Config, signal: AbortSignal) => Promise<OpenAnswer>;
 
 export function createOpener(clients: Clients): Opener {
-  /** Addresses that refuse the option which asks a stream to tell its usage. */
+  /** Base URLs that reject the option to report a stream's usage. */
   const withoutUsage = new Set<string>();
   return async (request, settings, signal) => {
     const client = await clients.of(settings);

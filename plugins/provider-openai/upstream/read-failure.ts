@@ -7,7 +7,7 @@ export interface Failure {
   readonly retryable: boolean;
   /** As the API asked, milliseconds. */
   readonly retryAfterMs?: number | undefined;
-  /** The API does not know the option that asks a stream to tell its usage. */
+  /** The API rejects the option to report a stream's usage. */
   readonly dislikesUsage?: boolean;
   /** The error, with how often it was tried where that says something. */
   error(attempts: number): Error;
@@ -51,15 +51,15 @@ function refused(
     runner_message: words,
     cause: [code, type].find((one): one is string => typeof one === 'string'),
   };
-  const told = `provider returned status ${status}`;
+  const reported = `provider returned status ${status}`;
   if (!retryable.has(status)) {
     const dislikesUsage = status === 400 && (words?.includes('stream_options') ?? false);
-    return { ...final(providerError('provider_request_failed', told, details)), dislikesUsage };
+    return { ...final(providerError('provider_request_failed', reported, details)), dislikesUsage };
   }
   return {
     retryable: true,
     retryAfterMs: retryAfter(headers?.get('retry-after') ?? undefined, now),
-    error: (attempts) => providerError('provider_request_failed', told, { ...details, attempts }),
+    error: (attempts) => providerError('provider_request_failed', reported, { ...details, attempts }),
   };
 }
 

@@ -1,7 +1,7 @@
 /** Bytes of a refusal that are read: enough for the API's words. */
 const limit = 64 * 1024;
 
-/** The response; one that tells of a failure with its body read up to a limit, since the SDK reads all of it. */
+/** The response; a failed one with its body read up to a limit, since the SDK reads all of it. */
 export async function shortBody(response: Response): Promise<Response> {
   if (response.ok || response.body === null) return response;
   const parts: Uint8Array[] = [];

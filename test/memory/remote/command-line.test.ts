@@ -63,7 +63,7 @@ describe('the commands of the memory, in a process of their own', () => {
           }
         });
 
-        it('ends with 1 while an audit row is missing, mends it, and ends with 0', async () => {
+        it('ends with 1 while an audit row is missing, fixes it, and ends with 0', async () => {
           await outboxRow({ status: 'sent', memory_id: 'om-1' });
           const before = await audits();
           const reported = await run('memory', 'reconcile', '--report');

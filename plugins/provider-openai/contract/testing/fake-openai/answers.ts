@@ -3,7 +3,7 @@ import { callChunks, chunk, completion, endMark, type TokenUsage, usageChunk } f
 /** Cuts the connection: nothing that follows is sent. */
 export const reset = Symbol('reset');
 
-/** Written and flushed by itself. An empty text sends the head of the answer alone. */
+/** Written and flushed separately. An empty text sends only the response headers. */
 export type Piece = string | Uint8Array | typeof reset;
 
 /** What one request is answered with. The body may wait for whatever the test likes between two pieces. */
@@ -104,8 +104,8 @@ export function fails(
   error: Readonly<Record<string, unknown>> = {},
   headers: Readonly<Record<string, string>> = {},
 ): ScriptedAnswer {
-  const told = { message: 'scripted', type: 'invalid_request_error', param: null, code: null, ...error };
-  return json(status, { error: told }, headers);
+  const reported = { message: 'scripted', type: 'invalid_request_error', param: null, code: null, ...error };
+  return json(status, { error: reported }, headers);
 }
 
 export function json(status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): ScriptedAnswer {

@@ -1,7 +1,7 @@
 /** What one piece of a streamed answer says. */
 export type Delta = Readonly<Record<string, unknown>>;
 
-/** A piece of a tool call as it stands in a delta. */
+/** A fragment of a tool call in a delta. */
 export interface CallDelta {
   readonly index?: number | null;
   readonly id?: string | null;
@@ -41,7 +41,7 @@ export function chunk(delta: Delta, finish: string | null = null, withUsage = tr
   });
 }
 
-/** The chunk without choices that tells what was used. */
+/** The chunk without choices that reports the usage. */
 export function usageChunk(usage: TokenUsage): string {
   return frame({ ...chunkHead(), choices: [], usage: usageOf(usage) });
 }
