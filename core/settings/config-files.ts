@@ -21,7 +21,7 @@ export interface ConfigFilesOptions {
 interface Watched {
   readonly file: OwnedFile;
   readonly facts: SchemaFacts;
-  /** Milliseconds; undefined = the host's own rhythm. */
+  /** Polling interval in milliseconds; undefined = the host's interval. */
   readonly pollMs: number | undefined;
 }
 
@@ -176,7 +176,7 @@ export class ConfigFiles {
     for (const { file } of this.watched.values()) await file.look({ recompute: true });
   }
 
-  /** Looks at the files of the rhythms that `only` picks; the host's own rhythm is undefined. */
+  /** Checks the files whose polling interval `only` selects; undefined is the host's interval. */
   async poll(only: (pollMs: number | undefined) => boolean): Promise<void> {
     const due = [...this.watched.values()].filter(({ pollMs }) => only(pollMs)).map(({ file }) => file.look());
     await Promise.all(due);
@@ -203,7 +203,7 @@ export class ConfigFiles {
           message: file.problem.message,
           fix:
             file.snapshot === undefined
-              ? 'Correct it; it is read again by itself.'
+              ? 'Correct it; it is read again automatically.'
               : 'Correct it; until then the last good configuration stays in force.',
         });
       }

@@ -298,7 +298,7 @@ class StoredPlugins implements PluginsFile {
       severity: 'error',
       code: 'plugins_file_invalid',
       message,
-      fix: `${fix}; it is read again by itself.`,
+      fix: `${fix}; it is read again automatically.`,
     };
     this.settings.raise({
       source: 'settings:plugins.json',

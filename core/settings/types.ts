@@ -53,7 +53,7 @@ export interface HostSettings {
   readonly secretKey: Uint8Array | undefined;
   /** Addresses named by a user or a model may be private ones. */
   readonly allowPrivateUrls: boolean;
-  /** Milliseconds between two looks at the configuration files; 0 = never. */
+  /** Polling interval of the configuration files in milliseconds; 0 = never. */
   readonly pollMs: number;
 }
 
@@ -110,7 +110,7 @@ export type DatabaseSettings =
           };
       readonly schema: string;
       readonly poolMax: number;
-      /** How long the server may owe an answer before it is asked whether it is there. */
+      /** How long the server may leave a query unanswered before it is probed. */
       readonly answerTimeoutMs: number;
     };
 
@@ -204,7 +204,7 @@ export interface Settings extends Disposable {
   /** Called with the path of each file that the process itself has replaced. */
   onWrite(run: (path: string) => void): Disposable;
   wrote(path: string): void;
-  /** Has another file looked at in the same rhythm, and its finding listed. */
+  /** Also polls another file at the same interval, and lists its finding. */
   also(watched: AlsoWatched): Disposable;
   raise(alert: Alert): void;
   /** Starts looking at the files every `host.pollMs`. Timers do not keep the process alive. */
@@ -227,7 +227,7 @@ export type OpenedSettings =
 /** What `plugins.json` says. */
 export interface DesiredState {
   readonly version: 1;
-  /** Grows with each write. */
+  /** Increases with each write. */
   readonly revision: number;
   readonly plugins: Readonly<Record<string, DesiredPlugin>>;
   /** `tool:echo` → plugin key. */

@@ -102,7 +102,7 @@ describe('the command line with a server', function () {
     expect([stateOf('base'), stateOf('upper')]).to.deep.equal(['active', 'active']);
   });
 
-  it('leaves to people what only they can mend', async () => {
+  it('leaves what only an operator can fix', async () => {
     const { code, stdout } = await cli('plugin', 'doctor', 'picky', '--fix');
     expect(code).to.equal(1);
     expect(stdout).to.match(/^error: picky: .*size/);
