@@ -26,6 +26,8 @@ const sentences = {
   unknown_check: ({ name, known }) => `There is no check "${name}": choose one of ${known}.`,
   unknown_bench: ({ name, known }) =>
     `There is no benchmark "${name}": npm run bench -- <name>, where name is one of ${known}.`,
+  unknown_plugin: ({ name, known }) => `There is no plugin "${name}" that can be left out: choose one of ${known}.`,
+  type_errors: ({ error }) => `The sources have type errors (${error}): "npm run typecheck" lists all.`,
   entry_missing: ({ file, reason }) =>
     `There is no ${file} to run${reason}: fix the sources and run the same command again.`,
   not_started: ({ file, reason }) =>
