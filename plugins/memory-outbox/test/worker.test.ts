@@ -273,7 +273,7 @@ describe('the outbox worker', () => {
       const id = await outbox.queue('Unlucky.');
       const parts = workerParts(outbox);
       const failing = new Error('the disk is on fire');
-      const ledger = { ...parts.logbook.ledger, settle: () => Promise.reject(failing) };
+      const ledger = { ...parts.logbook.ledger, activate: () => Promise.reject(failing) };
       const worker = new OutboxWorker({ ...parts, logbook: { ...parts.logbook, ledger } }, 'unlucky');
       expect(await worker.runOnce()).to.deep.include({ claimed: 1, sent: 0, errors: 1 });
       expect(await outbox.row(id)).to.deep.include({ status: 'pending', lockedBy: 'unlucky', verifyFirst: true });

@@ -1,6 +1,6 @@
+import type { NewMemory } from 'mortise/contracts/logbook';
 import { type FakeOpenMemory, startFakeOpenMemory } from 'mortise/contracts/memory-backend-openmemory/testing';
 import type { TestEngine, TestHostOptions } from 'mortise/sdk/testing';
-import type { BegunWrite } from '../../write/settle-write.js';
 import { type GatewayHost, startGateway } from '../gateway-host.js';
 
 /** A platform whose memories go to a fake OpenMemory server. */
@@ -47,8 +47,8 @@ export async function startRemote(
 /** The ledger row of a store that has begun and is not settled. */
 export function writingMemory(
   text: string,
-  more: Partial<BegunWrite['memory']> & Pick<BegunWrite['memory'], 'memoryKey' | 'auditId'>,
-): BegunWrite['memory'] {
+  more: Partial<NewMemory> & Pick<NewMemory, 'memoryKey' | 'auditId'>,
+): NewMemory {
   return {
     space: 'private:a',
     payload: text,
@@ -62,7 +62,6 @@ export function writingMemory(
     itemId: null,
     backend: 'openmemory',
     backendMemoryId: null,
-    state: 'writing',
     outboxId: null,
     correlationId: 'corr-0123456789abcdef',
     ...more,
