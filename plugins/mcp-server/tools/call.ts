@@ -120,9 +120,9 @@ function toolFailure(server: McpServer, tool: ListedTool, deadline: Deadline, ca
   }
   if (error.code === 'contribution_unknown') return notRunning(server.host.use('plugins'), tool.name, tool.plugin);
   if (error.code === 'call_aborted') {
-    return caller.signal.aborted
-      ? new RpcFailure('TOOL_EXECUTION_FAILED', 'The request was cancelled.', { details: { cancelled: true } })
-      : notRunning(server.host.use('plugins'), tool.name, tool.plugin);
+    if (!caller.signal.aborted) return notRunning(server.host.use('plugins'), tool.name, tool.plugin);
+    const why = server.http.draining ? 'The server is stopping.' : 'The request was cancelled.';
+    return new RpcFailure('TOOL_EXECUTION_FAILED', why, { details: { cancelled: true } });
   }
   return error;
 }
