@@ -1,7 +1,7 @@
 import { expect } from 'chai';
+import type { Json } from 'mortise/contracts/memory-gateway/testing';
 import { eachDatabase, type TestEngine } from 'mortise/sdk/testing';
 import { type Ended, type OfflineFolder, offlineFolder, runCli } from '../../../core/cli/test/run-cli.js';
-import type { Json } from '../memory-host.js';
 import { type RemoteMemory, startRemoteMemory } from './remote-memory.js';
 
 describe('the memory commands in their own process', () => {

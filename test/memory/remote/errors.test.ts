@@ -1,6 +1,6 @@
 import { expect } from 'chai';
+import { type Answer, answerOf, type Json } from 'mortise/contracts/memory-gateway/testing';
 import { eachDatabase, type TestEngine, type TestHost } from 'mortise/sdk/testing';
-import { type Answer, answerOf, type Json } from '../memory-host.js';
 import { type ErrorRow, errorGroups } from './errors/error-rows.js';
 import { type RemoteMemory, startRemoteMemory } from './remote-memory.js';
 

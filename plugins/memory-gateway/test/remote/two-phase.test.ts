@@ -1,6 +1,6 @@
 import { expect } from 'chai';
+import type { Answer } from 'mortise/contracts/memory-gateway/testing';
 import { eachDatabase, type TestEngine, until } from 'mortise/sdk/testing';
-import type { Answer } from '../gateway-host.js';
 import { type RemoteHost, startRemote } from './remote-host.js';
 
 describe('storing in a remote backend', () => {

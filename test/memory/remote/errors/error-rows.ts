@@ -1,6 +1,6 @@
 import { expect } from 'chai';
+import type { Json } from 'mortise/contracts/memory-gateway/testing';
 import type { TestHostOptions } from 'mortise/sdk/testing';
-import type { Json } from '../../memory-host.js';
 import type { RemoteMemory } from '../remote-memory.js';
 import { failingTools } from './failing-tools.js';
 
