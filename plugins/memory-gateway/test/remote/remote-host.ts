@@ -1,6 +1,6 @@
 import type { NewMemory } from 'mortise/contracts/logbook';
-import type { TestEngine, TestHostOptions } from 'mortise/sdk/testing';
 import { type RemoteMemoryHost, startRemoteMemoryHost } from 'mortise/contracts/memory-gateway/testing';
+import type { TestEngine, TestHostOptions } from 'mortise/sdk/testing';
 
 /** A platform whose memories go to a fake OpenMemory server. */
 export interface RemoteHost extends RemoteMemoryHost {
