@@ -7,7 +7,7 @@ import { OwnedFile } from './owned-file.js';
 import { problemOf, shownValue } from './problems.js';
 import { readSchemaFacts, type SchemaFacts } from './schema-facts.js';
 import type { SecretStore } from './secrets.js';
-import type { AlsoWatched, ConfigIssue } from './types.js';
+import type { AlsoWatched, ConfigIssue, FileWrite } from './types.js';
 
 export interface ConfigFilesOptions {
   readonly environment: Environment;
@@ -38,7 +38,7 @@ export class ConfigFiles {
   private readonly secretVariables = new SecretVariables(hostOwner);
   private readonly alertListeners = new Set<(alert: Alert) => void>();
   private readonly secretListeners = new Set<(value: string) => void>();
-  private readonly writeListeners = new Set<(path: string) => void>();
+  private readonly writeListeners = new Set<(write: FileWrite) => void>();
   private readonly secretValues = new Set<string>();
   private waiting: Alert[] = [];
   private secretsAlerted: string | undefined;
@@ -72,7 +72,7 @@ export class ConfigFiles {
       secret: (name) => secrets.get(name),
       raise: (alert) => this.raise(alert),
       reveal: (values) => this.reveal(values),
-      wrote: (path) => this.wrote(path),
+      wrote: (write) => this.wrote(write),
     });
     const poll = this.pollOf(facts);
     this.watched.set(owner, { file, facts, pollMs: poll.ms });
@@ -134,11 +134,11 @@ export class ConfigFiles {
     return { dispose: () => void this.secretListeners.delete(run) };
   }
 
-  wrote(path: string): void {
-    for (const listener of this.writeListeners) listener(path);
+  wrote(write: FileWrite): void {
+    for (const listener of this.writeListeners) listener(write);
   }
 
-  onWrite(run: (path: string) => void): Disposable {
+  onWrite(run: (write: FileWrite) => void): Disposable {
     this.writeListeners.add(run);
     return { dispose: () => void this.writeListeners.delete(run) };
   }

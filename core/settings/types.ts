@@ -10,6 +10,13 @@ import type {
 } from '../sdk/index.js';
 import type { LogLevel } from '../telemetry/types.js';
 
+/** A file that the process itself has replaced. */
+export interface FileWrite {
+  readonly path: string;
+  /** Its text before; undefined when it did not exist. */
+  readonly before: string | undefined;
+}
+
 /** Where the settings are read from. */
 export interface SettingsSource {
   /** The project's folder: holds `config/`, `plugins.json`, `plugins/`, `schemas/`. Absolute. */
@@ -201,9 +208,9 @@ export interface Settings extends Disposable {
   secrets(): readonly string[];
   /** Called for each secret value that becomes known later. */
   onSecret(run: (value: string) => void): Disposable;
-  /** Called with the path of each file that the process itself has replaced. */
-  onWrite(run: (path: string) => void): Disposable;
-  wrote(path: string): void;
+  /** Called for each file that the process itself has replaced. */
+  onWrite(run: (write: FileWrite) => void): Disposable;
+  wrote(write: FileWrite): void;
   /** Also polls another file at the same interval, and lists its finding. */
   also(watched: AlsoWatched): Disposable;
   raise(alert: Alert): void;
