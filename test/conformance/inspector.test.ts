@@ -1,8 +1,7 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { type ServerProcess, startServer } from 'mortise/sdk/testing';
+import { type ServerProcess, startServer, temporaryFolder } from 'mortise/sdk/testing';
 import { type Outcome, packageProgram, run } from './command.js';
 
 const program = packageProgram('@modelcontextprotocol/inspector', 'mcp-inspector');
@@ -25,7 +24,7 @@ describe('the MCP inspector', function () {
   let shipped: ServerProcess;
   let fixtures: ServerProcess;
   before(async () => {
-    home = await mkdtemp(join(tmpdir(), 'mortise-inspector-'));
+    home = temporaryFolder('inspector');
     const project = join(import.meta.dirname, '..', '..', '..');
     const asShipped = JSON.parse(await readFile(join(project, 'plugins.json'), 'utf8')) as object;
     const enabled = { enabled: true };
@@ -35,10 +34,7 @@ describe('the MCP inspector', function () {
       startServer({ plugins: { version: 1, plugins }, limitMs: 60_000 }),
     ]);
   });
-  after(async () => {
-    await Promise.all([shipped, fixtures].map((server) => server.dispose()));
-    await rm(home, { recursive: true, force: true });
-  });
+  after(() => Promise.all([shipped, fixtures].map((server) => server.dispose())));
 
   // The package declares a newer Node than its command line needs: it runs on every Node that Mortise supports.
   const inspect = (server: ServerProcess, method: string, ...args: readonly string[]): Promise<Outcome> => {

@@ -1,9 +1,8 @@
 import { once } from 'node:events';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { eachDatabase, type ServerProcess, startServer, until } from 'mortise/sdk/testing';
+import { eachDatabase, type ServerProcess, startServer, temporaryFolder, until } from 'mortise/sdk/testing';
 import { WebSocket } from 'ws';
 
 const keys = ['sessions', 'conversation', 'agent', 'admin', 'channel-console', 'realtime', 'held-model'];
@@ -48,7 +47,7 @@ describe('a server that is told to stop', function () {
     const sockets: WebSocket[] = [];
 
     beforeEach(async () => {
-      folder = await mkdtemp(join(tmpdir(), 'mortise-shutdown-'));
+      folder = temporaryFolder('shutdown');
       const plugin = join(folder, 'plugins', 'held-model');
       await mkdir(plugin, { recursive: true });
       const manifest = {
@@ -68,7 +67,6 @@ describe('a server that is told to stop', function () {
     afterEach(async () => {
       for (const socket of sockets.splice(0)) socket.terminate();
       await server?.dispose();
-      await rm(folder, { recursive: true, force: true });
     });
 
     async function start(env: Record<string, string> = {}): Promise<void> {

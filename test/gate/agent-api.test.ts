@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Observation } from 'mortise/sdk';
 import {
+  contributing,
   createTestHost,
   oneDatabase,
   type TestHost,
@@ -24,24 +25,18 @@ interface Answer {
 const capabilities = { stream: true, toolCall: false, attachments: false, reasoning: false };
 
 /** A provider under the key `small`, to be the low model. */
-const small: TestPlugin = {
-  manifest: {
-    key: 'provider-small',
-    contributes: { provider: [{ key: 'small', facts: { capabilities } }] },
-  },
-  definition: {
-    key: 'provider-small',
-    register(host) {
-      host.contribute('provider', 'small', {
-        capabilities,
-        async *generate({ model }) {
-          yield { type: 'content_delta', text: `from ${model}` };
-          yield { type: 'done' };
-        },
-      });
+const small = contributing(
+  'provider',
+  'small',
+  { capabilities },
+  {
+    async *generate({ model }) {
+      yield { type: 'content_delta', text: `from ${model}` };
+      yield { type: 'done' };
     },
   },
-};
+  'provider-small',
+);
 
 /** A stage that drops one text and throws on another. */
 const judge = stagePlugin(
@@ -54,22 +49,8 @@ const judge = stagePlugin(
 );
 
 /** An egress adapter that records what it sends. */
-function recorder(sent: Observation[]): TestPlugin {
-  return {
-    manifest: { key: 'recorder', contributes: { egress: [{ key: 'recorder', facts: { default: true } }] } },
-    definition: {
-      key: 'recorder',
-      register(host) {
-        host.contribute('egress', 'recorder', {
-          default: true,
-          async send(observation) {
-            sent.push(observation);
-          },
-        });
-      },
-    },
-  };
-}
+const recorder = (sent: Observation[]): TestPlugin =>
+  contributing('egress', 'recorder', { default: true }, { send: async (observation) => void sent.push(observation) });
 
 describe('the gate before the agent API', () => {
   oneDatabase((engine) => {

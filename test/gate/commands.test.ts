@@ -1,8 +1,7 @@
-import { mkdtemp, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { createTestHost, oneDatabase, type TestHost, until } from 'mortise/sdk/testing';
+import { createTestHost, oneDatabase, type TestHost, temporaryFolder, until } from 'mortise/sdk/testing';
 import { onServer } from '../../core/cli/test/run-cli.js';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -91,7 +90,7 @@ describe('the gate on the command line', function () {
     });
 
     it('publishes the observations of a file', async () => {
-      const file = join(await mkdtemp(join(tmpdir(), 'mortise-observe-')), 'events.json');
+      const file = join(temporaryFolder('observe'), 'events.json');
       const event = (source_name: string) => ({ source_name, payload: { text: `from ${source_name}` } });
       await writeFile(file, JSON.stringify({ observations: [event('shop'), event('agent:x')] }));
       const { code, json } = await onServer(host, '--json', 'observe', '--file', file);

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { SubmitTurnOptions, TurnAnswer, TurnService } from 'mortise/contracts/agent';
 import type { CallContext, RouteResponse } from 'mortise/sdk';
-import { createTestHost, oneDatabase, type TestHost, type TestPlugin } from 'mortise/sdk/testing';
+import { contributing, createTestHost, oneDatabase, type TestHost, type TestPlugin } from 'mortise/sdk/testing';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -62,24 +62,21 @@ async function through(
   return { body: reported(await turns.submit(await turns.admit(asked, ctx), { ...face, ...known }, ctx)) };
 }
 
-const echo: TestPlugin = {
-  manifest: { key: 'tool-say', contributes: { tool: ['say'] } },
-  definition: {
-    key: 'tool-say',
-    register(host) {
-      host.contribute('tool', 'say', {
-        summary: 'Says it.',
-        audience: ['agent'],
-        inputSchema: {
-          type: 'object',
-          required: ['items'],
-          properties: { items: { type: 'array', items: { type: 'object' } } },
-        },
-        run: async ({ items }) => ({ text: `said ${JSON.stringify(items)}` }),
-      });
+const echo = contributing(
+  'tool',
+  'say',
+  {
+    summary: 'Says it.',
+    audience: ['agent'],
+    inputSchema: {
+      type: 'object',
+      required: ['items'],
+      properties: { items: { type: 'array', items: { type: 'object' } } },
     },
   },
-};
+  { run: async ({ items }) => ({ text: `said ${JSON.stringify(items)}` }) },
+  'tool-say',
+);
 
 describe('entry points of other plugins', () => {
   oneDatabase((engine) => {

@@ -3,8 +3,10 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { InputAdapter } from 'mortise/contracts/conversation';
-import type { Observation, ObservationType } from 'mortise/sdk';
+import { listener } from 'mortise/contracts/conversation/testing';
+import type { Observation } from 'mortise/sdk';
 import {
+  contributing,
   createTestHost,
   eachDatabase,
   type TestHost,
@@ -16,22 +18,6 @@ import { stagePlugin } from './stage-plugin.js';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Records delivered observations of the platform in addition to their handlers. */
-function listener(seen: Observation[], types: readonly ObservationType[] = ['alert', 'control', 'system']): TestPlugin {
-  return {
-    manifest: { key: 'listener', contributes: { 'observation-handler': [{ key: 'notes', facts: { types } }] } },
-    definition: {
-      key: 'listener',
-      register(host) {
-        host.contribute('observation-handler', 'notes', {
-          types,
-          handle: async (observation) => void seen.push(observation),
-        });
-      },
-    },
-  };
-}
-
 /** An input adapter that is triggered, and fails while the test says so. */
 function sensor(state: { fails: boolean }): TestPlugin {
   const adapter: InputAdapter = {
@@ -42,29 +28,22 @@ function sensor(state: { fails: boolean }): TestPlugin {
       return [{ source_name: 'sensor', payload: { text: 'warm' } }];
     },
   };
-  return {
-    manifest: { key: 'sensor', contributes: { 'input-adapter': [{ key: 'sensor', facts: {} }] } },
-    definition: { key: 'sensor', register: (host) => void host.contribute('input-adapter', 'sensor', adapter) },
-  };
+  return contributing('input-adapter', 'sensor', {}, adapter);
 }
 
 /** An egress adapter that fails while the test says so. */
 function terminal(state: { fails: boolean; readonly sent: string[] }): TestPlugin {
-  return {
-    manifest: { key: 'terminal', contributes: { egress: [{ key: 'terminal', facts: { default: true } }] } },
-    definition: {
-      key: 'terminal',
-      register(host) {
-        host.contribute('egress', 'terminal', {
-          default: true,
-          async send({ payload }) {
-            if (state.fails) throw new Error('the line is cut');
-            state.sent.push(String(payload.text));
-          },
-        });
+  return contributing(
+    'egress',
+    'terminal',
+    { default: true },
+    {
+      async send({ payload }) {
+        if (state.fails) throw new Error('the line is cut');
+        state.sent.push(String(payload.text));
       },
     },
-  };
+  );
 }
 
 /** Records the trace of every message. */
@@ -86,7 +65,7 @@ describe('the gate in a running system', () => {
         plugins: ['reflex', 'logbook', 'channel-console'],
         database: engine.env,
         ...rest,
-        extra: [listener(seen), ...extra],
+        extra: [listener(seen, ['alert', 'control', 'system']), ...extra],
       });
     }
 

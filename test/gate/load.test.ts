@@ -1,14 +1,13 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect } from 'chai';
 import {
+  contributing,
   createTestHost,
   eachDatabase,
   rounds,
   type TestHost,
   type TestHostOptions,
   type TestPlugin,
+  temporaryFolder,
   until,
 } from 'mortise/sdk/testing';
 
@@ -33,43 +32,35 @@ class HeldModel {
 
   get plugin(): TestPlugin {
     const model = this;
-    return {
-      manifest: { key: 'held-model', contributes: { provider: [{ key: 'held', facts: { capabilities } }] } },
-      definition: {
-        key: 'held-model',
-        register(host) {
-          host.contribute('provider', 'held', {
-            capabilities,
-            async *generate({ messages }) {
-              const text = String(messages.findLast(({ role }) => role === 'user')?.content);
-              model.asked.push(text);
-              await model.#held.get(text);
-              model.answered.push(text);
-              yield { type: 'content_delta', text: `heard ${text}` };
-              yield { type: 'done' };
-            },
-          });
+    return contributing(
+      'provider',
+      'held',
+      { capabilities },
+      {
+        async *generate({ messages }) {
+          const text = String(messages.findLast(({ role }) => role === 'user')?.content);
+          model.asked.push(text);
+          await model.#held.get(text);
+          model.answered.push(text);
+          yield { type: 'content_delta', text: `heard ${text}` };
+          yield { type: 'done' };
         },
       },
-    };
+      'held-model',
+    );
   }
 }
 
 /** An egress adapter that records what it sends. */
-function terminal(sent: string[]): TestPlugin {
-  return {
-    manifest: { key: 'terminal', contributes: { egress: [{ key: 'terminal', facts: { default: true } }] } },
-    definition: {
-      key: 'terminal',
-      register(host) {
-        host.contribute('egress', 'terminal', {
-          default: true,
-          send: async ({ payload }) => void sent.push(String(payload.text)),
-        });
-      },
+const terminal = (sent: string[]): TestPlugin =>
+  contributing(
+    'egress',
+    'terminal',
+    { default: true },
+    {
+      send: async ({ payload }) => void sent.push(String(payload.text)),
     },
-  };
-}
+  );
 
 describe('many sessions at once', function () {
   this.timeout(120_000);
@@ -159,7 +150,7 @@ describe('many sessions at once', function () {
     });
 
     it('lose no accepted message when the process stops', async () => {
-      const dataDir = await mkdtemp(join(tmpdir(), 'mortise-drain-'));
+      const dataDir = temporaryFolder('drain');
       const to = await start({ dataDir });
       const letGo = model.hold('s0 m0');
       const all = Array.from({ length: 60 }, (_, index) =>
@@ -179,7 +170,6 @@ describe('many sessions at once', function () {
         .statement<{ n: number }>(`select count(*) as n from {realtime.turns} where status = 'completed'`);
       expect(turns.rows[0]?.n).to.equal(61);
       await after.stop();
-      await rm(dataDir, { recursive: true, force: true });
     });
 
     it('have accepted messages that do not fit into the stop time logged', async () => {

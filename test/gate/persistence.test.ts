@@ -1,33 +1,14 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
+import { listener } from 'mortise/contracts/conversation/testing';
 import type { Observation, ObservationInput } from 'mortise/sdk';
-import { createTestHost, eachDatabase, type TestHost, type TestPlugin, until } from 'mortise/sdk/testing';
+import { createTestHost, eachDatabase, type TestHost, temporaryFolder, until } from 'mortise/sdk/testing';
 
 type Json = Readonly<Record<string, unknown>>;
 
 interface Pool {
   readonly total_seen: number;
   readonly items: readonly (Json & { readonly obs_id: string })[];
-}
-
-/** Handles messages, and records alerts of the platform. */
-function listener(seen: Observation[]): TestPlugin {
-  const types = ['message', 'alert'] as const;
-  return {
-    manifest: { key: 'listener', contributes: { 'observation-handler': [{ key: 'all', facts: { types } }] } },
-    definition: {
-      key: 'listener',
-      register(host) {
-        host.contribute('observation-handler', 'all', {
-          types,
-          handle: async (observation) => void seen.push(observation),
-        });
-      },
-    },
-  };
 }
 
 const message = (text: string, session = 's1'): ObservationInput => ({
@@ -41,21 +22,15 @@ const message = (text: string, session = 's1'): ObservationInput => ({
 describe('persistent state of the gate and its sessions', () => {
   eachDatabase((engine) => {
     const hosts: TestHost[] = [];
-    const folders: string[] = [];
     const seen: Observation[] = [];
 
     afterEach(async function stop() {
       this.timeout(20_000);
       await Promise.all(hosts.splice(0).map((host) => host.stop()));
-      await Promise.all(folders.splice(0).map((folder) => rm(folder, { recursive: true, force: true })));
       seen.length = 0;
     });
 
-    async function newFolder(): Promise<string> {
-      const folder = await mkdtemp(join(tmpdir(), 'mortise-persistence-'));
-      folders.push(folder);
-      return folder;
-    }
+    const newFolder = () => temporaryFolder('persistence');
 
     async function start(dataDir: string, env: Readonly<Record<string, string>> = {}): Promise<TestHost> {
       const host = await createTestHost({
@@ -63,7 +38,7 @@ describe('persistent state of the gate and its sessions', () => {
         dataDir,
         database: engine.env,
         env: { MORTISE_GATE_PERSISTENCE: 'sql', ...env },
-        extra: [listener(seen)],
+        extra: [listener(seen, ['message', 'alert'])],
       });
       hosts.push(host);
       return host;
@@ -78,7 +53,7 @@ describe('persistent state of the gate and its sessions', () => {
     const table = (host: TestHost) => host.app.database.forPlugin('test', ['gate']);
 
     it('is restored at start: pools, and the counters of sessions', async () => {
-      const folder = await newFolder();
+      const folder = newFolder();
       const first = await start(folder);
       for (const text of ['', '  ', 'fine']) await submit(first, message(text));
       const weather = { ...message(''), obs_type: 'world_data', payload: { schema_id: 'weather', data: {} } } as const;
@@ -110,7 +85,7 @@ describe('persistent state of the gate and its sessions', () => {
     });
 
     it('keeps the newest 200 of each pool, also in the database', async () => {
-      const host = await start(await newFolder());
+      const host = await start(newFolder());
       for (let round = 0; round < 3; round += 1) {
         for (let count = 0; count < 100; count += 1) await submit(host, message(' '));
         await sleep(300);
@@ -122,7 +97,7 @@ describe('persistent state of the gate and its sessions', () => {
     });
 
     it('is deleted with a session that is removed', async () => {
-      const host = await start(await newFolder(), {
+      const host = await start(newFolder(), {
         MORTISE_SESSION_IDLE_TTL_SECONDS: '0.3',
         MORTISE_SESSION_IDLE_SWEEP_SECONDS: '0.05',
         MORTISE_TICK_SECONDS: '0',
@@ -143,7 +118,7 @@ describe('persistent state of the gate and its sessions', () => {
     });
 
     it('is gone after a restart when it was in memory', async () => {
-      const folder = await newFolder();
+      const folder = newFolder();
       const memory = { MORTISE_GATE_PERSISTENCE: 'memory' };
       const first = await start(folder, memory);
       await submit(first, message(' '));
@@ -155,11 +130,11 @@ describe('persistent state of the gate and its sessions', () => {
 
     if (engine.dialect === 'postgres') {
       it('is released once over all processes', async () => {
-        const folder = await newFolder();
+        const folder = newFolder();
         const first = await start(folder);
         await submit(first, message(' '));
         await first.stop();
-        const [one, two] = [await start(folder), await start(await newFolder())];
+        const [one, two] = [await start(folder), await start(newFolder())];
         const obsId = (await pool(one, 'drop')).items[0]?.obs_id ?? 'nothing';
         const answers = await Promise.all([release(one, obsId), release(two, obsId)]);
         expect(answers.sort()).to.deep.equal([202, 409]);
@@ -168,7 +143,7 @@ describe('persistent state of the gate and its sessions', () => {
 
     // The last test: it drops tables.
     it('stays in memory with an alert once the database fails, and messages continue', async () => {
-      const host = await start(await newFolder());
+      const host = await start(newFolder());
       await submit(host, message('hi'));
       await table(host).statement('alter table {gate.session_states} rename to lost_states');
       await table(host).statement('alter table {gate.pool_entries} rename to lost_entries');

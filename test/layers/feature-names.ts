@@ -44,6 +44,7 @@ export function checkFeatureNames(root: string, allowed: readonly AllowedName[])
 function mentions(text: string, name: string, kind: Kind): boolean {
   if (kind === 'route') return text === name || text.startsWith(`${name}/`) || text.startsWith(`${name}?`);
   if (kind === 'setting') return new RegExp(`\\b${name}\\b`).test(text);
+  if (kind === 'schema' && text.includes(`{${name}.`)) return true;
   return text === name;
 }
 
@@ -75,7 +76,7 @@ function readFeatureNames(root: string): ReadonlyMap<string, Kind> {
     names.set(facts.key, 'plugin');
     const schemaFile = join(folder, 'config.schema.json');
     if (!existsSync(schemaFile)) continue;
-    for (const [, list = ''] of readFileSync(schemaFile, 'utf8').matchAll(/"x-env": \[([^\]]*)\]/g)) {
+    for (const [, list = ''] of readFileSync(schemaFile, 'utf8').matchAll(/"x-env": (\[[^\]]*\]|"[^"]*")/g)) {
       for (const [, name = ''] of list.matchAll(/"([^"]+)"/g)) {
         if (!hostSettings.includes(`"${name}"`)) names.set(name, 'setting');
       }

@@ -230,7 +230,10 @@ describe('the check of feature names', () => {
   beforeEach(() => {
     root = mkdtempSync(join(tmpdir(), 'mortise-names-'));
     write('schemas/mortise.schema.json', '{"x-env": ["MORTISE_SHARED"]}');
-    write('plugins/weather/config.schema.json', '{ "x-env": ["WEATHER_KEY", "MORTISE_SHARED"] }');
+    write(
+      'plugins/weather/config.schema.json',
+      '{ "a": { "x-env": ["WEATHER_KEY", "MORTISE_SHARED"] }, "b": { "x-env": "WEATHER_UNIT" } }',
+    );
     write(
       'plugins/weather/plugin.json',
       JSON.stringify({
@@ -259,11 +262,13 @@ describe('the check of feature names', () => {
     'point station': `const points = ['station'];`,
     'mount wx': `const mount = { name: 'wx' };`,
     'schema climate': `const schema = "climate";`,
+    'schema climate ': `query('select * from {climate.days}');`,
     'route /wind': `fetch('/wind/here');`,
     'setting WEATHER_KEY': `read(process.env.WEATHER_KEY);`,
+    'setting WEATHER_UNIT': `const text = 'Set WEATHER_UNIT.';`,
   })) {
     it(`reports the ${what}`, () => {
-      expect(verdict(text)).to.equal(`core/http/a.ts:1 names the ${what} of a feature`);
+      expect(verdict(text)).to.equal(`core/http/a.ts:1 names the ${what.trim()} of a feature`);
     });
   }
 

@@ -1,5 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Json } from 'mortise/contracts/memory-gateway/testing';
@@ -10,6 +9,7 @@ import {
   type TestEngine,
   type TestHost,
   type TestPlugin,
+  temporaryFolder,
   until,
 } from 'mortise/sdk/testing';
 import { type DatabaseProxy, startDatabaseProxy } from './database-proxy.js';
@@ -84,14 +84,11 @@ describe('the MCP endpoint when a migration has failed', function () {
         let host: TestHost;
         let dataDir: string;
         before(async () => {
-          dataDir = await mkdtemp(join(tmpdir(), 'mortise-spoilt-'));
+          dataDir = temporaryFolder('spoilt');
           await spoil(engine, table, dataDir);
           host = await createTestHost({ plugins: memoryPlugins, extra: [taskTool], dataDir, database: engine.env });
         });
-        after(async () => {
-          await host.stop();
-          await rm(dataDir, { recursive: true, force: true });
-        });
+        after(() => host.stop());
         promises(() => host);
       },
       { keepRows: true },

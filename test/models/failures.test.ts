@@ -1,7 +1,9 @@
 import { expect } from 'chai';
+import { errorOf, eventsOf } from 'mortise/contracts/agent/testing';
 import { createGate, openAi } from 'mortise/contracts/provider-openai/testing';
+import { kinds } from 'mortise/contracts/realtime/testing';
 import { oneDatabase } from 'mortise/sdk/testing';
-import { errorOf, eventsOf, httpSession, kinds, type ModelPlatform, openModelPlatform } from './platform.js';
+import { httpSession, type ModelPlatform, openModelPlatform } from './platform.js';
 
 const soon = { 'retry-after': '0' };
 
@@ -108,16 +110,16 @@ describe('an API that fails', () => {
       );
       const client = await platform.connect();
       const sent = client.request('chat.send', { content: 'hi' });
-      while (sent.frames.length === 0) await new Promise((resolve) => setImmediate(resolve));
+      while (client.frames.length === 0) await new Promise((resolve) => setImmediate(resolve));
       gate.open();
-      const frames = await sent.ended;
+      const frames = await client.end(sent);
       expect(kinds(frames)).to.deep.equal(['stream_chunk', 'LLM_ERROR']);
       expect(frames[1]?.error?.message).to.equal('LLM API error: provider stream request failed');
       expect((await platform.rows()).map(({ content, status }) => [content, status])).to.deep.equal([
         ['hi', 'complete'],
         ['Hel', 'error'],
       ]);
-      await client.request('chat.send', { content: 'again' }).ended;
+      await client.ask('chat.send', { content: 'again' });
       expect(platform.asked()[1]?.messages.map(({ role, content }) => [role, content])).to.deep.equal([
         ['user', 'hi'],
         ['assistant', 'Hel'],

@@ -1,32 +1,11 @@
-import { once } from 'node:events';
+import { user } from 'mortise/contracts/agent/testing';
 import { type FakeOpenAi, startFakeOpenAi } from 'mortise/contracts/provider-openai/testing';
+import { type Frame, SocketClient } from 'mortise/contracts/realtime/testing';
 import type { MessagePage, SessionRef } from 'mortise/contracts/sessions';
 import type { Database } from 'mortise/sdk';
 import { createTestHost, type TestEngine, type TestHost, type TestPlugin } from 'mortise/sdk/testing';
-import { WebSocket } from 'ws';
 
 export const apiKey = 'sk-test-key-0123456789abcdef';
-
-export interface Frame {
-  readonly type: string;
-  readonly id: string;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look at frames of every kind
-  readonly data?: any;
-  readonly error?: { readonly code: string; readonly message: string };
-}
-
-/** One request of a socket, and what came of it so far. */
-export interface Sent {
-  readonly id: string;
-  readonly frames: readonly Frame[];
-  /** All frames, once the last one is there. */
-  readonly ended: Promise<readonly Frame[]>;
-}
-
-export interface Client {
-  readonly socket: WebSocket;
-  request(method: string, params: object): Sent;
-}
 
 export interface ModelPlatform {
   readonly host: TestHost;
@@ -34,7 +13,7 @@ export interface ModelPlatform {
   readonly tables: Database;
   /** `POST /agent/process` of session `s1` of `u1`. */
   process(text: string, extra?: object, init?: RequestInit): Promise<Response>;
-  connect(): Promise<Client>;
+  connect(): Promise<SocketClient>;
   /** `chat.send` on a socket of its own. */
   send(content: string, params?: object): Promise<readonly Frame[]>;
   rows(session?: SessionRef): Promise<MessagePage['messages']>;
@@ -76,10 +55,10 @@ export async function openModelPlatform(
     },
     extra,
   });
-  const sockets: WebSocket[] = [];
-  const connect = async (): Promise<Client> => {
-    const client = await openClient(host.origin);
-    sockets.push(client.socket);
+  const clients: SocketClient[] = [];
+  const connect = async (): Promise<SocketClient> => {
+    const client = await SocketClient.open(host.origin);
+    clients.push(client);
     return client;
   };
   return {
@@ -94,74 +73,18 @@ export async function openModelPlatform(
         body: JSON.stringify({
           session_id: 's1',
           user_id: 'u1',
-          input: [{ role: 'user', type: 'message', content: [{ type: 'text', text }] }],
+          input: [user(text)],
           ...more,
         }),
       }),
     connect,
-    send: async (content, params = {}) => (await connect()).request('chat.send', { content, ...params }).ended,
+    send: async (content, params = {}) => (await connect()).ask('chat.send', { content, ...params }),
     rows: async (session = socketSession) => (await host.service('sessions').display({ session })).messages,
     asked: () => upstream.requests.map(({ body }) => body as AskedBody),
     async stop() {
-      for (const socket of sockets) socket.terminate();
+      for (const { socket } of clients) socket.terminate();
       await host.stop();
       await upstream.stop();
     },
   };
-}
-
-async function openClient(origin: string): Promise<Client> {
-  const socket = new WebSocket(`${origin.replace('http', 'ws')}/ws`);
-  const frames: Frame[] = [];
-  const waiting = new Map<string, () => void>();
-  socket.on('message', (text) => {
-    const frame = JSON.parse(String(text)) as Frame;
-    frames.push(frame);
-    if (isLast(frame)) waiting.get(frame.id)?.();
-  });
-  await once(socket, 'open');
-  let next = 0;
-  return {
-    socket,
-    request(method, params) {
-      next += 1;
-      const id = `r-${next}`;
-      const { promise, resolve } = Promise.withResolvers<void>();
-      waiting.set(id, resolve);
-      socket.send(JSON.stringify({ type: 'request', id, method, params }));
-      const own = () => frames.filter((frame) => frame.id === id);
-      return {
-        id,
-        get frames() {
-          return own();
-        },
-        ended: promise.then(own),
-      };
-    },
-  };
-}
-
-function isLast({ type, data }: Frame): boolean {
-  return type === 'error' || type === 'response' || data?.done === true;
-}
-
-export function kinds(frames: readonly Frame[]): string[] {
-  return frames.map(({ type, data, error }) => (data?.done ? 'done' : (error?.code ?? type)));
-}
-
-export function chunks(frames: readonly Frame[]): string[] {
-  return frames.flatMap(({ type, data }) => (type === 'stream_chunk' && !data.done ? [data.content] : []));
-}
-
-/** The events of a stream; the last one is `[DONE]`. */
-export async function eventsOf(response: Response): Promise<unknown[]> {
-  return (await response.text())
-    .split('\n\n')
-    .filter((frame) => frame.startsWith('data: '))
-    .map((frame) => (frame === 'data: [DONE]' ? '[DONE]' : JSON.parse(frame.slice(6))));
-}
-
-export async function errorOf(response: Response): Promise<{ status: number; code: string; message: string }> {
-  const { error } = (await response.json()) as { error: { code: string; message: string } };
-  return { status: response.status, ...error };
 }

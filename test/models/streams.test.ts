@@ -1,7 +1,9 @@
 import { expect } from 'chai';
+import { errorOf, eventsOf } from 'mortise/contracts/agent/testing';
 import { createGate, openAi } from 'mortise/contracts/provider-openai/testing';
+import { chunks, kinds } from 'mortise/contracts/realtime/testing';
 import { oneDatabase, until } from 'mortise/sdk/testing';
-import { chunks, errorOf, eventsOf, httpSession, kinds, type ModelPlatform, openModelPlatform } from './platform.js';
+import { httpSession, type ModelPlatform, openModelPlatform } from './platform.js';
 
 const { chunk, endMark } = openAi;
 const pieces = ['Hel', 'lo ', '世界', ' 👋'];
@@ -81,12 +83,13 @@ describe('answers of a streaming API', () => {
     it('reach a socket before the next piece is sent', async () => {
       const { gates, answer } = gated();
       platform.upstream.answer(answer);
-      const sent = (await platform.connect()).request('chat.send', { content: 'hi', events: ['usage'] });
+      const client = await platform.connect();
+      const sent = client.request('chat.send', { content: 'hi', events: ['usage'] });
       for (const [index] of pieces.entries()) {
         gates[index]?.open();
-        await until(`piece ${index}`, () => chunks(sent.frames).length === index + 1);
+        await until(`piece ${index}`, () => chunks(client.of(sent)).length === index + 1);
       }
-      expect(chunks(await sent.ended)).to.deep.equal(pieces);
+      expect(chunks(await client.end(sent))).to.deep.equal(pieces);
       expect((await platform.rows()).map(({ role, content }) => [role, content])).to.deep.equal([
         ['user', 'hi'],
         ['assistant', pieces.join('')],
@@ -114,7 +117,7 @@ describe('answers of a streaming API', () => {
       first.gates[0]?.open();
       const client = await platform.connect();
       const sent = client.request('chat.send', { content: 'hi' });
-      await until('the first piece', () => chunks(sent.frames).length === 1);
+      await until('the first piece', () => chunks(client.of(sent)).length === 1);
       client.socket.close();
       await platform.upstream.requests[0]?.leaving;
       await until('the row', async () => (await platform.rows()).at(-1)?.status === 'interrupted');
@@ -124,11 +127,15 @@ describe('answers of a streaming API', () => {
       second.gates[0]?.open();
       const next = await platform.connect();
       const message = next.request('chat.send', { content: 'again' });
-      await until('the first piece', () => chunks(message.frames).length === 1);
-      const cancel = next.request('chat.cancel', { request_id: message.id });
+      await until('the first piece', () => chunks(next.of(message)).length === 1);
+      const cancel = next.request('chat.cancel', { request_id: message });
       await platform.upstream.requests[1]?.leaving;
-      expect((await message.ended).at(-1)?.data).to.deep.equal({ content: '', done: true, finish_reason: 'cancelled' });
-      expect((await cancel.ended)[0]?.data).to.deep.equal({ cancelled: true, request_id: message.id });
+      expect((await next.end(message)).at(-1)?.data).to.deep.equal({
+        content: '',
+        done: true,
+        finish_reason: 'cancelled',
+      });
+      expect((await next.end(cancel))[0]?.data).to.deep.equal({ cancelled: true, request_id: message });
       expect((await platform.rows()).at(-1)).to.include({ content: 'Hel', status: 'cancelled' });
     });
 

@@ -1,8 +1,9 @@
 import { expect } from 'chai';
-import { echoTool, fakeTool } from 'mortise/contracts/agent/testing';
+import { echoTool, errorOf, eventsOf, fakeTool } from 'mortise/contracts/agent/testing';
 import { openAi } from 'mortise/contracts/provider-openai/testing';
+import { chunks, kinds } from 'mortise/contracts/realtime/testing';
 import { oneDatabase, type TestPlugin } from 'mortise/sdk/testing';
-import { chunks, errorOf, eventsOf, httpSession, kinds, type ModelPlatform, openModelPlatform } from './platform.js';
+import { httpSession, type ModelPlatform, openModelPlatform } from './platform.js';
 
 const { asksFor, chunk, endMark, says, streams, toolChunk } = openAi;
 const limitText = "I've reached the maximum number of tool calls. Please try again.";

@@ -1,9 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { childEnvironment, until } from 'mortise/sdk/testing';
+import { childEnvironment, temporaryFolder, until } from 'mortise/sdk/testing';
 
 const project = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))));
 const supervise = new URL('../../../scripts/lib/supervise.mjs', import.meta.url).href;
@@ -43,7 +42,7 @@ export interface ZooOptions {
 }
 
 export async function startZoo(options: ZooOptions): Promise<ZooServer> {
-  const root = await mkdtemp(join(tmpdir(), 'mortise-zoo-'));
+  const root = temporaryFolder('zoo');
   const pluginsDir = join(root, 'plugins');
   for (const folder of ['data', 'config', 'plugins']) await mkdir(join(root, folder));
   for (const plugin of options.plugins) await dropIn(plugin, pluginsDir);

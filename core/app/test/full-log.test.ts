@@ -1,12 +1,11 @@
 import { spawn } from 'node:child_process';
 import { closeSync, existsSync, openSync } from 'node:fs';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { nodeFlags, until } from 'mortise/sdk/testing';
+import { nodeFlags, temporaryFolder, until } from 'mortise/sdk/testing';
 
 const root = resolve(fileURLToPath(new URL('../../../..', import.meta.url)));
 const full = '/dev/full';
@@ -37,7 +36,7 @@ if (existsSync(full)) {
     let folder: string;
 
     beforeEach(async () => {
-      folder = await mkdtemp(join(tmpdir(), 'mortise-full-log-'));
+      folder = temporaryFolder('full-log');
       await mkdir(join(folder, 'plugins', 'prints'), { recursive: true });
       await writeFile(join(folder, 'plugins', 'prints', 'plugin.json'), JSON.stringify(manifest));
       await writeFile(join(folder, 'plugins', 'prints', 'package.json'), '{"type":"module"}');
@@ -45,7 +44,6 @@ if (existsSync(full)) {
       const plugins = { version: 1, plugins: { admin: { enabled: true }, prints: { enabled: true } } };
       await writeFile(join(folder, 'plugins.json'), JSON.stringify(plugins));
     });
-    afterEach(() => rm(folder, { recursive: true, force: true }));
 
     it('answers, counts the lines it dropped, and ends as it should', async () => {
       const port = await freePort();

@@ -1,9 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { type ServerProcess, startServer } from 'mortise/sdk/testing';
+import { type ServerProcess, startServer, temporaryFolder } from 'mortise/sdk/testing';
 
 const manifest = { manifestVersion: 1, key: 'waits', version: '1.0.0', title: 'Waits', summary: 'Reads a pipe.' };
 
@@ -26,7 +25,7 @@ if (process.platform !== 'win32') {
     let server: ServerProcess;
 
     beforeEach(async () => {
-      folder = await mkdtemp(join(tmpdir(), 'mortise-hard-end-'));
+      folder = temporaryFolder('hard-end');
       await mkdir(join(folder, 'plugins', 'waits'), { recursive: true });
       execFileSync('mkfifo', [join(folder, 'pipe')]);
       await writeFile(join(folder, 'plugins', 'waits', 'plugin.json'), JSON.stringify(manifest));
@@ -35,10 +34,7 @@ if (process.platform !== 'win32') {
       const plugins = { version: 1, plugins: { admin: { enabled: true }, waits: { enabled: true } } };
       server = await startServer({ folder, plugins, env: { MORTISE_HTTP_SHUTDOWN_TIMEOUT_SECONDS: '1' } });
     });
-    afterEach(async () => {
-      await server?.dispose();
-      await rm(folder, { recursive: true, force: true });
-    });
+    afterEach(() => server?.dispose());
 
     for (const signal of ['SIGTERM', 'SIGINT'] as const)
       it(`ends on ${signal}`, async () => {

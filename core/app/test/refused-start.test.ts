@@ -1,11 +1,10 @@
 import { spawn } from 'node:child_process';
-import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { type ServerProcess, startServer } from 'mortise/sdk/testing';
+import { type ServerProcess, startServer, temporaryFolder } from 'mortise/sdk/testing';
 
 const projectDir = resolve(dirname(fileURLToPath(import.meta.url)), '..', '..', '..', '..');
 /** Nothing is refused to root: as somebody else, then. */
@@ -25,14 +24,13 @@ describe('a start on files that cannot be used', function () {
   let folder: string;
 
   beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'mortise-refused-'));
+    folder = temporaryFolder('refused');
     await chmod(folder, 0o755);
     await mkdir(join(folder, 'config'));
     await writeFile(join(folder, 'plugins.json'), '{"version":1,"plugins":{}}');
   });
   afterEach(async () => {
     for (const name of await readdir(folder)) await chmod(join(folder, name), 0o755);
-    await rm(folder, { recursive: true });
   });
 
   function start(dataDir: string): Promise<{ readonly code: number | null; readonly said: string }> {

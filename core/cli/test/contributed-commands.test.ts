@@ -1,9 +1,8 @@
-import { mkdtemp, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { type CommandInput, MortiseError } from 'mortise/sdk';
-import { createTestHost, type TestHost, type TestPlugin } from 'mortise/sdk/testing';
+import { createTestHost, type TestHost, type TestPlugin, temporaryFolder } from 'mortise/sdk/testing';
 import { type OfflineFolder, offlineFolder, onServer, runCli } from './run-cli.js';
 
 const facts = {
@@ -80,7 +79,7 @@ describe('commands of plugins', function () {
     });
 
     it('get the text of a file that is where they are typed', async () => {
-      const letter = join(await mkdtemp(join(tmpdir(), 'mortise-letter-')), 'letter.txt');
+      const letter = join(temporaryFolder('letter'), 'letter.txt');
       await writeFile(letter, 'Dear you');
       const { options } = (await onServer(host, '--json', 'hello', 'you', '--from-letter', letter)).json() as {
         options: object;

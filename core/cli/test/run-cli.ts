@@ -1,9 +1,8 @@
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { childEnvironment, nodeFlags, type TestHost } from 'mortise/sdk/testing';
+import { childEnvironment, nodeFlags, type TestHost, temporaryFolder } from 'mortise/sdk/testing';
 
 export const mainFile = resolve(dirname(fileURLToPath(import.meta.url)), '..', 'main.js');
 
@@ -58,7 +57,7 @@ export async function offlineFolder(
   plugins: Readonly<Record<string, object>>,
   more: Readonly<Record<string, string>> = {},
 ): Promise<OfflineFolder> {
-  const folder = await mkdtemp(join(tmpdir(), 'mortise-cli-'));
+  const folder = temporaryFolder('cli');
   const pluginsDir = join(folder, 'plugins');
   const configDir = join(folder, 'config');
   const pluginsFile = join(folder, 'plugins.json');

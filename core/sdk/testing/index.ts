@@ -1,6 +1,7 @@
 /** The test kit: the real platform and real databases, with fakes only for external systems. */
 export { openDatabase } from '../../database/open-database.js';
 export * from './contracts/index.js';
+export { contributing } from './contributing.js';
 export { assertTestDatabase } from './control-connection.js';
 export * from './create-test-host.js';
 export { type DatabaseProbe, databaseProbe } from './database-probe.js';
@@ -15,5 +16,12 @@ export {
   startServer,
 } from './server-process.js';
 export { silentLog } from './silent-log.js';
-export { createTestDatabase, ownPostgres, type TestDatabase, temporaryPath, testDialects } from './test-database.js';
+export {
+  createTestDatabase,
+  ownPostgres,
+  type TestDatabase,
+  temporaryFolder,
+  temporaryPath,
+  testDialects,
+} from './test-database.js';
 export { until } from './until.js';

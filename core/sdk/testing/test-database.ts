@@ -33,6 +33,13 @@ export function temporaryPath(name: string): string {
   return join(folder, `${name}-${count}`);
 }
 
+/** A new folder, which is removed when the run ends. */
+export function temporaryFolder(name: string): string {
+  const path = temporaryPath(name);
+  mkdirSync(path, { mode: 0o700 });
+  return path;
+}
+
 /** The dialects to test on: both, or those in `TEST_DATABASE_ENGINES`. */
 export function testDialects(environment: NodeJS.ProcessEnv = process.env): readonly Dialect[] {
   const listed = (environment.TEST_DATABASE_ENGINES || 'sqlite,postgres').split(',').map((name) => name.trim());
@@ -54,8 +61,7 @@ export function ownPostgres(): Promise<ThrowAwayPostgres> {
 }
 
 async function sqliteDatabase(): Promise<TestDatabase> {
-  const path = temporaryPath('sqlite');
-  mkdirSync(path, { mode: 0o700 });
+  const path = temporaryFolder('sqlite');
   const settings = { dialect: 'sqlite' as const, file: join(path, 'mortise_test.db') };
   let control: Promise<ControlConnection> | undefined;
   return {

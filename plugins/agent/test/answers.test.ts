@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { fakeModel } from 'mortise/contracts/agent/testing';
+import { errorOf, eventsOf, fakeModel } from 'mortise/contracts/agent/testing';
 import type { GenerateEvent } from 'mortise/sdk';
 import { eachDatabase } from 'mortise/sdk/testing';
-import { errorOf, eventsOf, type Gateway, openGateway, turnsOf } from './gateway.js';
+import { type Gateway, openGateway, turnsOf } from './gateway.js';
 
 const delta = (text: string): GenerateEvent => ({ type: 'content_delta', text });
 const done: GenerateEvent = { type: 'done', responseId: 'r1' };

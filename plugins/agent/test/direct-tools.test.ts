@@ -1,7 +1,8 @@
 import { expect } from 'chai';
+import { errorOf, eventsOf } from 'mortise/contracts/agent/testing';
 import { MortiseError, type Tool } from 'mortise/sdk';
 import { oneDatabase, type TestPlugin, until } from 'mortise/sdk/testing';
-import { errorOf, eventsOf, type Gateway, openGateway, turnsOf } from './gateway.js';
+import { type Gateway, openGateway, turnsOf } from './gateway.js';
 
 const items = {
   type: 'object',

@@ -1,5 +1,6 @@
-import type { FakeModel } from 'mortise/contracts/agent/testing';
+import { type FakeModel, user } from 'mortise/contracts/agent/testing';
 import {
+  contributing,
   createTestHost,
   type TestEngine,
   type TestHost,
@@ -8,24 +9,19 @@ import {
 } from 'mortise/sdk/testing';
 
 /** A source of one layer; without content it fails. */
-export function promptSource(key: string, order: number, required: boolean, content?: string): TestPlugin {
-  const facts = { summary: 'Made by a test.', order, required };
-  return {
-    manifest: { key: `prompt-${key}`, contributes: { 'prompt-source': [{ key, facts }] } },
-    definition: {
-      key: `prompt-${key}`,
-      register(host) {
-        host.contribute('prompt-source', key, {
-          ...facts,
-          async build() {
-            if (content === undefined) throw new Error('gone');
-            return [{ name: key, role: 'system' as const, source: `runtime://${key}`, content }];
-          },
-        });
+export const promptSource = (key: string, order: number, required: boolean, content?: string): TestPlugin =>
+  contributing(
+    'prompt-source',
+    key,
+    { summary: 'Made by a test.', order, required },
+    {
+      async build() {
+        if (content === undefined) throw new Error('gone');
+        return [{ name: key, role: 'system' as const, source: `runtime://${key}`, content }];
       },
     },
-  };
-}
+    `prompt-${key}`,
+  );
 
 export interface Gateway {
   readonly host: TestHost;
@@ -53,26 +49,6 @@ export async function openGateway(
         headers,
       ),
   };
-}
-
-export function user(text: string): object {
-  return { role: 'user', type: 'message', content: [{ type: 'text', text }] };
-}
-
-/** The events of a stream; the last one is `[DONE]`. */
-export async function eventsOf(response: Response): Promise<unknown[]> {
-  const text = await response.text();
-  return text
-    .split('\n\n')
-    .filter((frame) => frame.startsWith('data: '))
-    .map((frame) => (frame === 'data: [DONE]' ? '[DONE]' : JSON.parse(frame.slice(6))));
-}
-
-export async function errorOf(
-  response: Response,
-): Promise<{ status: number; code: string; message: string; details?: unknown }> {
-  const { error } = (await response.json()) as { error: { code: string; message: string; details?: unknown } };
-  return { status: response.status, ...error };
 }
 
 export interface ShownTurn {

@@ -1,7 +1,8 @@
 import { expect } from 'chai';
+import { errorOf } from 'mortise/contracts/agent/testing';
 import type { ModelFacts } from 'mortise/sdk';
-import { oneDatabase, type TestPlugin } from 'mortise/sdk/testing';
-import { errorOf, type Gateway, openGateway } from './gateway.js';
+import { contributing, oneDatabase, type TestPlugin } from 'mortise/sdk/testing';
+import { type Gateway, openGateway } from './gateway.js';
 
 /** A model that answers with its own name. */
 function adapter(key: string, models?: readonly ModelFacts[]): TestPlugin {
@@ -9,21 +10,18 @@ function adapter(key: string, models?: readonly ModelFacts[]): TestPlugin {
     capabilities: { stream: true, toolCall: false, attachments: false, reasoning: false },
     ...(models ? { models } : {}),
   };
-  return {
-    manifest: { key: `provider-${key}`, contributes: { provider: [{ key, facts }] } },
-    definition: {
-      key: `provider-${key}`,
-      register(host) {
-        host.contribute('provider', key, {
-          ...facts,
-          async *generate({ model }) {
-            yield { type: 'content_delta', text: `${key} ${model}` };
-            yield { type: 'done' };
-          },
-        });
+  return contributing(
+    'provider',
+    key,
+    facts,
+    {
+      async *generate({ model }) {
+        yield { type: 'content_delta', text: `${key} ${model}` };
+        yield { type: 'done' };
       },
     },
-  };
+    `provider-${key}`,
+  );
 }
 
 describe('the model of a turn', () => {

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { asksFor, fakeModel, fakeTool, says } from 'mortise/contracts/agent/testing';
+import { asksFor, errorOf, fakeModel, fakeTool, says } from 'mortise/contracts/agent/testing';
 import type { GenerateEvent, Principal, Tool, ToolContext } from 'mortise/sdk';
 import { oneDatabase, type TestPlugin, until } from 'mortise/sdk/testing';
-import { errorOf, type Gateway, openGateway, turnsOf } from './gateway.js';
+import { type Gateway, openGateway, turnsOf } from './gateway.js';
 
 function toolPlugin(name: string, value: Partial<Tool> & Pick<Tool, 'run'>): TestPlugin {
   const facts = { summary: 'Made by a test.', audience: ['agent' as const], inputSchema: { type: 'object' } };

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
+import { errorOf, eventsOf, user } from 'mortise/contracts/agent/testing';
 import { eachDatabase, until } from 'mortise/sdk/testing';
-import { errorOf, eventsOf, type Gateway, openGateway, turnsOf, user } from './gateway.js';
+import { type Gateway, openGateway, turnsOf } from './gateway.js';
 
 interface Reply {
   readonly reply: string;

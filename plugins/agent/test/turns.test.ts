@@ -2,6 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import {
   asksFor,
+  errorOf,
+  eventsOf,
   fakeGate,
   fakeModel,
   fakeTool,
@@ -10,9 +12,9 @@ import {
   slowly,
 } from 'mortise/contracts/agent/testing';
 import { MortiseError } from 'mortise/sdk';
-import { eachDatabase, type TestEngine, temporaryPath, until } from 'mortise/sdk/testing';
+import { contributing, eachDatabase, type TestEngine, temporaryPath, until } from 'mortise/sdk/testing';
 import { limitText } from '../run-turn.js';
-import { errorOf, eventsOf, type Gateway, openGateway, promptSource, turnsOf } from './gateway.js';
+import { type Gateway, openGateway, promptSource, turnsOf } from './gateway.js';
 
 type Options = Parameters<typeof openGateway>[1];
 
@@ -435,20 +437,18 @@ describe('agent turns', () => {
 
     it('keeps a reply whose channel fails, and reports the error after it', async () => {
       const configs: object[] = [];
-      const channel = {
-        manifest: { key: 'channel-broken', contributes: { channel: [{ key: 'broken', facts: {} }] } },
-        definition: {
-          key: 'channel-broken',
-          register(host: import('mortise/sdk').RegisterHost) {
-            host.contribute('channel', 'broken', {
-              sendText: ({ config }) => {
-                configs.push(config);
-                return Promise.reject(new MortiseError('x', 'webhook returned status 500'));
-              },
-            });
+      const channel = contributing(
+        'channel',
+        'broken',
+        {},
+        {
+          sendText: ({ config }) => {
+            configs.push(config);
+            return Promise.reject(new MortiseError('x', 'webhook returned status 500'));
           },
         },
-      };
+        'channel-broken',
+      );
       const gateway = await start(() => says('kept'), { extra: [channel] });
       const business = { channel: { target_id: 'u', url: 'http://elsewhere' } };
       const failed = await gateway.process('hi', { channel: 'broken', biz_params: business });

@@ -1,8 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { InputAdapter, InputAdapterFacts } from 'mortise/contracts/conversation';
+import { listener } from 'mortise/contracts/conversation/testing';
 import type { Observation, ObservationInput } from 'mortise/sdk';
-import { createTestHost, type TestHost, type TestHostOptions, type TestPlugin, until } from 'mortise/sdk/testing';
+import {
+  contributing,
+  createTestHost,
+  type TestHost,
+  type TestHostOptions,
+  type TestPlugin,
+  until,
+} from 'mortise/sdk/testing';
 
 type Json = Readonly<Record<string, unknown>>;
 type Publish = Parameters<InputAdapter['start']>[0];
@@ -24,19 +32,6 @@ describe('an input adapter', () => {
     await host.stop();
   });
 
-  const listener: TestPlugin = {
-    manifest: { key: 'listener', contributes: { 'observation-handler': [{ key: 'all', facts: { types } }] } },
-    definition: {
-      key: 'listener',
-      register(own) {
-        own.contribute('observation-handler', 'all', {
-          types,
-          handle: async (observation) => void seen.push(observation),
-        });
-      },
-    },
-  };
-
   function adapter(key: string, parts: Partial<InputAdapter> = {}, facts: InputAdapterFacts = {}): TestPlugin {
     const whole: InputAdapter = {
       ...facts,
@@ -46,18 +41,17 @@ describe('an input adapter', () => {
       stop: async () => undefined,
       ...parts,
     };
-    return {
-      manifest: {
-        key: `adapter-${key}`,
-        optional: ['conversation'],
-        contributes: { 'input-adapter': [{ key, facts: { ...facts } }] },
-      },
-      definition: { key: `adapter-${key}`, register: (own) => void own.contribute('input-adapter', key, whole) },
-    };
+    const plugin = contributing('input-adapter', key, facts, whole, `adapter-${key}`);
+    return { ...plugin, manifest: { ...plugin.manifest, optional: ['conversation'] } };
   }
 
   async function start(plugin: TestPlugin, options: TestHostOptions = {}): Promise<void> {
-    host = await createTestHost({ plugins: ['conversation'], listen: false, ...options, extra: [listener, plugin] });
+    host = await createTestHost({
+      plugins: ['conversation'],
+      listen: false,
+      ...options,
+      extra: [listener(seen, types), plugin],
+    });
   }
 
   const event = (text = 'hello', more: object = {}) => ({ source_name: 'shop', payload: { text }, ...more });

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { listener } from 'mortise/contracts/conversation/testing';
 import type { Observation } from 'mortise/sdk';
 import { createTestHost, type TestHost, type TestHostOptions, until } from 'mortise/sdk/testing';
 import { RecentIds } from '../ingest/recent-ids.js';
@@ -18,25 +19,10 @@ describe('events of other systems', () => {
     seen = [];
     const { extra = [], ...rest } = options;
     const types = ['message', 'world_data', 'alert', 'control', 'schedule', 'system'] as const;
-    const facts = { types };
     host = await createTestHost({
       plugins: ['conversation', 'gate'],
       ...rest,
-      extra: [
-        ...extra,
-        {
-          manifest: { key: 'listener', contributes: { 'observation-handler': [{ key: 'all', facts }] } },
-          definition: {
-            key: 'listener',
-            register(own) {
-              own.contribute('observation-handler', 'all', {
-                types,
-                handle: async (observation) => void seen.push(observation),
-              });
-            },
-          },
-        },
-      ],
+      extra: [...extra, listener(seen, types)],
     });
   }
 

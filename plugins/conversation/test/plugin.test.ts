@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { GateService } from 'mortise/contracts/gate';
 import type { Observation, ObservationType, Points } from 'mortise/sdk';
-import { createTestHost, type TestHost, type TestPlugin, until } from 'mortise/sdk/testing';
+import { contributing, createTestHost, type TestHost, type TestPlugin, until } from 'mortise/sdk/testing';
 import { handlerTable } from '../handler-table.js';
 import { message, patient } from './fixture.js';
 
@@ -10,16 +10,7 @@ type Handle = (observation: Observation) => Promise<unknown>;
 
 /** A plugin that handles observations of some types. */
 function handler(types: readonly ObservationType[], handle: Handle, limit: { timeoutMs?: number } = {}): TestPlugin {
-  const facts = { types, ...limit };
-  return {
-    manifest: { key: 'test-handler', contributes: { 'observation-handler': [{ key: 'test', facts }] } },
-    definition: {
-      key: 'test-handler',
-      register(host) {
-        host.contribute('observation-handler', 'test', { ...facts, handle });
-      },
-    },
-  };
+  return contributing('observation-handler', 'test', { types, ...limit }, { handle }, 'test-handler');
 }
 
 const gate: GateService = {

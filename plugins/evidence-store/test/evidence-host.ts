@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Database } from 'mortise/sdk';
-import { createTestHost, type TestHost, type TestHostOptions, type TestPlugin } from 'mortise/sdk/testing';
+import { createTestHost, databaseProbe, type TestHost, type TestHostOptions } from 'mortise/sdk/testing';
 
 /** Row counts of what an upload makes. */
 export interface Counts {
@@ -40,40 +40,20 @@ async function tablesOf(database: Database): Promise<Counts> {
 
 /** A platform with the plugin, reached through its endpoint. */
 export async function openSubject(options: TestHostOptions = {}): Promise<Subject> {
-  let database: Database | undefined;
-  const probe: TestPlugin = {
-    manifest: {
-      key: 'probe',
-      requires: ['logbook'],
-      permissions: { services: ['database'], schemas: ['logbook', 'governance', 'identity'] },
-    },
-    definition: {
-      key: 'probe',
-      register() {},
-      start(own) {
-        database = own.use('database');
-      },
-    },
-  };
+  const probe = databaseProbe(['logbook', 'governance', 'identity']);
   const host = await createTestHost({
     plugins: ['mcp-server', 'memory-gateway', 'memory-backend-local', 'evidence-store'],
     ...options,
-    extra: [probe, ...(options.extra ?? [])],
+    extra: [probe.plugin, ...(options.extra ?? [])],
   });
-  if (database === undefined) throw new Error('The probe did not start.');
-  const own = database;
+  const { database } = probe;
   return {
     host,
-    database: own,
+    database,
     async upload(args, headers) {
       const response = await host.post(
         '/mcp',
-        {
-          jsonrpc: '2.0',
-          id: 1,
-          method: 'tools/call',
-          params: { name: 'evidence_upload', arguments: args },
-        },
+        { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'evidence_upload', arguments: args } },
         headers,
       );
       const body = (await response.json()) as {
@@ -88,7 +68,7 @@ export async function openSubject(options: TestHostOptions = {}): Promise<Subjec
         correlationId: response.headers.get('x-correlation-id'),
       };
     },
-    counts: () => tablesOf(own),
+    counts: () => tablesOf(database),
     async lastAudit() {
       const [row] = (await host.service('audit').query({ limit: 1 })).rows;
       expect(row).to.not.equal(undefined);

@@ -1,9 +1,8 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readdir, readFile, stat, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { ArtifactStore } from 'mortise/contracts/evidence-store';
-import { createTestHost, type TestHost } from 'mortise/sdk/testing';
+import { createTestHost, type TestHost, temporaryFolder } from 'mortise/sdk/testing';
 
 describe('the local artifact store', () => {
   let folder: string;
@@ -20,13 +19,10 @@ describe('the local artifact store', () => {
     artifacts = host.service('artifacts');
   };
   beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'mortise-artifacts-'));
+    folder = temporaryFolder('artifacts');
     root = join(folder, 'root');
   });
-  afterEach(async () => {
-    await host.stop();
-    await rm(folder, { recursive: true, force: true });
-  });
+  afterEach(() => host.stop());
 
   const bytes = (text: string) => Buffer.from(text);
   const codeOf = (call: Promise<unknown>) =>

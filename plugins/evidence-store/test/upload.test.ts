@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { MemoryPolicy, MemoryPolicyRequest } from 'mortise/contracts/memory-gateway';
-import { eachDatabase, type TestEngine, type TestPlugin } from 'mortise/sdk/testing';
+import { eachDatabase, type TestEngine, type TestPlugin, temporaryFolder } from 'mortise/sdk/testing';
 import { openSubject, type Subject } from './evidence-host.js';
 
 const hello = createHash('sha256').update('hello').digest('hex');
@@ -22,13 +22,10 @@ describe('evidence_upload', () => {
     let root: string;
 
     const open = async (env: Readonly<Record<string, string>> = {}, extra: readonly TestPlugin[] = []) => {
-      root = await mkdtemp(join(tmpdir(), 'mortise-evidence-'));
+      root = temporaryFolder('evidence');
       subject = await openSubject({ database: engine.env, env: { MORTISE_ARTIFACTS_ROOT: root, ...env }, extra });
     };
-    afterEach(async () => {
-      await subject.host.stop();
-      await rm(root, { recursive: true, force: true });
-    });
+    afterEach(() => subject.host.stop());
 
     it('stores a text, and returns a reference for memories', async () => {
       await open();

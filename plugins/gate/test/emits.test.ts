@@ -1,45 +1,25 @@
 import { expect } from 'chai';
+import { listener } from 'mortise/contracts/conversation/testing';
 import type { GateStage, Observation, ObservationInput } from 'mortise/sdk';
-import { createTestHost, type TestHost, type TestPlugin, until } from 'mortise/sdk/testing';
+import { contributing, createTestHost, type TestHost, type TestPlugin, until } from 'mortise/sdk/testing';
 
 const seen: Observation[] = [];
 
 /** Handles messages instead of the agent, and records alerts. */
-const handler: TestPlugin = {
-  manifest: {
-    key: 'test-handler',
-    contributes: { 'observation-handler': [{ key: 'test', facts: { types: ['message', 'alert', 'world_data'] } }] },
-  },
-  definition: {
-    key: 'test-handler',
-    register(host) {
-      host.contribute('observation-handler', 'test', {
-        types: ['message', 'alert', 'world_data'],
-        handle: async (observation) => {
-          seen.push(observation);
-          return 'handled';
-        },
-      });
-    },
-  },
-};
+const handler = listener(seen, ['message', 'alert', 'world_data'], async () => 'handled');
 
 /** A plugin whose stage does something with every message of a person. */
 function staged(key: string, apply: GateStage['apply']): TestPlugin {
-  const facts = { slot: 'feature', order: 1 } as const;
-  return {
-    manifest: { key, contributes: { 'gate-stage': [{ key, facts }] } },
-    definition: {
-      key,
-      register: (host) =>
-        void host.contribute('gate-stage', key, {
-          ...facts,
-          apply: (work, ctx) => {
-            if (work.observation.obs_type === 'message') apply(work, ctx);
-          },
-        }),
+  return contributing(
+    'gate-stage',
+    key,
+    { slot: 'feature', order: 1 },
+    {
+      apply: (work, ctx) => {
+        if (work.observation.obs_type === 'message') apply(work, ctx);
+      },
     },
-  };
+  );
 }
 
 const unreadable = Object.defineProperty({}, 'obs_type', {

@@ -1,13 +1,14 @@
 import { rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { listener } from 'mortise/contracts/conversation/testing';
 import type { Observation, ObservationInput } from 'mortise/sdk';
 import {
+  contributing,
   createTestHost,
   gateStageContract,
   type TestHost,
   type TestHostOptions,
-  type TestPlugin,
   until,
 } from 'mortise/sdk/testing';
 
@@ -29,43 +30,18 @@ interface Body extends Json {
 const turns: Observation[] = [];
 
 /** Handles messages instead of the agent. */
-const handler: TestPlugin = {
-  manifest: {
-    key: 'test-handler',
-    contributes: { 'observation-handler': [{ key: 'test', facts: { types: ['message', 'alert'] } }] },
-  },
-  definition: {
-    key: 'test-handler',
-    register(host) {
-      host.contribute('observation-handler', 'test', {
-        types: ['message', 'alert'],
-        handle: async (observation) => {
-          turns.push(observation);
-          return 'handled';
-        },
-      });
-    },
-  },
-};
+const handler = listener(turns, ['message', 'alert'], async () => 'handled');
 
-const noNight: TestPlugin = {
-  manifest: {
-    key: 'no-night',
-    contributes: { 'gate-stage': [{ key: 'no-night', facts: { slot: 'policy', order: -1 } }] },
-  },
-  definition: {
-    key: 'no-night',
-    register(host) {
-      host.contribute('gate-stage', 'no-night', {
-        slot: 'policy',
-        order: -1,
-        apply: (work) => {
-          if (work.observation.payload.text === 'night') work.propose('drop', 'night');
-        },
-      });
+const noNight = contributing(
+  'gate-stage',
+  'no-night',
+  { slot: 'policy', order: -1 },
+  {
+    apply: (work) => {
+      if (work.observation.payload.text === 'night') work.propose('drop', 'night');
     },
   },
-};
+);
 
 gateStageContract('a stage of a test', {
   host: () => createTestHost({ extra: [noNight], listen: false }),

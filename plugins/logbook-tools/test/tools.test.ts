@@ -1,10 +1,16 @@
 import { createHash } from 'node:crypto';
-import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Database } from 'mortise/sdk';
-import { createTestHost, eachDatabase, type TestEngine, type TestHost } from 'mortise/sdk/testing';
+import {
+  createTestHost,
+  databaseProbe,
+  eachDatabase,
+  type TestEngine,
+  type TestHost,
+  temporaryFolder,
+} from 'mortise/sdk/testing';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -16,27 +22,14 @@ describe('the logbook tools', () => {
     let database: Database;
 
     const open = async (env: Readonly<Record<string, string>> = {}) => {
+      const probe = databaseProbe(['logbook', 'scm']);
       host = await createTestHost({
         plugins: ['mcp-server', 'memory-gateway', 'memory-backend-local', 'logbook-tools'],
         database: engine.env,
         env,
-        extra: [
-          {
-            manifest: {
-              key: 'probe',
-              requires: ['logbook'],
-              permissions: { services: ['database'], schemas: ['logbook', 'scm'] },
-            },
-            definition: {
-              key: 'probe',
-              register() {},
-              start(own) {
-                database = own.use('database');
-              },
-            },
-          },
-        ],
+        extra: [probe.plugin],
       });
+      database = probe.database;
     };
     afterEach(() => host.stop());
 
@@ -222,21 +215,17 @@ describe('the logbook tools', () => {
       const dead = await call('artifacts_get', { path: 'a' });
       expect(dead).to.deep.include({ error_code: 'OBJECT_STORE_ERROR', retryable: true });
       await host.stop();
-      const folder = await mkdtemp(join(tmpdir(), 'mortise-no-root-'));
-      try {
-        await writeFile(join(folder, 'file'), '');
-        await open({ MORTISE_ARTIFACTS_ROOT: join(folder, 'file') });
-        const failed = await call('artifacts_put', { path: 'a', content: 'x' });
-        expect(failed).to.deep.include({ error_code: 'ARTIFACT_WRITE_ERROR', retryable: true });
-        expect(JSON.stringify(failed)).to.not.contain(folder);
-        await host.stop();
-        await symlink(join(folder, 'loop'), join(folder, 'loop'));
-        await open({ MORTISE_ARTIFACTS_ROOT: join(folder, 'loop') });
-        const unread = await call('artifacts_get', { path: 'a' });
-        expect(unread).to.deep.include({ error_code: 'ARTIFACT_READ_ERROR', retryable: true });
-      } finally {
-        await rm(folder, { recursive: true });
-      }
+      const folder = temporaryFolder('no-root');
+      await writeFile(join(folder, 'file'), '');
+      await open({ MORTISE_ARTIFACTS_ROOT: join(folder, 'file') });
+      const failed = await call('artifacts_put', { path: 'a', content: 'x' });
+      expect(failed).to.deep.include({ error_code: 'ARTIFACT_WRITE_ERROR', retryable: true });
+      expect(JSON.stringify(failed)).to.not.contain(folder);
+      await host.stop();
+      await symlink(join(folder, 'loop'), join(folder, 'loop'));
+      await open({ MORTISE_ARTIFACTS_ROOT: join(folder, 'loop') });
+      const unread = await call('artifacts_get', { path: 'a' });
+      expect(unread).to.deep.include({ error_code: 'ARTIFACT_READ_ERROR', retryable: true });
     });
 
     it('items, events, attachments and values are created, audited and found', async () => {

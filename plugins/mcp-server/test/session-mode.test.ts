@@ -1,8 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect } from 'chai';
-import { createTestHost, eachDatabase, type TestHost } from 'mortise/sdk/testing';
+import { createTestHost, eachDatabase, type TestHost, temporaryFolder } from 'mortise/sdk/testing';
 import { createProbe, type Probe } from './probe-plugin.js';
 import { at, beginSession, disconnectsNoticed, openEvents, postText, rpc, stateless } from './support.js';
 
@@ -84,21 +81,17 @@ eachDatabase((engine) => {
     });
 
     it('are rows that outlive the process', async () => {
-      const root = await mkdtemp(join(tmpdir(), 'mortise-mcp-'));
+      const root = temporaryFolder('mcp');
+      const options = { plugins: ['mcp-server'], dataDir: root, database: engine.env };
+      const first = await createTestHost(options);
+      const { headers } = await beginSession(first, '2025-06-18', elicitation);
+      await first.stop();
+      const second = await createTestHost(options);
       try {
-        const options = { plugins: ['mcp-server'], dataDir: root, database: engine.env };
-        const first = await createTestHost(options);
-        const { headers } = await beginSession(first, '2025-06-18', elicitation);
-        await first.stop();
-        const second = await createTestHost(options);
-        try {
-          const { status } = await rpc(second, 'tools/list', undefined, headers);
-          expect(status).to.equal(200);
-        } finally {
-          await second.stop();
-        }
+        const { status } = await rpc(second, 'tools/list', undefined, headers);
+        expect(status).to.equal(200);
       } finally {
-        await rm(root, { recursive: true, force: true });
+        await second.stop();
       }
     });
 

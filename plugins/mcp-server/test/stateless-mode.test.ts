@@ -1,8 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect } from 'chai';
-import { createTestHost, eachDatabase, type TestHost, until } from 'mortise/sdk/testing';
+import { createTestHost, eachDatabase, type TestHost, temporaryFolder, until } from 'mortise/sdk/testing';
 import { createProbe, type Probe } from './probe-plugin.js';
 import { at, openEvents, postText, stateless, statelessRequest, statelessVersion } from './support.js';
 
@@ -473,7 +470,7 @@ eachDatabase((engine) => {
   describe('tasks and subscriptions when the server stops', () => {
     it('end the subscription with its result, and the task as failed for readers of the next process', async () => {
       const probe = createProbe();
-      const root = await mkdtemp(join(tmpdir(), 'mortise-mcp-'));
+      const root = temporaryFolder('mcp');
       const options = { plugins: ['mcp-server'], extra: [probe.plugin], dataDir: root, database: engine.env };
       const first = await createTestHost(options);
       const { headers, body } = statelessRequest('subscriptions/listen', { notifications: { toolsListChanged: true } });
@@ -493,7 +490,6 @@ eachDatabase((engine) => {
         expect(at(answer, 'result', 'error', 'code')).to.equal(-32603);
       } finally {
         await second.stop();
-        await rm(root, { recursive: true, force: true });
       }
     });
   });

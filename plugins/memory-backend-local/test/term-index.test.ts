@@ -1,9 +1,6 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Database } from 'mortise/sdk';
-import { eachDatabase, type TestEngine } from 'mortise/sdk/testing';
+import { eachDatabase, type TestEngine, temporaryFolder } from 'mortise/sdk/testing';
 import { createCorpus, type ReadCorpus } from '../search/corpus.js';
 import { createTermIndex, type TermIndex } from '../search/term-index.js';
 import { startIndexHost } from './index-host.js';
@@ -29,14 +26,13 @@ describe('the term index and the corpus', () => {
     let other: Reader;
 
     beforeEach(async () => {
-      folder = await mkdtemp(join(tmpdir(), 'mortise-index-'));
+      folder = temporaryFolder('index');
       one = await startReader(testEngine, folder);
       other = await startReader(testEngine, folder);
     });
     afterEach(async () => {
       await one.stop();
       await other.stop();
-      await rm(folder, { recursive: true, force: true });
     });
 
     const store = ({ database, index }: Reader, id: string, terms: readonly string[], spaceTerm = '_s_1') =>

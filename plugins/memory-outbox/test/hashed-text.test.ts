@@ -1,8 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect } from 'chai';
-import { eachDatabase, type TestEngine } from 'mortise/sdk/testing';
+import { eachDatabase, type TestEngine, temporaryFolder } from 'mortise/sdk/testing';
 import { type OutboxHost, startOutbox } from './outbox-host.js';
 
 const hashed = { MORTISE_LEDGER: 'hash' };
@@ -18,13 +15,10 @@ describe('an outbox that keeps no text of what was delivered', () => {
     };
 
     beforeEach(async () => {
-      folder = await mkdtemp(join(tmpdir(), 'mortise-hashed-'));
+      folder = temporaryFolder('hashed');
       await start({});
     });
-    afterEach(async () => {
-      await outbox.stop();
-      await rm(folder, { recursive: true, force: true });
-    });
+    afterEach(() => outbox.stop());
 
     it('removes it with the acknowledgement, and only then', async () => {
       const id = await outbox.queue(text);

@@ -1,8 +1,7 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SocketClient } from 'mortise/contracts/realtime/testing';
-import { type ServerProcess, startServer, type TestEngine } from 'mortise/sdk/testing';
+import { type ServerProcess, startServer, type TestEngine, temporaryFolder } from 'mortise/sdk/testing';
 
 /** TTL of the replicas' leases. */
 export const ttlSeconds = 1;
@@ -78,7 +77,7 @@ export interface Replica {
 
 /** Each has folders of its own; what they share is the database alone. */
 export async function startReplica(engine: TestEngine): Promise<Replica> {
-  const folder = await mkdtemp(join(tmpdir(), 'mortise-replica-'));
+  const folder = temporaryFolder('replica');
   const plugin = join(folder, 'plugins', 'replica-model');
   await mkdir(plugin, { recursive: true });
   await writeFile(join(plugin, 'plugin.json'), JSON.stringify(manifest));
@@ -98,7 +97,6 @@ export async function startReplica(engine: TestEngine): Promise<Replica> {
     async dispose() {
       client.socket.terminate();
       await server.dispose();
-      await rm(folder, { recursive: true, force: true });
     },
   };
 }

@@ -1,7 +1,3 @@
-import type { ObservationHandler } from 'mortise/contracts/conversation';
-import type { Observation, ObservationType } from 'mortise/sdk';
-import type { TestPlugin } from 'mortise/sdk/testing';
-
 /** A manual clock with timers. */
 export class ManualClock {
   now = 0;
@@ -26,27 +22,4 @@ export class ManualClock {
     }
     this.now = until;
   }
-}
-
-/** A plugin that records delivered observations of some types. */
-export function listener(
-  seen: Observation[],
-  types: readonly ObservationType[] = ['message', 'alert', 'control', 'schedule', 'system'],
-  handle: ObservationHandler['handle'] = async () => 'handled',
-): TestPlugin {
-  return {
-    manifest: { key: 'test-listener', contributes: { 'observation-handler': [{ key: 'test', facts: { types } }] } },
-    definition: {
-      key: 'test-listener',
-      register(host) {
-        host.contribute('observation-handler', 'test', {
-          types,
-          handle: (observation, ctx) => {
-            seen.push(observation);
-            return handle(observation, ctx);
-          },
-        });
-      },
-    },
-  };
 }

@@ -1,11 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
+import { listener } from 'mortise/contracts/conversation/testing';
 import type { Observation, ObservationInput } from 'mortise/sdk';
-import { createTestHost, eachDatabase, type TestHost, until } from 'mortise/sdk/testing';
-import { listener } from './fixture.js';
+import { createTestHost, eachDatabase, type TestHost, temporaryFolder, until } from 'mortise/sdk/testing';
 
 const suggestion = (value: boolean, ttl_sec: number): ObservationInput => ({
   obs_type: 'control',
@@ -29,14 +26,13 @@ describe('stored overrides', () => {
     const seen: Observation[] = [];
 
     beforeEach(async () => {
-      dataDir = await mkdtemp(join(tmpdir(), 'mortise-overlays-'));
+      dataDir = temporaryFolder('overlays');
       seen.length = 0;
     });
 
     afterEach(async function stop() {
       this.timeout(20_000);
       await Promise.all(hosts.splice(0).map((host) => host.stop()));
-      await rm(dataDir, { recursive: true, force: true });
     });
 
     async function start(persistence: 'memory' | 'sql' = 'sql', folder = dataDir): Promise<TestHost> {
@@ -112,7 +108,7 @@ describe('stored overrides', () => {
 
     if (engine.dialect === 'postgres') {
       it('are adopted by every process, and expire in all of them with one audit row', async () => {
-        const other = await mkdtemp(join(tmpdir(), 'mortise-overlays-'));
+        const other = temporaryFolder('overlays');
         const one = await start('memory');
         const two = await start('memory', other);
         await set(one, { drop_sessions: ['console:u1:s1'] });
@@ -134,11 +130,10 @@ describe('stored overrides', () => {
         const modes = seen.filter(({ payload }) => payload.kind === 'system_mode_changed');
         // On and off, in both.
         expect(modes).to.have.length(4);
-        await rm(other, { recursive: true, force: true });
       });
 
       it('that are set in two processes at once expire everywhere as the later one requests', async () => {
-        const other = await mkdtemp(join(tmpdir(), 'mortise-overlays-'));
+        const other = temporaryFolder('overlays');
         const one = await start('memory');
         const two = await start('memory', other);
         await Promise.all([set(one, { drop_actors: ['one'] }), set(two, { drop_actors: ['two'] })]);
@@ -149,7 +144,6 @@ describe('stored overrides', () => {
         });
         await sleep(100);
         expect(overrides(one).drop_actors).to.deep.equal(overrides(two).drop_actors);
-        await rm(other, { recursive: true, force: true });
       });
     }
   });

@@ -1,10 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { listener } from 'mortise/contracts/conversation/testing';
 import type { GateControl } from 'mortise/contracts/gate';
 import { extendContext, type Observation, type ObservationInput } from 'mortise/sdk';
 import { createTestHost, eachDatabase, type TestHost, type TestHostOptions, until } from 'mortise/sdk/testing';
-import { listener } from './fixture.js';
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { GenerateEvent, GenerateRequest, ModelToolCall } from 'mortise/sdk';
-import type { TestPlugin } from 'mortise/sdk/testing';
+import { contributing, type TestPlugin } from 'mortise/sdk/testing';
 
 /** The answer to a call of the model; calls are counted from 1. */
 export type ModelScript = (request: GenerateRequest, call: number, signal: AbortSignal) => AsyncIterable<GenerateEvent>;
@@ -25,22 +25,19 @@ export function fakeModel(script: ModelScript, capabilities: Partial<Record<stri
   return {
     requests,
     signals,
-    plugin: {
-      manifest: { key: 'fake-model', contributes: { provider: [{ key: 'demo', facts }] } },
-      definition: {
-        key: 'fake-model',
-        register(host) {
-          host.contribute('provider', 'demo', {
-            ...facts,
-            generate(request, ctx) {
-              requests.push({ ...request, messages: [...request.messages] });
-              signals.push(ctx.signal);
-              return script(request, requests.length, ctx.signal);
-            },
-          });
+    plugin: contributing(
+      'provider',
+      'demo',
+      facts,
+      {
+        generate(request, ctx) {
+          requests.push({ ...request, messages: [...request.messages] });
+          signals.push(ctx.signal);
+          return script(request, requests.length, ctx.signal);
         },
       },
-    },
+      'fake-model',
+    ),
   };
 }
 

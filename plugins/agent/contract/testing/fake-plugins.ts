@@ -1,6 +1,6 @@
 import type { GateAction } from 'mortise/contracts/gate';
 import type { ToolFacts } from 'mortise/sdk';
-import type { TestPlugin } from 'mortise/sdk/testing';
+import { contributing, type TestPlugin } from 'mortise/sdk/testing';
 
 /** A tool for agents with the argument `text`. */
 export function fakeTool(
@@ -14,11 +14,7 @@ export function fakeTool(
     inputSchema: { type: 'object', properties: { text: { type: 'string' } } },
     ...facts,
   };
-  const key = `tool-${name.replaceAll('_', '-')}`;
-  return {
-    manifest: { key, contributes: { tool: [{ key: name, facts: { ...all } }] } },
-    definition: { key, register: (host) => void host.contribute('tool', name, { ...all, run }) },
-  };
+  return contributing('tool', name, all, { run }, `tool-${name.replaceAll('_', '-')}`);
 }
 
 /** A tool that returns its `text`. */

@@ -1,2 +1,3 @@
+export * from './answers.js';
 export * from './fake-model.js';
 export * from './fake-plugins.js';
