@@ -23,6 +23,14 @@ interface SessionLog {
   usedAt: number;
 }
 
+/** Where a client continues to read. */
+export interface StreamPlace {
+  readonly stream: string;
+  readonly after: number;
+  /** The stream has ended and no event follows. */
+  readonly isEnd: boolean;
+}
+
 /** Event streams of sessions, with a replay buffer for clients whose connection broke. */
 export interface SessionStreams {
   /** Opens a stream for the response to one request. */
@@ -36,7 +44,7 @@ export interface SessionStreams {
   /** Reads a stream from its beginning, or after an event. */
   read(session: string, stream: string, after?: number): AsyncIterable<string>;
   /** The stream and position of a `Last-Event-ID`; undefined when it is no longer stored. */
-  place(session: string, eventId: string): { readonly stream: string; readonly after: number } | undefined;
+  place(session: string, eventId: string): StreamPlace | undefined;
   /** Sends a message to every session, on its `GET` stream. */
   announce(json: string): void;
   sessions(): readonly string[];
@@ -105,8 +113,12 @@ export function createSessionStreams(now: () => number): SessionStreams {
       const [, epoch, stream, seq] = /^([^-]+)-([^-]+)-(\d+)$/.exec(eventId) ?? [];
       const log = logs.get(session);
       if (log === undefined || epoch !== log.epoch || stream === undefined) return undefined;
-      const known = log.open.has(stream) || log.events.some((event) => event.stream === stream);
-      return known ? { stream, after: Number(seq) } : undefined;
+      const events = log.events.filter((event) => event.stream === stream);
+      const isOpen = log.open.has(stream);
+      if (!isOpen && events.length === 0) return undefined;
+      const after = Number(seq);
+      const isEnd = !isOpen && stream !== getStream && !events.some((event) => event.seq > after);
+      return { stream, after, isEnd };
     },
     announce(json) {
       for (const session of logs.keys()) streams.publish(session, getStream, json);
