@@ -142,12 +142,25 @@ function located(error: ErrorObject): string {
   return missing === undefined ? error.instancePath : pointer(error.instancePath, missing);
 }
 
-/** A branch of a choice that failed says nothing about the choice: only the choice itself is reported. */
+/**
+ * A branch of a choice that failed says nothing about the choice: only the choice itself is reported, as a wrong type when
+ * all that its branches refuse is the type.
+ */
 function withoutBranches(errors: readonly ErrorObject[]): readonly ErrorObject[] {
   const choices = errors.filter((error) => error.keyword === 'anyOf' || error.keyword === 'oneOf');
   if (choices.length === 0) return errors;
-  const branches = choices.map((choice) => `${choice.schemaPath}/`);
-  return errors.filter((error) => !branches.some((branch) => error.schemaPath.startsWith(branch)));
+  const belongsTo = (error: ErrorObject, choice: ErrorObject) => error.schemaPath.startsWith(`${choice.schemaPath}/`);
+  return errors
+    .filter((error) => !choices.some((choice) => belongsTo(error, choice)))
+    .map((error) => {
+      if (!choices.includes(error)) return error;
+      const place = `${error.instancePath}/`;
+      const branches = errors.filter((one) => belongsTo(one, error) && `${one.instancePath}/`.startsWith(place));
+      const isType = (one: ErrorObject) => one.keyword === 'type' && one.instancePath === error.instancePath;
+      if (branches.length === 0 || !branches.every(isType)) return error;
+      const type = branches.flatMap(({ params }) => params.type as string | string[]);
+      return { ...error, keyword: 'type', params: { type }, parentSchema: { type } };
+    });
 }
 
 /** ajv's errors as issues: one per place and sentence, missing before type before value. */

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { HttpService } from './host/http.js';
 import type { StartHost } from './plugin.js';
+import { setTimeout as delay } from 'node:timers/promises';
 
 /** The time limit of a call. */
 export interface Deadline {
@@ -79,6 +80,32 @@ class CallDeadline implements Deadline {
       this.#controller.abort(new Error('The time limit has passed.'));
     }, this.#left);
   }
+}
+
+/** Milliseconds before each further attempt to commit an outcome. */
+const COMMIT_AGAIN_AFTER_MS = [50, 200, 1_000];
+
+/**
+ * Commits the outcome of work that cannot be repeated, which one failed write must not lose: four attempts at most, with
+ * 50, 200 and 1,000 ms in between. A commit whose acknowledgement was lost is attempted again as well, so `commit` must
+ * recognise an outcome that is already there.
+ *
+ * @param mayRetry called with each error; false = another attempt would fail in the same way
+ * @throws the error of the last attempt
+ */
+export async function retryCommit<T>(
+  commit: () => Promise<T>,
+  mayRetry: (error: unknown) => boolean = () => true,
+): Promise<T> {
+  for (const wait of COMMIT_AGAIN_AFTER_MS) {
+    try {
+      return await commit();
+    } catch (error) {
+      if (!mayRetry(error)) throw error;
+    }
+    await delay(wait);
+  }
+  return commit();
 }
 
 /** Lets the first of many equal events pass, then none for an interval. Remembers the 1,000 most recent subjects. */

@@ -94,6 +94,7 @@ function acceptedBy(request: RpcRequest, { headers }: RouteRequest): Accepted {
   return accepted(headers.accept);
 }
 
+/** Runs a request of a session. One that its client has cancelled gets no response, as the specification recommends. */
 async function runInSession(
   frame: RequestFrame,
   session: Session,
@@ -107,9 +108,15 @@ async function runInSession(
     if (!resumable() || server.http.draining) controller.abort(ctx.signal.reason);
   };
   ctx.signal.addEventListener('abort', onAbort, { once: true });
-  const remove = request.idText && server.inFlight.add(session.id, request.idText, () => controller.abort());
+  let cancelled = false;
+  const cancel = () => {
+    cancelled = true;
+    controller.abort();
+  };
+  const remove = request.idText && server.inFlight.add(session.id, request.idText, cancel);
   try {
-    return await runRequest(frame, outbound, controller.signal);
+    const answer = await runRequest(frame, outbound, controller.signal);
+    return cancelled ? { status: 202, text: undefined } : answer;
   } finally {
     ctx.signal.removeEventListener('abort', onAbort);
     if (remove) remove();

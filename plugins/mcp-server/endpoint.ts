@@ -50,17 +50,24 @@ function post(server: McpServer, request: RouteRequest, ctx: RouteContext): Rout
   }
 }
 
+/** Methods of a session for which `GET` opens no stream. */
+const allow = 'POST, DELETE, OPTIONS';
+
 /** `GET` (and `HEAD`): a stream of messages that are not responses to requests of the client. */
 async function openStream(server: McpServer, request: RouteRequest, ctx: RouteContext): Promise<RouteResponse> {
   if (!accepted(request.headers.accept).stream) {
     const text = 'GET opens an event stream: accept text/event-stream.';
-    return refusal(405, 'METHOD_NOT_ALLOWED', text, ctx.correlationId, { allow: 'POST, DELETE, OPTIONS' });
+    return refusal(405, 'METHOD_NOT_ALLOWED', text, ctx.correlationId, { allow });
   }
   try {
     const session = await sessionOf(server, request, ctx);
     if (!session) return eventStream(server.anonymous.open());
     const last = header(request.headers, headerNames.lastEvent);
     const place = last === undefined ? undefined : server.streams.place(session.id, last);
+    if (place?.isEnd) {
+      // The stream of a cancelled request ends without a response: with 405 its client stops coming back for one.
+      return refusal(405, 'METHOD_NOT_ALLOWED', 'This stream has ended.', ctx.correlationId, { allow });
+    }
     if (place) return eventStream(server.streams.read(session.id, place.stream, place.after));
     const stream = server.streams.read(session.id, getStream, Number.POSITIVE_INFINITY);
     if (hasPrimingEvent(session.version)) server.streams.prime(session.id, getStream);

@@ -1,26 +1,39 @@
 import { randomBytes } from 'node:crypto';
 import { createQueue, type MessageQueue } from './message-queue.js';
 
-/** Events stored per session for replay, and for how long. */
+/** What is stored for replay, per session and in all, and for how long. The newest event is stored whatever its size. */
 const maxEvents = 1_000;
+const maxSessionBytes = 8 * 1024 * 1024;
+const maxTotalBytes = 128 * 1024 * 1024;
 const replayMs = 300_000;
 
 interface StoredEvent {
   readonly stream: string;
   readonly seq: number;
   readonly text: string;
+  readonly bytes: number;
   readonly at: number;
 }
 
 interface SessionLog {
   /** Part of every event id, so that ids of another process or an earlier log do not match. */
   readonly epoch: string;
-  events: StoredEvent[];
+  readonly events: StoredEvent[];
+  /** Of the stored events. */
+  bytes: number;
   /** Last number used by each stream that has not ended. */
   readonly open: Map<string, number>;
   /** Readers of each stream; only the newest receives messages. */
   readonly readers: Map<string, MessageQueue[]>;
   usedAt: number;
+}
+
+/** Where a client continues to read. */
+export interface StreamPlace {
+  readonly stream: string;
+  readonly after: number;
+  /** The stream has ended and no event follows. */
+  readonly isEnd: boolean;
 }
 
 /** Event streams of sessions, with a replay buffer for clients whose connection broke. */
@@ -36,7 +49,7 @@ export interface SessionStreams {
   /** Reads a stream from its beginning, or after an event. */
   read(session: string, stream: string, after?: number): AsyncIterable<string>;
   /** The stream and position of a `Last-Event-ID`; undefined when it is no longer stored. */
-  place(session: string, eventId: string): { readonly stream: string; readonly after: number } | undefined;
+  place(session: string, eventId: string): StreamPlace | undefined;
   /** Sends a message to every session, on its `GET` stream. */
   announce(json: string): void;
   sessions(): readonly string[];
@@ -54,10 +67,26 @@ export const getStream = 'g';
 export function createSessionStreams(now: () => number): SessionStreams {
   const logs = new Map<string, SessionLog>();
   let begun = 0;
+  let totalBytes = 0;
+  const dropOldest = (log: SessionLog) => {
+    const bytes = log.events.shift()?.bytes ?? 0;
+    log.bytes -= bytes;
+    totalBytes -= bytes;
+  };
+  /** Drops the oldest events of the log that was added to, then those of the oldest sessions. */
+  const limit = (log: SessionLog) => {
+    while (log.events.length > 1 && (log.events.length > maxEvents || log.bytes > maxSessionBytes)) dropOldest(log);
+    for (const other of logs.values()) {
+      const least = other === log ? 1 : 0;
+      while (totalBytes > maxTotalBytes && other.events.length > least) dropOldest(other);
+      if (totalBytes <= maxTotalBytes) return;
+    }
+  };
   const logOf = (session: string): SessionLog => {
     let log = logs.get(session);
     if (!log) {
-      log = { epoch: randomBytes(6).toString('hex'), events: [], open: new Map(), readers: new Map(), usedAt: now() };
+      const epoch = randomBytes(6).toString('hex');
+      log = { epoch, events: [], bytes: 0, open: new Map(), readers: new Map(), usedAt: now() };
       logs.set(session, log);
     }
     log.usedAt = now();
@@ -68,8 +97,11 @@ export function createSessionStreams(now: () => number): SessionStreams {
     const seq = (log.open.get(stream) ?? 0) + 1;
     log.open.set(stream, seq);
     const text = textOf(`${log.epoch}-${stream}-${seq}`);
-    log.events.push({ stream, seq, text, at: now() });
-    if (log.events.length > maxEvents) log.events.shift();
+    const bytes = Buffer.byteLength(text);
+    log.events.push({ stream, seq, text, bytes, at: now() });
+    log.bytes += bytes;
+    totalBytes += bytes;
+    limit(log);
     log.readers.get(stream)?.at(-1)?.push(text);
   };
   const endReaders = (readers: readonly MessageQueue[] | undefined) => {
@@ -105,15 +137,22 @@ export function createSessionStreams(now: () => number): SessionStreams {
       const [, epoch, stream, seq] = /^([^-]+)-([^-]+)-(\d+)$/.exec(eventId) ?? [];
       const log = logs.get(session);
       if (log === undefined || epoch !== log.epoch || stream === undefined) return undefined;
-      const known = log.open.has(stream) || log.events.some((event) => event.stream === stream);
-      return known ? { stream, after: Number(seq) } : undefined;
+      const events = log.events.filter((event) => event.stream === stream);
+      const isOpen = log.open.has(stream);
+      if (!isOpen && events.length === 0) return undefined;
+      const after = Number(seq);
+      const isEnd = !isOpen && stream !== getStream && !events.some((event) => event.seq > after);
+      return { stream, after, isEnd };
     },
     announce(json) {
       for (const session of logs.keys()) streams.publish(session, getStream, json);
     },
     sessions: () => [...logs.keys()],
     drop(session) {
-      for (const readers of logs.get(session)?.readers.values() ?? []) endReaders(readers);
+      const log = logs.get(session);
+      if (!log) return;
+      for (const readers of log.readers.values()) endReaders(readers);
+      totalBytes -= log.bytes;
       logs.delete(session);
     },
     endStanding() {
@@ -125,7 +164,7 @@ export function createSessionStreams(now: () => number): SessionStreams {
     sweep() {
       const oldest = now() - replayMs;
       for (const [session, log] of logs) {
-        log.events = log.events.filter((event) => event.at > oldest);
+        while (log.events[0] !== undefined && log.events[0].at <= oldest) dropOldest(log);
         const answering = [...log.open.keys()].some((stream) => stream !== getStream);
         const idle = log.readers.size === 0 && log.events.length === 0 && log.usedAt < oldest;
         if (idle && !answering) logs.delete(session);

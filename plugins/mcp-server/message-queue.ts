@@ -6,12 +6,14 @@ export interface MessageQueue extends AsyncIterable<string> {
   end(): void;
 }
 
-/** A reader that is this many messages behind is cut off, to limit memory. */
+/** A reader that is this far behind is cut off, to limit memory; a single message may be larger. */
 const maxWaiting = 10_000;
+const maxWaitingBytes = 16 * 1024 * 1024;
 
 /** @param onClose runs once, when the reader has left or the stream has ended. */
 export function createQueue(onClose: () => void = () => {}): MessageQueue {
   const waiting: string[] = [];
+  let waitingBytes = 0;
   let wake: (() => void) | undefined;
   let ended = false;
   let closed = false;
@@ -29,7 +31,8 @@ export function createQueue(onClose: () => void = () => {}): MessageQueue {
     push(text) {
       if (ended || closed) return false;
       waiting.push(text);
-      if (waiting.length > maxWaiting) ended = true;
+      waitingBytes += Buffer.byteLength(text);
+      if (waiting.length > maxWaiting || (waiting.length > 1 && waitingBytes > maxWaitingBytes)) ended = true;
       wakeReader();
       return true;
     },
@@ -42,7 +45,10 @@ export function createQueue(onClose: () => void = () => {}): MessageQueue {
         async next() {
           for (;;) {
             const text = waiting.shift();
-            if (text !== undefined) return { done: false, value: text };
+            if (text !== undefined) {
+              waitingBytes -= Buffer.byteLength(text);
+              return { done: false, value: text };
+            }
             if (ended || closed) {
               close();
               return { done: true, value: undefined };

@@ -164,7 +164,9 @@ async function resourceUpdated(server: McpServer, uri: string): Promise<void> {
   const method = 'notifications/resources/updated';
   server.subscriptions.announce(method, { uri }, ({ filter }) => filter.resourceSubscriptions?.includes(uri) === true);
   const json = notificationText(method, { uri });
-  for (const id of server.streams.sessions()) {
-    if (await server.sessions.isSubscribed(id, uri)) server.streams.publish(id, getStream, json);
-  }
+  await Promise.all(
+    server.streams.sessions().map(async (id) => {
+      if (await server.sessions.isSubscribed(id, uri)) server.streams.publish(id, getStream, json);
+    }),
+  );
 }

@@ -1,5 +1,5 @@
 import type { Chat, NewMessage, OpenTurn, StoredMessage, TurnOutcome } from 'mortise/contracts/sessions';
-import type { MortiseError } from 'mortise/sdk';
+import { type MortiseError, retryCommit } from 'mortise/sdk';
 import { hasCode, sessionError, storing } from './errors.js';
 import { type Heartbeat, startHeartbeat } from './heartbeat.js';
 import { closeTurn } from './store/close-turn.js';
@@ -7,7 +7,7 @@ import { appendMessages, readHistory } from './store/message-rows.js';
 import type { Opened } from './store/open-turn.js';
 import { renewSession } from './store/session-row.js';
 import type { Store } from './store/store.js';
-import { markFenced, readCancelRequest } from './store/turn-rows.js';
+import { hasEndedAs, markFenced, readCancelRequest } from './store/turn-rows.js';
 
 interface RunningTurnOptions {
   readonly store: Store;
@@ -61,20 +61,45 @@ export class RunningTurn implements OpenTurn {
     return storing(() => appendMessages(store, opened.lease, { chatId: this.chat.id, turnId: this.turnId }, messages));
   }
 
+  /** Rejects when the end could not be stored; it may then be called again, with another outcome. */
   async close(outcome: TurnOutcome): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    const { store, opened, onClosed } = this.#options;
+    const { store, onClosed } = this.#options;
     try {
       await this.#heartbeat.stop();
       if (this.#fenced || outcome.status === 'fenced') throw sessionError('session_fenced');
-      const turn = { lease: opened.lease, turnId: this.turnId, chatId: this.chat.id, chatName: chatName(opened.input) };
-      await storing(() => closeTurn(store, turn, outcome));
+      await storing(() => this.#storeEnd(outcome));
     } catch (error) {
       if (hasCode(error, 'session_fenced')) await storing(() => markFenced(store, this.turnId, outcome.steps));
+      else this.#closed = false;
       throw error;
     } finally {
       onClosed();
+    }
+  }
+
+  async #storeEnd(outcome: TurnOutcome): Promise<void> {
+    const { store, opened } = this.#options;
+    const turn = {
+      lease: opened.lease,
+      turnId: this.turnId,
+      chatId: this.chat.id,
+      chatName: chatName(opened.input),
+    };
+    let attempts = 0;
+    try {
+      await retryCommit(
+        () => {
+          attempts += 1;
+          return closeTurn(store, turn, outcome);
+        },
+        (error) => !hasCode(error, 'session_fenced'),
+      );
+    } catch (error) {
+      // An earlier attempt may have been committed although its acknowledgement was lost; it released the session.
+      const isOwn = attempts > 1 && hasCode(error, 'session_fenced');
+      if (!isOwn || !(await hasEndedAs(store, this.turnId, outcome.status))) throw error;
     }
   }
 

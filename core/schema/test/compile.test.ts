@@ -62,7 +62,8 @@ describe('a compiled schema', () => {
     [{ name: '' }, '/name', 'must be text of at least 1 character'],
     [{ name: 'a', tags: ['x', 'x'] }, '/tags', 'must be a list of at most 3 entries without repetitions'],
     [{ name: 'a', 'co/unt': 1 }, '/co~1unt', 'is not a known name; known here: name, count, mode, tags, target, home'],
-    [{ name: 'a', target: 7 }, '/target', 'has none of the allowed forms'],
+    [{ name: 'a', target: 7 }, '/target', 'must be text or an object'],
+    [{ name: 'a', target: {} }, '/target', 'has none of the allowed forms'],
     [{ name: 'a', home: 'nowhere' }, '/home', 'must be text in the form uri'],
     [7, '', 'must be an object'],
   ];

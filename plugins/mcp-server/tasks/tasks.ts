@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { type InstancesService, isJsonObject, type JsonObject, type Logger } from 'mortise/sdk';
+import { type InstancesService, isJsonObject, type JsonObject, type Logger, retryCommit } from 'mortise/sdk';
 import { checkedAnswer } from '../client-answers.js';
 import type { Replicas } from '../replicas.js';
 import type { Storage } from '../storage.js';
@@ -23,7 +23,7 @@ export interface Tasks {
   follow(id: string): Promise<void>;
   /** Reads answers and cancellations whose signal was lost. */
   poll(): Promise<void>;
-  /** Ends tasks whose process no longer exists, and deletes expired ones. */
+  /** Stores ends that could not be stored, ends tasks whose process no longer exists, and deletes expired ones. */
   sweep(): Promise<void>;
   /** Ends the tasks that run here. */
   close(): Promise<void>;
@@ -63,6 +63,8 @@ const lost = 'The server stopped while the task ran.';
 
 export function createTasks({ storage, replicas, subscriptions, instances, log, now }: TasksDeps): Tasks {
   const running = new Map<string, RunningTask>();
+  /** Ends that could not be stored yet. */
+  const unstored = new Map<string, TaskEnd>();
   const { withDatabase } = storage;
 
   const changed = async (id: string): Promise<void> => {
@@ -120,13 +122,18 @@ export function createTasks({ storage, replicas, subscriptions, instances, log, 
     );
     await changed(id);
   };
-  const storeEnd = async (id: string, run: RunningTask, correlationId: string): Promise<void> => {
+  const storeEnd = async (id: string, end: TaskEnd): Promise<void> => {
+    await withDatabase((database) => rows.endTask(database, id, end, now()));
+    unstored.delete(id);
+    await changed(id);
+  };
+  const finish = async (id: string, run: RunningTask, correlationId: string): Promise<void> => {
     try {
       const end = await run.end;
-      await withDatabase((database) => rows.endTask(database, id, end, now()));
-      await changed(id);
+      unstored.set(id, end);
+      await retryCommit(() => storeEnd(id, end));
     } catch (error) {
-      log.error({ err: error, correlation_id: correlationId }, 'The end of a task could not be stored.');
+      log.error({ err: error, correlation_id: correlationId }, 'The end of a task is not stored yet.');
     } finally {
       running.delete(id);
     }
@@ -154,7 +161,7 @@ export function createTasks({ storage, replicas, subscriptions, instances, log, 
       await withDatabase((database) => rows.insertTask(database, task, correlationId));
       const run = begin((key, request) => publishQuestion(task.id, key, request));
       running.set(task.id, run);
-      void storeEnd(task.id, run, correlationId);
+      void finish(task.id, run, correlationId);
       return taskView(task, true);
     },
     get: async (id, principal) => taskView(await find(id, principal)),
@@ -190,6 +197,7 @@ export function createTasks({ storage, replicas, subscriptions, instances, log, 
       for (const id of running.keys()) await applyRow(id);
     },
     async sweep() {
+      for (const [id, end] of unstored) if (!running.has(id)) await storeEnd(id, end);
       await withDatabase((database) => rows.deleteExpiredTasks(database, now()));
       for (const task of await withDatabase(rows.findOpenTasks)) {
         if (!running.has(task.id) && !(await instances.isAlive(task.owner))) await endLost(task);

@@ -61,7 +61,7 @@ describe('two replicas of the MCP endpoint on one PostgreSQL', function () {
         await begun;
         const cancel = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 'long' } };
         expect((await postText(two, JSON.stringify(cancel), headers)).status).to.equal(202);
-        expect(at((await answer).body, 'error', 'data', 'details', 'cancelled')).to.equal(true);
+        expect(await answer).to.include({ status: 202, text: '' });
       });
 
       for (const [what, length] of [

@@ -126,22 +126,38 @@ eachDatabase((engine) => {
       controller.abort();
     });
 
-    it('cancel the request named by a notification', async () => {
+    const cancel = async (headers: Record<string, string>, requestId: unknown) => {
+      const body = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId } });
+      return (await postText(host, body, headers)).status;
+    };
+
+    it('cancel the request named by a notification, and do not answer it', async () => {
       const { headers } = await beginSession(host, '2025-11-25');
       const begun = probe.waiting();
       const running = fetch(`${host.origin}/mcp`, call('wait', headers, {}, undefined, 'mine'));
       await begun;
       const count = probe.aborted.length;
-      const cancel = async (requestId: unknown) => {
-        const params = { requestId };
-        const body = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/cancelled', params });
-        return (await postText(host, body, headers)).status;
-      };
-      expect(await cancel('another')).to.equal(202);
-      expect(await cancel('mine')).to.equal(202);
-      const answer: unknown = await (await running).json();
-      expect(at(answer, 'error', 'data', 'details')).to.deep.equal({ cancelled: true });
+      expect(await cancel(headers, 'another')).to.equal(202);
+      expect(await cancel(headers, 'mine')).to.equal(202);
+      const response = await running;
+      expect([response.status, await response.text()]).to.deep.equal([202, '']);
       expect(probe.aborted.length).to.equal(count + 1);
+    });
+
+    it('end the stream of a cancelled request without an answer, and leave nothing to resume', async () => {
+      const { headers } = await beginSession(host, '2025-11-25');
+      const begun = probe.waiting();
+      const stream = await openEvents(host, call('progress_and_wait', headers, {}, { progressToken: 1 }));
+      await stream.nextEvent();
+      const progress = await stream.nextEvent();
+      await begun;
+      expect(await cancel(headers, 7)).to.equal(202);
+      expect(await stream.next()).to.equal(undefined);
+      const again = await fetch(`${host.origin}/mcp`, {
+        headers: { ...headers, 'last-event-id': String(progress?.id) },
+      });
+      expect(again.status).to.equal(405);
+      await again.arrayBuffer();
     });
 
     it('ask their client while a tool runs', async () => {

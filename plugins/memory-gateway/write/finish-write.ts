@@ -1,11 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Delivery, FailedDelivery } from 'mortise/contracts/memory-gateway';
+import { retryCommit } from 'mortise/sdk';
 import type { Gateway } from '../gateway.js';
 import { type BegunWrite, type SettleDeps, SettledElsewhere, settleFailed, settleStored } from './settle-write.js';
 import { type WriteOutcome, WriteUnsettled } from './write-job.js';
-
-/** Milliseconds before each try to commit the outcome of a call. */
-const TRY_AFTER_MS = [0, 50, 200, 1_000];
 
 /**
  * Milliseconds after its begin that a write may still be sent to the backend. Recovery in another process settles it
@@ -69,25 +66,29 @@ export async function finishWrite(write: BegunWrite, begunAt: number, deps: Fini
       correlationId: memory.correlationId ?? '',
     };
     let delivery: Delivery | undefined;
-    for (const wait of TRY_AFTER_MS) {
-      if (wait > 0) await delay(wait);
-      try {
-        delivery ??=
-          performance.now() - begunAt > SEND_WITHIN_MS
-            ? notSent
-            : await deps.backend.deliver(item, { repeats: true, correlationId: item.correlationId });
-        return await settle(write, delivery, deps);
-      } catch (error) {
-        if (error instanceof SettledElsewhere && delivery !== undefined) return readSettled(write, delivery, deps);
-        deps.log.error(
-          { err: error, correlationId: memory.correlationId },
-          'The outcome of a write is not committed yet.',
-        );
-        // Without a delivery the memory may have been stored, so it must not be sent again.
-        if (delivery === undefined) throw new WriteUnsettled(error);
-      }
+    try {
+      return await retryCommit(
+        async () => {
+          delivery ??=
+            performance.now() - begunAt > SEND_WITHIN_MS
+              ? notSent
+              : await deps.backend.deliver(item, { repeats: true, correlationId: item.correlationId });
+          return await settle(write, delivery, deps);
+        },
+        (error) => {
+          if (error instanceof SettledElsewhere) return false;
+          deps.log.error(
+            { err: error, correlationId: memory.correlationId },
+            'The outcome of a write is not committed yet.',
+          );
+          // Without a delivery the memory may have been stored, so it must not be sent again.
+          return delivery !== undefined;
+        },
+      );
+    } catch (error) {
+      if (error instanceof SettledElsewhere && delivery !== undefined) return await readSettled(write, delivery, deps);
+      throw new WriteUnsettled(error);
     }
-    throw new WriteUnsettled();
   } finally {
     deps.inFlight.delete(write.auditId);
   }

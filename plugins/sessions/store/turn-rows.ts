@@ -123,6 +123,15 @@ export function endTurn({ database }: Store, turnId: string, outcome: TurnOutcom
   };
 }
 
+/** Whether a turn has ended with this status. */
+export async function hasEndedAs(store: Store, turnId: string, status: TurnOutcome['status']): Promise<boolean> {
+  const { rows } = await store.database.statement('select 1 from {realtime.turns} where turn_id = ? and status = ?', [
+    turnId,
+    status,
+  ]);
+  return rows.length > 0;
+}
+
 /** Marks the turn of a worker that lost its claim; the worker writes no other row. */
 export async function markFenced(store: Store, turnId: string, steps: number): Promise<void> {
   await store.database.statement(

@@ -24,6 +24,57 @@ describe('turns', () => {
       expect(await service.openTurn(turnRequest('again'))).to.include({ kind: 'open' });
     });
 
+    /** Sessions whose next transactions fail once armed: before they begin, or after their commit if not `acknowledged`. */
+    const withFailingClose = async (failures: number, acknowledged: boolean) => {
+      const { store } = await openSessions(engine);
+      let armed = false;
+      let left = failures;
+      const failing = new Proxy(store.database, {
+        get: (target, name) => {
+          const member: unknown = Reflect.get(target, name);
+          if (typeof member !== 'function') return member;
+          if (name !== 'transaction') return member.bind(target) as unknown;
+          return async (...args: unknown[]) => {
+            const run = () => (member as (...all: unknown[]) => Promise<unknown>).apply(target, args);
+            if (!armed || left === 0) return run();
+            left -= 1;
+            if (!acknowledged) await run();
+            throw new Error('The connection was closed.');
+          };
+        },
+      });
+      const sessions = await openSessions(engine, { database: failing });
+      const arm = () => {
+        armed = true;
+      };
+      return { ...sessions, arm };
+    };
+    const answered = { status: 'completed', messages: [assistant('Hi.')], steps: 1 } as const;
+
+    for (const [when, acknowledged] of [
+      ['fails', true],
+      ['is committed but not acknowledged', false],
+    ] as const) {
+      it(`stores the answer and frees the session when the closing transaction ${when} once`, async () => {
+        const { service, arm } = await withFailingClose(1, acknowledged);
+        const turn = await opened(service);
+        arm();
+        await turn.close(answered);
+        expect(await service.getTurn(turn.turnId)).to.include({ status: 'completed', reply: 'Hi.' });
+        expect(await service.openTurn(turnRequest('again'))).to.include({ kind: 'open' });
+      });
+    }
+
+    it('can be closed again when the closing transaction keeps failing', async () => {
+      const { service, arm } = await withFailingClose(4, true);
+      const turn = await opened(service);
+      arm();
+      expect(await codeOf(turn.close(answered))).to.equal('store_error');
+      await turn.close({ status: 'failed', messages: [assistant('Hi.')], steps: 1 });
+      expect(await service.getTurn(turn.turnId)).to.include({ status: 'failed' });
+      expect(await service.openTurn(turnRequest('again'))).to.include({ kind: 'open' });
+    });
+
     it('writes a turn in two transactions, and one for each round in between', async () => {
       const { store } = await openSessions(engine);
       let writes = 0;

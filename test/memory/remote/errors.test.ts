@@ -108,7 +108,7 @@ describe('the errors of JSON-RPC calls', () => {
                   const legacy = await send(memory.host, JSON.stringify({ tool, arguments: args }), row.headers ?? {});
                   expect(legacy.status).to.equal(status);
                   expect(legacy.body).to.deep.include({ ok: false, reason, result: null });
-                  expect(sentence(legacy.body.error)).to.equal(sentence((answer.body.error as Json).message));
+                  expect(sentence(legacy.body.error)).to.equal(sentence((other.body.error as Json).message));
                   expect(legacy.body.details).to.be.an('object');
                 }
               } finally {

@@ -1,4 +1,4 @@
-import type { ObservationHandler } from 'mortise/contracts/conversation';
+import type { ObservationHandler } from '../extension-points.js';
 import type { Observation, ObservationType } from 'mortise/sdk';
 import { contributing, type TestPlugin } from 'mortise/sdk/testing';
 

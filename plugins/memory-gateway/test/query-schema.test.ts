@@ -1,0 +1,38 @@
+import { expect } from 'chai';
+import { createTestHost, type TestHost } from 'mortise/sdk/testing';
+
+describe('the input schemas of the memory tools', () => {
+  let host: TestHost;
+  before(async () => {
+    host = await createTestHost({ plugins: ['mcp-server', 'memory-backend-local', 'memory-gateway'] });
+  });
+  after(() => host.stop());
+
+  const rpc = async (method: string, params: object = {}) => {
+    const response = await host.post('/mcp', { jsonrpc: '2.0', id: 1, method, params });
+    return (await response.json()) as {
+      result: { tools: readonly { inputSchema: unknown }[] };
+      error?: { data: { reason: string; details: { path: string } } };
+    };
+  };
+
+  it('use no list of types, which strict clients warn about', async () => {
+    const { result } = await rpc('tools/list');
+    expect(result.tools.length).to.be.greaterThan(0);
+    expect(JSON.stringify(result.tools.map(({ inputSchema }) => inputSchema))).not.to.match(/"type":\[/);
+  });
+
+  for (const [kind, path] of [
+    ['FACT', undefined],
+    [['FACT', 'PREFERENCE'], undefined],
+    [5, '/filters/kind'],
+    [[5], '/filters/kind/0'],
+  ] as const) {
+    it(`${path ? 'refuse' : 'accept'} the filter kind ${JSON.stringify(kind)}`, async () => {
+      const args = { query: 'x', spaces: ['private:me'], filters: { kind } };
+      const { error } = await rpc('tools/call', { name: 'memory_query', arguments: args });
+      expect(error?.data.details.path).to.equal(path);
+      if (path) expect(error?.data.reason).to.equal('INVALID_PARAM_TYPE');
+    });
+  }
+});
