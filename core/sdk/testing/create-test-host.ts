@@ -10,6 +10,7 @@ import {
   type PluginDefinition,
   type PluginManifest,
   type Points,
+  type Principal,
   type Services,
 } from '../index.js';
 
@@ -41,6 +42,9 @@ export interface TestHostOptions {
   /** Open a port on loopback. Default true. */
   readonly listen?: boolean;
 }
+
+/** A caller without a key on loopback, for what a test publishes past the HTTP API. */
+export const localPrincipal: Principal = { id: 'local', admin: true, loopback: true, authenticated: false };
 
 /** A running platform of a test. */
 export interface TestHost {

@@ -2,7 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { InputAdapter, InputAdapterFacts } from 'mortise/contracts/conversation';
 import type { Observation, ObservationInput } from 'mortise/sdk';
-import { createTestHost, type TestHost, type TestHostOptions, type TestPlugin, until } from 'mortise/sdk/testing';
+import {
+  createTestHost,
+  localPrincipal,
+  type TestHost,
+  type TestHostOptions,
+  type TestPlugin,
+  until,
+} from 'mortise/sdk/testing';
 
 type Json = Readonly<Record<string, unknown>>;
 type Publish = Parameters<InputAdapter['start']>[0];
@@ -91,7 +98,7 @@ describe('an input adapter', () => {
       consecutive_failures: 1,
       error_type: 'Error',
     });
-    expect(host.service('conversation').publish(event())).to.include({ ok: true });
+    expect(host.service('conversation').publish(event(), { principal: localPrincipal })).to.include({ ok: true });
     expect(JSON.stringify(alerts()) + host.logs.join('\n')).to.not.contain('canary');
   });
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { GateStage, Observation, ObservationInput } from 'mortise/sdk';
-import { createTestHost, type TestHost, type TestPlugin, until } from 'mortise/sdk/testing';
+import { createTestHost, localPrincipal, type TestHost, type TestPlugin, until } from 'mortise/sdk/testing';
 
 const seen: Observation[] = [];
 
@@ -72,7 +72,7 @@ describe('an observation emitted by a stage', () => {
         actor: { actor_type: 'user', actor_id: 'u1' },
         payload: { text },
       },
-      { wait: { limit: 16, timeoutMs: 5_000 } },
+      { wait: { limit: 16, timeoutMs: 5_000 }, principal: localPrincipal },
     );
 
   for (const [what, wrong] of [

@@ -5,6 +5,7 @@ import type { Observation, ObservationInput } from 'mortise/sdk';
 import {
   createTestHost,
   gateStageContract,
+  localPrincipal,
   type TestHost,
   type TestHostOptions,
   type TestPlugin,
@@ -99,7 +100,9 @@ describe('the plugin gate', () => {
   });
 
   const submit = (text: string) =>
-    host.service('conversation').submit(message(text), { wait: { limit: 16, timeoutMs: 5_000 } });
+    host
+      .service('conversation')
+      .submit(message(text), { wait: { limit: 16, timeoutMs: 5_000 }, principal: localPrincipal });
 
   const json = async (response: Response | Promise<Response>): Promise<Body> =>
     (await response).json() as Promise<Body>;

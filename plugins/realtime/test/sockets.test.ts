@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { expect } from 'chai';
 import { fakeModel, says, slowly } from 'mortise/contracts/agent/testing';
-import { eachDatabase, until } from 'mortise/sdk/testing';
+import { eachDatabase, until, localPrincipal } from 'mortise/sdk/testing';
 import { openPlatform, type Platform } from './platform.js';
 import { kinds, SocketClient, textOf } from './socket-client.js';
 
@@ -150,7 +150,7 @@ describe('sockets', () => {
         session_key: 'ws:local:s',
         actor: { actor_type: 'system', actor_id: 'agent' },
         payload: { text: 'by the way' },
-      });
+      }, { principal: localPrincipal });
       expect(said.ok).to.equal(true);
       await until('the push', () => client.of('watch').length > 1);
       expect(client.of('watch')[1]?.data.content).to.equal('by the way');
