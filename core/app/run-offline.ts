@@ -1,3 +1,4 @@
+import type { Principal } from '../sdk/context.js';
 import { MortiseError } from '../sdk/errors.js';
 import type { PlatformChange } from '../sdk/events.js';
 import type { CommandInput, CommandResult } from '../sdk/points/command.js';
@@ -5,6 +6,9 @@ import type { FileWrite } from '../settings/types.js';
 import { type App, openApp } from './app.js';
 import { SeenFiles } from './file-edits.js';
 import { openOffline } from './offline.js';
+
+/** The operator at the command line, who may change every file of the project. */
+const operator: Principal = Object.freeze({ id: 'local', admin: true, loopback: true, authenticated: false });
 
 export interface OfflineRun {
   readonly projectDir: string;
@@ -26,7 +30,10 @@ export async function runCommandOffline(key: string, input: CommandInput, run: O
   }
   return withApp(run, needed, async (app) => {
     if (owner !== undefined) expectActive(app, [owner]);
-    return app.kernel.points.call('command', key, (command, ctx) => command.run(input, ctx), { signal: run.signal });
+    return app.kernel.points.call('command', key, (command, ctx) => command.run(input, ctx), {
+      signal: run.signal,
+      principal: operator,
+    });
   });
 }
 

@@ -1,18 +1,10 @@
-import type { CallContext, Logger, Principal, TraceContext } from '../sdk/context.js';
+import { type CallContext, type Logger, type Principal, platformPrincipal, type TraceContext } from '../sdk/context.js';
 import { MortiseError } from '../sdk/errors.js';
 import type { CallOptions } from '../sdk/points.js';
 import { newCorrelationId, newTraceContext } from '../telemetry/index.js';
 import type { SpanHandle } from '../telemetry/types.js';
 import type { PluginMark } from './attribution.js';
 import type { PendingWork } from './wrap-members.js';
-
-/** The platform itself, as the principal of calls without another. */
-const systemPrincipal: Principal = Object.freeze({
-  id: 'system',
-  admin: true,
-  loopback: true,
-  authenticated: false,
-});
 
 /** The code of a call whose caller has left. */
 export const callerGone = 'call_aborted';
@@ -161,7 +153,7 @@ export class Lease implements CallContext, PluginMark, PendingWork {
   }
 
   get principal(): Principal {
-    return this.#options?.principal ?? systemPrincipal;
+    return this.#options?.principal ?? platformPrincipal;
   }
 
   get correlationId(): string {

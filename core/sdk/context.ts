@@ -24,6 +24,22 @@ export interface Principal {
   readonly claims?: Readonly<Record<string, unknown>>;
 }
 
+/**
+ * The only user that a bound principal may name: its actor, or its own id when it is bound to spaces alone. Undefined for
+ * a principal that may name every user.
+ */
+export function boundUser({ id, actor, spaces, admin }: Principal): string | undefined {
+  return actor ?? (spaces === undefined || admin ? undefined : id);
+}
+
+/** The platform itself, for work that it starts on its own: without the admin right and without a user. */
+export const platformPrincipal: Principal = Object.freeze({
+  id: 'system',
+  admin: false,
+  loopback: false,
+  authenticated: false,
+});
+
 /** W3C trace context of a call. */
 export interface TraceContext {
   /** 32 lower-case hex digits. */

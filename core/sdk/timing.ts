@@ -1,7 +1,7 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { HttpService } from './host/http.js';
 import type { StartHost } from './plugin.js';
-import { setTimeout as delay } from 'node:timers/promises';
 
 /** The time limit of a call. */
 export interface Deadline {

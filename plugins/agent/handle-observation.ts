@@ -3,7 +3,9 @@ import type { HandlerContext, ObservationHandler } from 'mortise/contracts/conve
 import type { SessionsService } from 'mortise/contracts/sessions';
 import type { Observation } from 'mortise/sdk';
 import { agentError, errorOf } from './errors.js';
+import { isNewCommand, newChatReply } from './input-messages.js';
 import { runTurn } from './run-turn.js';
+import { publishReply } from './send-reply.js';
 import type { TurnDeps } from './turn-deps.js';
 
 /** Failures that are not faults. */
@@ -18,6 +20,11 @@ export function turnHandler(deps: TurnDeps): ObservationHandler {
     async handle(observation: Observation, ctx: HandlerContext) {
       if (isTurnRequest(ctx.request)) return runTurn(deps, withFlags(ctx.request, observation), ctx);
       const request = requestOf(observation, ctx.sessionKey, deps.sessions, deps.now() + deps.wait.timeoutMs);
+      if (isNewCommand(request.input)) {
+        await deps.sessions.startAnew(request.session);
+        publishReply({ text: newChatReply }, ctx);
+        return undefined;
+      }
       const result = await runTurn(deps, request, ctx);
       // No caller waits for the result: a failure that is not thrown would not be reported anywhere.
       if (result.kind === 'failed' && !requestedEnds.includes(result.error.code)) throw errorOf(result.error);

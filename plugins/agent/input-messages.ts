@@ -60,6 +60,9 @@ export function attachments(input: readonly NewMessage[]): readonly ModelContent
   return input.flatMap(({ parts }) => (parts ?? []).filter(({ type }) => type !== 'text'));
 }
 
+/** The reply to the command `/new`. */
+export const newChatReply = '上下文已清理，已开始新会话。';
+
 /** Whether the first user message is `/new`, the command that starts a new chat. */
 export function isNewCommand(input: readonly NewMessage[]): boolean {
   const first = input.find(({ role }) => role === 'user');

@@ -33,19 +33,8 @@ export async function sendReply(
   const result = { kind: 'completed', turnId: turn.turnId, reply, usage } as const;
   await ctx.port?.send(completed);
   const { session } = turn.chat;
-  // Starts no turn: egress and the session's watchers receive it.
-  ctx.publish({
-    source_name: 'agent:speaker',
-    source_kind: 'internal',
-    ingress: 'internal',
-    actor: { actor_type: 'system', actor_id: 'agent' },
-    payload: { text: reply },
-    metadata: {
-      direction: 'outbound',
-      turn_id: turn.turnId,
-      ...(ctx.port || request.dispatch ? { answered_by: session.channel } : {}),
-    },
-  });
+  const answered = ctx.port || request.dispatch ? { answered_by: session.channel } : {};
+  publishReply({ text: reply, metadata: { turn_id: turn.turnId, ...answered } }, ctx);
   if (!request.dispatch) return result;
   try {
     await dispatchReply(deps, { session, text: reply, deliveryId: turn.turnId, config: request.dispatch.config }, ctx);
@@ -53,6 +42,21 @@ export async function sendReply(
   } catch (error) {
     return { ...result, dispatchError: failureOf(error) };
   }
+}
+
+/** Publishes a reply to egress and the watchers of the session. It starts no turn. */
+export function publishReply(
+  { text, metadata }: { readonly text: string; readonly metadata?: Readonly<Record<string, unknown>> },
+  ctx: HandlerContext,
+): void {
+  ctx.publish({
+    source_name: 'agent:speaker',
+    source_kind: 'internal',
+    ingress: 'internal',
+    actor: { actor_type: 'system', actor_id: 'agent' },
+    payload: { text },
+    metadata: { direction: 'outbound', ...metadata },
+  });
 }
 
 /** The configuration of a channel. @throws channel_not_supported, channel_disabled */

@@ -4,12 +4,9 @@ import type { GateDecision } from 'mortise/contracts/gate';
 import { type CallContext, callOptions, type ObservationInput } from 'mortise/sdk';
 import { admitTurn } from './admit-turn.js';
 import { agentError, failureOf } from './errors.js';
-import { isNewCommand } from './input-messages.js';
+import { isNewCommand, newChatReply } from './input-messages.js';
 import { replayOf } from './run-turn.js';
 import type { TurnDeps } from './turn-deps.js';
-
-/** The reply to the command `/new`. */
-const newChatReply = '上下文已清理，已开始新会话。';
 
 const internalSources: readonly SubmitTurnOptions['ingress'][] = ['cron', 'internal'];
 

@@ -64,7 +64,7 @@ export class Conversation {
       gate: deps.gate,
       slots: new TurnSlots(limits.concurrentTurns),
       waits,
-      publish: (observation) => this.intake.publish(observation, {}, true),
+      publish: (observation, principal) => this.intake.publish(observation, { principal }, true),
       egress: (observation) => deps.hub.enqueue(observation),
       now: deps.now,
       monotonic: deps.monotonic,

@@ -18,7 +18,7 @@ import type { RunningHandler, WaitGraph } from './wait-graph.js';
 export interface DeliveryDeps {
   readonly slots: TurnSlots;
   readonly waits: WaitGraph;
-  readonly publish: (observation: ObservationInput) => PublishResult;
+  readonly publish: (observation: ObservationInput, principal: Principal) => PublishResult;
   /** Counts, records and alerts that a handler failed. */
   readonly fault: (session: LiveSession, observation: Observation, step: 'handler', error: unknown) => void;
   readonly count: (outcome: 'handled' | 'error') => void;
@@ -144,17 +144,17 @@ class HandlerCall implements HandlerContext {
 
   constructor(
     ctx: CallContext,
-    { session, submit }: Ticket,
+    { session, submit, principal }: Ticket,
     observation: Observation,
     decision: GateDecision,
-    publish: (observation: ObservationInput) => PublishResult,
+    publish: DeliveryDeps['publish'],
   ) {
     this.#ctx = ctx;
     this.sessionKey = session?.key ?? decision.session_key;
     this.decision = decision;
     this.port = submit?.port;
     this.request = submit?.request;
-    this.publish = (fields) => publish(derive(observation, fields));
+    this.publish = (fields) => publish(derive(observation, fields), principal);
   }
 
   get signal(): AbortSignal {

@@ -85,9 +85,9 @@ export class Inboxes {
 
   #hold(ticket: Ticket): Ticket['handlers'] {
     if (ticket.silent) return [];
-    const { observation, submit } = ticket;
+    const { observation, principal, submit } = ticket;
     const options = {
-      principal: submit?.principal,
+      principal,
       requestId: submit?.requestId,
       correlationId: observation.correlation_id,
       trace: submit?.trace,

@@ -6,7 +6,14 @@ import {
   type Settled,
   type SubmitOptions,
 } from 'mortise/contracts/conversation';
-import { isJsonObject, type Observation, type ObservationError, type ObservationInput } from 'mortise/sdk';
+import {
+  isJsonObject,
+  type Observation,
+  type ObservationError,
+  type ObservationInput,
+  type Principal,
+  platformPrincipal,
+} from 'mortise/sdk';
 import type { AlertCode } from './alerts.js';
 import type { Cooldowns } from './cooldowns.js';
 import { OpenTickets } from './drain.js';
@@ -45,6 +52,13 @@ const unreadable: ObservationError = {
   message: 'the observation cannot be read',
 };
 
+/** Users' observations are never handled for the platform. */
+const withoutPrincipal: ObservationError = {
+  path: 'principal',
+  code: 'required',
+  message: 'messages and world data are published for a principal',
+};
+
 /**
  * Accepts observations: validates and routes them, and puts them on the bus or refuses them with a reason. `inside` means
  * that an observation was published while handling an accepted one; a draining bus still takes it.
@@ -65,7 +79,7 @@ export class Intake {
 
   /** For producers without a waiting caller. Never throws and never blocks. */
   publish(input: ObservationInput, options: PublishOptions = {}, inside = this.#inside): PublishResult {
-    const read = this.#read(input, options.adapter, inside);
+    const read = this.#read(input, options, inside);
     return read.ok ? this.#publish(read, options, inside) : read;
   }
 
@@ -75,7 +89,7 @@ export class Intake {
     options: PublishOptions & { readonly signal?: AbortSignal; readonly timeoutMs?: number } = {},
   ): Promise<PublishResult> {
     const inside = this.#inside;
-    const read = this.#read(input, options.adapter, inside);
+    const read = this.#read(input, options, inside);
     if (!read.ok) return read;
     if (!this.#hasRoom(read.observation)) {
       await this.#waitForRoom(read.observation, inside, options.timeoutMs ?? roomMs, options.signal);
@@ -88,7 +102,7 @@ export class Intake {
     const { waits, inboxes } = this.#deps;
     const from = waits.current;
     const inside = from !== undefined;
-    const read = this.#read(input, options.adapter, inside);
+    const read = this.#read(input, options, inside);
     if (!read.ok) {
       if (read.reason === 'closed') return { outcome: 'closed' };
       if (read.reason === 'adapter_cooldown') return { outcome: 'cooldown' };
@@ -106,7 +120,7 @@ export class Intake {
       if (!this.#hasRoom(observation) && !(await this.#waitForRoom(observation, inside, roomMs, options.signal))) {
         return { outcome: options.signal?.aborted ? 'cancelled' : 'backpressure', observation };
       }
-      const ticket = new Ticket(observation, this.#settled, options, inside, options.decided);
+      const ticket = new Ticket(observation, principalOf(options), this.#settled, options, inside, options.decided);
       const reason = this.#offer(ticket, inside);
       if (reason === 'inbox_full') return { outcome: 'queue_full', observation };
       if (reason !== undefined) return { outcome: reason === 'closed' ? 'closed' : 'backpressure', observation };
@@ -133,7 +147,7 @@ export class Intake {
     if (!read.ok || live.get(session.key) !== session) return false;
     if (!inboxes.fits(read.observation, session)) return false;
     this.open.begin();
-    inboxes.enter(new Ticket(read.observation, this.#settled, undefined, false, undefined), session);
+    inboxes.enter(new Ticket(read.observation, platformPrincipal, this.#settled, undefined, false, undefined), session);
     return true;
   }
 
@@ -148,21 +162,24 @@ export class Intake {
     return this.#deps.waits.current !== undefined;
   }
 
-  /** Checks in this order: closed, cooldown, validity. Counts the attempt and its refusal. */
-  #read(input: ObservationInput, adapter: string | undefined, inside: boolean): PublishResult {
+  /** Checks in this order: closed, cooldown, validity, principal. Counts the attempt and its refusal. */
+  #read(input: ObservationInput, { adapter, principal }: PublishOptions, inside: boolean): PublishResult {
     this.bus.attempt();
     if (this.bus.shut(inside)) return { ok: false, dropped: true, reason: this.#refused('closed') };
     if (this.#coolsDown(input, adapter)) {
       return { ok: false, dropped: true, reason: this.#refused('adapter_cooldown') };
     }
     const read = this.preview(input);
-    if (!read.ok) this.#refused('invalid');
-    return read;
+    if (read.ok && (principal || isSystemPlane(read.observation))) return read;
+    this.#refused('invalid');
+    return read.ok ? { ok: false, dropped: true, reason: 'invalid', errors: [withoutPrincipal] } : read;
   }
 
   #publish(read: Extract<PublishResult, { ok: true }>, options: PublishOptions, inside: boolean): PublishResult {
     const { observation } = read;
-    const reason = this.#offer(new Ticket(observation, this.#settled, undefined, false, options.decided), inside);
+    const { decided } = options;
+    const ticket = new Ticket(observation, principalOf(options), this.#settled, undefined, false, decided);
+    const reason = this.#offer(ticket, inside);
     if (reason === undefined) return read;
     const { source_name } = observation;
     // Publishers that name their adapter raise this alert themselves.
@@ -180,6 +197,7 @@ export class Intake {
     const session = this.#deps.live.open(ticket.observation.session_key ?? '');
     if (!this.#deps.inboxes.fits(ticket.observation, session)) return 'inbox_full';
     session.onBus += 1;
+    session.publishers.add(ticket.principal.id);
     this.open.begin();
     this.bus.accept(ticket);
     return undefined;
@@ -226,4 +244,9 @@ export class Intake {
     this.#deps.refused(reason);
     return reason;
   }
+}
+
+/** Only the platform's own observations come without a principal. */
+function principalOf({ principal }: PublishOptions): Principal {
+  return principal ?? platformPrincipal;
 }

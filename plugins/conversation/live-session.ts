@@ -31,6 +31,8 @@ export class LiveSession {
   lastActiveAt: number | null = null;
   processed = 0;
   errors = 0;
+  /** Ids of the principals that observations of this session were accepted from. */
+  readonly publishers = new Set<string>();
   /** The ticket the worker is handling. */
   current: Ticket | undefined;
   /** Tickets accepted for this session and still on the bus. */

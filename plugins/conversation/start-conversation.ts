@@ -1,6 +1,15 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { ConversationService } from 'mortise/contracts/conversation';
-import { activeByKey, createContributionCache, type Observation, type StartHost } from 'mortise/sdk';
+import type { SessionsService } from 'mortise/contracts/sessions';
+import {
+  activeByKey,
+  boundUser,
+  createContributionCache,
+  type Observation,
+  type Principal,
+  platformPrincipal,
+  type StartHost,
+} from 'mortise/sdk';
 import { AlertLimiter, alertObservation } from './alerts.js';
 import type { Config } from './config.generated.js';
 import { Conversation } from './conversation.js';
@@ -13,6 +22,7 @@ import { InputAdapters } from './ingest/input-adapters.js';
 import type { ObservationsDeps } from './ingest/observations-route.js';
 import { RecentIds } from './ingest/recent-ids.js';
 import { exposeMetrics } from './metrics.js';
+import { systemSession } from './observation/route-observation.js';
 import { SessionStore } from './session-store.js';
 
 /** Time limit of a stop without a deadline, milliseconds. */
@@ -80,7 +90,8 @@ export async function startConversation(host: StartHost<Config>): Promise<Runnin
   await store?.restore(conversation.live);
   const adapters = new InputAdapters({
     points,
-    publish: (observation, adapter) => intake.publish(observation, { adapter }),
+    // No adapter names the user it runs for yet.
+    publish: (observation, adapter) => intake.publish(observation, { adapter, principal: platformPrincipal }),
     emit: (alert) => host.emit('alert', alert),
     coolingDown: (adapter) => cooldowns.left(adapter) > 0,
     monotonic,
@@ -113,7 +124,8 @@ export async function startConversation(host: StartHost<Config>): Promise<Runnin
     intake,
     cooldowns,
     recent: new RecentIds(monotonic),
-    service: serviceOf(conversation, adapters, cooldowns, hub),
+    sessions,
+    service: serviceOf(conversation, adapters, cooldowns, hub, sessions),
     gateIsOn: () => gate.current !== undefined,
     close(until = schedule.now() + stopMs) {
       closing ??= close(until);
@@ -127,18 +139,28 @@ function serviceOf(
   adapters: InputAdapters,
   cooldowns: Cooldowns,
   hub: EgressHub,
+  { parseKey }: Pick<SessionsService, 'parseKey'>,
 ): ConversationService {
   const { intake, live } = conversation;
+  const ownsSession = (principal: Principal, sessionKey: string): boolean => {
+    const user = boundUser(principal);
+    return user !== undefined && parseKey(sessionKey)?.userId === user;
+  };
   return {
     publish: (observation, options) => intake.publish(observation, options),
     publishOrWait: (observation, options) => intake.publishOrWait(observation, options),
     preview: (observation) => intake.preview(observation),
-    ingestText: textAdapter((observation) => intake.publish(observation)),
+    ingestText: textAdapter((observation) => intake.publish(observation, { principal: platformPrincipal })),
     trigger: (adapter, request, options) => adapters.trigger(adapter, request, options),
     submit: (observation, options) => intake.submit(observation, options),
     busy: (sessionKey) => live.busy(sessionKey),
     session: (sessionKey) => live.state(sessionKey),
     sessions: () => live.summaries(),
+    ownsSession,
+    maySee: (principal, sessionKey) =>
+      principal.admin ||
+      ownsSession(principal, sessionKey) ||
+      (sessionKey !== systemSession && live.get(sessionKey)?.publishers.has(principal.id) === true),
     stats: () => conversation.stats(),
     fanOut: (text) => conversation.fanOut(text),
     coolDown: (cooldown) => cooldowns.start(cooldown),

@@ -1,6 +1,6 @@
 import type { ObservationHandler, Settled, SubmitOptions } from 'mortise/contracts/conversation';
 import type { GateDecision } from 'mortise/contracts/gate';
-import type { HeldCall, Observation } from 'mortise/sdk';
+import type { HeldCall, Observation, Principal } from 'mortise/sdk';
 import type { LiveSession } from './live-session.js';
 
 export type TicketState = 'queued' | 'running' | 'settled';
@@ -13,6 +13,8 @@ type Outcome = Omit<Settled, 'observation'>;
  */
 export class Ticket {
   readonly observation: Observation;
+  /** The principal that its handlers run for. */
+  readonly principal: Principal;
   readonly submit: SubmitOptions | undefined;
   readonly decided: ((decision: GateDecision) => void) | undefined;
   /** Submitted from inside a running turn: exempt from the limit of concurrent turns. */
@@ -34,12 +36,14 @@ export class Ticket {
   /** @param settled called once, when the ticket is settled */
   constructor(
     observation: Observation,
+    principal: Principal,
     settled: (ticket: Ticket) => void,
     submit: SubmitOptions | undefined,
     nested: boolean,
     decided: ((decision: GateDecision) => void) | undefined,
   ) {
     this.observation = observation;
+    this.principal = principal;
     this.submit = submit;
     this.decided = decided;
     this.nested = nested;

@@ -1,6 +1,12 @@
 import { isSystemPlane } from 'mortise/contracts/conversation';
 import type { GateOutcome, GateService } from 'mortise/contracts/gate';
-import { isJsonObject, type Observation, type ObservationError, type ObservationInput } from 'mortise/sdk';
+import {
+  isJsonObject,
+  type Observation,
+  type ObservationError,
+  type ObservationInput,
+  type Principal,
+} from 'mortise/sdk';
 import { Delivery, type DeliveryDeps } from './delivery.js';
 import type { LiveSession } from './live-session.js';
 import { derive } from './observation/read-observation.js';
@@ -70,8 +76,12 @@ export class Worker {
     const flagged = outcome.observation ?? observation;
     if (flagged.quality_flags.length > 0) deps.flagged(flagged);
     if (ticket.decided) this.#guard(session, observation, 'decided', () => ticket.decided?.(decision));
-    if (outcome.emit.length > 0) this.#publishEmits(session, observation, outcome);
-    if (ingest.length > 0) this.#guard(session, observation, 'ingest', () => deps.gate()?.ingest(ingest));
+    if (outcome.emit.length > 0) this.#publishEmits(session, ticket, outcome);
+    if (ingest.length > 0) {
+      const { principal } = ticket;
+      const pooled = ingest.map((item) => ({ ...item, principal }));
+      this.#guard(session, observation, 'ingest', () => deps.gate()?.ingest(pooled));
+    }
     const delivered = decision.action === 'deliver';
     if (delivered && !ticket.silent) return new Delivery(session, ticket, outcome, deps);
     deps.count(delivered ? 'loop_guard' : 'refused');
@@ -101,9 +111,9 @@ export class Worker {
    * Publishes the observations that gate stages emitted, independently of each other. An invalid one is reported to the
    * gate, which attributes it to the plugin of its stage.
    */
-  #publishEmits(session: LiveSession, observation: Observation, { emit, emitters }: GateOutcome): void {
+  #publishEmits(session: LiveSession, { observation, principal }: Ticket, { emit, emitters }: GateOutcome): void {
     for (const [index, emitted] of emit.entries()) {
-      const errors = this.#publishEmit(observation, emitted);
+      const errors = this.#publishEmit(observation, emitted, principal);
       if (!errors) continue;
       const stage = emitters?.[index];
       try {
@@ -118,9 +128,13 @@ export class Worker {
   }
 
   /** @returns the errors of an invalid observation; undefined when it was valid, even if there was no room for it */
-  #publishEmit(parent: Observation, emitted: ObservationInput): readonly ObservationError[] | undefined {
+  #publishEmit(
+    parent: Observation,
+    emitted: ObservationInput,
+    principal: Principal,
+  ): readonly ObservationError[] | undefined {
     try {
-      const result = this.#deps.publish(isJsonObject(emitted) ? derive(parent, emitted) : emitted);
+      const result = this.#deps.publish(isJsonObject(emitted) ? derive(parent, emitted) : emitted, principal);
       return result.ok || result.reason !== 'invalid' ? undefined : (result.errors ?? []);
     } catch {
       // A member threw on access.

@@ -15,11 +15,11 @@ export default function gate(): PluginDefinition<Config> {
       host.provide('gate-control', running.control);
       host.contribute('route', 'gate-explain', explainRoute(running));
       host.contribute('route', 'gate-status', statusRoute(running));
-      host.contribute('route', 'gate-pool', poolRoute(running.pools));
+      host.contribute('route', 'gate-pool', poolRoute(running));
       host.contribute('route', 'gate-reload', reloadRoute(running));
       const facts = (key: string) => host.facts('command', key);
       host.contribute('command', 'gate-status', statusCommand(facts('gate-status'), running));
-      host.contribute('command', 'gate-pools', poolsCommand(facts('gate-pools'), running.pools));
+      host.contribute('command', 'gate-pools', poolsCommand(facts('gate-pools'), running));
       host.contribute('command', 'gate-explain', explainCommand(facts('gate-explain'), running));
       host.contribute('command', 'gate-reload', reloadCommand(facts('gate-reload'), running));
       return {

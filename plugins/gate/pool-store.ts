@@ -4,15 +4,17 @@ import {
   type InsertTarget,
   insertRows,
   type Observation,
+  type Principal,
   type StartHost,
   WriteBehind,
 } from 'mortise/sdk';
 import { poolEntriesTable } from './migrations/0001-pool-entries.js';
+import { poolPrincipals } from './migrations/0002-pool-principals.js';
 import { type PooledItem, type PoolPersistence, type Pools, poolSize } from './pools.js';
 
 const target: InsertTarget = {
   table: 'gate.pool_entries',
-  columns: ['obs_id', 'pool', 'session_key', 'decision', 'observation', 'at', 'position', 'released_at'],
+  columns: ['obs_id', 'pool', 'session_key', 'decision', 'observation', 'at', 'position', 'released_at', 'principal'],
   suffix: 'on conflict (obs_id) do nothing',
 };
 
@@ -23,6 +25,7 @@ interface PoolRow {
   readonly at: number;
   readonly position: number;
   readonly released_at: number | null;
+  readonly principal: string | null;
 }
 
 /**
@@ -70,7 +73,7 @@ export class PoolStore implements PoolPersistence {
   /** Loads the entries that an earlier process stored. */
   async restore(pools: Pools): Promise<void> {
     try {
-      await this.#database.migrate([poolEntriesTable]);
+      await this.#database.migrate([poolEntriesTable, poolPrincipals]);
       pools.restore(await this.#load());
     } catch (error) {
       this.#turnOff(error);
@@ -86,7 +89,7 @@ export class PoolStore implements PoolPersistence {
     const loaded: PooledItem[] = [];
     for (const pool of ['drop', 'sink', 'tool'] as const) {
       const { rows } = await this.#database.statement<PoolRow>(
-        `select pool, decision, observation, at, position, released_at from {gate.pool_entries}
+        `select pool, decision, observation, at, position, released_at, principal from {gate.pool_entries}
          where pool = ? order by at desc, position desc limit ?`,
         [pool, poolSize],
       );
@@ -97,7 +100,7 @@ export class PoolStore implements PoolPersistence {
 
   async #write(entries: readonly PooledItem[]): Promise<void> {
     // `released_at` is only set by `claim`.
-    const rows = entries.map(({ item: { pool, observation, decision }, at, order }) => [
+    const rows = entries.map(({ item: { pool, observation, decision, principal }, at, order }) => [
       observation.obs_id,
       pool,
       decision.session_key,
@@ -106,6 +109,7 @@ export class PoolStore implements PoolPersistence {
       at,
       order,
       null,
+      principal ? JSON.stringify(storedPrincipal(principal)) : null,
     ]);
     await insertRows(this.#database, target, rows);
     for (const pool of new Set(entries.map(({ item }) => item.pool))) {
@@ -133,12 +137,18 @@ export class PoolStore implements PoolPersistence {
   }
 }
 
-function itemOf({ pool, decision, observation, at, position, released_at }: PoolRow): PooledItem {
+/** A stored principal has no rights that depend on the connection it came over. */
+function storedPrincipal({ id, actor, spaces, authenticated }: Principal): Principal {
+  return { id, actor, spaces, authenticated, admin: false, loopback: false };
+}
+
+function itemOf({ pool, decision, observation, at, position, released_at, principal }: PoolRow): PooledItem {
   return {
     item: {
       pool,
       decision: frozen(JSON.parse(decision) as GateDecision),
       observation: frozen(JSON.parse(observation) as Observation),
+      principal: principal === null ? undefined : frozen(JSON.parse(principal) as Principal),
     },
     at: Number(at),
     order: Number(position),

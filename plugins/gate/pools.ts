@@ -76,9 +76,12 @@ export class Pools {
     return this.#rings[pool].total;
   }
 
-  /** Newest first. */
-  recent(pool: GatePool, limit = 20): readonly PoolEntry[] {
-    return this.#newestFirst(pool).slice(0, limit).map(entryOf);
+  /** The entries that `mayShow` selects, newest first. */
+  recent(pool: GatePool, limit = 20, mayShow: (item: GateIngest) => boolean = () => true): readonly PoolEntry[] {
+    return this.#newestFirst(pool)
+      .filter(({ item }) => mayShow(item))
+      .slice(0, limit)
+      .map(entryOf);
   }
 
   /** Takes an entry for its one release. */
@@ -98,7 +101,8 @@ export class Pools {
       await this.#persistence?.unclaim(obsId);
       entry.released = false;
     };
-    return { ok: true, observation: entry.item.observation, undo };
+    const { observation, principal } = entry.item;
+    return { ok: true, observation, principal, undo };
   }
 
   /** @returns the name of its place */

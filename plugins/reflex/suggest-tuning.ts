@@ -1,4 +1,4 @@
-import { type Disposable, MortiseError, type StartHost, type Tool } from 'mortise/sdk';
+import { type Disposable, MortiseError, type ObservationInput, type StartHost, type Tool } from 'mortise/sdk';
 import type { Config } from './config.generated.js';
 import type { RunningReflex } from './start-reflex.js';
 
@@ -36,8 +36,8 @@ function suggestTuning(conversation: RunningReflex['conversation']): Tool {
         reason: { type: 'string', maxLength: 500 },
       },
     },
-    run(args, { session, correlationId, trace }) {
-      const published = conversation.publish({
+    run(args, { session, principal, correlationId, trace }) {
+      const suggestion: ObservationInput = {
         obs_type: 'control',
         source_name: 'agent:speaker',
         source_kind: 'internal',
@@ -47,7 +47,8 @@ function suggestTuning(conversation: RunningReflex['conversation']): Tool {
         payload: { kind: 'tuning_suggestion', data: args },
         correlation_id: correlationId,
         trace_id: trace.traceId,
-      });
+      };
+      const published = conversation.publish(suggestion, { principal });
       if (!published.ok) throw new MortiseError('backpressure', 'The suggestion was not accepted.', { status: 503 });
       return { text: 'The suggestion was submitted.', obs_id: published.observation.obs_id };
     },

@@ -9,6 +9,7 @@ import {
   contributing,
   createTestHost,
   eachDatabase,
+  localPrincipal,
   type TestHost,
   type TestHostOptions,
   type TestPlugin,
@@ -160,14 +161,17 @@ describe('the gate in a running system', () => {
         extra: [terminal(state)],
       });
       const say = (text: string) =>
-        host.service('conversation').publish({
-          source_name: 'agent:speaker',
-          source_kind: 'internal',
-          session_key: 'console:u1:s1',
-          actor: { actor_type: 'system', actor_id: 'agent' },
-          payload: { text },
-          metadata: { direction: 'outbound' },
-        });
+        host.service('conversation').publish(
+          {
+            source_name: 'agent:speaker',
+            source_kind: 'internal',
+            session_key: 'console:u1:s1',
+            actor: { actor_type: 'system', actor_id: 'agent' },
+            payload: { text },
+            metadata: { direction: 'outbound' },
+          },
+          { principal: localPrincipal },
+        );
       const status = () =>
         host
           .service('conversation')
@@ -309,13 +313,16 @@ describe('the gate in a running system', () => {
       };
       await start({ extra: [slow] });
       const said = (text: string) =>
-        host.service('conversation').publish({
-          source_name: 'agent:speaker',
-          source_kind: 'internal',
-          session_key: 'console:u1:s1',
-          actor: { actor_id: 'agent' },
-          payload: { text },
-        });
+        host.service('conversation').publish(
+          {
+            source_name: 'agent:speaker',
+            source_kind: 'internal',
+            session_key: 'console:u1:s1',
+            actor: { actor_id: 'agent' },
+            payload: { text },
+          },
+          { principal: localPrincipal },
+        );
       const stuck = said('stuck');
       said('next');
       await until('the next', () => sent.length === 1);

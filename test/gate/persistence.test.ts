@@ -2,7 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { listener } from 'mortise/contracts/conversation/testing';
 import type { Observation, ObservationInput } from 'mortise/sdk';
-import { createTestHost, eachDatabase, type TestHost, temporaryFolder, until } from 'mortise/sdk/testing';
+import {
+  createTestHost,
+  eachDatabase,
+  localPrincipal,
+  type TestHost,
+  temporaryFolder,
+  until,
+} from 'mortise/sdk/testing';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -45,7 +52,9 @@ describe('persistent state of the gate and its sessions', () => {
     }
 
     const submit = (host: TestHost, observation: ObservationInput) =>
-      host.service('conversation').submit(observation, { wait: { limit: 16, timeoutMs: 5_000 } });
+      host
+        .service('conversation')
+        .submit(observation, { wait: { limit: 16, timeoutMs: 5_000 }, principal: localPrincipal });
     const pool = async (host: TestHost, name: string) =>
       (await (await host.fetch(`/gate/pools/${name}?limit=200`)).json()) as Pool;
     const release = async (host: TestHost, obsId: string) =>
@@ -57,7 +66,7 @@ describe('persistent state of the gate and its sessions', () => {
       const first = await start(folder);
       for (const text of ['', '  ', 'fine']) await submit(first, message(text));
       const weather = { ...message(''), obs_type: 'world_data', payload: { schema_id: 'weather', data: {} } } as const;
-      first.service('conversation').publish(weather);
+      first.service('conversation').publish(weather, { principal: localPrincipal });
       await until('the weather', async () => (await pool(first, 'tool')).items.length === 1);
       const before = await pool(first, 'drop');
       const released = before.items[0]?.obs_id ?? '';

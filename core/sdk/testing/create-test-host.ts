@@ -10,6 +10,7 @@ import {
   type PluginDefinition,
   type PluginManifest,
   type Points,
+  type Principal,
   type Services,
 } from '../index.js';
 
@@ -42,7 +43,10 @@ export interface TestHostOptions {
   readonly listen?: boolean;
 }
 
-/** A platform running in a test. */
+/** A caller without a key on loopback, for what a test publishes past the HTTP API. */
+export const localPrincipal: Principal = { id: 'local', admin: true, loopback: true, authenticated: false };
+
+/** A running platform of a test. */
 export interface TestHost {
   readonly origin: string;
   readonly app: App;

@@ -12,7 +12,7 @@ import {
   slowly,
 } from 'mortise/contracts/agent/testing';
 import { MortiseError } from 'mortise/sdk';
-import { contributing, eachDatabase, type TestEngine, temporaryPath, until } from 'mortise/sdk/testing';
+import { contributing, eachDatabase, localPrincipal, type TestEngine, temporaryPath, until } from 'mortise/sdk/testing';
 import { limitText } from '../run-turn.js';
 import { type Gateway, openGateway, promptSource, turnsOf } from './gateway.js';
 
@@ -503,13 +503,16 @@ describe('agent turns', () => {
 
     it('runs a turn for a published message', async () => {
       const gateway = await start(() => says('answered'));
-      const published = gateway.host.service('conversation').publish({
-        source_name: 'test:adapter',
-        ingress: 'adapter',
-        session_key: 'console:u1:s1',
-        actor: { actor_type: 'user', actor_id: 'u1' },
-        payload: { text: 'from elsewhere' },
-      });
+      const published = gateway.host.service('conversation').publish(
+        {
+          source_name: 'test:adapter',
+          ingress: 'adapter',
+          session_key: 'console:u1:s1',
+          actor: { actor_type: 'user', actor_id: 'u1' },
+          payload: { text: 'from elsewhere' },
+        },
+        { principal: localPrincipal },
+      );
       expect(published.ok).to.equal(true);
       await until('the turn', async () => (await turnsOf(gateway.host))[0]?.status === 'completed');
       expect((await rowsOf(gateway)).map(({ content }) => content)).to.deep.equal(['from elsewhere', 'answered']);
@@ -523,13 +526,16 @@ describe('agent turns', () => {
       };
       const gateway = await start(script, { plugins: ['agent', 'channel-console', 'admin'] });
       const conversation = gateway.host.service('conversation');
-      const published = conversation.publish({
-        source_name: 'test:adapter',
-        ingress: 'adapter',
-        session_key: 'console:u1:s1',
-        actor: { actor_type: 'user', actor_id: 'u1' },
-        payload: { text: 'canary of the user' },
-      });
+      const published = conversation.publish(
+        {
+          source_name: 'test:adapter',
+          ingress: 'adapter',
+          session_key: 'console:u1:s1',
+          actor: { actor_type: 'user', actor_id: 'u1' },
+          payload: { text: 'canary of the user' },
+        },
+        { principal: localPrincipal },
+      );
       await until('the fault', () => conversation.session('console:u1:s1')?.error_total === 1);
       expect((await turnsOf(gateway.host))[0]).to.include({ status: 'failed' });
       expect(conversation.session('console:u1:s1')?.recent_obs.at(-1)).to.include({ error: 'handler: runner_error' });
@@ -548,7 +554,10 @@ describe('agent turns', () => {
       const gateway = await start((_, __, signal) => slowly(60_000, ['never'], signal));
       const conversation = gateway.host.service('conversation');
       const session = { channel: 'console', userId: 'u1', sessionId: 's1' };
-      conversation.publish({ source_name: 'x', session_key: 'console:u1:s1', payload: { text: 'wait' } });
+      conversation.publish(
+        { source_name: 'x', session_key: 'console:u1:s1', payload: { text: 'wait' } },
+        { principal: localPrincipal },
+      );
       await until('the turn', () => gateway.model.requests.length === 1);
       const sessions = gateway.host.service('sessions');
       const turn = await sessions.runningTurn(session);

@@ -1,5 +1,5 @@
 import type { GateDecision, SessionState } from 'mortise/contracts/gate';
-import type { CallOptions, Observation, ObservationError, ObservationInput } from 'mortise/sdk';
+import type { CallOptions, Observation, ObservationError, ObservationInput, Principal } from 'mortise/sdk';
 import type { ObserveRequest, ReplyPort } from './extension-points.js';
 import type { PublishRefusal, PublishResult } from './publish-result.js';
 
@@ -16,8 +16,13 @@ export interface SessionSummary {
   readonly running: boolean;
 }
 
-/** Names the publishing adapter, so that a cooldown can stop it alone. */
+/** Names the principal and the publishing adapter, so that a cooldown can stop that adapter alone. */
 export interface PublishOptions {
+  /**
+   * The principal that the observation is published for: its handlers and the tools they call run for it. Required for
+   * messages and world data, which are `invalid` without; other types without one belong to the platform.
+   */
+  readonly principal?: Principal | undefined;
   /** The observation's `source_name` when absent. */
   readonly adapter?: string | undefined;
   /** Called once, after the gate's decision. */
@@ -144,6 +149,13 @@ export interface ConversationService {
   session(sessionKey: string): SessionState | undefined;
   /** Newest activity first. */
   sessions(): readonly SessionSummary[];
+  /** Whether a session is one of the user that the principal is bound to. */
+  ownsSession(principal: Principal, sessionKey: string): boolean;
+  /**
+   * Whether a principal may know of a session: with the admin right of each, otherwise of those that it owns and of those
+   * in memory that it has published to.
+   */
+  maySee(principal: Principal, sessionKey: string): boolean;
   stats(): BusStats;
   /** Puts one `system` observation of the source `core:fanout` into the inbox of every live session except `system`. */
   fanOut(text: string): Promise<number>;

@@ -1,13 +1,14 @@
 import type { PublishResult } from 'mortise/contracts/conversation';
 import type { GateDecision } from 'mortise/contracts/gate';
+import type { SessionsService } from 'mortise/contracts/sessions';
 import {
+  boundUser,
   type CallContext,
   isJsonObject,
   isUnstorableText,
   MortiseError,
   type ObservationError,
   type ObservationInput,
-  type Principal,
   type Route,
 } from 'mortise/sdk';
 import type { Cooldowns } from '../cooldowns.js';
@@ -27,6 +28,7 @@ export interface ObservationsDeps {
   readonly intake: Intake;
   readonly cooldowns: Cooldowns;
   readonly recent: RecentIds;
+  readonly sessions: Pick<SessionsService, 'parseKey'>;
 }
 
 type Accepted =
@@ -98,7 +100,7 @@ function takeBatch(deps: ObservationsDeps, observations: unknown, ctx: CallConte
 }
 
 function take(
-  { intake, cooldowns, recent }: ObservationsDeps,
+  { intake, cooldowns, recent, sessions }: ObservationsDeps,
   body: unknown,
   ctx: CallContext,
   decided?: (decision: GateDecision) => void,
@@ -108,24 +110,28 @@ function take(
     const message = `Observations of type ${String(body.obs_type)} need the admin right.`;
     throw new MortiseError('obs_type_not_allowed', message, { status: 403 });
   }
-  if (!actorAllowed(body.actor, ctx.principal)) {
-    throw new MortiseError('actor_mismatch', 'actor.actor_id is not the user this key belongs to.', { status: 403 });
-  }
   const { traceId } = ctx.trace;
-  const { input, errors } = outsideObservation(body, { traceId, correlationId: ctx.correlationId });
+  const user = boundUser(ctx.principal);
+  // The events of a key that is bound to spaces alone belong to the user of the key's own name.
+  const own = { actor: { actor_type: 'service', actor_id: user } };
+  const sent = user !== undefined && ctx.principal.actor === undefined ? { ...own, ...body } : body;
+  const { input, errors } = outsideObservation(sent, { traceId, correlationId: ctx.correlationId });
+  if (user !== undefined) checkNames(input, user, sessions.parseKey, (given) => intake.preview(given));
   if (errors.length > 0) {
     const read = intake.preview(input);
     throw invalidObservation([...errors, ...((read.ok ? undefined : read.errors) ?? [])]);
   }
   const rawId = input.evidence?.raw_event_id;
   const source = input.source_name;
-  const first = isText(rawId) && isText(source) ? recent.find(source, rawId) : undefined;
+  // Each principal has its own events: an id that another one has used is new.
+  const sender = `${ctx.principal.id}\n${source}`;
+  const first = isText(rawId) && isText(source) ? recent.find(sender, rawId) : undefined;
   if (first !== undefined) return { status: 'duplicate', obs_id: first };
   const adapter = cooldowns.left(ingestAdapter) > 0 ? ingestAdapter : source;
-  const published = intake.publish(input, { adapter, decided });
+  const published = intake.publish(input, { adapter, decided, principal: ctx.principal });
   if (!published.ok) throw refusal(published, cooldowns.left(adapter));
   const { obs_id, trace_id } = published.observation;
-  if (isText(rawId)) recent.remember(source, rawId, obs_id);
+  if (isText(rawId)) recent.remember(sender, rawId, obs_id);
   return { status: 'accepted', obs_id, trace_id };
 }
 
@@ -235,10 +241,31 @@ function outsideObservation(
   };
 }
 
-/** A key that is bound to one user may name only that user as the actor. */
-function actorAllowed(actor: unknown, principal: Principal): boolean {
-  if (principal.actor === undefined) return true;
-  return isJsonObject(actor) && actor.actor_id === principal.actor;
+/** A bound key names no other user: neither as the actor nor by a session key or the metadata. @throws `actor_mismatch` */
+function checkNames(
+  input: ObservationInput,
+  user: string,
+  parseKey: SessionsService['parseKey'],
+  preview: (input: ObservationInput) => PublishResult,
+): void {
+  const { actor, session_key: key, metadata } = input;
+  if (!isJsonObject(actor) || actor.actor_id !== user) throw actorMismatch('actor.actor_id');
+  const named = isJsonObject(metadata) ? metadata : {};
+  if (named.user_id !== undefined && named.user_id !== user) throw actorMismatch('metadata.user_id');
+  for (const [path, given] of [
+    ['session_key', key],
+    ['metadata.session_key', named.session_key],
+  ] as const) {
+    if (!isText(given)) continue;
+    // A name that is no key of a known channel becomes a session of the actor.
+    const read = preview({ ...input, obs_type: 'message', payload: { text: '' }, session_key: given });
+    const routed = read.ok ? read.observation.session_key : undefined;
+    if (routed !== undefined && parseKey(routed)?.userId !== user) throw actorMismatch(path);
+  }
+}
+
+function actorMismatch(path: string): MortiseError {
+  return new MortiseError('actor_mismatch', `${path} is not the user this key belongs to.`, { status: 403 });
 }
 
 function reservedNames({ source_name: source, actor }: Partial<ObservationInput>): readonly ObservationError[] {

@@ -6,6 +6,7 @@ import type { Observation, ObservationInput } from 'mortise/sdk';
 import {
   contributing,
   createTestHost,
+  localPrincipal,
   type TestHost,
   type TestHostOptions,
   type TestPlugin,
@@ -85,7 +86,7 @@ describe('an input adapter', () => {
       consecutive_failures: 1,
       error_type: 'Error',
     });
-    expect(host.service('conversation').publish(event())).to.include({ ok: true });
+    expect(host.service('conversation').publish(event(), { principal: localPrincipal })).to.include({ ok: true });
     expect(JSON.stringify(alerts()) + host.logs.join('\n')).to.not.contain('canary');
   });
 

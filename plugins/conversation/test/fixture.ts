@@ -85,6 +85,14 @@ export function testConversation(options: TestOptions = {}): TestConversation {
       failed: () => undefined,
     },
   });
+  const { intake } = conversation;
+  const { principal } = contextOf(new AbortController().signal);
+  const publish = intake.publish.bind(intake);
+  intake.publish = (input, given, inside) => publish(input, { principal, ...given }, inside);
+  const publishOrWait = intake.publishOrWait.bind(intake);
+  intake.publishOrWait = (input, given) => publishOrWait(input, { principal, ...given });
+  const submit = intake.submit.bind(intake);
+  intake.submit = (input, given) => submit(input, { principal, ...given });
   const dispatch = (): void => {
     for (const run of scheduled.splice(0)) run();
   };

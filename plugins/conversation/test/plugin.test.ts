@@ -2,7 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { GateService } from 'mortise/contracts/gate';
 import type { Observation, ObservationType, Points } from 'mortise/sdk';
-import { contributing, createTestHost, type TestHost, type TestPlugin, until } from 'mortise/sdk/testing';
+import {
+  contributing,
+  createTestHost,
+  localPrincipal,
+  type TestHost,
+  type TestPlugin,
+  until,
+} from 'mortise/sdk/testing';
 import { handlerTable } from '../handler-table.js';
 import { message, patient } from './fixture.js';
 
@@ -96,7 +103,9 @@ describe('the plugin conversation', () => {
     const opened = await createTestHost({ plugins: ['conversation'], extra: [hanging], env, listen: false });
     host = opened;
     const obsIds = ['0', '1', '2', '3', '4'].map((text) => {
-      const said = opened.service('conversation').publish({ ...message(text), source_name: 'agent:speaker' });
+      const said = opened
+        .service('conversation')
+        .publish({ ...message(text), source_name: 'agent:speaker' }, { principal: localPrincipal });
       return said.ok ? said.observation.obs_id : undefined;
     });
     const depth = () =>
@@ -124,7 +133,8 @@ describe('the plugin conversation', () => {
       }),
     );
     const conversation = opened.service('conversation');
-    for (const text of ['a', 'b', 'c']) await conversation.submit(message(text), { wait: patient });
+    for (const text of ['a', 'b', 'c'])
+      await conversation.submit(message(text), { wait: patient, principal: localPrincipal });
     await until('the alert', () => handled >= 4);
     await sleep(30);
     // Three messages, the alert about them, and the alert about that alert.
@@ -138,7 +148,7 @@ describe('the plugin conversation', () => {
       gatePlugin,
     );
     const conversation = opened.service('conversation');
-    const submit = () => conversation.submit(message('hi'), { wait: patient });
+    const submit = () => conversation.submit(message('hi'), { wait: patient, principal: localPrincipal });
     expect((await submit()).decision).to.include({ action: 'sink', reason: 'threshold_sink' });
     await opened.control.disable('gate');
     expect(await submit()).to.include({ outcome: 'handled', value: 'handled' });
@@ -159,12 +169,16 @@ describe('the plugin conversation', () => {
       }),
     );
     const conversation = opened.service('conversation');
-    const accepted = ['a', 'b', 'c'].map((text) => conversation.submit(message(text), { wait: patient }));
+    const accepted = ['a', 'b', 'c'].map((text) =>
+      conversation.submit(message(text), { wait: patient, principal: localPrincipal }),
+    );
     await until('the first', () => conversation.busy('console:u1:s1') || conversation.stats().running > 0);
     await opened.control.disable('test-handler');
     expect(handled).to.deep.equal(['a', 'b', 'c']);
     expect((await Promise.all(accepted)).map(({ outcome }) => outcome)).to.deep.equal(Array(3).fill('handled'));
-    expect(await conversation.submit(message('d'), { wait: patient })).to.include({ outcome: 'closed' });
+    expect(await conversation.submit(message('d'), { wait: patient, principal: localPrincipal })).to.include({
+      outcome: 'closed',
+    });
   });
 
   it('does not wait for a handler past its time limit, and continues with the session', async () => {
@@ -179,7 +193,7 @@ describe('the plugin conversation', () => {
     );
     const conversation = opened.service('conversation');
     const [stuck, next] = await Promise.all(
-      ['stuck', 'next'].map((text) => conversation.submit(message(text), { wait: patient })),
+      ['stuck', 'next'].map((text) => conversation.submit(message(text), { wait: patient, principal: localPrincipal })),
     );
     expect([stuck?.outcome, next?.outcome]).to.deep.equal(['error', 'handled']);
     const state = conversation.session(stuck?.observation?.session_key ?? '');
@@ -222,7 +236,7 @@ describe('the plugin conversation', () => {
           own.on('plugin-state', async ({ key, to }) => {
             if (key !== 'test-writer' || to !== 'active') return;
             await database.transaction(async (trx) => {
-              own.use('conversation').publish(message('inside'));
+              own.use('conversation').publish(message('inside'), { principal: localPrincipal });
               await database.statement('select 1 as one', [], { trx });
             });
           });
@@ -240,10 +254,10 @@ describe('the plugin conversation', () => {
       }),
     );
     const conversation = opened.service('conversation');
-    await conversation.submit(message('hi'), { wait: patient });
-    await conversation.submit(message('broken'), { wait: patient });
-    await conversation.submit({ ...message(' '), ingress: 'adapter' }, { wait: patient });
-    conversation.publish({ ...message('x'), confidence: 7 });
+    await conversation.submit(message('hi'), { wait: patient, principal: localPrincipal });
+    await conversation.submit(message('broken'), { wait: patient, principal: localPrincipal });
+    await conversation.submit({ ...message(' '), ingress: 'adapter' }, { wait: patient, principal: localPrincipal });
+    conversation.publish({ ...message('x'), confidence: 7 }, { principal: localPrincipal });
     const text = await opened.app.metrics.render();
     for (const line of [
       'mortise_observation_flags_total{flag="EMPTY_CONTENT"} 1',

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { createTestHost, type TestHost, type TestPlugin, until } from 'mortise/sdk/testing';
+import { createTestHost, localPrincipal, type TestHost, type TestPlugin, until } from 'mortise/sdk/testing';
 import { message } from './fixture.js';
 
 const never = (): Promise<never> => new Promise(() => undefined);
@@ -27,7 +27,10 @@ describe('a stop that reaches its limit', () => {
     const host: TestHost = await createTestHost({ plugins: ['conversation'], extra: [deaf], listen: false });
     const conversation = host.service('conversation');
     const said = (text: string) => {
-      const published = conversation.publish({ ...message(text, 's2'), source_name: 'agent:speaker' });
+      const published = conversation.publish(
+        { ...message(text, 's2'), source_name: 'agent:speaker' },
+        { principal: localPrincipal },
+      );
       return published.ok ? published.observation.obs_id : '';
     };
     const replies = [said('one'), said('two')];
@@ -35,7 +38,7 @@ describe('a stop that reaches its limit', () => {
       conversation.egress().some(({ adapter, depth }) => adapter === 'deaf' && depth === 1),
     );
     const [begun, queued] = ['a', 'b'].map((text) => {
-      const published = conversation.publish(message(text));
+      const published = conversation.publish(message(text), { principal: localPrincipal });
       return published.ok ? published.observation.obs_id : '';
     });
     await until('the turn', () => conversation.busy('console:u1:s1') || conversation.stats().running > 0);

@@ -1,11 +1,14 @@
+import type { ConversationService } from 'mortise/contracts/conversation';
 import type { SessionState } from 'mortise/contracts/gate';
 import {
+  boundUser,
   type Command,
   type CommandFacts,
   isJsonObject,
   MortiseError,
   type Observation,
   type ObservationInput,
+  type Principal,
   type Route,
   wrongUsage,
 } from 'mortise/sdk';
@@ -16,20 +19,22 @@ const ingresses: readonly string[] = ['api', 'ws', 'cron', 'channel', 'timer', '
 
 /** `POST /gate/explain`. */
 export function explainRoute(running: RunningGate): Route {
-  return { handle: ({ body }) => ({ body: explain(running, body) }) };
+  return { handle: ({ body }, { principal }) => ({ body: explain(running, body, principal) }) };
 }
 
 /**
  * What the gate would decide on an observation, with a trace of the stages. Changes no state.
  *
- * @throws MortiseError `invalid_observation`, `invalid_request` (400)
+ * Without the admin right only for an observation of the principal itself, in a session that it may see.
+ *
+ * @throws MortiseError `invalid_observation`, `invalid_request` (400), `actor_mismatch`, `session_forbidden` (403)
  */
-function explain(running: RunningGate, body: unknown) {
+function explain(running: RunningGate, body: unknown, principal: Principal) {
   const conversation = running.conversation();
   if (!conversation) {
     throw new MortiseError('plugin_unavailable', 'The conversation is not running.', { status: 503 });
   }
-  const read = conversation.preview(readBody(body));
+  const read = conversation.preview(readBody(body, principal));
   if (!read.ok) {
     throw new MortiseError('invalid_observation', 'The observation is not valid.', {
       status: 400,
@@ -37,6 +42,7 @@ function explain(running: RunningGate, body: unknown) {
     });
   }
   const sessionKey = read.observation.session_key ?? '';
+  if (!principal.admin) checkExplained(conversation, read.observation, principal);
   const session = conversation.session(sessionKey) ?? unknownSession(sessionKey, running.now());
   const context = { sessionKey, now: running.monotonic(), session, overload: false };
   const { outcome, draft, trace } = running.gate.explain(read.observation, context);
@@ -48,13 +54,30 @@ function explain(running: RunningGate, body: unknown) {
   };
 }
 
-function readBody(body: unknown): ObservationInput {
+/** Without the admin right, a decision is explained for the caller's own user and sessions only. */
+function checkExplained(conversation: ConversationService, observation: Observation, principal: Principal): void {
+  const user = boundUser(principal);
+  const actor = observation.actor?.actor_id;
+  if (user !== undefined && actor !== undefined && actor !== user) {
+    throw new MortiseError('actor_mismatch', 'actor.actor_id is not the user this key belongs to.', { status: 403 });
+  }
+  const key = observation.session_key ?? '';
+  // A session that is not in memory has no state to show.
+  const isForeign = user !== undefined || conversation.session(key) !== undefined;
+  if (isForeign && !conversation.maySee(principal, key)) {
+    throw new MortiseError('session_forbidden', 'This key may not see that session.', { status: 403 });
+  }
+}
+
+function readBody(body: unknown, principal: Principal): ObservationInput {
   if (!isJsonObject(body)) {
     throw new MortiseError('invalid_request', 'The body must be one observation: a JSON object.', { status: 400 });
   }
   const input = body as unknown as ObservationInput;
   const ingress = ingresses.includes(String(input.ingress)) ? (input.ingress as Observation['ingress']) : 'ingest';
-  return { ...input, source_kind: 'external', ingress };
+  const user = boundUser(principal);
+  const own = user === undefined ? {} : { actor: { actor_type: 'user', actor_id: user } as const };
+  return { ...own, ...input, source_kind: 'external', ingress };
 }
 
 function unknownSession(session_key: string, created_at: number): SessionState {
@@ -74,14 +97,18 @@ export function explainCommand(facts: CommandFacts, running: RunningGate): Comma
   return {
     ...facts,
     isRead: () => true,
-    run: async ({ args, options: { text, session, actor } }) => {
+    run: async ({ args, options: { text, session, actor } }, { principal }) => {
       if (args.length > 0 || typeof text !== 'string') return wrongUsage(facts);
-      const explained = explain(running, {
-        source_name: 'cli',
-        payload: { text },
-        ...(typeof session === 'string' ? { session_key: session } : {}),
-        ...(typeof actor === 'string' ? { actor: { actor_type: 'user', actor_id: actor } } : {}),
-      });
+      const explained = explain(
+        running,
+        {
+          source_name: 'cli',
+          payload: { text },
+          ...(typeof session === 'string' ? { session_key: session } : {}),
+          ...(typeof actor === 'string' ? { actor: { actor_type: 'user', actor_id: actor } } : {}),
+        },
+        principal,
+      );
       const { action, reasons, scene, score } = explained.decision;
       const lines = explained.trace.map(
         ({ stage, elapsed_us, changes }) =>

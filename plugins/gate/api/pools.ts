@@ -1,16 +1,39 @@
 import { type GatePool, readListLimit } from 'mortise/contracts/gate';
-import { type Command, type CommandFacts, MortiseError, type Route, wrongUsage } from 'mortise/sdk';
-import type { Pools } from '../pools.js';
+import { type Command, type CommandFacts, MortiseError, type Principal, type Route, wrongUsage } from 'mortise/sdk';
+import { poolSize } from '../pools.js';
+import type { RunningGate } from '../start-gate.js';
 
 /** `GET /gate/pools/:pool`. */
-export function poolRoute(pools: Pools): Route {
-  return { handle: ({ params, query }) => ({ body: readPool(pools, params.pool, query.get('limit')) }) };
+export function poolRoute(running: RunningGate): Route {
+  return {
+    handle: ({ params, query }, { principal }) => ({
+      body: readPool(running, params.pool, query.get('limit'), principal),
+    }),
+  };
 }
 
-/** The newest entries of a pool. @throws MortiseError `not_found` (404), `invalid_request` (400) */
-function readPool(pools: Pools, name: string | undefined, limit: string | null) {
+/**
+ * The newest entries of a pool: with the admin right all of them, otherwise those that the principal published and those
+ * of sessions that it may see.
+ *
+ * @throws MortiseError `not_found` (404), `invalid_request` (400)
+ */
+function readPool(
+  { pools, conversation }: RunningGate,
+  name: string | undefined,
+  limit: string | null,
+  principal: Principal,
+) {
   const pool = poolOf(name);
-  return { pool, total_seen: pools.total(pool), items: pools.recent(pool, readListLimit(limit)) };
+  const most = readListLimit(limit);
+  if (principal.admin) return { pool, total_seen: pools.total(pool), items: pools.recent(pool, most) };
+  const own = pools.recent(
+    pool,
+    poolSize,
+    (item) =>
+      item.principal?.id === principal.id || conversation()?.ownsSession(principal, item.decision.session_key) === true,
+  );
+  return { pool, total_seen: own.length, items: own.slice(0, most) };
 }
 
 function poolOf(name: string | undefined): GatePool {
@@ -22,13 +45,13 @@ function poolOf(name: string | undefined): GatePool {
 }
 
 /** `mortise gate pools <pool>`. */
-export function poolsCommand(facts: CommandFacts, pools: Pools): Command {
+export function poolsCommand(facts: CommandFacts, running: RunningGate): Command {
   return {
     ...facts,
     isRead: () => true,
-    run: async ({ args: [name, ...more], options: { limit } }) => {
+    run: async ({ args: [name, ...more], options: { limit } }, { principal }) => {
       if (name === undefined || more.length > 0) return wrongUsage(facts);
-      const pool = readPool(pools, name, typeof limit === 'string' ? limit : null);
+      const pool = readPool(running, name, typeof limit === 'string' ? limit : null, principal);
       const lines = pool.items.map(
         ({ at, obs_id, reason, session_key, preview, released }) =>
           `${at}  ${obs_id}  ${reason}${released ? ' (released)' : ''}  ${session_key}  ${preview}`,

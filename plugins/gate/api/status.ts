@@ -1,4 +1,4 @@
-import type { Command, CommandFacts, Route } from 'mortise/sdk';
+import type { Command, CommandFacts, Principal, Route } from 'mortise/sdk';
 import type { RunningGate } from '../start-gate.js';
 
 /** State that each replica has of its own; overrides are shared by replicas that share a database server. */
@@ -6,13 +6,17 @@ const perReplica = ['pools', 'cooldowns', 'dedup', 'sessions', 'egress', 'totals
 
 /** `GET /gate/status`. */
 export function statusRoute(running: RunningGate): Route {
-  return { handle: () => ({ body: readStatus(running) }) };
+  return { handle: (_request, { principal }) => ({ body: readStatus(running, principal) }) };
 }
 
+/** Overrides that list users or sessions, which only the admin right shows. */
+const usersLists = { drop_actors: [], drop_sessions: [], deliver_actors: [], deliver_sessions: [] };
+
 /** The effective configuration, the health of the process and the cost of each stage. */
-function readStatus(running: RunningGate) {
+function readStatus(running: RunningGate, { admin }: Principal) {
   const { snapshots, overload, pipeline, gate, settings } = running;
   const { snapshot } = snapshots;
+  const { overrides } = snapshot.config;
   const now = running.monotonic();
   const conversation = running.conversation();
   const stats = conversation?.stats();
@@ -29,8 +33,10 @@ function readStatus(running: RunningGate) {
       last_error: error,
     },
     overrides: {
-      effective: snapshot.config.overrides,
-      layers: snapshot.layers.map((entry) => ({ ...entry, expires_at: timeOf(entry.expires_at) })),
+      effective: admin ? overrides : { ...overrides, ...usersLists },
+      layers: snapshot.layers
+        .filter(({ key }) => admin || !Object.hasOwn(usersLists, key))
+        .map((entry) => ({ ...entry, expires_at: timeOf(entry.expires_at) })),
     },
     health: {
       overload: overload.overload,
@@ -64,8 +70,8 @@ export function statusCommand(facts: CommandFacts, running: RunningGate): Comman
   return {
     ...facts,
     isRead: () => true,
-    run: async () => {
-      const status = readStatus(running);
+    run: async (_input, { principal }) => {
+      const status = readStatus(running, principal);
       return { exitCode: 0, data: status, text: statusText(status) };
     },
   };

@@ -1,4 +1,11 @@
-import type { Disposable, Observation, ObservationError, ObservationInput, ObservationType } from 'mortise/sdk';
+import type {
+  Disposable,
+  Observation,
+  ObservationError,
+  ObservationInput,
+  ObservationType,
+  Principal,
+} from 'mortise/sdk';
 
 export type GateAction = 'drop' | 'sink' | 'deliver';
 
@@ -74,6 +81,8 @@ export interface GateIngest {
   readonly pool: GatePool;
   readonly observation: Observation;
   readonly decision: GateDecision;
+  /** The principal that the observation was published for. */
+  readonly principal?: Principal | undefined;
 }
 
 export interface GateContext {
@@ -208,7 +217,13 @@ export interface GateTotals {
 }
 
 export type TakenEntry =
-  | { readonly ok: true; readonly observation: Observation; undo(): Promise<void> }
+  | {
+      readonly ok: true;
+      readonly observation: Observation;
+      /** The principal that it was published for; absent for an entry that was stored without one. */
+      readonly principal: Principal | undefined;
+      undo(): Promise<void>;
+    }
   | { readonly ok: false; readonly reason: 'not_found' | 'already_released' };
 
 /** The service `gate`. While no plugin provides it, everything is delivered with the reason `gate_off`. */

@@ -1,7 +1,14 @@
 import { expect } from 'chai';
 import { listener } from 'mortise/contracts/conversation/testing';
 import type { GateStage, Observation, ObservationInput } from 'mortise/sdk';
-import { contributing, createTestHost, type TestHost, type TestPlugin, until } from 'mortise/sdk/testing';
+import {
+  contributing,
+  createTestHost,
+  localPrincipal,
+  type TestHost,
+  type TestPlugin,
+  until,
+} from 'mortise/sdk/testing';
 
 const seen: Observation[] = [];
 
@@ -52,7 +59,7 @@ describe('an observation emitted by a stage', () => {
         actor: { actor_type: 'user', actor_id: 'u1' },
         payload: { text },
       },
-      { wait: { limit: 16, timeoutMs: 5_000 } },
+      { wait: { limit: 16, timeoutMs: 5_000 }, principal: localPrincipal },
     );
 
   for (const [what, wrong] of [

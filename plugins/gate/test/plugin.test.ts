@@ -7,6 +7,7 @@ import {
   contributing,
   createTestHost,
   gateStageContract,
+  localPrincipal,
   type TestHost,
   type TestHostOptions,
   until,
@@ -75,7 +76,9 @@ describe('the plugin gate', () => {
   });
 
   const submit = (text: string) =>
-    host.service('conversation').submit(message(text), { wait: { limit: 16, timeoutMs: 5_000 } });
+    host
+      .service('conversation')
+      .submit(message(text), { wait: { limit: 16, timeoutMs: 5_000 }, principal: localPrincipal });
 
   const json = async (response: Response | Promise<Response>): Promise<Body> =>
     (await response).json() as Promise<Body>;

@@ -9,8 +9,8 @@ export const spaceForbidden: AccessRefusal = {
 
 const defaultSpaces = ['team:*', 'org:*'];
 
-/** Principals without a key of their own: no key, the one key of the server, the platform itself. */
-const unboundPrincipals = new Set(['local', 'default', 'system']);
+/** Principals without a key of their own: no key, the one key of the server. */
+const unboundPrincipals = new Set(['local', 'default']);
 
 /** A glob over spaces: `*` matches any text, `?` one character. */
 function matchesGlob(glob: string, space: string): boolean {

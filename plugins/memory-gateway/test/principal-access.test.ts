@@ -8,6 +8,7 @@ describe('the spaces of a key', () => {
   const rows: [string, Partial<Principal>, string, boolean][] = [
     ['no key at all', {}, 'private:bob', true],
     ['the one key of the server', { id: 'default', authenticated: true }, 'private:bob', true],
+    ['the platform itself', { id: 'system' }, 'private:bob', false],
     ['its own private space', { id: 'k', actor: 'alice' }, 'private:alice', true],
     ['the private space of others', { id: 'k', actor: 'alice' }, 'private:bob', false],
     ['the private space of nobody', { id: 'k', actor: 'alice' }, 'private:unknown', false],

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { expect } from 'chai';
 import { fakeModel, says, slowly } from 'mortise/contracts/agent/testing';
 import { kinds, SocketClient, textOf } from 'mortise/contracts/realtime/testing';
-import { eachDatabase, until } from 'mortise/sdk/testing';
+import { eachDatabase, localPrincipal, until } from 'mortise/sdk/testing';
 import { openPlatform, type Platform } from './platform.js';
 
 const patient = 30_000;
@@ -143,14 +143,17 @@ describe('sockets', () => {
       const client = await platform.connect();
       await client.ask('session.watch', { session_id: 's' }, 'watch');
       const conversation = platform.host.service('conversation');
-      const said = conversation.publish({
-        source_name: 'agent:speaker',
-        source_kind: 'internal',
-        ingress: 'internal',
-        session_key: 'ws:local:s',
-        actor: { actor_type: 'system', actor_id: 'agent' },
-        payload: { text: 'by the way' },
-      });
+      const said = conversation.publish(
+        {
+          source_name: 'agent:speaker',
+          source_kind: 'internal',
+          ingress: 'internal',
+          session_key: 'ws:local:s',
+          actor: { actor_type: 'system', actor_id: 'agent' },
+          payload: { text: 'by the way' },
+        },
+        { principal: localPrincipal },
+      );
       expect(said.ok).to.equal(true);
       await until('the push', () => client.of('watch').length > 1);
       expect(client.of('watch')[1]?.data.content).to.equal('by the way');

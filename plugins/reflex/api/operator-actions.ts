@@ -1,5 +1,13 @@
 import type { GatePool } from 'mortise/contracts/gate';
-import { type CallContext, type Command, type CommandFacts, MortiseError, type Route, wrongUsage } from 'mortise/sdk';
+import {
+  type CallContext,
+  type Command,
+  type CommandFacts,
+  MortiseError,
+  platformPrincipal,
+  type Route,
+  wrongUsage,
+} from 'mortise/sdk';
 import type { RunningReflex } from '../start-reflex.js';
 
 /** `POST /gate/pools/:pool/:obs_id/release`. */
@@ -42,14 +50,15 @@ async function release(running: RunningReflex, pool: string, obsId: string, ctx:
       ? new MortiseError('not_found', 'There is no such observation in that pool.', { status: 404 })
       : new MortiseError('already_released', 'The observation was already released.', { status: 409 });
   }
-  const { observation } = taken;
+  const { observation, principal } = taken;
   const published = conversation.publish(
     {
       ...observation,
       parent_obs_id: observation.obs_id,
       metadata: { ...observation.metadata, released_from: observation.obs_id },
     },
-    { adapter: 'admin:release' },
+    // For the principal that published it, not for the operator.
+    { adapter: 'admin:release', principal: principal ?? platformPrincipal },
   );
   if (!published.ok) {
     await taken.undo();

@@ -92,7 +92,7 @@ function request(running: RunningReflex, data: ObservationInput['payload'], ctx:
       retryAfterSeconds: 1,
     });
   }
-  const published = running.conversation.publish({
+  const requested: ObservationInput = {
     obs_type: 'control',
     source_name: adminSource,
     source_kind: 'internal',
@@ -101,7 +101,8 @@ function request(running: RunningReflex, data: ObservationInput['payload'], ctx:
     payload: { kind: 'admin_override', data },
     trace_id: ctx.trace.traceId,
     correlation_id: ctx.correlationId,
-  });
+  };
+  const published = running.conversation.publish(requested, { principal: ctx.principal });
   if (!published.ok) {
     throw new MortiseError('backpressure', 'The server is overloaded; please try again.', {
       status: 503,

@@ -2,12 +2,13 @@ import type { ConversationService, SessionSummary } from 'mortise/contracts/conv
 import { readListLimit } from 'mortise/contracts/gate';
 import { MortiseError, type Route } from 'mortise/sdk';
 
-/** `GET /gate/sessions`: the sessions in memory, newest activity first; `X-Next-Cursor` is the cursor of the next page. */
+/** `GET /gate/sessions`: the sessions in memory that the principal may see, newest activity first; `X-Next-Cursor` is the cursor of the next page. */
 export function sessionsRoute(conversation: ConversationService): Route {
   return {
     handle: ({ query }, ctx) => {
       const limit = readListLimit(query.get('limit'));
-      const all = conversation.sessions();
+      const { principal } = ctx;
+      const all = conversation.sessions().filter(({ session_key: key }) => conversation.maySee(principal, key));
       const from = startOf(all, query.get('cursor'));
       const page = all.slice(from, from + limit);
       const last = page.at(-1);

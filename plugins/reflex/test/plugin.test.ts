@@ -4,7 +4,14 @@ import { expect } from 'chai';
 import { listener } from 'mortise/contracts/conversation/testing';
 import type { GateControl } from 'mortise/contracts/gate';
 import { extendContext, type Observation, type ObservationInput } from 'mortise/sdk';
-import { createTestHost, eachDatabase, type TestHost, type TestHostOptions, until } from 'mortise/sdk/testing';
+import {
+  createTestHost,
+  eachDatabase,
+  localPrincipal,
+  type TestHost,
+  type TestHostOptions,
+  until,
+} from 'mortise/sdk/testing';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -54,7 +61,9 @@ describe('the plugin reflex', () => {
     const overrides = () => host.service('gate-control').snapshot().config.overrides;
     const kinds = () => seen.filter(({ obs_type }) => obs_type === 'control').map(({ payload }) => payload.kind);
     const submit = (text: string) =>
-      host.service('conversation').submit(message(text), { wait: { limit: 16, timeoutMs: 5_000 } });
+      host
+        .service('conversation')
+        .submit(message(text), { wait: { limit: 16, timeoutMs: 5_000 }, principal: localPrincipal });
 
     async function rows(count: number): Promise<readonly AuditRow[]> {
       const database = host.app.database.forPlugin('reflex', ['gate']);
@@ -194,6 +203,7 @@ describe('the plugin reflex', () => {
           { ...message(`m${index}`), session_key: `console:u:${index}` },
           {
             wait: { limit: 1, timeoutMs: 1_000 },
+            principal: localPrincipal,
           },
         );
       }

@@ -1,6 +1,6 @@
-import type { ObservationHandler } from '../extension-points.js';
 import type { Observation, ObservationType } from 'mortise/sdk';
 import { contributing, type TestPlugin } from 'mortise/sdk/testing';
+import type { ObservationHandler } from '../extension-points.js';
 
 /** A plugin that records delivered observations of some types. */
 export function listener(
