@@ -1,4 +1,4 @@
-// npm run chaos -- --kills 1000 --seed 1: sets up what is missing and runs scripts/chaos, whose README.md tells what it does
+// npm run chaos -- --kills 1000 --seed 1: sets up what is missing and runs scripts/chaos (see its README.md)
 import { projectRoot, runEntry } from './lib/entry.mjs';
 import { runCompiled } from './lib/run-product.mjs';
 

@@ -1,4 +1,4 @@
-// One of the checks of npm test, or a part of its tests: node scripts/check.mjs <name> [arguments for mocha]
+// Runs one of the checks of npm test, or a part of its tests: node scripts/check.mjs <name> [arguments for mocha]
 import { checks, partialChecks } from './lib/checks.mjs';
 import { projectRoot, runEntry } from './lib/entry.mjs';
 import { Failure } from './lib/failure.mjs';

@@ -1,4 +1,4 @@
-// Writes the files that are generated from facts: plugins/<key>/config.generated.ts from config.schema.json.
+// Writes the generated files: plugins/<key>/config.generated.ts from config.schema.json.
 import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -1,4 +1,4 @@
-// npm start: sets up what is missing and runs the server. Plain JavaScript that every Node can read, as is all of lib.
+// npm start: sets up what is missing and runs the server. Like all of lib, plain JavaScript that any Node can parse.
 import { projectRoot, runEntry } from './lib/entry.mjs';
 import { runServer } from './lib/run-product.mjs';
 

@@ -1,4 +1,5 @@
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import type { DatabaseHost } from '../database/index.js';
 import { createHttpServer, type HttpServer } from '../http/index.js';
 import type { Kernel } from '../kernel/kernel.js';
@@ -10,7 +11,7 @@ import { startWatchdog } from '../process/watchdog.js';
 import { isCodedError, MortiseError } from '../sdk/errors.js';
 import type { PlatformChange } from '../sdk/events.js';
 import type { PluginControl } from '../sdk/host/plugin-control.js';
-import type { Settings } from '../settings/types.js';
+import type { DesiredState, Settings } from '../settings/types.js';
 import type { HostLogger, MetricsRegistry } from '../telemetry/types.js';
 import { type Composition, parts } from './composition.js';
 import { type CoreOptions, coreParts } from './core-parts.js';
@@ -123,6 +124,7 @@ function startedApp(composition: Composition, options: AppOptions): App {
   const { host } = settings;
 
   observe(composition);
+  settings.onWrite((write) => void seen.know(write).catch(() => undefined));
   reportFileEdits(composition);
   settings.onAlert((alert) => kernel.events.emit('alert', alert));
   if (options.ownsProcess) {
@@ -223,22 +225,35 @@ function reportFileEdits(composition: Composition): void {
   const seen = composition.get(parts.seenFiles);
   const { log } = composition.get(parts.log);
   file.onEdit((next, previous) => {
-    const changes = Object.keys({ ...previous.plugins, ...next.plugins })
-      .map((key) => ({ key, enabled: next.plugins[key]?.enabled === true }))
-      .filter(({ key, enabled }) => enabled !== (previous.plugins[key]?.enabled === true))
-      .map(
-        ({ key, enabled }): PlatformChange => ({
-          operation: enabled ? 'enable' : 'disable',
-          target: key,
-          source: 'file',
-          details: { plugin: key },
-        }),
-      );
-    if (changes.length === 0) return;
-    void recordChanges(events, changes, log)
-      .then((recorded) => (recorded ? seen.know(file.file) : undefined))
+    void recordChanges(events, editsOf(next, previous, basename(file.file)), log)
+      .then((recorded) => (recorded ? seen.knowAll(file.file) : undefined))
       .catch((error: unknown) => log.warn({ err: error }, 'seen files could not be saved'));
   });
+}
+
+/** A change per plugin that was enabled or disabled, and one for everything else in the file. */
+function editsOf(next: DesiredState, previous: DesiredState, file: string): readonly PlatformChange[] {
+  const keys = Object.keys({ ...previous.plugins, ...next.plugins });
+  const isOn = (state: DesiredState, key: string): boolean => state.plugins[key]?.enabled === true;
+  const toggled = keys.filter((key) => isOn(next, key) !== isOn(previous, key));
+  const others = keys.filter(
+    (key) => !toggled.includes(key) && !isDeepStrictEqual(next.plugins[key], previous.plugins[key]),
+  );
+  const isRest =
+    !isDeepStrictEqual([next.bindings, next.renamed], [previous.bindings, previous.renamed]) || others.length > 0;
+  return [
+    ...toggled.map(
+      (key): PlatformChange => ({
+        operation: isOn(next, key) ? 'enable' : 'disable',
+        target: key,
+        source: 'file',
+        details: { plugin: key },
+      }),
+    ),
+    ...(isRest
+      ? [{ operation: 'edit_file', target: file, source: 'file', details: { file, plugins: others } } as const]
+      : []),
+  ];
 }
 
 /** Ends an endless loop in a plugin, and finds out which plugin fills the heap; 0 seconds turns both off. */

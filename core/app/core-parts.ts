@@ -219,7 +219,6 @@ function sharedParts(
       (all) => {
         const settings = all.get(parts.settings);
         const seen = new SeenFiles(settings.host);
-        settings.onWrite((path) => void seen.know(path).catch(() => undefined));
         return seen;
       },
       (seen) => seen.settled(),

@@ -6,7 +6,7 @@ import { writeAtomic } from '../files/index.js';
 import type { EventBus } from '../kernel/event-bus.js';
 import type { Logger } from '../sdk/context.js';
 import type { PlatformChange } from '../sdk/events.js';
-import type { HostSettings } from '../settings/types.js';
+import type { FileWrite, HostSettings } from '../settings/types.js';
 
 /** A file that was changed by hand. */
 export interface FileEdit {
@@ -49,11 +49,27 @@ export class SeenFiles {
     };
   }
 
-  /** Marks a file as seen: the platform wrote it itself, or has reported its edit. */
-  async know(path: string): Promise<void> {
-    const { configDir, pluginsFile } = this.#options;
-    if (path !== pluginsFile && dirname(path) !== configDir) return;
+  /** Marks the present state of a file as seen, after all its edits were reported. */
+  async knowAll(path: string): Promise<void> {
+    if (!this.#isWatched(path)) return;
     await this.#change(async (seen) => seen && { ...seen, [this.#nameOf(path)]: await this.#parts(path) });
+  }
+
+  /** Marks as seen what the platform itself changed in a file: edits that were not reported yet stay unseen. */
+  async know({ path, before }: FileWrite): Promise<void> {
+    if (!this.#isWatched(path)) return;
+    const name = this.#nameOf(path);
+    const was = before === undefined ? {} : this.#partsOf(path, before);
+    const is = await this.#parts(path);
+    await this.#change((seen) => {
+      if (!seen) return undefined;
+      const known: Record<string, string | undefined> = { ...seen[name] };
+      for (const part of Object.keys({ ...was, ...is })) {
+        if (was[part] !== is[part] && known[part] === was[part]) known[part] = is[part];
+      }
+      const present = Object.entries(known).filter((entry): entry is [string, string] => entry[1] !== undefined);
+      return { ...seen, [name]: Object.fromEntries(present) };
+    });
   }
 
   /** Resolves when nothing is being written any more. */
@@ -75,7 +91,14 @@ export class SeenFiles {
 
   async #parts(path: string): Promise<Parts> {
     const text = await readFile(path, 'utf8').catch(() => undefined);
-    if (text === undefined) return {};
+    return text === undefined ? {} : this.#partsOf(path, text);
+  }
+
+  #isWatched(path: string): boolean {
+    return path === this.#options.pluginsFile || dirname(path) === this.#options.configDir;
+  }
+
+  #partsOf(path: string, text: string): Parts {
     if (path === this.#options.pluginsFile) return pluginParts(text);
     const owner = basename(path, '.json');
     return { [hostFiles.has(owner) ? '' : owner]: hashOf(text) };

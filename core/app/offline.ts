@@ -5,6 +5,7 @@ import type { PluginControl, PluginRow } from '../sdk/host/plugin-control.js';
 import type { EffectiveValue } from '../sdk/host/settings.js';
 import type { Points } from '../sdk/points.js';
 import { openSettings } from '../settings/index.js';
+import type { FileWrite } from '../settings/types.js';
 import { parts } from './composition.js';
 import { offlineParts } from './core-parts.js';
 
@@ -21,6 +22,8 @@ export interface OfflineControl {
   withNeeded(keys: readonly string[], optional: boolean): readonly string[];
   /** Enabled plugins whose manifests list a host event in `permissions.events`, and all that they use. */
   listenersOf(event: keyof HostEvents): readonly string[];
+  /** Files that this control has replaced. */
+  writes(): readonly FileWrite[];
   dispose(): Promise<void>;
 }
 
@@ -41,6 +44,8 @@ export async function openOffline(
   const settings = composition.get(parts.settings);
   const desired = composition.get(parts.desired);
   const kernel = composition.get(parts.kernel);
+  const writes: FileWrite[] = [];
+  settings.onWrite((write) => void writes.push(write));
   const control = composition.get(parts.control);
   const rowOf = (key: string): PluginRow | undefined =>
     control.list().find((row) => row.key === kernel.record(key)?.key);
@@ -84,6 +89,7 @@ export async function openOffline(
         true,
       );
     },
+    writes: () => writes,
     dispose: () => composition.close(),
   };
 }

@@ -2,7 +2,9 @@ import type { Principal } from '../sdk/context.js';
 import { MortiseError } from '../sdk/errors.js';
 import type { PlatformChange } from '../sdk/events.js';
 import type { CommandInput, CommandResult } from '../sdk/points/command.js';
+import type { FileWrite } from '../settings/types.js';
 import { type App, openApp } from './app.js';
+import { SeenFiles } from './file-edits.js';
 import { openOffline } from './offline.js';
 
 /** The operator at the command line, who may change every file of the project. */
@@ -36,7 +38,8 @@ export async function runCommandOffline(key: string, input: CommandInput, run: O
 }
 
 /**
- * Reports a change that was made without a server to the plugins that record changes.
+ * Reports a change that was made without a server to the plugins that record changes. What it wrote counts as seen once
+ * the change is recorded; otherwise the next server reports it as an edit.
  *
  * @param listeners plugins to start, enabled or not: the change may have disabled one of them
  * @throws MortiseError
@@ -44,12 +47,15 @@ export async function runCommandOffline(key: string, input: CommandInput, run: O
 export async function recordOffline(
   change: PlatformChange,
   listeners: readonly string[],
+  writes: readonly FileWrite[],
   run: OfflineRun,
 ): Promise<void> {
   await withApp(run, listeners, async (app) => {
     expectActive(app, listeners);
     const { errors } = await app.kernel.events.emitAwaited('platform-changed', { changes: [change] });
     if (errors.length > 0) throw errors[0];
+    const seen = new SeenFiles(app.settings.host);
+    for (const write of writes) await seen.know(write);
   });
 }
 

@@ -11,7 +11,7 @@ export interface NamedOption {
 }
 
 /**
- * Checks what somebody typed by what the command says of itself, before anyone is asked: who uses it wrongly is told so
+ * Validates the arguments against the command's declaration before a request is sent, so that wrong usage is reported
  * without a server, and without any right.
  *
  * @throws CommandError

@@ -67,7 +67,7 @@ function target(base: string, path: string): URL {
     const url = new URL(`${base.replace(/\/$/, '')}${path}`);
     if (url.protocol === 'http:' || url.protocol === 'https:') return url;
   } catch {
-    // Told below.
+    // Reported below.
   }
   throw new CommandError(`"${base}" is no address of a server.`, 'Give one like http://127.0.0.1:8088.');
 }
@@ -91,7 +91,7 @@ function send(url: URL, { method, headers, signal }: Sent, body?: string): Promi
     });
     outgoing.on('error', (error) => {
       const why = new MortiseError('no_server', `The server at ${url.origin} does not answer: ${error.message}.`, {
-        hint: 'mortise status tells whether it runs.',
+        hint: 'Run mortise status to check whether it is running.',
       });
       reject(signal.aborted ? signal.reason : why);
     });

@@ -33,7 +33,7 @@ interface CommandList {
   readonly commands: readonly ContributedCommand[];
 }
 
-/** A server without its database, and one that does not know the caller: the files tell which commands there are. */
+/** A server without its database, or one that does not accept the caller: the commands are then read from the files. */
 const knownFromFiles = /^(database_|unauthorized$)/;
 
 /**
@@ -112,7 +112,7 @@ function addCommand(
   });
 }
 
-/** Whoever types the command names files of their own: it may run on another machine. */
+/** Reads the files on the caller's machine, because the command may run on another one. */
 async function withFiles(options: CommandInput['options'], names: readonly string[]): Promise<CommandInput['options']> {
   const texts: Record<string, string> = {};
   for (const name of names) {

@@ -6,7 +6,7 @@ import { CommandError, UnfinishedRun } from './output.js';
 /** What a command ends with. */
 export const exitCodes = { done: 0, refused: 1, wrongUsage: 2, noServer: 3, interrupted: 130 } as const;
 
-/** Tells what went wrong: two lines for people, or one object for scripts; never a stack. @returns the exit code */
+/** Prints an error: two lines for people, or one object for scripts; never a stack. @returns the exit code */
 export function reportError(error: unknown, json: boolean, write: (text: string) => void): number {
   if (error instanceof UnfinishedRun) {
     const code = reportError(error.cause, json, write);

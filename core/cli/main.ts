@@ -72,7 +72,7 @@ program
   .allowExcessArguments()
   .action(() => {
     throw new CommandError(
-      'The command line does not start the server by itself.',
+      'The command line does not start the server automatically.',
       'Run npm start, or npx mortise start.',
     );
   });

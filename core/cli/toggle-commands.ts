@@ -1,5 +1,6 @@
 import { userInfo } from 'node:os';
 import type { Command } from 'commander';
+import type { OfflineControl } from '../app/offline.js';
 import { isCodedError } from '../sdk/errors.js';
 import type { PluginChange, PluginPlan, PluginRow } from '../sdk/host/plugin-control.js';
 import { oneLine } from '../sdk/text.js';
@@ -43,6 +44,8 @@ function parseChange(text: string): PluginChange {
   return { key: text.slice(1), enabled: sign === '+' };
 }
 
+type FileWrites = ReturnType<OfflineControl['writes']>;
+
 /**
  * Enables or disables, in the running server or in the desired state that the next one follows. A change without a
  * server, or its refusal, is recorded here; failing to record it does not undo it.
@@ -56,6 +59,7 @@ export async function switchPlugin(
   const operation = enabled ? 'enable' : 'disable';
   /** Plugins that record the change: those of before it and those of after it. */
   const listeners = new Set<string>();
+  let writes: FileWrites = [];
   try {
     const row = await environment.either<PluginRow>(
       (server) => server.request('POST', `/admin/plugins/${encodeURIComponent(key)}/${operation}`, { cascade }),
@@ -63,13 +67,21 @@ export async function switchPlugin(
         for (const one of engine.listenersOf('platform-changed')) listeners.add(one);
         const changed = await engine.want(key, enabled, cascade);
         for (const one of engine.listenersOf('platform-changed')) listeners.add(one);
+        writes = engine.writes();
         return changed;
       },
     );
-    await record(environment, [...listeners], operation, key);
+    await record(environment, [...listeners], writes, operation, key);
     return row;
   } catch (error) {
-    await record(environment, [...listeners], operation, key, isCodedError(error) ? error.code : 'internal_error');
+    await record(
+      environment,
+      [...listeners],
+      writes,
+      operation,
+      key,
+      isCodedError(error) ? error.code : 'internal_error',
+    );
     throw error;
   }
 }
@@ -77,6 +89,7 @@ export async function switchPlugin(
 async function record(
   { projectDir, signal, json }: CommandEnvironment,
   listeners: readonly string[],
+  writes: FileWrites,
   operation: 'enable' | 'disable',
   key: string,
   refusal?: string,
@@ -93,11 +106,13 @@ async function record(
       details,
       ...(refusal === undefined ? {} : { refusal }),
     } as const;
-    await recordOffline(change, listeners, { projectDir, signal, quiet: true });
+    await recordOffline(change, listeners, writes, { projectDir, signal, quiet: true });
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    // With --json, stderr holds one object: the error of the command itself.
+    // With --json, stderr holds one object: the error of the command itself, if it has one.
+    const code = 'change_not_recorded';
     if (!json) process.stderr.write(`The change could not be recorded: ${why}\n`);
+    else if (refusal === undefined) process.stderr.write(`${JSON.stringify({ warning: { code, message: why } })}\n`);
   }
 }
 

@@ -23,12 +23,12 @@ const errors = {
   database_unavailable: {
     status: 503,
     message: 'The database does not answer at the moment.',
-    hint: 'Try again; the pool reconnects by itself when the database is back.',
+    hint: 'Try again; the pool reconnects automatically when the database is back.',
   },
   database_full: {
     status: 503,
     message: 'The database has no space left: what would have to be written is refused.',
-    hint: 'Free space where the database lies; writing goes on by itself.',
+    hint: 'Free disk space for the database; writes then resume automatically.',
   },
   database_closed: { status: 503, message: 'The database is closed.', hint: 'The process is shutting down.' },
   nested_query: {

@@ -17,7 +17,7 @@ export interface TransactionWatch {
   readonly idleLimitMs?: number;
   /** The call that the running code belongs to. */
   readonly currentCall?: () => OpeningCall | undefined;
-  /** Called for each transaction that a plugin did not end by itself. */
+  /** Called for each transaction that its plugin did not end. */
   readonly onStuck?: (plugin: string, error: MortiseError) => void;
 }
 

@@ -21,7 +21,7 @@ export interface PostgresSettings {
   readonly acquireTimeoutMs?: number;
   /** How long opening a connection may take; 2,000 ms when absent. */
   readonly connectTimeoutMs?: number;
-  /** How long the server may owe an answer before it is asked on a new connection whether it is there; 5,000 ms when absent. */
+  /** How long the server may leave a query unanswered before it is probed on a new connection; 5,000 ms when absent. */
   readonly answerTimeoutMs?: number;
 }
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '../sdk/context.js';
 
-/** Whether the work ends well in time. It is not cut off: what is late ends by itself. */
+/** Whether the work succeeds in time. Late work is not cancelled. */
 export async function answersWithin(timeoutMs: number, work: () => Promise<unknown>): Promise<boolean> {
   const limit = new AbortController();
   const answered = work().then(
@@ -42,7 +42,7 @@ class ServerSilent extends Error {
 interface Heard {
   /** Bytes that had come when it was last looked at. */
   bytes: number;
-  /** Monotonic time since which it owes an answer and nothing has come. */
+  /** Monotonic time since which an answer is pending without any data. */
   quietSince: number;
   /** The server said that it has nothing to do for this connection: what was sent has not arrived. */
   isForgotten: boolean;

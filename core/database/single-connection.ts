@@ -119,7 +119,7 @@ export class SingleConnection<C extends LentConnection> {
 
   #next(): Waiter<C> | undefined {
     const next = this.#waiting.shift();
-    // Nobody waits: the timer keeps no process alive.
+    // No caller waits, so the timer must not keep the process alive.
     if (this.#waiting.length === 0) this.#givingUp?.unref();
     return next;
   }

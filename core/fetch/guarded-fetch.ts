@@ -66,7 +66,7 @@ export interface FetchGuardOptions {
   readonly resolve?: Resolve;
 }
 
-/** The way out of the process, shared by all plugins so that they share connections. */
+/** The outbound dispatcher, shared by all plugins so that they share connections. */
 export interface FetchGuard {
   /** `host.use('fetch')` of a plugin whose manifest lists these hosts. */
   forHosts(patterns: readonly string[]): GuardedFetch;

@@ -1,6 +1,6 @@
 import { MortiseError, type MortiseErrorOptions, type Refusal } from '../sdk/index.js';
 
-/** One way in which the host refuses a request before a plugin sees it. */
+/** A refusal of a request by the host, before a plugin sees it. */
 export interface RefusalRow {
   /** `{code}` of an error envelope. */
   readonly code: string;

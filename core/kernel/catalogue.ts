@@ -55,12 +55,17 @@ export async function readCatalogue(folders: readonly PluginFolder[], check: Man
         )
         .map((item) => readEntry(folder, item.name, check)),
     );
-    entries.push(...found);
+    entries.push(...found.filter((entry) => entry !== undefined));
   }
   return onePerKey(entries.sort((a, b) => (a.key < b.key ? -1 : 1)));
 }
 
-async function readEntry(parent: PluginFolder, name: string, check: ManifestCheck): Promise<CatalogueEntry> {
+/** Undefined for a folder that is no plugin: only the contract of a deleted one is left, which others still import. */
+async function readEntry(
+  parent: PluginFolder,
+  name: string,
+  check: ManifestCheck,
+): Promise<CatalogueEntry | undefined> {
   const folder = join(parent.path, name);
   const shown = `${name}/plugin.json`;
   const broken = (found: Problem, manifest: PluginManifest | null = null): CatalogueEntry => ({
@@ -76,8 +81,9 @@ async function readEntry(parent: PluginFolder, name: string, check: ManifestChec
   try {
     text = await readSmallFile(join(folder, 'plugin.json'));
   } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code;
-    return broken(problem('manifest_unreadable', shown, code === 'ENOENT' ? 'there is none' : describeError(error)));
+    const isAbsent = (error as NodeJS.ErrnoException).code === 'ENOENT';
+    if (isAbsent && (await holdsOnlyContract(folder))) return undefined;
+    return broken(problem('manifest_unreadable', shown, isAbsent ? 'there is none' : describeError(error)));
   }
   let value: unknown;
   try {
@@ -97,6 +103,11 @@ async function readEntry(parent: PluginFolder, name: string, check: ManifestChec
   if (entry === undefined) return broken(problem('entry_outside', manifest.entry ?? 'index.js'), manifest);
   const codeFolder = await realpath(ownCode).catch(() => ownCode);
   return { key: manifest.key, source: parent.source, folder, codeFolder, entry, manifest, facts, problem: null };
+}
+
+async function holdsOnlyContract(folder: string): Promise<boolean> {
+  const names = await readdir(folder).catch(() => []);
+  return names.length === 1 && names[0] === 'contract';
 }
 
 /**

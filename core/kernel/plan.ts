@@ -115,12 +115,15 @@ function vocabularyProblem(entry: CatalogueEntry, input: PlanInput, points: Know
   return mountProblem(manifest, input.catalogue);
 }
 
-/** A route with the mount of an optional plugin that is not installed gets the default mount. */
+/**
+ * A route with the mount of an optional plugin that is not installed gets the default mount. An enabled plugin that is not
+ * installed has an entry without a manifest.
+ */
 function mountProblem(manifest: PluginManifest, catalogue: readonly CatalogueEntry[]): Problem | null {
   const named = (manifest.permissions?.routes ?? []).flatMap(({ mount }) => mount ?? []);
   if (named.length === 0) return null;
   const owners = [manifest.key, ...(manifest.requires ?? []), ...(manifest.optional ?? [])];
-  const installed = catalogue.filter(({ key }) => owners.includes(key));
+  const installed = catalogue.filter(({ key, manifest }) => owners.includes(key) && manifest !== null);
   if (installed.length < owners.length) return null;
   const known = installed.flatMap((entry) => entry.manifest?.mounts ?? []).map(({ name }) => name);
   const unknown = named.find((mount) => !known.includes(mount));

@@ -1,4 +1,4 @@
-/** One way in which a value breaks its schema. */
+/** One violation of a schema. */
 export interface SchemaIssue {
   /** JSON Pointer into the value; the missing member's own pointer for `required`. `''` is the whole value. */
   readonly path: string;

@@ -67,29 +67,29 @@ interface Waiting<Job, Outcome> {
   readonly reject: (error: unknown) => void;
 }
 
-/** Jobs that wait at the same time and are committed as one. */
+/** Commits jobs that wait at the same time as one group. */
 export interface GroupCommit<Job, Outcome> {
-  /** @param place `first` puts the job before all that wait */
+  /** @param place `first` puts the job before all waiting jobs */
   submit(job: Job, place?: 'first' | 'last'): Promise<Outcome>;
-  /** Resolves when nothing waits or runs. */
+  /** Resolves when no job is waiting or running. */
   idle(): Promise<void>;
 }
 
 export interface GroupCommitOptions {
-  /** Most jobs of one group; 128 when absent. A larger group holds the write lock longer than it saves commits. */
+  /** Maximum jobs in one group; 128 when absent. A larger group holds the write lock longer than it saves commits. */
   readonly largest?: number;
   /**
-   * `true` (the default) waits one turn of the event loop before a commit, and another as long as each brings jobs:
-   * callers that were answered together submit again one after the other. `false` commits the first job at once, and
-   * what has arrived meanwhile as the next group.
+   * `true` (the default) waits one turn of the event loop before a commit, and further turns while each adds jobs:
+   * callers that got their results together submit again one after the other. `false` commits the first job immediately
+   * and the jobs that arrive meanwhile as the next group.
    */
   readonly gather?: boolean;
 }
 
-/** Jobs of one group when the options do not say otherwise. */
+/** Default of {@link GroupCommitOptions.largest}. */
 export const LARGEST_GROUP = 128;
 
-/** Commits waiting jobs in groups, one group at a time. A group runs in the async context of none of its members. */
+/** Commits waiting jobs in groups, one group at a time, outside the async context of their callers. */
 export function createGroupCommit<Job, Outcome>(
   commit: CommitGroup<Job, Outcome>,
   { largest = LARGEST_GROUP, gather = true }: GroupCommitOptions = {},
@@ -126,7 +126,7 @@ export function createGroupCommit<Job, Outcome>(
     while (waiting.length > 0) {
       if (gather) await gatherJobs();
       await commitOne();
-      // Lets requests in, and the driver free its statements, between two groups.
+      // Lets requests in, and the driver release its statements, between two groups.
       if (!gather && waiting.length > 0) await nextTurn();
     }
     running = undefined;
@@ -146,15 +146,15 @@ export function createGroupCommit<Job, Outcome>(
   };
 }
 
-/** A conflict that the next look at the committed rows resolves; more of them mean that something else is wrong. */
-const MOST_TRIES = 3;
+/** A conflict is resolved by reading the committed rows again; repeated conflicts have another cause. */
+const MAX_ATTEMPTS = 3;
 
 /**
- * Writes jobs that wait at the same time in one transaction. If it fails, each job is written again in a savepoint of
- * its own, so that none fails because of another; an unavailable database fails all of them at once.
+ * Writes jobs that wait at the same time in one transaction. If it fails, each job is retried in a savepoint of
+ * its own, so that no job fails because of another; an unavailable database fails all of them.
  *
- * @param write only database work: it may run again. Returns one outcome for each job, in order.
- * @param options.retries whether a job that failed alone with this error is tried again, up to three times in all
+ * @param write must only do database work, because it may run again. Returns one outcome per job, in order.
+ * @param options.retries whether a job that failed alone with this error is retried, up to three attempts in total
  */
 export function createTransactionGroup<Job, Outcome>(
   database: Database,
@@ -172,7 +172,7 @@ export function createTransactionGroup<Job, Outcome>(
           : { error: new Error('The job has no outcome.') };
       } catch (error) {
         if (database.codec.errorKind(error) === 'unavailable') throw error;
-        if (!retries(error) || tries === MOST_TRIES) return { error };
+        if (!retries(error) || tries === MAX_ATTEMPTS) return { error };
       }
     }
   };
@@ -192,21 +192,21 @@ export function createTransactionGroup<Job, Outcome>(
 }
 
 export interface WriteBehindOptions<Row> {
-  /** Stores rows: of each key the newest. */
+  /** Stores the newest row of each key. */
   write(rows: readonly Row[]): Promise<void>;
-  /** The store has failed repeatedly and is given up; rows set from now on are dropped. */
+  /** Called when the store has failed repeatedly; rows set from then on are dropped. */
   gaveUp(error: unknown): void;
-  /** Milliseconds between two batches; 250 when absent. */
+  /** Delay between two batches in milliseconds; 250 when absent. */
   readonly everyMs?: number;
-  /** Rows of one batch; 1,000 when absent. */
+  /** Maximum rows in one batch; 1,000 when absent. */
   readonly batch?: number;
-  /** Failures in a row after which the store is given up; 3 when absent. */
+  /** Consecutive failures after which the store is given up; 3 when absent. */
   readonly tries?: number;
 }
 
 /**
- * Stores rows some time after they were set, so that `set` never waits. Of several rows with one key
- * only the newest is stored: what waits is bounded by the number of keys.
+ * Stores rows some time after they were set, so that `set` never waits. Only the newest row of a key is stored, which
+ * bounds the pending rows by the number of keys.
  */
 export class WriteBehind<Row> {
   readonly #options: WriteBehindOptions<Row>;
@@ -221,7 +221,7 @@ export class WriteBehind<Row> {
     this.#options = options;
   }
 
-  /** False once the store was given up. */
+  /** False once the store has been given up. */
   get open(): boolean {
     return !this.#closed;
   }
@@ -232,7 +232,7 @@ export class WriteBehind<Row> {
     this.#arm();
   }
 
-  /** Resolves when all that was set before is stored, or the store was given up. */
+  /** Resolves when all rows set so far are stored, or the store has been given up. */
   async flush(): Promise<void> {
     await this.#writing.idle();
     while (this.#waiting.size > 0 && !this.#closed) {
@@ -241,7 +241,7 @@ export class WriteBehind<Row> {
     }
   }
 
-  /** Stores what waits; later rows are dropped. */
+  /** Stores pending rows; later rows are dropped. */
   async close(): Promise<void> {
     await this.flush();
     this.#closed = true;
@@ -273,7 +273,7 @@ export class WriteBehind<Row> {
     } catch (error) {
       this.#failures += 1;
       if (this.#failures >= (this.#options.tries ?? 3)) this.#giveUp(error);
-      // What has been set meanwhile is newer.
+      // Rows set meanwhile are newer.
       else this.#waiting = new Map([...batch, ...this.#waiting]);
     }
   }

@@ -11,7 +11,7 @@ export interface InsertTarget {
   readonly suffix?: string;
 }
 
-/** Rows of one statement: few different texts, so that each is prepared once, and far below every limit on bindings. */
+/** Rows of one statement: few different texts, so that each is prepared once, and far below the limit on bindings. */
 const LARGEST_CHUNK = 64;
 
 const textsOf = new WeakMap<InsertTarget, Map<number, string>>();
@@ -31,7 +31,7 @@ function insertText(target: InsertTarget, rows: number): string {
 
 /**
  * Inserts many rows with few statements. Ids of an auto-increment key rise in the order of the rows; the order of the
- * returned rows is the database's own.
+ * returned rows is unspecified.
  */
 export async function insertRows<Row extends object = Record<string, unknown>>(
   database: Database,

@@ -7,17 +7,17 @@ export interface Logger {
   error(fields: object | string, message?: string): void;
 }
 
-/** Who makes a call. Unknown members of a configured principal stay in `claims`. */
+/** The caller of a call. Unknown members of a configured principal are in `claims`. */
 export interface Principal {
   /** `local` without keys, `default` for the single key, the configured id otherwise, `system` for the platform itself. */
   readonly id: string;
   /** The actor (user) this principal is bound to. */
   readonly actor?: string;
-  /** Globs of spaces a bound principal may use beside its own private one. */
+  /** Globs of spaces that a bound principal may use in addition to its own private one. */
   readonly spaces?: readonly string[];
   /** May change plugins, configuration and policy. */
   readonly admin: boolean;
-  /** The call came in over loopback and was not forwarded by a proxy. */
+  /** The call arrived over loopback and was not forwarded by a proxy. */
   readonly loopback: boolean;
   /** Authenticated by a key (false: no key is configured, or the platform itself). */
   readonly authenticated: boolean;
@@ -49,7 +49,7 @@ export interface TraceContext {
   readonly sampled: boolean;
 }
 
-/** What every call into a plugin gets as its last argument. */
+/** The last argument of every call into a plugin. */
 export interface CallContext {
   /** Aborted when the caller is gone, the time limit has passed, or the plugin is stopped. */
   readonly signal: AbortSignal;
@@ -62,8 +62,8 @@ export interface CallContext {
 }
 
 /**
- * A call as somebody else's context shows it: the same members, read when they are asked for. A class that adds its own
- * to them costs a fraction of `extendContext`, which serves contexts of any kind.
+ * Base class of contexts that extend a call context: its members are read from that context on access. A subclass that
+ * adds members costs a fraction of `extendContext`, which accepts contexts of any kind.
  */
 export class CallView implements CallContext {
   readonly #call: CallContext;
@@ -97,17 +97,17 @@ export class CallView implements CallContext {
   }
 }
 
-// Contexts of many calls are one: a plugin must not change those of others.
+// The prototype is shared by all calls: a plugin must not change it.
 Object.freeze(CallView.prototype);
 
 /**
- * Adds members to a call context without copying it, so that what the context makes lazily stays lazy.
+ * Adds members to a call context without copying it, so that lazy members stay lazy.
  *
  * @example const toolContext = extendContext(ctx, { progress });
  */
 export function extendContext<C extends object, E extends object>(ctx: C, extra: E): C & E {
   const extended = Object.create(ctx) as C & E;
-  // A context may be an object with private members: its getters must run on itself, not on what is derived from it.
+  // A context may be an object with private members: its getters must run on the object itself, not on the derived one.
   for (const member of callMembers) {
     Object.defineProperty(extended, member, { get: () => (ctx as Partial<CallContext>)[member], configurable: true });
   }
@@ -116,7 +116,7 @@ export function extendContext<C extends object, E extends object>(ctx: C, extra:
 
 const callMembers = ['signal', 'log', 'principal', 'requestId', 'correlationId', 'trace'] as const;
 
-/** Something that can be given back once; a second call does nothing. */
+/** A resource that is released once; further calls do nothing. */
 export interface Disposable {
   dispose(): void | Promise<void>;
 }

@@ -1,9 +1,9 @@
 export interface MortiseErrorOptions {
-  /** HTTP status an API edge answers with; 500 when absent. */
+  /** HTTP status of the response; 500 when absent. */
   readonly status?: number;
   /** JSON facts for the caller. Never secrets, SQL, paths of the machine or message text. */
   readonly details?: Readonly<Record<string, unknown>>;
-  /** What the reader should do next: one sentence. */
+  /** What to do next, in one sentence. */
   readonly hint?: string;
   readonly retryable?: boolean;
   readonly retryAfterSeconds?: number;
@@ -11,8 +11,8 @@ export interface MortiseErrorOptions {
 }
 
 /**
- * The one error type of the platform: a stable code, a sentence, and what an edge needs to answer.
- * Edges turn it into their own envelope; the cause is only logged.
+ * The error type of the platform: a stable code, a sentence, and what an API needs for its response.
+ * APIs convert it into their own envelope; the cause is only logged.
  */
 export class MortiseError extends Error {
   readonly code: string;
@@ -46,4 +46,27 @@ export function isCodedError(
       typeof (error as { code?: unknown }).code === 'string' &&
       typeof (error as { message?: unknown }).message === 'string')
   );
+}
+
+/** Why an argument is refused. It is also the code of the error. */
+export type ArgumentReason = 'MISSING_REQUIRED_PARAM' | 'INVALID_PARAM_TYPE' | 'INVALID_PARAM_VALUE';
+
+/**
+ * The error (status 422) for a tool argument that passed the JSON schema but is not acceptable. It has the form of a
+ * schema violation.
+ *
+ * @param path JSON Pointer into the arguments
+ * @param expected the rest of a sentence that begins with the argument's name, such as `must not be blank`
+ */
+export function argumentError(
+  tool: string,
+  path: string,
+  expected: string,
+  reason: ArgumentReason = 'INVALID_PARAM_VALUE',
+): MortiseError {
+  const message = `${path.slice(1)} ${expected}.`;
+  return new MortiseError(reason, message, {
+    status: 422,
+    details: { category: 'validation', tool, path, expected, errors: [{ path, reason, message }] },
+  });
 }

@@ -20,10 +20,10 @@ export interface Refusal {
   readonly correlationId: string;
 }
 
-/** A change of plugins or settings that no request asked for: an edited file, or a command without a server. */
+/** A change of plugins or settings made outside of requests: an edited file, or a command without a server. */
 export interface PlatformChange {
   readonly operation: 'enable' | 'disable' | 'edit_file';
-  /** Key of a plugin, or a file as people name it: `config/gate.json`. */
+  /** Key of a plugin, or the relative path of a file: `config/gate.json`. */
   readonly target: string;
   readonly source: 'file' | 'cli';
   /** Code of the error that prevented the change; absent when it was made. */
@@ -56,7 +56,7 @@ export interface HostEvents {
   alert: Alert;
   refusal: Refusal;
   'plugin-state': PluginStateChange;
-  /** Awaited: the platform counts an edit as seen when a listener has recorded it and none has failed. */
+  /** Awaited: the platform counts an edit as seen when at least one listener has recorded it and none has failed. */
   'platform-changed': { readonly changes: readonly PlatformChange[] };
   /** An audit row was committed. */
   audit: AuditEntry & { readonly auditId: string };

@@ -1,5 +1,5 @@
-/** Everything that a plugin may import: types, and a few small pure functions. */
-export * from './argument-error.js';
+/** The SDK: everything that a plugin may import. */
+
 export * from './audit-entry.js';
 export {
   createDrain,
@@ -14,10 +14,11 @@ export * from './bulk-sql.js';
 export * from './context.js';
 export * from './contribution-cache.js';
 export * from './errors.js';
+export * from './errors.js';
 export * from './events.js';
 export * from './host/index.js';
 export * from './json.js';
-export * from './json-object.js';
+export * from './json.js';
 export * from './make-folders.js';
 export * from './manifest.js';
 export { maskDeep, redactSecrets } from './mask.js';

@@ -2,7 +2,7 @@ import { redactSecrets } from './mask.js';
 
 /**
  * JSON text with the members of every object in code unit order, so that equal values have equal text (RFC 8785 without
- * its number rules, which `JSON.stringify` keeps already). Undefined members are left out, as JSON does.
+ * its number rules, which `JSON.stringify` already follows). Undefined members are omitted, as in JSON.
  */
 export function canonicalJson(value: unknown): string {
   if (value === null || typeof value !== 'object') return JSON.stringify(value) ?? 'null';
@@ -34,7 +34,7 @@ function pointerPart(name: string): string {
 }
 
 /**
- * Finds a number in parsed JSON that would not be written again: `1e400` is read as infinity and
+ * Finds a number in parsed JSON that does not survive serialization: `1e400` is read as infinity and
  * written as null. @returns its JSON Pointer, behind `path`; undefined when there is none.
  */
 export function lostNumber(value: unknown, path = ''): string | undefined {
@@ -45,4 +45,12 @@ export function lostNumber(value: unknown, path = ''): string | undefined {
     if (found !== undefined) return found;
   }
   return undefined;
+}
+
+/** A JSON object whose members are not checked yet. */
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+/** Whether a parsed JSON value is an object: not null, and not an array. */
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

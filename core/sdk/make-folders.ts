@@ -8,7 +8,7 @@ import { dirname } from 'node:path';
  */
 export function makeFolders(path: string, mode = 0o777): void {
   const missing: string[] = [];
-  for (let folder = path; !isThere(folder); folder = dirname(folder)) {
+  for (let folder = path; !exists(folder); folder = dirname(folder)) {
     missing.push(folder);
     if (dirname(folder) === folder) break;
   }
@@ -17,7 +17,7 @@ export function makeFolders(path: string, mode = 0o777): void {
   if (missing.length === 0 && !statSync(path).isDirectory()) mkdirSync(path);
 }
 
-function isThere(path: string): boolean {
+function exists(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 

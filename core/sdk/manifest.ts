@@ -1,7 +1,7 @@
 import type { HostEvents } from './events.js';
 import type { ExtensionPointDeclaration } from './points/point.js';
 
-/** `plugin.json`: what a plugin is, needs and adds, readable without running it. Schema: `schemas/plugin.schema.json`. */
+/** `plugin.json`: what a plugin is, requires and contributes, readable without running it. Schema: `schemas/plugin.schema.json`. */
 export interface PluginManifest {
   readonly manifestVersion: 1;
   readonly key: string;
@@ -13,19 +13,19 @@ export interface PluginManifest {
   readonly engines?: { readonly mortise?: string; readonly node?: string };
   /** Plugins that must be active first. */
   readonly requires?: readonly string[];
-  /** Plugins whose services and extension points this one can do without. */
+  /** Plugins whose services and extension points this plugin uses when they are active. */
   readonly optional?: readonly string[];
   readonly contributes?: Readonly<Record<string, readonly ManifestContribution[]>>;
   /** Service names. */
   readonly provides?: readonly string[];
   /** Extension points of this plugin, by name. They are open while the plugin is enabled. */
   readonly opens?: Readonly<Record<string, ManifestPoint>>;
-  /** How the host treats the requests of its routes, and of routes of plugins that require it or have it in `optional`. */
+  /** How the host handles the requests of its routes, and of routes of plugins that name it in `requires` or `optional`. */
   readonly mounts?: readonly ManifestMount[];
   readonly permissions?: ManifestPermissions;
   /** File of the configuration's JSON Schema, relative to the plugin's folder. */
   readonly config?: string;
-  /** How a changed configuration is taken over; `restart` when absent. */
+  /** How a changed configuration is applied; `restart` when absent. */
   readonly reload?: 'live' | 'restart';
   readonly timeouts?: {
     /** Milliseconds: start 10,000, at most 120,000; stop 5,000; drain 30,000; one call 30,000 unless its point says otherwise. */
@@ -43,7 +43,7 @@ export type ManifestContribution =
   | string
   | { readonly key: string; readonly facts: string | Readonly<Record<string, unknown>> };
 
-/** An extension point as its manifest declares it: the name is its key in `opens`. */
+/** An extension point in a manifest; its name is the key in `opens`. */
 export interface ManifestPoint extends Omit<ExtensionPointDeclaration, 'name' | 'timeoutMs'> {
   /** Default time limit of one call, milliseconds, 30,000 when absent; 0 = none. */
   readonly timeoutMs?: number;
@@ -54,17 +54,17 @@ export interface ManifestPermissions {
   readonly events?: readonly (keyof HostEvents & string)[];
   /** Host services. */
   readonly services?: readonly string[];
-  /** The routes the plugin opens. Each is its `route` contribution's declaration as well. */
+  /** Routes of the plugin. Each also declares the `route` contribution of the same name. */
   readonly routes?: readonly ManifestRoute[];
-  /** Logical database schemas whose tables it owns. */
+  /** Logical database schemas whose tables the plugin owns. */
   readonly schemas?: readonly string[];
-  /** Host patterns the guarded fetch may reach: `api.example.com`, `*.example.com`, `*`. */
+  /** Host patterns that the guarded fetch may reach: `api.example.com`, `*.example.com`, `*`. */
   readonly network?: readonly string[];
-  /** Names of secrets and environment variables it may read. */
+  /** Names of secrets and environment variables that the plugin may read. */
   readonly secrets?: readonly string[];
   /** Folders below the data directory, or `workspace`. */
   readonly files?: readonly string[];
-  /** Programs it may run. */
+  /** Programs the plugin may run. */
   readonly exec?: readonly string[];
 }
 
@@ -74,10 +74,10 @@ export interface ManifestRoute {
   /** Absent for `upgrade` and `static` (GET). A list declares several methods for one handler. */
   readonly method?: string | readonly string[];
   /**
-   * `/chats/:chat_id`; the last segment may be `*rest`. A fixed path goes before a parameter, a parameter before a rest.
-   * A path that ends in a rest, or begins with a parameter, catches no path below one that another plugin has a route on
-   * as far in or further, on or off: unknown paths below `/admin` stay the platform's 404 whoever declares `/*rest`. Give it a
-   * first segment of its own.
+   * `/chats/:chat_id`; the last segment may be `*rest`. Fixed segments take precedence over parameters, and parameters
+   * over a rest. A path that ends in a rest, or begins with a parameter, does not match paths below a prefix of the same
+   * or greater depth that another plugin has a route on, whether enabled or not: unknown paths below `/admin` remain the
+   * platform's 404 even with a route `/*rest`. Use a unique first segment.
    */
   readonly path: string;
   /** `public`: no authentication; `key`: a key when one is configured; `admin`: the admin right. */
@@ -87,13 +87,13 @@ export interface ManifestRoute {
 }
 
 /**
- * Error envelopes, body rules and CORS of a family of routes. The host applies them before a plugin runs, also while the
+ * Error envelope, body rules and CORS of a group of routes. The host applies them before a plugin runs, also while the
  * plugin is disabled. Every absent member has the value of the default mount, given below.
  */
 export interface ManifestMount {
   /** Unique within the plugin. */
   readonly name: string;
-  /** Unknown paths at and below it are answered by this mount, and a root catch-all of another mount does not match them. */
+  /** Unknown paths at and below it get this mount's 404, and a root catch-all of another mount does not match them. */
   readonly prefix?: string;
   /** Body of an error; `{error: {code, message, details?, hint?}}` when absent. */
   readonly envelope?: EnvelopeTemplate;
@@ -113,9 +113,9 @@ export interface ManifestMount {
   readonly contentTypes?: 'json' | 'strict-json' | 'lenient-json' | 'multipart';
   /** `none`: no CORS headers; the platform's headers for listed origins when absent. */
   readonly cors?: 'none' | CorsRule;
-  /** Body of the answer, status 200, to an `OPTIONS` request that is no preflight; 204 without a body when absent. */
+  /** Body of the 200 response to an `OPTIONS` request that is not a preflight; 204 without a body when absent. */
   readonly optionsBody?: EnvelopeTemplate;
-  /** What a handler gets as `body`. `parsed` (default): the JSON value; `text`: the decoded text; `bytes`: only `rawBody`. */
+  /** The handler's `body`. `parsed` (default): the JSON value; `text`: the decoded text; `bytes`: only `rawBody`. */
   readonly body?: 'parsed' | 'text' | 'bytes';
   /** POST, PUT and PATCH must carry a JSON value; false when absent. */
   readonly needsBody?: boolean;
@@ -124,10 +124,10 @@ export interface ManifestMount {
 }
 
 /**
- * A JSON value in which a string `{name}` is replaced by a fact of the error: `code`, `message`, `reason` (the code in
- * upper case), `details`, `hint`, `status`, `retryable`, `correlation_id`, `request_id`. A member whose fact is absent is
- * left out. `{"$from": name, "map": {…}, "default": …}` looks the fact up in a table (such as status to error type), or,
- * without `map`, gives an absent fact a value.
+ * A JSON value in which a string `{name}` is replaced by that field of the error: `code`, `message`, `reason` (the code
+ * in upper case), `details`, `hint`, `status`, `retryable`, `correlation_id`, `request_id`. Members whose field is absent
+ * are omitted. `{"$from": name, "map": {…}, "default": …}` maps the field through a table (such as status to error type)
+ * or, without `map`, sets a default for an absent field.
  */
 export type EnvelopeTemplate = string | number | boolean | null | readonly EnvelopeTemplate[] | EnvelopeObject;
 
@@ -135,7 +135,7 @@ export interface EnvelopeObject {
   readonly [name: string]: EnvelopeTemplate;
 }
 
-/** A limit that follows a numeric setting: `factor` x setting + `add`, rounded up, from `minimum` to `maximum`. */
+/** A limit derived from a numeric setting: `factor` × setting + `add`, rounded up, clamped to `minimum` and `maximum`. */
 export interface SettingLimit {
   readonly setting: string;
   /** Owner of the setting. While it is disabled or not installed, the limit is `minimum`. */
@@ -148,20 +148,20 @@ export interface SettingLimit {
   readonly maximum: number;
 }
 
-/** The CORS headers of a mount. They are on every response, refusals too. */
+/** The CORS headers of a mount, sent with every response including refusals. */
 export interface CorsRule {
-  /** `listed`: only for the origins of the settings; `any`: `*`, whatever the origin. */
+  /** `listed`: only for the origins in the settings; `any`: `*` for every origin. */
   readonly origins: 'listed' | 'any';
   /** Header values, as they are sent. */
   readonly methods: string;
-  /** Methods appended to `methods` in the answer to a preflight request that asks for them. */
+  /** Methods appended to `methods` in the response to a preflight request for them. */
   readonly requestableMethods?: readonly string[];
   /** Request headers that a page may send. */
   readonly headers: string;
-  /** Up to 32 further request headers that a preflight request names are appended to `headers`; false when absent. */
+  /** Appends up to 32 request headers from a preflight request to `headers`; false when absent. */
   readonly anyHeader?: boolean;
   /** Response headers that a page may read. */
   readonly exposed: string;
-  /** How long a browser may cache a preflight answer; no header when absent. */
+  /** How long a browser may cache a preflight response; no header when absent. */
   readonly maxAgeSeconds?: number;
 }

@@ -23,7 +23,7 @@ export function isSensitiveName(name: string): boolean {
   return sensitiveNames.has(lower) || sensitiveEnding.test(lower);
 }
 
-/** What is shown instead of a secret: `***`, or its first and last three characters when it has twelve or more. */
+/** Masks a secret: `***`, or its first and last three characters when it has twelve or more. */
 export function maskSecret(value: string): string {
   const points = [...value];
   return points.length < 12 ? '***' : `${points.slice(0, 3).join('')}***${points.slice(-3).join('')}`;

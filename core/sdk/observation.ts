@@ -18,7 +18,7 @@ export interface ObservationActor {
   readonly extra?: Readonly<Record<string, unknown>>;
 }
 
-/** The one event type: everything that crosses a border between parts of the conversation core. Frozen once published. */
+/** The event type of the conversation core. Frozen once published. */
 export interface Observation {
   /** 32 lower-case hex digits. */
   readonly obs_id: string;
@@ -48,7 +48,7 @@ export interface Observation {
   readonly parent_obs_id: string | null;
 }
 
-/** What a producer says of an event; the platform fills in the rest when it publishes. */
+/** The members of an event that its producer sets; the platform fills in the rest when it publishes. */
 export interface ObservationInput {
   /** `message` when absent. */
   readonly obs_type?: ObservationType | undefined;

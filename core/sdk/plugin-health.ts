@@ -1,4 +1,4 @@
-/** What a plugin says of itself when it is asked. */
+/** The health that a plugin reports. */
 export interface PluginHealth {
   readonly ok: boolean;
   /** One short sentence. */

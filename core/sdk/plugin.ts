@@ -8,7 +8,7 @@ import type { Services } from './services.js';
 
 export type StopReason = 'disabled' | 'restart' | 'reconfigure' | 'dependency' | 'shutdown' | 'failed';
 
-/** A plugin's validated, frozen configuration. Declare its shape once and read it through `host.config`. */
+/** A plugin's validated, frozen configuration, available as `host.config`. */
 export type PluginConfig = Readonly<Record<string, unknown>>;
 
 /**
@@ -20,11 +20,11 @@ export interface RegisterHost<C extends object = PluginConfig> {
   /** Validated against the plugin's `config.schema.json`, defaults filled in, frozen. */
   readonly config: Readonly<C>;
   readonly log: Logger;
-  /** The facts that the manifest gives for a contribution (`contributes.<point>[].facts`). */
+  /** The facts of a contribution in the manifest (`contributes.<point>[].facts`). */
   facts<P extends keyof ExtensionPointFacts & string>(point: P, key: string): ExtensionPointFacts[P];
   /**
    * Adds a value to an extension point. The manifest must list the key (or a pattern that covers it).
-   * While the plugin runs it may add and dispose only what a pattern of its manifest covers.
+   * While the plugin runs, it may add and dispose only keys that a pattern of its manifest covers.
    */
   contribute<P extends keyof ExtensionPoints & string>(point: P, key: string, value: ExtensionPoints[P]): Disposable;
   /** Offers a service to plugins that name this plugin in `requires` or `optional`. The manifest must list it. */
@@ -33,7 +33,7 @@ export interface RegisterHost<C extends object = PluginConfig> {
 
 /** What a plugin may do while it starts and runs. The host removes all that it adds here when it stops. */
 export interface StartHost<C extends object = PluginConfig> extends RegisterHost<C> {
-  /** A host service the manifest asks for (`permissions.services`), or a service of a plugin in `requires`. */
+  /** A host service listed in `permissions.services`, or a service of a plugin in `requires`. */
   use<S extends keyof HostServices & string>(service: S): HostServices[S];
   use<S extends keyof Services & string>(service: S): Services[S];
   /** A service of a plugin in `optional`, which may appear and disappear while this plugin runs. */
@@ -45,11 +45,11 @@ export interface StartHost<C extends object = PluginConfig> extends RegisterHost
   every(ms: number, run: (signal: AbortSignal) => unknown): Disposable;
   /**
    * A maintenance schedule in an IANA zone, run by node-cron: its grammar (five fields, or six with leading seconds) and
-   * its behaviour at clock changes are node-cron's. One run at a time; nothing is caught up after a restart.
+   * its behaviour at clock changes are node-cron's. Runs never overlap, and missed runs are not made up for.
    * @throws MortiseError `invalid_cron` or `invalid_zone`.
    */
   cron(expression: string, zone: string, run: (signal: AbortSignal) => unknown): Disposable;
-  /** Some events of the host are awaited: the host then waits for the promise that `run` returns. */
+  /** Listens to an event. For awaited events the host waits for the promise that `run` returns. */
   on<E extends keyof HostEvents & string>(event: E, run: (event: HostEvents[E]) => unknown): Disposable;
   emit<E extends keyof HostEvents & string>(event: E, value: HostEvents[E]): void;
   /** Aborted when the plugin is being stopped. */
@@ -57,12 +57,12 @@ export interface StartHost<C extends object = PluginConfig> extends RegisterHost
 }
 
 export interface Watched<T> {
-  /** The service now, or undefined while its plugin is not active. */
+  /** The current service; undefined while its plugin is not active. */
   readonly current: T | undefined;
   onChange(run: (service: T | undefined) => void): Disposable;
 }
 
-/** What the host calls while a plugin runs and when it ends. */
+/** Functions that the host calls while a plugin runs and when it stops. */
 export interface PluginLifecycle<C extends object = PluginConfig> {
   /**
    * The process is shutting down: finish accepted work while all other plugins still run, and accept nothing new.
@@ -72,13 +72,13 @@ export interface PluginLifecycle<C extends object = PluginConfig> {
    */
   drain?(until: number): void | Promise<void>;
   stop?(reason: StopReason): void | Promise<void>;
-  /** New validated configuration: `applied` when the plugin uses it now, `restart` when it must be started again. */
+  /** Receives new validated configuration. Returns `applied` when it is in use, `restart` when the plugin must restart. */
   reconfigure?(next: Readonly<C>): 'applied' | 'restart' | Promise<'applied' | 'restart'>;
   health?(signal: AbortSignal): PluginHealth | Promise<PluginHealth>;
 }
 
 /**
- * The one thing a plugin exports: `export default function echo(): PluginDefinition`.
+ * The default export of a plugin is a function that returns this: `export default function echo(): PluginDefinition`.
  *
  * @example return { key, async start(host) { const db = await connect(host.config); return { stop: () => db.close() }; } };
  */
@@ -88,8 +88,8 @@ export interface PluginDefinition<C extends object = PluginConfig> extends Plugi
   /** Synchronous and without effects; returning a promise is an error. */
   register?(host: RegisterHost<C>): void;
   /**
-   * Connects. What it contributes and provides is published together with what `register` named, once it resolves. The
-   * functions it returns close over what it made, and come before those of the definition.
+   * Connects. Its contributions and services are published together with those of `register` once it resolves. The
+   * functions that it returns take precedence over those of the definition.
    */
   // biome-ignore lint/suspicious/noConfusingVoidType: most plugins return nothing
   start?(host: StartHost<C>): void | PluginLifecycle<C> | Promise<void | PluginLifecycle<C>>;

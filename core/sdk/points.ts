@@ -4,7 +4,7 @@ import type { ExtensionPointFacts, ExtensionPoints } from './points/index.js';
 /** Where a call comes from and how long it may take. A call context can be passed on as it is. */
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Milliseconds; 0 = no limit. Absent: the point's own default. */
+  /** Milliseconds; 0 = no limit. Defaults to the point's own limit. */
   readonly timeoutMs?: number | undefined;
   readonly principal?: Principal | undefined;
   readonly requestId?: string | undefined;
@@ -25,7 +25,7 @@ export interface Contribution<P extends keyof ExtensionPoints & string = keyof E
 }
 
 /**
- * Calls what other plugins contributed. Every use is a lease: counted, limited in time, aborted when the plugin
+ * Calls contributions of other plugins. Every call is a lease: counted, limited in time, aborted when the plugin
  * stops, and attributed to the plugin in logs, metrics and traces.
  */
 export interface Points {
@@ -46,7 +46,7 @@ export interface Points {
     run: (value: ExtensionPoints[P], ctx: CallContext) => R | Promise<R>,
     options?: CallOptions,
   ): Promise<R>;
-  /** As `call`; the lease lasts until the iterator ends, is returned, or throws. */
+  /** Like `call`, but the lease lasts until the iterator ends, is returned, or throws. */
   stream<P extends keyof ExtensionPoints & string, T>(
     point: P,
     key: string,
@@ -62,7 +62,7 @@ export interface Points {
     key: string,
     options?: CallOptions,
   ): HeldCall<ExtensionPoints[P]>;
-  /** Only for points declared synchronous. */
+  /** For synchronous points only. */
   pipeline<P extends keyof ExtensionPoints & string>(point: P): Pipeline<P>;
   onChange(point: keyof ExtensionPoints & string, run: () => void): Disposable;
 }
@@ -88,7 +88,7 @@ export type CallEnd = { readonly ok: true; readonly value: unknown } | { readonl
 export interface Pipeline<P extends keyof ExtensionPoints & string> {
   /** The present contributions, in order of plugin key and then key; one pass should read it once. */
   readonly stages: readonly PipelineStage<P>[];
-  /** Grows with every change of `stages`. */
+  /** Increases with every change of `stages`. */
   readonly revision: number;
 }
 
@@ -96,14 +96,14 @@ export interface PipelineStage<P extends keyof ExtensionPoints & string> {
   readonly key: string;
   readonly plugin: string;
   readonly facts: Contribution<P>['facts'];
-  /** Leased, counted and attributed; what the stage throws is thrown. */
+  /** Leased, counted and attributed. Rethrows what the stage throws. */
   run<R>(use: (value: ExtensionPoints[P]) => R): R;
   /** Counts an error of the contribution that was found only after its pass. */
   failed(): void;
 }
 
 /**
- * The caller's part of a context, for a call with options of its own. The members of a context are getters, so a spread
+ * The call options of a context, for a call that overrides some of them. The members of a context are getters, so a spread
  * of the context would lose them.
  *
  * @example points.call('tool', key, run, { ...callOptions(ctx), timeoutMs: 5_000 });

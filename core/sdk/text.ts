@@ -9,14 +9,14 @@ export function isUnstorableText(text: string): boolean {
   return text.includes('\0') || !text.isWellFormed();
 }
 
-/** Whether JSON text, as `JSON.stringify` writes it, holds such texts. */
+/** Whether JSON text, as `JSON.stringify` writes it, has strings with NUL or lone surrogates. */
 export function isUnstorableJson(json: string): boolean {
   return json.includes('\\u') && UNSTORABLE_ESCAPE.test(json);
 }
 
 const BLANK = /^[\s\p{Cc}\p{Default_Ignorable_Code_Point}\u2800]*$/u;
 
-/** Whether a text shows nothing: empty, or of white space and characters that are invisible by themselves. */
+/** Whether a text is empty or has only white space and invisible characters. */
 export function isBlankText(text: string): boolean {
   return BLANK.test(text);
 }
@@ -29,7 +29,7 @@ export function oneLine(text: string): string {
 
 const ISO = /^(\d{4}-\d{2}-\d{2})(?:T(\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)(Z|[+-]\d{2}:?\d{2})?)?$/;
 
-/** `+0200` as `+02:00`, the one form that every engine reads. */
+/** `+0200` as `+02:00`, the form that every engine parses. */
 function zoneOf(zone: string | undefined): string {
   if (zone === undefined || zone === 'Z') return 'Z';
   return zone.includes(':') ? zone : `${zone.slice(0, 3)}:${zone.slice(3)}`;
@@ -53,8 +53,8 @@ export function readTime(text: string): string | undefined {
 const BASE64 = /^[A-Za-z0-9+/_-]*={0,2}$/;
 
 /**
- * Bytes of base64 (RFC 4648) in either alphabet, with or without padding, white space ignored. Undefined for anything else:
- * `Buffer.from` would skip what it cannot read.
+ * Bytes of base64 (RFC 4648) in either alphabet, with or without padding, white space ignored. Returns undefined for anything else:
+ * `Buffer.from` would skip invalid characters.
  */
 export function decodeBase64(text: string): Uint8Array | undefined {
   const packed = text.replaceAll(/\s+/g, '');
@@ -63,11 +63,11 @@ export function decodeBase64(text: string): Uint8Array | undefined {
   return Buffer.from(packed.replaceAll('-', '+').replaceAll('_', '/'), 'base64');
 }
 
-/** Random bytes made in one go: asking for each alone costs 100 µs an id. */
+/** Random bytes generated in bulk: generating them one by one costs 100 µs per id. */
 const pool = new Uint8Array(4_096);
 let used = pool.length;
 
-/** A random number from 0 to below 1, as the library wants it: 256 steps serve its 32 letters evenly. */
+/** A random number from 0 to below 1 for the library: 256 steps are uniform over its 32 letters. */
 function random(): number {
   if (used === pool.length) {
     randomFillSync(pool);
@@ -80,7 +80,7 @@ function random(): number {
 
 const next = monotonicFactory(random);
 
-/** A new ULID in lower case, 26 characters: ids of one process sort by the time they were made, also within a millisecond. */
+/** A new ULID in lower case, 26 characters: ids of one process sort by creation time, also within a millisecond. */
 export function newUlid(): string {
   return next().toLowerCase();
 }

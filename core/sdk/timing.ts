@@ -8,9 +8,9 @@ export interface Deadline {
   readonly signal: AbortSignal;
   readonly expired: boolean;
   readonly committed: boolean;
-  /** From here on neither the time limit nor the caller ends the call. */
+  /** After this, neither the time limit nor the caller aborts the call. */
   commit(): void;
-  /** Stops the clock while the call waits for a person. Returns a function that restarts it. */
+  /** Pauses the time limit while the call waits for a person. Returns a function that resumes it. */
   pause(): () => void;
   /** Clears the timer and the listener. */
   close(): void;
@@ -25,7 +25,7 @@ export function startDeadline(ms: number, caller: AbortSignal): Deadline {
   return new CallDeadline(ms, caller);
 }
 
-/** A class, because every tool call has one: an object of closures and getters costs several times as much. */
+/** A class, because every tool call creates one, and an object of closures and getters costs several times as much. */
 class CallDeadline implements Deadline {
   readonly signal: AbortSignal;
   expired = false;
@@ -81,27 +81,27 @@ class CallDeadline implements Deadline {
   }
 }
 
-/** Lets the first of many equal events pass, then none for a while. Remembers the 1,000 subjects that passed last. */
+/** Lets the first of many equal events pass, then none for an interval. Remembers the 1,000 most recent subjects. */
 export class Throttle {
   readonly #until = new LRUCache<string, number>({ max: 1_000 });
 
   /** @param now monotonic milliseconds */
-  pass(subject: string, now: number, quietMs: number): boolean {
+  pass(subject: string, now: number, intervalMs: number): boolean {
     if ((this.#until.peek(subject) ?? Number.NEGATIVE_INFINITY) > now) return false;
-    this.#until.set(subject, now + quietMs);
+    this.#until.set(subject, now + intervalMs);
     return true;
   }
 }
 
-const LOOK_EVERY_MS = 50;
+const POLL_INTERVAL_MS = 50;
 
 /**
  * Runs once this process serves requests. It never runs in a process that was started for a single command.
  */
 export function whenServing(host: Pick<StartHost, 'every' | 'log'>, http: HttpService, run: () => unknown): void {
-  const looking = host.every(LOOK_EVERY_MS, async () => {
+  const poll = host.every(POLL_INTERVAL_MS, async () => {
     if (http.origin === undefined) return;
-    looking.dispose();
+    poll.dispose();
     await run();
   });
 }

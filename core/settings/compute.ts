@@ -181,7 +181,7 @@ function computeNow(input: ComputeInput): Computed {
     }
   }
 
-  /** Nobody has written the value: the schema itself brings it. */
+  /** The value comes from the schema's default. */
   function isDefault({ keyword }: SchemaIssue, path: readonly string[]): boolean {
     return keyword !== 'required' && defaultAt(facts, path) !== undefined && getAt(value, path) === undefined;
   }

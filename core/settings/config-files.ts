@@ -7,7 +7,7 @@ import { OwnedFile } from './owned-file.js';
 import { problemOf, shownValue } from './problems.js';
 import { readSchemaFacts, type SchemaFacts } from './schema-facts.js';
 import type { SecretStore } from './secrets.js';
-import type { AlsoWatched, ConfigIssue } from './types.js';
+import type { AlsoWatched, ConfigIssue, FileWrite } from './types.js';
 
 export interface ConfigFilesOptions {
   readonly environment: Environment;
@@ -21,7 +21,7 @@ export interface ConfigFilesOptions {
 interface Watched {
   readonly file: OwnedFile;
   readonly facts: SchemaFacts;
-  /** Milliseconds; undefined = the host's own rhythm. */
+  /** Polling interval in milliseconds; undefined = the host's interval. */
   readonly pollMs: number | undefined;
 }
 
@@ -38,7 +38,7 @@ export class ConfigFiles {
   private readonly secretVariables = new SecretVariables(hostOwner);
   private readonly alertListeners = new Set<(alert: Alert) => void>();
   private readonly secretListeners = new Set<(value: string) => void>();
-  private readonly writeListeners = new Set<(path: string) => void>();
+  private readonly writeListeners = new Set<(write: FileWrite) => void>();
   private readonly secretValues = new Set<string>();
   private waiting: Alert[] = [];
   private secretsAlerted: string | undefined;
@@ -72,7 +72,7 @@ export class ConfigFiles {
       secret: (name) => secrets.get(name),
       raise: (alert) => this.raise(alert),
       reveal: (values) => this.reveal(values),
-      wrote: (path) => this.wrote(path),
+      wrote: (write) => this.wrote(write),
     });
     const poll = this.pollOf(facts);
     this.watched.set(owner, { file, facts, pollMs: poll.ms });
@@ -134,11 +134,11 @@ export class ConfigFiles {
     return { dispose: () => void this.secretListeners.delete(run) };
   }
 
-  wrote(path: string): void {
-    for (const listener of this.writeListeners) listener(path);
+  wrote(write: FileWrite): void {
+    for (const listener of this.writeListeners) listener(write);
   }
 
-  onWrite(run: (path: string) => void): Disposable {
+  onWrite(run: (write: FileWrite) => void): Disposable {
     this.writeListeners.add(run);
     return { dispose: () => void this.writeListeners.delete(run) };
   }
@@ -176,7 +176,7 @@ export class ConfigFiles {
     for (const { file } of this.watched.values()) await file.look({ recompute: true });
   }
 
-  /** Looks at the files of the rhythms that `only` picks; the host's own rhythm is undefined. */
+  /** Checks the files whose polling interval `only` selects; undefined is the host's interval. */
   async poll(only: (pollMs: number | undefined) => boolean): Promise<void> {
     const due = [...this.watched.values()].filter(({ pollMs }) => only(pollMs)).map(({ file }) => file.look());
     await Promise.all(due);
@@ -203,7 +203,7 @@ export class ConfigFiles {
           message: file.problem.message,
           fix:
             file.snapshot === undefined
-              ? 'Correct it; it is read again by itself.'
+              ? 'Correct it; it is read again automatically.'
               : 'Correct it; until then the last good configuration stays in force.',
         });
       }

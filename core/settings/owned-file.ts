@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { writeAtomic } from '../files/index.js';
@@ -11,7 +12,7 @@ import { isObject } from './path.js';
 import { problemOf, sayUnwritten } from './problems.js';
 import type { SchemaFacts } from './schema-facts.js';
 import { keepSecrets } from './secrets.js';
-import type { ConfigIssue, ConfigProblem, OwnedConfig, ReloadResult, Snapshot } from './types.js';
+import type { ConfigIssue, ConfigProblem, FileWrite, OwnedConfig, ReloadResult, Snapshot } from './types.js';
 import { type FileContent, WatchedFile } from './watched-file.js';
 
 type Config = Readonly<Record<string, unknown>>;
@@ -31,7 +32,7 @@ export interface OwnedFileOptions {
   /** Clear secret values, as they become known. */
   reveal(secrets: readonly string[]): void;
   /** The file was replaced from here. */
-  wrote(path: string): void;
+  wrote(write: FileWrite): void;
 }
 
 const maxRemembered = 200;
@@ -103,11 +104,12 @@ export class OwnedFile implements OwnedConfig {
         });
       }
       const holdsSecret = this.options.facts.properties.some((property) => property.secret);
+      const before = await readFile(this.file, 'utf8').catch(() => undefined);
       await sayUnwritten(this.options.fileName, async () => {
         makeFolders(dirname(this.file));
         await writeAtomic(this.file, `${JSON.stringify(next, null, 2)}\n`, holdsSecret ? 0o600 : 0o644);
       });
-      this.options.wrote(this.file);
+      this.options.wrote({ path: this.file, before });
       return this.lookNow({ force: true });
     });
   }

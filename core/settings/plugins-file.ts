@@ -153,12 +153,13 @@ class StoredPlugins implements PluginsFile {
         throw new MortiseError('invalid_plugins_file', `The change cannot be stored: ${read.why}.`, { status: 422 });
       }
       const { refused } = this;
+      const before = await readFile(this.file, 'utf8').catch(() => undefined);
       await sayUnwritten(this.shown, async () => {
         if (refused !== undefined) await this.keepRefused(refused);
         makeFolders(dirname(this.file));
         await writeAtomic(this.file, text);
       });
-      this.settings.wrote(this.file);
+      this.settings.wrote({ path: this.file, before });
       await this.watched.look(true);
       await this.adopt(read.state, read.$schema);
       return this.current;
@@ -298,7 +299,7 @@ class StoredPlugins implements PluginsFile {
       severity: 'error',
       code: 'plugins_file_invalid',
       message,
-      fix: `${fix}; it is read again by itself.`,
+      fix: `${fix}; it is read again automatically.`,
     };
     this.settings.raise({
       source: 'settings:plugins.json',

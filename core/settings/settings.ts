@@ -131,7 +131,7 @@ export function createSettings(files: ConfigFiles, host: HostSettings): Settings
     secrets: () => files.secrets(),
     onSecret: (run) => files.onSecret(run),
     onWrite: (run) => files.onWrite(run),
-    wrote: (path) => files.wrote(path),
+    wrote: (write) => files.wrote(write),
     also(watched) {
       files.others.add(watched);
       return { dispose: () => void files.others.delete(watched) };

@@ -10,6 +10,13 @@ import type {
 } from '../sdk/index.js';
 import type { LogLevel } from '../telemetry/types.js';
 
+/** A file that the process itself has replaced. */
+export interface FileWrite {
+  readonly path: string;
+  /** Its text before; undefined when it did not exist. */
+  readonly before: string | undefined;
+}
+
 /** Where the settings are read from. */
 export interface SettingsSource {
   /** The project's folder: holds `config/`, `plugins.json`, `plugins/`, `schemas/`. Absolute. */
@@ -53,7 +60,7 @@ export interface HostSettings {
   readonly secretKey: Uint8Array | undefined;
   /** Addresses named by a user or a model may be private ones. */
   readonly allowPrivateUrls: boolean;
-  /** Milliseconds between two looks at the configuration files; 0 = never. */
+  /** Polling interval of the configuration files in milliseconds; 0 = never. */
   readonly pollMs: number;
 }
 
@@ -110,7 +117,7 @@ export type DatabaseSettings =
           };
       readonly schema: string;
       readonly poolMax: number;
-      /** How long the server may owe an answer before it is asked whether it is there. */
+      /** How long the server may leave a query unanswered before it is probed. */
       readonly answerTimeoutMs: number;
     };
 
@@ -201,10 +208,10 @@ export interface Settings extends Disposable {
   secrets(): readonly string[];
   /** Called for each secret value that becomes known later. */
   onSecret(run: (value: string) => void): Disposable;
-  /** Called with the path of each file that the process itself has replaced. */
-  onWrite(run: (path: string) => void): Disposable;
-  wrote(path: string): void;
-  /** Has another file looked at in the same rhythm, and its finding listed. */
+  /** Called for each file that the process itself has replaced. */
+  onWrite(run: (write: FileWrite) => void): Disposable;
+  wrote(write: FileWrite): void;
+  /** Also polls another file at the same interval, and lists its finding. */
   also(watched: AlsoWatched): Disposable;
   raise(alert: Alert): void;
   /** Starts looking at the files every `host.pollMs`. Timers do not keep the process alive. */
@@ -227,7 +234,7 @@ export type OpenedSettings =
 /** What `plugins.json` says. */
 export interface DesiredState {
   readonly version: 1;
-  /** Grows with each write. */
+  /** Increases with each write. */
   readonly revision: number;
   readonly plugins: Readonly<Record<string, DesiredPlugin>>;
   /** `tool:echo` → plugin key. */

@@ -18,7 +18,7 @@ type ReadSamples = () => Promise<readonly MetricSample[]> | readonly MetricSampl
 export interface MetricsOptions {
   /** Process, garbage collection and event-loop metrics; true when absent. */
   readonly process?: boolean;
-  /** Told of a gauge whose reading failed; the others are shown all the same. */
+  /** Called when reading a gauge fails; the others are still rendered. */
   readonly onError?: (metric: string, error: unknown) => void;
 }
 

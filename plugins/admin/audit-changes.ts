@@ -1,24 +1,28 @@
+import { randomUUID } from 'node:crypto';
 import type { AuditService } from 'mortise/contracts/logbook';
 import {
+  type AuditEntry,
+  type HostEvents,
   type Logger,
   MortiseError,
+  type PlatformChange,
   type PluginControl,
   type Principal,
   type StartHost,
   type Watched,
 } from 'mortise/sdk';
 
-export interface AdminChange {
+interface AdminChange {
   readonly action: string;
   readonly key: string;
   readonly principal: Principal;
   readonly correlationId: string;
 }
 
-/** Runs a change between the two halves of its audit row: that it was asked for, and how it ended. */
+/** Writes a pending audit row, runs the change, and settles the row with the outcome. */
 export type ChangeAudit = <T>(change: AdminChange, run: () => Promise<T>) => Promise<T>;
 
-export interface AuditPorts {
+interface Deps {
   readonly audit: Watched<AuditService>;
   readonly log: Logger;
   readonly plugins: Pick<PluginControl, 'databaseHolder' | 'hurry'>;
@@ -32,28 +36,28 @@ interface Unsettled {
   readonly outcome: Outcome;
 }
 
-/** How often the end of a change that could not be written is tried again, milliseconds. */
-const settleAgainMs = 2_000;
+/** Interval in milliseconds at which outcomes that could not be written are retried. */
+const retryEveryMs = 2_000;
 
-/** What is over with the run of the plugin, and with all that it holds. */
+/** Actions that end the current run of the plugin, and its open transactions. */
 const endsRun: ReadonlySet<string> = new Set(['disable', 'restart']);
 
-/** Rows whose end could not be written are kept for a trail that comes back; past this many the oldest stay pending. */
-const unsettledKept = 200;
+/** Maximum outcomes remembered until the trail is back; beyond it the oldest rows stay pending. */
+const maxUnsettled = 200;
 
 /**
- * Every change and every refusal is one audit row, written as pending before anything happens: what the trail cannot
- * take is not done. The exception are the plugins that bring the trail back.
+ * Audits every change and every refusal in one row, written as pending before the change. A change that cannot be
+ * audited is refused, except for one that restores the audit trail.
  */
-export function auditChanges({ audit, log, plugins, every }: AuditPorts): ChangeAudit {
+export function auditChanges({ audit, log, plugins, every }: Deps): ChangeAudit {
   let unsettled: readonly Unsettled[] = [];
 
-  // A change may itself have stopped the plugin that keeps the trail.
+  // The change itself may have stopped the plugin that provides the trail.
   audit.onChange((trail) => {
     if (trail) void settleAll(trail);
   });
 
-  every(settleAgainMs, async () => {
+  every(retryEveryMs, async () => {
     if (audit.current && unsettled.length > 0) await settleAll(audit.current);
   });
 
@@ -70,20 +74,20 @@ export function auditChanges({ audit, log, plugins, every }: AuditPorts): Change
     }
   };
 
-  /** @returns undefined where the change goes on without a row */
+  /** @returns undefined when the change proceeds without a row */
   async function begin(change: AdminChange): Promise<string | undefined> {
     const trail = audit.current;
-    // The row would wait for the very transaction that the change is to end.
+    // Otherwise the row would wait for the transaction that the change is meant to end.
     if (endsRun.has(change.action)) plugins.hurry(change.key);
     if (trail) {
       await settleAll(trail);
       try {
         return await trail.write({ ...entryOf(change), action: 'allow', reason: 'admin:asked', status: 'pending' });
       } catch (error) {
-        log.warn({ action: change.action, error: wordOf(error) }, 'an admin change could not be audited');
+        log.warn({ action: change.action, error: messageOf(error) }, 'an admin change could not be audited');
       }
     }
-    if (bringsAuditBack(change)) return undefined;
+    if (restoresAudit(change)) return undefined;
     const holder = plugins.databaseHolder();
     throw new MortiseError('audit_unavailable', 'The audit trail is not available, so nothing may be changed.', {
       status: 503,
@@ -91,24 +95,28 @@ export function auditChanges({ audit, log, plugins, every }: AuditPorts): Change
     });
   }
 
-  /** The change is over: what goes wrong here must not say otherwise. */
+  /** Never throws, because the change has already been made. */
   async function end(change: AdminChange, auditId: string | undefined, outcome: Outcome): Promise<void> {
     const trail = audit.current;
     try {
       if (auditId !== undefined) {
-        unsettled = [...unsettled, { auditId, outcome }].slice(-unsettledKept);
-        if (trail && !(await settleAll(trail))) log.warn({ auditId }, 'the end of an admin change is audited later');
+        unsettled = [...unsettled, { auditId, outcome }].slice(-maxUnsettled);
+        if (trail && !(await settleAll(trail)))
+          log.warn({ auditId }, 'the outcome of an admin change will be audited later');
       } else if (trail) {
         await trail.write({ ...entryOf(change), ...outcome });
       } else {
         log.warn({ ...entryOf(change), ...outcome }, 'an admin change could not be written to the audit trail');
       }
     } catch (error) {
-      log.warn({ ...entryOf(change), ...outcome, error: wordOf(error) }, 'the end of an admin change was not audited');
+      log.warn(
+        { ...entryOf(change), ...outcome, error: messageOf(error) },
+        'the outcome of an admin change was not audited',
+      );
     }
   }
 
-  /** @returns false when some are left for later */
+  /** @returns false when some rows remain unsettled */
   async function settleAll(trail: AuditService): Promise<boolean> {
     const now = unsettled;
     unsettled = [];
@@ -116,8 +124,8 @@ export function auditChanges({ audit, log, plugins, every }: AuditPorts): Change
       try {
         await trail.finalize(auditId, outcome);
       } catch (error) {
-        unsettled = [...now.slice(index), ...unsettled].slice(-unsettledKept);
-        log.debug({ auditId, error: wordOf(error) }, 'the end of an admin change could not be audited');
+        unsettled = [...now.slice(index), ...unsettled].slice(-maxUnsettled);
+        log.debug({ auditId, error: messageOf(error) }, 'the outcome of an admin change could not be audited');
         return false;
       }
     }
@@ -126,14 +134,14 @@ export function auditChanges({ audit, log, plugins, every }: AuditPorts): Change
 }
 
 function hintOf(hasTrail: boolean, holder: string | null): string {
-  if (!hasTrail) return 'mortise plugin inspect logbook tells why.';
+  if (!hasTrail) return 'Run mortise plugin inspect logbook for the reason.';
   return holder === null
-    ? 'Its row could not be written; mortise plugin doctor tells whether the database is full.'
-    : `The plugin ${holder} holds a transaction that it does not end; mortise plugin disable ${holder} ends it.`;
+    ? 'The audit row could not be written. Run mortise plugin doctor to check whether the database is full.'
+    : `The plugin ${holder} holds an open transaction. Run mortise plugin disable ${holder} to end it.`;
 }
 
 function entryOf(change: AdminChange) {
-  // A key that no plugin has may be of any length.
+  // The key of an unknown plugin may have any length.
   const key = change.key.slice(0, 64);
   return {
     operation: `admin:${change.action}`,
@@ -145,10 +153,36 @@ function entryOf(change: AdminChange) {
   } as const;
 }
 
-function bringsAuditBack(change: AdminChange): boolean {
+function restoresAudit(change: AdminChange): boolean {
   return change.key === 'logbook' && change.action !== 'disable';
 }
 
-function wordOf(error: unknown): string {
+function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/**
+ * Writes one audit row for each change made outside of requests.
+ * @throws MortiseError `audit_unavailable` (503), or the trail's error; the platform then reports the changes again later
+ */
+export async function auditPlatformChanges(
+  { changes }: HostEvents['platform-changed'],
+  audit: Watched<AuditService>,
+): Promise<void> {
+  if (!audit.current) throw new MortiseError('audit_unavailable', 'The audit trail is not available.', { status: 503 });
+  await audit.current.writeMany(changes.map(platformEntryOf));
+}
+
+function platformEntryOf({ operation, target, source, refusal, details }: PlatformChange): AuditEntry {
+  const done = source === 'file' ? 'admin:file_edited' : 'admin:done';
+  return {
+    operation: `admin:${operation}`,
+    principal: source,
+    targetSpace: operation === 'edit_file' ? `file:${target}` : `plugin:${target}`,
+    ...(source === 'cli' ? { correlationId: randomUUID() } : {}),
+    action: refusal === undefined ? 'allow' : 'reject',
+    reason: refusal === undefined ? done : `admin:${refusal}`,
+    status: refusal === undefined ? 'success' : 'failed',
+    evidence: details,
+  };
 }

@@ -1,7 +1,7 @@
 import { type CallContext, type CommandInput, MortiseError, type Points, type Route } from 'mortise/sdk';
 import type { ChangeAudit } from './audit-changes.js';
 
-/** What plugins add to the command line. */
+/** Lists the commands that plugins contribute. */
 export function commandListRoute(points: Points): Route {
   return {
     handle: () => ({
@@ -12,7 +12,7 @@ export function commandListRoute(points: Points): Route {
   };
 }
 
-/** Runs a command inside the server; it ends when the caller leaves. */
+/** Runs a command in the server. It is aborted when the caller disconnects. */
 export function commandRunRoute(points: Points, audit: ChangeAudit): Route {
   return {
     handle: async ({ params, body }, ctx) => {
@@ -27,7 +27,7 @@ export function commandRunRoute(points: Points, audit: ChangeAudit): Route {
   };
 }
 
-/** Whether the command says that the input changes nothing. What cannot say so is audited. */
+/** Whether the command declares the input a read. All others are audited. */
 async function isRead(points: Points, key: string, input: CommandInput, ctx: CallContext): Promise<boolean> {
   try {
     return await points.call('command', key, (command) => command.isRead?.(input) === true, ctx);

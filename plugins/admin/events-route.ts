@@ -1,11 +1,11 @@
 import type { HostEvents, Route, StartHost } from 'mortise/sdk';
 
-const shown = ['plugin-state', 'alert', 'audit'] as const satisfies readonly (keyof HostEvents)[];
+const eventTypes = ['plugin-state', 'alert', 'audit'] as const satisfies readonly (keyof HostEvents)[];
 
-/** Events kept for a reader that is slower than they come; then the oldest go. */
-const kept = 1_000;
+/** Maximum events queued for a slow reader; beyond it the oldest are dropped. */
+const maxQueued = 1_000;
 
-/** State changes, alerts and audit rows as they happen, as server-sent events. */
+/** Streams state changes, alerts and audit rows as server-sent events. */
 export function eventsRoute(host: StartHost): Route {
   return {
     handle: (_request, ctx) => ({ sse: true, stream: follow(host, ctx.signal) }),
@@ -18,7 +18,7 @@ async function* follow(host: StartHost, gone: AbortSignal): AsyncGenerator<strin
   let wake: () => void = () => undefined;
   let ending = false;
   const push = (type: string, data: unknown): void => {
-    if (waiting.length >= kept) {
+    if (waiting.length >= maxQueued) {
       waiting.shift();
       lost += 1;
     }
@@ -31,12 +31,12 @@ async function* follow(host: StartHost, gone: AbortSignal): AsyncGenerator<strin
     wake();
   };
   const listeners = [
-    ...shown.map((type) => host.on(type, (event) => push(type, event))),
+    ...eventTypes.map((type) => host.on(type, (event) => push(type, event))),
     host.on('shutdown', () => {
       push('shutdown', {});
       end();
     }),
-    // The plugin waits for its streams before it stops, and this one would never end by itself.
+    // The plugin waits for its streams before it stops, and this one would never end.
     host.on('plugin-state', ({ key, to }) => {
       if (key === host.key && to === 'draining') end();
     }),

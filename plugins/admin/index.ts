@@ -1,13 +1,10 @@
 import type { PluginDefinition } from 'mortise/sdk';
-import { auditChanges } from './audit-changes.js';
-import { auditPlatformChanges } from './audit-platform-changes.js';
+import { auditChanges, auditPlatformChanges } from './audit-changes.js';
 import { commandListRoute, commandRunRoute } from './command-routes.js';
-import { configRoute } from './config-route.js';
 import { eventsRoute } from './events-route.js';
-import { healthzRoute, readyRoute, versionRoute } from './health-routes.js';
-import { metricsRoute } from './metrics-route.js';
 import { configureRoute, exportRoute, toggleRoute } from './plugin-changes.js';
 import { doctorRoute, inspectRoute, listRoute, planRoute, treeRoute } from './plugin-reads.js';
+import { configRoute, healthzRoute, metricsRoute, readyRoute, versionRoute } from './process-routes.js';
 
 export default function admin(): PluginDefinition {
   return {

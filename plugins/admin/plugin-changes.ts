@@ -12,48 +12,48 @@ import type { ChangeAudit } from './audit-changes.js';
 
 export type ToggleAction = 'enable' | 'disable' | 'restart' | 'release';
 
-export interface ChangeParts {
+export interface Deps {
   readonly host: Pick<StartHost, 'key' | 'on'>;
   readonly plugins: PluginControl;
   readonly audit: ChangeAudit;
 }
 
-/** Answers once the plugin's state is final. */
-export function toggleRoute(action: ToggleAction, { host, plugins, audit }: ChangeParts): Route {
+/** Responds once the plugin's state is final. */
+export function toggleRoute(action: ToggleAction, { host, plugins, audit }: Deps): Route {
   return {
     handle: async (request, ctx) => {
       const key = request.params.key ?? '';
       const { cascade, ...options } = toggleOptions(request.body, ctx);
       const row = await audit(change(action, key, ctx), () => {
         const settled = plugins[action](key, { ...options, cascade });
-        return key === host.key ? beforeOwnEnd(host, plugins, settled) : settled;
+        return key === host.key ? rowWhileDraining(host, plugins, settled) : settled;
       });
       return { body: row };
     },
   };
 }
 
-/** The admin plugin waits for its requests before it stops: the one that stops it must not wait for the end. */
-async function beforeOwnEnd(
-  host: ChangeParts['host'],
+/** The admin plugin waits for its requests before it stops, so a request that stops it must respond before that. */
+async function rowWhileDraining(
+  host: Deps['host'],
   plugins: PluginControl,
   settled: Promise<PluginRow>,
 ): Promise<PluginRow> {
-  const { promise: ends, resolve } = Promise.withResolvers<PluginRow | undefined>();
+  const { promise: draining, resolve } = Promise.withResolvers<PluginRow | undefined>();
   const listener = host.on('plugin-state', ({ key, to }) => {
     if (key === host.key && to === 'draining') resolve(plugins.list().find((row) => row.key === key));
   });
-  // Whoever asked has its answer by then.
+  // The response has already been sent by then.
   settled.catch(() => undefined);
   try {
-    return (await Promise.race([ends, settled])) ?? (await settled);
+    return (await Promise.race([draining, settled])) ?? (await settled);
   } finally {
     await listener.dispose();
   }
 }
 
-/** Checks first; a configuration that is refused leaves the old one in force. */
-export function configureRoute({ plugins, audit }: ChangeParts): Route {
+/** Validates and applies a configuration. After a refusal the old one remains in effect. */
+export function configureRoute({ plugins, audit }: Deps): Route {
   return {
     handle: async (request, ctx) => {
       const key = request.params.key ?? '';
@@ -66,28 +66,28 @@ export function configureRoute({ plugins, audit }: ChangeParts): Route {
       const applied = await audit(change('configure', key, ctx), () =>
         plugins.configure(key, body as Record<string, unknown>, { by: ctx.principal.id }),
       ).catch((error: unknown) => {
-        throw withPlaces(error);
+        throw withErrorList(error);
       });
       return { body: applied };
     },
   };
 }
 
-/** On the wire the details of a refused configuration are the list of its wrong places. */
-function withPlaces(error: unknown): unknown {
+/** On the wire, the details of a refused configuration are the list of its errors. */
+function withErrorList(error: unknown): unknown {
   if (!isCodedError(error) || error.code !== 'invalid_config') return error;
   const { code, message, status, details } = error;
-  const places = (details as { readonly errors?: unknown } | undefined)?.errors ?? [];
+  const errors = (details as { readonly errors?: unknown } | undefined)?.errors ?? [];
   const hint = error instanceof MortiseError ? error.hint : undefined;
   return new MortiseError(code, message, {
     status: status ?? 422,
-    details: places as Readonly<Record<string, unknown>>,
+    details: errors as Readonly<Record<string, unknown>>,
     ...(hint === undefined ? {} : { hint }),
   });
 }
 
-/** Writes the desired state that replicas share back to the file. */
-export function exportRoute({ plugins, audit }: ChangeParts): Route {
+/** Writes the desired state shared by the replicas back to the file. */
+export function exportRoute({ plugins, audit }: Deps): Route {
   return {
     handle: async (request, ctx) => {
       const { cascade: _, ...options } = toggleOptions(request.body, ctx);

@@ -8,7 +8,7 @@ export function inspectRoute(plugins: PluginControl): Route {
   return { handle: async ({ params }) => ({ body: await plugins.inspect(params.key ?? '') }) };
 }
 
-/** What changes would start, stop, drain and open; changes nothing. */
+/** Plans changes without applying them. */
 export function planRoute(plugins: PluginControl): Route {
   return { handle: ({ body }) => ({ body: plugins.plan(changesOf(body)) }) };
 }

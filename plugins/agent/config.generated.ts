@@ -1,22 +1,20 @@
 /** Generated from config.schema.json by `npm run generate`. Do not edit. */
 
 export interface Config {
-  /** The model of chats that have chosen none, as provider/model: openai/gpt-4o-mini. The demo model when absent. */
+  /** Model of chats without one of their own, as provider/model: openai/gpt-4o-mini. Defaults to the demo model. */
   readonly model?: string;
-  /**
-   * What happens to earlier turns that do not fit into the model's context: left out (window), or sent anyway (off).
-   */
+  /** What happens to earlier turns that exceed the model's context: omitted (window) or sent anyway (off). */
   readonly compaction: 'window' | 'off';
-  /** Model calls in one turn. */
+  /** Maximum number of model calls in one turn. */
   readonly maxSteps: number;
-  /** How long a turn may take; 0 = no limit. */
+  /** Time limit of a turn in seconds; 0 = no limit. */
   readonly turnTimeoutSeconds: number;
-  /** Turns that may wait behind the running one of a session. */
+  /** Maximum number of turns queued behind the running one of a session. */
   readonly queueLimit: number;
-  /** How long a turn may wait for its session. */
+  /** How long a turn may wait for its session, in seconds. */
   readonly queueWaitSeconds: number;
-  /** Time limit of tools that declare none. */
+  /** Time limit in seconds of tools that declare none. */
   readonly toolTimeoutSeconds: number;
-  /** Names of tools that are switched off. */
+  /** Names of disabled tools. */
   readonly disabledTools: readonly string[];
 }

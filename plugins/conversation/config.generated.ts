@@ -1,28 +1,28 @@
 /** Generated from config.schema.json by `npm run generate`. Do not edit. */
 
 export interface Config {
-  /** Observations that may wait to be routed; 64 more places are reserved for the platform's own. */
+  /** Maximum number of observations waiting to be routed; 64 additional slots are reserved for the platform's own. */
   readonly busCapacity: number;
-  /** Observations that may wait in the inbox of one session. */
+  /** Maximum number of observations in the inbox of one session. */
   readonly inboxCapacity: number;
-  /** Concurrent agent turns over all sessions. */
+  /** Maximum number of concurrent agent turns across all sessions. */
   readonly concurrentTurns: number;
-  /** The session of a message without one: one per user, or one for all. */
+  /** Session of a message that names none: one per user, or one shared by all. */
   readonly routing: 'user' | 'default';
-  /** How long an idle session stays in memory. */
+  /** How long an idle session stays in memory, in seconds. */
   readonly idleTtlSeconds: number;
-  /** Interval of the sweep that removes idle sessions. */
+  /** Interval in seconds of the sweep that removes idle sessions. */
   readonly idleSweepSeconds: number;
-  /** Number of sessions that the sweep leaves in memory. */
+  /** Number of sessions that the sweep always keeps in memory. */
   readonly idleMinimum: number;
-  /** Interval of ticks; 0 = no ticks. */
+  /** Interval of ticks in seconds; 0 = no ticks. */
   readonly tickSeconds: number;
-  /** Replies that may wait in the queue of one egress adapter. */
+  /** Maximum number of replies in the queue of one egress adapter. */
   readonly egressQueue: number;
   /** Time limit of one send in milliseconds, unless the adapter declares its own. */
   readonly egressTimeoutMs: number;
-  /** How long queued replies are still sent at a stop, milliseconds. */
+  /** How long queued replies are still sent during shutdown, in milliseconds. */
   readonly egressDrainMs: number;
-  /** Where counters and times of sessions are kept: memory, or sql to survive a restart. */
+  /** Where session counters and times are stored: memory, or sql to survive a restart. */
   readonly persistence: 'memory' | 'sql';
 }

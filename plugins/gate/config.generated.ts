@@ -3,7 +3,7 @@
 export interface Config {
   /** Version of the format. */
   readonly version: 1;
-  /** Where pools are kept: memory, or sql to survive a restart. */
+  /** Where pools are stored: memory, or sql to survive a restart. */
   readonly persistence: 'memory' | 'sql';
   /** Thresholds and defaults of each scene. */
   readonly scenes: {
@@ -101,7 +101,7 @@ export interface Config {
   };
   /** Names of the agent, without @. */
   readonly bot_names: readonly string[];
-  /** Actors whose group messages get the whitelist weight. */
+  /** Actors whose group messages receive the whitelist weight. */
   readonly actor_whitelist: readonly string[];
   /** Maximum number of remembered contents. */
   readonly dedup: {
@@ -109,7 +109,7 @@ export interface Config {
   };
   /** Overrides set by the operator. */
   readonly overrides: {
-    /** Sinks everything except agents' messages and the platform's own observations. */
+    /** Sinks everything except messages from agents and the platform's own observations. */
     readonly emergency_mode: boolean;
     /** Turns use low_model. */
     readonly force_low_model: boolean;
@@ -122,7 +122,7 @@ export interface Config {
     /** Actors whose messages pass all thresholds. */
     readonly deliver_actors: readonly string[];
   };
-  /** Advice to turns. */
+  /** Budget hints for turns. */
   readonly budgets: {
     readonly thresholds: {
       readonly high: number;
@@ -152,7 +152,7 @@ export interface Config {
       };
     };
   };
-  /** When many drops raise an alert. */
+  /** When repeated drops raise an alert. */
   readonly drop_escalation: {
     readonly window_sec: number;
     readonly burst_threshold: number;
@@ -167,7 +167,7 @@ export interface Config {
     readonly lag_off_ms: number;
     readonly cooldown_sec: number;
   };
-  /** When a failing adapter cools down. */
+  /** When a failing adapter is put on cooldown. */
   readonly nociception: {
     readonly window_sec: number;
     readonly burst: number;
@@ -175,7 +175,7 @@ export interface Config {
     readonly drop_burst: number;
     readonly fanout_suppress_sec: number;
   };
-  /** What agents may suggest, and for how long. */
+  /** Which overrides agents may suggest, and for how long. */
   readonly system_reflex: {
     readonly allow_agent_suggestions: boolean;
     readonly whitelist: readonly ('force_low_model' | 'emergency_mode')[];
@@ -183,13 +183,13 @@ export interface Config {
     readonly max_ttl_sec: number;
     readonly cooldown_sec: number;
   };
-  /** Limits that end chains of agents. */
+  /** Limits that break loops between agents. */
   readonly loop_guard: {
     /** Source names of agents that may start a turn in another session. */
     readonly allow: readonly string[];
     readonly max_hops: number;
   };
-  /** Used when a decision asks for the low tier. */
+  /** Model used when a decision selects the low tier. */
   readonly low_model: {
     readonly provider_id: string;
     readonly model: string;

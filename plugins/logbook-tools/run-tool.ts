@@ -1,11 +1,10 @@
 import type { ArtifactStore } from 'mortise/contracts/evidence-store';
-import type { AuditService, LogbookService } from 'mortise/contracts/logbook';
+import { AccessRefused, type AuditService, actorRefusal, type LogbookService } from 'mortise/contracts/logbook';
 import {
   argumentError,
   type Database,
   isUnstorableJson,
   lostNumber,
-  MortiseError,
   type ToolContext,
   type Transaction,
 } from 'mortise/sdk';
@@ -60,13 +59,10 @@ function auditEntry({ name, args, ctx }: Call, code: ChangingCode, outcome: stri
   };
 }
 
-/** A key that is bound to one actor acts for no other. @throws MortiseError `ACTOR_MISMATCH`. */
-function checkPrincipal({ actor_user_id: claimed }: Args, { principal: { actor } }: ToolContext): void {
-  if (actor === undefined || typeof claimed !== 'string' || claimed === actor) return;
-  throw new MortiseError('ACTOR_MISMATCH', 'The request was refused: this key acts for another user.', {
-    status: 403,
-    details: { category: 'business' },
-  });
+/** @throws AccessRefused `ACTOR_MISMATCH`. */
+function checkPrincipal({ actor_user_id: claimed }: Args, { principal }: ToolContext): void {
+  const refusal = actorRefusal(principal, typeof claimed === 'string' ? claimed : null);
+  if (refusal !== undefined) throw new AccessRefused(refusal);
 }
 
 async function change(call: Call, code: ChangingCode): Promise<Result> {
@@ -104,7 +100,7 @@ export async function runTool(call: Call, code: ToolCode): Promise<Result> {
     const result = code.kind === 'reads' ? await code.run(args, ctx, deps) : await change(call, code);
     return { ok: true, ...result, correlation_id: ctx.correlationId };
   } catch (error) {
-    const isRefusal = isResultError(error) || (error instanceof MortiseError && error.code === 'ACTOR_MISMATCH');
+    const isRefusal = isResultError(error) || error instanceof AccessRefused;
     if (isRefusal && code.kind === 'changes') await deps.audit.write(auditEntry(call, code, error.code, undefined));
     if (!isResultError(error)) throw error;
     return {

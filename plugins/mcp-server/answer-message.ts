@@ -102,9 +102,9 @@ async function runInSession(
 ): Promise<HttpReply> {
   const { server, request, ctx } = frame;
   const controller = new AbortController();
-  // A client that can resume the stream has lost only its connection.
+  // A client that can resume the stream has lost only its connection; while the server stops, it cannot resume it here.
   const onAbort = () => {
-    if (!resumable()) controller.abort(ctx.signal.reason);
+    if (!resumable() || server.http.draining) controller.abort(ctx.signal.reason);
   };
   ctx.signal.addEventListener('abort', onAbort, { once: true });
   const remove = request.idText && server.inFlight.add(session.id, request.idText, () => controller.abort());

@@ -1,14 +1,14 @@
 /** Generated from config.schema.json by `npm run generate`. Do not edit. */
 
 export interface Config {
-  /** Tools listed first, in this order. The others follow by plugin and name. */
+  /** Tools listed first, in this order. The others follow, sorted by plugin and name. */
   readonly order: readonly string[];
-  /** Further tools to list by name, also those meant for agents only. */
+  /** Additional tools to list, by name, including tools that are for agents only. */
   readonly tools: readonly string[];
   /** Tools that are neither listed nor callable, regardless of other settings. */
   readonly disabledTools: readonly string[];
-  /** Seconds a tool may take when it declares no limit of its own. */
+  /** Time limit in seconds of tools that declare none. */
   readonly toolTimeoutSeconds: number;
-  /** Instructions for the model of a client. */
+  /** Instructions sent to clients for their model. */
   readonly instructions: string;
 }

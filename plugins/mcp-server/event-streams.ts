@@ -41,6 +41,8 @@ export interface SessionStreams {
   announce(json: string): void;
   sessions(): readonly string[];
   drop(session: string): void;
+  /** Ends the `GET` streams, which would never end by themselves; streams of responses continue. */
+  endStanding(): void;
   /** Ends all streams. */
   close(): void;
   sweep(): void;
@@ -113,6 +115,9 @@ export function createSessionStreams(now: () => number): SessionStreams {
     drop(session) {
       for (const readers of logs.get(session)?.readers.values() ?? []) endReaders(readers);
       logs.delete(session);
+    },
+    endStanding() {
+      for (const log of logs.values()) endReaders(log.readers.get(getStream));
     },
     close() {
       for (const session of [...logs.keys()]) streams.drop(session);

@@ -1,5 +1,37 @@
-import { isCodedError, isJsonObject, type JsonObject, type Logger } from 'mortise/sdk';
+import { isCodedError, isJsonObject, type JsonObject, type Logger, maskDeep, redactSecrets } from 'mortise/sdk';
 import { isReason, RpcFailure, reasons, shown } from './wire/failure.js';
+
+/**
+ * A coded error that a tool threw and that is no reason of the protocol. It is an expected outcome: clients get it as a tool
+ * result, so that the model can react. Only the legacy body, which has no such results, answers with it as an error.
+ */
+export class ToolError extends RpcFailure {
+  readonly #error: Coded;
+
+  private constructor(error: Coded, { reason, message, options }: RpcFailure) {
+    super(reason, message, options);
+    this.#error = error;
+  }
+
+  /** Undefined for an error that stays a protocol error: authorisation, policy, infrastructure, refused arguments. */
+  static from(error: Coded): ToolError | undefined {
+    const failure = codedFailure(error);
+    return failure.reason === 'TOOL_EXECUTION_FAILED' ? new ToolError(error, failure) : undefined;
+  }
+
+  /** The tool result, with everything that looks like a secret redacted. */
+  result(correlationId: string): JsonObject {
+    const { code, message, details, retryable = false } = this.#error;
+    return {
+      ok: false,
+      code: shown(code),
+      message: redactSecrets(message),
+      retryable,
+      correlation_id: correlationId,
+      details: maskDeep(details ?? {}),
+    };
+  }
+}
 
 /** Turns anything that was thrown into the failure sent to the client. Unexpected errors are logged and not shown. */
 export function failureOf(error: unknown, log: Logger, correlationId: string): RpcFailure {

@@ -1,7 +1,7 @@
 import type { PluginDefinition } from 'mortise/sdk';
 import type { Config } from './config.generated.js';
 import { handle } from './endpoint.js';
-import { endStreams, type McpServer, startServer } from './server.js';
+import { closeServer, type McpServer, startServer } from './server.js';
 
 /** The MCP endpoint `/mcp`: `endpoint.ts` handles requests, `methods/table.ts` lists the methods. */
 export default function mcpServer(): PluginDefinition<Config> {
@@ -20,10 +20,7 @@ export default function mcpServer(): PluginDefinition<Config> {
       server = await startServer(host);
     },
     async stop() {
-      if (!server) return;
-      endStreams(server);
-      server.clientRequests.close();
-      await server.tasks.close();
+      if (server) await closeServer(server);
     },
   };
 }

@@ -101,15 +101,26 @@ export async function startServer(host: StartHost<Config>): Promise<McpServer> {
   host.every(2_000, () => tasks.poll());
   host.every(2_000, () => answerRelay.poll());
   host.every(60_000, () => sweep(server));
-  host.on('shutdown', () => endStreams(server));
+  host.on('shutdown', () => endStandingStreams(server));
   return server;
 }
 
-/** Ends open streams, which would keep the process waiting for its clients. */
-export function endStreams(server: McpServer): void {
+/**
+ * Ends the streams that stay open as long as their client, which the shutdown would wait for. Streams of responses stay
+ * open: calls that were accepted are answered within the time of the shutdown.
+ */
+function endStandingStreams(server: McpServer): void {
   server.subscriptions.close();
-  server.streams.close();
+  server.streams.endStanding();
   server.anonymous.close();
+}
+
+/** Ends everything that runs, when the plugin stops. */
+export async function closeServer(server: McpServer): Promise<void> {
+  endStandingStreams(server);
+  server.streams.close();
+  server.clientRequests.close();
+  await server.tasks.close();
 }
 
 async function prepareDatabase({ host, storage, replicas }: McpServer): Promise<void> {

@@ -1,6 +1,8 @@
 /** Generated from config.schema.json by `npm run generate`. Do not edit. */
 
 export interface Config {
-  /** Key of the embedder whose vectors are weighted like the words; hits are ordered by words only when absent. */
+  /**
+   * Key of the embedder whose vectors count as much as the words in the ranking. Without one, hits are ranked by words only.
+   */
   readonly embedder?: string;
 }

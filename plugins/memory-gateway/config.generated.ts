@@ -1,22 +1,22 @@
 /** Generated from config.schema.json by `npm run generate`. Do not edit. */
 
 export interface Config {
-  /** Space of stores and queries that name none; team:<project> when absent. */
+  /** Space of stores and queries that name none. Defaults to team:<project>. */
   readonly default_team_space?: string;
-  /** What happens to memories of an actor that is no active user. */
+  /** How memories from an actor that is not an active user are handled. */
   readonly unknown_actor_policy: 'reject' | 'degrade' | 'auto_create';
-  /** In strict evidence mode, always check evidence. */
+  /** Always validates evidence references in strict evidence mode. */
   readonly strict_mode_enforce_validate_refs: boolean;
-  /** Check evidence in compat mode too, and report what is wrong as warnings. */
+  /** Also validates evidence references in compat mode, and reports invalid ones as warnings. */
   readonly validate_evidence_refs: boolean;
-  /** Key of the memory backend; openmemory when it has an address, else local. */
+  /** Key of the memory backend. Defaults to openmemory when openmemory_base_url is set, otherwise local. */
   readonly memory_backend?: string;
-  /** Milliseconds that a remote backend has for one store in the path of a request, a repeated call included. */
+  /** Time limit in milliseconds of one store in a remote backend during a request, including a repeated call. */
   readonly store_timeout_ms: number;
-  /** Milliseconds that a backend has for one search. */
+  /** Time limit in milliseconds of one search in the backend. */
   readonly query_timeout_ms: number;
   /**
-   * full keeps the text of every memory; hash removes it once the memory is in a remote backend, which then can neither be repaired nor found while the backend is down.
+   * full keeps the text of every memory; hash removes it once the memory is in a remote backend, after which it cannot be repaired, or found while the backend is down.
    */
   readonly ledger: 'full' | 'hash';
   /** Address of an OpenMemory server; only its presence matters here. */

@@ -1,22 +1,22 @@
 /** Generated from config.schema.json by `npm run generate`. Do not edit. */
 
 export interface Config {
-  /** Deliver in the server process. */
+  /** Runs the delivery worker in the server process. */
   readonly worker: boolean;
-  /** Rows of one claim, or of one call of a backend that takes many. */
+  /** Maximum number of rows in one claim, or in one call to a backend that accepts batches. */
   readonly batch_size: number;
-  /** Calls of the backend at the same time. */
+  /** Maximum number of concurrent calls to the backend. */
   readonly concurrency: number;
-  /** Failures that kill a row; an unavailable backend is none. */
+  /** Failures before a row becomes a dead letter. An unavailable backend does not count as a failure. */
   readonly max_retries: number;
-  /** Seconds before the first retry; each further wait is twice as long. */
+  /** Delay before the first retry in seconds, doubled for each further retry. */
   readonly base_backoff: number;
-  /** Longest wait between retries, seconds. */
+  /** Maximum delay between retries in seconds. */
   readonly max_backoff: number;
-  /** How long a row is held without a sign of life. */
+  /** Lease of a claimed row in seconds, counted from its last renewal. */
   readonly lease_seconds: number;
-  /** Age at which a row that fails once more dies. */
+  /** Age in hours after which the next failure makes a row a dead letter. */
   readonly max_age_hours: number;
-  /** Seconds that the backend has for one call of the worker. */
+  /** Time limit in seconds of one call from the worker to the backend. */
   readonly timeout_seconds: number;
 }

@@ -10,7 +10,7 @@ import { OutboxWorker } from './worker/outbox-worker.js';
 const POLL_MS = 1_000;
 const DRAIN_MS = 10_000;
 
-/** Delivers memories that the backend could not accept, and lists pending and dead rows. */
+/** Delivers memories that the backend could not accept, and manages pending and dead rows. */
 export default function memoryOutbox(): PluginDefinition<Config> {
   let worker: OutboxWorker | undefined;
   return {

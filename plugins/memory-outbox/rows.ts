@@ -74,9 +74,7 @@ export async function retryDeadRow(outboxId: number, operator: Operator, parts: 
         throw new MortiseError('outbox_row_not_dead', message, { status: 409, details: { status: row.status } });
       }
       const { memoryKey } = row;
-      if (memoryKey !== null) {
-        await logbook.ledger.settle(['dead', 'merged'], [{ memoryKey, state: 'queued' }], { trx });
-      }
+      if (memoryKey !== null) await logbook.ledger.requeue(memoryKey, { trx });
       await audit.write(retryAudit(row, operator), { trx });
       return { ...row, status: 'pending' as const };
     });

@@ -1,6 +1,6 @@
 /** Generated from config.schema.json by `npm run generate`. Do not edit. */
 
 export interface Config {
-  /** How often a server reconciles by itself; 0: never. */
+  /** Interval in seconds of automatic reconciliation in the server; 0 = never. */
   readonly interval_seconds: number;
 }

@@ -1,4 +1,15 @@
-import type { CommandInput } from 'mortise/sdk';
+import type { AuditService, LogbookService } from 'mortise/contracts/logbook';
+import type { MemoryService } from 'mortise/contracts/memory-gateway';
+import type { CommandInput, Database, Logger } from 'mortise/sdk';
+
+/** Services that reconciliation uses. */
+export interface ReconcileDeps {
+  readonly database: Database;
+  readonly logbook: LogbookService;
+  readonly audit: AuditService;
+  readonly memory: MemoryService;
+  readonly log: Logger;
+}
 
 /** What is examined and whether it is repaired. */
 export interface ReconcileOptions {

@@ -1,6 +1,6 @@
 import { type Command, type CommandFacts, isCodedError, MortiseError } from 'mortise/sdk';
-import { readOptions } from './options.js';
-import { type ReconcileDeps, reconcile } from './reconcile.js';
+import { type ReconcileDeps, readOptions } from './options.js';
+import { reconcile } from './reconcile.js';
 import { reportDetails, reportText } from './report.js';
 
 /**

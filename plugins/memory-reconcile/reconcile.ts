@@ -1,20 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import type { AuditService, LogbookService } from 'mortise/contracts/logbook';
-import type { MemoryService } from 'mortise/contracts/memory-gateway';
-import type { Alert, Database, LeasesService, Logger } from 'mortise/sdk';
+import type { Alert, LeasesService } from 'mortise/sdk';
 import { reconcileAudit } from './audit/round.js';
 import { checkBackend } from './backend/check-backend.js';
-import { defaultOptions, type ReconcileOptions } from './options.js';
+import { defaultOptions, type ReconcileDeps, type ReconcileOptions } from './options.js';
 import { buildReport, type ReconcileReport } from './report.js';
-
-/** Services that reconciliation uses. */
-export interface ReconcileDeps {
-  readonly database: Database;
-  readonly logbook: LogbookService;
-  readonly audit: AuditService;
-  readonly memory: MemoryService;
-  readonly log: Logger;
-}
 
 interface ReconcileCall {
   readonly correlationId: string;

@@ -1,7 +1,34 @@
-import type { Invariant } from 'mortise/contracts/logbook';
-import type { Round } from './audit/round.js';
+import type { Invariant, OutboxStatus } from 'mortise/contracts/logbook';
 import type { BackendCheck } from './backend/check-backend.js';
 import type { ReconcileOptions } from './options.js';
+
+/** A finding and its repair. */
+export interface Detail {
+  readonly outbox_id: number;
+  readonly status: OutboxStatus | 'stale';
+  readonly issue: 'missing_audit' | 'stale_lease';
+  readonly expected_reason: string;
+  readonly fixed: boolean;
+  readonly audit_id: string | null;
+  readonly error: string | null;
+}
+
+/** Counts of one status. */
+export interface StatusCount {
+  /** Rows examined. */
+  readonly count: number;
+  readonly missing_audit: number;
+  readonly fixed: number;
+}
+
+/** Findings and repairs of one round. */
+export interface Round {
+  readonly scanned: number;
+  readonly sent: StatusCount;
+  readonly dead: StatusCount;
+  readonly stale: StatusCount & { readonly rescheduled: number };
+  readonly details: readonly Detail[];
+}
 
 /** Result of a reconciliation, as described by `schemas/reconcile_report_v1.schema.json`. */
 export interface ReconcileReport {

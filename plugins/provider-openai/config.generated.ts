@@ -16,9 +16,9 @@ export interface Config {
   /** The allowed models; all when the list is empty. */
   readonly models: readonly {
     readonly id: string;
-    /** Tokens that the model can read. */
+    /** Context window in tokens. */
     readonly context?: number;
-    /** Tokens that the model can write. */
+    /** Maximum output in tokens. */
     readonly output?: number;
   }[];
   /** Effort of reasoning models; the API's default when absent. */

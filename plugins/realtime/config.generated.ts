@@ -1,7 +1,7 @@
 /** Generated from config.schema.json by `npm run generate`. Do not edit. */
 
 export interface Config {
-  /** Requests in progress on one socket. */
+  /** Maximum number of concurrent requests on one socket. */
   readonly maxInFlight: number;
   /** Interval of pings; 0 = no pings. */
   readonly pingSeconds: number;

@@ -3,6 +3,6 @@
 export interface Config {
   /** Broadcasts each tick to every live session. */
   readonly fanOut: boolean;
-  /** Where overrides are kept: memory, or sql to survive a restart. On PostgreSQL processes always share them. */
+  /** Where overrides are stored: memory, or sql to survive a restart. On PostgreSQL, processes always share them. */
   readonly persistence: 'memory' | 'sql';
 }

@@ -1,24 +1,23 @@
-import type { AuditRow, Evidence } from './checker/evidence.js';
-import { evidenceOf } from './checker/outbox-ids.js';
+import { type AuditRow, type Evidence, evidenceOf } from './checker/evidence.js';
 import type { Acknowledgement } from './load/acknowledgement.js';
 
 type Counts = Readonly<Record<string, number>>;
 
-/** How often each word comes up, most often first. */
+/** Counts each word, most frequent first. */
 function tally(words: Iterable<string>): Counts {
   const counts = new Map<string, number>();
   for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);
   return Object.fromEntries([...counts].sort((a, b) => b[1] - a[1]));
 }
 
-function outcome({ promised, finalSpace, wish }: Acknowledgement): string {
+function outcome({ promised, finalSpace, memory }: Acknowledgement): string {
   if (promised.kind === 'refused') return `refused: ${promised.why.slice(0, 80)}`;
-  const where = finalSpace === null || finalSpace === wish.space ? '' : ' elsewhere';
+  const where = finalSpace === null || finalSpace === memory.space ? '' : ' elsewhere';
   const when = 'isRepeat' in promised && promised.isRepeat ? ' before' : '';
   return `${promised.kind}${where}${when}`;
 }
 
-const told: readonly string[] = [
+const auditReasons: readonly string[] = [
   'outbox_flush_retry',
   'outbox_flush_dedup_hit',
   'outbox_flush_conflict',
@@ -30,19 +29,19 @@ const told: readonly string[] = [
 
 function event(audit: AuditRow): string[] {
   if (evidenceOf(audit).recovered === true) return ['recovered: found in the backend'];
-  return told.filter((reason) => audit.reason === reason);
+  return auditReasons.filter((reason) => audit.reason === reason);
 }
 
-/** What happened, in numbers. */
+/** Statistics of a run. */
 export interface Figures {
-  /** Requests by what was promised; `elsewhere`: in another space than was asked for. */
+  /** Requests by what was promised; `elsewhere`: in another space than requested. */
   readonly requests: Counts;
   readonly outbox: Counts;
   readonly ledger: Counts;
   readonly backend: Counts;
   readonly audits: number;
   readonly links: number;
-  /** What the audit trail tells of retries, take-overs and recoveries. */
+  /** Retries, takeovers and recoveries in the audit trail. */
   readonly events: Counts;
 }
 

@@ -1,9 +1,9 @@
 /**
- * Kills the product at random points while its memory backend misbehaves, and has an independent checker look at what is
+ * Kills the product at random points while its memory backend misbehaves, and runs an independent checker on what is
  * left. See README.md.
  */
 import { readOptions, UsageError } from './options.js';
-import { shareKills } from './plan/share-kills.js';
+import { shareKills } from './plan/kills.js';
 import { replay, reportText } from './report.js';
 import { type ChaosResult, runChaos } from './run-chaos.js';
 
@@ -20,17 +20,17 @@ function readUsage() {
 const { kills, seed, life, databases, backends, json } = readUsage();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
 
-const TELL_EVERY_KILLS = 50;
+const REPORT_EVERY_KILLS = 50;
 const runs = shareKills(kills, databases, backends).map((share) => ({
   ...share,
   seed,
   life,
   onKill: (killed: number) => {
-    if (json || killed % TELL_EVERY_KILLS !== 0) return;
+    if (json || killed % REPORT_EVERY_KILLS !== 0) return;
     process.stderr.write(`${share.database}, ${share.backend}: ${killed} kills\n`);
   },
 }));
-// Side by side: most of a run is waiting for processes to start.
+// Concurrently, because most of a run is waiting for processes to start.
 const ended = await Promise.allSettled(runs.map(runChaos));
 const results = ended.flatMap((one): ChaosResult[] => (one.status === 'fulfilled' ? [one.value] : []));
 for (const [index, one] of ended.entries()) {

@@ -3,29 +3,29 @@ import { parseArgs } from 'node:util';
 
 export type DatabaseKind = 'sqlite' | 'postgres';
 
-/** `openmemory` misbehaves in a process of its own; `local` lies in the product's database, and only kills can harm it. */
+/** `openmemory` misbehaves in a separate process; `local` is in the product's database, where only kills do harm. */
 export type BackendKind = 'openmemory' | 'local';
 
-/** What one run on one database is to be. */
+/** The parameters of one run on one database. */
 export interface ChaosRun {
   readonly database: DatabaseKind;
   readonly backend: BackendKind;
   readonly kills: number;
   readonly seed: number;
-  /** Answers that a process gives before it is killed, on average. */
+  /** Mean number of responses of a process before it is killed. */
   readonly life: number;
-  /** Told after each kill. */
+  /** Called after each kill. */
   readonly onKill?: (killed: number) => void;
 }
 
 export interface ChaosOptions extends Pick<ChaosRun, 'kills' | 'seed' | 'life'> {
-  /** On each, a part of the kills. */
+  /** The kills are distributed over all of them. */
   readonly databases: readonly DatabaseKind[];
   readonly backends: readonly BackendKind[];
   readonly json: boolean;
 }
 
-/** Words that nobody can mean, and how to say it right. */
+/** Invalid arguments, with the usage. */
 export class UsageError extends Error {}
 
 export const usage =

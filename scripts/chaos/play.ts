@@ -3,58 +3,56 @@ import type { Violation } from './checker/evidence.js';
 import type { Acknowledgement } from './load/acknowledgement.js';
 import { runClients } from './load/run-clients.js';
 import type { ChaosRun } from './options.js';
+import { planFaults } from './plan/faults.js';
 import { type Kill, planKills } from './plan/kills.js';
-import { planSpells } from './plan/spells.js';
-import type { Backend } from './stage/backend.js';
-import { castSpells } from './stage/cast-spells.js';
-import type { Children } from './stage/children.js';
-import { createDoors } from './stage/doors.js';
-import { liveAndDie } from './stage/live-and-die.js';
+import { applyFaults, type Backend } from './stage/backend.js';
 import type { Stage } from './stage/open-stage.js';
+import { type Children, runLives } from './stage/process-lives.js';
+import { createServerPool } from './stage/server-pool.js';
 import { watchInvariants } from './watch-invariants.js';
 
-/** Everything that a run is played with. */
+/** The components of a run. */
 export interface Scene {
   readonly run: ChaosRun;
   readonly stage: Stage;
-  /** Null: there is none whose mood could change. */
+  /** Null for the local backend, which has no faults. */
   readonly backend: Backend | null;
   readonly settings: ServerProcessOptions;
   readonly children: Children;
   folderOf(slot: number): string;
 }
 
-/** What happened while processes were killed. */
+/** The result of the killing phase. */
 export interface Played {
-  /** The last life of each process, serving. */
+  /** The running servers at the end. */
   readonly servers: readonly ServerProcess[];
   readonly acknowledgements: readonly Acknowledgement[];
   readonly killed: Readonly<Record<Kill['phase'], number>>;
-  /** How often the backend was in each mood. */
-  readonly spells: Readonly<Record<string, number>>;
-  /** How often the invariants were looked at. */
-  readonly looks: number;
+  /** Number of periods of each fault. */
+  readonly faults: Readonly<Record<string, number>>;
+  /** Number of checks of the invariants. */
+  readonly checks: number;
   readonly violations: readonly Violation[];
 }
 
 const CLIENTS_PER_PROCESS = 8;
 
-/** Kills processes as planned while clients store and the backend changes its mood. At the end it is well again. */
+/** Kills processes as planned while clients store and the backend has faults. At the end it has none. */
 export async function play({ run, stage, backend, settings, children, folderOf }: Scene): Promise<Played> {
   const { kills, seed, life } = run;
   const { slots } = stage;
-  const doors = createDoors();
-  const over = new AbortController();
+  const pool = createServerPool();
+  const ended = new AbortController();
   const watch = watchInvariants(stage);
   const acknowledgements: Acknowledgement[] = [];
   const killed = { boot: 0, serving: 0 };
 
-  const casting = backend === null ? {} : castSpells(planSpells(seed), backend, over.signal);
-  const asking = runClients({
+  const applying = backend === null ? {} : applyFaults(planFaults(seed), backend, ended.signal);
+  const clients = runClients({
     seed,
     clients: CLIENTS_PER_PROCESS * slots,
-    doors,
-    signal: over.signal,
+    pool,
+    signal: ended.signal,
     note: (acknowledgement) => void acknowledgements.push(acknowledgement),
   });
   const died = ({ phase }: Kill): void => {
@@ -64,21 +62,21 @@ export async function play({ run, stage, backend, settings, children, folderOf }
   };
   const lives = Array.from({ length: slots }, (_, slot) => {
     const count = Math.floor(kills / slots) + (slot < kills % slots ? 1 : 0);
-    const own = { number: slot, folder: folderOf(slot), settings, doors, children, died };
-    return liveAndDie(own, planKills({ seed, slot, count, life }));
+    const own = { number: slot, folder: folderOf(slot), settings, pool, children, died };
+    return runLives(own, planKills({ seed, slot, count, life }));
   });
   try {
     const servers = await Promise.all(lives);
-    return { servers, acknowledgements, killed, ...(await watch.end()), spells: await end() };
+    return { servers, acknowledgements, killed, ...(await watch.end()), faults: await end() };
   } catch (error) {
     await end();
     throw error;
   }
 
   async function end() {
-    over.abort();
-    doors.lock();
-    await asking;
-    return casting;
+    ended.abort();
+    pool.shutDown();
+    await clients;
+    return applying;
   }
 }

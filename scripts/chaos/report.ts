@@ -1,6 +1,6 @@
 import type { ChaosResult } from './run-chaos.js';
 
-const MOST_SHOWN = 20;
+const MAX_SHOWN = 20;
 const titles = { sqlite: 'SQLite', postgres: 'PostgreSQL' } as const;
 
 function counts(found: Readonly<Record<string, number>>): string {
@@ -22,28 +22,28 @@ export function replay({
   return `npm run chaos -- --kills ${kills} --seed ${seed} --life ${life} --database ${database} --backend ${backend}`;
 }
 
-/** One run for people. */
+/** The report of one run as text. */
 export function reportText(result: ChaosResult): string {
-  const { database, seed, backend, dialect, processes, killed, figures, looks, violations, seconds, folder } = result;
+  const { database, seed, backend, dialect, processes, killed, figures, checks, violations, seconds, folder } = result;
   const lines = [
     `${titles[database]}, ${processes} process${processes === 1 ? '' : 'es'}, backend ${dialect === null ? backend : `${backend} "${dialect}"`}, seed ${seed}`,
     `  kills:      ${killed.boot + killed.serving} (${killed.serving} while serving, ${killed.boot} while starting) in ${seconds.killing} s`,
-    `  backend:    ${counts(result.spells)}`,
+    `  backend:    ${counts(result.faults)}`,
     `  requests:   ${counts(figures.requests)}`,
     `  outbox:     ${counts(figures.outbox)}; ${counts(figures.events)}`,
     `  memories:   ${counts(figures.ledger)}; in the backend ${counts(figures.backend)}`,
-    `  audit:      ${figures.audits} rows, ${figures.links} links; invariants looked at ${looks} times in between`,
-    `  came to rest in ${seconds.settling} s, checked in ${seconds.checking} s`,
+    `  audit:      ${figures.audits} rows, ${figures.links} links; invariants checked ${checks} times in between`,
+    `settled in ${seconds.settling} s, checked in ${seconds.checking} s`,
   ];
-  if (violations.length === 0) return [...lines, '  nothing lost, nothing doubled, every rule holds'].join('\n');
-  const shown = violations.slice(0, MOST_SHOWN).map(({ rule, what }) => `    ${rule}: ${what}`);
+  if (violations.length === 0) return [...lines, '  nothing lost, nothing duplicated, every rule holds'].join('\n');
+  const shown = violations.slice(0, MAX_SHOWN).map(({ rule, what }) => `    ${rule}: ${what}`);
   const more = violations.length - shown.length;
   return [
     ...lines,
     `  ${violations.length} VIOLATIONS`,
     ...shown,
     ...(more > 0 ? [`    and ${more} more`] : []),
-    `  left to look at: ${folder}`,
+    `kept for inspection: ${folder}`,
     `  again: ${replay(result)}`,
   ].join('\n');
 }

@@ -2,26 +2,26 @@ import { checkSnapshot } from './checker/check-snapshot.js';
 import type { Violation } from './checker/evidence.js';
 import type { Stage } from './stage/open-stage.js';
 
-/** Looks at the invariants every so many deaths, while everything goes on. */
+/** Checks the invariants after every few kills, under load. */
 export interface InvariantWatch {
   died(): void;
-  /** @returns how often it looked, and what it saw. */
-  end(): Promise<{ readonly looks: number; readonly violations: readonly Violation[] }>;
+  /** @returns the number of checks, and the violations */
+  end(): Promise<{ readonly checks: number; readonly violations: readonly Violation[] }>;
 }
 
-const LOOK_EVERY_DEATHS = 5;
+const CHECK_EVERY_KILLS = 5;
 
 export function watchInvariants(stage: Stage): InvariantWatch {
   const violations: Violation[] = [];
   let deaths = 0;
-  let looks = 0;
-  let looking = Promise.resolve();
+  let checks = 0;
+  let running = Promise.resolve();
 
-  const look = async (): Promise<void> => {
-    // Opened for each look: a connection that stays would keep SQLite from recovering as it does after a crash.
+  const check = async (): Promise<void> => {
+    // Opened for each check: an open connection would prevent SQLite from recovering as it does after a crash.
     const database = await stage.read();
     try {
-      looks += 1;
+      checks += 1;
       for (const what of await checkSnapshot(database)) violations.push({ rule: 'snapshot', what });
     } finally {
       await database.close();
@@ -31,11 +31,11 @@ export function watchInvariants(stage: Stage): InvariantWatch {
   return {
     died() {
       deaths += 1;
-      if (deaths % LOOK_EVERY_DEATHS === 0) looking = looking.then(look);
+      if (deaths % CHECK_EVERY_KILLS === 0) running = running.then(check);
     },
     async end() {
-      await looking;
-      return { looks, violations };
+      await running;
+      return { checks, violations };
     },
   };
 }

@@ -7,14 +7,14 @@ import { environmentWith } from './runtime.mjs';
 import { compareSources, listSources } from './sources.mjs';
 
 const output = 'dist';
-/** Of the memory below: a change of its shape makes old ones unreadable, which only costs one build. */
+/** Format version of the build record. A record of another version is ignored, which only costs one build. */
 const version = 1;
 
 /** @param {string} root */
-const memoryFile = (root) => join(root, output, '.built.json');
+const recordFile = (root) => join(root, output, '.built.json');
 
 /**
- * What the compiler reads, taken from tsconfig.json so that it is said once.
+ * The compiler's inputs, read from tsconfig.json.
  * @param {string} root
  */
 function selection(root) {
@@ -29,22 +29,22 @@ function selection(root) {
 }
 
 /**
- * Whether dist is what the sources say, and which type errors its build had.
+ * Whether dist is up to date, and the type errors of its build.
  * @param {string} root
  * @returns {{ current: boolean, errors: string[] }}
  */
 export function inspectBuild(root) {
-  const memory = readJson(memoryFile(root));
-  if (memory?.version !== version) return { current: false, errors: [] };
+  const record = readJson(recordFile(root));
+  if (record?.version !== version) return { current: false, errors: [] };
   const paths = listSources(root, selection(root));
-  const { changed, touched, entries } = compareSources(root, paths, memory.sources);
+  const { changed, touched, entries } = compareSources(root, paths, record.sources);
   if (changed || missingOutput(root, paths)) return { current: false, errors: [] };
-  if (touched) remember(root, { ...memory, sources: entries });
-  return { current: true, errors: memory.errors };
+  if (touched) saveRecord(root, { ...record, sources: entries });
+  return { current: true, errors: record.errors };
 }
 
 /**
- * Compiles what changed. Type errors do not stop it: everything that can be emitted is.
+ * Compiles incrementally. Type errors do not stop the build from emitting.
  * @param {string} root
  * @param {{ node: string, interrupts: ReturnType<typeof import('./interrupts.mjs').watchInterrupts>,
  *   onWorker?: (pid: number | undefined) => void }} options
@@ -53,13 +53,13 @@ export function inspectBuild(root) {
 export async function buildProject(root, { node, interrupts, onWorker }) {
   const chosen = selection(root);
   const paths = listSources(root, chosen);
-  // Looked at before the build: what is edited meanwhile counts as changed the next time.
+  // Recorded before the build, so that files edited meanwhile count as changed the next time.
   const { entries } = compareSources(root, paths, {});
-  // The compiler's own memory does not notice outputs that are gone.
-  if (readJson(memoryFile(root))?.version !== version || missingOutput(root, paths)) {
+  // The compiler's incremental state does not detect missing outputs.
+  if (readJson(recordFile(root))?.version !== version || missingOutput(root, paths)) {
     rmSync(join(root, output, '.tsbuildinfo'), { force: true });
   }
-  rmSync(memoryFile(root), { force: true });
+  rmSync(recordFile(root), { force: true });
   const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
   const result = await runChild(node, [compiler, '-p', 'tsconfig.json', '--pretty', 'false'], {
     cwd: root,
@@ -73,29 +73,29 @@ export async function buildProject(root, { node, interrupts, onWorker }) {
     throw new Failure('compiler_failed', { reason });
   }
   prune(root, chosen, new Set(paths));
-  remember(root, { version, errors, sources: entries });
+  saveRecord(root, { version, errors, sources: entries });
   return { errors };
 }
 
 /**
  * @param {string} root
- * @param {unknown} memory
+ * @param {unknown} record
  */
-function remember(root, memory) {
+function saveRecord(root, record) {
   try {
     mkdirSync(join(root, output), { recursive: true });
-    writeJson(memoryFile(root), memory);
+    writeJson(recordFile(root), record);
   } catch (error) {
-    // A project that this user may only read is looked at anew each time.
+    // Without write access, the project is checked again each time.
     if (!['EACCES', 'EROFS', 'EPERM'].includes(error.code)) throw error;
   }
 }
 
 /**
- * The compiler writes no empty file: one that is empty was cut short.
+ * The compiler writes no empty files; an empty one was truncated.
  * @param {string} path
  */
-function isThere(path) {
+function isComplete(path) {
   return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0;
 }
 
@@ -104,13 +104,13 @@ function isThere(path) {
  * @param {readonly string[]} paths
  */
 function missingOutput(root, paths) {
-  return paths.some((path) => /(?<!\.d)\.ts$/.test(path) && !isThere(join(root, output, path.replace(/ts$/, 'js'))));
+  return paths.some((path) => /(?<!\.d)\.ts$/.test(path) && !isComplete(join(root, output, path.replace(/ts$/, 'js'))));
 }
 
 const produced = /\.(js|js\.map|d\.ts|d\.ts\.map)$/;
 
 /**
- * Removes outputs whose source is gone: a deleted test would run on, a deleted plugin would still be found.
+ * Removes outputs without a source, so that deleted tests do not run and deleted plugins are not loaded.
  * @param {string} root
  * @param {ReturnType<typeof selection>} chosen
  * @param {ReadonlySet<string>} sources

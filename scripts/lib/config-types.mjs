@@ -37,13 +37,13 @@ export async function typesOf(schema) {
 }
 
 /**
- * A schema in which what the host fills in is required: members with a default, and objects made of such members.
+ * Marks the members that the host fills in as required: those with a default, and objects of such members.
  * @param {Schema} schema
  * @returns {Schema}
  */
 function effective(schema) {
   const copy = { ...schema };
-  // A bound of an array is no bound of its type; a default would be repeated in a comment.
+  // Array bounds are not part of the type, and a default would be repeated in a comment.
   for (const name of /** @type {const} */ (['minItems', 'maxItems', 'default', 'examples'])) delete copy[name];
   if (schema.items && !Array.isArray(schema.items)) copy.items = effective(schema.items);
   if (typeof schema.additionalProperties === 'object')
@@ -58,7 +58,7 @@ function effective(schema) {
 }
 
 /**
- * The rule of core/settings: an object is made when nothing is required without a default and something has one.
+ * As in core/settings: an object is created when some member has a default and no required member lacks one.
  * @param {Schema} schema
  * @returns {boolean}
  */

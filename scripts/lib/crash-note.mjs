@@ -3,12 +3,12 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * That a server crashed, told from one launcher to the next one for the same data directory. Only a launcher sees how
- * a server ended; without its word the next start could not tell a crash from a kill.
+ * Passes the information that a server crashed to the next launcher for the same data directory. Only the launcher sees
+ * how its server ended; without the note the next start could not distinguish a crash from a kill.
  * @typedef {{ take(): boolean, leave(): void }} CrashNote
  */
 
-/** @returns {CrashNote} a note that nobody will find */
+/** @returns {CrashNote} a note that is never stored */
 export function noCrashNote() {
   return { take: () => false, leave: () => {} };
 }
@@ -37,7 +37,7 @@ export function createCrashNote(root, args, env = process.env) {
         mkdirSync(folder, { recursive: true });
         writeFileSync(file, '');
       } catch {
-        // On a full or read-only disk the next start takes the crash for a kill.
+        // On a full or read-only disk the next start treats the crash as a kill.
       }
     },
   };

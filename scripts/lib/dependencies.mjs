@@ -13,18 +13,18 @@ const lockfile = (root) => readFileSync(join(root, 'package-lock.json'));
 function wanted(locked) {
   return {
     lockfile: createHash('sha256').update(locked).digest('hex'),
-    // Native packages are chosen by platform: a node_modules carried over from another machine does not count.
+    // Native packages depend on the platform: a node_modules copied from another machine does not count.
     platform: process.platform,
     arch: process.arch,
   };
 }
 
 /**
- * Whether each locked package is there: somebody may have removed one, or a copy was cut short.
+ * Whether every locked package is installed: one may have been removed, or a copy was interrupted.
  * @param {string} root
  * @param {Buffer} locked
  */
-function isWhole(root, locked) {
+function isComplete(root, locked) {
   const { packages } = JSON.parse(locked.toString());
   return Object.entries(packages).every(
     ([path, { optional, link }]) => path === '' || optional || link || existsSync(join(root, path, 'package.json')),
@@ -32,7 +32,7 @@ function isWhole(root, locked) {
 }
 
 /**
- * Whether node_modules is what package-lock.json says.
+ * Whether node_modules matches package-lock.json.
  * @param {string} root
  */
 export function dependenciesCurrent(root) {
@@ -42,22 +42,21 @@ export function dependenciesCurrent(root) {
   const locked = lockfile(root);
   const now = wanted(locked);
   const isSame = stamp?.lockfile === now.lockfile && stamp.platform === now.platform && stamp.arch === now.arch;
-  return isSame && isWhole(root, locked);
+  return isSame && isComplete(root, locked);
 }
 
 /**
- * Brings node_modules to what package-lock.json says. What npm has installed already by hand is recognised.
+ * Installs the locked dependencies, unless a manual npm install already has.
  * @param {string} root
  * @param {(args: string[], options: { what: string, node: string }) => Promise<void>} npm
  * @param {{ node: string, step: (work: () => Promise<void>) => Promise<void> }} options
  */
 export async function installDependencies(root, npm, { node, step }) {
   const locked = lockfile(root);
-  if (!installedByHand(root) || !isWhole(root, locked)) {
-    // A link whose target is gone is in npm's way.
+  if (!installedByHand(root) || !isComplete(root, locked)) {
+    // A dangling link would block npm.
     if (isLink(join(root, 'node_modules'))) rmSync(join(root, 'node_modules'));
-    // dev and optional are named because NODE_ENV=production or a user's npm settings would leave out the compiler and
-    // the native parts.
+    // dev and optional are explicit because NODE_ENV=production or npm settings could omit the compiler and native packages.
     const args = ['ci', '--prefix', root, '--ignore-scripts', '--include=dev', '--include=optional'];
     await step(() => npm(args, { what: 'The dependencies', node }));
   }

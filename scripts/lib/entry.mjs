@@ -3,12 +3,12 @@ import { exitCodeOfSignal } from './exit-code.mjs';
 import { Failure, Interrupted } from './failure.mjs';
 import { standardError } from './say.mjs';
 
-/** The folder that holds package.json, wherever the command was called from. */
+/** The folder of package.json, regardless of the working directory. */
 export const projectRoot = fileURLToPath(new URL('../../', import.meta.url));
 
 /**
  * Runs a command of the launcher and ends the process with its exit code.
- * A Failure is told in its one sentence; anything else is a defect and shows its stack.
+ * A Failure is printed as one sentence; any other error is a defect and printed with its stack.
  * @param {() => Promise<number>} command
  */
 export function runEntry(command) {

@@ -1,7 +1,7 @@
 import { constants } from 'node:os';
 
 /**
- * What a shell reports for a process that a signal ended: 128 + the signal's number.
+ * The exit code that shells report for a process ended by a signal: 128 + its number.
  * @param {NodeJS.Signals} signal
  */
 export function exitCodeOfSignal(signal) {

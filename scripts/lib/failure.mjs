@@ -1,5 +1,5 @@
 /**
- * Everything the launcher refuses with: one sentence that says what happened and what to do next.
+ * The launcher's error messages: one sentence with the problem and the next step.
  * @type {Record<string, (facts: Record<string, string>) => string>}
  */
 const sentences = {
@@ -10,7 +10,7 @@ const sentences = {
   npm_missing: () =>
     'npm was not found: install it (it comes with Node.js, on Debian as the package "npm") and run the same command again.',
   network: ({ what, reason }) =>
-    `${what} could not be downloaded because the npm registry was not reached (${reason}): check the network or the proxy settings and run the same command again.`,
+    `${what} could not be downloaded because the npm registry could not be reached (${reason}): check the network or the proxy settings and run the same command again.`,
   certificate: ({ what, reason }) =>
     `${what} could not be downloaded because the certificate of the npm registry is not trusted here (${reason}): point NODE_EXTRA_CA_CERTS at your certificate file and run the same command again.`,
   disk_full: ({ what }) =>
@@ -20,23 +20,25 @@ const sentences = {
   lockfile_differs: () =>
     'package.json and package-lock.json do not agree: run "npm install" to bring the lockfile up to date, then run the same command again.',
   install_failed: ({ what, reason, log }) =>
-    `${what} could not be installed (${reason}): read ${log}, mend the cause and run the same command again.`,
+    `${what} could not be installed (${reason}): read ${log}, fix the cause and run the same command again.`,
   compiler_failed: ({ reason }) =>
     `The TypeScript compiler did not finish (${reason}): if one of its files is missing, delete node_modules, and run the same command again.`,
   unknown_check: ({ name, known }) => `There is no check "${name}": choose one of ${known}.`,
   unknown_bench: ({ name, known }) =>
     `There is no benchmark "${name}": npm run bench -- <name>, where name is one of ${known}.`,
+  unknown_plugin: ({ name, known }) => `There is no plugin "${name}" that can be left out: choose one of ${known}.`,
+  type_errors: ({ error }) => `The sources have type errors (${error}): "npm run typecheck" lists all.`,
   entry_missing: ({ file, reason }) =>
-    `There is no ${file} to run${reason}: mend the sources and run the same command again.`,
+    `There is no ${file} to run${reason}: fix the sources and run the same command again.`,
   not_started: ({ file, reason }) =>
     `${file} could not be started (${reason}): delete .runtime and node_modules and run the same command again.`,
 };
 
-/** A refusal the user can act on. `code` is a row of the table above. */
+/** An error that the user can fix. `code` is a row of the table above. */
 export class Failure extends Error {
   /**
    * @param {string} code
-   * @param {Record<string, string>} [facts] what the sentence names
+   * @param {Record<string, string>} [facts] values for the message
    */
   constructor(code, facts = {}) {
     super((sentences[code] ?? (() => code))(facts));
@@ -44,7 +46,7 @@ export class Failure extends Error {
   }
 }
 
-/** The run was ended by a signal while it was still setting up. */
+/** A signal ended the run during set-up. */
 export class Interrupted extends Error {
   /** @param {NodeJS.Signals} signal */
   constructor(signal) {

@@ -4,8 +4,8 @@ import { Interrupted } from './failure.mjs';
 export const endSignals = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']);
 
 /**
- * Makes set-up end tidily: a signal is passed to the children at work, and once they are gone the work throws
- * Interrupted, so that locks are released and no orphan goes on writing into node_modules.
+ * Ends the set-up cleanly on a signal: it is forwarded to the running children, and once they have exited the work throws
+ * Interrupted, so that locks are released and no orphan continues to write into node_modules.
  */
 export function watchInterrupts() {
   /** @type {NodeJS.Signals | undefined} */

@@ -13,7 +13,7 @@ export function readJson(path) {
 }
 
 /**
- * Writes the file whole or not at all.
+ * Writes the file atomically.
  * @param {string} path
  * @param {unknown} value
  */

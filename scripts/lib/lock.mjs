@@ -3,11 +3,11 @@ import { mkdirSync, readFileSync, renameSync, rmdirSync, rmSync, statSync, utime
 import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 
-/** A living holder touches its lock this often, in milliseconds. */
-const heartbeatEvery = 2_000;
-/** Without a heartbeat for this long the holder is given up, though a process with its number exists (numbers are reused). */
-const givenUpAfter = 60_000;
-const pollEvery = 100;
+/** Heartbeat interval of a lock's holder in milliseconds. */
+const heartbeatIntervalMs = 2_000;
+/** A lock without a heartbeat for this long is stale in any case, because process ids are reused. */
+const staleAfterMs = 60_000;
+const pollIntervalMs = 100;
 
 /**
  * @typedef {{ id: string, pid: number, host: string, worker?: number }} Owner the worker is the child that does the
@@ -15,8 +15,8 @@ const pollEvery = 100;
  */
 
 /**
- * Makes sure that only one process at a time sets the project up, and that a holder that died does not block the rest.
- * The lock is a folder with a file in it: moving it into place is atomic on every file system, with its content.
+ * Ensures that only one process at a time sets up the project, and that a dead holder does not block others.
+ * The lock is a folder with a file in it: renaming it into place is atomic on every file system, with its content.
  * @param {string} path
  * @param {{ onWait?: (owner: Owner) => void, throwIfInterrupted?: () => void }} [options]
  * @returns {Promise<{ note(worker: number | undefined): void, release(): void }>}
@@ -25,18 +25,18 @@ export async function acquireLock(path, { onWait, throwIfInterrupted } = {}) {
   mkdirSync(dirname(path), { recursive: true });
   /** @type {Owner} */
   const owner = { id: randomUUID(), pid: process.pid, host: hostname() };
-  let told = false;
+  let isReported = false;
   while (!place(path, owner)) {
     const holder = read(path);
     if (holder && !isAlive(path, holder) && remove(path, holder)) continue;
-    if (holder && !told) {
-      told = true;
+    if (holder && !isReported) {
+      isReported = true;
       onWait?.(holder);
     }
-    await new Promise((resolve) => setTimeout(resolve, pollEvery));
+    await new Promise((resolve) => setTimeout(resolve, pollIntervalMs));
     throwIfInterrupted?.();
   }
-  const heartbeat = setInterval(() => touch(path), heartbeatEvery);
+  const heartbeat = setInterval(() => touch(path), heartbeatIntervalMs);
   heartbeat.unref();
   return {
     note(worker) {
@@ -65,7 +65,7 @@ function write(path, owner) {
 /**
  * @param {string} path
  * @param {Owner} owner
- * @returns {boolean} false when somebody holds it
+ * @returns {boolean} false when the lock is held
  */
 function place(path, owner) {
   const prepared = `${path}.${owner.id}`;
@@ -76,7 +76,7 @@ function place(path, owner) {
     return true;
   } catch (error) {
     rmSync(prepared, { recursive: true, force: true });
-    // Windows says EPERM when the target is there.
+    // Windows reports EPERM when the target exists.
     if (['ENOTEMPTY', 'EEXIST'].includes(error.code) || (error.code === 'EPERM' && read(path))) return false;
     throw error;
   }
@@ -84,7 +84,7 @@ function place(path, owner) {
 
 /**
  * @param {string} path
- * @returns {Owner | undefined} undefined when nobody holds it
+ * @returns {Owner | undefined} undefined when the lock is not held
  */
 function read(path) {
   try {
@@ -100,7 +100,7 @@ function touch(path) {
     const now = new Date();
     utimesSync(ownerFile(path), now, now);
   } catch {
-    // Taken over while this process was stopped for a minute; the release sees that it is not ours.
+    // Taken over while this process was suspended for a minute; the release detects that.
   }
 }
 
@@ -109,9 +109,9 @@ function touch(path) {
  * @param {Owner} owner
  */
 function isAlive(path, owner) {
-  const beaten = statSync(ownerFile(path), { throwIfNoEntry: false });
-  if (!beaten) return true;
-  if (Date.now() - beaten.mtimeMs > givenUpAfter) return false;
+  const heartbeat = statSync(ownerFile(path), { throwIfNoEntry: false });
+  if (!heartbeat) return true;
+  if (Date.now() - heartbeat.mtimeMs > staleAfterMs) return false;
   if (owner.host !== hostname()) return true;
   return [owner.pid, owner.worker].some((pid) => pid !== undefined && pid !== process.pid && exists(pid));
 }
@@ -127,11 +127,11 @@ function exists(pid) {
 }
 
 /**
- * Removes the lock of a dead holder. Two waiters may find it dead at once, and the slower must not remove what the
- * quicker has placed since: only who makes the folder named after the dead lock's id may remove that lock.
+ * Removes the lock of a dead holder. Two waiters may detect it at once, and the slower must not remove the lock that the
+ * faster has placed since: only the waiter that creates the folder named after the dead lock's id may remove it.
  * @param {string} path
  * @param {Owner} dead
- * @returns {boolean} false when another waiter is at it
+ * @returns {boolean} false when another waiter is removing it
  */
 function remove(path, dead) {
   const right = `${path}.remove-${dead.id}`;
@@ -140,8 +140,8 @@ function remove(path, dead) {
   } catch (error) {
     if (error.code !== 'EEXIST') throw error;
     const made = statSync(right, { throwIfNoEntry: false });
-    // Its maker died between two statements.
-    if (made && Date.now() - made.mtimeMs > givenUpAfter) rmSync(right, { recursive: true, force: true });
+    // Its creator died before removing it.
+    if (made && Date.now() - made.mtimeMs > staleAfterMs) rmSync(right, { recursive: true, force: true });
     return false;
   }
   try {
@@ -153,7 +153,7 @@ function remove(path, dead) {
 }
 
 /**
- * Takes the lock away in one step: were it emptied first, a waiter could place its own into the emptied folder.
+ * Removes the lock in one step: if it were emptied first, a waiter could rename its own lock over the empty folder.
  * @param {string} path
  * @param {Owner} owner
  */

@@ -1,8 +1,8 @@
 import net from 'node:net';
 
 /**
- * Loaded into a test run that promises to need no network and no database: whatever connects or listens fails, with the
- * test that did it. Pipes to processes of its own are none.
+ * Loaded into the unit test run, which must not need a network or a database: code that connects or listens fails, with the
+ * name of its test. Pipes to child processes are allowed.
  */
 for (const [owner, member] of /** @type {const} */ ([
   [net.Socket, 'connect'],

@@ -1,10 +1,10 @@
-/** Keeps contexts as Node 24 does by itself. Without it every promise of a server costs several times as much. */
+/** Uses the context implementation that is the default since Node 24. Without it promises cost several times as much. */
 const frames = '--experimental-async-context-frame';
 const firstWithFrames = 24;
 
 /**
- * With these the product's entries run, so that plugins dropped in as TypeScript load on every supported Node.
- * @param {string} [version] of the Node in use: one that is too old runs the product on another, which knows all of them
+ * Node flags of the product's entry points, so that dropped-in TypeScript plugins load on every supported Node.
+ * @param {string} [version] of the Node in use; one that is too old runs the product on another, which supports all flags
  * @returns {readonly string[]}
  */
 export function nodeFlags(version = process.versions.node) {

@@ -4,7 +4,7 @@ import { Failure } from './failure.mjs';
 import { runChild } from './run-child.mjs';
 import { environmentWith } from './runtime.mjs';
 
-// npm waits up to 70 s by default before it admits that there is no network; this makes it about 13 s.
+// By default npm reports a missing network after up to 70 s; these settings reduce it to about 13 s.
 const retries = ['--fetch-retries=3', '--fetch-retry-mintimeout=1000', '--fetch-retry-factor=3'];
 const quiet = [
   '--no-audit',
@@ -16,7 +16,7 @@ const quiet = [
 ];
 
 /**
- * npm, as the set-up uses it: its words go to a log file, its failures become one sentence.
+ * Runs npm for the set-up: its output goes to a log file, its errors become a Failure.
  * @param {string} root
  * @param {{ interrupts: ReturnType<typeof import('./interrupts.mjs').watchInterrupts>,
  *   onWorker?: (pid: number | undefined) => void }} options
@@ -25,7 +25,7 @@ export function createNpm(root, { interrupts, onWorker }) {
   const log = join(root, '.runtime', 'setup.log');
   /**
    * @param {string[]} args
-   * @param {{ what: string, node: string }} options what is installed, in words; the Node that npm shall run on
+   * @param {{ what: string, node: string }} options description of what is installed; the Node to run npm on
    */
   return async function npm(args, { what, node }) {
     const { command, first, shell } = locateNpm(node);
@@ -42,14 +42,14 @@ export function createNpm(root, { interrupts, onWorker }) {
       mkdirSync(dirname(log), { recursive: true });
       appendFileSync(log, `$ npm ${args.join(' ')}\n${result.output}\n`);
     } catch {
-      // Only the log is lost; why it cannot be written is told by the failure itself.
+      // Only the log is lost; the Failure reports the cause.
     }
     if (result.code !== 0) throw explain(result, { what, log, root });
   };
 }
 
 /**
- * npm's own script is run on the given Node where it can be found; else the `npm` of the PATH is.
+ * Locates npm's script to run it on the given Node; otherwise the `npm` on the PATH is used.
  * @param {string} node
  */
 function locateNpm(node) {
@@ -59,7 +59,7 @@ function locateNpm(node) {
     join(beside, 'node_modules', 'npm', 'bin', 'npm-cli.js'),
     join(beside, '..', 'lib', 'node_modules', 'npm', 'bin', 'npm-cli.js'),
   ];
-  // npm_execpath names whichever package manager started us.
+  // npm_execpath may also name another package manager.
   const script = scripts.find((path) => path && basename(path) === 'npm-cli.js' && existsSync(path));
   if (script) return { command: node, first: [script], shell: false };
   const windows = process.platform === 'win32';
@@ -71,7 +71,7 @@ const unreachable =
 const untrusted = /\b(SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_\w+|CERT_\w+)\b/;
 
 /**
- * Turns what npm printed into one of the launcher's sentences.
+ * Converts npm's output into one of the launcher's messages.
  * @param {{ code: number | null, signal: string | null, output: string }} result
  * @param {{ what: string, log: string, root: string }} context
  * @returns {Failure | Error}

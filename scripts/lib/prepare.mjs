@@ -9,11 +9,11 @@ import { createProgress } from './progress.mjs';
 import { findRuntime, installRuntime } from './runtime.mjs';
 
 /**
- * Makes a checkout ready to run: a Node that is new enough, the locked dependencies, the compiled sources. When all of
- * it is in place it only looks and takes no lock.
+ * Prepares a checkout to run: a supported Node, the locked dependencies, the compiled sources. When everything
+ * is up to date, it only checks and takes no lock.
  * @param {string} root
  * @param {{ build?: boolean, progress?: ReturnType<typeof createProgress> }} [options]
- *   build: false leaves the sources alone
+ *   build: false skips the compilation
  * @returns {Promise<{ node: string, errors: string[] }>} the Node to run on, and the type errors of the build
  */
 export async function prepare(root, { build = true, progress = createProgress() } = {}) {
@@ -31,7 +31,7 @@ export async function prepare(root, { build = true, progress = createProgress() 
 }
 
 /**
- * Does what is missing, under the lock. Everything is looked at again: whoever held the lock before may have done it.
+ * Does the missing steps under the lock. Checks everything again, because a previous holder may have done it.
  * @param {string} root
  * @param {{ build: boolean, progress: ReturnType<typeof createProgress> }} options
  */

@@ -1,11 +1,11 @@
 import { standardError } from './say.mjs';
 
-/** A step that takes longer than this says again that it is still at work, in milliseconds. */
-const reminderEvery = 15_000;
+/** Interval in milliseconds at which a long step reports that it is still running. */
+const reminderIntervalMs = 15_000;
 
 /**
- * Calm progress on stderr: one line when a step begins, one when it is done, a reminder on slow machines.
- * A step that is skipped is not mentioned.
+ * Progress on stderr: one line when a step begins, one when it ends, and reminders for slow steps.
+ * Skipped steps are not reported.
  * @param {{ write(line: string): unknown }} [output]
  * @param {() => number} [now] milliseconds
  */
@@ -24,7 +24,7 @@ export function createProgress(output = standardError, now = Date.now) {
       const startedAt = now();
       const elapsed = () => `${((now() - startedAt) / 1000).toFixed(1)} s`;
       say(`${doing} ...`);
-      const reminder = setInterval(() => say(`still ${doing} (${elapsed()})`), reminderEvery);
+      const reminder = setInterval(() => say(`still ${doing} (${elapsed()})`), reminderIntervalMs);
       try {
         const result = await work();
         say(`${doing}: done in ${elapsed()}`);

@@ -1,12 +1,12 @@
-/** The server asks to be started again (EX_TEMPFAIL of sysexits.h). */
-const startAgain = 75;
+/** The server requests a restart (EX_TEMPFAIL of sysexits.h). */
+const restartRequested = 75;
 /** The server's watchdog ended it because its event loop was blocked. */
 const watchdog = 86;
 const crashSignals = new Set(['SIGSEGV', 'SIGABRT', 'SIGBUS', 'SIGILL', 'SIGTRAP', 'SIGFPE']);
 
-/** Enough to leave out two guilty plugins one after the other, and then all that are not required. */
+/** Enough to disable two crashing plugins one after the other, and then all that are not required. */
 export const restartsAllowed = 3;
-/** Within which they are counted, milliseconds. */
+/** Window in milliseconds in which restarts are counted. */
 const restartWindow = 600_000;
 
 /**
@@ -15,26 +15,26 @@ const restartWindow = 600_000;
 
 /**
  * @param {End} end
- * @returns {boolean} whether it crashed, so that another try may help
+ * @returns {boolean} whether it crashed, so that a restart may help
  */
 export function isWorthRestart({ code, signal }) {
-  return signal === null ? code === startAgain || code === watchdog : crashSignals.has(signal);
+  return signal === null ? code === restartRequested || code === watchdog : crashSignals.has(signal);
 }
 
 /**
  * @param {End} end
- * @returns {string} what it says about the server, for people
+ * @returns {string} a description for people
  */
 export function describeEnd({ code, signal }) {
-  if (signal === 'SIGKILL') return 'the server was killed by SIGKILL, from outside or for want of memory';
+  if (signal === 'SIGKILL') return 'the server was killed by SIGKILL, from outside or for lack of memory';
   if (signal !== null) return `the server ended by ${signal}`;
-  if (code === startAgain) return `the server ended with code ${code}: it failed and asks to be started again`;
+  if (code === restartRequested) return `the server ended with code ${code}: it failed and requests a restart`;
   if (code === watchdog) return `the server ended with code ${code}: its event loop was blocked`;
   return `the server ended with code ${code}`;
 }
 
 /**
- * Allows a few restarts within some minutes: a server that ends more often would do so for ever.
+ * Limits the number of restarts within some minutes, so that a server that always crashes is not restarted forever.
  * @param {() => number} [now] milliseconds
  */
 export function createRestartAllowance(now = Date.now) {
@@ -43,7 +43,7 @@ export function createRestartAllowance(now = Date.now) {
   return {
     /**
      * @param {End} end
-     * @returns {number} which restart within the window this is, from 1; 0 when there is none to be had
+     * @returns {number} the number of this restart within the window, from 1; 0 when it is not allowed
      */
     take(end) {
       if (!isWorthRestart(end)) return 0;

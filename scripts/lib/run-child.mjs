@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 
 /**
- * Runs a child to its end without blocking this process, so that signals and the lock's heartbeat are served meanwhile.
+ * Runs a child to its end without blocking this process, so that signals and the lock's heartbeat are still handled.
  * @param {string} command
  * @param {readonly string[]} args
  * @param {{ cwd: string, env: NodeJS.ProcessEnv, stdio?: 'inherit' | 'pipe', shell?: boolean,

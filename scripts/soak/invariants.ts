@@ -1,7 +1,7 @@
 import type { ModelMessage } from '../../core/sdk/index.js';
 import type { Stage } from './stage.js';
 
-/** Rules that hold for the tables at any moment; each query finds what breaks one. */
+/** Invariants of the tables at any time; each query finds the violations of one. */
 const rules: Readonly<Record<string, string>> = {
   'rows are numbered from 0 without gaps': `select s.id from {realtime.sessions} s
     left join {realtime.messages} m on m.session_id = s.id group by s.id, s.next_seq
@@ -13,12 +13,12 @@ const rules: Readonly<Record<string, string>> = {
     where t.status = 'running' group by t.session_id having count(*) > 1`,
   'the rows of a turn have one claim': `select turn_id as id from {realtime.messages} where turn_id is not null
     group by turn_id having count(distinct lease_epoch) > 1`,
-  'a completed turn has an answer': `select t.turn_id as id from {realtime.turns} t where t.status = 'completed'
+  'a completed turn has a reply': `select t.turn_id as id from {realtime.turns} t where t.status = 'completed'
     and not exists (select 1 from {realtime.messages} m where m.turn_id = t.turn_id and m.role = 'assistant'
       and m.tool_calls is null)`,
 };
 
-/** What breaks a rule, as `<rule>: <id>`. */
+/** Violations, as `<rule>: <id>`. */
 export async function brokenRules({ tables }: Pick<Stage, 'tables'>): Promise<readonly string[]> {
   const broken: string[] = [];
   for (const [rule, sql] of Object.entries(rules)) {
@@ -28,7 +28,7 @@ export async function brokenRules({ tables }: Pick<Stage, 'tables'>): Promise<re
   return broken;
 }
 
-/** Whether every provider would take these messages: each call has exactly one answer, right behind it. */
+/** Whether every provider accepts these messages: each tool call is directly followed by exactly one result. */
 export function isAcceptable(messages: readonly ModelMessage[]): boolean {
   for (let at = 0; at < messages.length; ) {
     const message = messages[at];

@@ -7,7 +7,7 @@ export interface Kills {
   readonly kills: number;
   /** Turns that were running when their process was killed. */
   readonly interrupted: number;
-  /** The longest that a session could not be claimed after a kill, milliseconds. */
+  /** Longest time in milliseconds until a session could be claimed after a kill. */
   readonly longestMs: number;
   readonly broken: readonly string[];
 }
@@ -15,7 +15,7 @@ export interface Kills {
 const ttlSeconds = 0.5;
 const ids = ['k0', 'k1', 'k2', 'k3'];
 
-/** Kills a process that writes turns at random moments, and looks each time at what is left. */
+/** Kills a process that writes turns at random times, and checks the tables after each kill. */
 export async function kills(stage: Stage, count: number, seed: number, onKill: (n: number) => void): Promise<Kills> {
   const host = await openSessions(stage.env, ttlSeconds);
   const sessions = host.service('sessions');
@@ -30,7 +30,7 @@ export async function kills(stage: Stage, count: number, seed: number, onKill: (
       const worker = next;
       await worker.order({ do: 'run', sessionIds: ids, seed: random });
       await sleep(20 + (random % 150));
-      // The next one starts meanwhile: most of a round is waiting for that.
+      // The next one starts meanwhile, because most of a round is waiting for its start.
       next = new WorkerProcess(stage, ttlSeconds);
       await worker.kill();
       const killed = performance.now();

@@ -6,8 +6,8 @@ import { type Dialect, openStage } from './stage.js';
 import { staleWrites } from './stale-writes.js';
 
 /**
- * What sessions promise when everything goes wrong, at length: stale writes in every way there are, claims that have to
- * outlive their time, and processes that are killed while they write.
+ * Tests the guarantees of sessions under faults: stale writes of every kind, claims that must be renewed for longer than
+ * their TTL, and processes that are killed while they write.
  *
  *     npm run soak -- [--kills 50] [--seed 1] [--database sqlite|postgres] [--json]
  */
@@ -49,7 +49,7 @@ for (const database of chosen) {
 }
 const ok = results.every((result) => result.ok);
 if (values.json) process.stdout.write(`${JSON.stringify({ ok, results })}\n`);
-else process.stdout.write(ok ? 'every promise was kept\n' : 'A PROMISE WAS BROKEN\n');
+else process.stdout.write(ok ? 'every guarantee held\n' : 'A GUARANTEE WAS VIOLATED\n');
 process.exit(ok ? 0 : 1);
 
 function say(text: string): void {

@@ -4,14 +4,14 @@ import { openSessions, question, type Stage, sessionOf } from './stage.js';
 export interface Renewals {
   readonly turns: number;
   readonly ttlSeconds: number;
-  /** Turns that lost their session although nobody had a right to it. */
+  /** Turns that lost their session although their claim was valid. */
   readonly fenced: number;
-  /** Claims of rivals in the meantime, and those of them that won. */
+  /** Attempts of rivals to claim the sessions meanwhile, and how many succeeded. */
   readonly rivals: number;
   readonly rivalsWon: number;
 }
 
-/** Turns that last for five lives of their claim, all at once, while they write and rivals claim their sessions. */
+/** Runs concurrent turns for five times the TTL of their claims, while they write and rivals try to claim their sessions. */
 export async function renewals(stage: Stage, turns: number): Promise<Renewals> {
   const ttlSeconds = 1;
   const [owner, rival] = [await openSessions(stage.env, ttlSeconds), await openSessions(stage.env, ttlSeconds)];
@@ -33,7 +33,7 @@ export async function renewals(stage: Stage, turns: number): Promise<Renewals> {
     }
   };
   const claim = async (): Promise<void> => {
-    // Until shortly before the end: who comes after a turn may have the session.
+    // Until shortly before the end, because after a turn a rival may have the session.
     for (let n = 0; performance.now() < until - 500; n += 1) {
       rivals += 1;
       const won = await rival.service('sessions').withLease(sessionOf(`long-${n % turns}`), async () => true);

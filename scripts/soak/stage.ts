@@ -14,7 +14,7 @@ import {
 
 export type Dialect = 'sqlite' | 'postgres';
 
-/** A database that several processes work on, and a view of its tables from outside. */
+/** A database shared by several processes, and direct access to its tables. */
 export interface Stage {
   readonly dialect: Dialect;
   /** Environment that makes a host use the database. */
@@ -40,7 +40,7 @@ export async function openStage(dialect: Dialect): Promise<Stage> {
   };
 }
 
-/** The platform with nothing but sessions, in this process; `ttlSeconds` is the life of a claim without a sign of life. */
+/** The platform with only the sessions plugin, in this process; `ttlSeconds` is the TTL of a claim. */
 export function openSessions(env: Stage['env'], ttlSeconds: number): Promise<TestHost> {
   return createTestHost({
     plugins: ['sessions'],

@@ -1,29 +1,29 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { OpenTurn, SessionsService } from 'mortise/contracts/sessions';
-import { layCable } from './cable.js';
 import { openSessions, question, type Stage } from './stage.js';
+import { openProxy } from './tcp-proxy.js';
 import type { Outcomes } from './worker.js';
 import { WorkerProcess } from './worker-process.js';
 
 export interface StaleWrites {
   readonly fault: string;
-  /** Writes of owners that had lost their session. */
+  /** Writes of owners that have lost their session. */
   readonly stale: number;
-  /** Of them those that were refused as such. */
+  /** Stale writes that were refused. */
   readonly refused: number;
-  /** Sessions that have other rows or numbers than their new owner left. */
+  /** Sessions whose rows or numbers differ from those of the new owner. */
   readonly changed: number;
 }
 
 const count = 100;
 const key = (id: string): string => `console:soak:${id}`;
 
-/** A fault that takes its session from the owner of a turn. */
-type Theft = (stage: Stage, sessionId: string, thief: SessionsService) => Promise<void>;
+/** A fault that makes the owner of a turn lose its session. */
+type SessionFault = (stage: Stage, sessionId: string, rival: SessionsService) => Promise<void>;
 
-async function takeOver(stage: Stage, sessionId: string, thief: SessionsService): Promise<OpenTurn> {
+async function takeOver(stage: Stage, sessionId: string, rival: SessionsService): Promise<OpenTurn> {
   await stage.tables.statement('update {realtime.sessions} set lease_expires_at = 1 where id = ?', [key(sessionId)]);
-  return openBy(thief, sessionId);
+  return openBy(rival, sessionId);
 }
 
 async function openBy(sessions: SessionsService, sessionId: string): Promise<OpenTurn> {
@@ -32,14 +32,14 @@ async function openBy(sessions: SessionsService, sessionId: string): Promise<Ope
   return opened.turn;
 }
 
-const thefts: Readonly<Record<string, Theft>> = {
-  'taken over': async (stage, id, thief) => void (await takeOver(stage, id, thief)),
-  'taken over and released': async (stage, id, thief) => {
-    const turn = await takeOver(stage, id, thief);
+const faults: Readonly<Record<string, SessionFault>> = {
+  'taken over': async (stage, id, rival) => void (await takeOver(stage, id, rival)),
+  'taken over and released': async (stage, id, rival) => {
+    const turn = await takeOver(stage, id, rival);
     await turn.close({ status: 'completed', messages: [{ role: 'assistant', content: 'mine' }], steps: 1 });
   },
   'token rewritten': async ({ tables }, id) => {
-    await tables.statement("update {realtime.sessions} set lock_token = 'thief' where id = ?", [key(id)]);
+    await tables.statement("update {realtime.sessions} set lock_token = 'rival' where id = ?", [key(id)]);
   },
   'session deleted': async ({ tables }, id) => {
     await tables.statement('delete from {realtime.sessions} where id = ?', [key(id)]);
@@ -88,22 +88,22 @@ async function inProcess(
 /** Writes of owners that lost their session in every way there is. None may land. */
 export async function staleWrites(stage: Stage): Promise<readonly StaleWrites[]> {
   const host = await openSessions(stage.env, 30);
-  const thief = host.service('sessions');
+  const rival = host.service('sessions');
   const results: StaleWrites[] = [];
   try {
-    for (const [fault, theft] of Object.entries(thefts)) {
+    for (const [fault, takeSession] of Object.entries(faults)) {
       const steal = async (_: WorkerProcess, ids: readonly string[]): Promise<void> => {
-        for (const id of ids) await theft(stage, id, thief);
+        for (const id of ids) await takeSession(stage, id, rival);
       };
       results.push(await inProcess(stage, fault, 30, steal));
     }
     results.push(
       await inProcess(stage, 'stopped for longer than its claim', 1, async (worker, ids) => {
         await freeze(stage, worker);
-        await Promise.all(ids.map((id) => openBy(thief, id)));
+        await Promise.all(ids.map((id) => openBy(rival, id)));
       }),
     );
-    if (stage.dialect === 'postgres') results.push(await cutOff(stage, thief));
+    if (stage.dialect === 'postgres') results.push(await cutOff(stage, rival));
   } finally {
     await host.stop();
   }
@@ -111,18 +111,18 @@ export async function staleWrites(stage: Stage): Promise<readonly StaleWrites[]>
 }
 
 /** The owner loses its database, and has it back when others have taken over. */
-async function cutOff(stage: Stage, thief: SessionsService): Promise<StaleWrites> {
+async function cutOff(stage: Stage, rival: SessionsService): Promise<StaleWrites> {
   const { DATABASE_HOST = '', DATABASE_PORT = '' } = stage.env;
-  const cable = await layCable(DATABASE_HOST, Number(DATABASE_PORT));
+  const proxy = await openProxy(DATABASE_HOST, Number(DATABASE_PORT));
   try {
-    const env = { ...stage.env, DATABASE_HOST: '127.0.0.1', DATABASE_PORT: String(cable.port) };
+    const env = { ...stage.env, DATABASE_HOST: '127.0.0.1', DATABASE_PORT: String(proxy.port) };
     return await inProcess({ ...stage, env }, 'cut off for longer than its claim', 1, async (_, ids) => {
-      cable.cut();
-      await Promise.all(ids.map((id) => openBy(thief, id)));
-      cable.mend();
+      proxy.interrupt();
+      await Promise.all(ids.map((id) => openBy(rival, id)));
+      proxy.restore();
     });
   } finally {
-    cable.dispose();
+    proxy.dispose();
   }
 }
 

@@ -1,7 +1,8 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { expect } from 'chai';
+import type { Json, MemoryHost } from 'mortise/contracts/memory-gateway/testing';
 import { eachDatabase } from 'mortise/sdk/testing';
-import { type Json, type MemoryHost, startMemory } from '../memory/memory-host.js';
+import { startMemory } from '../memory/memory-host.js';
 
 const ADMIN_KEY = 'governance-key-0123456789';
 const modes = [

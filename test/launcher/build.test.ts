@@ -95,7 +95,7 @@ describe('the build of the launcher', () => {
     }
   });
 
-  it('goes on after a type error in a plugin, and names it at every start until it is mended', async () => {
+  it('goes on after a type error in a plugin, and names it at every start until it is fixed', async () => {
     project.write('plugins/echo/index.ts', `export const echo: number = 'three';\n`);
     for (const attempt of ['first', 'second']) {
       const launcher = run(process.execPath, [at('scripts/start.mjs'), 'exit', '0'], { cwd: project.root });

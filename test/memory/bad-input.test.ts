@@ -1,6 +1,7 @@
 import { expect } from 'chai';
+import { answerOf, type Json, type MemoryHost } from 'mortise/contracts/memory-gateway/testing';
 import { eachDatabase } from 'mortise/sdk/testing';
-import { answerOf, contents, type Json, type MemoryHost, results, startMemory } from './memory-host.js';
+import { contents, results, startMemory } from './memory-host.js';
 
 const ADMIN_KEY = 'governance-key-0123456789';
 

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
+import { answerOf, type Json } from 'mortise/contracts/memory-gateway/testing';
 import { createTestHost, type TestHost } from 'mortise/sdk/testing';
-import { answerOf, type Json, memoryPlugins } from './memory-host.js';
+import { memoryPlugins } from './memory-host.js';
 
 const plugins = [...memoryPlugins, 'memory-backend-openmemory', 'memory-outbox', 'memory-reconcile'];
 

@@ -1,7 +1,8 @@
 import { expect } from 'chai';
+import { answerOf, type MemoryHost } from 'mortise/contracts/memory-gateway/testing';
 import { eachDatabase } from 'mortise/sdk/testing';
 import { type DatabaseProxy, startDatabaseProxy } from './database-proxy.js';
-import { answerOf, type MemoryHost, memoryPlugins, startMemory } from './memory-host.js';
+import { memoryPlugins, startMemory } from './memory-host.js';
 
 describe('memories without a database', () => {
   eachDatabase(

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
+import type { MemoryHost } from 'mortise/contracts/memory-gateway/testing';
 import { freezePostgres, ownPostgres, testDialects } from 'mortise/sdk/testing';
-import { type MemoryHost, memoryPlugins, startMemory } from './memory-host.js';
+import { memoryPlugins, startMemory } from './memory-host.js';
 
 const describeOnPostgres = testDialects().includes('postgres') ? describe : () => {};
 

@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { get } from 'node:http';
 import { expect } from 'chai';
+import { answerOf, type Json, type MemoryHost } from 'mortise/contracts/memory-gateway/testing';
 import { eachDatabase } from 'mortise/sdk/testing';
-import { answerOf, type Json, type MemoryHost, startMemory } from './memory-host.js';
+import { startMemory } from './memory-host.js';
 
 describe('the memory endpoints', () => {
   eachDatabase(

@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import * as fc from 'fast-check';
+import type { MemoryHost } from 'mortise/contracts/memory-gateway/testing';
 import { eachDatabase } from 'mortise/sdk/testing';
-import { type Answer, type MemoryHost, results, startMemory } from './memory-host.js';
+import { results, startMemory } from './memory-host.js';
 
 const space = fc.constantFrom('private:a', 'private:b', 'team:default', 'org:x', 'team:', 'nope:x', undefined);
 const request = fc.record(
@@ -40,16 +41,13 @@ describe('any sequence of stores', () => {
       });
       after(() => memory.stop());
 
-      const auditsOf = async ({ body }: Answer) =>
-        (await memory.host.service('audit').query({ correlationId: String(body.correlation_id) })).rows;
-
       it('leaves one audit row per result that matches it, and all invariants hold', async function rules() {
         this.timeout(120_000);
         await fc.assert(
           fc.asyncProperty(fc.array(request, { minLength: 1, maxLength: 12 }), async (requests) => {
             const answers = await Promise.all(requests.map((body) => memory.store(body)));
             for (const [index, answer] of answers.entries()) {
-              const rows = await auditsOf(answer);
+              const rows = await memory.audits(answer);
               if (answer.status === 422) {
                 expect(rows).to.deep.equal([]);
                 continue;

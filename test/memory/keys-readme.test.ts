@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { expect } from 'chai';
-import { answerOf, type MemoryHost, startMemory } from './memory-host.js';
+import { answerOf, type MemoryHost } from 'mortise/contracts/memory-gateway/testing';
+import { startMemory } from './memory-host.js';
 
 const readme = new URL('../../../plugins/memory-gateway/README.md', import.meta.url);
 

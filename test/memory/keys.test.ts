@@ -1,6 +1,7 @@
 import { expect } from 'chai';
+import { answerOf, type Json, type MemoryHost } from 'mortise/contracts/memory-gateway/testing';
 import { eachDatabase } from 'mortise/sdk/testing';
-import { answerOf, type Json, type MemoryHost, memoryPlugins, results, startMemory } from './memory-host.js';
+import { memoryPlugins, results, startMemory } from './memory-host.js';
 
 const KEY = 'the-one-key-0123456789';
 const keys = [

@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import type { Json } from 'mortise/contracts/memory-gateway/testing';
 import type { Database, PluginDefinition, RegisterHost } from 'mortise/sdk';
 import {
   createTestHost,
@@ -12,7 +13,7 @@ import {
   until,
 } from 'mortise/sdk/testing';
 import { type DatabaseProxy, startDatabaseProxy } from './database-proxy.js';
-import { type Json, memoryPlugins } from './memory-host.js';
+import { memoryPlugins } from './memory-host.js';
 
 interface RpcAnswer {
   readonly result?: Json & { readonly tools?: readonly { readonly name: string }[] };

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
+import type { Json, MemoryHost } from 'mortise/contracts/memory-gateway/testing';
 import { eachDatabase } from 'mortise/sdk/testing';
-import { auditsOf, type Json, type MemoryHost, startMemory } from './memory-host.js';
+import { startMemory } from './memory-host.js';
 
 /** One row of the policy: the request and the settings, and what the result and the audit row must have. */
 interface PolicyRow {
@@ -240,7 +241,7 @@ describe('the policy of a project', () => {
           };
           expect(answer.body.message).to.equal(messages[action]);
 
-          const [audit, ...others] = await auditsOf(memory, answer);
+          const [audit, ...others] = await memory.audits(answer);
           expect(others).to.deep.equal([]);
           expect(audit).to.deep.include({
             action,

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
+import type { MemoryHost } from 'mortise/contracts/memory-gateway/testing';
 import type { Finding } from 'mortise/sdk';
-import { type MemoryHost, memoryPlugins, startMemory } from './memory-host.js';
+import { memoryPlugins, startMemory } from './memory-host.js';
 
 describe('quarantined memory plugins', function () {
   this.timeout(30_000);

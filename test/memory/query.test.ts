@@ -1,6 +1,7 @@
 import { expect } from 'chai';
+import type { Json, MemoryHost } from 'mortise/contracts/memory-gateway/testing';
 import { eachDatabase } from 'mortise/sdk/testing';
-import { contents, type Json, type MemoryHost, results, startMemory } from './memory-host.js';
+import { contents, results, startMemory } from './memory-host.js';
 
 describe('querying memories', () => {
   eachDatabase(

@@ -1,7 +1,8 @@
 import { request } from 'node:http';
 import { expect } from 'chai';
+import type { Json, MemoryHost } from 'mortise/contracts/memory-gateway/testing';
 import { eachDatabase } from 'mortise/sdk/testing';
-import { type Json, type MemoryHost, startMemory } from './memory-host.js';
+import { startMemory } from './memory-host.js';
 
 describe('a store request', () => {
   eachDatabase(

@@ -40,9 +40,22 @@ describe('the files that were seen', () => {
     await write('one', { a: 2 });
     const { edits, take } = await seen.look();
     await write('two', { a: 2 });
-    await seen.know(join(options.configDir, 'two.json'));
+    await seen.know({ path: join(options.configDir, 'two.json'), before: '{"a":1}' });
     await take();
     expect(edits.map(({ file }) => file)).to.deep.equal(['config/one.json']);
     expect(await edited()).to.deep.equal([]);
+  });
+
+  it('stay reported when the platform changes another part of the same file', async () => {
+    const text = (one: boolean, two: boolean) =>
+      JSON.stringify({ plugins: { one: { enabled: one }, two: { enabled: two } } });
+    await writeFile(options.pluginsFile, text(true, true));
+    const seen = new SeenFiles(options);
+    await seen.knowAll(options.pluginsFile);
+    await writeFile(options.pluginsFile, text(false, true));
+    await writeFile(options.pluginsFile, text(false, false));
+    await seen.know({ path: options.pluginsFile, before: text(false, true) });
+    const { edits } = await new SeenFiles(options).look();
+    expect(edits.map(({ plugins }) => plugins)).to.deep.equal([['one']]);
   });
 });

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Finding, PluginPlan, PluginRow } from 'mortise/sdk';
@@ -106,6 +106,26 @@ describe('the command line without a server', function () {
       expect(rows.map((row) => [row.operation, row.action, row.reason, row.principal])).to.deep.equal([
         ['admin:disable', 'reject', 'admin:plugin_required', 'cli'],
       ]);
+    } finally {
+      await host.stop();
+    }
+  });
+
+  it('leaves a change that could not be recorded to the next server, which reports it as an edit', async () => {
+    const start = () => createTestHost({ listen: false, plugins: ['logbook'], env: { ...folder.env } });
+    const database = join(folder.env.MORTISE_DATA_DIR ?? '', 'mortise.db');
+    await (await start()).stop();
+    await rename(database, `${database}.away`);
+    await mkdir(database);
+    const disabled = await folder.run('plugin', 'disable', 'memory-backend-local', '--json');
+    expect(disabled.code).to.equal(0);
+    expect(disabled.stderr).to.contain('"code":"change_not_recorded"');
+    await rm(database, { recursive: true });
+    await rename(`${database}.away`, database);
+    const host = await start();
+    try {
+      const { rows } = await host.service('audit').query({ operation: 'admin:edit_file' });
+      expect(rows.map(({ evidence }) => evidence.plugins)).to.deep.equal([['memory-backend-local']]);
     } finally {
       await host.stop();
     }

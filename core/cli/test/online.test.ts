@@ -102,7 +102,7 @@ describe('the command line with a server', function () {
     expect([stateOf('base'), stateOf('upper')]).to.deep.equal(['active', 'active']);
   });
 
-  it('leaves to people what only they can mend', async () => {
+  it('leaves what only an operator can fix', async () => {
     const { code, stdout } = await cli('plugin', 'doctor', 'picky', '--fix');
     expect(code).to.equal(1);
     expect(stdout).to.match(/^error: picky: .*size/);
@@ -145,7 +145,7 @@ describe('the command line with a server', function () {
     expect((await cli('plugin', 'export', '--json')).json()).to.include({ changed: false });
   });
 
-  it('teaches: an unknown plugin names the command that lists them', async () => {
+  it('answers an unknown plugin with the command that lists them', async () => {
     const { code, stderr } = await cli('plugin', 'inspect', 'no-such-plugin');
     expect(code).to.equal(1);
     expect(stderr).to.equal(

@@ -56,6 +56,14 @@ describe('the plugin folders', () => {
     });
   }
 
+  it('skip a folder that holds only the contract of a deleted plugin', async () => {
+    await put('deleted');
+    await mkdir(join(folder, 'deleted', 'contract'));
+    expect(await entry('deleted')).to.equal(undefined);
+    await writeFile(join(folder, 'deleted', 'index.js'), '');
+    expect((await entry('deleted'))?.problem?.code).to.equal('manifest_unreadable');
+  });
+
   it('report a manifest that is too large', async () => {
     await put('big', manifest('big', { title: 'x'.repeat(1_100_000) }));
     const found = await entry('big');

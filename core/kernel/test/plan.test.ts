@@ -76,6 +76,19 @@ describe('the plan', () => {
     expect(message('stranger')).to.include('"rest"');
   });
 
+  it('reports no unknown mount when its owner is enabled and not installed', () => {
+    const entry = (key: string, more: Partial<PluginManifest> = {}) => {
+      const routes = [{ name: key, kind: 'http', path: `/${key}`, auth: 'public', mount: 'rest' }] as const;
+      return entryOf({ manifest: { key, permissions: { routes }, ...more }, definition: () => undefined });
+    };
+    const missing = { ...entry('gone'), manifest: null, problem: problem('plugin_missing', 'gone') };
+    const { codes } = plan([], {
+      catalogue: [entry('a', { requires: ['gone'] }), entry('b', { optional: ['gone'] }), missing],
+      enabled: new Set(['a', 'b', 'gone']),
+    });
+    expect(codes).to.deep.equal({ a: 'dependency_not_active', b: null, gone: 'plugin_missing' });
+  });
+
   it('spreads a problem to all that depend on it, and to nothing else', () => {
     const { codes } = plan(
       [{ key: 'bad' }, { key: 'near', requires: ['bad'] }, { key: 'far', requires: ['near'] }, { key: 'other' }],

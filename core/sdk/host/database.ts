@@ -3,17 +3,17 @@ import type { Disposable } from '../context.js';
 
 export type Dialect = 'sqlite' | 'postgres';
 
-/** An open transaction. Hand it on as `{ trx }`; it can also be queried directly. */
+/** An open transaction. Pass it as `{ trx }`; it can also be queried directly. */
 export type Transaction = Knex.Transaction;
 
 export interface TransactionOption {
   readonly trx?: Transaction | undefined;
 }
 
-/** What a `?` may stand for. A boolean is stored as a flag, a `Date` as a time; JSON goes through the codec. */
+/** A value bound to `?`. A boolean is stored as a flag, a `Date` as a time; JSON goes through the codec. */
 export type SqlValue = string | number | bigint | boolean | Date | Uint8Array | null;
 
-/** SQL text in the place of a value, e.g. `{ sql: database.now.time }` or `{ sql: 'tries + ?', bindings: [1] }`. */
+/** SQL in place of a value, e.g. `{ sql: database.now.time }` or `{ sql: 'tries + ?', bindings: [1] }`. */
 export interface SqlExpression {
   readonly sql: string;
   readonly bindings?: readonly SqlValue[];
@@ -38,15 +38,15 @@ export interface MigrationSchema {
   readonly knex: Knex.Transaction;
   /** Physical name, as {@link Database.table}. */
   table(name: string): string;
-  /** Creates a table in its logical schema with the columns that differ between the dialects made by `columns`. */
+  /** Creates a table in its logical schema; `columns` adds the columns that differ between the dialects. */
   createTable(name: string, build: (table: Knex.CreateTableBuilder, columns: MigrationColumns) => void): Promise<void>;
   /** Adds columns, indexes and keys to a table of an earlier migration. */
   alterTable(name: string, build: (table: Knex.AlterTableBuilder, columns: MigrationColumns) => void): Promise<void>;
-  /** One statement for both dialects, or one for each that needs it. `{schema.table}` becomes the physical name. */
+  /** One statement for both dialects, or one per dialect. `{schema.table}` becomes the physical name. */
   raw(sql: string | Partial<Record<Dialect, string>>): Promise<void>;
 }
 
-/** Column kinds that are one thing with two spellings. */
+/** Column types whose SQL differs between the dialects. */
 export interface MigrationColumns {
   /** Auto-increment 64-bit primary key. */
   id(name: string): Knex.ColumnBuilder;
@@ -72,18 +72,18 @@ export interface ClaimRows {
   /** SQL condition with `?` bindings that a free row meets. */
   readonly where: string;
   readonly bindings?: readonly SqlValue[];
-  /** Columns, each with ` desc` where it is meant. The key is the last one, whether named or not. */
+  /** Columns, optionally followed by ` desc`. The key is always appended as the last one. */
   readonly orderBy: readonly string[];
   readonly limit: number;
-  /** Columns to set on the claimed rows. The condition must not hold any more afterwards. */
+  /** Columns to set on the claimed rows. Afterwards the condition must no longer hold. */
   readonly set: Readonly<Record<string, SqlValue | SqlExpression>>;
 }
 
 /**
- * One logical database with two dialects and one behaviour. A plugin sees only the logical schemas its manifest
+ * One logical database with the same behaviour on both dialects. A plugin sees only the logical schemas its manifest
  * declares (`permissions.schemas`).
  *
- * Rows come back alike on both: 64-bit integers, counts and sums as numbers; times as ISO 8601 text; JSON as text
+ * Rows have the same form on both: 64-bit integers, counts and sums as numbers; times as ISO 8601 text; JSON as text
  * (read it with `codec.parseJson`); flags as boolean or 0/1 (read them with `codec.parseFlag`).
  */
 export interface Database {
@@ -93,12 +93,12 @@ export interface Database {
   /**
    * The query builder over the pool, or over the transaction given.
    * @throws MortiseError `nested_query` when used without `trx` inside an open transaction of the same call chain:
-   * with one connection it would wait for itself for ever.
+   * with a single connection it would deadlock.
    */
   query(options?: TransactionOption): Knex;
   /**
-   * One statement, prepared once per connection and kept: the way for hot paths (the query builder costs 50 to 100 µs
-   * a statement, this about 4 µs on SQLite). `?` is a binding, `{schema.table}` a physical name, `\?` a question mark.
+   * Runs one statement, prepared once per connection and cached. Use it on hot paths: the query builder costs 50 to
+   * 100 µs per statement, this about 4 µs on SQLite. `?` is a binding, `{schema.table}` a physical name, `\?` a question mark.
    * Keep the text constant: every text is prepared and cached.
    * @throws MortiseError `nested_query` as {@link query}.
    *
@@ -113,9 +113,9 @@ export interface Database {
     options?: TransactionOption,
   ): Promise<StatementResult<Row>>;
   /**
-   * Statements of a transaction that need nothing of each other's results, run in order. On PostgreSQL they travel
-   * together: one round trip for all. Each is as in {@link statement}.
-   * @throws the first error, when all have ended.
+   * Runs statements of a transaction that do not depend on each other's results, in order. On PostgreSQL they are
+   * pipelined in one round trip. Each has the form of {@link statement}.
+   * @throws the first error, after all have ended.
    */
   batch(
     statements: readonly BatchStatement[],
@@ -126,10 +126,10 @@ export interface Database {
    * READ COMMITTED on PostgreSQL; on SQLite the write lock is taken at the start. `readOnlySnapshot` sees one state of
    * the whole database and may not write.
    *
-   * The host rolls back what is not ended: when the plugin is stopped, when the call that opened it went on 5 s past
-   * its abort and its own limit, and after 30 s without a statement. `run` is not waited for any longer then.
+   * The host rolls back an open transaction when the plugin is stopped, when the call that opened it continues for 5 s
+   * after its abort and its own limit, and after 30 s without a statement. It then no longer waits for `run`.
    *
-   * @throws MortiseError `transaction_ended` (503), also out of every later call with its `trx`
+   * @throws MortiseError `transaction_ended` (503), also from every later call with its `trx`
    */
   transaction<T>(
     run: (trx: Transaction) => Promise<T>,
@@ -138,26 +138,26 @@ export interface Database {
   /** Runs `run` once the outermost transaction of `trx` has committed, and never when any part of it rolled back. */
   afterCommit(trx: Transaction, run: () => void): void;
   /**
-   * Applies what is missing, in order, under a database lock; recorded per plugin; safe to repeat.
-   * @throws MortiseError `migration_failed` (nothing of it is left behind) or `schema_newer` (the database was written
+   * Applies pending migrations in order, under a database lock. Recorded per plugin; safe to repeat.
+   * @throws MortiseError `migration_failed` (after a rollback) or `schema_newer` (the database was written
    * by a later version of the plugin).
    */
   migrate(migrations: readonly Migration[]): Promise<void>;
   /**
-   * Claims free rows exactly once over all processes and returns them as they are after the claim, in order:
+   * Claims free rows exactly once across all processes and returns them in order, as they are after the claim:
    * `FOR UPDATE SKIP LOCKED` on PostgreSQL, one `UPDATE … RETURNING` on SQLite.
    */
   claim<Row extends object>(claim: ClaimRows, options?: TransactionOption): Promise<Row[]>;
-  /** SQL text for the database's own clock: epoch milliseconds, and a time as the codec writes it. */
+  /** SQL expressions for the database's clock: epoch milliseconds, and a time in the codec's format. */
   readonly now: { readonly millis: string; readonly time: string };
   readonly codec: DatabaseCodec;
   /**
-   * PostgreSQL: `NOTIFY` to every process, this one too. SQLite: listeners of this process only. With `trx` it is sent
-   * when that commits. A channel belongs to the plugin. The payload has at most 7,000 bytes.
-   * Delivery is a hint, not a promise: poll as well.
+   * PostgreSQL: `NOTIFY` to every process, including this one. SQLite: listeners of this process only. With `trx` it is
+   * sent when the transaction commits. Channels are private to the plugin. The payload has at most 7,000 bytes.
+   * Delivery is not guaranteed: poll as well.
    */
   notify(channel: string, payload: string, options?: TransactionOption): Promise<void>;
-  /** `missed` is called after a lost connection came back: notifications in between are gone. */
+  /** `missed` is called after a lost connection was restored: notifications in between are lost. */
   listen(
     channel: string,
     run: (payload: string) => void,
@@ -166,13 +166,13 @@ export interface Database {
   /** True when a query answers within `timeoutMs` (default 2,000). */
   ping(timeoutMs?: number): Promise<boolean>;
   /**
-   * True when a small write is committed within `timeoutMs` (default 2,000), and there is space for more: a full disk
-   * still answers queries, and takes a few bytes. Once a write was refused for want of space, a large one has to succeed.
+   * True when a small write commits within `timeoutMs` (default 2,000). After a write has failed for lack of space, a
+   * large one must succeed: a full disk still answers queries and accepts a few bytes.
    */
   canWrite(timeoutMs?: number): Promise<boolean>;
 }
 
-/** The one encoding of times and JSON. */
+/** Encodes and decodes times, JSON and flags. */
 export interface DatabaseCodec {
   /** Binds a JSON value (jsonb / text). NUL and lone surrogates, which jsonb cannot hold, become U+FFFD. */
   json(value: unknown): string;
@@ -185,7 +185,7 @@ export interface DatabaseCodec {
   parseFlag(stored: unknown): boolean;
   /** Reads a 64-bit integer or count as a number. */
   parseInteger(stored: unknown): number;
-  /** The class of a database error: who may retry, and what it means. */
+  /** Classifies a database error. */
   errorKind(error: unknown): DatabaseErrorKind;
 }
 

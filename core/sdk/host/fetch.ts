@@ -1,5 +1,5 @@
 export interface GuardedFetchOptions extends RequestInit {
-  /** The address comes from a user or a model: private, loopback, link-local and metadata addresses are refused. */
+  /** Set when the URL comes from a user or a model: private, loopback, link-local and metadata addresses are refused. */
   readonly untrusted?: boolean;
 }
 

@@ -1,22 +1,22 @@
 import type { CallContext } from '../context.js';
 
-/** What a plugin may know of the HTTP side. Routes are contributions to the point `route`. */
+/** State and limits of the HTTP server. Routes are contributions to the point `route`. */
 export interface HttpService {
-  /** `http://127.0.0.1:8088` once listening, else undefined. */
+  /** `http://127.0.0.1:8088` once the server listens, otherwise undefined. */
   readonly origin: string | undefined;
   /** Bound to a loopback address only. */
   readonly loopback: boolean;
   /** At least one API key or principal is configured. */
   readonly keyed: boolean;
-  /** The actors that keys are bound to, each once. */
+  /** The distinct actors that keys are bound to. */
   readonly actors: readonly string[];
   /** The admin key is configured. */
   readonly adminKeyed: boolean;
-  /** Compares in constant time; false while no admin key is configured. */
+  /** Compares in constant time; false when no admin key is configured. */
   isAdminKey(key: string): boolean;
   /**
-   * Counts a call of a tool against the limit that its caller has for it, whatever endpoint it came through. A refusal is
-   * audited like that of a request.
+   * Counts a tool call against its caller's limit for the tool, across all endpoints. A refusal is audited like that of
+   * a request.
    * @throws MortiseError `RATE_LIMITED`, status 429, with `details.retry_after_ms`.
    */
   admitToolCall(tool: string, call: Pick<CallContext, 'principal' | 'correlationId'>): void;

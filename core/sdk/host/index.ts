@@ -24,7 +24,7 @@ export * from './schemas.js';
 export * from './secrets.js';
 export * from './settings.js';
 
-/** Services of the host; a manifest asks for them in `permissions.services`. */
+/** Services of the host; a manifest requests them in `permissions.services`. */
 export interface HostServices {
   database: Database;
   http: HttpService;

@@ -8,11 +8,11 @@ export interface Instance {
   readonly alive: boolean;
 }
 
-/** Processes that share the database. Heartbeat every 5 s; dead after 15 s; gone at once after a clean stop. */
+/** Processes that share the database. They renew a heartbeat every 5 s and count as dead after 15 s without one. */
 export interface InstancesService {
-  /** Of this process; new at each start. */
+  /** Id of this process; new at each start. */
   readonly id: string;
   isAlive(id: string): Promise<boolean>;
-  /** Oldest start first; dead ones are listed until their row is removed, a day after their last heartbeat. */
+  /** Oldest start first. Dead processes are listed until a day after their last heartbeat; cleanly stopped ones are not. */
   list(): Promise<readonly Instance[]>;
 }

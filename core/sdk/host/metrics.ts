@@ -1,10 +1,10 @@
-/** Counters, gauges and histograms of a plugin; withdrawn with it. Labels never hold user content. */
+/** Counters, gauges and histograms of a plugin; removed when it stops. Labels must not contain user content. */
 export interface MetricsService {
   counter(name: string, help: string, labels?: readonly string[]): Counter;
   gauge(name: string, help: string, labels?: readonly string[]): Gauge;
   /** Buckets in seconds. */
   histogram(name: string, help: string, labels?: readonly string[], buckets?: readonly number[]): Histogram;
-  /** A gauge whose values are read when metrics are asked for. */
+  /** A gauge whose values are read when metrics are rendered. */
   observe(
     name: string,
     help: string,
@@ -22,7 +22,7 @@ export interface MetricSample {
 
 export interface Counter {
   add(value?: number, labels?: Readonly<Record<string, string>>): void;
-  /** The counter of one set of labels: keep it, adding to it costs next to nothing. */
+  /** The counter of one set of labels. Create it once and reuse it on hot paths. */
   bind(labels: Readonly<Record<string, string>>): { add(value?: number): void };
 }
 

@@ -57,7 +57,7 @@ export interface PluginChange {
   readonly key: string;
   readonly enabled?: boolean;
   readonly config?: Readonly<Record<string, unknown>>;
-  /** Binds a contested contribution to this plugin: `tool:echo`. */
+  /** Contested contribution to bind to this plugin: `tool:echo`. */
   readonly bind?: string;
   readonly order?: number;
 }
@@ -75,9 +75,9 @@ export interface PluginPlan {
   readonly stops: readonly string[];
   readonly drains: readonly { readonly key: string; readonly inFlight: number }[];
   readonly blocked: readonly { readonly key: string; readonly code: string; readonly message: string }[];
-  /** Contributions without effect: the plugin that opens their extension point is disabled, and optional to them. */
+  /** Contributions without effect: the plugin that opens their extension point is optional and disabled. */
   readonly inert: readonly InertContribution[];
-  /** Permissions that the change opens beyond what runs now, as `<plugin>: <permission>`. */
+  /** Permissions that the change adds to those of the running plugins, as `<plugin>: <permission>`. */
   readonly wider: readonly string[];
 }
 
@@ -105,7 +105,7 @@ export interface ToggleOptions {
 
 /** The desired state as it was written to `plugins.json`. */
 export interface DesiredExport {
-  /** Relative to the project, or its bare name. */
+  /** Path relative to the project, or the bare file name. */
   readonly file: string;
   readonly revision: number;
   /** False: the file was already equal. */
@@ -126,7 +126,7 @@ export interface PluginControl {
   restart(key: string, options?: ToggleOptions): Promise<PluginRow>;
   /** Ends a quarantine and starts the plugin again. */
   release(key: string, options?: ToggleOptions): Promise<PluginRow>;
-  /** @throws MortiseError `invalid_config` (422) with `details: [{path, message}]`; the old configuration stays. */
+  /** @throws MortiseError `invalid_config` (422) with `details: [{path, message}]`; the old configuration remains in force. */
   configure(
     key: string,
     config: Readonly<Record<string, unknown>>,
@@ -140,6 +140,6 @@ export interface PluginControl {
   databaseHolder(): string | null;
   /** Rolls back the plugin's open transaction as soon as it is idle for a second. */
   hurry(key: string): void;
-  /** Required plugins that are not active, and `database` while it has no space left; empty when ready. */
+  /** Required plugins that are not active, and `database` while its disk is full; empty when ready. */
   waiting(): readonly { readonly key: string; readonly state: PluginStateName; readonly code: string | null }[];
 }

@@ -15,24 +15,24 @@ export interface EffectiveValue {
 export interface ConfigStatus {
   /** Absolute. */
   readonly path: string;
-  /** Grows with every new configuration in force. */
+  /** Increases with every configuration that takes effect. */
   readonly revision: number;
   readonly source: 'file' | 'defaults';
-  /** Hex SHA-256 of the file in force; null without one. */
+  /** Hex SHA-256 of the file in effect; null without one. */
   readonly sha256: string | null;
   /** ISO 8601. */
   readonly loadedAt: string;
-  /** The file has gone; its last good state is in force. */
+  /** The file was removed; its last valid content is in effect. */
   readonly gone: boolean;
-  /** Why the file as it is now is not in force. */
+  /** Why the current file is not in effect. */
   readonly lastError: { readonly at: string; readonly message: string; readonly sha256: string | null } | null;
 }
 
-/** Absolute paths of the platform itself, for tools that open files for a model. */
+/** Absolute paths of the platform's own files, for tools that open files for a model. */
 export interface GuardedPaths {
-  /** Neither read nor written: data directory, database, env file, secrets. */
+  /** Must be neither read nor written: data directory, database, env file, secrets. */
   readonly hidden: readonly string[];
-  /** Never written: configuration, `plugins.json`, plugins, the build. */
+  /** Must not be written: configuration, `plugins.json`, plugins, the build. */
   readonly readOnly: readonly string[];
 }
 
@@ -43,9 +43,9 @@ export interface SettingsService {
   readonly workspaceDir: string;
   readonly version: string;
   readonly guardedPaths: GuardedPaths;
-  /** Of this plugin's configuration; undefined when it has none, or none that was ever valid. */
+  /** State of this plugin's configuration; undefined when there was never a valid one. */
   configStatus(): ConfigStatus | undefined;
-  /** Looks at this plugin's configuration file at once. */
+  /** Reads this plugin's configuration file immediately. */
   reload(): Promise<{ readonly changed: boolean; readonly revision: number; readonly error: string | null }>;
   /** Every effective value with its source. */
   effective(owner?: string): readonly EffectiveValue[];

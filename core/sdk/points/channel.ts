@@ -3,7 +3,7 @@ import type { ExtensionPointDeclaration } from './point.js';
 
 export interface ChannelFacts {
   readonly title?: string;
-  /** Configuration of a fresh start; `enabled` decides whether a turn may use the channel. */
+  /** Default configuration; `enabled` decides whether a turn may use the channel. */
   readonly defaults?: Readonly<Record<string, unknown>>;
   /** JSON Schema of the channel's configuration; `x-secret` members are masked. */
   readonly configSchema?: Readonly<Record<string, unknown>>;
@@ -14,20 +14,20 @@ export interface ChannelMessage {
   readonly sessionId: string;
   readonly text: string;
   readonly config: Readonly<Record<string, unknown>>;
-  /** Equal for every repeat of one send. */
+  /** The same for every repeat of one send. */
   readonly deliveryId: string;
 }
 
 export interface Channel extends ChannelFacts {
-  /** Resolves when the platform accepted the text. Throws a coded error otherwise. */
+  /** Resolves when the platform has accepted the text. Throws a coded error otherwise. */
   sendText(message: ChannelMessage, ctx: CallContext): Promise<void>;
 }
 
 export const channelPoint: ExtensionPointDeclaration = {
   name: 'channel',
-  summary: 'Ways out to people; selected by the dispatch target.',
+  summary: 'Outputs to people; selected by the dispatch target.',
   dispatch: 'selected',
-  // Its sessions are those of the realtime socket, which no other face may address.
+  // Its sessions belong to the realtime socket; channels cannot address them.
   reserved: ['ws'],
   factsSchema: {
     type: 'object',

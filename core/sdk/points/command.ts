@@ -1,7 +1,7 @@
 import type { CallContext } from '../context.js';
 import type { ExtensionPointDeclaration } from './point.js';
 
-/** What an option takes: one of some words, a number (`from`, or strictly `above`; `to` included), a time in ISO 8601. */
+/** Value of an option: one of some words, a number (`from`, or strictly `above`; `to` is inclusive), or an ISO 8601 time. */
 export type OptionValue =
   | { readonly oneOf: readonly string[] }
   | {
@@ -17,26 +17,26 @@ export interface CommandOption {
   /** `--limit <n>` */
   readonly flags: string;
   readonly summary: string;
-  /** Its value names a file where the command is typed; the command gets the file's text. */
+  /** The value names a file on the caller's machine; the command receives the file's text. */
   readonly file?: boolean;
-  /** The command line refuses anything else, by name and with what is allowed, before it asks a server. */
+  /** The CLI rejects any other value before it sends a request. */
   readonly value?: OptionValue;
 }
 
-/** Give them in the manifest: the command line reads them where the plugin does not run. */
+/** Declare them in the manifest: the CLI reads them without running the plugin. */
 export interface CommandFacts {
   /**
-   * Words after `mortise`, e.g. `memory reconcile`. The command line holds callers to `<list|show>` (one of these words
-   * comes first) and `(--once | --report)` (exactly one of these).
+   * Words after `mortise`, e.g. `memory reconcile`. The CLI enforces `<list|show>` (the first argument is one of these
+   * words) and `(--once | --report)` (exactly one of these options).
    */
   readonly usage: string;
   readonly summary: string;
   readonly examples?: readonly string[];
   readonly aliases?: readonly string[];
   readonly options?: readonly CommandOption[];
-  /** Also runs without a server: its plugin, and what that needs, are booted without a port. Others need the server. */
+  /** Also runs without a server: the CLI boots its plugin and that plugin's requirements without a port. */
   readonly offline?: boolean;
-  /** What the command line ends with when it could not be run to its end, e.g. for want of the database; 1 when absent. */
+  /** Exit code when the command could not be completed, e.g. without a database; 1 when absent. */
   readonly failureExit?: 1 | 2;
 }
 
@@ -47,24 +47,24 @@ export interface CommandInput {
 }
 
 export interface CommandResult {
-  /** 0 done, 1 refused or findings, 2 wrong usage. */
+  /** 0: success; 1: refused or findings; 2: wrong usage. */
   readonly exitCode: number;
   /** For `--json`. */
   readonly data: unknown;
   /** For people. */
   readonly text: string;
-  /** For people who want to know more: printed on stderr. */
+  /** Additional text for people, printed on stderr. */
   readonly detail?: string;
 }
 
 export interface Command extends CommandFacts {
   run(input: CommandInput, ctx: CallContext): Promise<CommandResult>;
-  /** Whether an input changes nothing. Reads are not audited; without this function no input is taken for one. */
+  /** Whether an input changes nothing. Reads are not audited; without this function every input counts as a change. */
   isRead?(input: CommandInput): boolean;
 }
 
 /**
- * The result of a command line that matches no form of the command.
+ * The result for arguments that do not match the usage.
  * @param reason a sentence about a rule that the usage line does not show
  */
 export function wrongUsage({ usage }: Pick<CommandFacts, 'usage'>, reason?: string): CommandResult {

@@ -11,7 +11,7 @@ export interface CronNodeContext extends CallContext {
   readonly runId: string;
   readonly jobId: string;
   readonly nodeId: string;
-  /** Results of the nodes before it, by node id. */
+  /** Results of the preceding nodes, by node id. */
   readonly results: Readonly<Record<string, unknown>>;
 }
 

@@ -3,14 +3,14 @@ import type { ExtensionPointDeclaration } from './point.js';
 
 export interface GateStageFacts {
   readonly slot: 'scene' | 'hard-bypass' | 'feature' | 'scoring' | 'dedup' | 'policy' | 'finalize';
-  /** Below 0 before the built-in stage of the slot, above 0 after it. */
+  /** Negative: before the built-in stage of the slot; positive: after it. */
   readonly order: number;
   readonly onFailure?: 'closed' | 'open';
   /** Microseconds, 10 to 5,000. */
   readonly budgetUs?: number;
 }
 
-/** The decision in the making: a stage proposes and cannot remove a proposal of another. */
+/** The pending decision: a stage adds proposals and cannot remove those of other stages. */
 export interface GateWork {
   readonly observation: Observation;
   propose(action: 'drop' | 'sink' | 'deliver', reason: string): void;
@@ -30,7 +30,7 @@ export interface GateStageContext {
   readonly sessionState: Readonly<Record<string, unknown>>;
   readonly systemHealth: { readonly overload: boolean };
   readonly dryRun: boolean;
-  /** A bounded map of the stage's own, at most 10,000 entries. */
+  /** A map private to the stage, bounded to 10,000 entries. */
   memory(key: string): Map<string, unknown>;
 }
 

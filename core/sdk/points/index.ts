@@ -20,7 +20,7 @@ export * from './provider.js';
 export * from './route.js';
 export * from './tool.js';
 
-/** What can be contributed, by point. Plugins widen it by declaration merging. */
+/** Type of the contributions of each point. Plugins extend it by declaration merging. */
 export interface ExtensionPoints {
   provider: Provider;
   channel: Channel;
@@ -33,7 +33,7 @@ export interface ExtensionPoints {
   command: Command;
 }
 
-/** The data part of each point: what a manifest may carry, and what anyone may read. */
+/** Type of the facts of each point: the data that a manifest may carry and callers may read. */
 export interface ExtensionPointFacts {
   provider: ProviderFacts;
   channel: ChannelFacts;
@@ -46,7 +46,7 @@ export interface ExtensionPointFacts {
   command: CommandFacts;
 }
 
-/** The table of extension points: a new one is a row here and a file beside it. */
+/** The extension points of the platform: a new one is a row here and a file next to this one. */
 export const extensionPoints: readonly ExtensionPointDeclaration[] = [
   providerPoint,
   channelPoint,

@@ -5,7 +5,7 @@ import type { ExtensionPointDeclaration } from './point.js';
 export interface MemoryBackendFacts {
   readonly limits?: { readonly maxContentChars?: number };
   readonly capabilities: {
-    /** `store` writes inside the transaction it is given and is visible and durable with it. */
+    /** `store` writes inside the given transaction and commits with it. */
     readonly transactional: boolean;
     readonly readBack: boolean;
     readonly list: boolean;
@@ -38,7 +38,7 @@ export interface MemoryFilters {
   readonly meta?: Readonly<Record<string, unknown>>;
   readonly actorUserId?: string;
   readonly explain?: boolean;
-  /** Filters the platform does not know; the backend says in `unknownFilters` which it does not know either. */
+  /** Filters unknown to the platform; the backend lists those unknown to it in `unknownFilters`. */
   readonly other?: Readonly<Record<string, unknown>>;
 }
 
@@ -62,7 +62,7 @@ export interface MemoryHit {
     readonly coverage: number;
     readonly phrase: number;
     readonly matched_terms: readonly string[];
-    /** Where an embedder has a say: words and vectors, each from 0 for the worst hit to 1 for the best. */
+    /** With an embedder: the word and vector scores, each scaled from 0 for the worst hit to 1 for the best. */
     readonly lexical?: number;
     readonly vector?: number;
   };
@@ -76,7 +76,7 @@ export interface MemoryBackendContext extends CallContext {
 
 export interface StoredMemory {
   readonly id: string;
-  /** The backend says it merged the content into an existing memory. */
+  /** The backend merged the content into an existing memory. */
   readonly deduplicated?: boolean;
 }
 
@@ -98,8 +98,8 @@ export interface MemoryBackend extends MemoryBackendFacts {
   ): Promise<{ readonly hits: readonly MemoryHit[]; readonly unknownFilters?: readonly string[] }>;
   get?(id: string, ctx: MemoryBackendContext): Promise<BackendMemory | null>;
   /**
-   * One page, newest first or in any order that lasts. A memory stored meanwhile may be missed or seen twice.
-   * @throws MortiseError `backend_list_unsupported` where only the server at the other end decides; read ids one by one then.
+   * One page, newest first or in any other stable order. A memory stored meanwhile may be missed or listed twice.
+   * @throws MortiseError `backend_list_unsupported` when the server does not support it; callers then read ids one by one.
    */
   list?(
     cursor: string | null,
@@ -118,7 +118,7 @@ export interface MemoryBackend extends MemoryBackendFacts {
   health(ctx: MemoryBackendContext): Promise<{ readonly ok: boolean; readonly detail: string }>;
 }
 
-/** What a backend throws as plain data or on a `MortiseError`'s `details`: who may retry, and what is known. */
+/** A backend's error, thrown as plain data or as a `MortiseError` with these `details`. */
 export interface BackendFailure {
   readonly code: 'backend_unavailable' | 'backend_failure' | 'backend_permanent';
   readonly message: string;
@@ -126,16 +126,16 @@ export interface BackendFailure {
     readonly class: 'unavailable' | 'failure' | 'permanent';
     readonly status?: number;
     readonly retryAfterMs?: number;
-    /** `unknown`: the request was sent and its outcome is not known. */
+    /** `unknown`: the request was sent, but its outcome is unknown. */
     readonly applied: 'no' | 'unknown';
-    /** What went wrong, as an audit reason names it. `invalid_response` when absent without a status. */
+    /** The problem as named in audit reasons. Defaults to `invalid_response` when there is no status either. */
     readonly problem?: 'connection_error' | 'timeout' | 'invalid_response' | 'content_too_long' | `api_error_${number}`;
   };
 }
 
 export const memoryBackendPoint: ExtensionPointDeclaration = {
   name: 'memory-backend',
-  summary: 'Where memories are kept; one bound key.',
+  summary: 'Stores of memories; one key is bound.',
   dispatch: 'selected',
   factsSchema: {
     type: 'object',

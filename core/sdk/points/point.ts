@@ -1,10 +1,10 @@
-/** How a point's contributions are reached; the caller does not choose. */
+/** How a point's contributions are called; decided by the point, not by the caller. */
 export type Dispatch =
   /** One contribution, named by the caller, the binding or the configuration. */
   | 'selected'
   /** All of them, in declared order. */
   | 'ordered'
-  /** All of them, in order, without promises, through `host.points.pipeline`. */
+  /** All of them, in order and synchronously, through `host.points.pipeline`. */
   | 'synchronous';
 
 /**
@@ -13,14 +13,14 @@ export type Dispatch =
  */
 export type KeyGrammar = 'plugin' | 'dotted';
 
-/** An extension point as data: of the platform, or of a plugin whose manifest opens it. */
+/** Declaration of an extension point, of the platform or of a plugin whose manifest opens it. */
 export interface ExtensionPointDeclaration {
   readonly name: string;
   readonly summary: string;
   readonly dispatch: Dispatch;
   /** `plugin` when absent. */
   readonly keys?: KeyGrammar;
-  /** Keys that no contribution may have. */
+  /** Keys that contributions must not use. */
   readonly reserved?: readonly string[];
   /** Keys are unique within their plugin only; callers address a contribution as `plugin/key`. */
   readonly privateKeys?: boolean;
@@ -36,7 +36,7 @@ export interface ExtensionPointDeclaration {
   readonly failure: string;
 }
 
-/** Plugin keys and, unless the point says otherwise, contribution keys; at most 64 characters. */
+/** Grammar of plugin keys and, by default, of contribution keys; at most 64 characters. */
 export const pluginKeyPattern = /^[a-z][a-z0-9]*([-_][a-z0-9]+)*$/;
 
 const keyPatterns: Readonly<Record<KeyGrammar, RegExp>> = {
@@ -50,7 +50,7 @@ export function isContributionKey(point: Pick<ExtensionPointDeclaration, 'keys' 
   return key.length <= 64 && !reserved && keyPatterns[point.keys ?? 'plugin'].test(key);
 }
 
-/** Two keys that differ only in `-` and `_` are the same key. */
+/** Normalizes a key: keys that differ only in `-` and `_` are equal. */
 export function canonicalKey(key: string): string {
   return key.replaceAll('_', '-');
 }

@@ -3,11 +3,11 @@ import type { ExtensionPointDeclaration } from './point.js';
 
 export interface PromptSourceFacts {
   readonly summary: string;
-  /** Prompt modes it adds to; every mode when absent. */
+  /** Prompt modes it applies to; every mode when absent. */
   readonly modes?: readonly string[];
-  /** Lower first; equal orders by key. */
+  /** Lower values first; ties are ordered by key. */
   readonly order: number;
-  /** A required source that fails ends the turn; another is skipped with a warning. */
+  /** A failing required source ends the turn; an optional one is skipped with a warning. */
   readonly required: boolean;
 }
 
@@ -23,7 +23,7 @@ export interface PromptRequest {
 export interface PromptLayer {
   readonly name: string;
   readonly role: 'system';
-  /** Logical origin shown to people: a file below the workspace, or `runtime://…`. */
+  /** Displayed origin: a file below the workspace, or `runtime://…`. */
   readonly source: string;
   readonly content: string;
 }

@@ -4,14 +4,14 @@ import type { ExtensionPointDeclaration } from './point.js';
 /** A model that an adapter offers. */
 export interface ModelFacts {
   readonly id: string;
-  /** Tokens that it can read, and write; the platform's own guess when absent. */
+  /** Context window in tokens; `output` is the output limit. The platform's own estimates when absent. */
   readonly context?: number;
   readonly output?: number;
 }
 
 export interface ProviderFacts {
   readonly displayName?: string;
-  /** The only models that may be asked; whatever is asked for when absent. */
+  /** Allowed models; any model when absent. */
   readonly models?: readonly ModelFacts[];
   readonly capabilities: {
     readonly stream: boolean;
@@ -24,7 +24,7 @@ export interface ProviderFacts {
 export interface ModelToolCall {
   readonly id: string;
   readonly name: string;
-  /** Raw text as the model wrote it. */
+  /** Raw text from the model. */
   readonly arguments: string;
 }
 
@@ -40,7 +40,7 @@ export interface ModelMessage {
   readonly toolCalls?: readonly ModelToolCall[];
   readonly toolCallId?: string;
   readonly name?: string;
-  /** What the adapter attached to an earlier answer, handed back unchanged. */
+  /** Data that the adapter attached to an earlier response, returned unchanged. */
   readonly opaque?: string;
 }
 
@@ -63,9 +63,9 @@ export interface GenerateRequest {
 }
 
 /**
- * At most one `tool_calls_complete`, after all deltas; `done` is the last event of a successful answer. An answer that
- * ends without it has failed, and of what comes after it only `usage` is heard. `stopReason` is one of `end_turn`,
- * `max_tokens`, `tool_use`, `stop_sequence` and `refusal`, whatever the adapter's own words are.
+ * At most one `tool_calls_complete`, after all deltas; `done` ends a successful response, and only `usage` may follow it.
+ * A response without `done` has failed. Adapters map their own stop reasons to `end_turn`, `max_tokens`, `tool_use`,
+ * `stop_sequence` and `refusal`.
  */
 export type GenerateEvent =
   | { readonly type: 'content_delta'; readonly text: string }
@@ -77,7 +77,7 @@ export interface Provider extends ProviderFacts {
   /** @throws an error with a `provider_*` code. */
   generate(request: GenerateRequest, ctx: CallContext): AsyncIterable<GenerateEvent>;
   countTokens?(request: GenerateRequest, ctx: CallContext): Promise<number>;
-  /** Passes a raw exchange through, byte for byte. */
+  /** Forwards a raw exchange byte for byte. */
   raw?(exchange: RawExchange, ctx: CallContext): Promise<void>;
 }
 

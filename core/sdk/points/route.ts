@@ -1,7 +1,7 @@
 import type { CallContext, Principal } from '../context.js';
 import type { ExtensionPointDeclaration } from './point.js';
 
-/** A request as a plugin sees it: checked, bounded and parsed by the host. */
+/** A request that the host has checked, size-limited and parsed. */
 export interface RouteRequest {
   readonly method: string;
   /** Path without query, as sent. */
@@ -11,11 +11,11 @@ export interface RouteRequest {
   readonly query: URLSearchParams;
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string | undefined>>;
-  /** The JSON value, the decoded text or nothing, as the mount's `body` says; undefined when there was no JSON body. */
+  /** The JSON value, the decoded text or nothing, by the mount's `body`; undefined without a JSON body. */
   readonly body: unknown;
   /** The body's bytes as received (empty for none). */
   readonly rawBody: Uint8Array;
-  /** Address of the client, after trusted proxies. */
+  /** Address of the client, resolved through trusted proxies. */
   readonly remoteAddress: string;
 }
 
@@ -25,8 +25,8 @@ export interface RouteResponse {
   /** An object or array is sent as JSON, a string as text/plain unless a content type is given; absent: no body. */
   readonly body?: unknown;
   /**
-   * Streams the body instead: each chunk is written and flushed alone, the writer waits for a slow reader, and the
-   * iterator is returned when the client leaves. With `sse` the headers and keep-alive comments of a server-sent
+   * Streams the body: each chunk is flushed separately, a slow reader applies backpressure, and the
+   * iterator is returned when the client disconnects. With `sse` the headers and keep-alive comments of a server-sent
    * event stream are added.
    */
   readonly stream?: AsyncIterable<string | Uint8Array>;
@@ -38,7 +38,7 @@ export interface Route {
 }
 
 export interface RouteContext extends CallContext {
-  /** Header values the host adds to the response, whatever the handler returns or throws. */
+  /** Sets a header of the response, whether the handler returns or throws. */
   setHeader(name: string, value: string): void;
 }
 
@@ -49,13 +49,13 @@ export interface Socket {
   readonly headers: Readonly<Record<string, string | undefined>>;
   /** Bytes waiting to be sent. */
   readonly buffered: number;
-  /** Who a key belongs to, for a first frame that authenticates. Failures are counted by address, and told to the audit. */
+  /** Authenticates a first frame by its key. Failures are counted by address and audited. */
   authenticate(key: string): SocketAuthentication;
-  /** Tells the audit that nobody authenticated here, with the first frame or in time. */
+  /** Audits that the socket did not authenticate with its first frame or in time. */
   unauthenticated(): void;
   /**
-   * Counts a request on this socket against the rate that its caller has over all doors. A refusal is told to the audit.
-   * @returns 0 when it may go on, else the milliseconds until one may.
+   * Counts a request on this socket against its caller's rate limit, across all endpoints. A refusal is audited.
+   * @returns 0 when the request is admitted, otherwise the milliseconds until one is.
    */
   admit(principal: Principal): number;
   send(frame: string): void;
@@ -67,7 +67,7 @@ export interface Socket {
 
 export type SocketAuthentication =
   | { readonly ok: true; readonly principal: Principal }
-  /** `rate_limited`: too many failures from this address, whatever the key. */
+  /** `rate_limited`: too many failures from this address, regardless of the key. */
   | { readonly ok: false; readonly reason: 'auth_failed' | 'rate_limited' };
 
 export interface SocketHandler {
@@ -80,9 +80,9 @@ export interface SocketHandler {
 export interface UpgradeRoute {
   /** Largest accepted frame, bytes; larger ones close the socket with 1009. */
   readonly maxFrameBytes: number;
-  /** Decides before the upgrade: a response refuses it. A wrong key in the headers never comes this far. */
+  /** Runs before the upgrade; a returned response refuses it. Requests with a wrong key in the headers are refused earlier. */
   before?(request: RouteRequest, ctx: CallContext): RouteResponse | undefined | Promise<RouteResponse | undefined>;
-  /** The lease of the route lasts until the socket closes. */
+  /** Called after the upgrade. The lease of the route lasts until the socket closes. */
   open(socket: Socket, ctx: CallContext): SocketHandler;
 }
 
@@ -91,7 +91,7 @@ export interface StaticRoute {
   readonly folder: string;
   /** Served for paths that name no file and accept HTML. */
   readonly fallback?: string;
-  /** How long everything but pages may be kept, seconds. */
+  /** Cache lifetime in seconds of all files except pages. */
   readonly maxAge?: number;
   /** Added to every file, such as a content security policy. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -103,7 +103,7 @@ export const routePoint: ExtensionPointDeclaration = {
   name: 'route',
   summary: 'HTTP routes, socket upgrades and static folders; selected by the router from the manifest.',
   dispatch: 'selected',
-  // What routes share is a method and a path; those are compared by the plan.
+  // Conflicts of routes are found by method and path, in the plan.
   privateKeys: true,
   factsSchema: { type: 'object' },
   functions: [],

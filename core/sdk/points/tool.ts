@@ -5,7 +5,7 @@ export interface ToolFacts {
   readonly title?: string;
   /** One line for a person. */
   readonly summary: string;
-  /** For the model; the summary when absent. */
+  /** For the model; defaults to the summary. */
   readonly description?: string;
   readonly audience: readonly ('agent' | 'mcp')[];
   /** JSON Schema (draft 2020-12) of the arguments; checked before the tool runs. */
@@ -17,14 +17,14 @@ export interface ToolFacts {
   readonly capabilities?: readonly string[];
   readonly sideEffects?: boolean;
   readonly task?: 'never' | 'allowed' | 'required';
-  /** Seconds; a maximum that the tool enforces itself. Absent: the caller's default. */
+  /** Seconds; a maximum that the tool enforces itself. Defaults to the caller's limit. */
   readonly timeoutSeconds?: number;
 }
 
-/** What a tool may ask of its caller beside the call context. Each is absent where the caller has no way to serve it. */
+/** Features of the caller in addition to the call context; each is absent where the caller does not support it. */
 export interface ToolContext extends CallContext {
   readonly caller: 'agent' | 'mcp' | 'rest' | 'direct';
-  /** The session of the turn that calls, with the fence that outside systems can compare. */
+  /** The session of the calling turn, with its fencing token (`epoch`). */
   readonly session?: {
     readonly key: string;
     readonly sessionId: string;
@@ -34,28 +34,28 @@ export interface ToolContext extends CallContext {
     readonly epoch: number;
   };
   progress?(done: number, total?: number, message?: string): void;
-  /** From here on the call is not ended by its time limit or by a caller that left: its real outcome is awaited. */
+  /** After this, the call is no longer aborted by its time limit or a disconnected caller; its outcome is awaited. */
   commit?(): void;
   requireInput?(request: Readonly<Record<string, unknown>>): Promise<Readonly<Record<string, unknown>>>;
   requireCapability?(capability: string): void;
 }
 
-/** A JSON object. `text`, when it is a string, is what a model sees instead of the JSON. */
+/** A JSON object. If `text` is a string, the model receives it instead of the JSON. */
 export type ToolResult = object;
 
 export interface Tool extends ToolFacts {
   run(args: Readonly<Record<string, unknown>>, ctx: ToolContext): ToolResult | Promise<ToolResult>;
-  /** Rewrites arguments of old or sloppy shapes before the schema sees them. */
+  /** Converts deprecated or loosely formatted arguments before they are validated. */
   normalise?(args: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>>;
-  /** Words a schema failure its own way. */
+  /** Returns a custom message for schema violations. */
   explain?(
     errors: readonly { readonly path: string; readonly keyword: string; readonly message: string }[],
   ): string | undefined;
   /** Whether this principal is offered the tool. */
   visibleTo?(principal: Principal): boolean;
   /**
-   * Runs within the request that is about to become a task, with the client still there to be asked. Returns the
-   * arguments of the task, which are checked like any others. Callers that know no tasks go straight to `run`.
+   * Runs within the request that is about to become a task, while the client can still be asked for input. Returns the
+   * arguments of the task, which are validated like any others. Callers without tasks call `run` directly.
    */
   beforeTask?(
     args: Readonly<Record<string, unknown>>,

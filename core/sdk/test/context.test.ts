@@ -16,7 +16,7 @@ class Lazy {
 }
 
 describe('extendContext', () => {
-  it('adds members and reads the others from the context itself, when they are asked for', () => {
+  it('adds members and reads the others from the context on access', () => {
     const lazy = new Lazy();
     const extended = extendContext(extendContext(lazy as unknown as CallContext, { port: 1 }), { caller: 'agent' });
     expect(lazy.made).to.equal(0);
@@ -25,7 +25,7 @@ describe('extendContext', () => {
     expect(extended.caller).to.equal('agent');
   });
 
-  it('lets an added member win over one of the context', () => {
+  it('prefers an added member over one of the context', () => {
     const own = new AbortController().signal;
     expect(extendContext(new Lazy() as unknown as CallContext, { signal: own }).signal).to.equal(own);
   });

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { startDeadline } from '../timing.js';
 
-const nobody = new AbortController().signal;
+const caller = new AbortController().signal;
 
 /** Timers that keep this process alive. */
 function timers(): number {
@@ -9,14 +9,14 @@ function timers(): number {
 }
 
 describe('the deadline of a call', () => {
-  it('ends a call whose time is up', async () => {
-    const deadline = startDeadline(5, nobody);
+  it('aborts a call at its time limit', async () => {
+    const deadline = startDeadline(5, caller);
     await new Promise((resolve) => deadline.signal.addEventListener('abort', resolve));
     expect(deadline.expired).to.equal(true);
     deadline.close();
   });
 
-  it('ends a call whose caller has left, and says that it was not the clock', () => {
+  it('aborts a call whose caller has left, without reporting a timeout', () => {
     const caller = new AbortController();
     const deadline = startDeadline(60_000, caller.signal);
     caller.abort();
@@ -24,13 +24,13 @@ describe('the deadline of a call', () => {
     deadline.close();
   });
 
-  it('ends at once for a caller that had left before', () => {
+  it('aborts immediately for a caller that has already left', () => {
     const deadline = startDeadline(60_000, AbortSignal.abort());
     expect(deadline.signal.aborted).to.equal(true);
     deadline.close();
   });
 
-  it('ends nothing that was committed', () => {
+  it('does not abort a committed call', () => {
     const caller = new AbortController();
     const deadline = startDeadline(60_000, caller.signal);
     deadline.commit();
@@ -41,19 +41,19 @@ describe('the deadline of a call', () => {
 
   it('does not start its clock again once it is closed: that would keep a stopped process alive', () => {
     const before = timers();
-    const deadline = startDeadline(60_000, nobody);
+    const deadline = startDeadline(60_000, caller);
     const resume = deadline.pause();
     deadline.close();
     resume();
     expect(timers()).to.equal(before);
   });
 
-  it('leaves no timer behind, however it ends', () => {
+  it('leaves no timer behind, regardless of how it ends', () => {
     const before = timers();
     for (const end of [
-      () => startDeadline(60_000, nobody).close(),
-      () => startDeadline(0, nobody).close(),
-      () => startDeadline(60_000, nobody).commit(),
+      () => startDeadline(60_000, caller).close(),
+      () => startDeadline(0, caller).close(),
+      () => startDeadline(60_000, caller).commit(),
     ]) {
       end();
     }

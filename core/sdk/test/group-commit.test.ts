@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { createGroupCommit, LARGEST_GROUP } from '../batching.js';
 
 describe('the group commit', () => {
-  it('commits what arrives together as one, in order', async () => {
+  it('commits jobs that arrive together as one group, in order', async () => {
     const groups: number[][] = [];
     const group = createGroupCommit<number, number>(async (jobs) => {
       groups.push([...jobs]);
@@ -13,7 +13,7 @@ describe('the group commit', () => {
     expect(groups).to.deep.equal([[1, 2, 3]]);
   });
 
-  it('commits what came during a commit as the next group', async () => {
+  it('commits jobs that arrive during a commit as the next group', async () => {
     const groups: number[] = [];
     let late: Promise<number> | undefined;
     const group = createGroupCommit<number, number>(async (jobs) => {
@@ -26,7 +26,7 @@ describe('the group commit', () => {
     expect(groups).to.deep.equal([1, 1]);
   });
 
-  it('commits what one turn of the loop after the other brings as one, and no more than a group', async () => {
+  it('commits jobs from consecutive turns of the event loop as one group, up to its size', async () => {
     const groups: number[][] = [];
     const group = createGroupCommit<number, number>(
       async (jobs) => {
@@ -49,7 +49,7 @@ describe('the group commit', () => {
     ]);
   });
 
-  it('commits no more than a group at once', async () => {
+  it('commits no more than one group at once', async () => {
     const groups: number[] = [];
     const group = createGroupCommit<number, number>(async (jobs) => {
       groups.push(jobs.length);
@@ -59,7 +59,7 @@ describe('the group commit', () => {
     expect(groups).to.deep.equal([LARGEST_GROUP, 1]);
   });
 
-  it('fails one job without the others, all where the commit fails, and goes on', async () => {
+  it('fails a single job alone, all jobs when the commit fails, and continues', async () => {
     let broken = true;
     const group = createGroupCommit<number, number>(async (jobs) => {
       if (broken) throw new Error('down');

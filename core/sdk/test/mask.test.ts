@@ -21,13 +21,13 @@ describe('masking', () => {
     'apiKey',
     'accessToken',
   ]) {
-    it(`takes ${name} for the name of a secret`, () => {
+    it(`treats ${name} as the name of a secret`, () => {
       expect(isSensitiveName(name)).to.equal(true);
     });
   }
 
   for (const name of ['key', 'monkey', 'tokens', 'max_tokens', 'keyboard', 'content-type', 'secretary', '']) {
-    it(`takes "${name}" for an ordinary name`, () => {
+    it(`treats "${name}" as an ordinary name`, () => {
       expect(isSensitiveName(name)).to.equal(false);
     });
   }
@@ -42,7 +42,7 @@ describe('masking', () => {
     ]);
   });
 
-  it('masks members by name at any depth and leaves the value given alone', () => {
+  it('masks members by name at any depth without changing the given value', () => {
     const given = { a: [{ api_key: 'abcdefghijkl', n: 1 }], token_secret: { x: 1 }, empty_key: '', none_key: null };
     expect(maskDeep(given)).to.deep.equal({
       a: [{ api_key: 'abc***jkl', n: 1 }],
@@ -60,12 +60,12 @@ describe('masking', () => {
     expect(redactSecrets('password=abcdefgh; retry')).to.equal('password=[REDACTED]; retry');
   });
 
-  it('leaves ordinary words alone', () => {
+  it('does not change ordinary words', () => {
     const text = 'The token limit is 4096 tokens; see https://example.test/a?b=c and session_key user:1.';
     expect(redactSecrets(text)).to.equal(text);
   });
 
-  it('takes time in proportion to the text, whatever the text', async function proportion() {
+  it('takes time proportional to the length of any text', async function proportion() {
     // Seconds where it does; minutes and hours where the time grows with the square of texts as long as these.
     this.timeout(60_000);
     const parts = [

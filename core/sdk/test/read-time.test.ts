@@ -24,7 +24,7 @@ const rows: readonly [text: string, read: string | undefined][] = [
 
 describe('reading a time', () => {
   for (const [text, read] of rows) {
-    it(`takes "${text}" for ${read ?? 'none'}`, () => {
+    it(`reads "${text}" as ${read ?? 'invalid'}`, () => {
       expect(readTime(text)).to.equal(read);
     });
   }

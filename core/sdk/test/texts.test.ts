@@ -26,7 +26,7 @@ describe('base64', () => {
   }
 });
 
-describe('texts that no database keeps', () => {
+describe('texts that databases cannot store', () => {
   const texts: readonly [string, boolean][] = [
     ['plain', false],
     ['一😀', false],
@@ -48,12 +48,12 @@ describe('texts that no database keeps', () => {
 });
 
 describe('a text as one line', () => {
-  it('has no character that steers a terminal, ends a line or turns its order around', () => {
+  it('has no character that controls a terminal, ends a line or reverses its order', () => {
     expect(oneLine('a\u0000b\u001bc\nd\r\te\u007f\u009bf\u2028\u2029g')).to.equal('a·b·c·d··e··f··g');
     expect(oneLine('a\u202eb\u202cc\u2066d\u2069e\u200ff\u061cg')).to.equal('a·b·c·d·e·f·g');
   });
 
-  it('keeps every other one', () => {
+  it('keeps every other character', () => {
     const kept = 'naïve «» 日本語 🧑‍🚀 שלום a\u00a0b\u200dc';
     expect(oneLine(kept)).to.equal(kept);
   });

@@ -9,7 +9,7 @@ describe('writing behind', () => {
     return { store, errors };
   };
 
-  it('stores the newest row of each key, in the order of the keys, some time later', async () => {
+  it('stores the newest row of each key later, in the order of the keys', async () => {
     const batches: (readonly string[])[] = [];
     const { store } = made(async (rows) => void batches.push(rows), { batch: 2 });
     for (const row of ['a1', 'b1', 'c1', 'a2']) store.set(row.charAt(0), row);
@@ -18,7 +18,7 @@ describe('writing behind', () => {
     expect(batches).to.deep.equal([['a2', 'b1'], ['c1']]);
   });
 
-  it('tries again what could not be stored, behind nothing that is newer', async () => {
+  it('retries rows that could not be stored, unless a newer row replaced them', async () => {
     const stored: string[] = [];
     let fails = 2;
     const { store, errors } = made(async (rows) => {
@@ -33,7 +33,7 @@ describe('writing behind', () => {
     expect(errors).to.deep.equal([]);
   });
 
-  it('gives a store up that fails again and again', async () => {
+  it('gives up a store that fails repeatedly', async () => {
     const { store, errors } = made(() => Promise.reject(new Error('gone')));
     store.set('a', 'a1');
     await store.flush();
@@ -44,7 +44,7 @@ describe('writing behind', () => {
     expect(errors).to.have.length(1);
   });
 
-  it('stores what waits when it is closed, and nothing after', async () => {
+  it('stores pending rows when it is closed, and nothing afterwards', async () => {
     const stored: string[] = [];
     const { store } = made(async (rows) => void stored.push(...rows), { everyMs: 60_000, batch: 1 });
     store.set('a', 'a');

@@ -1,15 +1,15 @@
 import { randomInt } from 'node:crypto';
 import { hostname } from 'node:os';
+import { basename, extname } from 'node:path';
 import { postgresEngine } from '../../database/postgres.js';
 import type { DatabaseSettings } from '../../database/settings.js';
 import { sqliteEngine } from '../../database/sqlite.js';
 import { Session } from '../../database/transaction.js';
-import type { Dialect, SqlValue, StatementResult } from '../host/database.js';
-import { assertTestDatabase, assertTestName } from './assert-test-database.js';
-import { isRunning } from './is-running.js';
+import type { Database, Dialect, SqlValue, StatementResult } from '../host/database.js';
+import { isRunFile, isRunning } from './run-folder.js';
 import { silentLog } from './silent-log.js';
 
-/** The one place where tests create, empty and drop. It asks its connection where it is before each such statement. */
+/** The only place where tests create, empty and drop databases. Checks the current database before each such statement. */
 export interface ControlConnection {
   readonly dialect: Dialect;
   createDatabase(base: string): Promise<string>;
@@ -73,9 +73,9 @@ export async function controlConnection(
         return;
       }
       await engine.knex.raw('pragma foreign_keys = off');
-      const kept = `name not like 'sqlite\\_%' escape '\\' and name not like 'mortise\\_%' escape '\\'`;
+      const isOwnTable = `name not like 'sqlite\\_%' escape '\\' and name not like 'mortise\\_%' escape '\\'`;
       for (const table of await names(
-        `select name from pragma_table_list where type = 'table' and schema = 'main' and ${kept}`,
+        `select name from pragma_table_list where type = 'table' and schema = 'main' and ${isOwnTable}`,
       )) {
         await destroy(`delete from "${table}"`);
       }
@@ -93,7 +93,7 @@ export async function controlConnection(
     close: () => engine.close(),
   };
 
-  /** Databases of runs on this machine that ended by force. On a server of its own there are none. */
+  /** Drops databases of killed runs on this machine; only a shared server has any. */
   const dropAbandoned = async (base: string): Promise<void> => {
     const { rows } = await statement<{ name: string; mark: string | null }>(
       `select datname as name, shobj_description(oid, 'pg_database') as mark from pg_database where starts_with(datname, ?)`,
@@ -116,4 +116,34 @@ export async function controlConnection(
 
 function mark(): string {
   return `mortise test run of ${hostname().replaceAll("'", '')} ${process.pid}`;
+}
+
+const testName = /_test(_?[0-9]+)?$/i;
+
+/**
+ * Guards destructive statements. Queries the connection, not the configuration, for the database it is on.
+ *
+ * @throws Error unless the database is one for tests.
+ */
+export async function assertTestDatabase(database: Pick<Database, 'dialect' | 'statement'>): Promise<void> {
+  if (database.dialect === 'postgres') {
+    const { rows } = await database.statement<{ name: string }>('select current_database() as name');
+    assertTestName(rows[0]?.name ?? '');
+    return;
+  }
+  const { rows } = await database.statement<{ name: string; file: string }>(
+    'select name, file from pragma_database_list',
+  );
+  for (const { file } of rows) {
+    if (file !== '' && !isRunFile(file)) assertTestName(basename(file, extname(file)));
+  }
+}
+
+/** @throws Error unless the name ends in `_test`, with or without a number. */
+function assertTestName(name: string): void {
+  if (testName.test(name)) return;
+  throw new Error(
+    `Refusing to run tests against database '${name}': name must contain '_test' at its end to prevent accidental ` +
+      'data loss. Set TEST_DATABASE_NAME to a test-specific database.',
+  );
 }

@@ -14,7 +14,7 @@ import {
   type Services,
 } from '../index.js';
 
-/** A plugin made in a test: its manifest without the words that every manifest has, and its definition. */
+/** A plugin defined in a test: its manifest, without the members that have a default here, and its definition. */
 export interface TestPlugin {
   readonly manifest: Partial<PluginManifest> & { readonly key: string };
   readonly definition: PluginDefinition | (() => unknown);
@@ -23,35 +23,35 @@ export interface TestPlugin {
 }
 
 export interface TestHostOptions {
-  /** Keys of plugins to enable; what they require is enabled too. Others stay disabled. */
+  /** Keys of plugins to enable, together with their requirements. Others stay disabled. */
   readonly plugins?: readonly string[];
-  /** Plugins that the test makes; all of them are enabled but those named in `disabled`. */
+  /** Plugins defined by the test; enabled unless listed in `disabled`. */
   readonly extra?: readonly TestPlugin[];
-  /** Plugins that are there and not enabled at the start. */
+  /** Plugins that are installed but disabled at the start. */
   readonly disabled?: readonly string[];
   /** `config/<plugin>.json` by plugin key. */
   readonly config?: Readonly<Record<string, object>>;
   readonly env?: Readonly<Record<string, string>>;
-  /** Rows of plugins.json beside `enabled: true`. */
+  /** Plugins that plugins.json marks as required. */
   readonly required?: readonly string[];
   readonly bindings?: Readonly<Record<string, string>>;
   /** `engine.env` of `eachDatabase`; SQLite in the data directory when absent. */
   readonly database?: Readonly<Record<string, string>>;
-  /** Use this data directory and keep it: to start a second host on what a first one left. */
+  /** Uses this data directory and keeps it, to start a second host on the data of a first one. */
   readonly dataDir?: string;
-  /** Open a port on loopback. Default true. */
+  /** Opens a port on loopback. Default true. */
   readonly listen?: boolean;
 }
 
 /** A caller without a key on loopback, for what a test publishes past the HTTP API. */
 export const localPrincipal: Principal = { id: 'local', admin: true, loopback: true, authenticated: false };
 
-/** A running platform of a test. */
+/** A platform running in a test. */
 export interface TestHost {
   readonly origin: string;
   readonly app: App;
   readonly control: PluginControl;
-  /** The host's own calls into plugins. */
+  /** Calls into plugins, made as the host. */
   readonly points: Points;
   readonly dataDir: string;
   readonly configDir: string;
@@ -64,14 +64,14 @@ export interface TestHost {
   fetch(path: string, init?: RequestInit): Promise<Response>;
   /** POST with a JSON body. */
   post(path: string, body: unknown, headers?: Readonly<Record<string, string>>): Promise<Response>;
-  /** Stops as a process does that is asked to end. @param withinMs for accepted work to finish in; 2,000 unless said */
+  /** Shuts down like a process. @param withinMs time for accepted work to finish; default 2,000 */
   stop(withinMs?: number): Promise<void>;
 }
 
 const projectDir = resolve(dirname(fileURLToPath(import.meta.url)), '..', '..', '..', '..');
 
 /**
- * Boots the real platform in this process: real settings, database, HTTP and kernel, with a data directory of its own.
+ * Boots the real platform in this process, with real settings, database, HTTP and kernel, and its own data directory.
  *
  * @example const host = await createTestHost({ plugins: ['mcp-server'], extra: [echo] });
  */
@@ -172,7 +172,7 @@ function entryOf(plugin: TestPlugin): CatalogueEntry {
     manifestVersion: 1,
     version: '0.0.0',
     title: plugin.manifest.key,
-    summary: 'Made by a test.',
+    summary: 'Defined by a test.',
     ...plugin.manifest,
   };
   const facts = new Map<string, Readonly<Record<string, unknown>>>();
@@ -196,7 +196,7 @@ function entryOf(plugin: TestPlugin): CatalogueEntry {
   };
 }
 
-/** The keys and all that they require, from the manifests. */
+/** The keys and all their transitive requirements, from the manifests. */
 async function withRequirements(keys: readonly string[], extra: readonly CatalogueEntry[]): Promise<readonly string[]> {
   const found = new Set<string>();
   const visit = async (key: string): Promise<void> => {

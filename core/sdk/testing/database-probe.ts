@@ -2,19 +2,19 @@ import type { Database } from '../host/database.js';
 import type { SchemasService } from '../index.js';
 import type { TestPlugin } from './create-test-host.js';
 
-/** A plugin that hands its host's database and schema compiler to the test, past every API. */
+/** A plugin that gives a test direct access to its host's database and schema compiler. */
 export interface DatabaseProbe {
   /** For `extra` of `createTestHost`. */
   readonly plugin: TestPlugin;
-  /** @throws Error before the host started */
+  /** @throws Error before the host has started */
   readonly database: Database;
-  /** @throws Error before the host started */
+  /** @throws Error before the host has started */
   readonly compiler: SchemasService;
 }
 
 /**
  * @param schemas logical schemas whose tables the test reads or writes
- * @param prepare runs while the plugin starts, for example to migrate
+ * @param prepare runs while the plugin starts, for example to migrate tables
  * @example
  * const probe = databaseProbe(['logbook']);
  * const host = await createTestHost({ plugins: ['logbook'], extra: [probe.plugin] });

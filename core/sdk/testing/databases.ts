@@ -5,22 +5,22 @@ import type { Database, Dialect } from '../host/database.js';
 import { silentLog } from './silent-log.js';
 import { createTestDatabase, type TestDatabase, testDialects } from './test-database.js';
 
-/** One of the databases that a block of tests runs on: fresh for the block, emptied after each test. */
+/** A database that a block of tests runs on: created for the block, emptied after each test. */
 export interface TestEngine {
   readonly dialect: Dialect;
-  /** To hand to a child process or a whole test host. Only inside hooks and tests. */
+  /** Settings for a child process or a whole test host. Only inside hooks and tests. */
   readonly settings: DatabaseSettings;
-  /** For a whole test host: `createTestHost({ database: engine.env })`. Empty for SQLite, whose file is the host's own. */
+  /** For a test host: `createTestHost({ database: engine.env })`. Empty for SQLite, where each host has its own file. */
   readonly env: Readonly<Record<string, string>>;
-  /** The database as a plugin sees it. The same host serves the whole block. */
+  /** Opens the database as a plugin sees it, through one host for the whole block. */
   open(plugin: string, schemas: readonly string[]): Promise<Database>;
-  /** A further host, as another process would be; closed after the test. */
+  /** Opens another host, like a second process; closed after the test. */
   openHost(options?: OpenOptions & { readonly log?: Logger }): Promise<DatabaseHost>;
-  /** Removes all rows now. */
+  /** Removes all rows. */
   empty(): Promise<void>;
 }
 
-/** `keepRows`: rows stay from one test of the block to the next. */
+/** `keepRows`: rows are kept between the tests of the block. */
 interface BlockOptions {
   readonly keepRows?: boolean;
 }
@@ -28,11 +28,11 @@ interface BlockOptions {
 const titles: Readonly<Record<Dialect, string>> = { sqlite: 'on SQLite', postgres: 'on PostgreSQL' };
 
 /**
- * Describes the same promises once per dialect.
+ * Defines the same tests once per dialect.
  *
  * @example
  * eachDatabase((engine) => {
- *   it('keeps what it stored', async () => {
+ *   it('reads back what it stored', async () => {
  *     const database = await engine.open('sessions', ['realtime']);
  *     await database.migrate(migrations);
  *   });
@@ -43,7 +43,7 @@ export function eachDatabase(run: (engine: TestEngine) => void, options: BlockOp
 }
 
 /**
- * Describes promises that are kept without SQL of their own, such as those of a protocol or of the command line, on SQLite
+ * Defines tests that do not depend on the dialect, such as those of a protocol or of the command line, on SQLite
  * alone (or on the first of `TEST_DATABASE_ENGINES`).
  */
 export function oneDatabase(run: (engine: TestEngine) => void, options: BlockOptions = {}): void {
@@ -55,7 +55,7 @@ function describeOn(dialect: Dialect, run: (engine: TestEngine) => void, options
     let database: TestDatabase | undefined;
     let shared: Promise<DatabaseHost> | undefined;
     const hosts: DatabaseHost[] = [];
-    const made = (): TestDatabase => {
+    const current = (): TestDatabase => {
       if (database === undefined) throw new Error('The test database exists only inside hooks and tests.');
       return database;
     };
@@ -69,24 +69,24 @@ function describeOn(dialect: Dialect, run: (engine: TestEngine) => void, options
     run({
       dialect,
       get settings() {
-        return made().settings;
+        return current().settings;
       },
       get env() {
-        return made().env;
+        return current().env;
       },
       async open(plugin, schemas) {
-        shared ??= openDatabase(made().settings, silentLog);
+        shared ??= openDatabase(current().settings, silentLog);
         return (await shared).forPlugin(plugin, schemas);
       },
       async openHost({ log = silentLog, ...rest } = {}) {
-        const host = await openDatabase(made().settings, log, rest);
+        const host = await openDatabase(current().settings, log, rest);
         hosts.push(host);
         return host;
       },
-      empty: () => made().empty(),
+      empty: () => current().empty(),
     });
 
-    // After the hooks of the block itself, which stop what it has started: nobody writes while rows are removed.
+    // Runs after the block's own hooks, which stop what they started, so that nothing writes while rows are removed.
     afterEach(async function clean() {
       this.timeout(20_000);
       await Promise.all(hosts.splice(0).map((host) => host.close()));

@@ -1,14 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Database } from '../host/database.js';
 
-/** A server whose processes stand still: its kernel accepts connections and takes what is sent, and nothing answers. */
+/** A server whose processes are stopped: the kernel still accepts connections and data, but nothing responds. */
 export interface FrozenPostgres {
   thaw(): void;
 }
 
 /**
- * Stops the server and every process of it. Whoever calls this thaws it after the test, whatever came of that: nothing
- * that waits for the server ends before.
+ * Suspends all processes of the server. The test must always thaw it, even after a failure: everything that waits for
+ * the server blocks until then.
  */
 export async function freezePostgres(database: Database): Promise<FrozenPostgres> {
   const { rows } = await database.statement<{ pid: number }>(
@@ -18,32 +18,32 @@ export async function freezePostgres(database: Database): Promise<FrozenPostgres
   const [server = 0, ...known] = rows.map(({ pid }) => pid);
   const stopped = new Set<number>();
   const stop = (pid: number): void => {
-    if (tell(pid, 'SIGSTOP')) stopped.add(pid);
+    if (signalTo(pid, 'SIGSTOP')) stopped.add(pid);
   };
   const thaw = (): void => {
     process.off('exit', thaw);
-    for (const pid of stopped) tell(pid, 'SIGCONT');
+    for (const pid of stopped) signalTo(pid, 'SIGCONT');
   };
-  // A run that is given up leaves no server behind that cannot be ended.
+  // An aborted run must not leave behind a server that cannot be stopped.
   process.once('exit', thaw);
-  // It first: a connection that it would open meanwhile would get a process that is in no list.
+  // The postmaster first: otherwise a new connection could get a process that is not in the list.
   stop(server);
   for (const pid of [...known, ...childrenOf(server)]) stop(pid);
   return { thaw };
 }
 
-/** As the system knows them; none where it does not tell. */
+/** Child processes from `/proc`; none on systems without it. */
 function childrenOf(parent: number): readonly number[] {
   const pids = attempt(() => readdirSync('/proc').map(Number), []).filter((pid) => pid > 0);
   return pids.filter((pid) => {
-    // The name may hold anything but ends with the last bracket; state and parent follow it.
+    // The name may contain anything but ends at the last bracket; state and parent follow it.
     const stat = attempt(() => readFileSync(`/proc/${pid}/stat`, 'utf8'), '');
     return stat.slice(stat.lastIndexOf(')')).split(' ')[2] === String(parent);
   });
 }
 
-/** @returns false when the process has ended meanwhile */
-function tell(pid: number, signal: 'SIGSTOP' | 'SIGCONT'): boolean {
+/** @returns false when the process has already ended */
+function signalTo(pid: number, signal: 'SIGSTOP' | 'SIGCONT'): boolean {
   try {
     return process.kill(pid, signal);
   } catch (error) {

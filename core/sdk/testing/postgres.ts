@@ -4,26 +4,26 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { findPostgres } from './postgres-binaries.js';
 
-/** A server of this run alone. */
+/** A PostgreSQL server that belongs to this run. */
 export interface ThrowAwayPostgres {
   readonly port: number;
-  /** Ends the server and every connection to it; the data stays. */
+  /** Stops the server and closes its connections; the data is kept. */
   stop(): Promise<void>;
   start(): Promise<void>;
-  /** Ends the server and removes its folder. */
+  /** Stops the server and removes its folder. */
   dispose(): Promise<void>;
 }
 
 /**
- * Starts a PostgreSQL server in a folder of its own, on a free loopback port, without a password and without fsync.
+ * Starts a PostgreSQL server in its own folder, on a free loopback port, without a password and without fsync.
  * It does not keep this process alive, and does not outlive it.
  *
- * @param folder a path in the run's folder where nothing is yet
+ * @param folder an unused path in the run's folder
  */
 export async function startPostgres(folder: string): Promise<ThrowAwayPostgres> {
   const { bin, packaged } = findPostgres();
   const guardian = fileURLToPath(new URL('./postgres-guardian.js', import.meta.url));
-  // A session of its own: Ctrl-C reaches the whole group, and the guardian must outlive the run by a moment.
+  // A separate session, because Ctrl-C reaches the whole group and the guardian must outlive the run briefly.
   const child = spawn(process.execPath, [guardian, folder, bin, packaged?.native ?? '-'], {
     detached: true,
     stdio: ['pipe', 'pipe', 'inherit'],

@@ -13,13 +13,12 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { isRunning } from './is-running.js';
 
 const prefix = 'mortise-run-';
 
 /**
- * Makes the folder of this run, and removes those of dead ones. It goes when the process ends.
- * It is a temporary folder that other users may pass through when the server has to run as one of them.
+ * Creates the folder of this run and removes those of dead runs. The folder is removed when the process ends.
+ * Other users can traverse it, because the server may have to run as one of them.
  */
 export function runFolder(): string {
   const base = [tmpdir(), '/tmp', '/var/tmp'].find(
@@ -32,7 +31,7 @@ export function runFolder(): string {
   writeFileSync(join(folder, 'owner'), String(process.pid));
   const remove = (): void => rmSync(folder, { recursive: true, force: true });
   process.once('exit', remove);
-  // These would end the process without a word. mocha answers SIGINT itself, and exits.
+  // These signals would end the process without an exit event. mocha handles SIGINT itself, and exits.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.once(signal, () => {
       if (signal === 'SIGINT' && process.listenerCount(signal) > 0) return;
@@ -43,7 +42,7 @@ export function runFolder(): string {
   return folder;
 }
 
-/** True for what lies in a folder of this harness: names there are safe to destroy. */
+/** Whether a path is in a folder of this harness, where every file is safe to destroy. */
 export function isRunFile(path: string): boolean {
   return dirname(path)
     .split(/[\\/]/)
@@ -54,7 +53,7 @@ export function isRoot(): boolean {
   return process.getuid?.() === 0;
 }
 
-/** Runs that ended by force leave a folder, and perhaps a server: both go when nobody owns them any more. */
+/** Removes folders, and possibly servers, of killed runs whose owner no longer runs. */
 function removeDeadRuns(base: string): void {
   for (const name of readdirSync(base)) {
     if (!name.startsWith(prefix)) continue;
@@ -68,7 +67,7 @@ function removeDeadRuns(base: string): void {
       }
       rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
     } catch {
-      // Another user's, or another run is removing it at this moment.
+      // It belongs to another user, or another run is removing it.
     }
   }
 }
@@ -95,7 +94,7 @@ function readNumber(file: string): number | undefined {
   }
 }
 
-/** A folder without an owner may be one that is being made right now. */
+/** A folder without an owner file may be in the middle of its creation. */
 function isOld(folder: string): boolean {
   try {
     return Date.now() - statSync(folder).mtimeMs > 60_000;
@@ -104,11 +103,21 @@ function isOld(folder: string): boolean {
   }
 }
 
-/** Process ids come again: only a program that was started on this folder is ended. */
+/** Process ids are reused, so only a process that was started on this folder is killed. */
 function isServerOf(pid: number, folder: string): boolean {
   try {
     return execFileSync('ps', ['-o', 'args=', '-p', String(pid)], { encoding: 'utf8' }).includes(folder);
   } catch {
     return false;
+  }
+}
+
+/** Whether a process with this id exists, regardless of its owner. */
+export function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM';
   }
 }

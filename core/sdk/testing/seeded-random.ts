@@ -1,4 +1,4 @@
-/** From 0 to below 1, the same numbers for the same seed on every machine: Mulberry32. */
+/** Random numbers from 0 to below 1, deterministic for a seed (Mulberry32). */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -7,4 +7,12 @@ export function seededRandom(seed: number): () => number {
     mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
   };
+}
+
+/**
+ * The size of a repeated or randomised test: short in `npm test`, long in `npm run test:long`, which runs the files that
+ * call this.
+ */
+export function rounds<T>(short: T, long: T): T {
+  return process.env.MORTISE_TEST_ROUNDS === 'long' ? long : short;
 }

@@ -3,7 +3,6 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { childEnvironment, nodeFlags } from './child-process.js';
 
 export interface ServerProcessOptions {
   readonly env?: Readonly<Record<string, string>>;
@@ -13,35 +12,35 @@ export interface ServerProcessOptions {
   readonly plugins?: object;
   /** `config/<plugin>.json` by plugin key. */
   readonly config?: Readonly<Record<string, object>>;
-  /** Use this folder and keep it: to start again on what a first process left. */
+  /** Uses this folder and keeps it, to start again on the data of a first process. */
   readonly folder?: string;
-  /** Under the supervising launcher, which starts a crashed server again. Default false. */
+  /** Runs under the supervising launcher, which restarts a crashed server. Default false. */
   readonly supervised?: boolean;
-  /** How long it may take until it listens, milliseconds. */
+  /** Time limit in milliseconds until the server listens. */
   readonly limitMs?: number;
-  /** Called with the process before it listens: to end it while it starts. */
+  /** Called with the process before it listens, to end it during startup. */
   readonly onSpawn?: (child: ChildProcess) => void;
 }
 
-/** A server in a process of its own: what crashes, signals and restarts are tested with. */
+/** A server in a separate process, to test crashes, signals and restarts. */
 export interface ServerProcess {
   readonly origin: string;
   readonly folder: string;
   readonly pluginsDir: string;
   readonly child: ChildProcess;
-  /** All that it printed so far. */
+  /** Its output so far. */
   output(): string;
   fetch(path: string, init?: RequestInit): Promise<Response>;
   post(path: string, body: unknown, headers?: Readonly<Record<string, string>>): Promise<Response>;
-  /** Sends a signal and waits for the end. @returns the exit code, or the name of the signal that ended it. */
+  /** Sends a signal and waits for the exit. @returns the exit code, or the name of the signal that ended it. */
   end(signal?: NodeJS.Signals): Promise<number | string>;
-  /** Ends it if it still runs, and removes its folder unless it was given. */
+  /** Kills it if it is still running, and removes its folder unless `folder` was given. */
   dispose(): Promise<void>;
 }
 
 const projectDir = resolve(dirname(fileURLToPath(import.meta.url)), '..', '..', '..', '..');
 
-/** Starts the product as its launcher does, with folders of its own and a free port. */
+/** Starts the product as its launcher does, with its own folders and a free port. */
 export async function startServer(options: ServerProcessOptions = {}): Promise<ServerProcess> {
   const folder = options.folder ?? (await mkdtemp(join(tmpdir(), 'mortise-server-')));
   const configDir = join(folder, 'config');
@@ -87,7 +86,7 @@ export async function startServer(options: ServerProcessOptions = {}): Promise<S
     return ended;
   };
   return {
-    // A restarted server listens somewhere else.
+    // A restarted server listens on another port.
     get origin() {
       return lastOrigin(output) ?? origin;
     },
@@ -116,15 +115,29 @@ function lastOrigin(output: string): string | undefined {
 
 async function listening(output: () => string, ended: Promise<number | string>, limitMs: number): Promise<string> {
   const end = Date.now() + limitMs;
-  let over: number | string | undefined;
+  let exit: number | string | undefined;
   void ended.then((how) => {
-    over = how;
+    exit = how;
   });
   for (;;) {
     const origin = lastOrigin(output());
     if (origin) return origin;
-    if (over !== undefined) throw new Error(`The server ended with ${over} before it listened:\n${output()}`);
+    if (exit !== undefined) throw new Error(`The server ended with ${exit} before it listened:\n${output()}`);
     if (Date.now() > end) throw new Error(`The server did not listen within ${limitMs} ms:\n${output()}`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
+}
+
+// The launcher is plain JavaScript outside the build, so it is loaded by URL.
+const launcher = (await import(new URL('../../../../scripts/lib/node-flags.mjs', import.meta.url).href)) as {
+  nodeFlags(): readonly string[];
+};
+
+/** Node flags that the launcher runs the product with. */
+export const nodeFlags: readonly string[] = launcher.nodeFlags();
+
+/** Environment of a product process started by a test, without the developer's settings. */
+export function childEnvironment(): NodeJS.ProcessEnv {
+  const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
+  return { PATH, HOME, ...(NODE_COMPILE_CACHE ? { NODE_COMPILE_CACHE } : {}) };
 }

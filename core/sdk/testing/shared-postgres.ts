@@ -1,6 +1,6 @@
 /**
- * Starts the PostgreSQL server that all processes of a test run share, prints its port, and ends it when its standard
- * input closes, however the run ended. The processes find it by `MORTISE_TEST_POSTGRES_PORT`.
+ * Starts the PostgreSQL server that all processes of a test run share, prints its port, and stops it when its standard
+ * input closes, however the run ends. The processes find it through `MORTISE_TEST_POSTGRES_PORT`.
  */
 import { ownPostgres, testServerParts } from './test-database.js';
 

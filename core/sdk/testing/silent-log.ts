@@ -1,4 +1,4 @@
 import type { Logger } from '../context.js';
 
-/** A log for what a test does not look at. */
+/** A logger that discards everything. */
 export const silentLog: Logger = { trace() {}, debug() {}, info() {}, warn() {}, error() {} };

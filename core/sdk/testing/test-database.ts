@@ -6,18 +6,18 @@ import { type ControlConnection, controlConnection } from './control-connection.
 import { startPostgres, type ThrowAwayPostgres } from './postgres.js';
 import { runFolder } from './run-folder.js';
 
-/** A fresh database of a test. */
+/** An empty database for tests. */
 export interface TestDatabase {
   readonly dialect: Dialect;
   readonly settings: DatabaseSettings;
-  /** Environment that makes a whole host use it. Empty for SQLite: a host keeps its file in its data directory. */
+  /** Environment variables that make a host use it. Empty for SQLite, where each host has its own file. */
   readonly env: Readonly<Record<string, string>>;
-  /** Removes all rows of all tables but the platform's own; the tables stay. */
+  /** Removes all rows of all tables except the platform's own. */
   empty(): Promise<void>;
   drop(): Promise<void>;
 }
 
-// Whatever the developer's own shell points at: tests never connect there.
+// Tests never connect to the database that the developer's shell is configured for.
 for (const name of Object.keys(process.env)) {
   if (name.startsWith('DATABASE_') || name === 'POSTGRES_DSN') delete process.env[name];
 }
@@ -26,7 +26,7 @@ let folder: string | undefined;
 let server: Promise<PostgresParts> | undefined;
 let count = 0;
 
-/** A path of this run where nothing is yet; it goes with the run. */
+/** An unused path in this run's folder, which is removed with the run. */
 export function temporaryPath(name: string): string {
   folder ??= runFolder();
   count += 1;
@@ -43,12 +43,12 @@ export function testDialects(environment: NodeJS.ProcessEnv = process.env): read
   return dialects;
 }
 
-/** Makes an empty database: a SQLite file, or a database on the run's PostgreSQL server. */
+/** Creates an empty database: a SQLite file, or a database on the run's PostgreSQL server. */
 export async function createTestDatabase(dialect: Dialect): Promise<TestDatabase> {
   return dialect === 'sqlite' ? sqliteDatabase() : postgresDatabase(await postgresServer());
 }
 
-/** A PostgreSQL server for one test that stops and starts it. */
+/** Starts a PostgreSQL server for a test that stops and restarts it. */
 export function ownPostgres(): Promise<ThrowAwayPostgres> {
   return startPostgres(temporaryPath('server'));
 }
@@ -105,7 +105,7 @@ function settingsOf(connection: PostgresParts): PostgresSettings {
   return { dialect: 'postgres', connection };
 }
 
-/** The one that `TEST_DATABASE_HOST` names, the one of the run, or one of this process, started when first needed. */
+/** The server in `TEST_DATABASE_HOST`, the run's server, or one of this process, started on first use. */
 function postgresServer(): Promise<PostgresParts> {
   server ??= externalServer() ?? sharedServer() ?? throwAwayServer();
   return server;
@@ -134,7 +134,7 @@ async function throwAwayServer(): Promise<PostgresParts> {
   return testServerParts(port);
 }
 
-/** Where a throw-away server's test database is; it is made when it is not there. */
+/** Returns the connection of a throw-away server's test database, created if missing. */
 export async function testServerParts(port: number): Promise<PostgresParts> {
   const parts = throwAwayParts(port);
   const server = await controlConnection(settingsOf({ ...parts, database: 'postgres' }), { guarded: false });

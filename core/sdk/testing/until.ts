@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 type Condition = () => boolean | Promise<boolean>;
 
-/** Long enough for a machine that is busy with other work: only a failing test waits for it. */
+/** Long enough for a busy machine; only a failing test waits this long. */
 const LIMIT_MS = 30_000;
-const POLL_EVERY_MS = 5;
+const POLL_INTERVAL_MS = 5;
 
 /**
  * Polls a condition until it holds.
@@ -25,6 +25,6 @@ export async function until(
     if (performance.now() > deadline) {
       throw new Error(`Not within ${ms} ms: ${typeof what === 'function' ? what() : what}`);
     }
-    await sleep(POLL_EVERY_MS);
+    await sleep(POLL_INTERVAL_MS);
   }
 }

@@ -22,7 +22,7 @@ describe('the audit of admin changes', function () {
       ({ operation, action, status, reason }: AuditRow) => `${operation} ${action} ${status} ${reason}`,
     );
 
-  it('comes first: what cannot be audited is not done', async () => {
+  it('comes first: a change that cannot be audited is refused', async () => {
     host = await createTestHost({ plugins: ['admin', 'logbook'], extra: [made('one')] });
     const { revision } = (await get<{ revision: number }>(host, '/admin/plugins')).body;
     await mayWrite(false);
@@ -35,7 +35,7 @@ describe('the audit of admin changes', function () {
     expect(await told()).to.deep.equal([]);
   });
 
-  it('is settled later when only the end of a change could not be written, and never says it was refused', async () => {
+  it('is settled later when only the outcome could not be written, and never reports a refusal', async () => {
     const stop = async (): Promise<void> => void (await mayWrite(false));
     host = await createTestHost({ plugins: ['admin', 'logbook'], extra: [made('one', { stop }), made('two')] });
     const done = await send(host, '/admin/plugins/one/disable');
@@ -47,7 +47,7 @@ describe('the audit of admin changes', function () {
     expect(await told()).to.deep.equal(Array(2).fill('admin:disable allow success admin:done'));
   });
 
-  it('is settled once the trail is back when the change itself took it away', async () => {
+  it('is settled once the trail is back when the change itself stopped it', async () => {
     host = await createTestHost({ plugins: ['admin', 'logbook'] });
     expect((await send(host, '/admin/plugins/logbook/disable')).status).to.equal(200);
     expect((await send(host, '/admin/plugins/logbook/enable')).status).to.equal(200);
@@ -58,7 +58,7 @@ describe('the audit of admin changes', function () {
     ]);
   });
 
-  it('does not keep a change from being made when the last good copy of plugins.json cannot be written', async () => {
+  it('does not prevent a change when the last good copy of plugins.json cannot be written', async () => {
     host = await createTestHost({ plugins: ['admin', 'logbook'], extra: [made('one')] });
     const copy = join(host.dataDir, 'data', 'plugins.last-good.json');
     await rm(copy);

@@ -64,7 +64,7 @@ describe('wrong bodies of the admin routes', function () {
     });
   }
 
-  it('do not come that far when they are no JSON, of another type, or too large', async () => {
+  it('are refused by the host when they are not JSON, of another type, or too large', async () => {
     for (const [body, type, status] of [
       ['{"a":', 'application/json', 400],
       ['{}', 'text/plain', 415],

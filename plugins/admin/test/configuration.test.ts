@@ -25,7 +25,7 @@ describe('configuring plugins over HTTP', function () {
   afterEach(() => host.stop());
   const put = <T>(body: unknown) => send<T>(host, '/admin/plugins/sized/config', body, { method: 'PUT' });
 
-  it('blocks a plugin with a wrong configuration, names the place, and starts it once it is mended', async () => {
+  it('blocks a plugin with a wrong configuration, names the location, and starts it once it is fixed', async () => {
     const seen: unknown[] = [];
     host = await createTestHost({
       plugins: ['admin', 'logbook'],
@@ -42,7 +42,7 @@ describe('configuring plugins over HTTP', function () {
     expect(seen).to.deep.equal([{ size: 3 }]);
   });
 
-  it('checks before it changes: a refused configuration leaves the old one in force', async () => {
+  it('keeps the old configuration in effect when the new one is refused', async () => {
     const seen: unknown[] = [];
     host = await createTestHost({
       plugins: ['admin', 'logbook'],
@@ -66,7 +66,7 @@ describe('configuring plugins over HTTP', function () {
     expect(seen).to.deep.equal([{ size: 1 }]);
   });
 
-  it('tells whether it was taken over live or with a restart', async () => {
+  it('reports whether it was applied live or with a restart', async () => {
     const seen: unknown[] = [];
     host = await createTestHost({
       plugins: ['admin', 'logbook'],
@@ -84,7 +84,7 @@ describe('configuring plugins over HTTP', function () {
     expect(seen).to.deep.equal([{ size: 1 }, { size: 2 }, { size: 1 }, { size: 2 }]);
   });
 
-  it('never shows a secret, and keeps it when the masked value comes back', async () => {
+  it('never shows a secret, and keeps it when the masked value is sent back', async () => {
     const seen: unknown[] = [];
     const token = 'a-very-secret-token';
     host = await createTestHost({
@@ -101,7 +101,7 @@ describe('configuring plugins over HTTP', function () {
     expect(seen.at(-1)).to.deep.equal({ size: 2, token });
   });
 
-  it('refuses what is no configuration, and a plugin that takes none', async () => {
+  it('refuses an invalid configuration, and any for a plugin without one', async () => {
     host = await createTestHost({
       plugins: ['admin', 'logbook'],
       extra: [sized([], true), made('plain')],
@@ -115,7 +115,7 @@ describe('configuring plugins over HTTP', function () {
     expect([none.status, none.body.error.code]).to.deep.equal([422, 'invalid_config']);
   });
 
-  it('tells every effective value with its source', async () => {
+  it('lists every effective value with its source', async () => {
     host = await createTestHost({ plugins: ['admin', 'logbook'] });
     const { values } = (await get<{ values: EffectiveValue[] }>(host, '/admin/config')).body;
     expect(values.find(({ name }) => name === 'host.http.port')).to.deep.include({

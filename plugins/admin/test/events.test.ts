@@ -49,7 +49,7 @@ describe('GET /admin/events', function () {
   afterEach(() => host.stop());
   const open = () => host.app.kernel.registry.find('route', 'events')?.stats.inFlight ?? 0;
 
-  it('tells state changes, alerts and audit rows as they happen', async () => {
+  it('streams state changes, alerts and audit rows as they happen', async () => {
     const following = await follow(host);
     await send(host, '/admin/plugins/one/disable');
     host.app.kernel.events.emit('alert', { source: 'test:one', severity: 'low', code: 'tested', message: 'A test.' });
@@ -66,14 +66,14 @@ describe('GET /admin/events', function () {
     following.leave();
   });
 
-  it('lets go when the client leaves', async () => {
+  it('stops its work when the client disconnects', async () => {
     const following = await follow(host);
     expect(open()).to.equal(1);
     following.leave();
     await until(() => open() === 0);
   });
 
-  it('tells several readers the same', async () => {
+  it('sends the same events to several readers', async () => {
     const readers = await Promise.all([follow(host), follow(host), follow(host)]);
     await send(host, '/admin/plugins/one/restart');
     await until(() => readers.every(({ events }) => events.some(([, { to }]) => to === 'active')));
@@ -81,7 +81,7 @@ describe('GET /admin/events', function () {
     for (const reader of readers) reader.leave();
   });
 
-  it('leaves out the oldest for a slow reader, and says how many', async () => {
+  it('drops the oldest events for a slow reader, and reports how many', async () => {
     const { hostname, port } = new URL(host.origin);
     let text = '';
     const incoming = await new Promise<import('node:http').IncomingMessage>((resolve, reject) => {
@@ -120,7 +120,7 @@ describe('GET /admin/events', function () {
     expect(following.events.map(([type]) => type)).to.include('shutdown');
   });
 
-  it('does not hold up the plugin it belongs to', async () => {
+  it('does not delay the stop of its plugin', async () => {
     const following = await follow(host);
     const restarted = await host.control.restart('admin');
     expect(restarted.state).to.equal('active');

@@ -43,7 +43,7 @@ describe('an edit of the files while no server runs', function () {
       return rows.map(({ targetSpace, principal, reason, evidence }) => [targetSpace, principal, reason, evidence]);
     }
 
-    it('is one row for each file at the next start, which names the plugins and no value', async () => {
+    it('is audited with one row per file at the next start, which names the plugins and no value', async () => {
       await start();
       await writeFile(join(folder, 'config', 'two.json'), JSON.stringify({ limit: 4711, word: 'kanarienvogel' }));
       const edited = await told(await start(['two']));
@@ -58,7 +58,7 @@ describe('an edit of the files while no server runs', function () {
       expect(await told(await start(['two'])), 'told once').to.have.length(3);
     });
 
-    it('is none where nothing was edited, or where the platform itself wrote the file', async () => {
+    it('is not recorded when nothing was edited, or the platform itself wrote the file', async () => {
       const first = await start();
       const before = (await told(first)).length;
       const configured = await first.fetch('/admin/plugins/two/config', {
@@ -72,7 +72,7 @@ describe('an edit of the files while no server runs', function () {
       expect((await told(await start(['one']))).length).to.equal(before);
     });
 
-    it('is told by a later start when the trail cannot take it', async () => {
+    it('is audited by a later start when the trail is unavailable', async () => {
       const first = await start();
       const before = (await told(first)).length;
       await first.control.disable('logbook');

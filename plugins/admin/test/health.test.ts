@@ -42,7 +42,7 @@ describe('health', function () {
     expect(await get(server, '/ready')).to.deep.equal({ status: 200, body: { ready: true } });
   });
 
-  it('tells the version to everyone, and what it runs on to those with a key', async () => {
+  it('returns the version to everyone, and the runtime to authenticated callers', async () => {
     host = await createTestHost({ plugins: ['admin'], env: { MORTISE_API_KEY: apiKey } });
     const { version } = JSON.parse(await readFile(new URL('../../../../package.json', import.meta.url), 'utf8')) as {
       version: string;
@@ -95,7 +95,7 @@ describe('health', function () {
     });
   });
 
-  it('has a finding when the database takes no writes', async () => {
+  it('has a finding when the database is not writable', async () => {
     host = await createTestHost({ plugins: ['admin'] });
     const probe = host.app.database.forPlugin('probe', []);
     expect((await get(host, '/admin/plugins/doctor')).body).to.deep.equal({ findings: [] });
@@ -129,7 +129,7 @@ describe('health', function () {
     }
   });
 
-  it('is not ready while the database does not answer', async () => {
+  it('is not ready while the database does not respond', async () => {
     host = await createTestHost({ plugins: ['admin'] });
     await host.app.database.close();
     const { status, body } = await get<{ waiting: { key: string; code: string }[] }>(host, '/ready');

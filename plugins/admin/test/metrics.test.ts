@@ -23,7 +23,7 @@ describe('GET /metrics', function () {
     expect((await get(host, '/metrics', { 'x-api-key': 'wrong-key-0123456789' })).status).to.equal(401);
   });
 
-  it('is open while no key is set', async () => {
+  it('needs no key while none is set', async () => {
     const open = await createTestHost({ plugins: ['admin'] });
     try {
       expect((await open.fetch('/metrics')).status).to.equal(200);
@@ -32,7 +32,7 @@ describe('GET /metrics', function () {
     }
   });
 
-  it('tells in the format of Prometheus what the platform counts', async () => {
+  it('renders the metrics of the platform in the Prometheus format', async () => {
     await host.fetch('/version');
     const response = await host.fetch('/metrics', { headers: key });
     expect(response.headers.get('content-type')).to.equal('text/plain; version=0.0.4; charset=utf-8');
@@ -61,14 +61,14 @@ describe('GET /metrics', function () {
       expect(text, name).to.contain(`# TYPE ${name} `);
   });
 
-  it('names routes by their pattern, never by what was asked', async () => {
+  it('labels routes by their pattern, never by the requested path', async () => {
     await host.fetch('/admin/plugins/kanarienvogel', { headers: key });
     await host.fetch('/kanarienvogel?kanarienvogel=1', { headers: key });
     const text = await (await host.fetch('/metrics', { headers: key })).text();
     expect(text).to.contain('route="/admin/plugins/:key"').and.not.to.contain('kanarienvogel');
   });
 
-  it('forgets a plugin’s metrics with the plugin', async () => {
+  it('removes a plugin’s metrics with the plugin', async () => {
     await host.control.disable('agent');
     const text = await (await host.fetch('/metrics', { headers: key })).text();
     expect(text).not.to.contain('mortise_turns_total');

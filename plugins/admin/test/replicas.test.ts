@@ -21,7 +21,7 @@ describe('the admin routes of two replicas', function () {
       await Promise.all(hosts.splice(0).map((host) => host.stop()));
     });
 
-    it('show what either was told within two seconds, and the state of each', async () => {
+    it('show a change of either within two seconds, and the state of each', async () => {
       const [one, two] = [await open(), await open()];
       expect((await send(one, '/admin/plugins/quiet/disable')).status).to.equal(200);
       await until(async () => (await rowOf(two, 'quiet'))?.state === 'disabled');

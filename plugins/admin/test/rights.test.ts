@@ -22,12 +22,12 @@ describe('the rights of the admin routes', function () {
   };
   const as = (headers: Record<string, string>) => send<Refused>(host, change, {}, { headers });
 
-  it('belong to everyone at the machine while no key is set', async () => {
+  it('are granted to all loopback callers while no key is set', async () => {
     await open({});
     expect((await as({})).status).to.equal(200);
   });
 
-  it('are not given to whoever comes through a proxy', async () => {
+  it('are not granted to requests through a proxy', async () => {
     await open({});
     for (const header of ['forwarded', 'x-forwarded-for', 'x-forwarded-proto', 'x-forwarded-host']) {
       const refused = await as({ [header]: header === 'forwarded' ? 'for=127.0.0.1' : '127.0.0.1' });
@@ -36,7 +36,7 @@ describe('the rights of the admin routes', function () {
     }
   });
 
-  it('need the admin key once one is set, at the machine too', async () => {
+  it('need the admin key once one is set, on loopback too', async () => {
     await open({ GOVERNANCE_ADMIN_KEY: adminKey });
     expect((await as({})).status).to.equal(403);
     expect((await as({ 'x-admin-key': `${adminKey}x` })).status).to.equal(403);
@@ -98,7 +98,7 @@ describe('the rights of the admin routes', function () {
     expect((await get(host, '/admin/plugins', { 'x-api-key': apiKey })).body).to.deep.equal(before.body);
   });
 
-  it('leave a row of every refusal in the audit trail', async () => {
+  it('audit every refusal', async () => {
     await open({ MORTISE_API_KEY: apiKey, GOVERNANCE_ADMIN_KEY: adminKey });
     const response = await host.fetch(change, { method: 'POST', headers: { 'x-api-key': apiKey } });
     expect(response.status).to.equal(403);
@@ -114,7 +114,7 @@ describe('the rights of the admin routes', function () {
     expect(JSON.stringify(row)).to.contain('admin_required').and.not.to.contain(apiKey);
   });
 
-  it('leave a row of every change and every change that failed', async () => {
+  it('audit every change, including those that failed', async () => {
     await open({});
     await send(host, '/admin/plugins/one/disable');
     await send(host, '/admin/plugins/nobody/enable');
@@ -128,7 +128,7 @@ describe('the rights of the admin routes', function () {
     expect(rows.every(({ targetSpace }) => (targetSpace ?? '').length <= 200)).to.equal(true);
   });
 
-  it('do not reach as far as a required plugin: it stays, and the refusal is a row', async () => {
+  it('do not extend to a required plugin: disabling it is refused and audited', async () => {
     host = await createTestHost({ plugins: ['admin', 'logbook'], required: ['admin', 'logbook'] });
     const { revision } = (await get<{ revision: number }>(host, '/admin/plugins')).body;
     for (const key of ['admin', 'logbook']) {
@@ -152,7 +152,7 @@ describe('the rights of the admin routes', function () {
     );
   });
 
-  it('allow no change without an audit trail, except the one that brings it back', async () => {
+  it('allow no change without an audit trail, except one that restores it', async () => {
     await open({});
     expect((await send(host, '/admin/plugins/logbook/disable')).status).to.equal(200);
     const refused = await send<Refused>(host, '/admin/plugins/one/disable');
@@ -162,7 +162,7 @@ describe('the rights of the admin routes', function () {
     expect((await send(host, '/admin/plugins/one/disable')).status).to.equal(200);
   });
 
-  it('are not given to a foreign page or name', async () => {
+  it('are not granted to a foreign origin or host name', async () => {
     await open({});
     const status = (headers: Record<string, string>) =>
       new Promise<number>((resolve, reject) => {

@@ -28,7 +28,7 @@ describe('toggling plugins over HTTP', function () {
   let host: TestHost;
   afterEach(() => host.stop());
 
-  it('lets a call of three seconds end, makes later ones unknown, and touches no other plugin', async () => {
+  it('lets a call of three seconds finish, refuses later ones, and affects no other plugin', async () => {
     const { plugin, finish } = waiting('wait');
     host = await createTestHost({ plugins: ['admin', 'logbook'], extra: [plugin, made('other')] });
     const call = () => host.points.call('tool', 'wait', (tool, ctx) => tool.run({}, { ...ctx, caller: 'agent' }));
@@ -73,7 +73,7 @@ describe('toggling plugins over HTTP', function () {
     expect(second).to.deep.equal(first);
   });
 
-  it('answers 50 toggles of 10 plugins at once, ends where the last ones wanted, and leaks nothing', async () => {
+  it('handles 50 concurrent toggles of 10 plugins, ends in the last requested state, and leaks nothing', async () => {
     const keys = Array.from({ length: 10 }, (_, index) => `p${index}`);
     const open = new Set<string>();
     host = await createTestHost({
@@ -129,7 +129,7 @@ describe('toggling plugins over HTTP', function () {
     expect(kernel.registry.everything().length).to.equal(before.contributions);
   });
 
-  it('refuses a change that was made on an older state, and changes nothing', async () => {
+  it('refuses a change based on an older revision, and changes nothing', async () => {
     host = await createTestHost({ plugins: ['admin', 'logbook'], extra: [made('one'), made('two')] });
     const { body } = await get<{ revision: number }>(host, '/admin/plugins');
     expect((await send(host, '/admin/plugins/one/disable', { revision: body.revision })).status).to.equal(200);
@@ -146,7 +146,7 @@ describe('toggling plugins over HTTP', function () {
     expect(await rows(host)).to.deep.equal(before);
   });
 
-  it('answers 404 for a plugin that is not there, and names those that are', async () => {
+  it('returns 404 for an unknown plugin, with the known keys', async () => {
     host = await createTestHost({ plugins: ['admin', 'logbook'] });
     const answers = [
       await get<Refused>(host, '/admin/plugins/nobody'),
@@ -162,7 +162,7 @@ describe('toggling plugins over HTTP', function () {
     }
   });
 
-  it('of the admin plugin itself answers before it stops, and the next start is quick', async () => {
+  it('of the admin plugin itself responds before it stops, and the next start is quick', async () => {
     host = await createTestHost({ plugins: ['admin', 'logbook'] });
     const before = (await rowOf(host, 'admin'))?.since;
     const conflict = await send<Refused>(host, '/admin/plugins/admin/restart', { revision: 999 });
@@ -190,7 +190,7 @@ describe('toggling plugins over HTTP', function () {
     expect(body.load_times_ms.start).to.be.a('number');
   });
 
-  it('keeps the desired state of a plugin that cannot start, and says why', async () => {
+  it('keeps the desired state of a plugin that cannot start, and reports the reason', async () => {
     const start = (): never => {
       throw new Error('the cable is missing');
     };

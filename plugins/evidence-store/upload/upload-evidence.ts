@@ -1,4 +1,5 @@
 import type { Artifact } from 'mortise/contracts/evidence-store';
+import { AccessRefused, actorRefusal } from 'mortise/contracts/logbook';
 import {
   askMemoryPolicy,
   contentGuardPolicy,
@@ -56,15 +57,12 @@ async function refuse(
   return uploadFailure(code, facts, request.correlationId);
 }
 
-/** A key that is bound to one actor acts for no other. @throws MortiseError `ACTOR_MISMATCH`, after its audit row. */
+/** @throws AccessRefused `ACTOR_MISMATCH`, after its audit row. */
 async function checkPrincipal(request: UploadRequest, deps: UploadDeps): Promise<void> {
-  const { principal, claimedActor } = request;
-  if (principal.actor === undefined || claimedActor === null || claimedActor === principal.actor) return;
-  await auditRefused(request, 'actor_mismatch', null, deps);
-  throw new MortiseError('ACTOR_MISMATCH', 'The request was refused: this key acts for another user.', {
-    status: 403,
-    details: { category: 'business' },
-  });
+  const refusal = actorRefusal(request.principal, request.claimedActor);
+  if (refusal === undefined) return;
+  await auditRefused(request, refusal.reason, null, deps);
+  throw new AccessRefused(refusal);
 }
 
 /** @throws MortiseError `ACTOR_UNKNOWN`, after its audit row. */

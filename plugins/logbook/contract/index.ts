@@ -1,6 +1,7 @@
 import type { AuditService } from './audit.js';
 import type { LedgerMemory, LogbookService } from './logbook.js';
 
+export * from './access.js';
 export * from './audit.js';
 export * from './items.js';
 export * from './logbook.js';

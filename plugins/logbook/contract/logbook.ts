@@ -112,8 +112,8 @@ export interface NewMemory extends DedupKey {
   readonly actorUserId: string | null;
   readonly itemId: number | null;
   readonly backend: string;
+  /** Null while the backend is being called. */
   readonly backendMemoryId: string | null;
-  readonly state: LedgerState;
   /** Decimal text, as the audit service gives it. */
   readonly auditId: string | null;
   readonly outboxId: number | null;
@@ -123,6 +123,7 @@ export interface NewMemory extends DedupKey {
 /** One row of the ledger. */
 export interface LedgerMemory extends NewMemory {
   readonly seq: number;
+  readonly state: LedgerState;
   /** ISO 8601. */
   readonly createdAt: string;
   readonly updatedAt: string;
@@ -155,35 +156,57 @@ export interface TextQuestion {
   readonly terms: readonly string[];
 }
 
-/** A change of state. Absent members stay unchanged. */
-export interface LedgerChange {
+/** A memory that the backend has stored. */
+export interface DeliveredMemory {
   readonly memoryKey: string;
-  readonly state: LedgerState;
-  readonly backend?: string | undefined;
-  readonly backendMemoryId?: string | undefined;
-  readonly outboxId?: number | undefined;
-  /** Keeps only the hash: the text is in a remote backend. */
-  readonly dropsPayload?: boolean | undefined;
+  readonly backend: string;
+  readonly backendMemoryId: string;
+  /** Deletes the text and keeps its hash: the text is in a remote backend. */
+  readonly dropsPayload: boolean;
 }
 
-/** The durable list of all memories, whatever backend stores them. */
+/**
+ * The durable list of all memories, whatever backend stores them. Each change of state is one guarded statement: a row
+ * that is not in a state the operation starts from stays unchanged, and the operation returns false or omits its key.
+ */
 export interface MemoryLedger {
   /** One entry per key, in order; null when no memory is being written, queued or active under it. */
   findDuplicates(keys: readonly DedupKey[], options?: TransactionOption): Promise<readonly (DedupHit | null)[]>;
   /**
-   * Inserts the rows whose dedup key is free.
+   * Inserts the rows whose dedup key is free: as `active` when the backend has stored the memory and given it an id, else
+   * as `writing`.
    * @returns the inserted memory keys; the others were duplicates.
    */
   insert(rows: readonly NewMemory[], options?: TransactionOption): Promise<ReadonlySet<string>>;
   /**
-   * Changes the rows that are in one of the states `from`.
+   * `writing` or `queued` to `active`: the backend has these memories. The rows name the backend and its ids from now on.
    * @returns the memory keys that were changed.
    */
-  settle(
-    from: readonly LedgerState[],
-    changes: readonly LedgerChange[],
-    options?: TransactionOption,
-  ): Promise<ReadonlySet<string>>;
+  activate(delivered: readonly DeliveredMemory[], options?: TransactionOption): Promise<ReadonlySet<string>>;
+  /**
+   * `writing` or `active` to `queued`: the backend does not have the memory, or may not have it, and `outboxId` is the
+   * pending outbox row that delivers it.
+   */
+  queue(memoryKey: string, outboxId: number, options?: TransactionOption): Promise<boolean>;
+  /**
+   * `writing` or `queued` to `dead`: the backend refused the memory for good, or too often, and `outboxId` is its dead
+   * letter. The text stays, and the same memory may be stored again.
+   */
+  moveToDeadLetter(memoryKey: string, outboxId: number, options?: TransactionOption): Promise<boolean>;
+  /**
+   * `writing` or `queued` to `merged`: the backend kept another memory instead. Otherwise as {@link moveToDeadLetter}.
+   */
+  markMerged(memoryKey: string, outboxId: number, options?: TransactionOption): Promise<boolean>;
+  /**
+   * `dead` or `merged` to `queued`: the dead letter of the memory is pending again. Fails with the database's unique
+   * violation when the same memory was stored again meanwhile: only one may be written, queued or active.
+   */
+  requeue(memoryKey: string, options?: TransactionOption): Promise<boolean>;
+  /**
+   * `active` to `void`: the backend lost the memory and its text is lost. The row no longer counts as a duplicate, so the
+   * memory may be stored again.
+   */
+  markVoid(memoryKey: string, options?: TransactionOption): Promise<boolean>;
   /** Rows by key; unknown keys are omitted. */
   byKeys(keys: readonly string[], options?: TransactionOption): Promise<readonly LedgerMemory[]>;
   /** Rows whose text has one of these hashes, whatever their state. */

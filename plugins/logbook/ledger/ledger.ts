@@ -1,6 +1,7 @@
 import type { LedgerMemory, LedgerState, LedgerTextHit, MemoryLedger } from 'mortise/contracts/logbook';
 import { type Database, jsonTexts } from 'mortise/sdk';
 import { questionCondition, questionScore } from '../text-question.js';
+import { ledgerTransitions } from './move-memories.js';
 import {
   type MemoryColumns,
   matchesFilters,
@@ -10,7 +11,7 @@ import {
   pageOfMemories,
   readPages,
 } from './read-memories.js';
-import { findDuplicates, insertMemories, settleMemories } from './write-memories.js';
+import { findDuplicates, insertMemories } from './write-memories.js';
 
 /** Newest possible matches scanned per plain-text search. */
 const MOST_SCANNED = 2_000;
@@ -32,7 +33,7 @@ export function createLedger(database: Database): MemoryLedger {
   return {
     findDuplicates: (keys, options) => findDuplicates(database, keys, options),
     insert: (rows, options) => insertMemories(database, rows, options),
-    settle: (from, changes, options) => settleMemories(database, from, changes, options),
+    ...ledgerTransitions(database),
     byKeys: (keys, options) => memoriesBy(database, 'memory_key', keys, options),
     byPayloads: (shas, options) => memoriesBy(database, 'payload_sha', shas, options),
     page: (wanted, options) => pageOfMemories(database, wanted, options),

@@ -2,7 +2,6 @@ import type { Invariant } from 'mortise/contracts/logbook';
 import type { Database, Dialect, TransactionOption } from 'mortise/sdk';
 import { isAudited } from '../audit/json-facts.js';
 import { type AuditGroup, countRows } from './audit-stats.js';
-import type { OutboxStats } from './reliability.js';
 
 const actions: readonly (string | null)[] = ['allow', 'redirect', 'reject'];
 
@@ -26,7 +25,7 @@ function equal(id: string, left: number, right: number): Invariant {
 export async function checkInvariants(
   database: Database,
   groups: readonly AuditGroup[],
-  outbox: OutboxStats,
+  outbox: { readonly pending: number; readonly sent: number; readonly dead: number },
   options: TransactionOption,
 ): Promise<readonly Invariant[]> {
   const audited = async (status: string, action: string, reasons: readonly string[]): Promise<number> => {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { LogbookService, NewMemory } from 'mortise/contracts/logbook';
+import type { LedgerState, LogbookService, MemoryLedger, NewMemory } from 'mortise/contracts/logbook';
 import type { Database } from 'mortise/sdk';
 import { eachDatabase } from 'mortise/sdk/testing';
 import { createLogbook } from '../create-logbook.js';
@@ -26,7 +26,6 @@ function memory(change: Partial<NewMemory> = {}): NewMemory {
     itemId: null,
     backend: 'local',
     backendMemoryId: `mem_${made}`,
-    state: 'active',
     auditId: null,
     outboxId: null,
     correlationId: null,
@@ -43,6 +42,9 @@ describe('the logbook', () => {
       await database.migrate(migrations);
       logbook = createLogbook(database);
     });
+
+    const setState = ({ memoryKey }: NewMemory, state: LedgerState) =>
+      database.statement('update {logbook.memories} set state = ? where memory_key = ?', [state, memoryKey]);
 
     it('takes rows with what must be given alone', async () => {
       const rows: [string, string, string][] = [
@@ -164,14 +166,82 @@ describe('the logbook', () => {
         ['merged', false],
         ['void', false],
       ] as const) {
-        await database.statement('update {logbook.memories} set state = ? where memory_key = ?', [
-          state,
-          first.memoryKey,
-        ]);
+        await setState(first, state);
         const [hit] = await logbook.ledger.findDuplicates([second]);
         expect(hit !== null && hit !== undefined, state).to.equal(isHit);
       }
       expect((await logbook.ledger.insert([second])).size).to.equal(1);
+    });
+
+    const activated = (memoryKey: string) => ({
+      memoryKey,
+      backend: 'remote',
+      backendMemoryId: `om_${memoryKey}`,
+      dropsPayload: false,
+    });
+    const states: readonly LedgerState[] = ['writing', 'active', 'queued', 'dead', 'merged', 'void'];
+    const transitions: readonly [
+      name: string,
+      from: readonly LedgerState[],
+      to: LedgerState,
+      run: (ledger: MemoryLedger, key: string) => Promise<boolean>,
+    ][] = [
+      ['activate', ['writing', 'queued'], 'active', async (l, key) => (await l.activate([activated(key)])).has(key)],
+      ['queue', ['writing', 'active'], 'queued', (l, key) => l.queue(key, 7)],
+      ['moveToDeadLetter', ['writing', 'queued'], 'dead', (l, key) => l.moveToDeadLetter(key, 7)],
+      ['markMerged', ['writing', 'queued'], 'merged', (l, key) => l.markMerged(key, 7)],
+      ['requeue', ['dead', 'merged'], 'queued', (l, key) => l.requeue(key)],
+      ['markVoid', ['active'], 'void', (l, key) => l.markVoid(key)],
+    ];
+    for (const [name, from, to, run] of transitions) {
+      it(`changes a memory by ${name} from ${from.join(' and ')} only`, async () => {
+        for (const state of states) {
+          const row = memory();
+          await logbook.ledger.insert([row]);
+          await setState(row, state);
+          expect(await run(logbook.ledger, row.memoryKey), state).to.equal(from.includes(state));
+          const [after] = await logbook.ledger.byKeys([row.memoryKey]);
+          expect(after?.state, state).to.equal(from.includes(state) ? to : state);
+        }
+        expect(await run(logbook.ledger, 'mk_unknown')).to.equal(false);
+      });
+    }
+
+    it('activates many memories at once, with their backend ids, and deletes the texts on request', async () => {
+      const [stays, dropped] = [memory({ backendMemoryId: null }), memory({ backendMemoryId: null })];
+      await logbook.ledger.insert([stays, dropped]);
+      const done = await logbook.ledger.activate([
+        activated(stays.memoryKey),
+        { ...activated(dropped.memoryKey), dropsPayload: true },
+      ]);
+      expect([...done]).to.have.members([stays.memoryKey, dropped.memoryKey]);
+      const rowOf = async ({ memoryKey }: NewMemory) => (await logbook.ledger.byKeys([memoryKey]))[0];
+      expect(await rowOf(stays)).to.deep.include({
+        backend: 'remote',
+        backendMemoryId: `om_${stays.memoryKey}`,
+        payload: stays.payload,
+      });
+      expect(await rowOf(dropped)).to.deep.include({ payload: null, payloadSha: dropped.payloadSha });
+    });
+
+    it('names the outbox row of a memory from queue on', async () => {
+      const row = memory({ backendMemoryId: null });
+      await logbook.ledger.insert([row]);
+      const outboxId = async () => (await logbook.ledger.byKeys([row.memoryKey]))[0]?.outboxId;
+      await logbook.ledger.queue(row.memoryKey, 41);
+      expect(await outboxId()).to.equal(41);
+      await logbook.ledger.moveToDeadLetter(row.memoryKey, 42);
+      await logbook.ledger.requeue(row.memoryKey);
+      expect(await outboxId()).to.equal(42);
+    });
+
+    it('does not queue a dead letter again whose memory was stored meanwhile', async () => {
+      const [dead, stored] = [memory({ payloadSha: 'twice' }), memory({ payloadSha: 'twice' })];
+      await logbook.ledger.insert([dead]);
+      await setState(dead, 'dead');
+      await logbook.ledger.insert([stored]);
+      const error = await logbook.ledger.requeue(dead.memoryKey).catch((failure: unknown) => failure);
+      expect(database.codec.errorKind(error)).to.equal('unique');
     });
 
     it('inserts any number of rows', async () => {
@@ -201,11 +271,10 @@ describe('the logbook', () => {
     });
 
     it('searches plain text literally, in any case, and by states', async () => {
-      await logbook.ledger.insert([
-        memory({ payload: 'Fifty 50% off_er', state: 'queued' }),
-        memory({ payload: 'FIFTY ÉTÉ', state: 'dead' }),
-        memory({ payload: 'fifty', state: 'active' }),
-      ]);
+      const [queued, dead] = [memory({ payload: 'Fifty 50% off_er' }), memory({ payload: 'FIFTY ÉTÉ' })];
+      await logbook.ledger.insert([queued, dead, memory({ payload: 'fifty' })]);
+      await setState(queued, 'queued');
+      await setState(dead, 'dead');
       const search = async (phrase: string, terms: readonly string[] = []) =>
         (
           await logbook.ledger.searchText({
@@ -226,11 +295,10 @@ describe('the logbook', () => {
       expect(await search('')).to.deep.equal([]);
     });
 
-    it('tells whether spaces have rows in some state', async () => {
-      await logbook.ledger.insert([
-        memory({ payload: 'waits', space: 'private:waiting', state: 'queued' }),
-        memory({ payload: 'is there', space: 'private:done', state: 'active' }),
-      ]);
+    it('reports whether spaces have rows in some state', async () => {
+      const queued = memory({ payload: 'waits', space: 'private:waiting' });
+      await logbook.ledger.insert([queued, memory({ payload: 'is there', space: 'private:done' })]);
+      await setState(queued, 'queued');
       const hasAny = (...spaces: string[]) => logbook.ledger.hasAny(spaces, ['queued', 'dead', 'merged']);
       expect(await hasAny('private:waiting')).to.equal(true);
       expect(await hasAny('private:done', 'private:waiting')).to.equal(true);

@@ -1,6 +1,6 @@
 import { isCodedError, type JsonObject } from 'mortise/sdk';
 import type { ClientSide } from '../client-side.js';
-import { failureOf } from '../failure-of.js';
+import { failureOf, ToolError } from '../failure-of.js';
 import { interactive } from '../input-rounds.js';
 import { cachingMembers, type Method, type MethodCall, type MethodResult } from '../method.js';
 import { runTask } from '../tasks/run-task.js';
@@ -34,6 +34,9 @@ export const callTool: Method = {
     try {
       return await interactive(call, { name: tool.name, arguments: args }, (client) => run(call, tool, args, client));
     } catch (error) {
+      if (error instanceof ToolError) {
+        return { members: callResultText(ownAnswer(error.result(call.caller.correlationId)), call.version) };
+      }
       if (call.mode === 'stateless' && isArgumentFailure(error)) return refusedArguments(call, error);
       throw error;
     }

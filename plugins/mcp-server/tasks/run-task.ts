@@ -1,10 +1,10 @@
 import { type JsonObject, MortiseError } from 'mortise/sdk';
 import { keyed } from '../client-answers.js';
-import { failureOf } from '../failure-of.js';
+import { failureOf, ToolError } from '../failure-of.js';
 import type { MethodCall } from '../method.js';
 import { runTool } from '../tools/call.js';
 import type { ListedTool } from '../tools/listing.js';
-import { callResultText } from '../tools/tool-result.js';
+import { callResultText, ownAnswer } from '../tools/tool-result.js';
 import { capabilityFor, requireCapability } from '../wire/capabilities.js';
 import { errorObject, RpcFailure } from '../wire/failure.js';
 import { objectText } from '../wire/message.js';
@@ -48,6 +48,10 @@ export function runTask(call: MethodCall, tool: ListedTool, args: JsonObject, pu
       return { status: 'completed', result: objectText(callResultText(answer, version), meta) };
     } catch (error) {
       if (stopped === undefined && controller.signal.aborted) return { status: 'cancelled' };
+      if (stopped === undefined && error instanceof ToolError) {
+        const result = objectText(callResultText(ownAnswer(error.result(caller.correlationId)), version));
+        return { status: 'completed', result };
+      }
       const failure =
         stopped === undefined
           ? failureOf(error, server.host.log, caller.correlationId)

@@ -71,6 +71,12 @@ for (const { name, mode, revision } of modes) {
       expect((await errorOf({ name: 'backend_down' }))?.code).to.equal(revision === 'modern' ? -31001 : -32001);
     });
 
+    it('gets a coded error of a tool as a tool result', async () => {
+      const { isError, structuredContent } = await client.callTool({ name: 'declares' });
+      expect(isError).to.equal(true);
+      expect(structuredContent).to.deep.include({ ok: false, code: 'quota_used_up' });
+    });
+
     if (revision === 'modern')
       it('gets refused arguments as a tool result', async () => {
         const { isError, structuredContent } = await client.callTool({ name: 'echo', arguments: { text: 5 } });

@@ -97,7 +97,10 @@ export function createProbe(): Probe {
     }),
     no_json: tool(() => ({ amount: 1n })),
     declares: tool(() => {
-      throw new MortiseError('quota_used_up', 'Token sk-abcdefghijklmnopqrstuvwx is used up.');
+      throw new MortiseError('quota_used_up', 'Token sk-abcdefghijklmnopqrstuvwx is used up.', {
+        retryable: true,
+        details: { left: 0 },
+      });
     }),
     backend_down: tool(() => {
       throw new MortiseError('OPENMEMORY_CONNECTION_FAILED', 'The backend did not answer.', {
@@ -184,6 +187,7 @@ export function createProbe(): Probe {
     job: tool(
       async (args: Args, ctx: ToolContext) => {
         if (args.fail === true) throw new MortiseError('quota_used_up', 'No more.');
+        if (args.crash === true) throw new TypeError('No such member.');
         if (args.hang === true) {
           started();
           await untilAborted(ctx.signal);
@@ -198,6 +202,7 @@ export function createProbe(): Probe {
           properties: {
             label: { type: 'string' },
             fail: { type: 'boolean' },
+            crash: { type: 'boolean' },
             hang: { type: 'boolean' },
             ask: { type: 'boolean' },
           },

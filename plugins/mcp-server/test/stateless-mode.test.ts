@@ -366,9 +366,16 @@ eachDatabase((engine) => {
         expect(at(body, 'result', 'structuredContent', 'code')).to.equal(-32602);
       });
 
-      it('end as failed with the error of the tool', async () => {
-        const end = await settled(await start({ fail: true }), 'failed');
-        expect(at(end, 'error', 'code')).to.equal(-31000);
+      it('end with a coded error of the tool as their result', async () => {
+        const end = await settled(await start({ fail: true }), 'completed');
+        expect(at(end, 'result', 'isError')).to.equal(true);
+        expect(at(end, 'result', 'structuredContent')).to.include({ ok: false, code: 'quota_used_up' });
+        expect(end).not.to.have.property('error');
+      });
+
+      it('end as failed with any other error of the tool', async () => {
+        const end = await settled(await start({ crash: true }), 'failed');
+        expect(at(end, 'error', 'code')).to.equal(-32603);
         expect(end).not.to.have.property('result');
       });
 

@@ -124,7 +124,6 @@ describe('calling tools', () => {
     const thrown: readonly [tool: string, code: number, reason: string, category: string, retryable: boolean][] = [
       ['breaks', -32603, 'UNHANDLED_EXCEPTION', 'internal', false],
       ['no_json', -32603, 'UNHANDLED_EXCEPTION', 'internal', false],
-      ['declares', -32000, 'TOOL_EXECUTION_FAILED', 'internal', false],
       ['backend_down', -32001, 'OPENMEMORY_CONNECTION_FAILED', 'dependency', true],
       ['forbidden', -32002, 'SPACE_FORBIDDEN', 'business', false],
       ['too_slow', -32000, 'TOOL_TIMEOUT', 'internal', false],
@@ -140,6 +139,24 @@ describe('calling tools', () => {
         expect(text).not.to.match(/hunter2|\/srv\/|sk-abc|TypeError/);
       });
     }
+
+    it('answers a coded error of a tool as a result that the model can react to', async () => {
+      const { status, body, headers } = await callTool(host, 'declares', {}, newer);
+      expect(status).to.equal(200);
+      const expected = {
+        ok: false,
+        code: 'quota_used_up',
+        message: 'Token [REDACTED] is used up.',
+        retryable: true,
+        correlation_id: headers.get('x-correlation-id'),
+        details: { left: 0 },
+      };
+      expect(at(body, 'result', 'isError')).to.equal(true);
+      expect(at(body, 'result', 'structuredContent')).to.deep.equal(expected);
+      expect(resultOf(body)).to.deep.equal(expected);
+      const legacy = await postText(host, '{"tool":"declares"}');
+      expect(legacy.body).to.deep.include({ ok: false, reason: 'TOOL_EXECUTION_FAILED', result: null });
+    });
 
     it('names the tool whose result cannot be written, and its plugin', async () => {
       const { body } = await callTool(host, 'no_json');

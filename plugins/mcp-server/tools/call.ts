@@ -11,6 +11,7 @@ import {
   type ToolContext,
 } from 'mortise/sdk';
 import { ClientContext, type ClientSide } from '../client-side.js';
+import { ToolError } from '../failure-of.js';
 import { InputRequired } from '../input-rounds.js';
 import type { Caller } from '../method.js';
 import type { McpServer } from '../server.js';
@@ -63,7 +64,10 @@ export function timeLimit(server: McpServer, tool: ListedTool): number {
   return (tool.facts.timeoutSeconds ?? server.host.config.toolTimeoutSeconds) * 1_000;
 }
 
-/** Runs a tool, from its arguments to its serialised result, in one lease. @throws RpcFailure, or what the tool throws. */
+/**
+ * Runs a tool, from its arguments to its serialised result, in one lease.
+ * @throws RpcFailure, ToolError, InputRequired, or a coded error of the tool that stays a protocol error
+ */
 export function runTool(server: McpServer, run: ToolRun): Promise<ToolAnswer> {
   return leased(server, run, async (tool, { args, unknown }, ctx) =>
     toolAnswer(await tool.run(args, ctx), run.tool.facts, run.caller.correlationId, unknown),
@@ -72,7 +76,7 @@ export function runTool(server: McpServer, run: ToolRun): Promise<ToolAnswer> {
 
 /**
  * The arguments of a task: checked before the task exists, while the client can correct its call, and completed with
- * what the tool asks its client before it starts. @throws RpcFailure, InputRequired, or what the tool throws.
+ * what the tool asks its client before it starts. @throws as {@link runTool}
  */
 export function taskArguments(server: McpServer, run: ToolRun): Promise<JsonObject> {
   return leased(server, run, async (tool, { args }, ctx) =>
@@ -88,20 +92,27 @@ async function leased<R>(
   if (!tool.active) throw notRunning(server.host.use('plugins'), tool.name, tool.plugin);
   const schema = tool.schema();
   const deadline = startDeadline(timeoutMs, caller.signal);
+  let thrown: unknown;
   try {
     return await server.host.points.call(
       'tool',
       tool.name,
-      (value, ctx) => {
+      async (value, ctx) => {
         const split = schema.split(value.normalise?.(args) ?? args);
         schema.check(split.args, value.explain?.bind(value));
         const context = new ClientContext(ctx, client, deadline);
-        return use(value, split, Object.assign(context, { caller: 'mcp' as const, commit: deadline.commit }));
+        try {
+          return await use(value, split, Object.assign(context, { caller: 'mcp' as const, commit: deadline.commit }));
+        } catch (error) {
+          thrown = error;
+          throw error;
+        }
       },
       { ...callOptions(caller), signal: deadline.signal, timeoutMs: 0 },
     );
   } catch (error) {
-    throw toolFailure(server, tool, deadline, caller, error);
+    const failure = toolFailure(server, tool, deadline, caller, error);
+    throw (failure === thrown && isCodedError(thrown) && ToolError.from(thrown)) || failure;
   } finally {
     deadline.close();
   }
@@ -120,9 +131,9 @@ function toolFailure(server: McpServer, tool: ListedTool, deadline: Deadline, ca
   }
   if (error.code === 'contribution_unknown') return notRunning(server.host.use('plugins'), tool.name, tool.plugin);
   if (error.code === 'call_aborted') {
-    return caller.signal.aborted
-      ? new RpcFailure('TOOL_EXECUTION_FAILED', 'The request was cancelled.', { details: { cancelled: true } })
-      : notRunning(server.host.use('plugins'), tool.name, tool.plugin);
+    if (!caller.signal.aborted) return notRunning(server.host.use('plugins'), tool.name, tool.plugin);
+    const why = server.http.draining ? 'The server is stopping.' : 'The request was cancelled.';
+    return new RpcFailure('TOOL_EXECUTION_FAILED', why, { details: { cancelled: true } });
   }
   return error;
 }

@@ -17,7 +17,6 @@ async function keep(host: TestHost, item: MemoryItem, stored: StoredMemory, trx:
     itemId: null,
     backend: 'local',
     backendMemoryId: stored.id,
-    state: 'active',
     auditId: null,
     outboxId: null,
     correlationId: item.correlationId,

@@ -1,8 +1,9 @@
+import { actorRefusal } from 'mortise/contracts/logbook';
 import { MortiseError, type Transaction } from 'mortise/sdk';
 import { databaseFailure, databaseUnavailable, isDatabaseDown } from '../errors.js';
 import type { Gateway } from '../gateway.js';
 import { isTexts } from '../policy/decide.js';
-import { actorRefusal, PrincipalRefused } from '../policy/principal-access.js';
+import { PrincipalRefused } from '../policy/principal-access.js';
 import type { StoreContext } from '../store/store-memory.js';
 import { type Authorisation, authorise } from './authorise.js';
 import { acceptedResult, auditUpdate, refusedResult, type UpdateResult } from './update-outcome.js';

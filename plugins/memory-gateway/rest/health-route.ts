@@ -40,7 +40,7 @@ async function checkDatabase({ database }: Gateway): Promise<Check> {
   return { ok: false, detail: 'the database cannot be written; is its disk full?' };
 }
 
-/** The result of a check, or a failure after the time limit. A late check is not cancelled; it ends by itself. */
+/** The result of a check, or a failure after the time limit. A late check is not cancelled. */
 async function withinLimit(check: Promise<Check>, detail: string): Promise<Check> {
   const limit = new AbortController();
   const late = delay(LIMIT_MS, { ok: false, detail }, { signal: limit.signal, ref: false });

@@ -120,7 +120,7 @@ export function writeStore(decision: StoreDecision, space: string, gateway: Gate
       if (outcome.kind === 'begun') {
         const { auditId } = outcome;
         const { backend } = gateway.backend;
-        const memory = { ...row, backend, backendMemoryId: null, state: 'writing', auditId, outboxId: null } as const;
+        const memory = { ...row, backend, backendMemoryId: null, auditId, outboxId: null };
         const intended = { action: actionOf(decision), reason: decision.reason };
         const { requestedSpace } = decision.request;
         return finishWrite({ auditId, intended, memory, requestedSpace }, begunAt, gateway);

@@ -1,7 +1,8 @@
 import { expect } from 'chai';
+import type { Answer, Json } from 'mortise/contracts/memory-gateway/testing';
 import { eachDatabase, until } from 'mortise/sdk/testing';
 import { type FakeBackend, unreachable } from './fake-backend.js';
-import { type Answer, type GatewayHost, type Json, startGateway } from './gateway-host.js';
+import { type GatewayHost, startGateway } from './gateway-host.js';
 
 const results = ({ body }: Answer) => body.results as readonly Json[];
 const contents = (answer: Answer) => results(answer).map(({ content }) => content);

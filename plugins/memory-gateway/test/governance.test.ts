@@ -1,7 +1,8 @@
 import { expect } from 'chai';
+import { type Answer, answerOf, type Json } from 'mortise/contracts/memory-gateway/testing';
 import type { Database } from 'mortise/sdk';
 import { eachDatabase, type TestEngine, type TestHostOptions } from 'mortise/sdk/testing';
-import { type Answer, type GatewayHost, type Json, startGateway } from './gateway-host.js';
+import { type GatewayHost, startGateway } from './gateway-host.js';
 
 const KEY = 'adm-key-0123456789';
 
@@ -33,10 +34,8 @@ describe('governance_update', () => {
     };
     afterEach(() => gateway.stop());
 
-    const update = async (body: object, headers?: Readonly<Record<string, string>>): Promise<Answer> => {
-      const response = await gateway.host.post('/governance/settings/update', body, headers);
-      return { status: response.status, headers: response.headers, body: (await response.json()) as Json };
-    };
+    const update = async (body: object, headers?: Readonly<Record<string, string>>): Promise<Answer> =>
+      answerOf(await gateway.host.post('/governance/settings/update', body, headers));
     const call = async (args: object): Promise<Json> => {
       const body = {
         jsonrpc: '2.0',

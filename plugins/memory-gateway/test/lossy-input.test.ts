@@ -1,6 +1,7 @@
 import { expect } from 'chai';
+import type { Json } from 'mortise/contracts/memory-gateway/testing';
 import { eachDatabase } from 'mortise/sdk/testing';
-import { type GatewayHost, type Json, startGateway } from './gateway-host.js';
+import { type GatewayHost, startGateway } from './gateway-host.js';
 
 /** White space, zero-width characters, a filler, a soft hyphen, an empty braille cell. */
 const invisible = '\u200b\u2060 \u3164\u00ad\ufeff\u2800';

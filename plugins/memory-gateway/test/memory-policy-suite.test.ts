@@ -29,17 +29,17 @@ testSuite(
       ],
     },
     bad: {
-      'is there under its key, with facts that fit its extension point': {
+      'is registered under its key, with facts that match the schema of its extension point': {
         make: () => policy(good, { order: 1.5 }),
       },
       'passes, redirects or rejects, with a reason and a message': {
         make: () => policy(() => ({ kind: 'redirect', space: '', reason: '', message: '' })),
         subject: { samples: [{ verdict: 'redirect' }] },
       },
-      'answers the same call alike, whatever was called in between': {
+      'returns the same result for the same call, regardless of calls in between': {
         make: () => policy(() => rejected(`reason_${calls++}`)),
       },
-      'serves 20 calls side by side': {
+      'serves 20 concurrent calls': {
         make: () =>
           policy(async () => {
             busy += 1;
@@ -49,25 +49,25 @@ testSuite(
             return together > 1 ? rejected('busy') : { kind: 'pass' };
           }),
       },
-      'ends its work when it is told to': {
+      'stops its work when its signal is aborted': {
         make: () =>
           policy(async () => {
             await wait(700);
             return { kind: 'pass' };
           }),
       },
-      'judges hostile memories within its second': {
+      'decides on hostile memories within one second': {
         make: () =>
           policy(({ actorUserId }) => ((actorUserId as string).length > 0 ? { kind: 'pass' } : rejected('nobody'))),
       },
-      'writes no text of people into the log': {
+      'does not log message text': {
         make: (host) =>
           policy(({ content }) => {
             host.log.info(`judged ${content}`);
             return { kind: 'pass' };
           }),
       },
-      'is gone when its plugin is disabled, and works again when it is enabled': {
+      'is withdrawn when its plugin is disabled, and works again when it is enabled': {
         make: () => policy(),
         start: () => {
           started += 1;

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
+import type { Json } from 'mortise/contracts/memory-gateway/testing';
 import { eachDatabase } from 'mortise/sdk/testing';
-import { type GatewayHost, type Json, startGateway } from './gateway-host.js';
+import { type GatewayHost, startGateway } from './gateway-host.js';
 
 const token = `ghp_${'x9'.repeat(12)}`;
 const other = `ghp_${'y8'.repeat(12)}`;

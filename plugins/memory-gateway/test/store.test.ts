@@ -1,6 +1,7 @@
 import { expect } from 'chai';
+import type { Answer, Json } from 'mortise/contracts/memory-gateway/testing';
 import { eachDatabase } from 'mortise/sdk/testing';
-import { type Answer, type GatewayHost, type Json, startGateway } from './gateway-host.js';
+import { type GatewayHost, startGateway } from './gateway-host.js';
 
 const sha = 'c'.repeat(64);
 const evidence = [{ uri: 'https://example.org/1', sha256: sha }];

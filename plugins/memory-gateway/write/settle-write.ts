@@ -1,4 +1,4 @@
-import type { AuditService, LedgerMemory, LogbookService } from 'mortise/contracts/logbook';
+import type { AuditService, LogbookService, NewMemory } from 'mortise/contracts/logbook';
 import type { FailedDelivery, MemoryService } from 'mortise/contracts/memory-gateway';
 import { redactSecrets, type Transaction } from 'mortise/sdk';
 import type { Config } from '../config.generated.js';
@@ -15,7 +15,7 @@ export interface BegunWrite {
   readonly auditId: string;
   /** The action and reason of the audit row once the memory is stored. */
   readonly intended: { readonly action: 'allow' | 'redirect' | 'reject'; readonly reason: string };
-  readonly memory: Omit<LedgerMemory, 'seq' | 'createdAt' | 'updatedAt'>;
+  readonly memory: NewMemory;
   readonly requestedSpace: string | null;
 }
 
@@ -44,8 +44,8 @@ export async function settleStored(
   const outcome = { status: 'success', ...write.intended, patch: { memory_id: backendMemoryId, ...facts } } as const;
   if (!(await audit.finalize(write.auditId, outcome, { trx }))) throw new SettledElsewhere();
   const { memoryKey } = write.memory;
-  const change = { memoryKey, state: 'active', backend: backend.backend, backendMemoryId } as const;
-  await logbook.ledger.settle(['writing'], [{ ...change, dropsPayload: !backend.keepsText }], { trx });
+  const dropsPayload = !backend.keepsText;
+  await logbook.ledger.activate([{ memoryKey, backend: backend.backend, backendMemoryId, dropsPayload }], { trx });
 }
 
 /**
@@ -122,7 +122,8 @@ export async function settleFailed(
   } as const;
   if (!(await audit.finalize(write.auditId, outcome, { trx }))) throw new SettledElsewhere();
   if (isDead) await audit.write(deadAudit(write, outboxId, lastError), { trx });
-  const state = !isDead ? 'queued' : failed.mergedInto === null ? 'dead' : 'merged';
-  await logbook.ledger.settle(['writing'], [{ memoryKey: memory.memoryKey, state, outboxId }], { trx });
+  if (!isDead) await logbook.ledger.queue(memory.memoryKey, outboxId, { trx });
+  else if (failed.mergedInto === null) await logbook.ledger.moveToDeadLetter(memory.memoryKey, outboxId, { trx });
+  else await logbook.ledger.markMerged(memory.memoryKey, outboxId, { trx });
   return outboxId;
 }

@@ -119,12 +119,10 @@ export async function writeGroup(
   });
   const rows = audited.flatMap(({ job, outcome, auditId }) => {
     if (job.kind !== 'memory' || (outcome.kind !== 'stored' && outcome.kind !== 'begun')) return [];
-    const isStored = outcome.kind === 'stored';
     return {
       ...job.row,
       backend: deps.backend.backend,
-      backendMemoryId: isStored ? outcome.memoryId : null,
-      state: isStored ? ('active' as const) : ('writing' as const),
+      backendMemoryId: outcome.kind === 'stored' ? outcome.memoryId : null,
       auditId,
       outboxId: null,
     };

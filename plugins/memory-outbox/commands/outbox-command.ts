@@ -6,16 +6,13 @@ import {
   type CommandInput,
   type CommandResult,
   isCodedError,
+  wrongUsage,
 } from 'mortise/sdk';
 import type { OutboxDeps } from '../outbox-deps.js';
 import { retryDeadRow, wireRow } from '../rows.js';
 
 const PAGE = 500;
 const OUTBOX_ID = /^\d{1,15}$/;
-
-function wrongUsage({ usage }: CommandFacts): CommandResult {
-  return { exitCode: 2, data: { error: 'usage', usage }, text: `Usage: mortise ${usage}` };
-}
 
 function line(row: OutboxRow): string {
   const what = row.status === 'sent' ? row.memoryId : (row.lastError ?? '');

@@ -36,9 +36,9 @@ describe('looking after the outbox', () => {
       const id = await bury('Is dead.');
       expect((await manage(['retry', String(id)])).exitCode).to.equal(0);
       expect((await manage(['retry', String(id)])).exitCode).to.equal(1);
-      expect(await outbox.row(id)).to.deep.include({ status: 'pending', retryCount: 0 });
-      await outbox.once();
-      expect(await outbox.row(id)).to.deep.include({ status: 'sent' });
+      expect(await outbox.outboxRow(id)).to.deep.include({ status: 'pending', retryCount: 0 });
+      await outbox.deliver();
+      expect(await outbox.outboxRow(id)).to.deep.include({ status: 'sent' });
       expect(await outbox.trail(id)).to.include('allow outbox_retry_requested');
       expect(await outbox.count('logbook.memories', `state = 'active'`)).to.equal(1);
       await outbox.expectInvariants();
@@ -54,7 +54,7 @@ describe('looking after the outbox', () => {
         outbox_id: second,
         code: 'memory_stored_again',
       });
-      expect((await outbox.row(second)).status).to.equal('dead');
+      expect((await outbox.outboxRow(second)).status).to.equal('dead');
     });
 
     it('is refused what nobody can mean', async () => {

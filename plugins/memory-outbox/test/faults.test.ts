@@ -40,14 +40,14 @@ describe('a memory whose backend', function () {
 
     /** As often as it takes, without the waits. */
     const deliver = async (id: number): Promise<void> => {
-      for (let round = 0; round < 4 && (await outbox.row(id)).status === 'pending'; round += 1) {
+      for (let round = 0; round < 4 && (await outbox.outboxRow(id)).status === 'pending'; round += 1) {
         await outbox.due(id);
-        await outbox.once();
+        await outbox.deliver();
       }
     };
 
     const expectEnd = async (id: number, text: string, end: 'sent' | 'dead'): Promise<void> => {
-      const row = await outbox.row(id);
+      const row = await outbox.outboxRow(id);
       expect(row).to.deep.include({ status: end, lockedBy: null });
       expect(row.lastError).to.be.a('string').and.not.equal('');
       expect(copies(text)).to.equal(end === 'sent' ? 1 : 0);
@@ -85,7 +85,7 @@ describe('a memory whose backend', function () {
       try {
         own.server.fail('add', { kind: 'slow', ms: 450 });
         const { outbox_id } = await own.store('Given up, and done.');
-        await until(async () => (await own.row(Number(outbox_id))).status === 'sent');
+        await until(async () => (await own.outboxRow(Number(outbox_id))).status === 'sent');
         const begun = own.server.requests.filter(({ call }) => call === 'add').length;
         await until(() => own.server.journal.length === begun);
         expect(own.server.journal.map(({ as, content }) => [as, content])).to.deep.equal([
@@ -110,8 +110,8 @@ describe('a memory whose backend', function () {
       outbox.server.fail('search', { kind: 'truncate' }, { kind: 'status', status: 500 }, { kind: 'reset' });
       for (let round = 0; round < 3; round += 1) {
         await outbox.due(id);
-        await outbox.once();
-        expect(await outbox.row(id)).to.deep.include({ status: 'pending', verifyFirst: true });
+        await outbox.deliver();
+        expect(await outbox.outboxRow(id)).to.deep.include({ status: 'pending', verifyFirst: true });
       }
       await deliver(id);
       await expectEnd(id, 'In doubt.', 'sent');
@@ -121,7 +121,7 @@ describe('a memory whose backend', function () {
       await outbox.server.stop();
       const id = Number((await outbox.store('Later.')).outbox_id);
       await outbox.due(id);
-      await outbox.once();
+      await outbox.deliver();
       await outbox.server.start();
       await deliver(id);
       await expectEnd(id, 'Later.', 'sent');

@@ -63,7 +63,7 @@ describe('a backend that takes many memories at once', () => {
       const failing = worker({}, (answers) => answers.map(() => failed));
       expect(await failing.runOnce()).to.deep.include({ claimed: 2, sent: 2 });
       expect(outbox.server.journal.map(({ content }) => content).sort()).to.deep.equal(['First.', 'Second.']);
-      for (const id of ids) expect(await outbox.row(id)).to.deep.include({ status: 'sent' });
+      for (const id of ids) expect(await outbox.outboxRow(id)).to.deep.include({ status: 'sent' });
       await outbox.expectInvariants();
     });
   });

@@ -28,11 +28,15 @@ describe('an outbox that keeps no text of what was delivered', () => {
 
     it('removes it with the acknowledgement, and only then', async () => {
       const id = await outbox.queue(text);
-      const waiting = await outbox.row(id);
+      const waiting = await outbox.outboxRow(id);
       expect(waiting).to.deep.include({ status: 'pending', payload: text });
       await outbox.due(id);
-      expect(await outbox.once()).to.deep.include({ exitCode: 0 });
-      expect(await outbox.row(id)).to.deep.include({ status: 'sent', payload: '', payloadSha: waiting.payloadSha });
+      expect(await outbox.deliver()).to.deep.include({ exitCode: 0 });
+      expect(await outbox.outboxRow(id)).to.deep.include({
+        status: 'sent',
+        payload: '',
+        payloadSha: waiting.payloadSha,
+      });
       expect(await outbox.count('logbook.memories', `state = 'active' and payload_md is null`)).to.equal(1);
       expect(outbox.server.journal[0]?.content).to.equal(text);
       await outbox.expectInvariants();
@@ -41,8 +45,8 @@ describe('an outbox that keeps no text of what was delivered', () => {
     it('still knows a repeat and finds the memory', async () => {
       const id = await outbox.queue(text);
       await outbox.due(id);
-      await outbox.once();
-      const { memoryId } = await outbox.row(id);
+      await outbox.deliver();
+      const { memoryId } = await outbox.outboxRow(id);
       expect(await outbox.store(text)).to.deep.include({ ok: true, dedup: true, memory_id: memoryId });
       const found = await outbox.host.post('/memory/query', { query: 'harbour', spaces: ['private:a'] });
       const { results } = (await found.json()) as { results: readonly object[] };
@@ -57,8 +61,8 @@ describe('an outbox that keeps no text of what was delivered', () => {
       await outbox.stop();
       await start({ MORTISE_MEMORY_BACKEND: 'local' });
       await outbox.due(id);
-      expect(await outbox.once()).to.deep.include({ exitCode: 0 });
-      expect(await outbox.row(id)).to.deep.include({ status: 'sent', payload: text });
+      expect(await outbox.deliver()).to.deep.include({ exitCode: 0 });
+      expect(await outbox.outboxRow(id)).to.deep.include({ status: 'sent', payload: text });
       const found = await outbox.host.post('/memory/query', { query: 'harbour', spaces: ['private:a'] });
       const { results } = (await found.json()) as { results: readonly object[] };
       expect(results[0]).to.deep.include({ content: text });

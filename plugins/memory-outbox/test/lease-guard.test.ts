@@ -26,7 +26,7 @@ describe('a worker that stood still', function () {
 
     const takeOver = (): Promise<void> =>
       until(async () => {
-        const { data } = await outbox.once({ leaseSeconds: '1', workerId: 'quick' });
+        const { data } = await outbox.deliver({ leaseSeconds: '1', workerId: 'quick' });
         return (data as { sent: number }).sent === 1;
       });
 
@@ -71,7 +71,7 @@ describe('a worker that stood still', function () {
       );
       expect(await late.runOnce()).to.deep.include({ claimed: 1, sent: 1 });
       expect(renewals).to.be.at.least(1);
-      expect(await outbox.row(id)).to.deep.include({ status: 'sent' });
+      expect(await outbox.outboxRow(id)).to.deep.include({ status: 'sent' });
     });
 
     it('lets go of rows that it cannot make sure of', async () => {
@@ -93,7 +93,7 @@ describe('a worker that stood still', function () {
         'unsure',
       );
       expect(await unsure.runOnce()).to.deep.include({ claimed: 1, sent: 0, conflicts: 1 });
-      expect(await outbox.row(id)).to.deep.include({ status: 'pending', lockedBy: 'unsure', verifyFirst: true });
+      expect(await outbox.outboxRow(id)).to.deep.include({ status: 'pending', lockedBy: 'unsure', verifyFirst: true });
       expect(copies('Not now.')).to.equal(0);
     });
 
@@ -120,7 +120,7 @@ describe('a clock that jumps by an hour', function () {
 
     /** What a jump of the database's clock by `hours` makes of the times that were written before it. */
     const jump = async (id: number, hours: number): Promise<void> => {
-      const { nextAttemptAt, lockedAt } = await outbox.row(id);
+      const { nextAttemptAt, lockedAt } = await outbox.outboxRow(id);
       const moved = (time: string | null) =>
         time === null ? null : outbox.database.codec.time(Date.parse(time) - hours * 3_600_000);
       await outbox.database.statement(
@@ -134,10 +134,10 @@ describe('a clock that jumps by an hour', function () {
     it('backwards delays a memory and loses none of it', async () => {
       const id = await outbox.queue('Later.');
       await jump(id, -1);
-      expect((await outbox.once()).data).to.deep.include({ claimed: 0 });
-      expect(await outbox.row(id)).to.deep.include({ status: 'pending', payload: 'Later.' });
+      expect((await outbox.deliver()).data).to.deep.include({ claimed: 0 });
+      expect(await outbox.outboxRow(id)).to.deep.include({ status: 'pending', payload: 'Later.' });
       await jump(id, 1);
-      expect((await outbox.once()).data).to.deep.include({ sent: 1 });
+      expect((await outbox.deliver()).data).to.deep.include({ sent: 1 });
       expect([stored('Later.'), outbox.server.memories.size]).to.deep.equal([1, 1]);
       await outbox.expectInvariants();
     });
@@ -149,14 +149,14 @@ describe('a clock that jumps by an hour', function () {
       const sending = new OutboxWorker(workerParts(outbox), 'first').runOnce();
       await until(() => outbox.server.requests.slice(before).some(({ call }) => call === 'add'));
       await jump(id, 1);
-      expect((await outbox.once({ workerId: 'second' })).data).to.deep.include({ sent: 1 });
+      expect((await outbox.deliver({ workerId: 'second' })).data).to.deep.include({ sent: 1 });
       expect(await sending).to.deep.include({ claimed: 1, sent: 0, conflicts: 1 });
       expect((await outbox.trail(id)).slice(1)).to.deep.equal([
         'redirect outbox_stale',
         'allow outbox_flush_success',
         'redirect outbox_flush_conflict',
       ]);
-      expect(await outbox.row(id)).to.deep.include({ status: 'sent' });
+      expect(await outbox.outboxRow(id)).to.deep.include({ status: 'sent' });
       expect([stored('Now.'), outbox.server.memories.size]).to.deep.equal([1, 1]);
       await outbox.expectInvariants();
     });
@@ -191,15 +191,15 @@ describe('a process that is frozen while it delivers', function () {
         await until(() => other.server.requests.some(({ call }) => call === 'list'));
         frozen.child.kill('SIGSTOP');
         await until(async () => {
-          const { data } = await other.once({ leaseSeconds: '1', workerId: 'quick' });
+          const { data } = await other.deliver({ leaseSeconds: '1', workerId: 'quick' });
           return (data as { sent: number }).sent === 1;
         });
         frozen.child.kill('SIGCONT');
         // It delivers one at a time: with the next one it is done with the first.
         const next = await store('Next.');
-        await until(async () => (await other.row(next)).status === 'sent');
+        await until(async () => (await other.outboxRow(next)).status === 'sent');
         expect(other.server.journal.map(({ content }) => content)).to.deep.equal(['Once.', 'Next.']);
-        expect(await other.row(id)).to.deep.include({ status: 'sent' });
+        expect(await other.outboxRow(id)).to.deep.include({ status: 'sent' });
         await other.expectInvariants();
       } finally {
         frozen.child.kill('SIGCONT');

@@ -1,7 +1,8 @@
 import { expect } from 'chai';
+import type { RemoteMemoryOptions } from 'mortise/contracts/memory-gateway/testing';
 import { eachDatabase, type TestEngine, until } from 'mortise/sdk/testing';
 import { OutboxWorker } from '../worker/outbox-worker.js';
-import { type OutboxHost, type OutboxHostOptions, startOutbox } from './outbox-host.js';
+import { type OutboxHost, startOutbox } from './outbox-host.js';
 import { workerParts } from './worker-parts.js';
 
 /** A worker whose leases run out, because its clock stands still. */
@@ -14,7 +15,7 @@ describe('the outbox worker', () => {
     let outbox: OutboxHost;
     let others: OutboxHost[];
 
-    const startOther = async (options: OutboxHostOptions): Promise<OutboxHost> => {
+    const startOther = async (options: RemoteMemoryOptions): Promise<OutboxHost> => {
       const other = await startOutbox(engine, options);
       others.push(other);
       return other;
@@ -41,11 +42,11 @@ describe('the outbox worker', () => {
       });
       const id = Number(answer.outbox_id);
       await outbox.server.start();
-      expect(await outbox.once()).to.deep.include({ exitCode: 0 });
-      const row = await outbox.row(id);
+      expect(await outbox.deliver()).to.deep.include({ exitCode: 0 });
+      const row = await outbox.outboxRow(id);
       expect(row).to.deep.include({ status: 'sent', lastError: 'memory_id=om-1', memoryId: 'om-1', lockedBy: null });
       expect(row.sentAt).to.be.a('string');
-      const [, flushed] = await outbox.audits(id);
+      const [, flushed] = await outbox.outboxAudits(id);
       expect(flushed).to.deep.include({
         action: 'allow',
         reason: 'outbox_flush_success',
@@ -62,7 +63,7 @@ describe('the outbox worker', () => {
         id: 'om-1',
         source: 'backend',
       });
-      expect(await outbox.once()).to.deep.include({ exitCode: 0, text: 'Delivered 0 of 0.' });
+      expect(await outbox.deliver()).to.deep.include({ exitCode: 0, text: 'Delivered 0 of 0.' });
       await outbox.expectInvariants();
     });
 
@@ -72,20 +73,20 @@ describe('the outbox worker', () => {
       for (const wait of [60, 120, 240, 480]) {
         await outbox.due(id);
         const before = Date.now();
-        expect(await outbox.once()).to.deep.include({ exitCode: 1 });
-        const seconds = (Date.parse((await outbox.row(id)).nextAttemptAt) - before) / 1_000;
+        expect(await outbox.deliver()).to.deep.include({ exitCode: 1 });
+        const seconds = (Date.parse((await outbox.outboxRow(id)).nextAttemptAt) - before) / 1_000;
         expect(seconds).to.be.within(wait * 0.7 - 2, wait * 1.3 + 2);
       }
       await outbox.due(id);
-      await outbox.once();
-      expect(await outbox.row(id)).to.deep.include({ status: 'dead', retryCount: 5, lastErrorClass: 'failure' });
+      await outbox.deliver();
+      expect(await outbox.outboxRow(id)).to.deep.include({ status: 'dead', retryCount: 5, lastErrorClass: 'failure' });
       expect((await outbox.trail(id)).slice(1)).to.deep.equal([
         ...Array.from({ length: 4 }, () => 'redirect outbox_flush_retry'),
         'reject outbox_flush_dead',
       ]);
       const before = adds();
       await outbox.due(id);
-      expect(await outbox.once()).to.deep.include({ exitCode: 0 });
+      expect(await outbox.deliver()).to.deep.include({ exitCode: 0 });
       expect(adds()).to.equal(before);
       await outbox.expectInvariants();
     });
@@ -94,35 +95,38 @@ describe('the outbox worker', () => {
       this.timeout(30_000);
       const id = await outbox.queue('A');
       await outbox.server.stop();
-      const tries = async () => (await outbox.row(id)).retryCount;
+      const tries = async () => (await outbox.outboxRow(id)).retryCount;
       while ((await tries()) < 20) {
         await outbox.due(id);
         const before = await tries();
-        await outbox.once();
+        await outbox.deliver();
         if ((await tries()) > before) continue;
         // Nothing is called while the circuit is open: the rest of the night, in short.
         await outbox.database.statement(
           'update {logbook.outbox_memory} set retry_count = retry_count + 1, unavailable_count = unavailable_count + 1',
         );
       }
-      expect(await outbox.row(id)).to.deep.include({ status: 'pending', retryCount: 20, unavailableCount: 20 });
+      expect(await outbox.outboxRow(id)).to.deep.include({ status: 'pending', retryCount: 20, unavailableCount: 20 });
       await outbox.server.start();
       await until(() => outbox.host.service('memory').status().circuit === 'closed');
       await outbox.due(id);
-      expect(await outbox.once()).to.deep.include({ exitCode: 0 });
-      expect(await outbox.row(id)).to.deep.include({ status: 'sent' });
+      expect(await outbox.deliver()).to.deep.include({ exitCode: 0 });
+      expect(await outbox.outboxRow(id)).to.deep.include({ status: 'sent' });
     });
 
     it('buries what the backend refuses, and what it merged', async () => {
       const refused = await outbox.queue('A');
       outbox.server.fail('add', { kind: 'status', status: 413 });
-      await outbox.once();
-      expect(await outbox.row(refused)).to.deep.include({ status: 'dead', lastError: 'OpenMemory API error: 413' });
+      await outbox.deliver();
+      expect(await outbox.outboxRow(refused)).to.deep.include({
+        status: 'dead',
+        lastError: 'OpenMemory API error: 413',
+      });
       const merged = await outbox.queue('B');
       const other = outbox.server.put({ content: 'Not B' });
       outbox.server.fail('add', { kind: 'merge', into: other.id });
-      await outbox.once();
-      expect(await outbox.row(merged)).to.deep.include({ status: 'dead', lastError: `merged_into:${other.id}` });
+      await outbox.deliver();
+      expect(await outbox.outboxRow(merged)).to.deep.include({ status: 'dead', lastError: `merged_into:${other.id}` });
       expect(await outbox.count('logbook.memories', `state = 'merged'`)).to.equal(1);
       await outbox.expectInvariants();
     });
@@ -130,14 +134,14 @@ describe('the outbox worker', () => {
     it('looks for a memory whose outcome is unknown before it sends it again', async () => {
       outbox.server.fail('add', { kind: 'reset', apply: true });
       const { outbox_id } = await outbox.store('Applied, and nobody knew.');
-      expect(await outbox.row(Number(outbox_id))).to.deep.include({ verifyFirst: true });
-      await outbox.once();
-      expect(await outbox.row(Number(outbox_id))).to.deep.include({ status: 'sent', memoryId: 'om-1' });
+      expect(await outbox.outboxRow(Number(outbox_id))).to.deep.include({ verifyFirst: true });
+      await outbox.deliver();
+      expect(await outbox.outboxRow(Number(outbox_id))).to.deep.include({ status: 'sent', memoryId: 'om-1' });
       expect(outbox.server.journal).to.have.length(1);
       outbox.server.fail('add', { kind: 'reset' });
       const lost = Number((await outbox.store('Not applied.')).outbox_id);
-      await outbox.once();
-      expect(await outbox.row(lost)).to.deep.include({ status: 'sent' });
+      await outbox.deliver();
+      expect(await outbox.outboxRow(lost)).to.deep.include({ status: 'sent' });
       expect(outbox.server.journal).to.have.length(2);
     });
 
@@ -145,27 +149,31 @@ describe('the outbox worker', () => {
       outbox.server.fail('add', { kind: 'reset', apply: true });
       const id = Number((await outbox.store('Refused as a question.')).outbox_id);
       outbox.server.fail('search', { kind: 'status', status: 400 });
-      expect(await outbox.once()).to.deep.include({ exitCode: 1 });
-      expect(await outbox.row(id)).to.deep.include({ status: 'pending', lastErrorClass: 'failure', verifyFirst: true });
+      expect(await outbox.deliver()).to.deep.include({ exitCode: 1 });
+      expect(await outbox.outboxRow(id)).to.deep.include({
+        status: 'pending',
+        lastErrorClass: 'failure',
+        verifyFirst: true,
+      });
       await outbox.due(id);
-      await outbox.once();
-      expect(await outbox.row(id)).to.deep.include({ status: 'sent', memoryId: 'om-1' });
+      await outbox.deliver();
+      expect(await outbox.outboxRow(id)).to.deep.include({ status: 'sent', memoryId: 'om-1' });
       expect(outbox.server.journal).to.have.length(1);
     });
 
     it('waits as long as the backend asks for', async () => {
       const id = await outbox.queue('A');
       outbox.server.fail('add', { kind: 'status', status: 429, retryAfter: '600' });
-      await outbox.once();
-      const row = await outbox.row(id);
+      await outbox.deliver();
+      const row = await outbox.outboxRow(id);
       expect(Date.parse(row.nextAttemptAt) - Date.now()).to.be.within(590_000, 601_000);
       expect(row).to.deep.include({ unavailableCount: 1, lastErrorClass: 'unavailable' });
     });
 
     it('acknowledges a memory that was sent before without sending it again', async () => {
       const first = await outbox.queue('Twice.');
-      await outbox.once();
-      const row = await outbox.row(first);
+      await outbox.deliver();
+      const row = await outbox.outboxRow(first);
       const { memoryKey, space, payload, payloadSha, metaSha } = row;
       const again = await outbox.host.service('logbook').outbox.enqueueMemory({
         ...row,
@@ -178,10 +186,10 @@ describe('the outbox worker', () => {
         delaySeconds: 0,
       });
       const before = adds();
-      await outbox.once();
+      await outbox.deliver();
       expect(adds()).to.equal(before);
-      expect(await outbox.row(again)).to.deep.include({ status: 'sent', memoryId: row.memoryId });
-      const [hit] = await outbox.audits(again);
+      expect(await outbox.outboxRow(again)).to.deep.include({ status: 'sent', memoryId: row.memoryId });
+      const [hit] = await outbox.outboxAudits(again);
       expect(hit).to.deep.include({ action: 'allow', reason: 'outbox_flush_dedup_hit' });
       expect(hit?.evidence).to.deep.include({ original_outbox_id: first });
     });
@@ -189,11 +197,11 @@ describe('the outbox worker', () => {
     it('holds up no later row while an earlier one waits for its retry', async () => {
       const first = await outbox.queue('First');
       outbox.server.fail('add', { kind: 'status', status: 500 });
-      await outbox.once();
+      await outbox.deliver();
       const second = await outbox.queue('Second');
-      await outbox.once();
-      expect((await outbox.row(first)).status).to.equal('pending');
-      expect((await outbox.row(second)).status).to.equal('sent');
+      await outbox.deliver();
+      expect((await outbox.outboxRow(first)).status).to.equal('pending');
+      expect((await outbox.outboxRow(second)).status).to.equal('sent');
     });
 
     it('takes over a lease that ran out, says so, and looks first', async () => {
@@ -202,21 +210,21 @@ describe('the outbox worker', () => {
       // The first worker takes the row, sends it, and is never heard of again.
       const claim = await rows.claimOutbox({ workerId: 'slow', batchSize: 10, leaseSeconds: 1 });
       expect(claim.rows.map(({ outboxId }) => outboxId)).to.deep.equal([id]);
-      const { memoryKey } = await outbox.row(id);
+      const { memoryKey } = await outbox.outboxRow(id);
       outbox.server.put({ content: 'Slowly.', metadata: { space: 'private:a', mortise_key: memoryKey } });
       const options = { leaseSeconds: '1', workerId: 'quick' };
-      expect((await outbox.once(options)).data).to.deep.include({ claimed: 0 });
-      await until(async () => ((await outbox.once(options)).data as { sent: number }).sent === 1);
+      expect((await outbox.deliver(options)).data).to.deep.include({ claimed: 0 });
+      await until(async () => ((await outbox.deliver(options)).data as { sent: number }).sent === 1);
       expect(await outbox.trail(id)).to.deep.equal([
         'redirect OPENMEMORY_WRITE_FAILED:invalid_response',
         'redirect outbox_stale',
         'allow outbox_flush_success',
       ]);
-      const [, stale] = await outbox.audits(id);
+      const [, stale] = await outbox.outboxAudits(id);
       expect(stale?.evidence).to.deep.include({ original_locked_by: 'slow', worker_id: 'quick' });
       expect(stale?.evidence.original_locked_at).to.match(/^\d{4}-.*Z$/);
       expect(adds()).to.equal(1);
-      expect(await outbox.row(id)).to.deep.include({ memoryId: 'om-1' });
+      expect(await outbox.outboxRow(id)).to.deep.include({ memoryId: 'om-1' });
       await outbox.expectInvariants();
     });
 
@@ -226,16 +234,16 @@ describe('the outbox worker', () => {
       const id = await own.queue('Slowly.');
       own.server.fail('add', { kind: 'slow', ms: 2_500 });
       const hanging = workerThatHangs(own, 'slow').runOnce();
-      await until(async () => (await own.row(id)).lockedBy === 'slow');
+      await until(async () => (await own.outboxRow(id)).lockedBy === 'slow');
       const options = { leaseSeconds: '1', workerId: 'quick' };
-      await until(async () => ((await own.once(options)).data as { sent: number }).sent === 1);
+      await until(async () => ((await own.deliver(options)).data as { sent: number }).sent === 1);
       expect(await hanging).to.deep.include({ claimed: 1, sent: 0, conflicts: 1 });
       expect((await own.trail(id)).slice(1)).to.deep.equal([
         'redirect outbox_stale',
         'allow outbox_flush_success',
         'redirect outbox_flush_conflict',
       ]);
-      expect((await own.audits(id)).at(-1)?.evidence).to.deep.include({
+      expect((await own.outboxAudits(id)).at(-1)?.evidence).to.deep.include({
         worker_id: 'slow',
         extra: {
           intended_action: 'success',
@@ -254,29 +262,29 @@ describe('the outbox worker', () => {
       own.server.failAlways('search', { kind: 'slow', ms: 1 });
       own.server.fail('add', { kind: 'success-false' }, { kind: 'slow', ms: 2_500 });
       const id = Number((await own.store('Takes its time.')).outbox_id);
-      await until(async () => (await own.row(id)).status === 'sent');
+      await until(async () => (await own.outboxRow(id)).status === 'sent');
       expect(await own.trail(id)).to.deep.equal([
         'redirect OPENMEMORY_WRITE_FAILED:invalid_response',
         'allow outbox_flush_success',
       ]);
       own.server.fail('add', { kind: 'success-false' }, { kind: 'hang' });
       const lost = Number((await own.store('Is taken away.')).outbox_id);
-      await until(async () => (await own.row(lost)).lockedBy !== null);
+      await until(async () => (await own.outboxRow(lost)).lockedBy !== null);
       await own.database.statement(`update {logbook.outbox_memory} set locked_by = 'thief' where outbox_id = ?`, [
         lost,
       ]);
       await until(async () => (await own.trail(lost)).includes('redirect outbox_flush_conflict'));
-      expect((await own.row(lost)).status).to.equal('pending');
+      expect((await own.outboxRow(lost)).status).to.equal('pending');
     });
 
     it('leaves rows to their lease when the database fails while they are worked on', async () => {
       const id = await outbox.queue('Unlucky.');
       const parts = workerParts(outbox);
       const failing = new Error('the disk is on fire');
-      const ledger = { ...parts.logbook.ledger, settle: () => Promise.reject(failing) };
+      const ledger = { ...parts.logbook.ledger, activate: () => Promise.reject(failing) };
       const worker = new OutboxWorker({ ...parts, logbook: { ...parts.logbook, ledger } }, 'unlucky');
       expect(await worker.runOnce()).to.deep.include({ claimed: 1, sent: 0, errors: 1 });
-      expect(await outbox.row(id)).to.deep.include({ status: 'pending', lockedBy: 'unlucky', verifyFirst: true });
+      expect(await outbox.outboxRow(id)).to.deep.include({ status: 'pending', lockedBy: 'unlucky', verifyFirst: true });
       expect((await outbox.trail(id)).at(-1)).to.equal('redirect outbox_flush_db_error');
       await outbox.expectInvariants();
     });
@@ -288,8 +296,8 @@ describe('the outbox worker', () => {
         server: outbox.server,
         dataDir: outbox.host.dataDir,
       });
-      expect(await other.once()).to.deep.include({ exitCode: 0 });
-      expect((await other.row(id)).memoryId).to.match(/^mem_/);
+      expect(await other.deliver()).to.deep.include({ exitCode: 0 });
+      expect((await other.outboxRow(id)).memoryId).to.match(/^mem_/);
       const found = await other.host.post('/memory/query', {
         query: 'stays',
         spaces: ['private:unknown', 'private:a'],
@@ -300,7 +308,7 @@ describe('the outbox worker', () => {
 
     it('never gives out a row while another of the same memory is held', async () => {
       const first = await outbox.queue('Same.');
-      const row = await outbox.row(first);
+      const row = await outbox.outboxRow(first);
       const { outbox: rows } = outbox.host.service('logbook');
       await rows.enqueueMemory({ ...row, memoryKey: 'other', status: 'pending', delaySeconds: 0 });
       const wanted = { workerId: 'one', batchSize: 1, leaseSeconds: 60 };
@@ -322,7 +330,7 @@ describe('the outbox worker', () => {
     it('delivers at once what comes in while a server runs', async () => {
       const other = await startOther({ env: { MORTISE_OUTBOX_WORKER: 'true' } });
       const id = await other.queue('Soon.');
-      await until(async () => (await other.row(id)).status === 'sent');
+      await until(async () => (await other.outboxRow(id)).status === 'sent');
     });
 
     it('drains at once when the backend answers again', async function drain() {

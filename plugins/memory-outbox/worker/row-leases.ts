@@ -85,7 +85,7 @@ export class RowLeases {
     for (const attempt of attempts) this.#heldUntil.delete(idOf(attempt));
   }
 
-  /** Breaks off what runs, and lets nothing begin. Leases run out, and whoever takes them over looks first. */
+  /** Aborts running work and prevents new work. The leases expire, and the worker that takes them over checks the backend first. */
   close(): void {
     this.#isOver = true;
     for (const controller of this.#calls.keys()) controller.abort();

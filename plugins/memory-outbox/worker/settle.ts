@@ -67,12 +67,12 @@ export async function ackRows(
     }),
   );
   if (entries.length > 0) await audit.writeMany(entries, { trx });
-  const changes = done.flatMap(({ attempt, memoryId }) => {
+  const stored = done.flatMap(({ attempt, memoryId }) => {
     const { memoryKey } = attempt.row;
     if (memoryKey === null) return [];
-    return [{ memoryKey, state: 'active' as const, backend: memory.backend, backendMemoryId: memoryId, dropsPayload }];
+    return [{ memoryKey, backend: memory.backend, backendMemoryId: memoryId, dropsPayload }];
   });
-  await logbook.ledger.settle(['queued'], changes, { trx });
+  await logbook.ledger.activate(stored, { trx });
   const lost = delivered.filter(({ attempt }) => !acked.has(attempt.row.outboxId));
   await recordConflicts(
     lost.map(({ attempt, duplicateOf }) => ({ attempt, intended: duplicateOf === null ? 'success' : 'dedup_hit' })),
@@ -125,8 +125,8 @@ async function moveRowToDeadLetter(
     return false;
   }
   if (row.memoryKey !== null) {
-    const state = error.startsWith('merged_into:') ? 'merged' : 'dead';
-    await logbook.ledger.settle(['queued'], [{ memoryKey: row.memoryKey, state }], { trx });
+    if (error.startsWith('merged_into:')) await logbook.ledger.markMerged(row.memoryKey, row.outboxId, { trx });
+    else await logbook.ledger.moveToDeadLetter(row.memoryKey, row.outboxId, { trx });
   }
   const evidence = { retry_count: row.retryCount + 1, extra: { last_error: error, error_class: errorClass } };
   await audit.write(flushAudit(attempt, { action: 'reject', reason: 'outbox_flush_dead', evidence }), { trx });

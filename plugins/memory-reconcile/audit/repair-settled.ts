@@ -1,8 +1,7 @@
 import type { OutboxRow } from 'mortise/contracts/logbook';
 import type { AuditEntry, TransactionOption } from 'mortise/sdk';
-import type { ReconcileOptions } from '../options.js';
-import type { ReconcileDeps } from '../reconcile.js';
-import type { Detail, StatusCount } from './round.js';
+import type { ReconcileDeps, ReconcileOptions } from '../options.js';
+import type { Detail, StatusCount } from '../report.js';
 
 const statuses = { allow: 'success', redirect: 'redirected', reject: 'failed' } as const;
 

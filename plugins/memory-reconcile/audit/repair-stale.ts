@@ -1,9 +1,8 @@
 import type { ExaminedRow } from 'mortise/contracts/logbook';
 import type { Transaction } from 'mortise/sdk';
-import type { ReconcileOptions } from '../options.js';
-import type { ReconcileDeps } from '../reconcile.js';
+import type { ReconcileDeps, ReconcileOptions } from '../options.js';
+import type { Detail, Round } from '../report.js';
 import { reconcileEntry } from './repair-settled.js';
-import type { Detail, Round } from './round.js';
 
 const REASON = 'outbox_stale';
 

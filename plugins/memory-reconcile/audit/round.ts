@@ -1,36 +1,7 @@
-import type { OutboxStatus } from 'mortise/contracts/logbook';
-import type { ReconcileOptions } from '../options.js';
-import type { ReconcileDeps } from '../reconcile.js';
+import type { ReconcileDeps, ReconcileOptions } from '../options.js';
+import type { Detail, Round, StatusCount } from '../report.js';
 import { repairSettled } from './repair-settled.js';
 import { repairStale } from './repair-stale.js';
-
-/** A finding and its repair. */
-export interface Detail {
-  readonly outbox_id: number;
-  readonly status: OutboxStatus | 'stale';
-  readonly issue: 'missing_audit' | 'stale_lease';
-  readonly expected_reason: string;
-  readonly fixed: boolean;
-  readonly audit_id: string | null;
-  readonly error: string | null;
-}
-
-/** Counts of one status. */
-export interface StatusCount {
-  /** Rows examined. */
-  readonly count: number;
-  readonly missing_audit: number;
-  readonly fixed: number;
-}
-
-/** Findings and repairs of one round. */
-export interface Round {
-  readonly scanned: number;
-  readonly sent: StatusCount;
-  readonly dead: StatusCount;
-  readonly stale: StatusCount & { readonly rescheduled: number };
-  readonly details: readonly Detail[];
-}
 
 const MOST_ROUNDS = 1_000;
 

@@ -1,5 +1,5 @@
 import type { LedgerMemory } from 'mortise/contracts/logbook';
-import type { ReconcileDeps } from '../reconcile.js';
+import type { ReconcileDeps } from '../options.js';
 import {
   type BackendFinding,
   compareMemory,

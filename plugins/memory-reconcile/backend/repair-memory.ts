@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { LedgerMemory } from 'mortise/contracts/logbook';
 import type { AuditEntry } from 'mortise/sdk';
-import type { ReconcileDeps } from '../reconcile.js';
+import type { ReconcileDeps } from '../options.js';
 import type { BackendFinding } from './compare-memory.js';
 
 /** The audit row for a memory that the backend lost or altered. */
@@ -66,9 +66,7 @@ export async function repairMemory(
         },
         { trx },
       );
-      const { memoryKey } = memory;
-      const settled = await logbook.ledger.settle(['active'], [{ memoryKey, state: 'queued', outboxId }], { trx });
-      if (!settled.has(memoryKey)) throw new ChangedMeanwhile();
+      if (!(await logbook.ledger.queue(memory.memoryKey, outboxId, { trx }))) throw new ChangedMeanwhile();
       const entry = repairEntry(memory, finding, { action: 'redirect', status: 'redirected', outboxId });
       await audit.write(entry, { trx });
     });
@@ -95,8 +93,7 @@ export async function giveUpMemory(
   // Not listed does not mean lost: ask the backend for the id.
   if (finding === 'missing' && (await backend.get(backendMemoryId ?? '')) !== null) return false;
   return database.transaction(async (trx) => {
-    const settled = await logbook.ledger.settle(['active'], [{ memoryKey, state: 'void' }], { trx });
-    if (!settled.has(memoryKey)) return false;
+    if (!(await logbook.ledger.markVoid(memoryKey, { trx }))) return false;
     // Not a redirect: invariant 1 counts those against outbox rows, and there is none.
     await audit.write(repairEntry(memory, finding, { action: 'reject', status: 'failed' }), { trx });
     return true;

@@ -1,14 +1,15 @@
 import { expect } from 'chai';
+import type { RemoteMemoryOptions } from 'mortise/contracts/memory-gateway/testing';
 import { MortiseError } from 'mortise/sdk';
 import { eachDatabase, type TestEngine } from 'mortise/sdk/testing';
 import type { BackendCheck } from '../backend/check-backend.js';
-import { type ReconcileHost, type ReconcileHostOptions, startReconcile } from './reconcile-host.js';
+import { type ReconcileHost, startReconcile } from './reconcile-host.js';
 
 describe('comparing the ledger with the backend', () => {
   eachDatabase((engine: TestEngine) => {
     let books: ReconcileHost;
 
-    const start = async (options?: ReconcileHostOptions) => {
+    const start = async (options?: RemoteMemoryOptions) => {
       books = await startReconcile(engine, options);
     };
     afterEach(() => books.stop());

@@ -69,8 +69,8 @@ describe('reconciling outbox and audit trail', () => {
         sent: { count: 1, missing_audit: 1, fixed: 1 },
         dead: { count: 1, missing_audit: 1, fixed: 1 },
       });
-      expect(await books.reasons(one)).to.deep.equal(['allow outbox_flush_success']);
-      expect(await books.reasons(two)).to.deep.equal(['reject outbox_flush_dead']);
+      expect(await books.trail(one)).to.deep.equal(['allow outbox_flush_success']);
+      expect(await books.trail(two)).to.deep.equal(['reject outbox_flush_dead']);
       const { rows } = await books.host.service('audit').query({ outboxId: String(one) });
       expect(rows[0]).to.deep.include({ operation: 'outbox_reconcile' });
       expect(rows[0]?.evidence).to.deep.include({ source: 'reconcile_outbox', memory_id: 'om-1' });
@@ -92,7 +92,7 @@ describe('reconciling outbox and audit trail', () => {
       expect((await report()).stale).to.deep.include({ count: 0, rescheduled: 0 });
       await books.update('update {logbook.outbox_memory} set locked_by = ?, locked_at = ?', 'gone', ago(700));
       expect((await report()).stale).to.deep.include({ count: 1, missing_audit: 1, fixed: 1, rescheduled: 1 });
-      expect(await books.reasons(id)).to.deep.equal(['redirect outbox_stale', 'redirect outbox_stale']);
+      expect(await books.trail(id)).to.deep.equal(['redirect outbox_stale', 'redirect outbox_stale']);
       const { invariants } = await report();
       expect(invariants.find((one) => one.id === '3')).to.deep.include({ ok: true });
     });
@@ -107,7 +107,7 @@ describe('reconciling outbox and audit trail', () => {
       });
       expect(await books.count('logbook.outbox_memory', 'locked_by is not null')).to.equal(1);
       expect((await report()).stale).to.deep.equal({ count: 1, missing_audit: 0, fixed: 0, rescheduled: 1 });
-      expect(await books.reasons(id)).to.have.length(1);
+      expect(await books.trail(id)).to.have.length(1);
     });
 
     const onServer = engine.dialect === 'postgres' ? it : undefined; // SQLite's times are texts.
@@ -116,7 +116,7 @@ describe('reconciling outbox and audit trail', () => {
       await books.update(`update {logbook.outbox_memory} set locked_at = locked_at + interval '456 microseconds'`);
       expect((await report({ reschedule: false })).stale).to.deep.include({ missing_audit: 1 });
       expect((await report()).stale).to.deep.include({ missing_audit: 0, rescheduled: 1 });
-      expect(await books.reasons(id)).to.have.length(1);
+      expect(await books.trail(id)).to.have.length(1);
     });
 
     it('puts off the next attempt when it is told to', async () => {

@@ -9,10 +9,10 @@ describe('reconciling on schedule', () => {
       const books = await startReconcile(engine, { env: { MORTISE_RECONCILE_INTERVAL_SECONDS: '1' } });
       const id = await books.insert({ status: 'sent', memory_id: 'om-1' });
       const end = Date.now() + 10_000;
-      while ((await books.reasons(id)).length === 0 && Date.now() < end) {
+      while ((await books.trail(id)).length === 0 && Date.now() < end) {
         await new Promise((resolve) => setTimeout(resolve, 20));
       }
-      expect(await books.reasons(id)).to.deep.equal(['allow outbox_flush_success']);
+      expect(await books.trail(id)).to.deep.equal(['allow outbox_flush_success']);
       // The row was made by hand: no store tells of it.
       while (!books.host.logs.join('').includes('gateway.invariant_violation') && Date.now() < end) {
         await new Promise((resolve) => setTimeout(resolve, 20));

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { asksFor, echoTool, fakeModel, inTurn, says, slowly } from 'mortise/contracts/agent/testing';
+import { chunks, kinds, type SocketClient, textOf } from 'mortise/contracts/realtime/testing';
 import { eachDatabase, until } from 'mortise/sdk/testing';
 import { openPlatform, type Platform } from './platform.js';
-import { chunks, kinds, type SocketClient, textOf } from './socket-client.js';
 
 const patient = 30_000;
 

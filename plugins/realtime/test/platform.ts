@@ -1,9 +1,9 @@
 import type { FakeModel } from 'mortise/contracts/agent/testing';
+import { SocketClient } from 'mortise/contracts/realtime/testing';
 import type { MessagePage, SessionRef } from 'mortise/contracts/sessions';
 import type { Database } from 'mortise/sdk';
 import { createTestHost, type TestEngine, type TestHost, type TestHostOptions } from 'mortise/sdk/testing';
 import type { ClientOptions } from 'ws';
-import { SocketClient } from './socket-client.js';
 
 export const main: SessionRef = { channel: 'ws', userId: 'local', sessionId: 'main' };
 

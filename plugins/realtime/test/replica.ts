@@ -1,8 +1,8 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { SocketClient } from 'mortise/contracts/realtime/testing';
 import { type ServerProcess, startServer, type TestEngine } from 'mortise/sdk/testing';
-import { SocketClient } from './socket-client.js';
 
 /** TTL of the replicas' leases. */
 export const ttlSeconds = 1;

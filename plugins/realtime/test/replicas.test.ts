@@ -1,9 +1,9 @@
 import { expect } from 'chai';
+import { type Frame, kinds, type SocketClient, textOf } from 'mortise/contracts/realtime/testing';
 import type { StoredMessage } from 'mortise/contracts/sessions';
 import type { Database } from 'mortise/sdk';
 import { eachDatabase, until } from 'mortise/sdk/testing';
 import { type Replica, startReplica } from './replica.js';
-import { type Frame, kinds, type SocketClient, textOf } from './socket-client.js';
 
 const patient = 60_000;
 

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { fakeModel, says, slowly } from 'mortise/contracts/agent/testing';
+import { type Frame, kinds, type SocketClient } from 'mortise/contracts/realtime/testing';
 import { MortiseError } from 'mortise/sdk';
 import { eachDatabase, type TestPlugin, until } from 'mortise/sdk/testing';
 import { openPlatform, type Platform } from './platform.js';
-import { type Frame, kinds, type SocketClient } from './socket-client.js';
 
 const patient = 30_000;
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { expect } from 'chai';
 import { fakeModel, says, slowly } from 'mortise/contracts/agent/testing';
-import { eachDatabase, until, localPrincipal } from 'mortise/sdk/testing';
+import { kinds, SocketClient, textOf } from 'mortise/contracts/realtime/testing';
+import { eachDatabase, localPrincipal, until } from 'mortise/sdk/testing';
 import { openPlatform, type Platform } from './platform.js';
-import { kinds, SocketClient, textOf } from './socket-client.js';
 
 const patient = 30_000;
 const apiKey = 'an-api-key-0123456789';

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { asksFor, fakeModel, fakeTool, inTurn, says } from 'mortise/contracts/agent/testing';
+import { kinds, textOf } from 'mortise/contracts/realtime/testing';
 import { eachDatabase, until } from 'mortise/sdk/testing';
 import { openPlatform, type Platform } from './platform.js';
-import { kinds, textOf } from './socket-client.js';
 
 const patient = 30_000;
 

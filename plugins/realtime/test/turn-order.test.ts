@@ -9,10 +9,10 @@ import {
   says,
   slowly,
 } from 'mortise/contracts/agent/testing';
+import { kinds, type SocketClient, textOf } from 'mortise/contracts/realtime/testing';
 import { MortiseError, type ToolContext } from 'mortise/sdk';
 import { eachDatabase, until } from 'mortise/sdk/testing';
 import { openPlatform, type Platform } from './platform.js';
-import { kinds, type SocketClient, textOf } from './socket-client.js';
 
 const patient = 30_000;
 

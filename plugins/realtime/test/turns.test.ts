@@ -9,10 +9,10 @@ import {
   says,
   slowly,
 } from 'mortise/contracts/agent/testing';
+import { chunks, kinds, type SocketClient, textOf } from 'mortise/contracts/realtime/testing';
 import { MortiseError } from 'mortise/sdk';
 import { eachDatabase, type TestPlugin, until } from 'mortise/sdk/testing';
 import { main, openPlatform, type Platform } from './platform.js';
-import { chunks, kinds, type SocketClient, textOf } from './socket-client.js';
 
 const patient = 30_000;
 const limitText = "I've reached the maximum number of tool calls. Please try again.";

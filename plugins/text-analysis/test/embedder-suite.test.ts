@@ -29,19 +29,19 @@ testSuite(
     good: { make: () => embedder() },
     subject: {},
     bad: {
-      'is there under its key, with facts that fit its extension point': {
+      'is registered under its key, with facts that match the schema of its extension point': {
         make: () => embedder(good, { dimensions: 0 }),
       },
-      'gives one vector of its dimensions for each text, and none for none': {
+      'returns one vector of the declared dimensions per text, and none for an empty list': {
         make: () => embedder(good, { dimensions: 5 }),
       },
-      'keeps the order of the texts, and gives a text the vector it has alone': {
+      'returns vectors in the order of the texts, independent of the other texts': {
         make: () => embedder(async (texts) => texts.map(vectorOf).toReversed()),
       },
-      'answers the same call alike, whatever was called in between': {
+      'returns the same result for the same call, regardless of calls in between': {
         make: () => embedder(async (texts) => texts.map(() => new Float32Array(4).fill(calls++))),
       },
-      'serves 20 calls side by side': {
+      'serves 20 concurrent calls': {
         make: () =>
           embedder(async (texts) => {
             busy += 1;
@@ -51,24 +51,24 @@ testSuite(
             return texts.map(vectorOf);
           }),
       },
-      'ends its work when it is told to': {
+      'stops its work when its signal is aborted': {
         make: () =>
           embedder(async (texts) => {
             await wait(700);
             return texts.map(vectorOf);
           }),
       },
-      'embeds hostile texts, or refuses them with a code': {
+      'embeds hostile texts or rejects them with a code': {
         make: () => embedder(async (texts) => texts.map((text) => vectorOf(decodeURIComponent(text)))),
       },
-      'writes no text of people into the log': {
+      'does not log message text': {
         make: (host) =>
           embedder(async (texts) => {
             host.log.debug(`embeds ${texts.join()}`);
             return texts.map(vectorOf);
           }),
       },
-      'is gone when its plugin is disabled, and works again when it is enabled': {
+      'is withdrawn when its plugin is disabled, and works again when it is enabled': {
         make: () => embedder(),
         start: () => {
           started += 1;

@@ -5,7 +5,7 @@ const lookUps = {
   postgres: `a.evidence_refs_json->>'outbox_id'`,
 };
 
-/** Rows of the outbox in a state, and those of them that have the audit row which goes with it. */
+/** Compares the outbox rows in a state with those that have the matching audit row. */
 async function settled(database: DatabaseReader, status: string, action: string, beginning: string): Promise<string[]> {
   const [row] = await database.rows<{ readonly rows: string; readonly audited: string }>(
     `select cast(count(*) as text) as rows, cast(coalesce(sum(case when exists (
@@ -19,8 +19,8 @@ async function settled(database: DatabaseReader, status: string, action: string,
 }
 
 /**
- * The invariants that must hold at every moment, in the midst of it all. Counted by the database, so that it can be
- * done often. @returns what does not hold.
+ * Checks the invariants that must hold at any time, even under load. Counted by the database, so that it can be
+ * done often. @returns the violations
  */
 export async function checkSnapshot(database: DatabaseReader): Promise<readonly string[]> {
   const audits = table(database, 'governance', 'write_audit');

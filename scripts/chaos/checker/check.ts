@@ -10,7 +10,7 @@ import { placed } from './rules/placed.js';
 
 const rules: Readonly<Record<string, Rule>> = { kept, placed, once, outbox, ledger, audited, invariants, chain };
 
-/** Everything that must not be, by the rule it breaks. Nothing of the product is asked. */
+/** Returns all violations. Uses no code of the product. */
 export function check(evidence: Evidence): readonly Violation[] {
-  return Object.entries(rules).flatMap(([rule, look]) => [...look(evidence)].map((what) => ({ rule, what })));
+  return Object.entries(rules).flatMap(([rule, check]) => [...check(evidence)].map((what) => ({ rule, what })));
 }

@@ -1,4 +1,4 @@
-/** What the checker looks at: rows as the database has them, the backend's own journal, and what clients were told. */
+/** Input of the checker: the database's rows, the backend's journal, and what clients were promised. */
 export interface Evidence {
   readonly dialect: 'sqlite' | 'postgres';
   readonly outbox: readonly OutboxRow[];
@@ -8,10 +8,10 @@ export interface Evidence {
   readonly heads: readonly ChainHead[];
   /** Names of users. */
   readonly users: ReadonlySet<string>;
-  /** Outbox id → audit rows that the look-up of invariant 4 finds. */
+  /** Outbox id → audit rows that the lookup of invariant 4 finds. */
   readonly auditsFound: ReadonlyMap<string, number>;
   readonly journal: readonly JournalLine[];
-  readonly told: readonly Told[];
+  readonly clientRecords: readonly ClientRecord[];
 }
 
 /** Ids are decimal text on both databases. */
@@ -78,11 +78,11 @@ export interface ChainLink {
   readonly phase: string;
   readonly row_sha: string;
   readonly chain_sha: string;
-  /** Which facts of the row its hash is of. */
+  /** Version of the set of columns that the hash covers. */
   readonly hash_version: string;
 }
 
-/** Where a chain ended when it last grew. */
+/** The head of a chain. */
 export interface ChainHead {
   readonly writer_id: string;
   readonly seq: string;
@@ -91,20 +91,20 @@ export interface ChainHead {
 
 /** One write that the backend applied. */
 export interface JournalLine {
-  /** `stored`: a new memory. `merged`: the content was thrown away. `repeated`: it was known. */
+  /** `stored`: a new memory; `merged`: the content was discarded; `repeated`: it was already stored. */
   readonly as: string;
   readonly id: string;
   readonly content: string;
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 
-/** What a client asked for, and what it was told. */
-export interface Told {
+/** A client's request and what the response promised. */
+export interface ClientRecord {
   readonly text: string;
   readonly requestedSpace: string;
-  /** Where the policy lets it land. */
+  /** The space that the policy decides on. */
   readonly landing: string;
-  /** Where the answer said that it landed; the landing for an answer that did not say. */
+  /** The space named in the response; `landing` when it names none. */
   readonly space: string;
   readonly kind: string;
   readonly meta: Readonly<Record<string, unknown>>;
@@ -118,27 +118,53 @@ export interface Told {
   readonly outboxId: string | null;
 }
 
-/** Something that must not be. */
+/** A broken rule. */
 export interface Violation {
   readonly rule: string;
   /** A sentence that names the row, memory or id. */
   readonly what: string;
 }
 
-/** Looks at all of the evidence from one side. */
+/** Checks the evidence and yields a sentence per violation. */
 export type Rule = (evidence: Evidence) => Iterable<string>;
 
-/** Which memory a row, a line or a wish is about: space and text. */
+/** Identity of a memory: its space and text. */
 export function memoryOf(space: string, text: string): string {
   return `${space}\n${text}`;
 }
 
-/** The space that the backend was told. */
+/** The space in the backend's metadata. */
 export function spaceOf({ metadata }: JournalLine): string {
   return typeof metadata.space === 'string' ? metadata.space : '';
 }
 
-/** The first words of a text: enough to tell which one it is. */
+/** The beginning of a text, enough to identify it. */
 export function brief(text: string): string {
   return `"${text.slice(0, 40)}"`;
+}
+
+/** Items by key, in their order. */
+export function groupBy<T>(items: Iterable<T>, keyOf: (item: T) => string | null): ReadonlyMap<string, readonly T[]> {
+  const groups = new Map<string, T[]>();
+  for (const item of items) {
+    const key = keyOf(item);
+    if (key === null) continue;
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [item]);
+    else group.push(item);
+  }
+  return groups;
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+export function evidenceOf({ evidence_refs_json }: AuditRow): Json {
+  const value: unknown = JSON.parse(evidence_refs_json);
+  return typeof value === 'object' && value !== null ? (value as Json) : {};
+}
+
+/** Outbox id of an audit row as text; null when it has none. */
+export function outboxIdOf(audit: AuditRow): string | null {
+  const { outbox_id } = evidenceOf(audit);
+  return outbox_id === undefined || outbox_id === null ? null : String(outbox_id);
 }

@@ -1,10 +1,10 @@
 import type { AuditRow, ChainHead, ChainLink, Evidence, LedgerRow, OutboxRow } from './evidence.js';
 
-/** A database, asked in SQL past everything that the product does. */
+/** Direct read access to the database, without the product. */
 export interface DatabaseReader {
   readonly dialect: 'sqlite' | 'postgres';
   rows<Row>(sql: string): Promise<readonly Row[]>;
-  /** Runs statements that all see the same moment. */
+  /** Runs statements on one snapshot. */
   atOnce<T>(run: () => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
@@ -14,7 +14,7 @@ export function table({ dialect }: DatabaseReader, schema: string, name: string)
   return dialect === 'sqlite' ? `${schema}_${name}` : `${schema}.${name}`;
 }
 
-/** Those of an audit row are hashed as they were written. */
+/** Times of an audit row, which are hashed in their written form. */
 const times: ReadonlySet<string> = new Set(['created_at', 'ts', 'updated_at']);
 
 /** Columns as text, so that ids, JSON and times look the same on both databases. */
@@ -79,14 +79,14 @@ const columns = {
   users: ['user_id'],
 };
 
-/** Invariant 4 as it is promised to operators. */
+/** The documented lookup of invariant 4. */
 const lookUps = {
   sqlite: (audits: string) => `cast(${audits}.evidence_refs_json->>'outbox_id' as text)`,
   postgres: (audits: string) => `${audits}.evidence_refs_json->>'outbox_id'`,
 };
 
-/** Reads all that the database has about memories, at one moment. */
-export async function readDatabase(database: DatabaseReader): Promise<Omit<Evidence, 'journal' | 'told'>> {
+/** Reads everything about memories from the database, in one snapshot. */
+export async function readDatabase(database: DatabaseReader): Promise<Omit<Evidence, 'journal' | 'clientRecords'>> {
   const outboxTable = table(database, 'logbook', 'outbox_memory');
   const auditTable = table(database, 'governance', 'write_audit');
   const all = <Row>(name: string, wanted: readonly string[]) =>
@@ -108,4 +108,36 @@ export async function readDatabase(database: DatabaseReader): Promise<Omit<Evide
       auditsFound: new Map(found.map(({ outbox_id, audits }) => [outbox_id, Number(audits)])),
     };
   });
+}
+
+/** Rows that have not reached their final state. */
+interface Unfinished {
+  readonly outboxPending: number;
+  readonly auditsPending: number;
+  readonly memoriesUnfinished: number;
+  /** Failed deliveries of pending rows: they change while a row is still being retried. */
+  readonly failedAttempts: number;
+}
+
+export async function countUnfinished(database: DatabaseReader): Promise<Unfinished> {
+  const count = (schema: string, name: string, where: string) =>
+    `(select cast(count(*) as text) from ${table(database, schema, name)} where ${where})`;
+  const [row] = await database.rows<{
+    readonly outbox: string;
+    readonly audits: string;
+    readonly memories: string;
+    readonly attempts: string;
+  }>(
+    `select ${count('logbook', 'outbox_memory', `status = 'pending'`)} as outbox,
+       ${count('governance', 'write_audit', `status = 'pending'`)} as audits,
+       ${count('logbook', 'memories', `state in ('writing', 'queued')`)} as memories,
+       (select cast(coalesce(sum(retry_count), 0) as text) from ${table(database, 'logbook', 'outbox_memory')}
+         where status = 'pending') as attempts`,
+  );
+  return {
+    outboxPending: Number(row?.outbox),
+    auditsPending: Number(row?.audits),
+    memoriesUnfinished: Number(row?.memories),
+    failedAttempts: Number(row?.attempts),
+  };
 }

@@ -10,7 +10,7 @@ function canonical(value: unknown): string {
 }
 
 /**
- * The hash that the last link of an audit row must have. Links of the first version tell nothing of `ts` and
+ * The hash that the last link of an audit row must have. Links of the first version do not cover `ts` and
  * `updated_at`. SQLite keeps the JSON text that was hashed; PostgreSQL keeps its
  * value, whose canonical text was.
  */

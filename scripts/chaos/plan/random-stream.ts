@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { seededRandom } from 'mortise/sdk/testing';
 
-/** Chance with a seed: each name under a seed is a sequence of its own, which no other one disturbs. */
+/** Seeded random numbers: each name gives an independent sequence. */
 export interface RandomStream {
   /** From 0 to below 1. */
   next(): number;
   /** True in this share of cases, 0 to 1. */
   chance(share: number): boolean;
-  /** A whole number, both ends included. */
+  /** An integer, both bounds inclusive. */
   between(least: number, most: number): number;
   pick<T>(items: readonly [T, ...T[]]): T;
 }

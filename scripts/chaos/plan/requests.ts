@@ -1,33 +1,38 @@
+import { type MemoryInput, newMemory } from './memory-input.js';
 import { randomStream } from './random-stream.js';
-import { newWish, type Wish } from './wish.js';
 
-export type Door = 'rest' | 'json-rpc' | 'legacy';
+export type Endpoint = 'rest' | 'json-rpc' | 'legacy';
 
-/** One request of a client, and how long it pauses before it. */
+/** A request of a client, and the pause before it. */
 export interface Request {
-  readonly wish: Wish;
-  readonly door: Door;
-  /** The same request a second time, at the same moment. */
-  readonly isDoubled: boolean;
+  readonly memory: MemoryInput;
+  readonly endpoint: Endpoint;
+  /** The same request is sent twice at once. */
+  readonly isDuplicated: boolean;
   readonly pauseMs: number;
 }
 
-const doors = ['rest', 'json-rpc', 'legacy'] as const;
+const endpoints = ['rest', 'json-rpc', 'legacy'] as const;
 const REPEAT_SHARE = 0.12;
 const DOUBLE_SHARE = 0.05;
-/** A client repeats what it sent lately, as one does that had no answer. */
+/** A client repeats one of its recent requests, as it would after a missing response. */
 const REPEAT_AMONG = 20;
 
-/** The requests of one client, without end. A repeat is of one of its own. */
+/** Plans the endless requests of one client. It repeats only its own. */
 export function* planRequests(seed: number, client: number): Generator<Request> {
   const random = randomStream(seed, `client ${client}`);
-  const recent: Wish[] = [];
+  const recent: MemoryInput[] = [];
   for (let made = 0; ; made += 1) {
     const isRepeat = recent.length > 0 && random.chance(REPEAT_SHARE);
-    const fresh = (): Wish => newWish(random, `memory-${seed}-${client}-${made}`, { client, made });
-    const wish = isRepeat ? (recent[random.between(0, recent.length - 1)] ?? fresh()) : fresh();
-    if (!isRepeat) recent.push(wish);
+    const fresh = (): MemoryInput => newMemory(random, `memory-${seed}-${client}-${made}`, { client, made });
+    const memory = isRepeat ? (recent[random.between(0, recent.length - 1)] ?? fresh()) : fresh();
+    if (!isRepeat) recent.push(memory);
     if (recent.length > REPEAT_AMONG) recent.shift();
-    yield { wish, door: random.pick(doors), isDoubled: random.chance(DOUBLE_SHARE), pauseMs: random.between(0, 10) };
+    yield {
+      memory,
+      endpoint: random.pick(endpoints),
+      isDuplicated: random.chance(DOUBLE_SHARE),
+      pauseMs: random.between(0, 10),
+    };
   }
 }

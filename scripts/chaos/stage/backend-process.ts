@@ -1,6 +1,6 @@
 /**
- * The memory backend in a process of its own, so that nothing that happens to the product happens to it. What it
- * applies is in its journal before anybody is told. Its parent scripts its faults by messages.
+ * The memory backend in a separate process, so that kills of the product do not affect it. It writes its journal before it
+ * responds. Its parent sets its faults by messages.
  */
 import { parseArgs } from 'node:util';
 import {
@@ -10,13 +10,13 @@ import {
   startFakeOpenMemory,
 } from 'mortise/contracts/memory-backend-openmemory/testing';
 
-/** What the parent may ask; each is answered with its number. */
-export type BackendWish = { readonly number: number } & (
-  | { readonly wish: 'fail'; readonly call: FakeCall | 'any'; readonly fault: FakeFault }
-  | { readonly wish: 'be-well' | 'listen' | 'refuse-connections' }
+/** Commands of the parent; each is confirmed with its number. */
+export type BackendCommand = { readonly number: number } & (
+  | { readonly command: 'fail'; readonly call: FakeCall | 'any'; readonly fault: FakeFault }
+  | { readonly command: 'clear-faults' | 'listen' | 'refuse-connections' }
 );
 
-export type BackendSaid = { readonly origin: string } | { readonly done: number };
+export type BackendReply = { readonly origin: string } | { readonly done: number };
 
 const { values } = parseArgs({
   options: { dialect: { type: 'string' }, journal: { type: 'string' } },
@@ -26,11 +26,11 @@ const fake = await startFakeOpenMemory({
   ...(values.journal === undefined ? {} : { journalFile: values.journal }),
 });
 
-async function grant(asked: BackendWish): Promise<void> {
-  switch (asked.wish) {
+async function execute(command: BackendCommand): Promise<void> {
+  switch (command.command) {
     case 'fail':
-      return fake.failAlways(asked.call, asked.fault);
-    case 'be-well':
+      return fake.failAlways(command.call, command.fault);
+    case 'clear-faults':
       return fake.clearFaults();
     case 'listen':
       return fake.start();
@@ -39,12 +39,12 @@ async function grant(asked: BackendWish): Promise<void> {
   }
 }
 
-function say(said: BackendSaid): void {
-  process.send?.(said);
+function send(reply: BackendReply): void {
+  process.send?.(reply);
 }
 
-process.on('message', (asked: BackendWish) => {
-  void grant(asked).then(() => say({ done: asked.number }));
+process.on('message', (command: BackendCommand) => {
+  void execute(command).then(() => send({ done: command.number }));
 });
 process.once('disconnect', () => process.exit(0));
-say({ origin: fake.origin });
+send({ origin: fake.origin });

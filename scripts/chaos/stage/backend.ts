@@ -1,25 +1,26 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { FakeDialect } from 'mortise/contracts/memory-backend-openmemory/testing';
-import type { Spell } from '../plan/spells.js';
-import type { BackendSaid, BackendWish } from './backend-process.js';
+import type { FaultPeriod } from '../plan/faults.js';
+import type { BackendCommand, BackendReply } from './backend-process.js';
 
-type Wished = BackendWish extends infer Wish ? (Wish extends BackendWish ? Omit<Wish, 'number'> : never) : never;
+type CommandBody = BackendCommand extends infer C ? (C extends BackendCommand ? Omit<C, 'number'> : never) : never;
 
-/** The memory backend: a process of its own, whose mood can be changed. */
+/** The memory backend in a separate process, with configurable faults. */
 export interface Backend {
   readonly origin: string;
-  /** From now on every request meets what the spell says. */
-  turn(spell: Pick<Spell, 'call' | 'fault'>): Promise<void>;
+  /** Replaces the current fault. */
+  setFault(period: Pick<FaultPeriod, 'call' | 'fault'>): Promise<void>;
   stop(): Promise<void>;
 }
 
-function said(child: ChildProcess, isIt: (message: BackendSaid) => boolean): Promise<BackendSaid> {
+function replyOf(child: ChildProcess, matches: (message: BackendReply) => boolean): Promise<BackendReply> {
   return new Promise((resolve, reject) => {
     const left = () => reject(new Error('The memory backend ended.'));
-    const listen = (message: BackendSaid) => {
-      if (!isIt(message)) return;
+    const listen = (message: BackendReply) => {
+      if (!matches(message)) return;
       child.off('message', listen).off('exit', left);
       resolve(message);
     };
@@ -30,25 +31,25 @@ function said(child: ChildProcess, isIt: (message: BackendSaid) => boolean): Pro
 export async function startBackend(dialect: FakeDialect, journalFile: string): Promise<Backend> {
   const file = fileURLToPath(new URL('./backend-process.js', import.meta.url));
   const child = fork(file, ['--dialect', dialect, '--journal', journalFile]);
-  const first = await said(child, (message) => 'origin' in message);
-  let asked = 0;
+  const first = await replyOf(child, (message) => 'origin' in message);
+  let sent = 0;
   let isListening = true;
 
-  const ask = async (wish: Wished): Promise<void> => {
-    asked += 1;
-    const number = asked;
-    const done = said(child, (message) => 'done' in message && message.done === number);
-    child.send({ ...wish, number });
+  const ask = async (command: CommandBody): Promise<void> => {
+    sent += 1;
+    const number = sent;
+    const done = replyOf(child, (message) => 'done' in message && message.done === number);
+    child.send({ ...command, number });
     await done;
   };
 
   return {
     origin: 'origin' in first ? first.origin : '',
-    async turn({ call, fault }) {
-      await ask({ wish: 'be-well' });
-      if (isListening !== (fault !== 'down')) await ask({ wish: isListening ? 'refuse-connections' : 'listen' });
+    async setFault({ call, fault }) {
+      await ask({ command: 'clear-faults' });
+      if (isListening !== (fault !== 'down')) await ask({ command: isListening ? 'refuse-connections' : 'listen' });
       isListening = fault !== 'down';
-      if (fault !== null && fault !== 'down') await ask({ wish: 'fail', call, fault });
+      if (fault !== null && fault !== 'down') await ask({ command: 'fail', call, fault });
     },
     async stop() {
       if (child.exitCode !== null || child.signalCode !== null) return;
@@ -56,4 +57,21 @@ export async function startBackend(dialect: FakeDialect, journalFile: string): P
       await once(child, 'exit');
     },
   };
+}
+
+/** Applies the planned faults until the signal is aborted. @returns the number of periods of each fault */
+export async function applyFaults(
+  faults: Iterable<FaultPeriod>,
+  backend: Backend,
+  signal: AbortSignal,
+): Promise<Readonly<Record<string, number>>> {
+  const applied: Record<string, number> = {};
+  for (const period of faults) {
+    if (signal.aborted) break;
+    await backend.setFault(period);
+    applied[period.name] = (applied[period.name] ?? 0) + 1;
+    await delay(period.ms, undefined, { signal }).catch(() => undefined);
+  }
+  await backend.setFault({ call: 'any', fault: null });
+  return applied;
 }

@@ -1,11 +1,10 @@
 import { join } from 'node:path';
 import { createTestDatabase } from 'mortise/sdk/testing';
-import { openPostgres } from '../checker/open-postgres.js';
-import { openSqlite } from '../checker/open-sqlite.js';
+import { openPostgres, openSqlite } from '../checker/open-database.js';
 import type { DatabaseReader } from '../checker/read-database.js';
 import type { DatabaseKind } from '../options.js';
 
-/** A database that is there for one run. */
+/** The database of one run. */
 export interface Stage {
   /** Environment that makes a server use it. */
   readonly env: Readonly<Record<string, string>>;
@@ -15,7 +14,7 @@ export interface Stage {
   drop(): Promise<void>;
 }
 
-/** @param folder of the run: SQLite's file lies in the data directory of its one process. */
+/** @param folder of each process; SQLite's file is in the data directory of its only process */
 export async function openStage(kind: DatabaseKind, folder: (slot: number) => string): Promise<Stage> {
   if (kind === 'sqlite') {
     const file = join(folder(0), 'data', 'mortise.db');

@@ -1,6 +1,8 @@
-import type { ServerProcessOptions } from 'mortise/sdk/testing';
+import { type ServerProcessOptions, startServer } from 'mortise/sdk/testing';
+import { policy } from '../plan/memory-input.js';
+import { type Slot, STARTING_MS } from './process-lives.js';
 
-/** Everything that a memory passes through on its way to a remote backend. */
+/** The plugins that a memory passes through. */
 const plugins = [
   'logbook',
   'text-analysis',
@@ -12,21 +14,21 @@ const plugins = [
   'mcp-server',
 ];
 
-/** What changes the policy. */
-export const ADMIN_KEY = 'chaos-governance-key';
+/** Admin key for the policy change. */
+const ADMIN_KEY = 'chaos-governance-key';
 
-export interface Surroundings {
+interface ProductOptions {
   /** Address of an OpenMemory server; null for the backend in the product's own database. */
   readonly backend: string | null;
   /** Environment that points at the database; empty for the SQLite file in the data directory. */
   readonly database: Readonly<Record<string, string>>;
 }
 
-/** Nobody knows its address. */
+/** An address without a server. */
 const NO_SERVER = 'http://127.0.0.1:9';
 
-/** The product as it is shipped, in more of a hurry: what takes minutes in use takes seconds here. */
-export function productSettings({ backend, database }: Surroundings): ServerProcessOptions {
+/** Settings of the product with intervals and time limits reduced to seconds. */
+export function productSettings({ backend, database }: ProductOptions): ServerProcessOptions {
   return {
     database,
     plugins: { version: 1, plugins: Object.fromEntries(plugins.map((key) => [key, { enabled: true }])) },
@@ -46,4 +48,22 @@ export function productSettings({ backend, database }: Surroundings): ServerProc
       MORTISE_RECONCILE_INTERVAL_SECONDS: '0',
     },
   };
+}
+
+/** Starts a server once to create the tables and set the policy. */
+export async function setPolicy({
+  settings,
+  folder,
+  children,
+}: Pick<Slot, 'settings' | 'folder' | 'children'>): Promise<void> {
+  const server = await startServer({
+    ...settings,
+    folder,
+    limitMs: STARTING_MS,
+    onSpawn: (child) => children.add(child),
+  });
+  const answer = await server.post('/governance/settings/update', { ...policy, admin_key: ADMIN_KEY });
+  const { ok } = (await answer.json()) as { readonly ok?: unknown };
+  const how = await server.end('SIGTERM');
+  if (ok !== true || how !== 0) throw new Error(`The policy could not be set (${how}):\n${server.output()}`);
 }

@@ -7,7 +7,7 @@ const projectDir = resolve(dirname(fileURLToPath(import.meta.url)), '..', '..', 
 
 export interface CommandOutcome {
   readonly exitCode: number;
-  /** What it printed with `--json`; null when that is no JSON. */
+  /** Parsed output of `--json`; null when it is not JSON. */
   readonly data: unknown;
   readonly output: string;
 }
@@ -20,7 +20,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Runs a command of `mortise` on what a server left in its folder. */
+/** Runs a `mortise` command on the folder of a stopped server. */
 export function runCommand(
   folder: string,
   { database, env }: ServerProcessOptions,

@@ -37,7 +37,7 @@ describe('kills at random points, while the memory backend misbehaves', () => {
     ['sqlite', 'on SQLite'],
     ['postgres', 'on PostgreSQL, which two processes share'],
   ] as const) {
-    it(`neither lose nor double a memory ${title}`, () => {
+    it(`neither lose nor duplicate a memory ${title}`, () => {
       const result = resultOf(database, 'openmemory');
       expect(result?.violations ?? outcome.stderr).to.deep.equal([]);
       expect(result?.killed.boot ?? 0).to.be.greaterThan(0);
@@ -47,7 +47,7 @@ describe('kills at random points, while the memory backend misbehaves', () => {
       expect(result?.figures.requests['stored elsewhere']).to.be.greaterThan(2);
       expect(result?.figures.outbox.sent).to.be.greaterThan(20);
       expect(result?.figures.events).to.include.keys('outbox_flush_retry');
-      expect(result?.looks).to.equal(2);
+      expect(result?.checks).to.equal(2);
     });
 
     it(`nor one in the product's own database ${title}`, () => {
@@ -59,7 +59,7 @@ describe('kills at random points, while the memory backend misbehaves', () => {
     });
   }
 
-  it('is told what it cannot mean', async () => {
+  it('are refused with the usage when an argument is invalid', async () => {
     for (const args of [
       ['--kills', 'many'],
       ['--database', 'oracle'],

@@ -1,9 +1,8 @@
 import { expect } from 'chai';
-import { planKills } from '../plan/kills.js';
+import { planFaults } from '../plan/faults.js';
+import { planKills, shareKills } from '../plan/kills.js';
+import { landingOf, type MemoryInput } from '../plan/memory-input.js';
 import { planRequests } from '../plan/requests.js';
-import { shareKills } from '../plan/share-kills.js';
-import { planSpells } from '../plan/spells.js';
-import { landingOf, type Wish } from '../plan/wish.js';
 
 function first<T>(count: number, items: Iterable<T>): T[] {
   const taken: T[] = [];
@@ -17,7 +16,7 @@ function first<T>(count: number, items: Iterable<T>): T[] {
 function plan(seed: number) {
   return {
     kills: [0, 1].map((slot) => planKills({ seed, slot, count: 200, life: 20 })),
-    spells: first(200, planSpells(seed)),
+    faults: first(200, planFaults(seed)),
     requests: [0, 1, 2].map((client) => first(200, planRequests(seed, client))),
   };
 }
@@ -30,7 +29,7 @@ describe('a plan of chaos', () => {
     }
   });
 
-  it('gives every process and every client a fate of its own', () => {
+  it('gives every process and every client an independent sequence', () => {
     const { kills, requests } = plan(7);
     expect(kills[0]).not.to.deep.equal(kills[1]);
     expect(requests[0]).not.to.deep.equal(requests[1]);
@@ -46,8 +45,8 @@ describe('a plan of chaos', () => {
     }
   });
 
-  it('has every kind of trouble, with calm in between', () => {
-    const names = first(600, planSpells(3)).map(({ name }) => name);
+  it('has every kind of fault, with periods without one in between', () => {
+    const names = first(600, planFaults(3)).map(({ name }) => name);
     expect(names.filter((_, index) => index % 2 === 0).every((name) => name === 'calm')).to.equal(true);
     expect([...new Set(names)]).to.include.members([
       '500',
@@ -61,22 +60,22 @@ describe('a plan of chaos', () => {
     ]);
   });
 
-  it('asks for every kind of space, with and without evidence, actor and item, and knows where it lands', () => {
-    const wishes = first(400, planRequests(1, 0)).map(({ wish }) => wish);
+  it('covers every kind of space, with and without evidence, actor and item, and predicts the policy decision', () => {
+    const inputs = first(400, planRequests(1, 0)).map(({ memory }) => memory);
     for (const has of [
-      (wish: Wish) => wish.evidence.length > 0,
-      (wish: Wish) => wish.evidenceRefs.length > 0,
-      (wish: Wish) => wish.actor !== null,
-      (wish: Wish) => wish.itemId !== null,
-      (wish: Wish) => wish.space.startsWith('team:'),
-      (wish: Wish) => wish.space.startsWith('org:'),
-      (wish: Wish) => landingOf(wish) !== wish.space,
+      (memory: MemoryInput) => memory.evidence.length > 0,
+      (memory: MemoryInput) => memory.evidenceRefs.length > 0,
+      (memory: MemoryInput) => memory.actor !== null,
+      (memory: MemoryInput) => memory.itemId !== null,
+      (memory: MemoryInput) => memory.space.startsWith('team:'),
+      (memory: MemoryInput) => memory.space.startsWith('org:'),
+      (memory: MemoryInput) => landingOf(memory) !== memory.space,
     ]) {
-      expect(wishes.filter(has).length).to.be.within(20, 380);
+      expect(inputs.filter(has).length).to.be.within(20, 380);
     }
-    const [wish] = wishes;
+    const [memory] = inputs;
     const shared = {
-      ...(wish as Wish),
+      ...(memory as MemoryInput),
       space: 'team:a',
       kind: 'DECISION',
       actor: 'ada',
@@ -89,7 +88,7 @@ describe('a plan of chaos', () => {
     expect(landingOf({ ...shared, space: 'private:b', kind: 'FACT' })).to.equal('private:b');
   });
 
-  it('shares all kills out, most where the backend misbehaves', () => {
+  it('distributes all kills, most where the backend misbehaves', () => {
     const shares = (kills: number) =>
       shareKills(kills, ['sqlite', 'postgres'], ['openmemory', 'local']).map((share) => share.kills);
     expect(shares(200)).to.deep.equal([80, 20, 80, 20]);
@@ -99,12 +98,12 @@ describe('a plan of chaos', () => {
 
   it('repeats some requests word for word, and sends some twice at once', () => {
     const requests = first(500, planRequests(1, 0));
-    const texts = requests.map(({ wish }) => wish.text);
+    const texts = requests.map(({ memory }) => memory.text);
     expect(texts.length - new Set(texts).size).to.be.within(20, 150);
-    expect(requests.filter(({ isDoubled }) => isDoubled).length).to.be.within(5, 80);
-    for (const { wish } of requests) {
-      const same = requests.filter((one) => one.wish.text === wish.text);
-      for (const one of same) expect(one.wish).to.deep.equal(wish);
+    expect(requests.filter(({ isDuplicated }) => isDuplicated).length).to.be.within(5, 80);
+    for (const { memory } of requests) {
+      const same = requests.filter((one) => one.memory.text === memory.text);
+      for (const one of same) expect(one.memory).to.deep.equal(memory);
     }
   });
 });

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
+import type { Json } from 'mortise/contracts/memory-gateway/testing';
 import { eachDatabase, type TestEngine } from 'mortise/sdk/testing';
 import { type Ended, type OfflineFolder, offlineFolder, runCli } from '../../../core/cli/test/run-cli.js';
-import type { Json } from '../memory-host.js';
 import { type RemoteMemory, startRemoteMemory } from './remote-memory.js';
 
 describe('the memory commands in their own process', () => {
@@ -169,7 +169,7 @@ describe('the memory commands in their own process', () => {
           expect((await run('memory', 'outbox', 'show', id)).stdout).to.contain('Dead.');
           expect((await run('memory', 'outbox', 'retry', String(waits))).code).to.equal(1);
           const retried = await run('memory', 'outbox', 'retry', '--all-dead');
-          expect([retried.code, retried.stdout]).to.deep.equal([0, 'Sending 1 dead letter again.\n']);
+          expect([retried.code, retried.stdout]).to.deep.equal([0, 'Retrying 1 dead letter.\n']);
           memory.server.fail('add', { kind: 'status', status: 500 });
           const failed = await run('memory', 'outbox-worker', '--once', '--worker-id', 'by-hand', '--json');
           expect(failed.code).to.equal(1);

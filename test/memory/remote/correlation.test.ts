@@ -1,6 +1,6 @@
 import { expect } from 'chai';
+import type { Json } from 'mortise/contracts/memory-gateway/testing';
 import { eachDatabase } from 'mortise/sdk/testing';
-import type { Json } from '../memory-host.js';
 import { type RemoteMemory, startRemoteMemory } from './remote-memory.js';
 
 const FORM = /^corr-[0-9a-f]{16}$/;

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
+import { type Answer, answerOf, type Json } from 'mortise/contracts/memory-gateway/testing';
 import { eachDatabase, type TestEngine, type TestHost } from 'mortise/sdk/testing';
-import { type Answer, answerOf, type Json } from '../memory-host.js';
 import { type ErrorRow, errorGroups } from './errors/error-rows.js';
 import { type RemoteMemory, startRemoteMemory } from './remote-memory.js';
 
@@ -97,8 +97,8 @@ describe('the errors of JSON-RPC calls', () => {
                 if (row.method !== undefined) expect(answer.body.id).to.equal('a');
 
                 if (row.method === 'tools/call') {
-                  const answer = await stateless(memory.host, row);
-                  const other = row.isAnswer === true ? errorOfAnswer(answer) : answer;
+                  const stated = await stateless(memory.host, row);
+                  const other = row.isAnswer === true ? errorOfAnswer(stated) : stated;
                   const [number, name] = renamed[code] ?? [code, undefined];
                   expect(other.status).to.equal(status);
                   expect(expectError(other, row, number).code_name).to.equal(name);

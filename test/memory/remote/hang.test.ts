@@ -1,6 +1,6 @@
 import { expect } from 'chai';
+import { answerOf, type Json } from 'mortise/contracts/memory-gateway/testing';
 import { eachDatabase, until } from 'mortise/sdk/testing';
-import { answerOf, type Json } from '../memory-host.js';
 import { type RemoteMemory, startRemoteMemory } from './remote-memory.js';
 
 const AT_ONCE = 32;

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { type FakeOpenMemory, startFakeOpenMemory } from 'mortise/contracts/memory-backend-openmemory/testing';
+import type { Json } from 'mortise/contracts/memory-gateway/testing';
 import { eachDatabase, type ServerProcess, startServer, until } from 'mortise/sdk/testing';
-import type { Json } from '../memory-host.js';
 
 const keys = ['admin', 'logbook', 'text-analysis', 'memory-gateway', 'memory-backend-openmemory', 'memory-outbox'];
 const plugins = { version: 1, plugins: Object.fromEntries(keys.map((key) => [key, { enabled: true }])) };

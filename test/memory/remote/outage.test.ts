@@ -1,6 +1,7 @@
 import { expect } from 'chai';
+import type { Json } from 'mortise/contracts/memory-gateway/testing';
 import { eachDatabase, type TestEngine } from 'mortise/sdk/testing';
-import { auditsOf, type Json, results } from '../memory-host.js';
+import { results } from '../memory-host.js';
 import { type RemoteMemory, startRemoteMemory } from './remote-memory.js';
 
 const TEXT = 'The harbour opens at five.';
@@ -48,7 +49,7 @@ describe('a memory stored while the backend is down', () => {
         expect(stored.outbox_id).to.satisfy(Number.isInteger);
         outboxId = Number(stored.outbox_id);
         expect(stored.message).to.contain(`outbox_id=${outboxId}`);
-        const [audit, ...others] = await auditsOf(memory, answer);
+        const [audit, ...others] = await memory.audits(answer);
         expect(others).to.deep.equal([]);
         expect(audit).to.deep.include({ action: 'redirect', reason: 'OPENMEMORY_WRITE_FAILED:connection_error' });
         expect(audit?.evidence.outbox_id).to.equal(outboxId);
@@ -82,7 +83,7 @@ describe('a memory stored while the backend is down', () => {
       it('is a dead letter if the backend rejects it permanently, and is not sent again', async () => {
         const answer = await memory.storeUnder({ kind: 'status', status: 400 }, 'Refused for good.');
         expect(answer.body).to.deep.include({ ok: false, action: 'redirect', outbox_status: 'dead' });
-        const reasons = (await auditsOf(memory, answer)).map(({ action, reason }) => `${action} ${reason}`);
+        const reasons = (await memory.audits(answer)).map(({ action, reason }) => `${action} ${reason}`);
         expect(reasons).to.have.members(['redirect OPENMEMORY_WRITE_FAILED:api_error_400', 'reject outbox_flush_dead']);
         const before = memory.server.requests.length;
         expect((await memory.deliver()).data).to.deep.include({ claimed: 0 });

@@ -1,4 +1,4 @@
-import type { MemoryHost } from '../memory-host.js';
+import type { MemoryHost } from 'mortise/contracts/memory-gateway/testing';
 
 export interface RefusedRows {
   readonly event: 'insert' | 'update';

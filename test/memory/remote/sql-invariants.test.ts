@@ -1,6 +1,6 @@
 import { expect } from 'chai';
+import type { Json } from 'mortise/contracts/memory-gateway/testing';
 import { eachDatabase } from 'mortise/sdk/testing';
-import type { Json } from '../memory-host.js';
 import { type RemoteMemory, startRemoteMemory } from './remote-memory.js';
 
 describe('the invariants, checked by SQL', () => {
@@ -25,7 +25,7 @@ describe('the invariants, checked by SQL', () => {
         await memory.deliver();
         const [first] = server.memories.keys();
         server.lose(first ?? '');
-        await memory.command('memory-reconcile', [], { once: true, checkBackend: true, repairBackend: true });
+        await memory.run('memory-reconcile', [], { once: true, checkBackend: true, repairBackend: true });
       });
       after(() => memory.stop());
 

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
+import { answerOf } from 'mortise/contracts/memory-gateway/testing';
 import { eachDatabase, type TestEngine, until } from 'mortise/sdk/testing';
-import { answerOf, auditsOf, contents } from '../memory-host.js';
+import { contents } from '../memory-host.js';
 import { refuseRows } from './refuse-rows.js';
 import { type RemoteMemory, startRemoteMemory } from './remote-memory.js';
 
@@ -52,7 +53,7 @@ describe('a database that refuses writes', () => {
       await end();
       const answer = await storing;
       expect(answer.body).to.deep.include({ ok: true, memory_id: 'om-1' });
-      expect((await auditsOf(memory, answer))[0]).to.deep.include({ status: 'success' });
+      expect((await memory.audits(answer))[0]).to.deep.include({ status: 'success' });
       expect(adds()).to.equal(1);
     });
 
@@ -69,7 +70,7 @@ describe('a database that refuses writes', () => {
       await end();
       const old = memory.database.codec.time(Date.now() - 60_000);
       await memory.database.statement('update {governance.write_audit} set created_at = ?', [old]);
-      expect((await memory.command('memory-recover')).data).to.deep.include({ stored: 1, unresolved: 0 });
+      expect((await memory.run('memory-recover')).data).to.deep.include({ stored: 1, unresolved: 0 });
       expect(await state('Left open.')).to.deep.include({ state: 'active' });
       const { rows } = await memory.host.service('audit').query({ operation: 'memory_store' });
       expect(rows).to.have.length(1);
@@ -97,7 +98,7 @@ describe('a database that refuses writes', () => {
         message: `Internal error (${answer.body.correlation_id})`,
       });
       expect(JSON.stringify(answer.body)).not.to.match(/people|users|select|table/);
-      const [audit, ...others] = await auditsOf(memory, answer);
+      const [audit, ...others] = await memory.audits(answer);
       expect(others).to.deep.equal([]);
       expect(audit).to.deep.include({ action: 'reject', reason: 'internal_error', status: 'failed' });
     });

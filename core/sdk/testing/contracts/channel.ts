@@ -19,9 +19,9 @@ export interface ChannelSubject extends Subject {
   readonly config?: Readonly<Record<string, unknown>>;
   /** Configurations with which sending fails. */
   readonly failing?: readonly Readonly<Record<string, unknown>>[];
-  /** A configuration with which sending takes a second or longer. */
+  /** A configuration that makes sending take a second or longer. */
   readonly slow?: Readonly<Record<string, unknown>>;
-  /** Who is written to, where the platform is particular about it. */
+  /** Recipient of the test messages, for platforms that accept only certain ones. */
   readonly to?: Pick<ChannelMessage, 'userId' | 'sessionId'>;
 }
 
@@ -33,36 +33,36 @@ async function send(
   message: Partial<ChannelMessage> = {},
   options?: CallOptions,
 ): Promise<unknown> {
-  const whole = frozenCopy<ChannelMessage>({
+  const complete = frozenCopy<ChannelMessage>({
     userId: 'contract-user',
     sessionId: 'contract-session',
     ...subject.to,
-    text: `A text that nobody logs: ${textMark}.`,
+    text: `A text that must not be logged: ${textMark}.`,
     config: subject.config ?? {},
     deliveryId: 'contract-1',
     ...message,
   });
-  return host.points.call('channel', subject.key, (channel, ctx): Promise<unknown> => channel.sendText(whole, ctx), {
+  return host.points.call('channel', subject.key, (channel, ctx): Promise<unknown> => channel.sendText(complete, ctx), {
     timeoutMs: callLimitMs,
     ...options,
   });
 }
 
 const sends: Check<ChannelSubject> = {
-  promise: 'resolves once a text was accepted, and again for a repeat of the same delivery',
+  promise: 'resolves when a text is accepted, also for a repeated delivery',
   violations: async (host, subject) => {
     const issues: string[] = [];
     for (const deliveryId of ['contract-1', 'contract-1', 'contract-2']) {
       const outcome = await outcomeOf(() => send(host, subject, { deliveryId }));
-      if (!outcome.ok) issues.push(...errorIssues(outcome.error), 'a text was not accepted');
-      else if (outcome.value !== undefined) issues.push('sendText gives something back');
+      if (!outcome.ok) issues.push(...errorIssues(outcome.error), 'a text is not accepted');
+      else if (outcome.value !== undefined) issues.push('sendText returns a value');
     }
     return issues;
   },
 };
 
 const hostile: Check<ChannelSubject> = {
-  promise: 'sends hostile texts, or refuses them with a code',
+  promise: 'sends hostile texts or rejects them with a code',
   violations: async (host, subject) => {
     const issues: string[] = [];
     for (const message of [
@@ -91,7 +91,7 @@ export const channelSuite: Contract<ChannelSubject> = {
       ),
       ...(subject.failing?.length
         ? [
-            failureCheck<ChannelSubject>('rejects with a code when the text was not accepted', (own) =>
+            failureCheck<ChannelSubject>('rejects with a code when a text is not accepted', (own) =>
               (own.failing ?? []).map((config) => (host) => send(host, own, { config })),
             ),
           ]
@@ -104,7 +104,7 @@ export const channelSuite: Contract<ChannelSubject> = {
 };
 
 /**
- * What every channel promises.
+ * Defines the contract tests of a channel.
  *
  * @example
  * channelContract('the console channel', {
@@ -113,5 +113,5 @@ export const channelSuite: Contract<ChannelSubject> = {
  * });
  */
 export function channelContract(name: string, subject: ChannelSubject): void {
-  describeContract(`${name} keeps the contract of channels`, channelSuite, subject);
+  describeContract(`${name} meets the contract of channels`, channelSuite, subject);
 }

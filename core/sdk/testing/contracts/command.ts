@@ -11,19 +11,18 @@ import {
 } from './common-checks.js';
 import { type Check, type Contract, describeContract, type Subject } from './contract.js';
 import { frozenCopy, hostileTexts } from './hostile.js';
-import { jsonIssues } from './json-issues.js';
-import { errorIssues, outcomeOf, sameJson } from './outcome.js';
+import { errorIssues, jsonIssues, outcomeOf, sameJson } from './outcome.js';
 
 export type CommandSample = Partial<CommandInput>;
 
 export interface CommandSubject extends Subject {
-  /** What it does without complaint. Default: no arguments. */
+  /** An input that succeeds. Default: no arguments. */
   readonly done?: CommandSample;
   /** Inputs that are refused or have findings: exit 1, or a coded error. */
   readonly refused?: readonly CommandSample[];
-  /** Inputs that nobody can mean: exit 2. */
+  /** Invalid inputs: exit 2. */
   readonly wrongUsage?: readonly CommandSample[];
-  /** An input with which it works for a second or longer. */
+  /** An input that takes a second or longer. */
   readonly slow?: CommandSample;
   /** The same input gives the same result (default). `false` for commands that change something. */
   readonly repeatable?: boolean;
@@ -40,7 +39,7 @@ function run(host: TestHost, subject: CommandSubject, sample: CommandSample, opt
 }
 
 function resultIssues(result: CommandResult): readonly string[] {
-  if (typeof result !== 'object' || result === null) return ['it gives no result'];
+  if (typeof result !== 'object' || result === null) return ['it returns no result'];
   return [
     ...([0, 1, 2].includes(result.exitCode) ? [] : [`the exit code is ${result.exitCode} instead of 0, 1 or 2`]),
     ...(typeof result.text === 'string' ? [] : ['there is no text for people']),
@@ -70,34 +69,34 @@ async function issuesOf(
 }
 
 const done: Check<CommandSubject> = {
-  promise: 'ends with 0, data for scripts and a text for people',
+  promise: 'exits with 0, with data for scripts and text for people',
   violations: (host, subject) => issuesOf(host, subject, [subject.done ?? {}], [0]),
 };
 
 const refusals: Check<CommandSubject> = {
-  promise: 'ends with 1 or a coded error when it is refused',
+  promise: 'exits with 1 or a coded error when it is refused',
   violations: (host, subject) => issuesOf(host, subject, subject.refused ?? [], [1]),
 };
 
 const usage: Check<CommandSubject> = {
-  promise: 'ends with 2 when it is used wrongly',
+  promise: 'exits with 2 on wrong usage',
   violations: (host, subject) => issuesOf(host, subject, subject.wrongUsage ?? [], [2]),
 };
 
 const sameData: Check<CommandSubject> = {
-  promise: 'has the same data with and without --json',
+  promise: 'returns the same data with and without --json',
   violations: async (host, subject) => {
     const plain = await outcomeOf(() => run(host, subject, { ...subject.done, json: false }));
     const json = await outcomeOf(() => run(host, subject, { ...subject.done, json: true }));
     if (!plain.ok) return errorIssues(plain.error);
     if (!json.ok) return errorIssues(json.error);
-    return sameJson(plain.value.data, json.value.data, subject.changing) ? [] : ['the data of --json are others'];
+    return sameJson(plain.value.data, json.value.data, subject.changing) ? [] : ['the data differ with --json'];
   },
 };
 
-/** What is printed is for the CLI alone: the command may run in another process than the terminal's. */
+/** Only the CLI prints: the command may run in a different process than the terminal's. */
 const prints: Check<CommandSubject> = {
-  promise: 'prints nothing by itself',
+  promise: 'prints nothing itself',
   violations: async (host, subject) => {
     const written: string[] = [];
     const { write } = process.stdout;
@@ -112,7 +111,7 @@ const prints: Check<CommandSubject> = {
 };
 
 const hostile: Check<CommandSubject> = {
-  promise: 'answers hostile arguments with a result or a code',
+  promise: 'responds to hostile arguments with a result or a code',
   violations: (host, subject) =>
     issuesOf(
       host,
@@ -149,7 +148,7 @@ export const commandSuite: Contract<CommandSubject> = {
 };
 
 /**
- * What every command of the CLI promises.
+ * Defines the contract tests of a CLI command.
  *
  * @example
  * commandContract('mortise memory reconcile', {
@@ -159,5 +158,5 @@ export const commandSuite: Contract<CommandSubject> = {
  * });
  */
 export function commandContract(name: string, subject: CommandSubject): void {
-  describeContract(`${name} keeps the contract of commands`, commandSuite, subject);
+  describeContract(`${name} meets the contract of commands`, commandSuite, subject);
 }

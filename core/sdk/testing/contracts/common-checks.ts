@@ -7,35 +7,35 @@ import { errorIssues, type Outcome, outcomeOf, sameJson } from './outcome.js';
 
 export type PointName = keyof ExtensionPoints & string;
 
-/** A call that never ends must not keep the suite waiting for ever. */
+/** Time limit of one call in milliseconds, so that a call that never ends cannot block the suite. */
 export const callLimitMs = 10_000;
 
 const defaultGraceMs = 2_000;
 
-/** One call of the plugin under test. */
+/** A call to the plugin under test. */
 export type SampleCall<S extends Subject, R = unknown> = (
   host: TestHost,
   subject: S,
   options?: CallOptions,
 ) => Promise<R>;
 
-/** The key of the plugin behind a contribution. */
+/** Returns the key of the plugin that provides a contribution. */
 export function ownerOf(host: TestHost, point: PointName, key: string): string | undefined {
   return host.points.list(point).find((one) => one.key === key)?.plugin;
 }
 
-/** Why the contribution is not there; empty when it is. */
+/** Returns why a contribution is missing; empty when it is active. */
 export function absence(host: TestHost, point: PointName, key: string): readonly string[] {
   if (host.points.keys(point).includes(key)) return [];
-  const troubled = host.control.list().filter((row) => row.desired === 'enabled' && row.state !== 'active');
-  const why = troubled.map((row) => `${row.key} is ${row.state}: ${row.message}`).join('; ');
+  const inactive = host.control.list().filter((row) => row.desired === 'enabled' && row.state !== 'active');
+  const why = inactive.map((row) => `${row.key} is ${row.state}: ${row.message}`).join('; ');
   return [`no active plugin contributes it${why ? ` (${why})` : ''}`];
 }
 
-/** Facts that are there, fit the schema of their point, and are those that the manifest promises. */
+/** Checks that the contribution is active and that its facts match the schema of its point. */
 export function factsCheck<S extends Subject>(point: PointName): Check<S> {
   return {
-    promise: 'is there under its key, with facts that fit its extension point',
+    promise: 'is registered under its key, with facts that match the schema of its extension point',
     violations: async (host, { key }) => {
       const missing = absence(host, point, key);
       if (missing.length > 0) return missing;
@@ -47,10 +47,10 @@ export function factsCheck<S extends Subject>(point: PointName): Check<S> {
   };
 }
 
-/** The same call says the same, whatever was called in between. */
+/** Checks that the same call returns the same result, regardless of calls in between. */
 export function independenceCheck<S extends Subject>(call: SampleCall<S>, between: SampleCall<S>): Check<S> {
   return {
-    promise: 'answers the same call alike, whatever was called in between',
+    promise: 'returns the same result for the same call, regardless of calls in between',
     violations: async (host, subject) => {
       const first = await outcomeOf(() => call(host, subject));
       await outcomeOf(() => between(host, subject));
@@ -60,10 +60,10 @@ export function independenceCheck<S extends Subject>(call: SampleCall<S>, betwee
   };
 }
 
-/** Calls side by side answer as they would alone. */
+/** Checks that concurrent calls return what a single call returns. */
 export function concurrencyCheck<S extends Subject>(call: SampleCall<S>, compare: boolean, calls = 20): Check<S> {
   return {
-    promise: `serves ${calls} calls side by side`,
+    promise: `serves ${calls} concurrent calls`,
     violations: async (host, subject) => {
       const alone = await outcomeOf(() => call(host, subject));
       const together = await Promise.all(Array.from({ length: calls }, () => outcomeOf(() => call(host, subject))));
@@ -71,7 +71,7 @@ export function concurrencyCheck<S extends Subject>(call: SampleCall<S>, compare
         ...new Set(
           together.flatMap((one) =>
             compare
-              ? differences(alone, one, 'a call beside others', subject.changing)
+              ? differences(alone, one, 'a concurrent call', subject.changing)
               : one.ok
                 ? []
                 : errorIssuesOf(one.error),
@@ -84,7 +84,7 @@ export function concurrencyCheck<S extends Subject>(call: SampleCall<S>, compare
 
 function errorIssuesOf(error: unknown): readonly string[] {
   const issues = errorIssues(error);
-  return issues.length > 0 ? issues : [`it failed beside others (${(error as { code: string }).code})`];
+  return issues.length > 0 ? issues : [`it failed concurrently (${(error as { code: string }).code})`];
 }
 
 function differences(
@@ -95,13 +95,13 @@ function differences(
 ): readonly string[] {
   if (!one.ok) return errorIssuesOf(one.error);
   if (!other.ok) return errorIssuesOf(other.error);
-  return sameJson(one.value, other.value, changing) ? [] : [`${what} answered otherwise`];
+  return sameJson(one.value, other.value, changing) ? [] : [`${what} returned a different result`];
 }
 
-/** The call ends soon after its signal was aborted: nothing goes on for a caller that has left. */
+/** Checks that a call ends soon after its signal is aborted, so that no work continues for a caller that has left. */
 export function abortCheck<S extends Subject>(point: PointName, slow: SampleCall<S>): Check<S> {
   return {
-    promise: 'ends its work when it is told to',
+    promise: 'stops its work when its signal is aborted',
     violations: async (host, subject) => {
       const { key, graceMs = defaultGraceMs } = subject;
       const missing = absence(host, point, key);
@@ -112,17 +112,17 @@ export function abortCheck<S extends Subject>(point: PointName, slow: SampleCall
       controller.abort();
       await running;
       const idle = await until(() => inFlight(host, point, key) === 0, graceMs);
-      return idle ? [] : [`it still worked ${graceMs} ms after its signal was aborted`];
+      return idle ? [] : [`it was still running ${graceMs} ms after its signal was aborted`];
     },
   };
 }
 
-/** Calls in flight, as the platform counts them. */
+/** Number of calls in flight, as counted by the platform. */
 function inFlight(host: TestHost, point: PointName, key: string): number {
   return host.app.kernel.registry.find(point, key)?.stats.inFlight ?? 0;
 }
 
-/** Every failing sample is refused with a coded error. */
+/** Checks that every failing sample is rejected with a coded error. */
 export function failureCheck<S extends Subject>(
   promise: string,
   calls: (subject: S) => readonly ((host: TestHost) => Promise<unknown>)[],
@@ -142,34 +142,34 @@ export function failureCheck<S extends Subject>(
   };
 }
 
-/** No log line holds what people wrote. */
+/** Checks that no log line contains the text of a call. */
 export function quietCheck<S extends Subject>(secretText: string, call: SampleCall<S>): Check<S> {
   return {
-    promise: 'writes no text of people into the log',
+    promise: 'does not log message text',
     violations: async (host, subject) => {
       await outcomeOf(() => call(host, subject));
-      return host.logs.some((line) => line.includes(secretText)) ? ['a log line holds the text of the call'] : [];
+      return host.logs.some((line) => line.includes(secretText)) ? ['a log line contains the text of the call'] : [];
     },
   };
 }
 
-/** Gone with its plugin, and back with it, without a fault. */
+/** Checks that the contribution is withdrawn with its plugin and restored with it, without a fault. */
 export function withdrawalCheck<S extends Subject>(point: PointName, call: SampleCall<S>): Check<S> {
   return {
-    promise: 'is gone when its plugin is disabled, and works again when it is enabled',
+    promise: 'is withdrawn when its plugin is disabled, and works again when it is enabled',
     violations: async (host, subject) => {
       const { key } = subject;
       const plugin = ownerOf(host, point, key);
       if (plugin === undefined) return absence(host, point, key);
       const before = (await outcomeOf(() => call(host, subject))).ok;
       await host.control.disable(plugin, { cascade: true });
-      if (host.points.keys(point).includes(key)) return ['it is still there although its plugin is disabled'];
+      if (host.points.keys(point).includes(key)) return ['it is still active although its plugin is disabled'];
       const enabled = await outcomeOf(() => host.control.enable(plugin));
       if (!enabled.ok) return [`its plugin does not start a second time (${String(enabled.error)})`];
       const after = (await outcomeOf(() => call(host, subject))).ok;
       const fault = host.app.kernel.record(plugin)?.lastFault;
       return [
-        ...(before && !after ? ['it works no more after its plugin was disabled and enabled'] : []),
+        ...(before && !after ? ['it no longer works after its plugin was disabled and enabled'] : []),
         ...(fault ? [`its plugin had a fault: ${fault.code}, ${fault.message}`] : []),
       ];
     },

@@ -1,31 +1,31 @@
 import type { ExtensionPoints } from '../../points/index.js';
 import type { TestHost } from '../create-test-host.js';
 
-/** What every contract is told of the plugin under test. */
+/** The contribution under test, with what every contract needs. */
 export interface Subject {
-  /** Boots a platform with the plugin in it. Once per suite; the suite stops it. */
+  /** Boots a platform with the plugin, once per suite. The suite stops it. */
   readonly host: () => Promise<TestHost>;
   /** Key of the contribution. */
   readonly key: string;
-  /** Members of a result that differ from one call to the next: ids, times. */
+  /** Members of a result that differ between calls, such as ids and times. */
   readonly changing?: readonly string[];
-  /** How long a call may go on after its signal was aborted, milliseconds. Default 2,000. */
+  /** How long a call may continue after its signal is aborted, in milliseconds. Default 2,000. */
   readonly graceMs?: number;
 }
 
-/** One promise of an extension point, as a function: what breaks it, a sentence each; none when it is kept. */
+/** One promise of an extension point; `violations` returns a sentence per violation, none when it holds. */
 export interface Check<S extends Subject> {
   readonly promise: string;
   violations(host: TestHost, subject: S): Promise<readonly string[]>;
 }
 
-/** The promises of one extension point. A promise that needs a sample is there only when the sample was given. */
+/** The promises of one extension point. A promise that needs a sample is included only when the sample is given. */
 export interface Contract<S extends Subject> {
   readonly point: keyof ExtensionPoints & string;
   checks(subject: S): readonly Check<S>[];
 }
 
-/** Describes a contract as mocha tests, one for each promise. */
+/** Defines a contract as mocha tests, one per promise. */
 export function describeContract<S extends Subject>(title: string, contract: Contract<S>, subject: S): void {
   describe(title, function () {
     this.timeout(60_000);
@@ -45,7 +45,7 @@ export function describeContract<S extends Subject>(title: string, contract: Con
 }
 
 /**
- * The same without mocha: what is broken, by promise. Empty when the plugin keeps all of them.
+ * Checks a contract without mocha. Returns the violations by promise; empty when the plugin meets the contract.
  *
  * @example expect([...(await checkContract(toolSuite, { host, key: 'echo', valid: [{}] })).keys()]).to.deep.equal([]);
  */

@@ -14,25 +14,24 @@ import {
 } from './common-checks.js';
 import { type Check, type Contract, describeContract, type Subject } from './contract.js';
 import { frozenCopy, hostileCopies } from './hostile.js';
-import { jsonObjectIssues } from './json-issues.js';
-import { errorIssues, outcomeOf } from './outcome.js';
+import { errorIssues, jsonObjectIssues, outcomeOf } from './outcome.js';
 
 type Params = Readonly<Record<string, unknown>>;
 
 export interface CronNodeSubject extends Subject {
-  /** Parameters that the node takes. */
+  /** Valid parameters. The first ones are used for most promises. */
   readonly valid: readonly [Params, ...Params[]];
-  /** Parameters that its schema refuses. */
+  /** Parameters that its schema rejects. */
   readonly invalid?: readonly Params[];
-  /** Parameters that fit the schema and fail. */
+  /** Parameters that match the schema but fail. */
   readonly failing?: readonly Params[];
-  /** Parameters with which it works for a second or longer. */
+  /** Parameters that make it take a second or longer. */
   readonly slow?: Params;
-  /** Results of the nodes before it, by node id. */
+  /** Results of the preceding nodes, by node id. */
   readonly results?: Readonly<Record<string, unknown>>;
   /** The same parameters give the same result (default). */
   readonly repeatable?: boolean;
-  /** Members that keep their value when hostile ones are tried. */
+  /** Members that keep their value when hostile values are tried. */
   readonly keep?: readonly string[];
 }
 
@@ -56,13 +55,13 @@ function run(host: TestHost, subject: CronNodeSubject, params: Params, options?:
 }
 
 const results: Check<CronNodeSubject> = {
-  promise: 'takes the parameters of its schema and gives a JSON object',
+  promise: 'accepts parameters that match its schema and returns a JSON object',
   violations: async (host, subject) => {
     const schema = schemaOf(host, subject.key);
     if (!schema) return absence(host, 'cron-node', subject.key);
     const issues: string[] = [];
     for (const [index, params] of subject.valid.entries()) {
-      if (schema.check(params).length > 0) issues.push(`the schema refuses the valid parameters ${index + 1}`);
+      if (schema.check(params).length > 0) issues.push(`the schema rejects the valid parameters ${index + 1}`);
       const outcome = await outcomeOf(() => run(host, subject, params));
       if (outcome.ok) issues.push(...jsonObjectIssues(outcome.value));
       else issues.push(...errorIssues(outcome.error), `it fails with the valid parameters ${index + 1}`);
@@ -72,17 +71,17 @@ const results: Check<CronNodeSubject> = {
 };
 
 const refusals: Check<CronNodeSubject> = {
-  promise: 'has a schema that refuses wrong parameters',
+  promise: 'has a schema that rejects invalid parameters',
   violations: async (host, subject) =>
     (subject.invalid ?? []).flatMap((params, index) =>
       schemaOf(host, subject.key)?.check(params).length === 0
-        ? [`the schema accepts the wrong parameters ${index + 1}`]
+        ? [`the schema accepts the invalid parameters ${index + 1}`]
         : [],
     ),
 };
 
 const hostile: Check<CronNodeSubject> = {
-  promise: 'answers hostile parameters that fit its schema with a JSON object or a code',
+  promise: 'responds to hostile parameters that match its schema with a JSON object or a code',
   violations: async (host, subject) => {
     const schema = schemaOf(host, subject.key);
     const issues: string[] = [];
@@ -123,7 +122,7 @@ export const cronNodeSuite: Contract<CronNodeSubject> = {
 };
 
 /**
- * What every node type of workflows promises.
+ * Defines the contract tests of a cron node.
  *
  * @example
  * cronNodeContract('the node delay', {
@@ -134,5 +133,5 @@ export const cronNodeSuite: Contract<CronNodeSubject> = {
  * });
  */
 export function cronNodeContract(name: string, subject: CronNodeSubject): void {
-  describeContract(`${name} keeps the contract of cron nodes`, cronNodeSuite, subject);
+  describeContract(`${name} meets the contract of cron nodes`, cronNodeSuite, subject);
 }

@@ -8,20 +8,20 @@ import { sameJson } from './outcome.js';
 import { randomObservations } from './random-observations.js';
 
 export interface GateStageSubject extends Subject {
-  /** Configuration of the gate that the stage sees. */
+  /** Configuration of the gate, passed to the stage. */
   readonly config?: Readonly<Record<string, unknown>>;
-  /** How many random observations are judged. Default 1,000. */
+  /** Number of random observations. Default 1,000. */
   readonly observations?: number;
-  /** Of the random observations. Default 1. */
+  /** Seed of the random observations. Default 1. */
   readonly seed?: number;
-  /** What the 99th percentile may take when the stage declares no budget, microseconds. Default 1,000. */
+  /** Limit of the 99th percentile in microseconds when the stage declares no budget. Default 1,000. */
   readonly budgetUs?: number;
 }
 
-/** The size of a stage's memory that the gate keeps for it. */
+/** Maximum number of entries in a stage's memory. */
 const memoryLimit = 10_000;
 
-/** What a stage did with one observation, as a comparable value. */
+/** The calls that a stage made for one observation, as a comparable value. */
 type Trace = readonly (readonly unknown[])[];
 
 interface Pass {
@@ -33,7 +33,7 @@ interface Pass {
   readonly memories: readonly number[];
 }
 
-/** Runs the stage over all observations, with a memory that begins empty and a clock of its own. */
+/** Runs the stage over all observations, with an empty memory and a simulated clock. */
 function pass(host: TestHost, subject: GateStageSubject, observations: readonly Observation[], dryRun = false): Pass {
   const memories = new Map<string, Map<string, unknown>>();
   const stage = host.points.pipeline('gate-stage').stages.find((one) => one.key === subject.key);
@@ -83,18 +83,18 @@ function pass(host: TestHost, subject: GateStageSubject, observations: readonly 
 }
 
 function workOn(seen: Observation, trace: unknown[][]): GateWork {
-  const note =
+  const record =
     (what: string) =>
     (...given: readonly unknown[]): void =>
       void trace.push([what, ...given]);
   return {
     observation: seen,
-    propose: note('propose'),
-    tag: note('tag'),
-    feature: note('feature'),
-    setScene: note('scene'),
-    addScore: note('score'),
-    emit: note('emit'),
+    propose: record('propose'),
+    tag: record('tag'),
+    feature: record('feature'),
+    setScene: record('scene'),
+    addScore: record('score'),
+    emit: record('emit'),
   };
 }
 
@@ -116,24 +116,24 @@ function passCheck(promise: string, issues: (one: Pass, facts: GateStageFacts, s
 }
 
 const deterministic: Check<GateStageSubject> = {
-  promise: 'judges 1,000 random observations alike the second time',
+  promise: 'decides 1,000 random observations the same way twice',
   violations: async (host, subject) => {
     const observations = sample(subject);
     const first = pass(host, subject, observations).traces;
     const second = pass(host, subject, observations).traces;
     const differing = first.filter((trace, index) => !sameJson(trace, second[index])).length;
-    return differing === 0 ? [] : [`${differing} observations were judged otherwise the second time`];
+    return differing === 0 ? [] : [`${differing} observations were decided differently the second time`];
   },
 };
 
 const dryRun: Check<GateStageSubject> = {
-  promise: 'judges alike in a dry run',
+  promise: 'decides the same way in a dry run',
   violations: async (host, subject) => {
     const observations = sample(subject);
     const real = pass(host, subject, observations).traces;
     const dry = pass(host, subject, observations, true).traces;
     const differing = real.filter((trace, index) => !sameJson(trace[0] ?? [], dry[index]?.[0] ?? [])).length;
-    return differing === 0 ? [] : [`${differing} observations were judged otherwise in a dry run`];
+    return differing === 0 ? [] : [`${differing} observations were decided differently in a dry run`];
   },
 };
 
@@ -142,9 +142,9 @@ function proposalIssues(trace: Trace): readonly string[] {
     if (what === 'propose') {
       const known = ['drop', 'sink', 'deliver'].includes(String(first));
       const named = typeof second === 'string' && /^\S{1,128}$/.test(second);
-      return [...(known ? [] : [`it proposes "${first}"`]), ...(named ? [] : ['a proposal has no reason in one word'])];
+      return [...(known ? [] : [`it proposes "${first}"`]), ...(named ? [] : ['a proposal has no one-word reason'])];
     }
-    if (what === 'score') return Number.isFinite(first) ? [] : ['it adds a score that is no number'];
+    if (what === 'score') return Number.isFinite(first) ? [] : ['it adds a score that is not a finite number'];
     return [];
   });
 }
@@ -158,7 +158,7 @@ export const gateStageSuite: Contract<GateStageSubject> = {
   checks: () => [
     factsCheck('gate-stage'),
     passCheck('returns no promise', ({ thenables }) => (thenables > 0 ? ['it returns a promise'] : [])),
-    passCheck('takes every observation without an error, and leaves it as it is', ({ errors, changed }) => [
+    passCheck('handles every observation without an error and does not modify it', ({ errors, changed }) => [
       ...errors.map((error) => `it throws: ${error}`),
       ...(changed > 0 ? ['it changes the observation'] : []),
     ]),
@@ -168,9 +168,9 @@ export const gateStageSuite: Contract<GateStageSubject> = {
     deterministic,
     dryRun,
     passCheck(`keeps at most ${memoryLimit} entries in a memory`, ({ memories }) =>
-      memories.some((size) => size > memoryLimit) ? ['a memory grows without a limit'] : [],
+      memories.some((size) => size > memoryLimit) ? ['a memory grows without limit'] : [],
     ),
-    passCheck('stays within its budget, 99 times of 100', ({ microseconds }, facts, subject) => {
+    passCheck('stays within its time budget at the 99th percentile', ({ microseconds }, facts, subject) => {
       const budget = facts.budgetUs ?? subject.budgetUs ?? 1_000;
       const taken = percentile99(microseconds);
       return taken > budget ? [`it takes ${Math.round(taken)} µs of its ${budget} µs`] : [];
@@ -182,7 +182,7 @@ export const gateStageSuite: Contract<GateStageSubject> = {
 };
 
 /**
- * What every stage of the gate promises.
+ * Defines the contract tests of a gate stage.
  *
  * @example
  * gateStageContract('the stage no-night', {
@@ -191,5 +191,5 @@ export const gateStageSuite: Contract<GateStageSubject> = {
  * });
  */
 export function gateStageContract(name: string, subject: GateStageSubject): void {
-  describeContract(`${name} keeps the contract of gate stages`, gateStageSuite, subject);
+  describeContract(`${name} meets the contract of gate stages`, gateStageSuite, subject);
 }

@@ -1,9 +1,9 @@
-/** Texts that break careless code: none of them does harm where it is taken as text. */
+/** Texts that break careless code; harmless where they are treated as text. */
 export const hostileTexts: readonly string[] = [
   '',
   ' \t\n',
   '\u0000',
-  'half a pair \ud800',
+  'lone surrogate \ud800',
   'right \u202e to left',
   '__proto__',
   'constructor',
@@ -18,7 +18,7 @@ export const hostileTexts: readonly string[] = [
 
 const hostileNumbers: readonly number[] = [0, -1, 0.5, 2 ** 53, -(2 ** 53), 1e308];
 
-/** Copies of a sample in which one text or number at a time is a hostile one. Members named in `keep` stay as they are. */
+/** Copies of a sample, each with one text or number replaced by a hostile one. Members in `keep` are not replaced. */
 export function hostileCopies<T extends object>(sample: T, keep: readonly string[] = []): readonly T[] {
   const copies: T[] = [];
   for (const [name, value] of Object.entries(sample)) {
@@ -30,7 +30,7 @@ export function hostileCopies<T extends object>(sample: T, keep: readonly string
   return copies;
 }
 
-/** A deeply frozen copy: code that changes what it was given fails on it. */
+/** A deeply frozen copy, so that code that modifies its input fails. */
 export function frozenCopy<T>(value: T): T {
   return freeze(structuredClone(value));
 }

@@ -1,5 +1,5 @@
 /**
- * One contract per extension point: what every plugin there promises, as mocha tests that its author runs. Each is also
+ * One contract per extension point, as mocha tests that plugin authors run. Each is also
  * a suite of checks (`toolSuite`) that `checkContract` runs without mocha.
  */
 export * from './channel.js';

@@ -16,9 +16,9 @@ import type { Subject } from './contract.js';
 import { frozenCopy } from './hostile.js';
 
 export interface MemoryBackendSubject extends Subject {
-  /** What the platform writes beside a memory, in its transaction, for backends that read their texts there. */
+  /** Writes the platform's own row of a memory in the same transaction, for backends that read their texts there. */
   readonly keep?: (host: TestHost, item: MemoryItem, stored: StoredMemory, trx: Transaction) => Promise<void>;
-  /** A platform whose store cannot be reached. */
+  /** Boots a platform whose store cannot be reached. */
   readonly unreachable?: () => Promise<TestHost>;
 }
 
@@ -26,12 +26,12 @@ export const textMark = 'zanzibar';
 
 const syllables = ['ba', 'do', 'fi', 'gu', 'ka', 'lo', 'mi', 'nu', 'pa', 'ro'];
 
-/** A word that no other number has, nor any word like it: 5 is `xlox`. */
+/** A word that is unique to the number and similar to no other: 5 is `xlox`. */
 export function wordOf(number: number): string {
   return `x${[...String(number)].map((digit) => syllables[Number(digit)]).join('')}x`;
 }
 
-/** A memory like those that the platform stores; each number is another text with a word of its own. */
+/** A memory as the platform stores it; each number gives a different text with a unique word. */
 export function memoryItem(number: number, more: Partial<MemoryItem> = {}): MemoryItem {
   const content = more.content ?? `fact ${wordOf(number)} about the harbour of ${textMark}`;
   return {
@@ -51,7 +51,7 @@ export function memoryItem(number: number, more: Partial<MemoryItem> = {}): Memo
 export const factsOf = (host: TestHost, key: string): MemoryBackendFacts | undefined =>
   host.points.list('memory-backend').find((one) => one.key === key && one.active)?.facts;
 
-/** One call of the backend, with the transaction that the platform would hand over. */
+/** Calls the backend, with the transaction that the platform would pass. */
 export function use<R>(
   host: TestHost,
   { key }: MemoryBackendSubject,
@@ -65,7 +65,7 @@ export function use<R>(
   });
 }
 
-/** Stores as the platform does: a transactional backend inside a transaction, with what belongs beside the memory. */
+/** Stores as the platform does: inside a transaction with the platform's own row for a transactional backend. */
 export async function store(
   host: TestHost,
   subject: MemoryBackendSubject,
@@ -85,7 +85,7 @@ export async function store(
   });
 }
 
-/** What a transaction is ended with when nothing of it may stay. */
+/** Thrown to roll back a transaction. */
 export class RolledBack extends Error {}
 
 export function search(host: TestHost, subject: MemoryBackendSubject, query: string, more: Search = {}) {

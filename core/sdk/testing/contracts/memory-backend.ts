@@ -20,7 +20,7 @@ import { errorIssues, outcomeOf } from './outcome.js';
 
 export { type MemoryBackendSubject, memoryItem } from './memory-backend-calls.js';
 
-/** A promise that fails with whatever the calls throw. */
+/** A check that also fails when a call throws. */
 function backendCheck(
   promise: string,
   issues: (host: TestHost, subject: MemoryBackendSubject, facts: MemoryBackendFacts) => Promise<readonly string[]>,
@@ -37,15 +37,15 @@ function backendCheck(
   };
 }
 
-const finds = backendCheck('finds what it stored, with its text and a score from 0 to 1', async (host, subject) => {
+const finds = backendCheck('finds a stored memory, with its text and a score from 0 to 1', async (host, subject) => {
   const { id } = await store(host, subject, memoryItem(1));
   const hits = await search(host, subject, wordOf(1));
   const hit = hits.find((one) => one.content === memoryItem(1).content);
   const issues = hits.flatMap(({ score }) => (score >= 0 && score <= 1 ? [] : [`a score is ${score}`]));
-  if (typeof id !== 'string' || id === '') issues.push('store gives no id');
-  if (!hit) issues.push('what was stored is not found');
-  else if (hit.id !== id) issues.push('search gives another id than store');
-  if ((await search(host, subject, 'zzunheardofzz')).length > 0) issues.push('a word that nobody stored is found');
+  if (typeof id !== 'string' || id === '') issues.push('store returns no id');
+  if (!hit) issues.push('the stored memory is not found');
+  else if (hit.id !== id) issues.push('search returns a different id than store');
+  if ((await search(host, subject, 'zzunheardofzz')).length > 0) issues.push('a word that was never stored is found');
   return issues;
 });
 
@@ -62,12 +62,12 @@ const isolation = backendCheck('never shows a memory to a search in another spac
     [[], 0],
   ] as const) {
     const found = (await search(host, subject, wordOf(2), { spaces })).length;
-    if (found !== expected) issues.push(`a search in [${spaces}] gives ${found} memories instead of ${expected}`);
+    if (found !== expected) issues.push(`a search in [${spaces}] returns ${found} memories instead of ${expected}`);
   }
   return issues;
 });
 
-const limits = backendCheck('gives at most as many hits as asked for, best first', async (host, subject) => {
+const limits = backendCheck('returns at most the requested number of hits, best first', async (host, subject) => {
   for (let number = 30; number < 36; number += 1)
     await store(
       host,
@@ -77,27 +77,27 @@ const limits = backendCheck('gives at most as many hits as asked for, best first
   const hits = await search(host, subject, 'shared', { spaces: ['private:limit'], limit: 3 });
   const sorted = hits.every(({ score }, index) => index === 0 || score <= (hits[index - 1]?.score ?? 1));
   return [
-    ...(hits.length === 3 ? [] : [`a limit of 3 gives ${hits.length}`]),
+    ...(hits.length === 3 ? [] : [`a limit of 3 returns ${hits.length}`]),
     ...(sorted ? [] : ['the hits are not in order of their scores']),
   ];
 });
 
 const idempotence = backendCheck(
-  'stores one memory for one memory key, if it says so',
+  'stores one memory per memory key, if it is idempotent',
   async (host, subject, facts) => {
     if (!facts.capabilities.idempotent) return [];
     const first = await store(host, subject, memoryItem(3));
     const second = await store(host, subject, memoryItem(3));
     const found = (await search(host, subject, wordOf(3))).length;
     return [
-      ...(first.id === second.id ? [] : ['the repeat has another id']),
+      ...(first.id === second.id ? [] : ['the repeat has a different id']),
       ...(found === 1 ? [] : [`the repeat left ${found} memories`]),
     ];
   },
 );
 
 const readers = backendCheck(
-  'reads back, lists and finds what it stored, where it offers that',
+  'reads back, lists and finds stored memories, if it supports that',
   async (host, subject, facts) => {
     const item = memoryItem(4, { space: 'private:readers' });
     const { id } = await store(host, subject, item);
@@ -105,13 +105,13 @@ const readers = backendCheck(
     const got = await use(host, subject, async (backend, ctx) =>
       backend.get ? [await backend.get(id, ctx), await backend.get('no-such-memory', ctx)] : undefined,
     );
-    if (facts.capabilities.readBack && !got) issues.push('it says that it reads back and has no get');
-    if (got && got[0]?.content !== item.content) issues.push('get gives another text');
-    if (got && got[1] !== null) issues.push('get gives something for an id that nobody stored');
+    if (facts.capabilities.readBack && !got) issues.push('it declares readBack but has no get');
+    if (got && got[0]?.content !== item.content) issues.push('get returns a different text');
+    if (got && got[1] !== null) issues.push('get returns a memory for an unknown id');
     const listed = await use(host, subject, async (backend, ctx) => (backend.list ? listAll(backend, ctx) : undefined));
-    if (facts.capabilities.list && !listed) issues.push('it says that it lists and has no list');
-    if (listed && !listed.includes(id)) issues.push('list leaves out what was stored');
-    if (listed && new Set(listed).size < listed.length) issues.push('list gives a memory twice');
+    if (facts.capabilities.list && !listed) issues.push('it declares list but has no list');
+    if (listed && !listed.includes(id)) issues.push('list omits a stored memory');
+    if (listed && new Set(listed).size < listed.length) issues.push('list returns a memory twice');
     const { memoryKey, space, payloadSha, content } = item;
     const found = await use(host, subject, async (backend, ctx) =>
       backend.find
@@ -121,8 +121,8 @@ const readers = backendCheck(
           ]
         : undefined,
     );
-    if (found && found[0]?.id !== id) issues.push('find does not find what was stored');
-    if (found && found[1] !== null) issues.push('find finds what nobody stored');
+    if (found && found[0]?.id !== id) issues.push('find does not find a stored memory');
+    if (found && found[1] !== null) issues.push('find finds a memory that was never stored');
     return issues;
   },
 );
@@ -144,7 +144,7 @@ async function listAll(backend: MemoryBackend, ctx: MemoryBackendContext): Promi
 }
 
 const rollback = backendCheck(
-  'leaves nothing of a transaction that was rolled back, if it is transactional',
+  'stores nothing when its transaction is rolled back, if it is transactional',
   async (host, subject, facts) => {
     if (!facts.capabilities.transactional) return [];
     const outcome = await outcomeOf(() => store(host, subject, memoryItem(5), { rollBack: true }));
@@ -159,19 +159,22 @@ const rollback = backendCheck(
   },
 );
 
-const many = backendCheck('stores many at once as it stores one, if it offers that', async (host, subject, facts) => {
-  const items = [6, 7].map((number) => memoryItem(number, { space: 'private:many' }));
-  if (facts.capabilities.transactional) return [];
-  const stored = await use(host, subject, async (backend, ctx) => backend.storeMany?.(frozenCopy(items), ctx));
-  if (!stored) return [];
-  const [first] = await search(host, subject, wordOf(7), { spaces: ['private:many'] });
-  return [
-    ...(stored.length === items.length ? [] : [`${items.length} memories gave ${stored.length} answers`]),
-    ...(first?.id === stored[1]?.id ? [] : ['the answers are not in the order of the memories']),
-  ];
-});
+const many = backendCheck(
+  'stores a batch like single memories, if it supports batches',
+  async (host, subject, facts) => {
+    const items = [6, 7].map((number) => memoryItem(number, { space: 'private:many' }));
+    if (facts.capabilities.transactional) return [];
+    const stored = await use(host, subject, async (backend, ctx) => backend.storeMany?.(frozenCopy(items), ctx));
+    if (!stored) return [];
+    const [first] = await search(host, subject, wordOf(7), { spaces: ['private:many'] });
+    return [
+      ...(stored.length === items.length ? [] : [`${items.length} memories gave ${stored.length} results`]),
+      ...(first?.id === stored[1]?.id ? [] : ['the results are not in the order of the memories']),
+    ];
+  },
+);
 
-const concurrency = backendCheck('stores and searches side by side', async (host, subject) => {
+const concurrency = backendCheck('stores and searches concurrently', async (host, subject) => {
   const items = Array.from({ length: 10 }, (_, index) => memoryItem(100 + index, { space: 'private:beside' }));
   await Promise.all([
     ...items.map((item) => store(host, subject, item)),
@@ -180,13 +183,13 @@ const concurrency = backendCheck('stores and searches side by side', async (host
   const issues: string[] = [];
   for (const [index, item] of items.entries()) {
     const hits = await search(host, subject, wordOf(100 + index), { spaces: ['private:beside'] });
-    if (hits.length !== 1 || hits[0]?.content !== item.content) issues.push('a memory stored beside others is lost');
+    if (hits.length !== 1 || hits[0]?.content !== item.content) issues.push('a memory stored concurrently is lost');
   }
   return [...new Set(issues)];
 });
 
 const hostile = backendCheck(
-  'takes hostile texts, questions and filters, or refuses them with a code',
+  'accepts hostile texts, queries and filters, or rejects them with a code',
   async (host, subject) => {
     const issues: string[] = [];
     const attempt = async (run: () => Promise<unknown>): Promise<void> => {
@@ -206,13 +209,13 @@ const hostile = backendCheck(
   },
 );
 
-const health = backendCheck('says how it is', async (host, subject) => {
-  const told = await use(host, subject, (backend, ctx) => backend.health(ctx));
-  return told.ok === true && typeof told.detail === 'string' ? [] : ['it says that it is not well, or not how'];
+const health = backendCheck('reports its health', async (host, subject) => {
+  const report = await use(host, subject, (backend, ctx) => backend.health(ctx));
+  return report.ok === true && typeof report.detail === 'string' ? [] : ['it is not healthy, or has no detail'];
 });
 
 const outage: Check<MemoryBackendSubject> = {
-  promise: 'says that its store cannot be reached, and whether a memory may have been stored',
+  promise: 'reports an unreachable store, and whether a memory may have been stored',
   violations: async (_, subject) => {
     const host = await subject.unreachable?.();
     if (!host) return [];
@@ -223,8 +226,8 @@ const outage: Check<MemoryBackendSubject> = {
         if (outcome.ok) issues.push('a call succeeds although the store cannot be reached');
         else issues.push(...errorIssues(outcome.error, 'backend_'), ...classIssues(outcome.error));
       }
-      const told = await outcomeOf(() => use(host, subject, (backend, ctx) => backend.health(ctx)));
-      if (!told.ok || told.value.ok) issues.push('health does not tell it');
+      const report = await outcomeOf(() => use(host, subject, (backend, ctx) => backend.health(ctx)));
+      if (!report.ok || report.value.ok) issues.push('health does not report it');
       return issues;
     } finally {
       await host.stop();
@@ -236,7 +239,7 @@ function classIssues(error: unknown): readonly string[] {
   const details = (error as { details?: { class?: unknown; applied?: unknown } } | null)?.details;
   return [
     ...(details?.class === 'unavailable' ? [] : [`the class of the failure is ${String(details?.class)}`]),
-    ...(details?.applied === 'no' || details?.applied === 'unknown' ? [] : ['it does not say what was applied']),
+    ...(details?.applied === 'no' || details?.applied === 'unknown' ? [] : ['it does not report what was applied']),
   ];
 }
 
@@ -265,14 +268,14 @@ export const memoryBackendSuite: Contract<MemoryBackendSubject> = {
   },
 };
 
-/** As {@link MemoryBackendSubject}, with a host for each database. */
+/** Like {@link MemoryBackendSubject}, with a host per database. */
 export type MemoryBackendContract = Omit<MemoryBackendSubject, 'host' | 'unreachable'> & {
   readonly host: (database: Readonly<Record<string, string>>) => Promise<TestHost>;
   readonly unreachable?: (database: Readonly<Record<string, string>>) => Promise<TestHost>;
 };
 
 /**
- * What every memory backend promises, on SQLite and on PostgreSQL.
+ * Defines the contract tests of a memory backend, on SQLite and on PostgreSQL.
  *
  * @example
  * memoryBackendContract('the local backend', {
@@ -281,7 +284,7 @@ export type MemoryBackendContract = Omit<MemoryBackendSubject, 'host' | 'unreach
  * });
  */
 export function memoryBackendContract(name: string, contract: MemoryBackendContract): void {
-  describe(`${name} keeps the contract of memory backends`, () => {
+  describe(`${name} meets the contract of memory backends`, () => {
     eachDatabase(
       (engine) => {
         const { host, unreachable, ...rest } = contract;

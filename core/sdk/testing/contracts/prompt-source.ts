@@ -18,7 +18,7 @@ import { errorIssues, outcomeOf } from './outcome.js';
 export interface PromptSourceSubject extends Subject {
   /** Requests that it builds layers for. */
   readonly requests?: readonly PromptRequest[];
-  /** Requests that it cannot serve, such as one of a missing file. */
+  /** Requests that fail, such as one for a missing file. */
   readonly failing?: readonly PromptRequest[];
 }
 
@@ -26,7 +26,7 @@ const textMark = 'zanzibar-7735';
 const ordinary: PromptRequest = {
   promptMode: 'default',
   sessionId: 'contract-session',
-  userText: `a question that nobody logs: ${textMark}`,
+  userText: `a question that must not be logged: ${textMark}`,
 };
 const requestsOf = (subject: PromptSourceSubject): readonly PromptRequest[] => subject.requests ?? [ordinary];
 
@@ -35,15 +35,15 @@ function build(host: TestHost, subject: PromptSourceSubject, request: PromptRequ
   return host.points.call('prompt-source', subject.key, (source, ctx) => source.build(given, ctx), options);
 }
 
-/** What is wrong with the layers that a source built. */
+/** Finds problems of the layers that a source returned. */
 function layerIssues(layers: readonly PromptLayer[]): readonly string[] {
-  if (!Array.isArray(layers)) return ['the answer is no list of layers'];
+  if (!Array.isArray(layers)) return ['the result is not a list of layers'];
   const issues = layers.flatMap((layer: Partial<PromptLayer> | null) => {
     const texts = [layer?.name, layer?.source, layer?.content];
     if (texts.some((text) => typeof text !== 'string')) return ['a layer lacks its name, its source or its content'];
     return [
-      ...(layer?.role === 'system' ? [] : ['a layer has another role than system']),
-      ...(isAbsolute(layer?.source ?? '') ? ['the source of a layer is a path of the machine'] : []),
+      ...(layer?.role === 'system' ? [] : ['the role of a layer is not system']),
+      ...(isAbsolute(layer?.source ?? '') ? ['the source of a layer is a local path'] : []),
     ];
   });
   return [...new Set(issues)];
@@ -65,12 +65,12 @@ async function issuesOf(
 }
 
 const layers: Check<PromptSourceSubject> = {
-  promise: 'builds system layers with a name, a source that is no path of the machine, and a text',
+  promise: 'builds system layers with a name, a text and a source that is not a local path',
   violations: (host, subject) => issuesOf(host, subject, requestsOf(subject), false),
 };
 
 const hostile: Check<PromptSourceSubject> = {
-  promise: 'builds layers for hostile requests, or refuses them with a code',
+  promise: 'builds layers for hostile requests or rejects them with a code',
   violations: (host, subject) =>
     issuesOf(
       host,
@@ -114,7 +114,7 @@ export const promptSourceSuite: Contract<PromptSourceSubject> = {
 };
 
 /**
- * What every source of prompt layers promises.
+ * Defines the contract tests of a prompt source.
  *
  * @example
  * promptSourceContract('the base prompt', {
@@ -123,5 +123,5 @@ export const promptSourceSuite: Contract<PromptSourceSubject> = {
  * });
  */
 export function promptSourceContract(name: string, subject: PromptSourceSubject): void {
-  describeContract(`${name} keeps the contract of prompt sources`, promptSourceSuite, subject);
+  describeContract(`${name} meets the contract of prompt sources`, promptSourceSuite, subject);
 }

@@ -17,21 +17,21 @@ import { frozenCopy, hostileTexts } from './hostile.js';
 import { errorIssues, outcomeOf } from './outcome.js';
 
 export interface ProviderSubject extends Subject {
-  /** A request that is answered; a greeting without settings when absent. */
+  /** A request that succeeds. Default: a greeting without settings. */
   readonly request?: GenerateRequest;
-  /** Answered alike every time (default). `false` for a real model. */
+  /** The same request gives the same response (default). `false` for a real model. */
   readonly repeatable?: boolean;
-  /** A request whose answer calls a tool. */
+  /** A request whose response calls a tool. */
   readonly toolRequest?: GenerateRequest;
-  /** A request whose answer takes a second or longer. */
+  /** A request whose response takes a second or longer. */
   readonly slow?: GenerateRequest;
-  /** Requests that fail, such as a wrong key or an upstream that answers nonsense. */
+  /** Requests that fail, such as one with a wrong key or to an upstream with invalid responses. */
   readonly failing?: readonly GenerateRequest[];
 }
 
 const greeting: GenerateRequest = {
   model: 'contract',
-  messages: [{ role: 'user', content: 'A greeting that nobody logs: zanzibar-7731.' }],
+  messages: [{ role: 'user', content: 'A greeting that must not be logged: zanzibar-7731.' }],
   stream: false,
   settings: {},
 };
@@ -43,7 +43,7 @@ const anyTool: ModelToolDefinition = {
   parameters: { type: 'object', properties: {} },
 };
 
-/** All events of one answer. */
+/** Returns all events of one response. */
 async function ask(host: TestHost, key: string, request: GenerateRequest, options?: CallOptions) {
   const events: GenerateEvent[] = [];
   const asked = frozenCopy(request);
@@ -57,7 +57,7 @@ async function ask(host: TestHost, key: string, request: GenerateRequest, option
 
 const requestOf = (subject: ProviderSubject): GenerateRequest => subject.request ?? greeting;
 
-/** What is wrong with the order and form of an answer's events. */
+/** Finds problems in the order and form of a response's events. */
 export function eventIssues(events: readonly GenerateEvent[]): readonly string[] {
   const issues: string[] = [];
   const kinds = events.map(({ type }) => type);
@@ -73,7 +73,7 @@ export function eventIssues(events: readonly GenerateEvent[]): readonly string[]
 function formIssues(event: GenerateEvent): readonly string[] {
   switch (event.type) {
     case 'content_delta':
-      return typeof event.text === 'string' ? [] : ['the text of a delta is no string'];
+      return typeof event.text === 'string' ? [] : ['the text of a delta is not a string'];
     case 'tool_calls_complete': {
       if (!Array.isArray(event.toolCalls) || event.toolCalls.length === 0) return ['tool_calls_complete has no calls'];
       const wrong = event.toolCalls.some(
@@ -81,22 +81,22 @@ function formIssues(event: GenerateEvent): readonly string[] {
       );
       const ids = new Set(event.toolCalls.map(({ id }) => id));
       return [
-        ...(wrong ? ['a tool call lacks its id, its name or the text of its arguments'] : []),
-        ...(ids.size < event.toolCalls.length ? ['two tool calls have one id'] : []),
+        ...(wrong ? ['a tool call lacks its id, its name or its arguments text'] : []),
+        ...(ids.size < event.toolCalls.length ? ['two tool calls have the same id'] : []),
       ];
     }
     case 'usage':
       return [event.inputTokens, event.outputTokens].every((tokens) => Number.isInteger(tokens) && tokens >= 0)
         ? []
-        : ['usage is not told in whole numbers'];
+        : ['usage is not reported in integers'];
     case 'done':
       return [];
     default:
-      return [`there is no event of type ${JSON.stringify((event as { type: unknown }).type)}`];
+      return [`unknown event type ${JSON.stringify((event as { type: unknown }).type)}`];
   }
 }
 
-/** Answers one request after the other and says what is wrong with the events or the errors. */
+/** Sends the requests one by one and finds problems of their events or errors. */
 async function answerIssues(host: TestHost, key: string, requests: readonly GenerateRequest[], mayFail: boolean) {
   const issues: string[] = [];
   for (const request of requests) {
@@ -128,7 +128,7 @@ const order: Check<ProviderSubject> = {
 };
 
 const capabilities: Check<ProviderSubject> = {
-  promise: 'does what its capabilities say: no pieces without stream, no tool calls without toolCall',
+  promise: 'respects its capabilities: one delta without stream, no tool calls without toolCall',
   violations: async (host, subject) => {
     const { key } = subject;
     const facts = host.points.list('provider').find((one) => one.key === key)?.facts;
@@ -139,14 +139,14 @@ const capabilities: Check<ProviderSubject> = {
     const deltas = outcome.value.filter(({ type }) => type === 'content_delta').length;
     const calls = outcome.value.some(({ type }) => type === 'tool_calls_complete');
     return [
-      ...(!facts.capabilities.stream && deltas > 1 ? ['it cannot stream and sends its text in pieces'] : []),
-      ...(!facts.capabilities.toolCall && calls ? ['it cannot call tools and calls one'] : []),
+      ...(!facts.capabilities.stream && deltas > 1 ? ['it sends several deltas although it cannot stream'] : []),
+      ...(!facts.capabilities.toolCall && calls ? ['it calls a tool although it cannot call tools'] : []),
     ];
   },
 };
 
 const sameText: Check<ProviderSubject> = {
-  promise: 'says the same streamed and at once',
+  promise: 'produces the same text with and without streaming',
   violations: async (host, subject) => {
     const texts = [];
     for (const stream of [false, true]) {
@@ -154,12 +154,12 @@ const sameText: Check<ProviderSubject> = {
       if (!outcome.ok) return errorIssues(outcome.error, 'provider_');
       texts.push(textOf(outcome.value));
     }
-    return texts[0] === texts[1] ? [] : ['the streamed text is another one'];
+    return texts[0] === texts[1] ? [] : ['the streamed text is different'];
   },
 };
 
 const readerLeaves: Check<ProviderSubject> = {
-  promise: 'ends its work when the reader leaves',
+  promise: 'stops its work when the reader stops reading',
   violations: (host, subject) =>
     abortCheck<ProviderSubject>('provider', async (_, { key }, options) => {
       const request = { ...(subject.slow ?? requestOf(subject)), stream: true };
@@ -169,7 +169,7 @@ const readerLeaves: Check<ProviderSubject> = {
 };
 
 const counting: Check<ProviderSubject> = {
-  promise: 'counts tokens in whole numbers, if it counts them',
+  promise: 'counts tokens in integers, if it counts them',
   violations: async (host, subject) => {
     const outcome = await outcomeOf(() =>
       host.points.call(
@@ -186,7 +186,7 @@ const counting: Check<ProviderSubject> = {
 };
 
 const hostile: Check<ProviderSubject> = {
-  promise: 'answers hostile messages, or refuses them with a provider_* code',
+  promise: 'answers hostile messages or rejects them with a provider_* code',
   violations: (host, subject) => {
     const request = requestOf(subject);
     return answerIssues(
@@ -195,7 +195,7 @@ const hostile: Check<ProviderSubject> = {
       [
         { ...request, messages: [] },
         { ...request, messages: [{ role: 'user', content: [] }] },
-        { ...request, messages: [{ role: 'tool', content: 'an answer to no call', toolCallId: 'nobody' }] },
+        { ...request, messages: [{ role: 'tool', content: 'a result without a call', toolCallId: 'nobody' }] },
         { ...request, messages: [{ role: 'user', content: [{ type: 'unheard-of', what: 1 }] }] },
         { ...request, model: '__proto__' },
         ...hostileTexts.map((content) => ({ ...request, messages: [{ role: 'user' as const, content }] })),
@@ -240,7 +240,7 @@ export const providerSuite: Contract<ProviderSubject> = {
 };
 
 /**
- * What every model adapter promises.
+ * Defines the contract tests of a model provider.
  *
  * @example
  * providerContract('the demo provider', {
@@ -249,5 +249,5 @@ export const providerSuite: Contract<ProviderSubject> = {
  * });
  */
 export function providerContract(name: string, subject: ProviderSubject): void {
-  describeContract(`${name} keeps the contract of providers`, providerSuite, subject);
+  describeContract(`${name} meets the contract of providers`, providerSuite, subject);
 }

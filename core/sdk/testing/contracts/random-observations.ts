@@ -57,7 +57,7 @@ const observation: fc.Arbitrary<Observation> = fc.record(
 
 const made = new Map<string, readonly Observation[]>();
 
-/** Observations of every type, with texts that break careless code. The same seed gives the same ones. */
+/** Observations of every type, with texts that break careless code. The same seed gives the same observations. */
 export function randomObservations(count: number, seed: number): readonly Observation[] {
   const name = `${count} ${seed}`;
   const known = made.get(name) ?? fc.sample(observation, { numRuns: count, seed });

@@ -7,27 +7,27 @@ import { hostileTexts } from './hostile.js';
 import { outcomeOf, sameJson } from './outcome.js';
 
 export interface RouteSample {
-  /** Of the manifest when absent. */
+  /** Defaults to the route's method in the manifest. */
   readonly method?: string;
   /** With query, e.g. `/chats?limit=1`. */
   readonly path: string;
   /** Sent as JSON, unless it is a string. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  /** The status it is answered with. */
+  /** Expected status. */
   readonly status: number;
 }
 
 export interface RouteSubject extends Subject {
   /** Requests and their statuses; the first must succeed. */
   readonly samples: readonly [RouteSample, ...RouteSample[]];
-  /** Who may call it. With `key` or `admin` the host needs a key, and `headers` must hold it. */
+  /** The route's right. With `key` or `admin` the host needs a key, and `headers` must carry it. */
   readonly auth?: ManifestRoute['auth'];
   /** Headers of every request, such as a key. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** The same request gives the same answer (default). */
+  /** The same request gives the same response (default). */
   readonly repeatable?: boolean;
-  /** Bodies that nobody means; the obvious ones when absent. */
+  /** Invalid bodies. Default: common ones. */
   readonly hostileBodies?: readonly unknown[];
 }
 
@@ -39,7 +39,7 @@ interface Answer {
 
 const requestId = 'contract-request-1';
 
-/** Sends what `fetch` would not: any method, any path. */
+/** Sends a request with any method and path, unlike `fetch`. */
 function ask(host: TestHost, subject: RouteSubject, sample: Omit<RouteSample, 'status'>, signal?: AbortSignal) {
   const { method = methodOf(host, subject.key), path, body } = sample;
   const text = body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body);
@@ -84,36 +84,36 @@ const json = (text: string): unknown => {
   }
 };
 
-/** What is wrong with the head and the form of any answer. */
+/** Finds problems in the headers and the body of a response. */
 function formIssues(answer: Answer): readonly string[] {
   const issues: string[] = [];
   if (!/^corr-[0-9a-f]{16}$/.test(String(answer.headers['x-correlation-id']))) issues.push('it has no correlation id');
   if (answer.headers['x-request-id'] !== requestId) issues.push('it does not echo the request id');
   const isJson = String(answer.headers['content-type']).includes('json');
-  if (isJson && answer.text !== '' && json(answer.text) === undefined) issues.push('its body is no JSON');
+  if (isJson && answer.text !== '' && json(answer.text) === undefined) issues.push('its body is not JSON');
   if (answer.status >= 400 && answer.text !== '') issues.push(...envelopeIssues(answer));
   return issues;
 }
 
-/** An error names its code and says a sentence, in the words of its API; never a stack. */
+/** Checks that an error has a code and a message in its API's envelope, and no stack. */
 function envelopeIssues({ status, text }: Answer): readonly string[] {
   const body = json(text) as { error?: unknown; reason?: unknown; message?: unknown } | undefined;
   const error = body?.error as { code?: unknown; message?: unknown } | string | undefined;
   const inside = typeof error === 'object' ? error : { code: body?.reason, message: body?.message ?? error };
   const coded = inside?.code !== undefined && typeof inside.message === 'string';
   return [
-    ...(coded ? [] : [`a ${status} has no code or no sentence`]),
-    ...(/\n\s+at |node:internal/.test(JSON.stringify(json(text) ?? text)) ? [`a ${status} shows a stack`] : []),
+    ...(coded ? [] : [`a ${status} has no code or no message`]),
+    ...(/\n\s+at |node:internal/.test(JSON.stringify(json(text) ?? text)) ? [`a ${status} contains a stack`] : []),
   ];
 }
 
 const present: Check<RouteSubject> = {
-  promise: 'is there under its name',
+  promise: 'is registered under its name',
   violations: async (host, { key }) => absence(host, 'route', key),
 };
 
 const answers: Check<RouteSubject> = {
-  promise: 'answers each request with its status, its ids and a body of its kind',
+  promise: 'responds to each request with the expected status, its ids and a valid body',
   violations: async (host, subject) => {
     const issues: string[] = [];
     for (const sample of subject.samples) {
@@ -127,14 +127,14 @@ const answers: Check<RouteSubject> = {
 };
 
 const alike: Check<RouteSubject> = {
-  promise: 'answers the same request alike, one after the other and side by side',
+  promise: 'gives the same response to the same request, sequentially and concurrently',
   violations: async (host, subject) => {
     const [first] = subject.samples;
     const changing = ['correlation_id', 'request_id', ...(subject.changing ?? [])];
     const said = ({ status, text }: Answer) => [status, json(text) ?? text];
     const alone = said(await ask(host, subject, first));
     const others = await Promise.all(Array.from({ length: 10 }, () => ask(host, subject, first)));
-    return others.every((one) => sameJson(said(one), alone, changing)) ? [] : ['an answer is another one'];
+    return others.every((one) => sameJson(said(one), alone, changing)) ? [] : ['a response is different'];
   },
 };
 
@@ -163,9 +163,9 @@ const hostile: Check<RouteSubject> = {
 };
 
 const rights: Check<RouteSubject> = {
-  promise: 'is closed to callers without a key',
+  promise: 'refuses callers without a key',
   violations: async (host, subject) => {
-    if (!host.app.http.service.keyed) return ['the host of the suite has no key: give it MORTISE_API_KEY'];
+    if (!host.app.http.service.keyed) return ['the host of the suite has no key: set MORTISE_API_KEY'];
     const [first] = subject.samples;
     const answer = await ask(host, { ...subject, headers: {} }, { ...first, headers: {} });
     return [...(answer.status === 401 ? [] : [`without a key it is ${answer.status}`]), ...formIssues(answer)];
@@ -173,7 +173,7 @@ const rights: Check<RouteSubject> = {
 };
 
 const departure: Check<RouteSubject> = {
-  promise: 'lets go when the client leaves',
+  promise: 'stops its work when the client disconnects',
   violations: async (host, subject) => {
     const controller = new AbortController();
     const [first] = subject.samples;
@@ -184,12 +184,12 @@ const departure: Check<RouteSubject> = {
     const end = Date.now() + (subject.graceMs ?? 2_000);
     const open = (): number => host.app.kernel.registry.find('route', subject.key)?.stats.inFlight ?? 0;
     while (open() > 0 && Date.now() < end) await new Promise((resolve) => setTimeout(resolve, 5));
-    return open() === 0 ? [] : ['it goes on for a client that has left'];
+    return open() === 0 ? [] : ['it continues after the client disconnected'];
   },
 };
 
 const withdrawal: Check<RouteSubject> = {
-  promise: 'is 404 with a hint when its plugin is disabled, and answers again when it is enabled',
+  promise: 'returns 404 with a hint while its plugin is disabled, and works again when it is enabled',
   violations: async (host, subject) => {
     const plugin = ownerOf(host, 'route', subject.key);
     if (plugin === undefined) return absence(host, 'route', subject.key);
@@ -222,7 +222,7 @@ export const routeSuite: Contract<RouteSubject> = {
 };
 
 /**
- * What every HTTP route promises, through the port.
+ * Defines the contract tests of an HTTP route, which run through the port.
  *
  * @example
  * routeContract('the list of plugins', {
@@ -232,5 +232,5 @@ export const routeSuite: Contract<RouteSubject> = {
  * });
  */
 export function routeContract(name: string, subject: RouteSubject): void {
-  describeContract(`${name} keeps the contract of routes`, routeSuite, subject);
+  describeContract(`${name} meets the contract of routes`, routeSuite, subject);
 }

@@ -4,28 +4,28 @@ import type { ExtensionPoints } from '../../points/index.js';
 import { createTestHost, type TestHost, type TestPlugin } from '../create-test-host.js';
 import { type Contract, checkContract, type Subject } from './contract.js';
 
-/** A plugin that breaks one promise, and what the suite is told of it. */
+/** A plugin that breaks one promise, and the subject that the suite gets. */
 export interface Sample<P extends keyof ExtensionPoints & string, S extends Subject> {
-  /** What it contributes; made again at each start. */
+  /** Creates the contribution, at each start. */
   readonly make: (host: RegisterHost) => ExtensionPoints[P];
   readonly manifest?: Partial<TestPlugin['manifest']>;
   readonly start?: PluginDefinition['start'];
-  /** Beside, or instead of, what is told of the good one. */
+  /** Overrides the subject of the correct plugin. */
   readonly subject?: Partial<Omit<S, 'host' | 'key'>>;
 }
 
 export interface SuiteSamples<P extends keyof ExtensionPoints & string, S extends Subject> {
   readonly good: Sample<P, S>;
-  /** Told to the suite of every sample; with all that makes further promises appear. */
+  /** Subject of every sample. Include every optional sample, so that all promises are checked. */
   readonly subject: Omit<S, 'host' | 'key'>;
   readonly env?: Readonly<Record<string, string>>;
   /** Plugins to enable, such as the owner of the point. */
   readonly plugins?: readonly string[];
-  /** By the promise that it breaks. */
+  /** Incorrect plugins by the promise that each breaks. */
   readonly bad: Readonly<Record<string, Sample<P, S>>>;
 }
 
-/** Tests a suite: a good plugin passes, and each promise has a plugin that breaks it and is found out. */
+/** Tests a suite: a correct plugin passes, and each promise has an incorrect plugin that it detects. */
 export function testSuite<P extends keyof ExtensionPoints & string, S extends Subject>(
   contract: Contract<S> & { readonly point: P },
   samples: SuiteSamples<P, S>,
@@ -53,23 +53,23 @@ export function testSuite<P extends keyof ExtensionPoints & string, S extends Su
     });
     after(() => shared.stop());
 
-    it('is kept by a good plugin', async () => {
+    it('passes for a correct plugin', async () => {
       const broken = await checkContract(contract, subjectOf(samples.good, 'good', host));
       expect([...broken]).to.deep.equal([]);
     });
 
-    it('has a plugin here that breaks each of its promises', () => {
+    it('has an incorrect plugin for each of its promises', () => {
       const promises = contract.checks(subjectOf(samples.good, 'good', host)).map(({ promise }) => promise);
       expect(promises.toSorted()).to.deep.equal(Object.keys(samples.bad).toSorted());
     });
 
     for (const [index, [promise, sample]] of bad.entries()) {
-      it(`finds out who breaks: ${promise}`, async () => {
+      it(`detects a plugin that does not meet: ${promise}`, async () => {
         const key = keyOf(index);
         const subject = subjectOf(sample, key, host);
         const check = contract.checks(subject).find((one) => one.promise === promise);
-        // Else every promise would be broken for the same, dull reason.
-        if (!promise.startsWith('is there')) expect(shared.points.keys(point)).to.include(key);
+        // Otherwise every promise would fail because the contribution is missing.
+        if (!promise.startsWith('is registered')) expect(shared.points.keys(point)).to.include(key);
         expect(await check?.violations(shared, subject), promise).to.have.length.above(0);
       });
     }
@@ -93,7 +93,7 @@ function pluginOf<P extends keyof ExtensionPoints & string, S extends Subject>(
 
 export const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Waits, but not past the abort. */
+/** Waits, and rejects when the signal is aborted. */
 export function waitFor(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(resolve, ms);

@@ -16,27 +16,26 @@ import {
 } from './common-checks.js';
 import { type Check, type Contract, describeContract, type Subject } from './contract.js';
 import { frozenCopy, hostileCopies } from './hostile.js';
-import { jsonObjectIssues } from './json-issues.js';
-import { errorIssues, outcomeOf } from './outcome.js';
+import { errorIssues, jsonObjectIssues, outcomeOf } from './outcome.js';
 
 type Args = Readonly<Record<string, unknown>>;
 
 export interface ToolSubject extends Subject {
-  /** Arguments that the tool takes. The first is the one that most promises are tried with. */
+  /** Valid arguments. The first are used for most promises. */
   readonly valid: readonly [Args, ...Args[]];
-  /** Arguments that its schema refuses. */
+  /** Arguments that its schema rejects. */
   readonly invalid?: readonly Args[];
-  /** Arguments that fit the schema and fail: a missing file, an unknown name. */
+  /** Arguments that match the schema but fail, such as a missing file or an unknown name. */
   readonly failing?: readonly Args[];
-  /** Arguments with which it works for a second or longer. */
+  /** Arguments that make it take a second or longer. */
   readonly slow?: Args;
-  /** A text inside the first valid arguments that no log may hold. */
+  /** A text in the first valid arguments that must not be logged. */
   readonly secretText?: string;
   /** The same arguments give the same result (default). `false` for tools that change or count something. */
   readonly repeatable?: boolean;
-  /** Members that keep their value when hostile ones are tried: what would really be run, deleted or sent. */
+  /** Members that keep their value when hostile values are tried, because they would be run, deleted or sent. */
   readonly keep?: readonly string[];
-  /** What the callers of this tool add to its context. */
+  /** Context members that the callers of this tool add. */
   readonly context?: Partial<ToolContext>;
 }
 
@@ -46,7 +45,7 @@ function factsOf(host: TestHost, key: string): ToolFacts | undefined {
   return host.points.list('tool').find((one) => one.key === key && one.active)?.facts;
 }
 
-/** As every caller runs a tool: its own rewriting first, then its schema, then the tool itself. */
+/** Runs a tool as every caller does: normalise, validate, run. */
 async function run(host: TestHost, subject: ToolSubject, args: Args, options?: CallOptions): Promise<unknown> {
   const schema = createSchemaCompiler().compile(factsOf(host, subject.key)?.inputSchema ?? {}, { name: subject.key });
   const given = frozenCopy(args);
@@ -57,8 +56,8 @@ async function run(host: TestHost, subject: ToolSubject, args: Args, options?: C
       const normalised = tool.normalise?.(given) ?? given;
       const issues = schema.check(normalised);
       if (issues.length > 0) {
-        const words = tool.explain?.(issues) ?? issues.map(({ path, message }) => `${path} ${message}`).join('; ');
-        throw new MortiseError(refused, words, { status: 400 });
+        const message = tool.explain?.(issues) ?? issues.map(({ path, message }) => `${path} ${message}`).join('; ');
+        throw new MortiseError(refused, message, { status: 400 });
       }
       return tool.run(normalised, extendContext(ctx, { caller: 'direct' as const, ...subject.context }));
     },
@@ -69,7 +68,7 @@ async function run(host: TestHost, subject: ToolSubject, args: Args, options?: C
 const isRefusal = (error: unknown): boolean => (error as { code?: unknown } | null)?.code === refused;
 
 const results: Check<ToolSubject> = {
-  promise: 'takes its arguments as they are and answers with a JSON object that fits its output schema',
+  promise: 'does not modify its arguments and returns a JSON object that matches its output schema',
   violations: async (host, subject) => {
     const facts = factsOf(host, subject.key);
     if (!facts) return absence(host, 'tool', subject.key);
@@ -83,7 +82,7 @@ const results: Check<ToolSubject> = {
         if (wrong.length === 0)
           for (const { path, message } of output?.check(outcome.value) ?? [])
             issues.push(`the result ${path || '/'} ${message}`);
-      } else if (isRefusal(outcome.error)) issues.push(`the schema refuses the valid arguments ${index + 1}`);
+      } else if (isRefusal(outcome.error)) issues.push(`the schema rejects the valid arguments ${index + 1}`);
       else issues.push(...errorIssues(outcome.error), `it fails with the valid arguments ${index + 1}`);
     }
     return issues;
@@ -91,12 +90,12 @@ const results: Check<ToolSubject> = {
 };
 
 const refusals: Check<ToolSubject> = {
-  promise: 'has a schema that refuses wrong arguments, and says what is wrong',
+  promise: 'has a schema that rejects invalid arguments with a message',
   violations: async (host, subject) => {
     const issues: string[] = [];
     for (const [index, args] of (subject.invalid ?? []).entries()) {
       const outcome = await outcomeOf(() => run(host, subject, args));
-      if (outcome.ok || !isRefusal(outcome.error)) issues.push(`the wrong arguments ${index + 1} reach the tool`);
+      if (outcome.ok || !isRefusal(outcome.error)) issues.push(`the invalid arguments ${index + 1} reach the tool`);
       else issues.push(...errorIssues(outcome.error));
     }
     return issues;
@@ -117,7 +116,7 @@ const failures: Check<ToolSubject> = {
 };
 
 const hostile: Check<ToolSubject> = {
-  promise: 'answers hostile arguments with a JSON object or a code',
+  promise: 'responds to hostile arguments with a JSON object or a code',
   violations: async (host, subject) => {
     const issues: string[] = [];
     for (const args of subject.valid.flatMap((one) => hostileCopies(one, subject.keep))) {
@@ -128,9 +127,9 @@ const hostile: Check<ToolSubject> = {
   },
 };
 
-/** The caller waits no longer than the limit; {@link abortCheck} sees whether the tool went on. */
+/** The caller stops waiting at the limit; {@link abortCheck} detects whether the tool continued. */
 const timeLimit: Check<ToolSubject> = {
-  promise: 'gives up when its time limit has passed',
+  promise: 'stops when its time limit has passed',
   violations: (host, subject) =>
     abortCheck<ToolSubject>('tool', (_, own) => run(host, own, own.slow ?? own.valid[0], { timeoutMs: 30 })).violations(
       host,
@@ -162,7 +161,7 @@ export const toolSuite: Contract<ToolSubject> = {
 };
 
 /**
- * What every tool promises.
+ * Defines the contract tests of a tool.
  *
  * @example
  * toolContract('the tool echo', {
@@ -173,5 +172,5 @@ export const toolSuite: Contract<ToolSubject> = {
  * });
  */
 export function toolContract(name: string, subject: ToolSubject): void {
-  describeContract(`${name} keeps the contract of tools`, toolSuite, subject);
+  describeContract(`${name} meets the contract of tools`, toolSuite, subject);
 }

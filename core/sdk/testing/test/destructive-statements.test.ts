@@ -54,7 +54,7 @@ describe('statements that empty a table or drop it', () => {
     });
   }
 
-  it('stand in no test: the harness alone has them, behind its guard', function everywhere() {
+  it('occur in no test: only the harness has them, behind its guard', function everywhere() {
     this.timeout(30_000);
     const files = ['core', 'plugins', 'test'].flatMap((folder) => testFiles(join(root, folder)));
     expect(files.length).to.be.greaterThan(10);

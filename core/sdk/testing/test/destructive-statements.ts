@@ -2,7 +2,7 @@ import { parseSync, Visitor } from 'oxc-parser';
 
 type Node = { readonly type: string; readonly start: number; readonly end: number };
 
-/** Statements that take everything, on one line. A `delete` that goes on with `where` does not. */
+/** Destructive statements on one line. A `delete` followed by `where` is not one. */
 const lines = [
   /\btruncate\s+(table\s+)?["{`$a-z]/i,
   /\bdrop\s+(table|schema|database)\b/i,
@@ -10,8 +10,8 @@ const lines = [
   /\.(truncate|dropTable|dropTableIfExists|dropSchema)\(/,
 ];
 
-/** What takes everything as a whole statement, over however many lines and pieces it is written. */
-const takesAll = (statement: string): boolean =>
+/** Whether a complete statement, possibly split over lines and string parts, is destructive. */
+const isDestructive = (statement: string): boolean =>
   /\btruncate\s+(table\s+)?["{`$a-z]/i.test(statement) ||
   /\bdrop\s+(table|schema|database)\b/i.test(statement) ||
   /\bdelete\s+from\s+\S(?!.*\bwhere\b)/is.test(statement);
@@ -19,7 +19,7 @@ const takesAll = (statement: string): boolean =>
 const emptying = new Set(['truncate', 'dropTable', 'dropTableIfExists', 'dropSchema']);
 const removing = new Set(['del', 'delete']);
 
-/** @returns the lines on which a statement begins that empties a table or drops it */
+/** @returns the lines on which a statement that empties or drops a table begins */
 export function destructiveStatements(file: string, source: string): readonly string[] {
   const rows = source.split('\n');
   const found = new Set(rows.flatMap((row, index) => (lines.some((one) => one.test(row)) ? [index] : [])));
@@ -33,14 +33,14 @@ export function destructiveStatements(file: string, source: string): readonly st
   const { program, errors } = parseSync(file, source);
   const [error] = errors;
   if (error) throw new Error(`${file} does not parse: ${error.message}`);
-  /** Pieces of a text that was judged as a whole. */
+  /** Parts of texts that were already checked as a whole. */
   const judged = new Set<number>();
   const judge = (node: Node): void => {
     if (judged.has(node.start)) return;
     const pieces = piecesOf(node, source);
     for (const { start } of pieces) judged.add(start);
     const text = pieces.map((piece) => piece.text).join('');
-    if (text.split(';').some(takesAll)) add(node);
+    if (text.split(';').some(isDestructive)) add(node);
   };
   new Visitor({
     BinaryExpression(node) {
@@ -53,7 +53,7 @@ export function destructiveStatements(file: string, source: string): readonly st
       const { name } = callee.property;
       const chain = source.slice(callee.object.start, callee.object.end);
       if (emptying.has(name)) add(callee.property);
-      // Of a map or a set one member is removed; a query without arguments removes what it has found.
+      // On a map or set this removes one member; on a query without arguments it deletes all matching rows.
       if (removing.has(name) && given.length === 0 && !/\.(where|andWhere)\w*\(/.test(chain)) add(callee.property);
     },
   }).visit(program);
@@ -65,7 +65,7 @@ interface Piece {
   readonly text: string;
 }
 
-/** A text in its pieces: what is put into it at run time is a name. */
+/** The parts of a text; interpolated values count as a name. */
 function piecesOf(node: Node, source: string): readonly Piece[] {
   const { start } = node;
   if (node.type === 'BinaryExpression') {

@@ -8,8 +8,7 @@ import { expect } from 'chai';
 import { openDatabase } from '../../../database/open-database.js';
 import type { DatabaseSettings, PostgresParts, PostgresSettings } from '../../../database/settings.js';
 import type { Database } from '../../host/database.js';
-import { assertTestDatabase } from '../assert-test-database.js';
-import { controlConnection } from '../control-connection.js';
+import { assertTestDatabase, controlConnection } from '../control-connection.js';
 import { findPostgres, noPostgres } from '../postgres-binaries.js';
 import { silentLog } from '../silent-log.js';
 import { ownPostgres, temporaryPath, testDialects, testServerParts } from '../test-database.js';
@@ -95,7 +94,7 @@ describe('the test harness', () => {
       expect(await outcome(onSqlite(''))).to.equal('accepted');
     });
 
-    it('refuses to empty a file of somebody, and leaves its rows', async () => {
+    it('refuses to empty a file that is not for tests, and keeps its rows', async () => {
       const folder = mkdtempSync(join(tmpdir(), 'somebody-'));
       const settings = { dialect: 'sqlite', file: join(folder, 'mortise.db') } as const;
       try {
@@ -137,7 +136,7 @@ describe('the test harness', () => {
       }
     });
 
-    it('nothing that the shell of the developer points at', async () => {
+    it("nothing that the developer's environment points at", async () => {
       const child = use('sqlite', {
         DATABASE_URL: 'postgres://prod/main',
         DATABASE_HOST: 'prod',
@@ -191,7 +190,7 @@ describe('the test harness', () => {
     const partsOf = ({ settings }: Answer): PostgresParts =>
       (settings as PostgresSettings & { readonly connection: PostgresParts }).connection;
 
-    it('that is gone with the run, even when that is killed', async function killed() {
+    it('that is removed with the run, even when the run is killed', async function killed() {
       this.timeout(60_000);
       for (const signal of ['SIGKILL', 'SIGINT', 'SIGTERM'] as const) {
         const base = mkdtempSync(join(tmpdir(), 'base-'));
@@ -207,7 +206,7 @@ describe('the test harness', () => {
       }
     });
 
-    it('whatever server the shell of the developer points at', async function pointed() {
+    it("regardless of the server in the developer's environment", async function pointed() {
       this.timeout(60_000);
       const { settings, leaked } = await answerOf(
         use('postgres', {
@@ -221,7 +220,7 @@ describe('the test harness', () => {
       expect(partsOf({ settings }).database).to.match(/^mortise_test_\d+$/);
     });
 
-    it('and empties no database on it but those for tests', async function somebody() {
+    it('and empties only test databases on it', async function somebody() {
       this.timeout(60_000);
       const server = await ownPostgres();
       const connection = { ...(await testServerParts(server.port)), database: 'postgres' };
@@ -252,7 +251,7 @@ describe('the test harness', () => {
       expect(new Set(ports).size).to.equal(2);
     });
 
-    it('or uses the one it is told, unless its database is not one for tests', async function told() {
+    it('or uses the configured one, unless its database is not one for tests', async function told() {
       this.timeout(60_000);
       const server = await ownPostgres();
       const parts = await testServerParts(server.port);

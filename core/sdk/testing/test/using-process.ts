@@ -1,6 +1,6 @@
 import { createTestDatabase } from '../test-database.js';
 
-/** Makes a test database, tells where it is and what is left of the environment, and waits for its end. */
+/** Creates a test database, reports its location and leaked environment variables, and waits for a message to exit. */
 const dialect = process.argv[2] === 'sqlite' ? 'sqlite' : 'postgres';
 try {
   const { settings } = await createTestDatabase(dialect);

@@ -16,6 +16,8 @@ export type FakeFault =
   | { readonly kind: 'hang'; readonly apply?: boolean }
   /** A delayed success. */
   | { readonly kind: 'slow'; readonly ms: number }
+  /** A success after `until` has resolved. */
+  | { readonly kind: 'held'; readonly until: Promise<void> }
   /** The connection is reset before the response. */
   | { readonly kind: 'reset'; readonly apply?: boolean }
   /** Applied; the connection is closed in the middle of the response. */

@@ -175,6 +175,9 @@ export async function respond(
       return;
     case 'slow':
       await new Promise((resolve) => setTimeout(resolve, fault.ms));
+      break;
+    case 'held':
+      await fault.until;
   }
   const { status, body } = success();
   sendJson(response, status, body);

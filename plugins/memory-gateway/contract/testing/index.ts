@@ -1,1 +1,2 @@
+export * from './memory-host.js';
 export * from './memory-policy.js';

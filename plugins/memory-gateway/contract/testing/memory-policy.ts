@@ -77,7 +77,7 @@ const verdicts: Check<MemoryPolicySubject> = {
 };
 
 const hostile: Check<MemoryPolicySubject> = {
-  promise: 'judges hostile memories within its second',
+  promise: 'decides on hostile memories within one second',
   violations: async (host, subject) => {
     const issues: string[] = [];
     for (const sample of [
@@ -122,5 +122,5 @@ export const memoryPolicySuite: Contract<MemoryPolicySubject> = {
  * });
  */
 export function memoryPolicyContract(name: string, subject: MemoryPolicySubject): void {
-  describeContract(`${name} keeps the contract of memory policies`, memoryPolicySuite, subject);
+  describeContract(`${name} meets the contract of memory policies`, memoryPolicySuite, subject);
 }

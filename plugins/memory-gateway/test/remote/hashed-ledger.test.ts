@@ -1,6 +1,6 @@
 import { expect } from 'chai';
+import type { Json } from 'mortise/contracts/memory-gateway/testing';
 import { eachDatabase, type TestEngine } from 'mortise/sdk/testing';
-import type { Json } from '../gateway-host.js';
 import { type RemoteHost, startRemote } from './remote-host.js';
 
 describe('a ledger that keeps only hashes', () => {

@@ -1,11 +1,9 @@
-import { type FakeOpenMemory, startFakeOpenMemory } from 'mortise/contracts/memory-backend-openmemory/testing';
+import type { NewMemory } from 'mortise/contracts/logbook';
+import { type RemoteMemoryHost, startRemoteMemoryHost } from 'mortise/contracts/memory-gateway/testing';
 import type { TestEngine, TestHostOptions } from 'mortise/sdk/testing';
-import type { BegunWrite } from '../../write/settle-write.js';
-import { type GatewayHost, startGateway } from '../gateway-host.js';
 
 /** A platform whose memories go to a fake OpenMemory server. */
-export interface RemoteHost extends GatewayHost {
-  readonly server: FakeOpenMemory;
+export interface RemoteHost extends RemoteMemoryHost {
   /** The ledger row of a memory, by its text. */
   ledger(text: string): Promise<LedgerState>;
 }
@@ -16,30 +14,20 @@ export interface LedgerState {
   readonly outbox_id: number | null;
 }
 
-export async function startRemote(
-  engine: TestEngine,
-  options: Pick<TestHostOptions, 'env' | 'listen' | 'dataDir'> = {},
-): Promise<RemoteHost> {
-  const server = await startFakeOpenMemory();
-  const gateway = await startGateway(engine, {
-    ...options,
+export async function startRemote(engine: TestEngine, options: TestHostOptions = {}): Promise<RemoteHost> {
+  const memory = await startRemoteMemoryHost(engine, {
     plugins: ['memory-gateway', 'memory-backend-openmemory'],
-    env: { OPENMEMORY_BASE_URL: server.origin, ...options.env },
     config: { 'memory-gateway': { memory_backend: 'openmemory' } },
+    ...options,
   });
   return {
-    ...gateway,
-    server,
+    ...memory,
     async ledger(text) {
-      const { rows } = await gateway.database.statement<LedgerState>(
+      const { rows } = await memory.database.statement<LedgerState>(
         'select state, backend_memory_id, outbox_id from {logbook.memories} where payload_md = ? order by seq desc',
         [text],
       );
       return rows[0] ?? { state: 'none', backend_memory_id: null, outbox_id: null };
-    },
-    async stop() {
-      await gateway.stop();
-      await server.stop();
     },
   };
 }
@@ -47,8 +35,8 @@ export async function startRemote(
 /** The ledger row of a store that has begun and is not settled. */
 export function writingMemory(
   text: string,
-  more: Partial<BegunWrite['memory']> & Pick<BegunWrite['memory'], 'memoryKey' | 'auditId'>,
-): BegunWrite['memory'] {
+  more: Partial<NewMemory> & Pick<NewMemory, 'memoryKey' | 'auditId'>,
+): NewMemory {
   return {
     space: 'private:a',
     payload: text,
@@ -62,7 +50,6 @@ export function writingMemory(
     itemId: null,
     backend: 'openmemory',
     backendMemoryId: null,
-    state: 'writing',
     outboxId: null,
     correlationId: 'corr-0123456789abcdef',
     ...more,

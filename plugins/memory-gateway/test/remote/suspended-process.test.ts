@@ -56,8 +56,8 @@ describe('a write that has begun', () => {
       const write = await begin();
       const outcome = { status: 'success', ...write.intended, patch: { memory_id: 'om-9' } } as const;
       await remote.host.service('audit').finalize(write.auditId, outcome);
-      const change = { memoryKey: 'mk_held', state: 'active', backendMemoryId: 'om-9' } as const;
-      await remote.host.service('logbook').ledger.settle(['writing'], [change]);
+      const delivered = { memoryKey: 'mk_held', backend: 'openmemory', backendMemoryId: 'om-9', dropsPayload: false };
+      await remote.host.service('logbook').ledger.activate([delivered]);
       expect(await finish(write, 8_000)).to.deep.include({ kind: 'stored', memoryId: 'om-9' });
       expect(remote.server.requests.filter(({ call }) => call === 'add')).to.have.length(0);
       expect(await remote.count('logbook.outbox_memory')).to.equal(0);

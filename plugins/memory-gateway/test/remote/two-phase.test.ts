@@ -1,6 +1,6 @@
 import { expect } from 'chai';
+import type { Answer } from 'mortise/contracts/memory-gateway/testing';
 import { eachDatabase, type TestEngine, until } from 'mortise/sdk/testing';
-import type { Answer } from '../gateway-host.js';
 import { type RemoteHost, startRemote } from './remote-host.js';
 
 describe('storing in a remote backend', () => {
@@ -8,7 +8,7 @@ describe('storing in a remote backend', () => {
     let remote: RemoteHost;
 
     beforeEach(async () => {
-      remote = await startRemote(engine, { env: { MORTISE_OPENMEMORY_TIMEOUT_MS: '400' } });
+      remote = await startRemote(engine);
     });
     afterEach(() => remote.stop());
 
@@ -32,19 +32,18 @@ describe('storing in a remote backend', () => {
     };
 
     /** Redirects for an outage and outbox rows are as many as each other. */
-    const isBalanced = async () => {
-      const redirects = await remote.count(
-        'governance.write_audit',
-        `action = 'redirect' and reason like 'OPENMEMORY_%'`,
-      );
-      expect(redirects).to.equal(await remote.count('logbook.outbox_memory'));
+    const isBalanced = async ({ count }: RemoteHost) => {
+      const redirects = await count('governance.write_audit', `action = 'redirect' and reason like 'OPENMEMORY_%'`);
+      expect(redirects).to.equal(await count('logbook.outbox_memory'));
     };
 
     it('settles the audit row that was pending during the backend call', async () => {
-      remote.server.fail('add', { kind: 'slow', ms: 150 });
+      const held = Promise.withResolvers<void>();
+      remote.server.fail('add', { kind: 'held', until: held.promise });
       const storing = remote.store(rich);
       await until(async () => (await remote.count('governance.write_audit', `status = 'pending'`)) === 1);
       expect(await remote.ledger(rich.payload_md)).to.deep.include({ state: 'writing', backend_memory_id: null });
+      held.resolve();
       const answer = await storing;
       expect(answer.body).to.deep.include({
         ok: true,
@@ -96,7 +95,7 @@ describe('storing in a remote backend', () => {
         lastErrorClass: 'unavailable',
       });
       expect(await remote.ledger(rich.payload_md)).to.deep.include({ state: 'queued', outbox_id: outboxId });
-      await isBalanced();
+      await isBalanced(remote);
     });
 
     it('finds undelivered memories while the backend is down, and reports that it is', async () => {
@@ -156,7 +155,7 @@ describe('storing in a remote backend', () => {
       });
       expect(dead?.deadAt).to.be.a('string');
       expect(await remote.ledger(rich.payload_md)).to.deep.include({ state: 'dead' });
-      await isBalanced();
+      await isBalanced(remote);
     });
 
     it('detects that the backend has other content in the place of a memory', async () => {
@@ -172,7 +171,7 @@ describe('storing in a remote backend', () => {
         const found = await remote.query({ query: text, spaces: ['private:a'] });
         expect((found.body.results as readonly object[])[0]).to.deep.include({ content: text, source: 'pending' });
       }
-      await isBalanced();
+      await isBalanced(remote);
     });
 
     it('accepts the answer of a backend that already has the same text', async () => {
@@ -185,7 +184,6 @@ describe('storing in a remote backend', () => {
     });
 
     const doubts: readonly [string, Parameters<RemoteHost['server']['fail']>[1], string, boolean][] = [
-      ['hangs', { kind: 'hang', apply: true }, 'timeout', true],
       ['cuts the connection after it stored', { kind: 'reset', apply: true }, 'connection_error', true],
       ['cuts its answer short', { kind: 'truncate' }, 'connection_error', true],
       ['answers nonsense', { kind: 'malformed' }, 'invalid_response', true],
@@ -209,9 +207,20 @@ describe('storing in a remote backend', () => {
         if (what === 'asks for patience') {
           expect(Date.parse(row?.nextAttemptAt ?? '') - Date.parse(row?.createdAt ?? '')).to.equal(120_000);
         }
-        await isBalanced();
+        await isBalanced(remote);
       });
     }
+
+    it('puts a memory into the outbox when the backend hangs', async () => {
+      const hanging = await startRemote(engine, { env: { MORTISE_OPENMEMORY_TIMEOUT_MS: '1000' } });
+      hanging.server.fail('add', { kind: 'hang', apply: true });
+      const answer = await hanging.store(rich);
+      expect(answer.body.reason).to.equal('OPENMEMORY_WRITE_FAILED:timeout');
+      const row = await hanging.host.service('logbook').outbox.get(Number(answer.body.outbox_id));
+      expect(row).to.deep.include({ status: 'pending', verifyFirst: true });
+      await isBalanced(hanging);
+      await hanging.stop();
+    });
 
     it('retries once where that cannot store the memory twice', async () => {
       remote.server.fail('add', { kind: 'status', status: 503 });
@@ -258,11 +267,13 @@ describe('storing in a remote backend', () => {
           })
           .catch(() => 'gone');
       const leaving = new AbortController();
-      remote.server.fail('add', { kind: 'slow', ms: 200 });
+      const held = Promise.withResolvers<void>();
+      remote.server.fail('add', { kind: 'held', until: held.promise });
       const storing = post('Begun.', leaving.signal);
       await until(() => remote.server.requests.some(({ call }) => call === 'add'));
       leaving.abort();
       expect(await storing).to.equal('gone');
+      held.resolve();
       await until(async () => (await remote.ledger('Begun.')).state === 'active');
       expect(await remote.count('governance.write_audit', `status = 'success'`)).to.equal(1);
     });

@@ -73,12 +73,12 @@ async function issuesOf(
 }
 
 const vectors: Check<EmbedderSubject> = {
-  promise: 'gives one vector of its dimensions for each text, and none for none',
+  promise: 'returns one vector of the declared dimensions per text, and none for an empty list',
   violations: (host, subject) => issuesOf(host, subject, [textsOf(subject), []], false),
 };
 
 const order: Check<EmbedderSubject> = {
-  promise: 'keeps the order of the texts, and gives a text the vector it has alone',
+  promise: 'returns vectors in the order of the texts, independent of the other texts',
   violations: async (host, subject) => {
     const texts = textsOf(subject);
     const together = await outcomeOf(() => embed(host, subject, texts));
@@ -100,7 +100,7 @@ function near(one: Float32Array | undefined, other: Float32Array | undefined, to
 }
 
 const hostile: Check<EmbedderSubject> = {
-  promise: 'embeds hostile texts, or refuses them with a code',
+  promise: 'embeds hostile texts or rejects them with a code',
   violations: (host, subject) => issuesOf(host, subject, [hostileTexts, ...hostileTexts.map((text) => [text])], true),
 };
 
@@ -142,5 +142,5 @@ export const embedderSuite: Contract<EmbedderSubject> = {
  * });
  */
 export function embedderContract(name: string, subject: EmbedderSubject): void {
-  describeContract(`${name} keeps the contract of embedders`, embedderSuite, subject);
+  describeContract(`${name} meets the contract of embedders`, embedderSuite, subject);
 }

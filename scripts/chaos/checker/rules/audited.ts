@@ -1,18 +1,24 @@
-import { type AuditRow, brief, type Evidence, type Told } from '../evidence.js';
-import { groupBy } from '../group-by.js';
-import { evidenceOf, outboxIdOf } from '../outbox-ids.js';
+import {
+  type AuditRow,
+  brief,
+  type ClientRecord,
+  type Evidence,
+  evidenceOf,
+  groupBy,
+  outboxIdOf,
+} from '../evidence.js';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Whether an audit row tells from where to where the memory went, and whose it is. */
-function placesIt(audit: AuditRow, { requestedSpace, space, actor }: Told): boolean {
+/** Whether an audit row names the requested and final space of a memory, and its actor. */
+function placesIt(audit: AuditRow, { requestedSpace, space, actor }: ClientRecord): boolean {
   const { gateway_event } = evidenceOf(audit);
   const { requested_space, final_space } = (gateway_event ?? {}) as Json;
   return requested_space === requestedSpace && final_space === space && audit.actor_user_id === actor;
 }
 
-/** Whether an audit row says what the client was told. */
-function tells(audit: AuditRow, one: Told): boolean {
+/** Whether an audit row matches the client's response. */
+function matches(audit: AuditRow, one: ClientRecord): boolean {
   const { promised, memoryId, outboxId, requestedSpace, space } = one;
   const evidence = evidenceOf(audit);
   if (promised !== 'nothing' && !placesIt(audit, one)) return false;
@@ -32,8 +38,8 @@ function tells(audit: AuditRow, one: Told): boolean {
   }
 }
 
-/** Every decision has exactly one audit row, which is settled and says what the client was told. */
-export function* audited({ audits, ledger, told }: Evidence): Iterable<string> {
+/** Every decision has exactly one audit row, settled and matching the client's response. */
+export function* audited({ audits, ledger, clientRecords }: Evidence): Iterable<string> {
   for (const { audit_id, status } of audits) {
     if (status === 'pending') yield `Audit row ${audit_id} is still pending.`;
   }
@@ -42,11 +48,11 @@ export function* audited({ audits, ledger, told }: Evidence): Iterable<string> {
   for (const [request, rows] of byRequest) {
     if (rows.length > 1) yield `${request} has ${rows.length} audit rows.`;
   }
-  for (const one of told) {
+  for (const one of clientRecords) {
     if (one.correlationId === null || one.promised === 'nothing') continue;
     const [row] = byRequest.get(one.correlationId) ?? [];
     if (row === undefined) yield `${brief(one.text)} (${one.correlationId}) has no audit row.`;
-    else if (!tells(row, one)) {
+    else if (!matches(row, one)) {
       yield `Audit row ${row.audit_id} (${row.action} ${row.reason}) does not say that ${brief(one.text)} was ${one.promised}.`;
     }
   }

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { AuditRow, ChainHead, ChainLink, Evidence } from '../evidence.js';
-import { groupBy } from '../group-by.js';
+import { type AuditRow, type ChainHead, type ChainLink, type Evidence, groupBy } from '../evidence.js';
 import { rowSha } from '../row-sha.js';
 
 const START = '0'.repeat(64);
@@ -23,7 +22,7 @@ function firstBreak(links: readonly ChainLink[], head: ChainHead | undefined): s
   return head?.chain_sha === previous ? null : 'the head has another hash than the last link';
 }
 
-/** Why an audit row is not as its links tell; null when it is. */
+/** Why an audit row does not match its links; null when it does. */
 function strayed(row: AuditRow, links: readonly ChainLink[], dialect: Evidence['dialect']): string | null {
   const inserted = links.filter(({ phase }) => phase === 'insert');
   const settled = links.filter(({ phase }) => phase === 'final');
@@ -34,7 +33,7 @@ function strayed(row: AuditRow, links: readonly ChainLink[], dialect: Evidence['
   return last.row_sha === rowSha(row, last.hash_version, dialect) ? null : 'is not as its last link tells';
 }
 
-/** The hash chain of every writer is whole up to its head, and every audit row is in one, as it was written. */
+/** The hash chain of every writer is complete up to its head, and every audit row is unchanged in one of them. */
 export function* chain({ chain, heads, audits, dialect }: Evidence): Iterable<string> {
   const headOf = new Map(heads.map((head) => [head.writer_id, head]));
   const links = groupBy(chain, ({ writer_id }) => writer_id);

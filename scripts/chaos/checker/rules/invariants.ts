@@ -1,6 +1,4 @@
-import type { AuditRow, Evidence, OutboxRow } from '../evidence.js';
-import { groupBy } from '../group-by.js';
-import { evidenceOf, outboxIdOf } from '../outbox-ids.js';
+import { type AuditRow, type Evidence, evidenceOf, groupBy, type OutboxRow, outboxIdOf } from '../evidence.js';
 
 type ByOutboxId = ReadonlyMap<string, readonly AuditRow[]>;
 
@@ -12,7 +10,7 @@ function begins({ reason }: AuditRow, ...beginnings: readonly string[]): boolean
   return beginnings.some((beginning) => (reason ?? '').startsWith(beginning));
 }
 
-/** 1: outages and outbox rows pair off; what became of each row is in the trail. */
+/** 1: every outage has an outbox row, whose outcome is in the trail. */
 function* first(rows: readonly OutboxRow[], audits: readonly AuditRow[], byId: ByOutboxId): Iterable<string> {
   const outages = audits.filter(isOutage).length;
   if (outages !== rows.length) yield `1: ${outages} outages are audited, and the outbox has ${rows.length} rows.`;
@@ -29,7 +27,7 @@ function* first(rows: readonly OutboxRow[], audits: readonly AuditRow[], byId: B
   }
 }
 
-/** 2: what is allowed, redirected and rejected is all there is. */
+/** 2: allow, redirect and reject are the only actions. */
 function* second(audits: readonly AuditRow[]): Iterable<string> {
   for (const { audit_id, action } of audits) {
     if (!['allow', 'redirect', 'reject'].includes(action ?? ''))
@@ -37,20 +35,20 @@ function* second(audits: readonly AuditRow[]): Iterable<string> {
   }
 }
 
-/** 3: a lease that ran out is told of once. */
+/** 3: an expired lease is recorded once. */
 function* third(audits: readonly AuditRow[]): Iterable<string> {
   const stale = audits.filter((audit) => begins(audit, 'outbox_stale'));
   const leases = groupBy(stale, (audit) => `${outboxIdOf(audit)} ${String(evidenceOf(audit).original_locked_at)}`);
   for (const [lease, rows] of leases) {
-    if (rows.length > 1) yield `3: the lease ${lease} is told of ${rows.length} times.`;
+    if (rows.length > 1) yield `3: the lease ${lease} is recorded ${rows.length} times.`;
   }
 }
 
-/** 4: the look-up by outbox id finds every audit row of it. */
+/** 4: the lookup by outbox id finds every audit row of it. */
 function* fourth(rows: readonly OutboxRow[], byId: ByOutboxId, found: Evidence['auditsFound']): Iterable<string> {
   for (const { outbox_id } of rows) {
     const [is, should] = [found.get(outbox_id) ?? 0, byId.get(outbox_id)?.length ?? 0];
-    if (is !== should) yield `4: the look-up of outbox row ${outbox_id} finds ${is} of ${should} audit rows.`;
+    if (is !== should) yield `4: the lookup of outbox row ${outbox_id} finds ${is} of ${should} audit rows.`;
   }
 }
 

@@ -1,14 +1,14 @@
 import {
   brief,
+  type ClientRecord,
   type Evidence,
+  groupBy,
   type JournalLine,
   type LedgerRow,
   memoryOf,
   type OutboxRow,
   spaceOf,
-  type Told,
 } from '../evidence.js';
-import { groupBy } from '../group-by.js';
 
 interface Kept {
   readonly lines: ReadonlyMap<string, readonly JournalLine[]>;
@@ -24,8 +24,8 @@ function isSame(a: unknown, b: unknown): boolean {
   );
 }
 
-/** What of the wish the backend's memory does not have. */
-function missing({ text, space, kind, meta, evidence, actor }: Told, line: JournalLine): string | null {
+/** Name of the first member that differs in the backend; null when none does. */
+function missing({ text, space, kind, meta, evidence, actor }: ClientRecord, line: JournalLine): string | null {
   if (line.content !== text) return 'text';
   if (spaceOf(line) !== space) return 'space';
   if (line.metadata.kind !== kind) return 'kind';
@@ -34,8 +34,11 @@ function missing({ text, space, kind, meta, evidence, actor }: Told, line: Journ
   return Object.entries(meta).every(([name, value]) => isSame(line.metadata[name], value)) ? null : 'meta';
 }
 
-/** What of the wish a row of the product's own books does not have. */
-function missingInRow({ kind, meta, evidence, actor, itemId }: Told, row: LedgerRow | OutboxRow): string | null {
+/** Name of the first member that differs in a row of the product; null when none does. */
+function missingInRow(
+  { kind, meta, evidence, actor, itemId }: ClientRecord,
+  row: LedgerRow | OutboxRow,
+): string | null {
   if (row.kind !== kind) return 'kind';
   if (!isSame(JSON.parse(row.meta_json), meta)) return 'meta';
   if (!isSame(JSON.parse(row.evidence_json), evidence)) return 'evidence';
@@ -43,37 +46,37 @@ function missingInRow({ kind, meta, evidence, actor, itemId }: Told, row: Ledger
   return row.item_id === itemId ? null : 'item';
 }
 
-function inBackend(told: Told, memoryId: string | null, { lines }: Kept): string | null {
+function inBackend(client: ClientRecord, memoryId: string | null, { lines }: Kept): string | null {
   const line = lines.get(memoryId ?? '')?.[0];
   if (line === undefined) return `is not in the backend under ${memoryId}`;
-  const lacks = missing(told, line);
+  const lacks = missing(client, line);
   return lacks === null ? null : `is in the backend as ${memoryId} with another ${lacks}`;
 }
 
-/** Why a promise was not kept; null when it was. */
-function broken(told: Told, kept: Kept): string | null {
-  if (told.promised === 'nothing') return null;
-  if (told.promised === 'stored') {
-    const { memoryId, space, text } = told;
+/** Why a promise was broken; null when it was kept. */
+function broken(client: ClientRecord, kept: Kept): string | null {
+  if (client.promised === 'nothing') return null;
+  if (client.promised === 'stored') {
+    const { memoryId, space, text } = client;
     const rows = kept.active.get(memoryOf(space, text)) ?? [];
     const row = rows.find(({ backend_memory_id }) => backend_memory_id === memoryId);
     if (row === undefined) return `is not active in the ledger as ${memoryId}`;
-    const lacks = missingInRow(told, row);
-    return lacks === null ? inBackend(told, memoryId, kept) : `is in the ledger with another ${lacks}`;
+    const lacks = missingInRow(client, row);
+    return lacks === null ? inBackend(client, memoryId, kept) : `is in the ledger with another ${lacks}`;
   }
-  const row = kept.waiting.get(told.outboxId ?? '');
-  if (row === undefined) return `is not in the outbox as ${told.outboxId}`;
-  if (row.payload_md !== told.text || row.target_space !== told.space)
-    return `is another in the outbox (${told.outboxId})`;
-  const lacks = missingInRow(told, row);
-  if (lacks !== null) return `is in the outbox (${told.outboxId}) with another ${lacks}`;
-  if (told.promised === 'dead' && row.status !== 'dead') return `was a dead letter and is ${row.status} now`;
+  const row = kept.waiting.get(client.outboxId ?? '');
+  if (row === undefined) return `is not in the outbox as ${client.outboxId}`;
+  if (row.payload_md !== client.text || row.target_space !== client.space)
+    return `is another in the outbox (${client.outboxId})`;
+  const lacks = missingInRow(client, row);
+  if (lacks !== null) return `is in the outbox (${client.outboxId}) with another ${lacks}`;
+  if (client.promised === 'dead' && row.status !== 'dead') return `was a dead letter and is ${row.status} now`;
   // A row that is neither sent nor dead is the outbox rule's.
-  return row.status === 'sent' ? inBackend(told, row.memory_id, kept) : null;
+  return row.status === 'sent' ? inBackend(client, row.memory_id, kept) : null;
 }
 
-/** Everything that was acknowledged is where the answer said, with all that belongs to it. */
-export function* kept({ journal, ledger, outbox, told }: Evidence): Iterable<string> {
+/** Every acknowledged memory is where the response said, complete. */
+export function* kept({ journal, ledger, outbox, clientRecords }: Evidence): Iterable<string> {
   const found: Kept = {
     lines: groupBy(
       journal.filter((line) => line.as === 'stored'),
@@ -85,7 +88,7 @@ export function* kept({ journal, ledger, outbox, told }: Evidence): Iterable<str
     ),
     waiting: new Map(outbox.map((row) => [row.outbox_id, row])),
   };
-  for (const one of told) {
+  for (const one of clientRecords) {
     const why = broken(one, found);
     if (why !== null) yield `${brief(one.text)} was acknowledged as ${one.promised} and ${why}.`;
   }

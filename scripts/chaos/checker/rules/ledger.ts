@@ -12,7 +12,7 @@ function flaw(row: LedgerRow, { inBackend, deadLetters }: Surroundings): string 
       const memory = memoryOf(row.space, row.payload_md ?? '');
       return inBackend.get(row.backend_memory_id ?? '') === memory
         ? null
-        : `is active as ${row.backend_memory_id}, which the backend does not have so`;
+        : `is active as ${row.backend_memory_id}, but differs in the backend`;
     }
     case 'dead':
     case 'merged':
@@ -22,7 +22,7 @@ function flaw(row: LedgerRow, { inBackend, deadLetters }: Surroundings): string 
   }
 }
 
-/** What the ledger says of a memory is true, and nothing in it is unfinished; what the backend has is in it. */
+/** Every ledger row is final and correct, and every memory of the backend has one. */
 export function* ledger({ ledger, journal, outbox }: Evidence): Iterable<string> {
   const stored = journal.filter((line) => line.as === 'stored');
   const surroundings = {

@@ -4,10 +4,9 @@ import { type FakeFault, startFakeOpenMemory } from 'mortise/contracts/memory-ba
 import { createTestHost, eachDatabase, type TestEngine, temporaryPath } from 'mortise/sdk/testing';
 import { check } from '../check.js';
 import { checkSnapshot } from '../check-snapshot.js';
-import { countUnfinished } from '../count-unfinished.js';
-import type { JournalLine, Told } from '../evidence.js';
-import { readDatabase } from '../read-database.js';
-import { readJournal } from '../read-journal.js';
+import type { ClientRecord, JournalLine } from '../evidence.js';
+import { readJournal } from '../read-backend.js';
+import { countUnfinished, readDatabase } from '../read-database.js';
 import { type Damageable, damagePostgres, damageSqlite } from './damageable.js';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -15,7 +14,7 @@ type Json = Readonly<Record<string, unknown>>;
 const proof = { uri: 'https://example.org/1', sha256: 'a'.repeat(64), notes: 'seen' };
 const plain = 'https://example.org/2';
 
-function wishOf(text: string): Json {
+function inputOf(text: string): Json {
   return {
     payload_md: text,
     target_space: 'private:a',
@@ -28,7 +27,7 @@ function wishOf(text: string): Json {
   };
 }
 
-function toldOf(text: string, body: Json): Told {
+function clientRecordOf(text: string, body: Json): ClientRecord {
   return {
     text,
     requestedSpace: 'private:a',
@@ -66,7 +65,7 @@ const damages: Readonly<Record<string, readonly [sql: string, said: RegExp]>> = 
   ],
   'a memory that became another': [
     `update {logbook.memories} set payload_md = 'Else.' where payload_md = 'Stored.'`,
-    /^ledger: Memory mk_\w+ is active as om-1, which the backend does not have so\.$/m,
+    /^ledger: Memory mk_\w+ is active as om-1, but differs in the backend\.$/m,
   ],
   'a memory that lost its evidence': [
     `update {logbook.memories} set evidence_json = '[]' where payload_md = 'Stored.'`,
@@ -80,7 +79,7 @@ const damages: Readonly<Record<string, readonly [sql: string, said: RegExp]>> = 
     `update ${outbox} set actor_user_id = 'eve' where payload_md = 'Refused.'`,
     /^kept: "Refused\." was acknowledged as dead and is in the outbox \(3\) with another actor\.$/m,
   ],
-  'a user that is gone': [`delete from {identity.users}`, /^placed: "Stored\." is of ada, who is no user\.$/m],
+  'a user that is gone': [`delete from {identity.users}`, /^placed: "Stored\." is of ada, which is not a user\.$/m],
   'a memory that is still being written': [
     `update {logbook.memories} set state = 'writing' where payload_md = 'Stored.'`,
     /^ledger: Memory mk_\w+ is writing\.$/m,
@@ -147,7 +146,7 @@ const damages: Readonly<Record<string, readonly [sql: string, said: RegExp]>> = 
     `insert into ${audits} (action, reason, evidence_refs_json) values
      ('redirect', 'outbox_stale', '{"outbox_id":1,"original_locked_at":"2026-01-01"}'),
      ('redirect', 'outbox_stale', '{"outbox_id":1,"original_locked_at":"2026-01-01"}')`,
-    /^invariants: 3: the lease 1 2026-01-01 is told of 2 times\.$/m,
+    /^invariants: 3: the lease 1 2026-01-01 is recorded 2 times\.$/m,
   ],
   'a link that was altered': [
     `update {governance.audit_chain} set row_sha = chain_sha where seq = 2`,
@@ -219,9 +218,9 @@ const forgeries: Readonly<
     (lines) => [...lines, ...lines.slice(0, 1).map((line) => ({ ...line, id: 'om-9' }))],
     /^once: mk_\w+ is in the backend 2 times: om-1, om-9\.\n[\s\S]*^once: "Stored\." is in the backend as om-1, om-9\.$/m,
   ],
-  'a memory that nobody asked for': [
+  'a memory that no client requested': [
     (lines) => [...lines, ...lines.slice(0, 1).map((line) => ({ ...line, id: 'om-9', content: 'Whose?' }))],
-    /^once: "Whose\?" is in the backend, and nobody asked for it\.$/m,
+    /^once: "Whose\?" is in the backend, and no client requested it\.$/m,
   ],
 };
 
@@ -230,7 +229,7 @@ describe('the checker', () => {
     (engine: TestEngine) => {
       let database: Damageable;
       let journal: readonly JournalLine[];
-      let told: Told[];
+      let clientRecords: ClientRecord[];
 
       before(async function produce() {
         this.timeout(30_000);
@@ -244,10 +243,12 @@ describe('the checker', () => {
           dataDir,
         });
         await host.service('logbook').users.add('ada');
-        told = [];
+        clientRecords = [];
         for (const [text, fault] of memories) {
           if (fault !== null) server.fail('add', fault);
-          told.push(toldOf(text, (await (await host.post('/memory/store', wishOf(text))).json()) as Json));
+          clientRecords.push(
+            clientRecordOf(text, (await (await host.post('/memory/store', inputOf(text))).json()) as Json),
+          );
         }
         await host.points.call('command', 'memory-outbox-worker', (command, ctx) =>
           command.run({ args: [], options: { once: true }, json: true }, ctx),
@@ -265,7 +266,7 @@ describe('the checker', () => {
       const look = async (lines: readonly JournalLine[] = journal): Promise<string> => {
         const reader = await database.read();
         const found = await readDatabase(reader).finally(() => reader.close());
-        const violations = check({ ...found, journal: lines, told });
+        const violations = check({ ...found, journal: lines, clientRecords });
         return violations.map(({ rule, what }) => `${rule}: ${what}`).join('\n');
       };
 
@@ -278,8 +279,14 @@ describe('the checker', () => {
         }
       };
 
-      it('has nothing to say of what the product did', async () => {
-        expect(told.map(({ promised }) => promised)).to.deep.equal(['stored', 'stored', 'queued', 'dead', 'dead']);
+      it('finds no violation in the work of the product', async () => {
+        expect(clientRecords.map(({ promised }) => promised)).to.deep.equal([
+          'stored',
+          'stored',
+          'queued',
+          'dead',
+          'dead',
+        ]);
         expect(await look()).to.equal('');
         expect(await glance()).to.deep.equal({
           snapshot: [],
@@ -304,22 +311,22 @@ describe('the checker', () => {
         }
 
         it('a memory that landed where the policy does not let it', async () => {
-          const [first] = told as [Told, ...Told[]];
-          told[0] = { ...first, landing: 'team:a' };
+          const [first] = clientRecords as [ClientRecord, ...ClientRecord[]];
+          clientRecords[0] = { ...first, landing: 'team:a' };
           const said = await look();
-          told[0] = first;
-          expect(said).to.match(/^placed: "Stored\." was to land in team:a and landed in private:a\.$/m);
+          clientRecords[0] = first;
+          expect(said).to.match(/^placed: "Stored\." belongs in team:a but is in private:a\.$/m);
         });
 
         it('a decision that names another space', async () => {
-          const [first] = told as [Told, ...Told[]];
-          told[0] = { ...first, requestedSpace: 'team:a' };
+          const [first] = clientRecords as [ClientRecord, ...ClientRecord[]];
+          clientRecords[0] = { ...first, requestedSpace: 'team:a' };
           const said = await look();
-          told[0] = first;
+          clientRecords[0] = first;
           expect(said).to.match(/^audited: Audit row 1 \(allow policy:private_space\) does not say that "Stored\."/m);
         });
 
-        it('in passing, what must never be', async () => {
+        it('violations that must never occur, in a snapshot', async () => {
           await database.damage(`delete from ${audits} where reason = 'outbox_flush_success'`);
           await database.damage(`delete from ${audits} where reason = 'OPENMEMORY_WRITE_FAILED:merged'`);
           await database.damage(`update ${audits} set action = 'perhaps' where reason = 'dedup_hit'`);

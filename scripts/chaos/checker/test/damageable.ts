@@ -1,7 +1,6 @@
 import Database from 'better-sqlite3';
 import pg from 'pg';
-import { openPostgres, type PostgresPlace } from '../open-postgres.js';
-import { openSqlite } from '../open-sqlite.js';
+import { openPostgres, openSqlite, type PostgresPlace } from '../open-database.js';
 import { type DatabaseReader, table } from '../read-database.js';
 
 /** A database that a test may damage, and put right again. */

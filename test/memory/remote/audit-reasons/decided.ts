@@ -1,6 +1,6 @@
 import { expect } from 'chai';
+import type { Json } from 'mortise/contracts/memory-gateway/testing';
 import type { PluginDefinition } from 'mortise/sdk';
-import type { Json } from '../../memory-host.js';
 import { refuseRows } from '../refuse-rows.js';
 import type { RemoteMemory } from '../remote-memory.js';
 import { becomeDue, byStore, put, queue, type ReasonGroup, type ReasonRow } from './reason-row.js';

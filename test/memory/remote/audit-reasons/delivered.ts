@@ -75,7 +75,7 @@ const outboxRows: readonly ReasonRow[] = [
     source: 'operator',
     action: 'allow',
     async provoke(memory) {
-      await memory.command('memory-outbox', ['retry'], { allDead: true });
+      await memory.run('memory-outbox', ['retry'], { allDead: true });
       await memory.deliver();
     },
   },
@@ -123,7 +123,7 @@ const outboxRows: readonly ReasonRow[] = [
         `update {logbook.outbox_memory} set locked_by = 'gone', locked_at = ? where outbox_id = ?`,
         [past, id],
       );
-      await memory.command('memory-reconcile', [], { once: true });
+      await memory.run('memory-reconcile', [], { once: true });
       await memory.deliver();
     },
   },
@@ -151,7 +151,7 @@ const outboxRows: readonly ReasonRow[] = [
       const kept = memory.server.memories.get(id);
       memory.server.lose(id);
       if (finding === 'ALTERED') memory.server.put({ ...kept, content: 'Something else.', id });
-      await memory.command('memory-reconcile', [], { once: true, checkBackend: true, repairBackend: true });
+      await memory.run('memory-reconcile', [], { once: true, checkBackend: true, repairBackend: true });
       await memory.deliver();
     },
   })),

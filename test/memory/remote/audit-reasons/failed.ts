@@ -65,7 +65,7 @@ const crashRows: readonly ReasonRow[] = [
         `update {logbook.memories} set state = 'writing', backend_memory_id = null where payload_md = 'Left behind.'`,
       );
       for (const id of memory.server.memories.keys()) memory.server.lose(id);
-      await memory.command('memory-recover');
+      await memory.run('memory-recover');
     },
   },
 ];

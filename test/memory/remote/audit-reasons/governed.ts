@@ -1,4 +1,4 @@
-import type { Json } from '../../memory-host.js';
+import type { Json } from 'mortise/contracts/memory-gateway/testing';
 import { refuseRows } from '../refuse-rows.js';
 import type { RemoteMemory } from '../remote-memory.js';
 import type { ReasonGroup, ReasonRow } from './reason-row.js';

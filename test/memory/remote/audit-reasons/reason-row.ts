@@ -1,6 +1,6 @@
 import type { AuditRow } from 'mortise/contracts/logbook';
+import type { Answer, Json } from 'mortise/contracts/memory-gateway/testing';
 import type { TestEngine, TestHostOptions } from 'mortise/sdk/testing';
-import type { Answer, Json } from '../../memory-host.js';
 import type { RemoteMemory } from '../remote-memory.js';
 
 /** A reason in the audit trail: what comes with it, and how a request causes it. */

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Json } from '../../memory-host.js';
+import type { Json } from 'mortise/contracts/memory-gateway/testing';
 import type { RemoteMemory } from '../remote-memory.js';
 import type { ReasonGroup, ReasonRow } from './reason-row.js';
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
+import type { Json } from 'mortise/contracts/memory-gateway/testing';
 import type { TestHostOptions } from 'mortise/sdk/testing';
-import type { Json } from '../../memory-host.js';
 import type { RemoteMemory } from '../remote-memory.js';
 import { failingTools } from './failing-tools.js';
 
@@ -75,7 +75,6 @@ const internal: readonly ErrorRow[] = [
   { reason: 'UNHANDLED_EXCEPTION', code: -32603, category: 'internal', ...call('breaks') },
   { reason: 'TOOL_EXECUTOR_NOT_REGISTERED', code: -32603, category: 'internal', ...call('never_started') },
   { reason: 'TOOL_TIMEOUT', code: -32000, category: 'internal', ...call('sleeps') },
-  { reason: 'TOOL_EXECUTION_FAILED', code: -32000, category: 'internal', ...call('declares') },
 ];
 
 /** Takes the table away that a query falls back on. */

@@ -21,7 +21,6 @@ const tools: Readonly<Record<string, Tool>> = {
       throw new TypeError(secret);
     },
   },
-  declares: failsWith('printer_on_fire', 'The printer is on fire.'),
   sleeps: {
     ...facts,
     timeoutSeconds: 0.2,

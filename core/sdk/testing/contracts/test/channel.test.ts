@@ -20,17 +20,17 @@ testSuite(
     good: { make: () => channel() },
     subject: { config: {}, failing: [{ url: 'broken' }], slow: { url: 'slow' } },
     bad: {
-      'is there under its key, with facts that fit its extension point': {
+      'is registered under its key, with facts that match the schema of its extension point': {
         make: () => channel(good, { title: 'x'.repeat(200) }),
       },
-      'resolves once a text was accepted, and again for a repeat of the same delivery': {
+      'resolves when a text is accepted, also for a repeated delivery': {
         make: () =>
           channel(async ({ deliveryId }) => {
             if (sent.has(deliveryId)) throw new MortiseError('channel_repeated', 'It was sent already.');
             sent.add(deliveryId);
           }),
       },
-      'serves 20 calls side by side': {
+      'serves 20 concurrent calls': {
         make: () =>
           channel(async () => {
             busy += 1;
@@ -39,18 +39,18 @@ testSuite(
             if (busy > 0) throw new MortiseError('channel_busy', 'One at a time.');
           }),
       },
-      'ends its work when it is told to': { make: () => channel(() => wait(700)) },
-      'rejects with a code when the text was not accepted': { make: () => channel(async () => undefined) },
-      'sends hostile texts, or refuses them with a code': {
+      'stops its work when its signal is aborted': { make: () => channel(() => wait(700)) },
+      'rejects with a code when a text is not accepted': { make: () => channel(async () => undefined) },
+      'sends hostile texts or rejects them with a code': {
         make: () =>
           channel(async ({ text }) => {
             encodeURIComponent(text);
           }),
       },
-      'writes no text of people into the log': {
+      'does not log message text': {
         make: (host) => channel(async ({ text }) => host.log.info(`sent ${text}`)),
       },
-      'is gone when its plugin is disabled, and works again when it is enabled': {
+      'is withdrawn when its plugin is disabled, and works again when it is enabled': {
         make: () => channel(),
         start: () => {
           started += 1;

@@ -34,26 +34,28 @@ testSuite(
       slow: { args: ['slow'] },
     },
     bad: {
-      'is there under its key, with facts that fit its extension point': { make: () => command(good, { usage: '' }) },
-      'ends with 0, data for scripts and a text for people': {
+      'is registered under its key, with facts that match the schema of its extension point': {
+        make: () => command(good, { usage: '' }),
+      },
+      'exits with 0, with data for scripts and text for people': {
         make: () => command(async () => ({ ...result({ at: new Date() }), exitCode: 3 })),
       },
-      'ends with 1 or a coded error when it is refused': { make: () => command(async () => result({})) },
-      'ends with 2 when it is used wrongly': { make: () => command(async () => result({})) },
-      'has the same data with and without --json': {
+      'exits with 1 or a coded error when it is refused': { make: () => command(async () => result({})) },
+      'exits with 2 on wrong usage': { make: () => command(async () => result({})) },
+      'returns the same data with and without --json': {
         make: () => command(async ({ json }) => result({ json })),
       },
-      'answers the same call alike, whatever was called in between': {
+      'returns the same result for the same call, regardless of calls in between': {
         make: () => command(async () => result({ call: calls++ })),
       },
-      'prints nothing by itself': {
+      'prints nothing itself': {
         make: () =>
           command(async () => {
             process.stdout.write('');
             return result({});
           }),
       },
-      'serves 5 calls side by side': {
+      'serves 5 concurrent calls': {
         make: () =>
           command(async () => {
             busy += 1;
@@ -63,17 +65,17 @@ testSuite(
             return result({ busy: together > 1 });
           }),
       },
-      'ends its work when it is told to': {
+      'stops its work when its signal is aborted': {
         make: () =>
           command(async () => {
             await wait(700);
             return result({});
           }),
       },
-      'answers hostile arguments with a result or a code': {
+      'responds to hostile arguments with a result or a code': {
         make: () => command(async ({ args }) => result({ greeted: args.map(encodeURIComponent) })),
       },
-      'is gone when its plugin is disabled, and works again when it is enabled': {
+      'is withdrawn when its plugin is disabled, and works again when it is enabled': {
         make: () => command(),
         start: () => {
           started += 1;

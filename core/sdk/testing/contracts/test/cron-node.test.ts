@@ -36,18 +36,20 @@ testSuite(
       results: { earlier: { ok: true } },
     },
     bad: {
-      'is there under its key, with facts that fit its extension point': { make: () => node(good, { summary: '' }) },
-      'takes the parameters of its schema and gives a JSON object': {
+      'is registered under its key, with facts that match the schema of its extension point': {
+        make: () => node(good, { summary: '' }),
+      },
+      'accepts parameters that match its schema and returns a JSON object': {
         make: () => node(async (params) => Object.assign(params, { changed: true })),
       },
-      'has a schema that refuses wrong parameters': {
+      'has a schema that rejects invalid parameters': {
         make: () => node(good, { paramsSchema: { type: 'object' } }),
       },
       'fails with a code': { make: () => node(async () => ({})) },
-      'answers the same call alike, whatever was called in between': {
+      'returns the same result for the same call, regardless of calls in between': {
         make: () => node(async () => ({ call: calls++ })),
       },
-      'serves 20 calls side by side': {
+      'serves 20 concurrent calls': {
         make: () =>
           node(async () => {
             busy += 1;
@@ -57,17 +59,17 @@ testSuite(
             return { busy: together > 1 };
           }),
       },
-      'ends its work when it is told to': {
+      'stops its work when its signal is aborted': {
         make: () =>
           node(async () => {
             await wait(700);
             return {};
           }),
       },
-      'answers hostile parameters that fit its schema with a JSON object or a code': {
+      'responds to hostile parameters that match its schema with a JSON object or a code': {
         make: () => node(async ({ text }) => ({ said: encodeURIComponent(String(text)) })),
       },
-      'is gone when its plugin is disabled, and works again when it is enabled': {
+      'is withdrawn when its plugin is disabled, and works again when it is enabled': {
         make: () => node(),
         start: () => {
           started += 1;

@@ -26,24 +26,24 @@ testSuite(
     good: { make: () => stage() },
     subject: { budgetUs: 5_000 },
     bad: {
-      'is there under its key, with facts that fit its extension point': {
+      'is registered under its key, with facts that match the schema of its extension point': {
         make: () => stage(good, { slot: 'somewhere' as GateStage['slot'] }),
       },
       'returns no promise': { make: () => stage(async () => undefined) },
-      'takes every observation without an error, and leaves it as it is': {
+      'handles every observation without an error and does not modify it': {
         make: () => stage(({ observation }) => Object.assign(observation, { tags: [] })),
       },
       'proposes drop, sink or deliver, each with a reason': {
         make: () => stage((work) => work.propose('keep' as 'sink', 'two words')),
       },
-      'judges 1,000 random observations alike the second time': {
+      'decides 1,000 random observations the same way twice': {
         make: () =>
           stage((work) => {
             calls += 1;
             if (calls % 7 === 0) work.propose('sink', 'seventh');
           }),
       },
-      'judges alike in a dry run': {
+      'decides the same way in a dry run': {
         make: () => stage((work, { dryRun }) => (dryRun ? undefined : work.propose('drop', 'for_real'))),
       },
       'keeps at most 10000 entries in a memory': {
@@ -52,7 +52,7 @@ testSuite(
             for (let index = 0; index < 20; index += 1) memory('all').set(`${now} ${index}`, true);
           }),
       },
-      'stays within its budget, 99 times of 100': {
+      'stays within its time budget at the 99th percentile': {
         make: () =>
           stage(
             () => {
@@ -62,7 +62,7 @@ testSuite(
             { budgetUs: 10 },
           ),
       },
-      'is gone when its plugin is disabled, and works again when it is enabled': {
+      'is withdrawn when its plugin is disabled, and works again when it is enabled': {
         make: () => stage(),
         start: () => {
           started += 1;

@@ -75,10 +75,10 @@ testSuite(
     good: { make: () => backend() },
     subject: { unreachable: down('backend_unavailable', { class: 'unavailable', applied: 'no' }) },
     bad: {
-      'is there under its key, with facts that fit its extension point': bad(() => ({
+      'is registered under its key, with facts that match the schema of its extension point': bad(() => ({
         capabilities: {} as MemoryBackend['capabilities'],
       })),
-      'finds what it stored, with its text and a score from 0 to 1': bad((good) => ({
+      'finds a stored memory, with its text and a score from 0 to 1': bad((good) => ({
         search: async (search, ctx) => {
           const { hits } = await good.search(search, ctx);
           return { hits: hits.map((hit) => ({ ...hit, score: 7 })) };
@@ -88,26 +88,26 @@ testSuite(
         search: (search, ctx) =>
           good.search({ ...search, spaces: [...search.spaces, 'private:one', 'private:two'] }, ctx),
       })),
-      'gives at most as many hits as asked for, best first': bad((good) => ({
+      'returns at most the requested number of hits, best first': bad((good) => ({
         search: (search, ctx) => good.search({ ...search, limit: search.limit + 1 }, ctx),
       })),
-      'stores one memory for one memory key, if it says so': bad((good) => {
+      'stores one memory per memory key, if it is idempotent': bad((good) => {
         let copies = 0;
         return {
           store: (item, ctx) => good.store({ ...item, memoryKey: `${item.memoryKey}-${copies++}` }, ctx),
         };
       }),
-      'reads back, lists and finds what it stored, where it offers that': bad(() => ({ get: async () => null })),
-      'leaves nothing of a transaction that was rolled back, if it is transactional': bad((good) => ({
+      'reads back, lists and finds stored memories, if it supports that': bad(() => ({ get: async () => null })),
+      'stores nothing when its transaction is rolled back, if it is transactional': bad((good) => ({
         capabilities: { ...good.capabilities, transactional: true },
       })),
-      'stores many at once as it stores one, if it offers that': bad((good) => ({
+      'stores a batch like single memories, if it supports batches': bad((good) => ({
         storeMany: async (many, ctx) => {
           const stored = await Promise.all(many.map((item) => good.store(item, ctx)));
           return stored.toReversed();
         },
       })),
-      'stores and searches side by side': bad((good) => ({
+      'stores and searches concurrently': bad((good) => ({
         store: async (item, ctx) => {
           busy += 1;
           await wait(1);
@@ -115,24 +115,24 @@ testSuite(
           return busy > 0 ? { id: 'lost' } : good.store(item, ctx);
         },
       })),
-      'ends its work when it is told to': bad((good) => ({
+      'stops its work when its signal is aborted': bad((good) => ({
         search: async (search, ctx) => {
           await wait(700);
           return good.search(search, ctx);
         },
       })),
-      'takes hostile texts, questions and filters, or refuses them with a code': bad((good) => ({
+      'accepts hostile texts, queries and filters, or rejects them with a code': bad((good) => ({
         search: (search, ctx) => {
           new RegExp(search.query);
           return good.search(search, ctx);
         },
       })),
-      'says how it is': bad(() => ({ health: async () => ({ ok: true }) as never })),
-      'says that its store cannot be reached, and whether a memory may have been stored': {
+      'reports its health': bad(() => ({ health: async () => ({ ok: true }) as never })),
+      'reports an unreachable store, and whether a memory may have been stored': {
         make: () => backend(),
         subject: { unreachable: down('ECONNREFUSED', {}) },
       },
-      'writes no text of people into the log': {
+      'does not log message text': {
         make: (host) =>
           backend((good) => ({
             search: (search, ctx) => {
@@ -141,7 +141,7 @@ testSuite(
             },
           })),
       },
-      'is gone when its plugin is disabled, and works again when it is enabled': {
+      'is withdrawn when its plugin is disabled, and works again when it is enabled': {
         make: () => backend(),
         start: () => {
           started += 1;

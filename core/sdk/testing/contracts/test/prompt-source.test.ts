@@ -30,14 +30,16 @@ testSuite(
     good: { make: () => source() },
     subject: { failing: [{ promptMode: 'missing' }] },
     bad: {
-      'is there under its key, with facts that fit its extension point': { make: () => source(good, { summary: '' }) },
-      'builds system layers with a name, a source that is no path of the machine, and a text': {
+      'is registered under its key, with facts that match the schema of its extension point': {
+        make: () => source(good, { summary: '' }),
+      },
+      'builds system layers with a name, a text and a source that is not a local path': {
         make: () => source(async () => layer('Be kind.', '/home/me/prompt.md')),
       },
-      'answers the same call alike, whatever was called in between': {
+      'returns the same result for the same call, regardless of calls in between': {
         make: () => source(async () => layer(`call ${calls++}`)),
       },
-      'serves 20 calls side by side': {
+      'serves 20 concurrent calls': {
         make: () =>
           source(async () => {
             busy += 1;
@@ -47,7 +49,7 @@ testSuite(
             return layer(together > 1 ? 'busy' : 'free');
           }),
       },
-      'ends its work when it is told to': {
+      'stops its work when its signal is aborted': {
         make: () =>
           source(async () => {
             await wait(700);
@@ -55,17 +57,17 @@ testSuite(
           }),
       },
       'fails with a code': { make: () => source(async () => layer('never fails')) },
-      'builds layers for hostile requests, or refuses them with a code': {
+      'builds layers for hostile requests or rejects them with a code': {
         make: () => source(async ({ modelSlug = '' }) => layer(decodeURIComponent(modelSlug))),
       },
-      'writes no text of people into the log': {
+      'does not log message text': {
         make: (host) =>
           source(async ({ userText }) => {
             host.log.info(`asked ${userText}`);
             return layer('x');
           }),
       },
-      'is gone when its plugin is disabled, and works again when it is enabled': {
+      'is withdrawn when its plugin is disabled, and works again when it is enabled': {
         make: () => source(),
         start: () => {
           started += 1;

@@ -63,7 +63,7 @@ testSuite(
     good: { make: () => provider() },
     subject: { toolRequest: request('tool'), slow: request('slow'), failing: [request('broken')] },
     bad: {
-      'is there under its key, with facts that fit its extension point': {
+      'is registered under its key, with facts that match the schema of its extension point': {
         make: () => provider(good, { capabilities: {} as Provider['capabilities'] }),
       },
       'sends deltas, then at most one tool_calls_complete, and done last': sending(() => [
@@ -72,13 +72,19 @@ testSuite(
         done,
         toolCalls,
       ]),
-      'does what its capabilities say: no pieces without stream, no tool calls without toolCall': sending(
+      'respects its capabilities: one delta without stream, no tool calls without toolCall': sending(
         () => [delta('a'), delta('b'), toolCalls, done],
         { capabilities: { stream: false, toolCall: false, attachments: false, reasoning: false } },
       ),
-      'says the same streamed and at once': sending(({ stream }) => [delta(stream ? 'streamed' : 'whole'), done]),
-      'answers the same call alike, whatever was called in between': sending(() => [delta(`${calls++}`), done]),
-      'serves 20 calls side by side': sending(async function* () {
+      'produces the same text with and without streaming': sending(({ stream }) => [
+        delta(stream ? 'streamed' : 'whole'),
+        done,
+      ]),
+      'returns the same result for the same call, regardless of calls in between': sending(() => [
+        delta(`${calls++}`),
+        done,
+      ]),
+      'serves 20 concurrent calls': sending(async function* () {
         busy += 1;
         await wait(1);
         const together = busy;
@@ -86,28 +92,28 @@ testSuite(
         yield delta(together > 1 ? 'busy' : 'free');
         yield done;
       }),
-      'ends its work when it is told to': sending(async function* () {
+      'stops its work when its signal is aborted': sending(async function* () {
         await wait(700);
         yield done;
       }),
-      'ends its work when the reader leaves': sending(async function* () {
+      'stops its work when the reader stops reading': sending(async function* () {
         try {
           yield delta('first');
         } finally {
           await wait(700);
         }
       }),
-      'counts tokens in whole numbers, if it counts them': {
+      'counts tokens in integers, if it counts them': {
         make: () => provider(good, { countTokens: async () => 1.5 }),
       },
       'fails with a provider_* code': sending(() => {
         throw new MortiseError('upstream_down', 'It is down.');
       }),
-      'answers hostile messages, or refuses them with a provider_* code': sending(({ messages }) => [
+      'answers hostile messages or rejects them with a provider_* code': sending(({ messages }) => [
         delta(String((messages[0] as { content: string }).content.length)),
         done,
       ]),
-      'writes no text of people into the log': {
+      'does not log message text': {
         make: (host) =>
           provider(async function* (asked) {
             host.log.debug({ asked: textOf(asked) }, 'asked');
@@ -115,7 +121,7 @@ testSuite(
             yield done;
           }),
       },
-      'is gone when its plugin is disabled, and works again when it is enabled': {
+      'is withdrawn when its plugin is disabled, and works again when it is enabled': {
         make: () => provider(),
         start: () => {
           started += 1;

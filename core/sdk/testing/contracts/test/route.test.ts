@@ -49,28 +49,28 @@ testSuite(
     subject: { samples: [{ path: '/', status: 200 }], auth: 'key', headers: { 'x-api-key': key } },
     env: { MORTISE_API_KEY: key },
     bad: {
-      'is there under its name': {
+      'is registered under its name': {
         ...route(0),
         start: () => {
           throw new Error('no');
         },
       },
-      'answers each request with its status, its ids and a body of its kind': route(1, () => ({
+      'responds to each request with the expected status, its ids and a valid body': route(1, () => ({
         status: 404,
         body: { sorry: true },
       })),
-      'answers the same request alike, one after the other and side by side': route(2, () => ({
+      'gives the same response to the same request, sequentially and concurrently': route(2, () => ({
         body: { call: calls++ },
       })),
       'answers hostile paths, queries and bodies without an internal error': route(3, ({ query }) => ({
         body: { limit: decodeURIComponent(query.get('limit') ?? '') },
       })),
-      'is closed to callers without a key': route(4, good, 'public'),
-      'lets go when the client leaves': route(5, async () => {
+      'refuses callers without a key': route(4, good, 'public'),
+      'stops its work when the client disconnects': route(5, async () => {
         await wait(700);
         return { body: {} };
       }),
-      'is 404 with a hint when its plugin is disabled, and answers again when it is enabled': {
+      'returns 404 with a hint while its plugin is disabled, and works again when it is enabled': {
         ...route(6),
         start: () => {
           started += 1;

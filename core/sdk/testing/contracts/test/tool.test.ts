@@ -46,13 +46,13 @@ testSuite(
       keep: ['wait'],
     },
     bad: {
-      'is there under its key, with facts that fit its extension point': {
+      'is registered under its key, with facts that match the schema of its extension point': {
         make: () => echo(good, { summary: '' }),
       },
-      'takes its arguments as they are and answers with a JSON object that fits its output schema': {
+      'does not modify its arguments and returns a JSON object that matches its output schema': {
         make: () => echo(async (args) => Object.assign(args, { when: new Date() })),
       },
-      'has a schema that refuses wrong arguments, and says what is wrong': {
+      'has a schema that rejects invalid arguments with a message': {
         make: () => echo(good, { inputSchema: { type: 'object' } }),
       },
       'fails with a code': {
@@ -61,10 +61,10 @@ testSuite(
             throw new TypeError('text is undefined');
           }),
       },
-      'answers the same call alike, whatever was called in between': {
+      'returns the same result for the same call, regardless of calls in between': {
         make: () => echo(async ({ text }) => ({ text: `${String(text)} ${calls++}` })),
       },
-      'serves 20 calls side by side': {
+      'serves 20 concurrent calls': {
         make: () =>
           echo(async ({ text }) => {
             busy += 1;
@@ -74,23 +74,25 @@ testSuite(
             return { text: together > 1 ? 'busy' : text };
           }),
       },
-      'ends its work when it is told to': { make: () => echo(async () => ({ text: String(await wait(700)) })) },
-      'gives up when its time limit has passed': { make: () => echo(async () => ({ text: String(await wait(700)) })) },
-      'answers hostile arguments with a JSON object or a code': {
+      'stops its work when its signal is aborted': {
+        make: () => echo(async () => ({ text: String(await wait(700)) })),
+      },
+      'stops when its time limit has passed': { make: () => echo(async () => ({ text: String(await wait(700)) })) },
+      'responds to hostile arguments with a JSON object or a code': {
         make: () =>
           echo(async ({ text }) => {
             if (String(text).includes('\ud800')) throw new Error('malformed');
             return { text };
           }),
       },
-      'writes no text of people into the log': {
+      'does not log message text': {
         make: (host) =>
           echo(async ({ text }) => {
             host.log.info(`was called with ${String(text)}`);
             return { text };
           }),
       },
-      'is gone when its plugin is disabled, and works again when it is enabled': {
+      'is withdrawn when its plugin is disabled, and works again when it is enabled': {
         make: () => echo(),
         start: () => {
           started += 1;

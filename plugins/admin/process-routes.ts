@@ -1,6 +1,6 @@
-import type { Database, PluginControl, Route, SettingsService } from 'mortise/sdk';
+import type { Database, MetricsService, PluginControl, Route, SettingsService } from 'mortise/sdk';
 
-/** `{version}`; callers with a valid key also see what it runs on. */
+/** Returns `{version}`; authenticated callers also get the runtime and commit. */
 export function versionRoute(settings: SettingsService): Route {
   const { version } = settings;
   return {
@@ -12,12 +12,12 @@ export function versionRoute(settings: SettingsService): Route {
   };
 }
 
-/** Answers while the event loop turns. */
+/** Responds as long as the event loop runs. */
 export function healthzRoute(): Route {
   return { handle: () => ({ body: { ok: true } }) };
 }
 
-/** 200 once all required plugins are active and the database answers. */
+/** Returns 200 once all required plugins are active and the database responds. */
 export function readyRoute(plugins: PluginControl, database: Database): Route {
   return {
     handle: async () => {
@@ -25,5 +25,22 @@ export function readyRoute(plugins: PluginControl, database: Database): Route {
       if (!(await database.ping())) waiting.push({ key: 'database', state: 'failed', code: 'database_unavailable' });
       return waiting.length === 0 ? { body: { ready: true } } : { status: 503, body: { ready: false, waiting } };
     },
+  };
+}
+
+/** Returns the metrics of the process as Prometheus text. */
+export function metricsRoute(metrics: MetricsService): Route {
+  return {
+    handle: async () => ({
+      headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' },
+      body: await metrics.render(),
+    }),
+  };
+}
+
+/** Returns every effective setting with its source; secrets are masked. */
+export function configRoute(settings: SettingsService): Route {
+  return {
+    handle: ({ query }) => ({ body: { values: settings.effective(query.get('owner') ?? undefined) } }),
   };
 }

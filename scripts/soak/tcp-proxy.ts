@@ -1,20 +1,20 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 
-/** A way to a server that can be cut. */
-export interface Cable {
+/** A TCP proxy to a server whose connections can be interrupted. */
+export interface Proxy {
   readonly port: number;
-  /** Ends all connections; new ones are ended at once. */
-  cut(): void;
-  mend(): void;
+  /** Closes all connections, and refuses new ones. */
+  interrupt(): void;
+  restore(): void;
   dispose(): void;
 }
 
-export async function layCable(host: string, port: number): Promise<Cable> {
+export async function openProxy(host: string, port: number): Promise<Proxy> {
   const open = new Set<Socket>();
-  let whole = true;
+  let isForwarding = true;
   const server = createServer((client) => {
-    if (!whole) {
+    if (!isForwarding) {
       client.destroy();
       return;
     }
@@ -39,12 +39,12 @@ export async function layCable(host: string, port: number): Promise<Cable> {
   };
   return {
     port: (server.address() as { port: number }).port,
-    cut() {
-      whole = false;
+    interrupt() {
+      isForwarding = false;
       end();
     },
-    mend() {
-      whole = true;
+    restore() {
+      isForwarding = true;
     },
     dispose() {
       end();

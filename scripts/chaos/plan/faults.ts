@@ -1,25 +1,25 @@
 import type { FakeCall, FakeFault } from 'mortise/contracts/memory-backend-openmemory/testing';
 import { randomStream } from './random-stream.js';
 
-/** What the backend does to every request of a call, for a while. */
-export interface Spell {
+/** A fault of the backend that applies to every request of a call, for a time. */
+export interface FaultPeriod {
   readonly name: string;
   readonly call: FakeCall | 'any';
-  /** `null`: all is well. `down`: nobody listens. */
+  /** `null`: no fault. `down`: refuses connections. */
   readonly fault: FakeFault | 'down' | null;
   readonly ms: number;
 }
 
-type Trouble = Omit<Spell, 'ms'>;
+type Fault = Omit<FaultPeriod, 'ms'>;
 
-const calm: Trouble = { name: 'calm', call: 'any', fault: null };
+const calm: Fault = { name: 'calm', call: 'any', fault: null };
 
 /**
- * `applied`: the backend keeps the memory and does not say so. `late`: it does so when the request was given up already.
+ * `applied`: the backend stores the memory but does not confirm it. `late`: it stores it after the request timed out.
  * That ends within twice the product's time limit, as the product's promise does: a backend that applies a request long
  * after that cannot be told from one that lost it.
  */
-const troubles: readonly [Trouble, ...Trouble[]] = [
+const faultKinds: readonly [Fault, ...Fault[]] = [
   { name: '500', call: 'add', fault: { kind: 'status', status: 500 } },
   { name: '500 applied', call: 'add', fault: { kind: 'status', status: 500, apply: true } },
   { name: '500 everywhere', call: 'any', fault: { kind: 'status', status: 500 } },
@@ -38,11 +38,11 @@ const troubles: readonly [Trouble, ...Trouble[]] = [
   { name: 'down', call: 'any', fault: 'down' },
 ];
 
-/** The backend's moods, one after the other, without end: trouble and calm by turns. */
-export function* planSpells(seed: number): Generator<Spell> {
+/** Plans endless periods of the backend, alternating between faults and none. */
+export function* planFaults(seed: number): Generator<FaultPeriod> {
   const random = randomStream(seed, 'spells');
   for (;;) {
     yield { ...calm, ms: random.between(150, 900) };
-    yield { ...random.pick(troubles), ms: random.between(30, 350) };
+    yield { ...random.pick(faultKinds), ms: random.between(30, 350) };
   }
 }

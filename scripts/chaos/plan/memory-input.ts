@@ -1,20 +1,20 @@
 import type { RandomStream } from './random-stream.js';
 
-/** A piece of evidence as a client gives it. */
-export interface Proof {
+/** A piece of evidence from a client. */
+interface Proof {
   readonly uri: string;
   readonly sha256: string;
   readonly notes: string;
 }
 
-/** A memory that a client asks to store. Two wishes with the same text are the same memory. */
-export interface Wish {
+/** A memory that a client stores. Inputs with the same text are the same memory. */
+export interface MemoryInput {
   readonly text: string;
   readonly space: string;
   readonly kind: string;
   readonly meta: Readonly<Record<string, unknown>>;
   readonly evidence: readonly Proof[];
-  /** URIs, none of them among the evidence. */
+  /** URIs that are not among the evidence. */
   readonly evidenceRefs: readonly string[];
   readonly actor: string | null;
   readonly itemId: number | null;
@@ -31,8 +31,8 @@ function spaceOf(random: RandomStream): string {
   return random.pick(['team:chaos', 'team:dock', 'org:chaos']);
 }
 
-/** A memory that nobody has asked for yet. `name` is in no other. */
-export function newWish(random: RandomStream, name: string, meta: Wish['meta']): Wish {
+/** Creates a new memory with a unique `name`. */
+export function newMemory(random: RandomStream, name: string, meta: MemoryInput['meta']): MemoryInput {
   const length = random.between(1, 40);
   const said = Array.from({ length }, () => random.pick(words)).join(' ');
   const proofs = random.between(0, 2);
@@ -52,16 +52,16 @@ export function newWish(random: RandomStream, name: string, meta: Wish['meta']):
   };
 }
 
-/** What the project's policy is while memories are stored: shared spaces take what has evidence and is no mere fact. */
+/** Policy during the run: shared spaces accept memories with evidence that are not of kind FACT. */
 export const policy = {
   team_write_enabled: true,
   policy_json: { require_evidence: true, allowed_kinds: kinds.slice(1) },
 };
 
-/** The space where the policy lets a memory land. */
-export function landingOf({ space, kind, evidence, evidenceRefs, actor }: Wish): string {
+/** The space that the policy decides on for a memory. */
+export function landingOf({ space, kind, evidence, evidenceRefs, actor }: MemoryInput): string {
   if (space.startsWith('private:')) return space;
   const hasEvidence = evidence.length + evidenceRefs.length > 0;
-  const isWelcome = hasEvidence && policy.policy_json.allowed_kinds.some((one) => one === kind);
-  return isWelcome ? space : `private:${actor ?? 'unknown'}`;
+  const isAllowed = hasEvidence && policy.policy_json.allowed_kinds.some((one) => one === kind);
+  return isAllowed ? space : `private:${actor ?? 'unknown'}`;
 }

@@ -1,5 +1,15 @@
+import { readFile } from 'node:fs/promises';
 import type { JournalLine } from './evidence.js';
 import { type DatabaseReader, table } from './read-database.js';
+
+/** Reads the backend's journal; a missing file is empty. */
+export async function readJournal(file: string): Promise<readonly JournalLine[]> {
+  const text = await readFile(file, 'utf8').catch(() => '');
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as JournalLine);
+}
 
 interface Document {
   readonly memory_id: string;
@@ -13,7 +23,7 @@ interface Document {
 }
 
 /**
- * What the backend in the product's own database has, as a journal would tell it: its documents, each with the ledger row
+ * Reads the backend in the product's own database in the form of a journal: its documents, each with the ledger row
  * that holds its text.
  */
 export async function readLocalBackend(database: DatabaseReader): Promise<readonly JournalLine[]> {

@@ -1,0 +1,54 @@
+import { expect } from 'chai';
+import { createTestHost, eachDatabase, type TestHost } from 'mortise/sdk/testing';
+import { createProbe, type Probe } from './probe-plugin.js';
+import { at, beginSession, openEvents } from './support.js';
+
+eachDatabase((engine) => {
+  describe('the MCP endpoint of a server that stops', () => {
+    let host: TestHost;
+    let probe: Probe;
+    beforeEach(async () => {
+      probe = createProbe();
+      host = await createTestHost({ plugins: ['mcp-server'], extra: [probe.plugin], database: engine.env });
+    });
+    afterEach(() => host.stop());
+
+    /** A call that has sent progress and waits, with the next message of its stream as a promise. */
+    const beginCall = async (headers: Record<string, string>) => {
+      const begun = probe.waiting();
+      const params = { name: 'progress_and_wait', arguments: {}, _meta: { progressToken: 1 } };
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'tools/call', params });
+      const stream = await openEvents(host, { method: 'POST', headers, body });
+      await stream.nextEvent();
+      expect(at(await stream.next(), 'method')).to.equal('notifications/progress');
+      await begun;
+      return stream;
+    };
+
+    it('delivers the answers of calls that are streamed over a session, and ends only the GET stream', async () => {
+      const { headers } = await beginSession(host, '2025-11-25');
+      const standing = await openEvents(host, { headers });
+      await standing.nextEvent();
+      const stream = await beginCall(headers);
+      const stopped = host.stop(10_000);
+      expect(await standing.next()).to.equal(undefined);
+      probe.release();
+      const answer = await stream.next();
+      expect(at(answer, 'id')).to.equal(7);
+      expect(at(answer, 'result', 'structuredContent', 'survived')).to.equal(true);
+      expect(await stream.next()).to.equal(undefined);
+      await stopped;
+    });
+
+    it('answers with an error the streamed calls that do not finish in time', async () => {
+      const { headers } = await beginSession(host, '2025-11-25');
+      const stream = await beginCall(headers);
+      const stopped = host.stop(2_000);
+      const answer = await stream.next();
+      expect(at(answer, 'id')).to.equal(7);
+      expect(at(answer, 'error', 'message')).to.equal('The server is stopping.');
+      expect(await stream.next()).to.equal(undefined);
+      await stopped;
+    });
+  });
+});
