@@ -1,6 +1,6 @@
 import type { CommandInput, CommandResult } from '../../points/command.js';
 import type { CallOptions } from '../../points.js';
-import type { TestHost } from '../create-test-host.js';
+import { localPrincipal, type TestHost } from '../create-test-host.js';
 import {
   abortCheck,
   callLimitMs,
@@ -34,6 +34,7 @@ function run(host: TestHost, subject: CommandSubject, sample: CommandSample, opt
   const input: CommandInput = frozenCopy({ args: [], options: {}, json: false, ...sample });
   return host.points.call('command', subject.key, (command, ctx) => command.run(input, ctx), {
     timeoutMs: callLimitMs,
+    principal: localPrincipal,
     ...options,
   });
 }

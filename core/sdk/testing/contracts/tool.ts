@@ -3,7 +3,7 @@ import { extendContext } from '../../context.js';
 import { MortiseError } from '../../errors.js';
 import type { ToolContext, ToolFacts } from '../../points/tool.js';
 import type { CallOptions } from '../../points.js';
-import type { TestHost } from '../create-test-host.js';
+import { localPrincipal, type TestHost } from '../create-test-host.js';
 import {
   abortCheck,
   absence,
@@ -61,7 +61,7 @@ async function run(host: TestHost, subject: ToolSubject, args: Args, options?: C
       }
       return tool.run(normalised, extendContext(ctx, { caller: 'direct' as const, ...subject.context }));
     },
-    { timeoutMs: callLimitMs, ...options },
+    { timeoutMs: callLimitMs, principal: localPrincipal, ...options },
   );
 }
 
