@@ -60,6 +60,14 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => st
 process.on('disconnect', () => stop('disconnect'));
 process.channel?.unref();
 
+// A reader such as `head` may close the pipe early; the command has nothing left to do then.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+    process.exit(exitCode);
+  });
+}
+
 addPluginCommands(program, environment);
 addConfigCommand(program, environment);
 addStatusCommand(program, environment);

@@ -1,6 +1,9 @@
+import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { type Ended, runCli } from './run-cli.js';
+import { nodeFlags } from 'mortise/sdk/testing';
+import { type Ended, mainFile, runCli } from './run-cli.js';
 
 const commands = [
   [],
@@ -55,4 +58,16 @@ describe('the usage of the command line', function () {
       expect(stderr).to.have.length.above(20);
     });
   }
+
+  it('ends quietly when the reader closes the pipe early', async () => {
+    const { stdout, stderr } = await promisify(execFile)('sh', [
+      '-c',
+      '"$0" "$@" config | head -n 1',
+      process.execPath,
+      ...nodeFlags,
+      mainFile,
+    ]);
+    expect(stdout.split('\n')).to.have.length(2);
+    expect(stderr).to.not.contain('EPIPE');
+  });
 });
