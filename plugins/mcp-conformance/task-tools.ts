@@ -1,6 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { mcpContent } from 'mortise/contracts/mcp-server';
-import { MortiseError } from 'mortise/sdk';
 import { ask, field, form, objectSchema, type Tools, text, tool } from './tool.js';
 
 const string = { type: 'string' };
@@ -29,7 +28,8 @@ export const taskTools: Tools = {
   protocol_error_job: tool(
     'Ends with a protocol error.',
     () => {
-      throw new MortiseError('job_broken', 'The job broke on purpose.');
+      // Without a code: a coded error would be a result of the tool, this is a protocol error.
+      throw new Error('The job broke on purpose.');
     },
     { task: 'allowed' },
   ),

@@ -151,8 +151,8 @@ describe('a set-up that fails', () => {
   it('says in one sentence what happened and what to do', async () => {
     const offline =
       'npm error code ENOTFOUND\nnpm error network request to the registry failed, reason: getaddrinfo ENOTFOUND';
-    expect(await said(offline)).to.match(/registry was not reached \(ENOTFOUND\): check the network/);
-    expect(await said('npm ERR! code ECONNREFUSED\n')).to.match(/registry was not reached \(ECONNREFUSED\)/);
+    expect(await said(offline)).to.match(/registry could not be reached \(ENOTFOUND\): check the network/);
+    expect(await said('npm ERR! code ECONNREFUSED\n')).to.match(/registry could not be reached \(ECONNREFUSED\)/);
     expect(await said('npm error code SELF_SIGNED_CERT_IN_CHAIN')).to.match(/NODE_EXTRA_CA_CERTS/);
     expect(await said('npm error code ENOSPC')).to.match(/disk is full: free/);
     expect(await said('npm error code EACCES')).to.match(/folder there cannot be written by this user/);
@@ -172,7 +172,7 @@ describe('a set-up that fails', () => {
       });
       expect((await launcher.ended).code).to.equal(1);
       expect(launcher.errors().trim().split('\n').at(-1)).to.match(
-        /^mortise: The dependencies could not be downloaded because the npm registry was not reached \(ECONNREFUSED\): .*again\.$/,
+        /^mortise: The dependencies could not be downloaded because the npm registry could not be reached \(ECONNREFUSED\): .*again\.$/,
       );
       expect(existsSync(join(project.root, '.runtime/setup.lock'))).to.equal(false);
       expect(launcher.lines('up')).to.deep.equal([]);
