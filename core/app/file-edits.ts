@@ -6,6 +6,7 @@ import { writeAtomic } from '../files/index.js';
 import type { EventBus } from '../kernel/event-bus.js';
 import type { Logger } from '../sdk/context.js';
 import type { PlatformChange } from '../sdk/events.js';
+import { isJsonObject } from '../sdk/json.js';
 import type { FileWrite, HostSettings } from '../settings/types.js';
 
 /** A file that was changed by hand. */
@@ -138,7 +139,7 @@ function pluginParts(text: string): Parts {
   const written = objectOf(text);
   if (!written) return { '': hashOf(text) };
   const { plugins, bindings = {}, renamed = {} } = written;
-  const parts = isObject(plugins) ? Object.entries(plugins) : [];
+  const parts = isJsonObject(plugins) ? Object.entries(plugins) : [];
   return { '': hashOf([bindings, renamed]), ...Object.fromEntries(parts.map(([key, part]) => [key, hashOf(part)])) };
 }
 
@@ -149,14 +150,10 @@ function hashOf(value: unknown): string {
 function objectOf(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : undefined;
+    return isJsonObject(value) ? value : undefined;
   } catch {
     return undefined;
   }
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /**

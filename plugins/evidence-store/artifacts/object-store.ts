@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { AwsV4Signer } from 'aws4fetch';
 import type { GuardedFetch } from 'mortise/sdk';
-import type { ObjectStoreConfig } from '../config.js';
+import type { Config } from '../config.generated.js';
 import { artifactError } from './artifact-error.js';
 import type { ByteStore } from './byte-store.js';
 
@@ -111,7 +111,7 @@ function bucketUrl(endpoint: string, bucket: string, pathStyle: boolean): string
 }
 
 /** @throws MortiseError `OBJECT_STORE_NOT_CONFIGURED`. */
-function accessOf(config: ObjectStoreConfig): ObjectStoreAccess {
+function accessOf(config: Config['object_store']): ObjectStoreAccess {
   const { endpoint, bucket, region, access_key_id, secret_access_key, path_style } = config;
   if (
     endpoint === undefined ||
@@ -150,7 +150,7 @@ async function readBody(response: Response, maxBytes: number): Promise<Uint8Arra
 }
 
 /** Objects of one bucket of an S3-compatible store. */
-export function createObjectStore(config: ObjectStoreConfig, fetch: GuardedFetch): ByteStore {
+export function createObjectStore(config: Config['object_store'], fetch: GuardedFetch): ByteStore {
   return {
     backend: 'object',
     uriPrefix: `s3://${config.bucket ?? ''}/`,

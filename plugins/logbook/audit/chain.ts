@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import {
   type Database,
   type Dialect,
@@ -6,20 +7,24 @@ import {
   MortiseError,
   type Transaction,
 } from 'mortise/sdk';
-import { sha256 } from '../sha256.js';
 import type { StoredEntry } from './audit-row.js';
 
+/** SHA-256 of a text's UTF-8 bytes, 64 lower-case hex digits. */
+function sha256(text: string): string {
+  return hash('sha256', text, 'hex');
+}
+
 /** The end of one writer's chain, locked until the transaction ends. */
-export interface ChainHead {
+interface ChainHead {
   readonly writerId: string;
   readonly seq: number;
   readonly chainSha: string;
 }
 
 /** `insert`: the row as first written; `final`: after a pending row was settled. */
-export type ChainPhase = 'insert' | 'final';
+type ChainPhase = 'insert' | 'final';
 
-export interface ChainedRow {
+interface ChainedRow {
   readonly auditId: string;
   readonly phase: ChainPhase;
   readonly entry: StoredEntry;
@@ -52,7 +57,7 @@ const growths: Readonly<Record<Dialect, InsertTarget>> = {
 };
 
 /** Version of the hashed columns. Version 1 did not cover `ts` and `updated_at`. */
-export const HASH_VERSION = 2;
+const HASH_VERSION = 2;
 
 /**
  * SHA-256 over every column of an audit row, its id included. Times are ISO 8601 in UTC with milliseconds on both
