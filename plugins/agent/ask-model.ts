@@ -67,7 +67,7 @@ export async function askModel(
         if (capabilities.stream) await live.emitText(event.text);
       } else if (event.type === 'tool_calls_complete') toolCalls = event.toolCalls;
       else if (event.type === 'usage') usage = { inputTokens: event.inputTokens, outputTokens: event.outputTokens };
-      else end = event;
+      else if (event.type === 'done') end = event;
     }
   } catch (error) {
     ctx.signal.throwIfAborted();
