@@ -7,7 +7,7 @@ import type { Desired, KernelDeps, KernelMetrics } from '../kernel/deps.js';
 import { Kernel } from '../kernel/kernel.js';
 import { BootJournal } from '../process/boot-journal.js';
 import { createScheduler } from '../schedule/index.js';
-import { createSchemaCompiler, keepValidators, loadSchema } from '../schema/index.js';
+import { cacheValidators, createSchemaCompiler, loadSchema } from '../schema/index.js';
 import type { CompiledSchema } from '../schema/types.js';
 import type { Finding } from '../sdk/host/plugin-control.js';
 import { extensionPoints } from '../sdk/points/index.js';
@@ -179,7 +179,7 @@ function sharedParts(
     .part(
       parts.settings,
       async () => {
-        keepValidators(join(projectDir, '.runtime', 'validators'));
+        cacheValidators(join(projectDir, '.runtime', 'validators'));
         const opened = await openSettings({ projectDir, ...(env ? { env } : {}), ...(cwd ? { cwd } : {}) });
         if (opened.ok) return opened.settings;
         throw new AggregateError(opened.errors, opened.errors.map((error) => error.message).join('\n'));

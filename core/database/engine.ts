@@ -81,7 +81,7 @@ export interface CompiledStatement {
   readonly marks: number;
 }
 
-/** Turns `?` into what the driver wants and `\?` into a question mark; the result is kept per text. */
+/** Turns `?` into what the driver wants and `\?` into a question mark; the result is cached per text. */
 export function statementCompiler(mark: (position: number) => string): (sql: string) => CompiledStatement {
   const cache = new Map<string, CompiledStatement>();
   return (sql) => {

@@ -26,7 +26,7 @@ type ListedRow = Pick<InstanceRow, 'id' | 'host' | 'pid'> & { readonly started_a
 
 export interface RegisteredInstance extends InstancesService, Disposable {
   /** Writes the heartbeat now. */
-  beat(): Promise<void>;
+  heartbeat(): Promise<void>;
 }
 
 /** Registers this process and keeps it alive in the table until it is disposed. All times are the database's. */
@@ -40,12 +40,12 @@ export async function registerInstance(
   const startedAt = new Date();
   const now = database.now.millis;
   let failing = false;
-  let beating: Promise<void> = Promise.resolve();
+  let pending: Promise<void> = Promise.resolve();
 
   const table = () => database.query()<InstanceRow>(database.table('mortise.instances'));
 
   // Inserts as well: another process may have removed the row while this one was suspended for longer than a day.
-  const beat = async (): Promise<void> => {
+  const heartbeat = async (): Promise<void> => {
     const knex = database.query();
     await table()
       .insert({
@@ -59,11 +59,11 @@ export async function registerInstance(
       .merge({ heartbeat_at: knex.raw(now) });
   };
 
-  await beat();
+  await heartbeat();
   await table().whereRaw(`heartbeat_at < ${now} - ?`, [forgetAfterMs]).delete();
 
   const timer = setInterval(() => {
-    beating = beating.then(beat).then(
+    pending = pending.then(heartbeat).then(
       () => {
         failing = false;
       },
@@ -77,7 +77,7 @@ export async function registerInstance(
 
   return {
     id,
-    beat,
+    heartbeat,
     async isAlive(other) {
       const row = await table().where({ id: other }).whereRaw(`heartbeat_at > ${now} - ?`, [deadAfterMs]).first('id');
       return row !== undefined;
@@ -99,7 +99,7 @@ export async function registerInstance(
     },
     async dispose() {
       clearInterval(timer);
-      await beating;
+      await pending;
       // Without the database the row simply grows old.
       await table()
         .where({ id })

@@ -81,7 +81,7 @@ export async function openDatabase(
     renamed: renamedSchemas(settings),
     probe: async () => {
       await space.check(engine.dialect === 'sqlite' ? engine.target : undefined);
-      await registered?.beat();
+      await registered?.heartbeat();
     },
   };
   const unusable = engine.dialect === 'sqlite' ? 'database_unusable' : 'database_refused';

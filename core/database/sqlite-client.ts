@@ -24,7 +24,7 @@ class ImmediateTransaction extends SqliteTransaction {
   }
 }
 
-/** knex's better-sqlite3 dialect with kept statements, immediate transactions and patient waiting. */
+/** knex's better-sqlite3 dialect with cached statements, immediate transactions and patient waiting. */
 export class SqliteClient extends BetterSqliteClient {
   override transaction(container: unknown, config: unknown, outer: unknown): Knex.Transaction {
     // knex's types describe the transaction that a container is given; at run time this is the promise of its end.

@@ -20,7 +20,7 @@ export function ended(connection: SqliteConnection): void {
 }
 
 /**
- * Begins, commits and rolls back with kept statements of its own: knex's way to do it costs ten times what SQLite needs.
+ * Begins, commits and rolls back with cached statements of its own: knex's way to do it costs ten times what SQLite needs.
  * The write lock is taken at the start, as in the transactions of knex here.
  */
 export async function sqliteTransaction<T>(

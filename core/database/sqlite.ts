@@ -105,7 +105,7 @@ function prepareConnection(connection: SqliteConnection, busyTimeoutMs: number):
   // FULL: a commit is on disk before it is acknowledged (the driver's own default for WAL is NORMAL).
   connection.pragma('synchronous = FULL');
   connection.pragma('foreign_keys = ON');
-  // Pages kept, in KiB: with the 2 MB of the default the indexes of 100,000 memories are read again and again.
+  // Page cache in KiB: with the 2 MB of the default the indexes of 100,000 memories are read again and again.
   connection.pragma('cache_size = -32768');
   // A statement of many rows keeps the pages it changes, for the case that it fails half-way: not in a file, which costs
   // more than the rows themselves.

@@ -3,8 +3,8 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { Ajv2020, Options, ValidateFunction } from 'ajv/dist/2020.js';
 import { MortiseError } from '../sdk/index.js';
+import { cachePath, loadCached, storeCached } from './cached-validators.js';
 import { toIssues } from './issues.js';
-import { keep, keptPlace, loadKept } from './kept-validators.js';
 import type { CompiledSchema, CompileOptions, JsonSchema, SchemaCompiler, SchemaIssue, SchemaResult } from './types.js';
 import { subSchemas } from './walk.js';
 
@@ -23,7 +23,7 @@ export async function loadSchema(projectDir: string, name: string): Promise<Json
 }
 
 const require = createRequire(import.meta.url);
-// Loaded when the first schema is compiled: a start that finds all its validators kept needs none of it.
+// Loaded when the first schema is compiled: a start that finds all its validators cached needs none of it.
 const compilers = (): typeof import('ajv/dist/2020.js') => require('ajv/dist/2020.js');
 const formats = (): typeof import('ajv-formats') => require('ajv-formats');
 const standalone = (): typeof import('ajv/dist/standalone/index.js') => require('ajv/dist/standalone');
@@ -116,15 +116,15 @@ export function createSchemaCompiler(): SchemaCompiler {
       const { $schema: _, ...plain } = schema;
       const functions = new Map<Variant, ValidateFunction>();
 
-      // Schemas of other systems come and go without end; those are not kept.
+      // Schemas of other systems come and go without end; those are not cached.
       function load(variant: Variant): ValidateFunction {
-        const place = options.foreign === true ? undefined : keptPlace(plain, optionsFor(variant, options));
-        const kept = place === undefined ? undefined : loadKept(place);
-        if (kept !== undefined) return kept;
+        const place = options.foreign === true ? undefined : cachePath(plain, optionsFor(variant, options));
+        const cached = place === undefined ? undefined : loadCached(place);
+        if (cached !== undefined) return cached;
         // A schema with an $id gets an instance of its own: the same $id may come again with the next reload.
         const ajv = instance(variant, options, keywords, typeof plain.$id === 'string');
         const made = ajv.compile(plain);
-        if (place !== undefined) keep(place, standalone().default(ajv, made));
+        if (place !== undefined) storeCached(place, standalone().default(ajv, made));
         return made;
       }
 

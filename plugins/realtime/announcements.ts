@@ -18,7 +18,7 @@ export interface AnnouncementParts {
 }
 
 /**
- * Tells the sockets that watch a session: those of this process at once, those of the others on the database by
+ * Notifies the sockets that watch a session: those of this process at once, those of the others on the database by
  * notifications, since any process may run the turn and any may have the socket. What is to be told while a
  * notification is on its way goes together in the next one.
  */
@@ -63,7 +63,7 @@ export class Announcements implements Disposable {
       try {
         await pushToWatchers(watchers, sessions, push);
       } catch {
-        log.warn({ kind: push.kind }, 'watchers of a session were not told what another process announced');
+        log.warn({ kind: push.kind }, 'watchers of a session did not receive an announcement of another process');
       }
     }
   }
@@ -75,7 +75,7 @@ export class Announcements implements Disposable {
       try {
         await database.notify(channel, `["${this.#self}",${together.join(',')}]`);
       } catch {
-        log.warn({ pushes: together.length }, 'other processes were not told what their watchers should know');
+        log.warn({ pushes: together.length }, 'announcements did not reach the watchers of other processes');
       }
     }
   }

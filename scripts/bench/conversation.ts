@@ -11,8 +11,8 @@ import { throughput } from './conversation/throughput.js';
 
 /**
  * What the conversation and its gate can take, with a handler in the place of the agent: throughput, many sessions whose
- * turns wait, idle sessions, a way out that hangs, changes while messages pass, and what all of it adds to one request.
- * Wall-clock figures are only as good as the machine is idle; CPU time is told beside them.
+ * turns wait, idle sessions, an egress adapter that hangs, changes while messages pass, and what all of it adds to one request.
+ * Wall-clock figures are only as good as the machine is idle; CPU time is reported beside them.
  *
  *     npm run bench -- conversation [--only NAME] [--soak MILLIONS] [--json]
  *

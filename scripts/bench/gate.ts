@@ -9,7 +9,7 @@ import { createTestHost } from '../../core/sdk/testing/index.js';
  *
  *     node dist/scripts/bench/gate.js [--json] [--seconds N] [--soak N]
  *
- * `--soak N` runs N million observations over as many keys instead and tells how the heap grows.
+ * `--soak N` runs N million observations over as many keys instead and reports how the heap grows.
  */
 const limits = { perSecond: 200_000, p99: 100, p999: 1_000, heapMiBPerMillion: 1 };
 const sessions = 10_000;

@@ -9,7 +9,7 @@ import { streamingModel, streamTokens } from './turns/streams.js';
 
 /**
  * What turns cost on a real server: CPU time of its process for each turn, token and page, beside turns in a second and
- * latencies, which are only as good as the machine is idle. Tells also whether a streamed token was lost.
+ * latencies, which are only as good as the machine is idle. Also reports whether a streamed token was lost.
  *
  *     npm run bench -- turns [--database sqlite|postgres] [--only NAME] [--turns N] [--profile FOLDER] [--json]
  */

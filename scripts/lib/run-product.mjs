@@ -44,7 +44,7 @@ export function runCommand(root, args) {
 export async function runCompiled(root, compiled, args) {
   const { node, file } = await ready(root, compiled, createProgress());
   return new Promise((resolve, reject) => {
-    // No messages are sent on the channel; its end tells the command that the launcher was killed.
+    // No messages are sent on the channel; its end means that the launcher was killed.
     const child = spawn(node, [...nodeFlags(), file, ...args], { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
     for (const signal of endSignals) {
       // On a terminal Ctrl-C reaches the command directly, because it is in the same process group.

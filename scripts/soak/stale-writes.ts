@@ -126,7 +126,7 @@ async function cutOff(stage: Stage, rival: SessionsService): Promise<StaleWrites
   }
 }
 
-/** Stops a process, but not in the middle of a transaction: on SQLite nobody can write then until it goes on. */
+/** Stops a process, but not in the middle of a transaction: on SQLite no process could write until it continues. */
 async function freeze({ tables }: Stage, { child }: WorkerProcess): Promise<void> {
   child.kill('SIGSTOP');
   while (!(await tables.canWrite(300))) {

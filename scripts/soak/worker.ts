@@ -1,4 +1,4 @@
-/** A process on the stage's database. It is told what to do by messages, and may be stopped or killed at any moment. */
+/** A process on the stage's database. It is controlled by messages, and may be stopped or killed at any moment. */
 import type { OpenTurn } from 'mortise/contracts/sessions';
 import { openSessions, question } from './stage.js';
 

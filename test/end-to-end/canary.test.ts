@@ -21,9 +21,9 @@ describe('message texts and secrets', function () {
   });
   after(() => server.dispose());
 
-  it('are in no log line and no metric, whatever door they came through', async () => {
+  it('are in no log line and no metric, whatever endpoint they came through', async () => {
     const key = { 'x-api-key': secrets.apiKey };
-    const doors: [string, unknown, Record<string, string>][] = [
+    const endpoints: [string, unknown, Record<string, string>][] = [
       [
         '/agent/process',
         {
@@ -77,7 +77,7 @@ describe('message texts and secrets', function () {
         { authorization: `Bearer ${secrets.apiKey}` },
       ],
     ];
-    for (const [path, body, headers] of doors) {
+    for (const [path, body, headers] of endpoints) {
       const response = await server.post(path, body, headers);
       await response.text();
       expect(response.status, path).to.be.below(500);

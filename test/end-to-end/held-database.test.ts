@@ -24,7 +24,7 @@ const migrates: TestPlugin = {
   },
 };
 
-/** A tool whose transaction never ends, whatever its call is told. */
+/** A tool whose transaction never ends, whatever happens to its call. */
 function holds(): { readonly plugin: TestPlugin; readonly began: Promise<void> } {
   const { promise: began, resolve } = Promise.withResolvers<void>();
   const plugin: TestPlugin = {
@@ -83,7 +83,7 @@ describe('a plugin that keeps the database', function () {
       expect((await host.fetch('/ready')).status).to.equal(200);
     });
 
-    it('in a call is disabled all the same, and nobody else is blamed', async () => {
+    it('in a call is disabled all the same, and no other plugin is blamed', async () => {
       const { plugin, began } = holds();
       host = await createTestHost({
         plugins: ['admin', 'logbook', 'mcp-server'],

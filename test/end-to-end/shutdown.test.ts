@@ -38,7 +38,7 @@ interface Frame {
   readonly error?: { readonly code: string };
 }
 
-describe('a server that is told to stop', function () {
+describe('a server that is stopped', function () {
   this.timeout(90_000);
 
   eachDatabase((engine) => {
@@ -156,7 +156,7 @@ describe('a server that is told to stop', function () {
       for (const id of ['s0', 's1']) expect((await said(id))[1]).to.deep.equal(['assistant', `Re: ${id}`]);
     });
 
-    it('tells what it cannot wait for, keeps what was shown of it, and is gone in time', async () => {
+    it('reports what it cannot wait for, stores what was shown of it, and exits in time', async () => {
       await start({ MORTISE_HTTP_SHUTDOWN_TIMEOUT_SECONDS: '2' });
       const streaming = ask('a', 'hang', true);
       const waiting = ask('b', 'hang');
@@ -165,7 +165,7 @@ describe('a server that is told to stop', function () {
       await until('the turns', async () => (await accepted()) === 3 && frames.length > 0);
       const queued = ask('a', 'behind it');
       await until('the queued one', async () => (await accepted()) === 4);
-      // Nobody waits for these two.
+      // These two are not awaited.
       const event = (text: string) =>
         server.post('/observations', { source_name: 'shop', session_key: 'console:u1:o', payload: { text } });
       const ids: string[] = [];

@@ -93,7 +93,7 @@ describe('the lock of the set-up', () => {
     expect(next.lines('waiting')).to.deep.equal([]);
   });
 
-  it('is left to a waiter that was quicker to take it over', async () => {
+  it('belongs to the waiter that took it over first', async () => {
     await leaveDead();
     // Between finding the holder dead and removing its lock, another waiter has removed it and placed its own.
     const living = JSON.stringify({ id: 'quicker', pid: process.pid, host: hostname() });

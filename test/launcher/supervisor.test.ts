@@ -12,7 +12,7 @@ describe('the launcher while the server runs', () => {
   after(() => project.remove());
 
   let count = 0;
-  /** Each on a data directory of its own: a crash is told to the next start on the same one. */
+  /** Each on a data directory of its own: the next start on the same one learns of a crash. */
   function start(...args: string[]): Running {
     count += 1;
     return startOn(`data-${count}`, ...args);
@@ -25,7 +25,7 @@ describe('the launcher while the server runs', () => {
     });
   }
 
-  it('hands on the arguments and the exit code, and tells the server that it is supervised', async () => {
+  it('hands on the arguments and the exit code, and lets the server know that it is supervised', async () => {
     const launcher = start('exit', '7', '--port', '9000');
     expect(await launcher.ended).to.deep.equal({ code: 7, signal: null });
     expect(launcher.lines('arguments')).to.deep.equal(['arguments exit 7 --port 9000']);
@@ -78,7 +78,7 @@ describe('the launcher while the server runs', () => {
       shell: windows,
     });
     await npm.line('up');
-    // The first tells whether the server is in the group: the launcher does not pass it on.
+    // The first shows whether the server is in the group: the launcher does not pass it on.
     process.kill(-Number(npm.child.pid), 'SIGWINCH');
     process.kill(-Number(npm.child.pid), 'SIGINT');
     await npm.line('signal SIGINT');
@@ -118,14 +118,14 @@ describe('the launcher while the server runs', () => {
     expect(launcher.lines('up')).to.have.length(4);
   });
 
-  it('looks after the server when nobody reads any more what it says', async () => {
+  it('supervises the server when its output is no longer read', async () => {
     const launcher = start('crash', 'SIGSEGV');
     launcher.child.stderr?.destroy();
     expect((await launcher.ended).code).to.equal(139);
     expect(launcher.lines('up')).to.have.length(4);
   });
 
-  it('tells the next start on the same data directory that the server crashed, once', async () => {
+  it('reports a crash to the next start on the same data directory, once', async () => {
     await startOn('crashed', 'exit', '75').ended;
     const elsewhere = startOn('elsewhere', 'exit', '0');
     await elsewhere.ended;
@@ -137,7 +137,7 @@ describe('the launcher while the server runs', () => {
     }
   });
 
-  it('tells the next start nothing about a server that was killed', async () => {
+  it('reports nothing to the next start about a server that was killed', async () => {
     await startOn('killed', 'crash', 'SIGKILL').ended;
     const next = startOn('killed', 'exit', '0');
     await next.ended;

@@ -1,6 +1,6 @@
 /**
  * The rooms of the house, and who may know whom. A file belongs to the room with the longest path that fits; a file of
- * core, plugins, test, bench or scripts that fits none is reported. To open a door, add its name to `uses`.
+ * core, plugins, test, bench or scripts that fits none is reported. To allow an import, add its name to `uses`.
  */
 export interface Room {
   readonly name: string;

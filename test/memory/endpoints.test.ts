@@ -125,7 +125,7 @@ describe('the memory endpoints', () => {
           'INVALID_PARAM_TYPE',
           ['body', 'item_id'],
         ],
-        ['what only the tool can tell', { payload_md: ' ' }, 'INVALID_PARAM_VALUE', ['body', 'payload_md']],
+        ['what only the tool can check', { payload_md: ' ' }, 'INVALID_PARAM_VALUE', ['body', 'payload_md']],
         ['a list', [], 'INVALID_PARAM_TYPE', ['body']],
       ];
       for (const [what, body, reason, location] of broken) {

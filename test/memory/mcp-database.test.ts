@@ -27,7 +27,7 @@ async function rpc(host: TestHost, method: string, params: Json = {}, headers: R
   return { headers: response.headers, ...((await response.json()) as RpcAnswer) };
 }
 
-/** A request of the stateless era from a client that follows tasks. */
+/** A request of the stateless protocol revision from a client that follows tasks. */
 function taskRequest(host: TestHost, taskId: string) {
   const headers = { 'mcp-protocol-version': stateless, 'mcp-method': 'tasks/get', 'mcp-name': taskId };
   const _meta = {

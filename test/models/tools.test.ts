@@ -128,11 +128,11 @@ describe('tool calls of a streaming API', () => {
         {},
       ]);
       expect(chunks(frames)).to.deep.equal(['sorry']);
-      const told = platform.asked()[1]?.messages.slice(2) ?? [];
-      expect(told.map(({ role, tool_call_id: id }) => [role, id])).to.deep.equal(
+      const reported = platform.asked()[1]?.messages.slice(2) ?? [];
+      expect(reported.map(({ role, tool_call_id: id }) => [role, id])).to.deep.equal(
         ['c1', 'c2', 'c3', 'c4', 'c5'].map((id) => ['tool', id]),
       );
-      const answers = told.map(({ content }) => JSON.parse(String(content)));
+      const answers = reported.map(({ content }) => JSON.parse(String(content)));
       expect(answers.map(({ error_code, message }) => [error_code, message])).to.deep.equal([
         ['INVALID_ARGS', 'Invalid JSON arguments: SyntaxError'],
         ['INVALID_ARGS', 'Expected dict arguments, got list'],

@@ -32,7 +32,7 @@ describe('closing', () => {
       expect((await after.statement('select text from {ending.rows}')).rows).to.have.length(2);
     });
 
-    it('is preceded by a pool that tells how it is used', async () => {
+    it('reports the use of the pool before it', async () => {
       const host = await engine.openHost();
       const database = host.forPlugin('any', []);
       await database.transaction(async () => {

@@ -20,7 +20,7 @@ describe('instances', () => {
       expect((await one.instances.list()).map(({ id }) => id)).not.to.include(two.instances.id);
     });
 
-    it('stay alive for as long as they beat', async () => {
+    it('stay alive as long as they send heartbeats', async () => {
       const [one, two] = [await engine.openHost({ instances: times }), await engine.openHost({ instances: times })];
       const end = Date.now() + 3 * times.deadAfterMs;
       await until('three lives have passed', async () => {

@@ -4,7 +4,7 @@ import { openDatabase } from '../open-database.js';
 import type { DatabaseSettings } from '../settings.js';
 import { childFacts } from './child.js';
 
-/** Lives, holds a lease when told to, and tells its instance id. */
+/** Registers an instance, holds a lease on request, and reports its instance id. */
 const { settings, times, lease, ttlMs } = childFacts<{
   settings: DatabaseSettings;
   times?: InstanceTimes;

@@ -57,7 +57,7 @@ describe('migrations', () => {
       await database.statement('select 1 as one from {zoo.second}');
     });
 
-    it('that a later version recorded are told apart and left alone', async () => {
+    it('that a later version recorded are recognised and ignored', async () => {
       const database = await engine.open('newer', ['zoo']);
       await database.migrate([table('0001-a', 'a'), table('0002-b', 'b')]);
       const error = await errorOf(database.migrate([table('0001-a', 'a')]));

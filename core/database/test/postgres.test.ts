@@ -62,7 +62,7 @@ describeOnPostgres('the PostgreSQL server', () => {
     const down = await errorOf(database.statement('select 1 as one'));
     expect(database.codec.errorKind(down)).to.equal('unavailable');
     expect(down).to.include({ code: 'database_unavailable', status: 503, retryable: true });
-    // Whoever asked is not told where the database is; whoever reads the log is.
+    // The caller's error does not contain the address of the database; the log does.
     expect((down as Error).message).to.equal('The database does not answer at the moment.');
     expect(shortReason(down)).to.match(/ECONNREFUSED/);
     expect(await database.ping(500)).to.equal(false);

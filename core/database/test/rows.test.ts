@@ -116,7 +116,7 @@ describe('stored rows', () => {
       expect(database.codec.parseJson(row.facts)).to.deep.equal({ text: 'a\uFFFDb\uFFFDc \\u0000 \u{1f600}' });
     });
 
-    it('tell how many a statement changed', async () => {
+    it('report how many a statement changed', async () => {
       const database = await things(engine);
       const insert = await database.statement('insert into {things.things} (big) values (?), (?), (?)', [1, 2, 3]);
       expect(insert).to.deep.equal({ rows: [], changes: 3 });
@@ -134,7 +134,7 @@ describe('stored rows', () => {
       expect(await errorOf(database.statement('select 1 as a', [1]))).to.include({ code: 'statement_bindings' });
     });
 
-    it('of a table that another process altered are still read by kept statements', async () => {
+    it('of a table that another process altered are still read by cached statements', async () => {
       const database = await engine.open('grown', ['grown']);
       await database.migrate([
         { name: '0001', up: (schema) => schema.createTable('grown.rows', (t) => t.integer('a')) },

@@ -110,7 +110,7 @@ describeOnPostgres('a PostgreSQL server that takes what is sent and does not ans
     await holder;
   });
 
-  it('is left to its other connections when one of them leads nowhere', async () => {
+  it('uses its other connections when one of them no longer answers', async () => {
     const way = await openWay(server.port);
     try {
       await open({ ...parts, port: way.port });

@@ -53,7 +53,7 @@ describe('the single connection', () => {
     expect(made).to.have.length(1);
   });
 
-  it('is handed on in the order of asking, past nobody who waits', async () => {
+  it('is granted in the order of the requests', async () => {
     const connections = lender();
     const first = takeFree(connections);
     const order: string[] = [];
@@ -175,7 +175,7 @@ describe('the single connection', () => {
     expect(connections.reading()).to.deep.equal({ used: 0, free: 0, pending: 0 });
   });
 
-  it('is closed at once when nobody has it, and when it was never made', async () => {
+  it('is closed at once when it is idle, and when it was never opened', async () => {
     const connections = lender();
     const first = takeFree(connections);
     connections.release(first);

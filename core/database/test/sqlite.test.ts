@@ -112,22 +112,22 @@ describe('the SQLite file', () => {
     expect(await database.canWrite()).to.equal(true);
   });
 
-  it('that is full tells its owner, from a statement and from a transaction, and about no other error', async () => {
-    let told = 0;
+  it('that is full reports it, from a statement and from a transaction, and no other error', async () => {
+    let reported = 0;
     const settings = { dialect: 'sqlite', file: file(), busyTimeoutMs: 100 } as const;
-    const host = await openDatabase(settings, silentLog, { onFull: () => (told += 1) });
+    const host = await openDatabase(settings, silentLog, { onFull: () => (reported += 1) });
     hosts.push(host);
     const database = host.forPlugin('notes', ['notes']);
     await database.migrate([{ name: '0001', up: (schema) => schema.raw('create table {notes.notes} (text text)') }]);
     await errorOf(database.statement('insert into {notes.notes} (nothing) values (1)'));
-    expect(told).to.equal(0);
+    expect(reported).to.equal(0);
     await database.statement('pragma max_page_count = 1');
     const insert = 'insert into {notes.notes} (text) values (?)';
     await errorOf(database.statement(insert, ['x'.repeat(1_000_000)]));
-    expect(told).to.equal(1);
+    expect(reported).to.equal(1);
     const inside = database.transaction((trx) => database.statement(insert, ['x'.repeat(1_000_000)], { trx }));
     expect(database.codec.errorKind(await errorOf(inside))).to.equal('full');
-    expect(told).to.equal(2);
+    expect(reported).to.equal(2);
     // A few bytes still fit, and are no sign that more would.
     await database.statement('delete from {notes.notes} where text is null');
     expect([await database.ping(), await database.canWrite()]).to.deep.equal([true, false]);

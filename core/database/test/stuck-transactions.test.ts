@@ -55,7 +55,7 @@ describe('a transaction that its plugin does not end', () => {
       expect(stuck).to.deep.equal(['holder transaction_ended']);
     });
 
-    it('is ended with its plugin, and takes nothing afterwards, by no door', async () => {
+    it('is ended with its plugin, and accepts no statement afterwards', async () => {
       await open({});
       const { ended, trx } = await hold();
       host.endTransactions('notes');

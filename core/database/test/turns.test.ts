@@ -80,7 +80,7 @@ describe('the turns on the one connection of SQLite', () => {
   });
 
   describe('with the query builder in a transaction', () => {
-    it('take part in it by every door', async () => {
+    it('take part in it through every method', async () => {
       const table = database.table('notes.notes');
       const value = await database.transaction(async (trx) => {
         expect([trx.isTransaction, trx.isCompleted()]).to.deep.equal([true, false]);
@@ -139,7 +139,7 @@ describe('the turns on the one connection of SQLite', () => {
         ended = trx.executionPromise;
         await trx.rollback();
         expect(await errorOf(trx.commit().then())).to.include({ code: 'transaction_over' });
-        return 'nobody hears this';
+        return 'discarded';
       });
       expect(ended).to.be.instanceOf(Promise);
       expect([quietly, await ended]).to.deep.equal([undefined, undefined]);

@@ -141,7 +141,7 @@ describe('guarded fetch', () => {
     let looks = 0;
     const resolve = async () => {
       looks += 1;
-      // Nobody answers at the first one: the request ends by its signal, or earlier.
+      // The first address does not answer: the request ends by its signal, or earlier.
       return [{ address: looks === 1 ? '203.0.114.1' : '127.0.0.1', family: 4 }];
     };
     const fetch = guard(['*'], { resolve });

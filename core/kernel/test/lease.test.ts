@@ -75,21 +75,21 @@ describe('a leased call', () => {
   });
 
   it('ends at its time limit and aborts the signal of the plugin', async () => {
-    let told: unknown;
+    let reported: unknown;
     await boot(
       withTool(
         'slow',
         ({ signal }) =>
           new Promise((_, reject) => {
             signal.addEventListener('abort', () => {
-              told = codeOf(signal.reason);
+              reported = codeOf(signal.reason);
               reject(signal.reason);
             });
           }),
       ),
     );
     expect(codeOf(await call('slow', { timeoutMs: 30 }).catch((error: unknown) => error))).to.equal('call_timeout');
-    expect(told).to.equal('call_timeout');
+    expect(reported).to.equal('call_timeout');
     await until(() => leases('slow')?.inFlight === 0);
     expect(stats('slow')?.errors).to.equal(1);
   });

@@ -28,10 +28,10 @@ describe('a log that cannot be written', () => {
       full = false;
       sink.log.info('four');
       sink.log.info('five');
-      const told = lines.map((line): Record<string, unknown> => JSON.parse(line));
+      const reported = lines.map((line): Record<string, unknown> => JSON.parse(line));
       const note = `2 log lines could not be written (${code})`;
-      expect(told.map(({ msg }) => msg)).to.deep.equal(['one', note, 'four', 'five']);
-      expect(told[1]).to.include({ level: 'warn', missing: 2 });
+      expect(reported.map(({ msg }) => msg)).to.deep.equal(['one', note, 'four', 'five']);
+      expect(reported[1]).to.include({ level: 'warn', missing: 2 });
       expect(sink.dropped()).to.equal(2);
     });
   }

@@ -15,7 +15,7 @@ describe('log lines for people', () => {
     expect(text).to.match(/ warn {2}m\n$/);
   });
 
-  it('tell an error by its code and sentence', () => {
+  it('show an error by its code and message', () => {
     const err = { type: 'MortiseError', code: 'no_room', message: 'The disk is full.', stack: 'at x' };
     expect(line({ level: 'error', msg: 'Failed.', err })).to.contain('err="no_room: The disk is full."');
   });

@@ -17,7 +17,7 @@ describe('the audit of admin changes', function () {
   /** A database that takes no write, as on a full disk. */
   const mayWrite = (may: boolean): Promise<unknown> =>
     host.app.database.forPlugin('probe', []).statement(`pragma query_only = ${may ? 'off' : 'on'}`);
-  const told = async (): Promise<readonly string[]> =>
+  const reported = async (): Promise<readonly string[]> =>
     (await host.service('audit').query({ limit: 100 })).rows.map(
       ({ operation, action, status, reason }: AuditRow) => `${operation} ${action} ${status} ${reason}`,
     );
@@ -32,7 +32,7 @@ describe('the audit of admin changes', function () {
     expect([after?.desired, after?.state]).to.deep.equal(['enabled', 'active']);
     expect((await get<{ revision: number }>(host, '/admin/plugins')).body.revision).to.equal(revision);
     await mayWrite(true);
-    expect(await told()).to.deep.equal([]);
+    expect(await reported()).to.deep.equal([]);
   });
 
   it('is settled later when only the outcome could not be written, and never reports a refusal', async () => {
@@ -40,19 +40,19 @@ describe('the audit of admin changes', function () {
     host = await createTestHost({ plugins: ['admin', 'logbook'], extra: [made('one', { stop }), made('two')] });
     const done = await send(host, '/admin/plugins/one/disable');
     expect([done.status, done.body.state]).to.deep.equal([200, 'disabled']);
-    expect(await told()).to.deep.equal(['admin:disable allow pending admin:asked']);
+    expect(await reported()).to.deep.equal(['admin:disable allow pending admin:asked']);
     await mayWrite(true);
-    await until(async () => (await told()).includes('admin:disable allow success admin:done'));
+    await until(async () => (await reported()).includes('admin:disable allow success admin:done'));
     await send(host, '/admin/plugins/two/disable');
-    expect(await told()).to.deep.equal(Array(2).fill('admin:disable allow success admin:done'));
+    expect(await reported()).to.deep.equal(Array(2).fill('admin:disable allow success admin:done'));
   });
 
   it('is settled once the trail is back when the change itself stopped it', async () => {
     host = await createTestHost({ plugins: ['admin', 'logbook'] });
     expect((await send(host, '/admin/plugins/logbook/disable')).status).to.equal(200);
     expect((await send(host, '/admin/plugins/logbook/enable')).status).to.equal(200);
-    await until(async () => (await told()).includes('admin:disable allow success admin:done'));
-    expect(await told()).to.have.members([
+    await until(async () => (await reported()).includes('admin:disable allow success admin:done'));
+    expect(await reported()).to.have.members([
       'admin:disable allow success admin:done',
       'admin:enable allow success admin:done',
     ]);

@@ -31,8 +31,8 @@ describe('plugins.json', function () {
     await until(async () => (await rowOf(host as TestHost, 'one'))?.state === 'disabled');
     const trail = host.service('audit');
     await until(async () => (await trail.query({ operation: 'admin:disable' })).rows.length > 0);
-    const { rows: told } = await trail.query({});
-    expect(told.map((row) => [row.operation, row.targetSpace, row.principal, row.reason])).to.deep.equal([
+    const { rows: recorded } = await trail.query({});
+    expect(recorded.map((row) => [row.operation, row.targetSpace, row.principal, row.reason])).to.deep.equal([
       ['admin:disable', 'plugin:one', 'file', 'admin:file_edited'],
     ]);
   });

@@ -56,13 +56,16 @@ describe('GET /admin/events', function () {
     await until(
       () => following.events.some(([type]) => type === 'alert') && following.events.some(([type]) => type === 'audit'),
     );
-    const told = following.events;
-    expect(told.filter(([type]) => type === 'plugin-state').map(([, { key, to }]) => [key, to])).to.deep.equal([
+    const reported = following.events;
+    expect(reported.filter(([type]) => type === 'plugin-state').map(([, { key, to }]) => [key, to])).to.deep.equal([
       ['one', 'draining'],
       ['one', 'disabled'],
     ]);
-    expect(told.find(([type]) => type === 'audit')?.[1]).to.include({ operation: 'admin:disable', action: 'allow' });
-    expect(told.find(([type]) => type === 'alert')?.[1]).to.include({ code: 'tested' });
+    expect(reported.find(([type]) => type === 'audit')?.[1]).to.include({
+      operation: 'admin:disable',
+      action: 'allow',
+    });
+    expect(reported.find(([type]) => type === 'alert')?.[1]).to.include({ code: 'tested' });
     following.leave();
   });
 
@@ -106,9 +109,9 @@ describe('GET /admin/events', function () {
     await until(() => text.includes('"n7999"'));
     const events = parse(text);
     const lost = events.filter(([type]) => type === 'lost').reduce((sum, [, { count }]) => sum + Number(count), 0);
-    const told = events.filter(([type]) => type === 'alert').length;
+    const reported = events.filter(([type]) => type === 'alert').length;
     expect(lost).to.be.above(0);
-    expect(lost + told).to.equal(8_000);
+    expect(lost + reported).to.equal(8_000);
     incoming.destroy();
     await until(() => open() === 0);
   });

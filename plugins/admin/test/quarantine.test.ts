@@ -9,11 +9,11 @@ describe('a plugin that fails again and again', function () {
 
   it('is quarantined with its last error after five faults, alone, and starts again when it is released', async () => {
     let failures = 0;
-    let mended = false;
+    let repaired = false;
     const faulty = made('faulty', {
       start: (own) => {
         own.every(5, () => {
-          if (mended || failures >= 5) return;
+          if (repaired || failures >= 5) return;
           failures += 1;
           throw new Error(`the belt came off (${failures})`);
         });
@@ -27,7 +27,7 @@ describe('a plugin that fails again and again', function () {
     expect(row?.hint).to.contain('release');
     expect((await rowOf(host, 'other'))?.state).to.equal('active');
 
-    mended = true;
+    repaired = true;
     const released = await send(host, '/admin/plugins/faulty/release');
     expect([released.status, released.body.state]).to.deep.equal([200, 'active']);
   });

@@ -120,8 +120,8 @@ describe('the rights of the admin routes', function () {
     await send(host, '/admin/plugins/nobody/enable');
     await send(host, `/admin/plugins/${'x'.repeat(3_000)}/enable`);
     const { rows } = await host.service('audit').query({ limit: 100 });
-    const told = rows.map(({ operation, action, reason, targetSpace }) => [operation, action, reason, targetSpace]);
-    expect(told).to.deep.include.members([
+    const reported = rows.map(({ operation, action, reason, targetSpace }) => [operation, action, reason, targetSpace]);
+    expect(reported).to.deep.include.members([
       ['admin:disable', 'allow', 'admin:done', 'plugin:one'],
       ['admin:enable', 'reject', 'admin:plugin_not_found', 'plugin:nobody'],
     ]);

@@ -100,7 +100,7 @@ describe('the audit trail that somebody has altered', () => {
       const id = await audit.write(entry({ status: 'pending' }));
       await audit.finalize(id, { status: 'success', action: 'allow', reason: 'test:later' });
       expect((await audit.verify()).ok).to.equal(true);
-      // To the time at which it was made, as if nobody had waited.
+      // To the time at which it was made, without the wait.
       await database.statement(`update {governance.write_audit} set updated_at = '${OTHER_TIME}'`);
       expect((await audit.verify()).broken).to.include({ auditId: id, problem: 'row_altered' });
       if (engine.dialect === 'postgres') return; // Its columns hold times alone.

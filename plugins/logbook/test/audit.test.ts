@@ -63,7 +63,7 @@ describe('the audit trail', () => {
       expect(rows[0]?.status).to.equal('failed');
     });
 
-    it('tells the same of rows of every writer that names its source, and settles that too', async () => {
+    it('reports the same for rows of every writer that names its source, and settles these too', async () => {
       const said = { evidence_source: 'v2', decision: { steps: [{ stage: 'policy', verdict: 'pass' }] } };
       const id = await audit.write(
         entry({
@@ -108,7 +108,7 @@ describe('the audit trail', () => {
       expect((await audit.verify()).ok).to.equal(true);
     });
 
-    it('commits with the effect it tells of, and tells of it only then', async () => {
+    it('commits with the effect that it records, and only then', async () => {
       const failed = database
         .transaction(async (trx) => {
           await audit.write(entry(), { trx });

@@ -125,7 +125,7 @@ async function write(decision: StoreDecision, space: string, gateway: Gateway): 
     return refuse(request, decision, { reason: 'write_in_progress', result }, gateway);
   } catch (error) {
     if (error instanceof WriteUnsettled) {
-      gateway.log.error({ err: error, correlationId }, 'The outcome of a write is left to recovery.');
+      gateway.log.error({ err: error, correlationId }, 'Recovery will determine the outcome of a write.');
       return unsettledResult(decision);
     }
     const refused = refusedBy(error, decision);

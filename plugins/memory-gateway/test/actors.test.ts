@@ -82,14 +82,14 @@ describe('actors', () => {
             // One that would be new, and one that is there already.
             for (const text of ['After', 'Before']) {
               const answer = await store(text);
-              const told = {
+              const reported = {
                 degrade: { ok: true, action: 'redirect', reason: 'actor_unknown:degrade' },
                 reject: { ok: false, action: 'reject', reason: 'actor_unknown:reject' },
                 auto_create: { ok: false, action: 'error', reason: 'actor_autocreate_failed', memory_id: null },
               };
-              expect(answer.body).to.deep.include(told[policy]);
+              expect(answer.body).to.deep.include(reported[policy]);
               const rows = await gateway.audits(answer);
-              expect(rows.map(({ reason }) => reason)).to.deep.equal([told[policy].reason]);
+              expect(rows.map(({ reason }) => reason)).to.deep.equal([reported[policy].reason]);
             }
             expect(await gateway.count('governance.write_audit', `target_space = 'private:${actor}'`)).to.equal(
               policy === 'degrade' ? 1 : 3,

@@ -6,7 +6,7 @@ import { type GatewayHost, startGateway } from './gateway-host.js';
 
 const KEY = 'adm-key-0123456789';
 
-/** The tables of a database as SQL names them, whoever made them. */
+/** The tables of a database as SQL names them, of all plugins. */
 async function everyTable(database: Database): Promise<readonly string[]> {
   const { rows } = await database.statement<{ name: string }>(
     database.dialect === 'sqlite'

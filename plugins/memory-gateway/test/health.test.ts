@@ -40,14 +40,14 @@ describe('the health of the memory gateway', function () {
     try {
       const deep = await other.get('/health?deep=1');
       expect([deep.status, deep.body.status]).to.deep.equal([200, 'degraded']);
-      const told = /^There is no memory backend "nope" \(MORTISE_MEMORY_BACKEND\); known: .*fake/;
-      expect(deep.body.checks).to.have.nested.property('memory_backend.detail').that.matches(told);
+      const reported = /^There is no memory backend "nope" \(MORTISE_MEMORY_BACKEND\); known: .*fake/;
+      expect(deep.body.checks).to.have.nested.property('memory_backend.detail').that.matches(reported);
       const lines = () => other.host.logs.map((line): { level: string; msg: string } => JSON.parse(line));
-      const warnings = () => lines().filter(({ level, msg }) => level === 'warn' && told.test(msg));
+      const warnings = () => lines().filter(({ level, msg }) => level === 'warn' && reported.test(msg));
       await until('it is warned of', () => warnings().length > 0);
       expect(warnings()).to.have.length(1);
       const { health } = await other.host.control.inspect('memory-gateway');
-      expect(health?.detail).to.match(told);
+      expect(health?.detail).to.match(reported);
     } finally {
       await other.stop();
     }

@@ -11,7 +11,7 @@ describe('the spaces of a key', () => {
     ['the platform itself', { id: 'system' }, 'private:bob', false],
     ['its own private space', { id: 'k', actor: 'alice' }, 'private:alice', true],
     ['the private space of others', { id: 'k', actor: 'alice' }, 'private:bob', false],
-    ['the private space of nobody', { id: 'k', actor: 'alice' }, 'private:unknown', false],
+    ['the private space of no actor', { id: 'k', actor: 'alice' }, 'private:unknown', false],
     ['team spaces by default', { id: 'k', actor: 'alice' }, 'team:any', true],
     ['org spaces by default', { id: 'k', actor: 'alice' }, 'org:any', true],
     ['only the spaces it names', { id: 'k', actor: 'alice', spaces: ['team:a*'] }, 'team:abc', true],

@@ -11,14 +11,14 @@ describe('looking after the outbox', () => {
     });
     afterEach(() => outbox.stop());
 
-    const bury = async (text: string): Promise<number> => {
+    const deadLetter = async (text: string): Promise<number> => {
       outbox.server.fail('add', { kind: 'status', status: 400 });
       return Number((await outbox.store(text)).outbox_id);
     };
     const manage = (args: readonly string[], options = {}) => outbox.run('memory-outbox', args, options);
 
     it('lists and shows rows', async () => {
-      const [waiting, dead] = [await outbox.queue('Waits.'), await bury('Is dead.')];
+      const [waiting, dead] = [await outbox.queue('Waits.'), await deadLetter('Is dead.')];
       const ids = async (options = {}) => {
         const { data } = await manage(['list'], options);
         return (data as { rows: { outbox_id: number }[] }).rows.map(({ outbox_id }) => outbox_id);
@@ -33,7 +33,7 @@ describe('looking after the outbox', () => {
     });
 
     it('sends a dead letter again, once', async () => {
-      const id = await bury('Is dead.');
+      const id = await deadLetter('Is dead.');
       expect((await manage(['retry', String(id)])).exitCode).to.equal(0);
       expect((await manage(['retry', String(id)])).exitCode).to.equal(1);
       expect(await outbox.outboxRow(id)).to.deep.include({ status: 'pending', retryCount: 0 });
@@ -45,7 +45,7 @@ describe('looking after the outbox', () => {
     });
 
     it('sends all dead letters again, but none whose memory was stored meanwhile', async () => {
-      const [first, second] = [await bury('One.'), await bury('Two.')];
+      const [first, second] = [await deadLetter('One.'), await deadLetter('Two.')];
       await outbox.store('Two.');
       const { exitCode, data } = await manage(['retry'], { allDead: true });
       expect(exitCode).to.equal(1);
@@ -57,7 +57,7 @@ describe('looking after the outbox', () => {
       expect((await outbox.outboxRow(second)).status).to.equal('dead');
     });
 
-    it('is refused what nobody can mean', async () => {
+    it('rejects contradictory options', async () => {
       const wrong: readonly [string, readonly string[], object][] = [
         ['memory-outbox', [], {}],
         ['memory-outbox', ['show'], {}],
@@ -75,7 +75,7 @@ describe('looking after the outbox', () => {
     });
 
     it('works over HTTP too', async () => {
-      const [waiting, dead] = [await outbox.queue('Waits.'), await bury('Is dead.')];
+      const [waiting, dead] = [await outbox.queue('Waits.'), await deadLetter('Is dead.')];
       const listed = await outbox.host.fetch('/memory/outbox?status=dead');
       expect(await listed.json()).to.deep.include({ ok: true, count: 1, next_cursor: null });
       expect((await outbox.host.fetch('/memory/outbox?status=lost')).status).to.equal(400);
@@ -89,7 +89,7 @@ describe('looking after the outbox', () => {
 
     it('counts rows for the metrics', async () => {
       await outbox.queue('Waits.');
-      await bury('Is dead.');
+      await deadLetter('Is dead.');
       const text = await outbox.host.app.metrics.render();
       expect(text).to.match(/mortise_outbox_rows\{[^}]*status="pending"[^}]*\} 1/);
       expect(text).to.match(/mortise_outbox_rows\{[^}]*status="dead"[^}]*\} 1/);

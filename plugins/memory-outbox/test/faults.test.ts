@@ -52,7 +52,7 @@ describe('a memory whose backend', function () {
       expect(row.lastError).to.be.a('string').and.not.equal('');
       expect(copies(text)).to.equal(end === 'sent' ? 1 : 0);
       const flushed = end === 'sent' ? 'allow outbox_flush_success' : 'reject outbox_flush_dead';
-      expect((await outbox.trail(id)).filter((told) => told === flushed)).to.have.length(1);
+      expect((await outbox.trail(id)).filter((entry) => entry === flushed)).to.have.length(1);
       const where = `payload_md = '${text}' and state ${end === 'sent' ? `= 'active'` : `in ('dead', 'merged')`}`;
       expect(await outbox.count('logbook.memories', where)).to.equal(1);
       await outbox.expectInvariants();

@@ -114,7 +114,7 @@ describe('the outbox worker', () => {
       expect(await outbox.outboxRow(id)).to.deep.include({ status: 'sent' });
     });
 
-    it('buries what the backend refuses, and what it merged', async () => {
+    it('moves rejected memories to the dead letters, and merged ones too', async () => {
       const refused = await outbox.queue('A');
       outbox.server.fail('add', { kind: 'status', status: 413 });
       await outbox.deliver();
@@ -133,7 +133,7 @@ describe('the outbox worker', () => {
 
     it('looks for a memory whose outcome is unknown before it sends it again', async () => {
       outbox.server.fail('add', { kind: 'reset', apply: true });
-      const { outbox_id } = await outbox.store('Applied, and nobody knew.');
+      const { outbox_id } = await outbox.store('Applied without an answer.');
       expect(await outbox.outboxRow(Number(outbox_id))).to.deep.include({ verifyFirst: true });
       await outbox.deliver();
       expect(await outbox.outboxRow(Number(outbox_id))).to.deep.include({ status: 'sent', memoryId: 'om-1' });
@@ -145,7 +145,7 @@ describe('the outbox worker', () => {
       expect(outbox.server.journal).to.have.length(2);
     });
 
-    it('buries no memory because it may not be looked for', async () => {
+    it('moves no memory to the dead letters because it may not be looked up', async () => {
       outbox.server.fail('add', { kind: 'reset', apply: true });
       const id = Number((await outbox.store('Refused as a question.')).outbox_id);
       outbox.server.fail('search', { kind: 'status', status: 400 });
@@ -358,7 +358,7 @@ describe('the outbox worker', () => {
       await until(async () => (await next.count('logbook.outbox_memory', `status = 'sent'`)) === 7);
     });
 
-    it('finishes what it has begun when it is told to stop, and gives the rest back', async function stopping() {
+    it('finishes what it has begun when it is stopped, and releases the rest', async function stopping() {
       this.timeout(30_000);
       for (let n = 0; n < 5; n += 1) await outbox.queue(`Row ${n}`);
       const other = await startOther({

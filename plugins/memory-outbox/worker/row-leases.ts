@@ -80,7 +80,7 @@ export class RowLeases {
     return this.#renewal;
   }
 
-  /** Stops renewing these: they are settled, released, or left to expire. */
+  /** Stops renewing these: they are settled, released, or about to expire. */
   drop(attempts: readonly Attempt[]): void {
     for (const attempt of attempts) this.#heldUntil.delete(idOf(attempt));
   }

@@ -29,7 +29,7 @@ async function storeWithAck(attempt: Attempt, deps: OutboxDeps): Promise<Outcome
     });
     return undefined;
   } catch (error) {
-    // The store was rolled back; only the conflict is left to record.
+    // The store was rolled back; only the conflict remains to be recorded.
     if (error instanceof RowLost) return { kind: 'delivered', attempt, memoryId: '', duplicateOf: null };
     if (database.codec.errorKind(error) !== 'other') throw error;
     return { kind: 'undelivered', attempt, failed: memory.failure(error) };
@@ -65,7 +65,7 @@ async function send(attempts: readonly Attempt[], { deps, leases }: WorkDeps): P
   return { outcomes, sent: 0, conflicts: attempts.length - outcomes.length };
 }
 
-/** Records results. Rows that cannot be recorded are left to their leases. */
+/** Records results. Rows that cannot be recorded are retried once their leases expire. */
 async function settle(outcomes: readonly Outcome[], { deps, settler, leases }: WorkDeps): Promise<Tally> {
   const tally = emptyTally();
   // Rows of one failed transaction share the error.

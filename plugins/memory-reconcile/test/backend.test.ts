@@ -38,7 +38,7 @@ describe('comparing the ledger with the backend', () => {
         const found = await check();
         expect(found.exitCode).to.equal(1);
         const kinds = found.findings.map(({ finding, backend_id }) => `${finding} ${backend_id}`).sort();
-        const extra = dialect === 'query' ? 1 : 0; // Only a listing shows what nobody asked for.
+        const extra = dialect === 'query' ? 1 : 0; // Only a listing shows rows that no query asked for.
         expect(kinds.filter((kind) => !kind.startsWith('extra'))).to.deep.equal([
           'altered om-2',
           'merged om-3',
@@ -86,7 +86,7 @@ describe('comparing the ledger with the backend', () => {
       const lost = `action = 'reject' and reason like 'OPENMEMORY_CONTENT_%'`;
       const isWell = async () => (await books.host.service('logbook').reliability.figures()).invariants;
 
-      it('cannot send what it does not have, and takes it again from whoever has it', async () => {
+      it('does not send what it does not have, and sends it again once it has it', async () => {
         await start({ env: { MORTISE_LEDGER: 'hash' } });
         for (const text of ['Missing', 'Altered', 'Fine']) await books.store(text);
         books.server.lose('om-1');
@@ -122,7 +122,7 @@ describe('comparing the ledger with the backend', () => {
       });
     });
 
-    it('only looks when it is told to report', async () => {
+    it('changes nothing in report mode', async () => {
       await start();
       await books.store('Missing');
       books.server.lose('om-1');

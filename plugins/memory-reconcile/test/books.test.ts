@@ -97,7 +97,7 @@ describe('reconciling outbox and audit trail', () => {
       expect(invariants.find((one) => one.id === '3')).to.deep.include({ ok: true });
     });
 
-    it('frees a row that was told of already without telling it again', async () => {
+    it('releases a row that was already reported without reporting it again', async () => {
       const id = await stale();
       expect((await report({ reschedule: false })).stale).to.deep.equal({
         count: 1,
@@ -119,7 +119,7 @@ describe('reconciling outbox and audit trail', () => {
       expect(await books.trail(id)).to.have.length(1);
     });
 
-    it('puts off the next attempt when it is told to', async () => {
+    it('delays the next attempt on request', async () => {
       const id = await stale();
       await once({ rescheduleDelay: '300' });
       const row = await books.host.service('logbook').outbox.get(id);
@@ -146,7 +146,7 @@ describe('reconciling outbox and audit trail', () => {
       expect(await books.count('governance.write_audit')).to.equal(3);
       const { exitCode, data } = await once({ batchSize: '2', untilClean: true });
       expect(exitCode).to.equal(0);
-      // At least the four that were mended were looked at, though no round took more than two.
+      // At least the four that were fixed were checked, though no round took more than two.
       expect((data as Report).sent).to.deep.equal({ count: 4, missing_audit: 4, fixed: 4 });
       expect((await report()).sent).to.deep.equal({ count: 7, missing_audit: 0, fixed: 0 });
     });
@@ -171,7 +171,7 @@ describe('reconciling outbox and audit trail', () => {
       expect(again.data).to.deep.include({ total_scanned: 5, sent: { count: 2, missing_audit: 0, fixed: 0 } });
     });
 
-    it('names a row once that stays locked because it is told to leave it', async () => {
+    it('reports a row once that stays locked because locked rows are to be skipped', async () => {
       await stale();
       const { exitCode, data } = await once({ untilClean: true, reschedule: false });
       expect(exitCode).to.equal(0);
@@ -194,7 +194,7 @@ describe('reconciling outbox and audit trail', () => {
       expect((await report()).sent).to.deep.equal({ count: 1, missing_audit: 1, fixed: 1 });
     });
 
-    it('mends nothing twice when two do it at once', async () => {
+    it('fixes nothing twice when two run at once', async () => {
       for (let n = 0; n < 10; n += 1) await sent();
       for (let n = 0; n < 5; n += 1) await stale();
       await Promise.all([once(), once(), once()]);
@@ -215,7 +215,7 @@ describe('reconciling outbox and audit trail', () => {
       expect(failed).to.include({ code: 'reconcile_failed', message: 'The reconciliation failed; see the log.' });
     });
 
-    it('is refused what nobody can mean', async () => {
+    it('rejects contradictory options', async () => {
       for (const options of [
         {},
         { once: true, report: true },

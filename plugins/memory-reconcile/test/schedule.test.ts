@@ -4,7 +4,7 @@ import { startReconcile } from './reconcile-host.js';
 
 describe('reconciling on schedule', () => {
   eachDatabase((engine: TestEngine) => {
-    it('mends and tells what does not agree, in the server', async function onSchedule() {
+    it('fixes and reports discrepancies, in the server', async function onSchedule() {
       this.timeout(20_000);
       const books = await startReconcile(engine, { env: { MORTISE_RECONCILE_INTERVAL_SECONDS: '1' } });
       const id = await books.insert({ status: 'sent', memory_id: 'om-1' });
@@ -13,7 +13,7 @@ describe('reconciling on schedule', () => {
         await new Promise((resolve) => setTimeout(resolve, 20));
       }
       expect(await books.trail(id)).to.deep.equal(['allow outbox_flush_success']);
-      // The row was made by hand: no store tells of it.
+      // The row was made by hand: no store recorded it.
       while (!books.host.logs.join('').includes('gateway.invariant_violation') && Date.now() < end) {
         await new Promise((resolve) => setTimeout(resolve, 20));
       }

@@ -17,7 +17,7 @@ const blocked: TestPlugin = {
   },
 };
 
-/** 10,000 replies with a way out that never answers beside 10,000 without any: CPU time of one beside the other. */
+/** 10,000 replies with an egress adapter that never answers beside 10,000 without any: CPU time of one beside the other. */
 export async function slowEgress(): Promise<Measured> {
   const host = await openBenchHost(async () => undefined, { extra: [blocked] });
   const conversation = host.service('conversation');

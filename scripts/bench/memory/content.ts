@@ -43,7 +43,7 @@ function drift(server: FakeOpenMemory, hasListing: boolean): ReadonlySet<string>
     if (kind !== 'missing') server.put({ ...memory, ...alter[kind]?.(index) });
     expected.add(nameOf(kind, memory.id));
   }
-  // Only a listing shows what nobody asked for.
+  // Only a listing shows rows that no query asked for.
   for (let extra = 0; hasListing && extra < driftsOfAKind; extra += 1) {
     const metadata = { mortise_key: `mk_extra_${extra}`, space: 'private:bench' };
     expected.add(nameOf('extra', server.put({ content: `extra ${extra}`, metadata }).id));

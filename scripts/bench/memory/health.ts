@@ -19,15 +19,15 @@ export const measureHealth: Measure = async ({ seconds, say }) => {
   const stores = createPoster(product.origin, 32);
   try {
     const texts = createTexts();
-    const doors = ['/health', '/healthz'] as const;
-    const watch = async (): Promise<Readonly<Record<(typeof doors)[number], number>>> => {
+    const endpoints = ['/health', '/healthz'] as const;
+    const watch = async (): Promise<Readonly<Record<(typeof endpoints)[number], number>>> => {
       const p99 = { '/health': 0, '/healthz': 0 };
-      for (const door of doors) {
+      for (const endpoint of endpoints) {
         const { latencies } = await closedLoop(1, seconds, async () => {
-          const { status } = await poster.get(door);
-          if (status !== 200) throw new Error(`${door} answered ${status}`);
+          const { status } = await poster.get(endpoint);
+          if (status !== 200) throw new Error(`${endpoint} answered ${status}`);
         });
-        p99[door] = percentile(latencies, 0.99);
+        p99[endpoint] = percentile(latencies, 0.99);
       }
       return p99;
     };
@@ -43,9 +43,9 @@ export const measureHealth: Measure = async ({ seconds, say }) => {
     going = false;
     hung.closeAllConnections();
     await Promise.all(storing);
-    return doors.flatMap((door) => [
-      { name: `GET ${door} while idle, p99`, value: idle[door], unit: 'ms' },
-      { name: `GET ${door} while 32 stores hang, p99`, value: busy[door], unit: 'ms', target: '<= 20' },
+    return endpoints.flatMap((endpoint) => [
+      { name: `GET ${endpoint} while idle, p99`, value: idle[endpoint], unit: 'ms' },
+      { name: `GET ${endpoint} while 32 stores hang, p99`, value: busy[endpoint], unit: 'ms', target: '<= 20' },
     ]);
   } finally {
     poster.close();

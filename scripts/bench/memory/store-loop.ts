@@ -3,7 +3,7 @@ import type { Texts } from './texts.js';
 
 const space = { target_space: 'private:bench', actor_user_id: 'bench' };
 
-/** Whoever stores is made a user with the first memory. */
+/** The first memory creates its actor's user row. */
 export const storeEnv = { MORTISE_UNKNOWN_ACTOR_POLICY: 'auto_create' };
 
 /** Stores one memory over REST. @throws when it was not stored */

@@ -21,10 +21,10 @@ export const measureStores: Measure = async ({ seconds, rounds, say }) => {
   const texts = createTexts();
   let bare: Peer | undefined;
   try {
-    const doors = { rest: storeByRest, tool: storeByTool };
-    const run = async (door: keyof typeof doors, callers: number, time: number): Promise<Round> => {
+    const endpoints = { rest: storeByRest, tool: storeByTool };
+    const run = async (endpoint: keyof typeof endpoints, callers: number, time: number): Promise<Round> => {
       const cpuFrom = product.cpuMs();
-      const figures = await closedLoop(callers, time, () => doors[door](poster, texts.english(400)));
+      const figures = await closedLoop(callers, time, () => endpoints[endpoint](poster, texts.english(400)));
       return {
         perSecond: figures.perSecond,
         p50: percentile(figures.latencies, 0.5),

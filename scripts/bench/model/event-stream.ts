@@ -8,7 +8,7 @@ export interface StreamedRequest {
   /** The text that an event adds, if it adds any. */
   readonly textOf: (event: unknown) => string | undefined;
   readonly onText: (text: string) => void;
-  /** Told of the open answer: a slow reader stops it for a while. */
+  /** Called with the open response: a slow reader stops it for a while. */
   readonly onOpen?: (answer: IncomingMessage) => void;
 }
 

@@ -15,7 +15,7 @@ export interface ScriptedStreams {
   readonly answer: UpstreamAnswer;
   /** How many are there. */
   readonly arrived: number;
-  /** Waits for nobody else. */
+  /** Does not wait for other requests. */
   begin(): void;
 }
 

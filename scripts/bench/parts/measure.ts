@@ -11,7 +11,7 @@ export interface MeasureOptions {
   /** Length of one round, seconds. */
   readonly seconds: number;
   readonly rounds: number;
-  /** Tells what goes on. */
+  /** Reports progress. */
   readonly say: (line: string) => void;
 }
 

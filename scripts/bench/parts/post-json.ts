@@ -5,7 +5,7 @@ export interface JsonAnswer {
   readonly text: string;
 }
 
-/** Posts JSON over kept connections. */
+/** Posts JSON over kept-alive connections. */
 export interface JsonPoster {
   post(path: string, body: unknown, headers?: Readonly<Record<string, string>>): Promise<JsonAnswer>;
   get(path: string): Promise<JsonAnswer>;

@@ -9,7 +9,7 @@ export interface Product {
   readonly origin: string;
   readonly server: ServerProcess;
   readonly databaseFile: string;
-  /** CPU time used so far, milliseconds; NaN where the system does not tell. */
+  /** CPU time used so far, milliseconds; NaN where the system does not report it. */
   cpuMs(): number;
   dispose(): Promise<void>;
 }

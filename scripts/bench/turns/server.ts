@@ -11,7 +11,7 @@ export type Dialect = 'sqlite' | 'postgres';
 export interface BenchServer {
   readonly dialect: Dialect;
   readonly origin: string;
-  /** CPU time that the process has used so far, milliseconds; NaN where the system does not tell. */
+  /** CPU time that the process has used so far, milliseconds; NaN where the system does not report it. */
   cpuMs(): number;
   /** The sessions' tables, to fill them. */
   readonly tables: Database;

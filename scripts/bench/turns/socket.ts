@@ -12,7 +12,7 @@ interface Frame {
 export class BenchSocket {
   readonly #socket: WebSocket;
   readonly #requests = new Map<string, (frame: Frame) => void>();
-  /** Requests that nothing will come for any more are told so. */
+  /** Pending requests fail when the socket closes. */
   readonly #waiting = new Set<(error: Error) => void>();
   #next = 0;
 

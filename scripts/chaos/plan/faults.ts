@@ -17,7 +17,7 @@ const calm: Fault = { name: 'calm', call: 'any', fault: null };
 /**
  * `applied`: the backend stores the memory but does not confirm it. `late`: it stores it after the request timed out.
  * That ends within twice the product's time limit, as the product's promise does: a backend that applies a request long
- * after that cannot be told from one that lost it.
+ * after that cannot be distinguished from one that lost it.
  */
 const faultKinds: readonly [Fault, ...Fault[]] = [
   { name: '500', call: 'add', fault: { kind: 'status', status: 500 } },

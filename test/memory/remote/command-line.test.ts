@@ -69,9 +69,9 @@ describe('the memory commands in their own process', () => {
           const reported = await run('memory', 'reconcile', '--report');
           expect([reported.code, lines(reported)[2]]).to.deep.equal([1, '  - sent:  1 (missing audit: 1, fixed: 0)']);
           expect(await audits()).to.equal(before);
-          const mended = await run('memory', 'reconcile', '--once', '-v');
-          expect([mended.code, lines(mended)[2]]).to.deep.equal([0, '  - sent:  1 (missing audit: 1, fixed: 1)']);
-          expect(mended.stderr).to.match(/outbox \d+ \(sent\): missing_audit, fixed/);
+          const repaired = await run('memory', 'reconcile', '--once', '-v');
+          expect([repaired.code, lines(repaired)[2]]).to.deep.equal([0, '  - sent:  1 (missing audit: 1, fixed: 1)']);
+          expect(repaired.stderr).to.match(/outbox \d+ \(sent\): missing_audit, fixed/);
           const again = await run('memory', 'reconcile', '--once');
           expect([again.code, lines(again)[2]]).to.deep.equal([0, '  - sent:  1 (missing audit: 0, fixed: 0)']);
         });

@@ -31,7 +31,7 @@ const stateless: Send = (host, { method = '', params, headers = {} }) => {
   });
 };
 
-/** The numbers that the stateless era keeps for itself, and those that stand for them. */
+/** The numbers that the stateless protocol revision reserves, and those that stand for them. */
 const renamed: Readonly<Record<number, readonly [number, string]>> = {
   [-32000]: [-31000, 'TOOL_EXECUTION_ERROR'],
   [-32001]: [-31001, 'DEPENDENCY_UNAVAILABLE'],
@@ -58,7 +58,7 @@ function expectError({ body, headers }: Answer, row: ErrorRow, code: number): Js
   return data;
 }
 
-/** What the tool says of its arguments, as the error that it is in the other eras. */
+/** The tool's message about its arguments, as the protocol error of the other revisions. */
 function errorOfAnswer(answer: Answer): Answer {
   const { isError, structuredContent } = answer.body.result as Json;
   expect(isError).to.equal(true);

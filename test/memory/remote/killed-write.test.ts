@@ -7,7 +7,7 @@ const keys = ['admin', 'logbook', 'text-analysis', 'memory-gateway', 'memory-bac
 const plugins = { version: 1, plugins: Object.fromEntries(keys.map((key) => [key, { enabled: true }])) };
 
 /**
- * Whoever takes a dead process's writes over waits 15 s for a sign of life, and looks every 15 s: 30 s at the longest on an
+ * The process that takes over a dead one's writes waits 15 s for a sign of life, and looks every 15 s: 30 s at the longest on an
  * idle machine. The test waits twice as long, for what it proves is that nothing is lost or doubled.
  */
 const SETTLED_WITHIN_MS = 60_000;

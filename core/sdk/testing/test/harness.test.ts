@@ -260,8 +260,8 @@ describe('the test harness', () => {
         TEST_DATABASE_PORT: String(parts.port),
         TEST_DATABASE_USER: parts.user,
       };
-      const told = partsOf(await answerOf(use('postgres', env)));
-      expect(told)
+      const reported = partsOf(await answerOf(use('postgres', env)));
+      expect(reported)
         .to.include({ port: parts.port })
         .and.to.have.property('database')
         .that.matches(/^mortise_test_\d+$/);

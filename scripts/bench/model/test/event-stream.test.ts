@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { readEventStream, turnText } from '../event-stream.js';
 
 describe('a stream that a measure reads', () => {
-  it('fails with the error that it is told of, and takes the measure no further', async () => {
+  it('fails with the reported error, and stops measuring', async () => {
     const server = createServer((_, answer) => {
       answer.write('data: {"type":"content","delta":"Re: "}\n\n');
       answer.write('data: {"type":"error","meta":{"code":"session_fenced"}}\n\ndata: [DONE]\n\n');

@@ -30,7 +30,7 @@ function strayed(row: AuditRow, links: readonly ChainLink[], dialect: Evidence['
   if (settled.length > 1) return `was settled ${settled.length} times`;
   const last = settled[0] ?? inserted[0];
   if (last === undefined) return 'is in no chain';
-  return last.row_sha === rowSha(row, last.hash_version, dialect) ? null : 'is not as its last link tells';
+  return last.row_sha === rowSha(row, last.hash_version, dialect) ? null : 'differs from its last link';
 }
 
 /** The hash chain of every writer is complete up to its head, and every audit row is unchanged in one of them. */

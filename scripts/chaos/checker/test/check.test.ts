@@ -166,21 +166,21 @@ const damages: Readonly<Record<string, readonly [sql: string, said: RegExp]>> = 
   ],
   'an audit row that was altered': [
     `update ${audits} set principal = 'nobody' where reason = 'dedup_hit'`,
-    /^chain: Audit row \d is not as its last link tells\.$/m,
+    /^chain: Audit row \d differs from its last link\.$/m,
   ],
   'an audit row whose time was altered': [
     `update ${audits} set ts = '2026-01-02T03:04:05.678Z' where reason = 'dedup_hit'`,
-    /^chain: Audit row \d is not as its last link tells\.$/m,
+    /^chain: Audit row \d differs from its last link\.$/m,
   ],
   'an audit row whose last change was put at another time': [
     `update ${audits} set updated_at = '2026-01-02T03:04:05.678Z' where reason = 'dedup_hit'`,
-    /^chain: Audit row \d is not as its last link tells\.$/m,
+    /^chain: Audit row \d differs from its last link\.$/m,
   ],
   'an audit row whose JSON was altered': [
     `update ${audits} set evidence_refs_json = '{}' where reason = 'outbox_flush_dead'`,
-    /^chain: Audit row \d is not as its last link tells\.$/m,
+    /^chain: Audit row \d differs from its last link\.$/m,
   ],
-  'an audit row that nobody chained': [
+  'an audit row outside the chain': [
     `insert into ${audits} (action, reason) values ('allow', 'mine')`,
     /^chain: Audit row \d+ is in no chain\.$/m,
   ],
@@ -295,7 +295,7 @@ describe('the checker', () => {
       });
 
       describe('reports', () => {
-        afterEach(() => database.mend());
+        afterEach(() => database.restore());
 
         for (const [what, [sql, said]] of Object.entries(damages)) {
           it(what, async () => {

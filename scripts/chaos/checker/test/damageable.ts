@@ -9,7 +9,7 @@ export interface Damageable {
   /** Runs a statement, in which `{schema.table}` stands for a table of the product. */
   damage(sql: string): Promise<void>;
   /** Puts back what was there when it was opened. */
-  mend(): Promise<void>;
+  restore(): Promise<void>;
 }
 
 type Run = (sql: string) => Promise<unknown>;
@@ -33,7 +33,7 @@ async function damageable(reader: () => Promise<DatabaseReader>, run: Run): Prom
   return {
     read: reader,
     damage: async (sql: string) => void (await run(named(sql))),
-    async mend() {
+    async restore() {
       for (const [schema, name] of tables) {
         await run(named(`delete from {${schema}.${name}}`));
         await run(named(`insert into {${schema}.${name}} select * from kept_${name}`));

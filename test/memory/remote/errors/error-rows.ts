@@ -18,7 +18,7 @@ export interface ErrorRow {
   /** The body as it is sent, for what is no request. */
   readonly body?: string;
   readonly details?: Json;
-  /** In the stateless era the tool answers so; it is no error of the protocol there. */
+  /** A tool result in the stateless protocol revision, not a protocol error. */
   readonly isAnswer?: true;
   /** Makes the platform fail; undone by what it returns. */
   prepare?(memory: RemoteMemory): Promise<() => Promise<unknown>>;

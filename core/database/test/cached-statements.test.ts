@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { execute, type SqliteConnection } from '../sqlite-connection.js';
 
-describe('kept statements', () => {
+describe('cached statements', () => {
   it('are not pushed out by the numbered savepoints of knex', () => {
     const prepared: string[] = [];
     const connection: SqliteConnection = {

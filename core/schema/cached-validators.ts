@@ -17,12 +17,12 @@ let compilerVersion: string | undefined;
  * of twenty plugins is a third of a start, loading the code made of them a fiftieth. The folder must be as safe from
  * strangers as the program itself, for its files are run; it must lie where ajv can be found.
  */
-export function keepValidators(in_: string): void {
+export function cacheValidators(in_: string): void {
   folder = in_;
 }
 
-/** Where the validator of a schema is kept; undefined while none are kept. `options` is all else that shapes its code. */
-export function keptPlace(schema: unknown, options: unknown): string | undefined {
+/** Where the validator of a schema is cached; undefined while the cache is off. `options` is all else that shapes its code. */
+export function cachePath(schema: unknown, options: unknown): string | undefined {
   if (folder === undefined) return undefined;
   compilerVersion ??= ['ajv', 'ajv-formats']
     .map((name) => (require(`${name}/package.json`) as { readonly version: string }).version)
@@ -33,8 +33,8 @@ export function keptPlace(schema: unknown, options: unknown): string | undefined
   return join(folder, `${hash.slice(0, 32)}.cjs`);
 }
 
-/** The validator kept at a place; undefined when none is there, or when it cannot be loaded. */
-export function loadKept(place: string): ValidateFunction | undefined {
+/** The validator cached at a path; undefined when there is none, or when it cannot be loaded. */
+export function loadCached(place: string): ValidateFunction | undefined {
   try {
     return require(place) as ValidateFunction;
   } catch {
@@ -43,7 +43,7 @@ export function loadKept(place: string): ValidateFunction | undefined {
 }
 
 /** Puts the code of a validator at its place, whole or not at all. A folder that cannot be written costs only time. */
-export function keep(place: string, code: string): void {
+export function storeCached(place: string, code: string): void {
   const home = dirname(place);
   const unfinished = `${place}.${process.pid}`;
   try {

@@ -28,9 +28,9 @@ const values = [
 ];
 
 const program = `
-const { createSchemaCompiler, keepValidators } = await import(process.argv[1]);
+const { createSchemaCompiler, cacheValidators } = await import(process.argv[1]);
 const { schema, values, folder } = JSON.parse(process.argv[2]);
-if (folder) keepValidators(folder);
+if (folder) cacheValidators(folder);
 const compiled = createSchemaCompiler().compile(schema, { name: 'a schema' });
 const answers = values.map((value) => [compiled.check(value), compiled.parse(value)]);
 const { createRequire } = await import('node:module');
@@ -38,25 +38,25 @@ const loaded = Object.keys(createRequire(import.meta.url).cache).some((file) => 
 console.log(JSON.stringify({ answers, loaded }));
 `;
 
-interface Told {
+interface Report {
   readonly answers: unknown;
   /** Whether the process needed the compiler. */
   readonly loaded: boolean;
 }
 
 /** What a process of its own says about the values. */
-function ask(folder: string | undefined, of: object = schema): Told {
+function ask(folder: string | undefined, of: object = schema): Report {
   const input = JSON.stringify({ schema: of, values, folder });
   const args = ['--input-type=module', '--eval', program, join(built, 'index.js'), input];
-  return JSON.parse(execFileSync(process.execPath, args, { cwd: projectDir, encoding: 'utf8' })) as Told;
+  return JSON.parse(execFileSync(process.execPath, args, { cwd: projectDir, encoding: 'utf8' })) as Report;
 }
 
-describe('validators that are kept', () => {
+describe('cached validators', () => {
   let home: string;
   let folder: string;
 
   beforeEach(async () => {
-    home = await mkdtemp(join(projectDir, 'dist', 'kept-validators-'));
+    home = await mkdtemp(join(projectDir, 'dist', 'cached-validators-'));
     folder = join(home, 'validators');
   });
   afterEach(() => rm(home, { recursive: true, force: true }));
