@@ -1,6 +1,7 @@
 import { closeSync, openSync, readFileSync, renameSync, writeFileSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Suspect } from '../kernel/deps.js';
+import { isJsonObject } from '../sdk/json.js';
 import { makeFolders } from '../sdk/make-folders.js';
 
 interface Step {
@@ -195,5 +196,5 @@ function strings(value: unknown): readonly string[] {
 }
 
 function record<T>(value: Readonly<Record<string, T>> | undefined): Readonly<Record<string, T>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
+  return isJsonObject(value) ? value : {};
 }

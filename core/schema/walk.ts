@@ -1,3 +1,4 @@
+import { isJsonObject } from '../sdk/json.js';
 import type { JsonSchema } from './types.js';
 
 const schemaMaps = ['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'] as const;
@@ -17,7 +18,7 @@ const schemaMembers = [
 ] as const;
 
 export function isSchemaObject(value: unknown): value is JsonSchema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isJsonObject(value);
 }
 
 /** The schemas directly inside a schema. */

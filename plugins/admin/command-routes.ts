@@ -1,4 +1,4 @@
-import { type CallContext, type CommandInput, MortiseError, type Points, type Route } from 'mortise/sdk';
+import { type CallContext, type CommandInput, isJsonObject, MortiseError, type Points, type Route } from 'mortise/sdk';
 import type { ChangeAudit } from './audit-changes.js';
 
 /** Lists the commands that plugins contribute. */
@@ -42,12 +42,10 @@ function inputOf(body: unknown): CommandInput {
   const isOption = (value: unknown): boolean =>
     isText(value) || typeof value === 'boolean' || (Array.isArray(value) && value.every(isText));
   const valid =
-    (body === undefined || (typeof body === 'object' && body !== null && !Array.isArray(body))) &&
+    (body === undefined || isJsonObject(body)) &&
     Array.isArray(args) &&
     args.every(isText) &&
-    typeof options === 'object' &&
-    options !== null &&
-    !Array.isArray(options) &&
+    isJsonObject(options) &&
     Object.values(options).every(isOption) &&
     typeof json === 'boolean';
   if (!valid) {

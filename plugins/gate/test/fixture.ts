@@ -1,5 +1,12 @@
 import type { GateConfig, GateOutcome, GateSnapshot, SessionState } from 'mortise/contracts/gate';
-import type { Alert, GateStage, Observation, Pipeline, PipelineStage } from 'mortise/sdk';
+import {
+  type Alert,
+  type GateStage,
+  isJsonObject,
+  type Observation,
+  type Pipeline,
+  type PipelineStage,
+} from 'mortise/sdk';
 import { Gate } from '../gate.js';
 import { defaultConfig } from '../gate-config.js';
 import { GatePipeline } from '../pipeline.js';
@@ -139,5 +146,5 @@ function merged(base: Patch, patch: Patch): Patch {
 }
 
 function isPlain(value: unknown): value is Patch {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isJsonObject(value);
 }

@@ -1,11 +1,9 @@
-import type { AuditEntry } from 'mortise/sdk';
-
-type Json = Readonly<Record<string, unknown>>;
+import { type AuditEntry, isJsonObject, type JsonObject } from 'mortise/sdk';
 
 const SCHEMA_VERSION = '2.0';
 
 /** Defaults for members that the writer did not set. */
-const eventDefaults: Json = {
+const eventDefaults: JsonObject = {
   payload_len: null,
   evidence_summary: { count: 0, has_strong: false, uris: [] },
   evidence_source: 'none',
@@ -15,8 +13,8 @@ const eventDefaults: Json = {
   backend: null,
 };
 
-function objectOf(value: unknown): Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : {};
+function objectOf(value: unknown): JsonObject {
+  return isJsonObject(value) ? value : {};
 }
 
 /**
@@ -48,9 +46,9 @@ export function withEvent(entry: AuditEntry, at: string): AuditEntry {
 
 /** The JSON of a settled row, with the final decision in its event. */
 export function settledEvidence(
-  evidence: Json,
-  outcome: Pick<AuditEntry, 'action' | 'reason'> & { patch?: Json },
-): Json {
+  evidence: JsonObject,
+  outcome: Pick<AuditEntry, 'action' | 'reason'> & { patch?: JsonObject },
+): JsonObject {
   const settled = { ...evidence, ...outcome.patch };
   if (evidence.gateway_event === undefined) return settled;
   const event = objectOf(evidence.gateway_event);

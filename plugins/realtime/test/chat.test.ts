@@ -70,15 +70,15 @@ describe('chatting over the socket', () => {
       await client.ask('chat.send', { content: 'hi' });
       const [frame] = await client.ask('chat.history', {}, 'hist-1');
       expect(frame?.type).to.equal('response');
-      const { messages } = frame?.data ?? {};
+      const messages = frame?.data.messages ?? [];
       expect(messages.map(Object.keys)).to.deep.equal([
         ['role', 'content', 'timestamp'],
         ['role', 'content', 'timestamp'],
       ]);
-      expect(messages.map((m: { content: string }) => m.content)).to.deep.equal(['hi', 'there']);
-      expect(messages[0].timestamp).to.match(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
-      expect((await client.answer('chat.history', { limit: 1 })).messages[0].content).to.equal('there');
-      expect((await client.answer('chat.history', { before_seq: 1 })).messages[0].content).to.equal('hi');
+      expect(messages.map(({ content }) => content)).to.deep.equal(['hi', 'there']);
+      expect(messages[0]?.timestamp).to.match(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+      expect((await client.answer('chat.history', { limit: 1 })).messages[0]?.content).to.equal('there');
+      expect((await client.answer('chat.history', { before_seq: 1 })).messages[0]?.content).to.equal('hi');
     }).timeout(patient);
 
     it('shows the calls of a turn in the detailed history, and reads past rows that are not shown', async () => {
@@ -92,13 +92,13 @@ describe('chatting over the socket', () => {
       const client = await start({ model, extra: [echoTool] });
       await client.ask('chat.send', { content: 'go' });
       const { messages } = await client.answer('chat.history', { detail: true });
-      expect(messages.map((m: { tool_calls: object[] }) => m.tool_calls)).to.deep.equal([
+      expect(messages.map((message) => message.tool_calls)).to.deep.equal([
         [],
         [{ call_id: 'call_1', tool_name: 'echo', arguments: { text: 'a' }, ok: true }],
         [{ call_id: 'call_2', tool_name: 'nothing', arguments: {}, ok: false }],
         [],
       ]);
-      expect(Object.keys(messages[0])).to.have.members([
+      expect(Object.keys(messages[0] ?? {})).to.have.members([
         'role',
         'content',
         'timestamp',
@@ -109,7 +109,7 @@ describe('chatting over the socket', () => {
         'tool_calls',
       ]);
       const two = await client.answer('chat.history', { limit: 2 });
-      expect(two.messages.map((m: { content: string }) => m.content)).to.deep.equal(['go', 'ready']);
+      expect(two.messages.map(({ content }) => content)).to.deep.equal(['go', 'ready']);
     }).timeout(patient);
 
     it('answers the history while a turn streams', async () => {
@@ -127,7 +127,7 @@ describe('chatting over the socket', () => {
       const id = client.request('chat.send', { content: 'hi' });
       await until('the first chunk', () => client.of(id).length > 0);
       const { messages } = await client.answer('chat.history');
-      expect(messages.map((m: { content: string }) => m.content)).to.deep.equal(['hi']);
+      expect(messages.map(({ content }) => content)).to.deep.equal(['hi']);
       expect(client.of(id).some(({ data }) => data.done)).to.equal(false);
       answered();
       expect(textOf(await client.end(id))).to.equal('xy');

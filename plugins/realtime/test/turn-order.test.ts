@@ -162,7 +162,7 @@ describe('when a turn of the socket has ended', () => {
       const client = await platform.connect();
       for (const content of ['lost', 'answered']) await client.ask('chat.send', { content });
       const { messages } = await client.answer('chat.history');
-      expect(messages.map(({ content }: { content: string }) => content)).to.deep.equal(['lost', 'answered', 'ok']);
+      expect(messages.map(({ content }) => content)).to.deep.equal(['lost', 'answered', 'ok']);
       const sent = model.requests[1]?.messages.filter(({ role }) => role !== 'system') ?? [];
       expect(sent.map(({ content }) => content)).to.deep.equal(['answered']);
     }).timeout(patient);

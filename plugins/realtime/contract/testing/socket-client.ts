@@ -2,11 +2,18 @@ import { once } from 'node:events';
 import { until } from 'mortise/sdk/testing';
 import { type ClientOptions, WebSocket } from 'ws';
 
+/** Data of the frames that tests look at; absent members belong to other types of frames, error frames have none at all. */
+export interface FrameData {
+  readonly content: string;
+  readonly messages: readonly Readonly<Record<string, unknown>>[];
+  readonly sessions: readonly Readonly<Record<string, unknown>>[];
+  readonly [member: string]: unknown;
+}
+
 export interface Frame {
   readonly type: string;
   readonly id: string;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look at frames of every kind
-  readonly data?: any;
+  readonly data: FrameData;
   readonly error?: {
     readonly code: string;
     readonly message: string;
@@ -61,8 +68,7 @@ export class SocketClient {
   }
 
   /** The data of a request's one response. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests look at data of every kind
-  async answer(method: string, params: object = {}): Promise<any> {
+  async answer(method: string, params: object = {}): Promise<FrameData> {
     const [frame] = await this.ask(method, params);
     if (frame?.type !== 'response') throw new Error(`no response: ${JSON.stringify(frame)}`);
     return frame.data;
