@@ -1,11 +1,16 @@
 import { type Agent, request } from 'node:http';
-import { isJsonObject, type JsonObject } from 'mortise/sdk';
 import type { MemoryInput } from '../plan/memory-input.js';
 import type { Endpoint } from '../plan/requests.js';
 import { type Acknowledgement, promiseOf } from './acknowledgement.js';
 
+type Json = Readonly<Record<string, unknown>>;
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 /** Path and body of a request to an endpoint. */
-function call(endpoint: Endpoint, memory: MemoryInput): readonly [path: string, body: JsonObject] {
+function call(endpoint: Endpoint, memory: MemoryInput): readonly [path: string, body: Json] {
   const { text, space, kind, meta, evidence, evidenceRefs, actor, itemId } = memory;
   const args = {
     payload_md: text,
@@ -23,14 +28,13 @@ function call(endpoint: Endpoint, memory: MemoryInput): readonly [path: string, 
 }
 
 /** The tool's result within the endpoint's response; the body itself when there is none. */
-function resultOf(endpoint: Endpoint, { body }: HttpAnswer): JsonObject {
+function resultOf(endpoint: Endpoint, { body }: HttpAnswer): Json {
   const { result, error } = body;
-  if (endpoint === 'legacy' && isJsonObject(result)) return result;
+  if (endpoint === 'legacy' && isObject(result)) return result;
   if (endpoint !== 'json-rpc') return body;
-  if (isJsonObject(error))
-    return { ok: false, ...(isJsonObject(error.data) ? error.data : {}), message: error.message };
-  const [content] = isJsonObject(result) && Array.isArray(result.content) ? result.content : [];
-  return isJsonObject(content) && typeof content.text === 'string' ? JSON.parse(content.text) : body;
+  if (isObject(error)) return { ok: false, ...(isObject(error.data) ? error.data : {}), message: error.message };
+  const [content] = isObject(result) && Array.isArray(result.content) ? result.content : [];
+  return isObject(content) && typeof content.text === 'string' ? JSON.parse(content.text) : body;
 }
 
 /** Stores a memory through one endpoint of a server. Never throws: a missing response is an outcome too. */
