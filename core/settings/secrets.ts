@@ -5,6 +5,7 @@ import { secretReference } from './compute.js';
 import type { Environment } from './environment.js';
 import { isObject, member } from './path.js';
 import { isSecretPath, type SchemaFacts } from './schema-facts.js';
+import { sealSecret, unsealSecret } from './seal-secret.js';
 import { WatchedFile } from './watched-file.js';
 
 /** Named secrets: the environment first, then `secrets.json` of the configuration folder. */
@@ -68,11 +69,12 @@ function allows(pattern: string, name: string): boolean {
   return pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : pattern === name;
 }
 
-/** `host.use('secrets')`: only the names a manifest declares. */
+/** `host.use('secrets')`: only the names a manifest declares. `key` encrypts what plugins store. */
 export function secretsFor(
   store: SecretStore,
   names: readonly string[],
   seen: (value: string) => void,
+  key: Uint8Array | undefined,
 ): SecretsService {
   return {
     get(name) {
@@ -87,6 +89,15 @@ export function secretsFor(
       return value;
     },
     equal: (a, b) => timingSafeEqual(digest(a), digest(b)),
+    seal(text, place) {
+      seen(text);
+      return sealSecret(text, place, key);
+    },
+    unseal(stored, place) {
+      const text = unsealSecret(stored, place, key);
+      seen(text);
+      return text;
+    },
   };
 }
 

@@ -124,7 +124,7 @@ export function createSettings(files: ConfigFiles, host: HostSettings): Settings
     effective: (owner) => files.effective(owner),
     variable: (name) => environment.read(name)?.value,
     serviceFor,
-    secretsFor: (names) => secretsFor(secrets, names, (value) => files.reveal([value])),
+    secretsFor: (names) => secretsFor(secrets, names, (value) => files.reveal([value]), host.secretKey),
     onAlert: (run) => files.onAlert(run),
     raise: (alert) => files.raise(alert),
     findings: () => files.findings(),

@@ -7,7 +7,7 @@ import { type BusinessParams, effectiveMode, type PromptMode, readBusinessParams
 import { readDirectToolCall } from './direct-tool-call.js';
 import { agentError, failureOf } from './errors.js';
 import { attachments, userText } from './input-messages.js';
-import { chooseSlot, resolveModel } from './resolve-model.js';
+import { ownSlot } from './resolve-model.js';
 import { usableChannel } from './send-reply.js';
 import { directToolError } from './tool-errors.js';
 import type { TurnDeps } from './turn-deps.js';
@@ -19,7 +19,7 @@ const socketChannel = 'ws';
  * Checks what the turn resolves again once it has its session, so that a request that must fail writes nothing.
  *
  * @throws channel_not_supported, channel_disabled, invalid_request, invalid_tool_input, `tool_*`, the prompt's
- *   `*_unavailable`, provider_not_found, provider_not_supported, model_not_found, context_too_large
+ *   `*_unavailable`, provider_not_found, provider_disabled, provider_not_supported, model_not_found, context_too_large
  */
 export async function admitTurn(deps: TurnDeps, turn: TurnInput, ctx: CallContext): Promise<AdmittedTurn> {
   const { session, input } = turn;
@@ -79,7 +79,7 @@ async function checkModel(
   ctx: CallContext,
 ): Promise<void> {
   await buildLayers(deps, { promptMode, userText: userText(input) }, ctx);
-  const model = resolveModel(chooseSlot(chat?.meta ?? {}, deps.model), deps.providers.current);
+  const model = await deps.models.resolve(ownSlot(chat?.meta ?? {}), deps.model);
   if (!model.capabilities.attachments && attachments(input).length > 0) throw agentError('provider_not_supported');
   checkInput(model.limits, input);
 }

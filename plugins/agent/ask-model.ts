@@ -1,9 +1,9 @@
+import type { ResolvedModel } from 'mortise/contracts/models';
 import type { StoredMessage, TurnUsage } from 'mortise/contracts/sessions';
 import type { CallContext, GenerateEvent, GenerateRequest, ModelToolCall } from 'mortise/sdk';
 import { buildContext } from './build-context.js';
 import { agentError } from './errors.js';
 import type { LiveTurn } from './live-turn.js';
-import type { ResolvedModel } from './resolve-model.js';
 import type { TurnDeps } from './turn-deps.js';
 
 export interface ModelAnswer {

@@ -19,7 +19,7 @@ export default function agent(): PluginDefinition<Config> {
         points,
         sessions: host.use('sessions'),
         conversation: host.use('conversation'),
-        providers: createContributionCache(points, 'provider', activeByKey),
+        models: host.use('models'),
         prompts: createContributionCache(points, 'prompt-source', activeByKey),
         channels: createContributionCache(points, 'channel', activeByKey),
         tools: new ToolRunner({

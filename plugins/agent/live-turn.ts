@@ -1,9 +1,9 @@
 import type { TurnCall, TurnEvent } from 'mortise/contracts/agent';
 import type { ReplyPort } from 'mortise/contracts/conversation';
+import type { ResolvedModel } from 'mortise/contracts/models';
 import type { OpenTurn, TurnUsage } from 'mortise/contracts/sessions';
 import type { ModelMessage, PromptLayer } from 'mortise/sdk';
 import type { PromptMode } from './business-params.js';
-import type { ResolvedModel } from './resolve-model.js';
 import type { TurnMetrics } from './turn-deps.js';
 import { EventLog } from './turn-events.js';
 

@@ -1,5 +1,6 @@
 import type { TurnEvent, TurnRequest, TurnResult } from 'mortise/contracts/agent';
 import type { HandlerContext } from 'mortise/contracts/conversation';
+import type { ResolvedModel } from 'mortise/contracts/models';
 import type { NewMessage, OpenTurnResult, StoredMessage, TurnDetail } from 'mortise/contracts/sessions';
 import { type CallContext, extendContext } from 'mortise/sdk';
 import { askModel, type ModelAnswer } from './ask-model.js';
@@ -10,7 +11,7 @@ import { closeAtLimit, closeCompleted, closeFailed, type TurnReply } from './clo
 import { agentError, failureOf } from './errors.js';
 import { attachments, userText } from './input-messages.js';
 import { LiveTurn } from './live-turn.js';
-import { applyTier, chooseSlot, type ResolvedModel, resolveModel } from './resolve-model.js';
+import { applyTier, ownSlot } from './resolve-model.js';
 import { LoopDetector, runToolCall } from './run-tool-call.js';
 import { sendReply } from './send-reply.js';
 import { directToolError } from './tool-errors.js';
@@ -72,9 +73,8 @@ async function prepare(
   ctx: HandlerContext,
 ): Promise<ResolvedModel> {
   const { chat } = live.turn;
-  const providers = deps.providers.current;
-  const resolved = resolveModel(chooseSlot(chat.meta, deps.model), providers);
-  const model = applyTier(resolved, ctx.decision, providers, ctx.log);
+  const resolved = await deps.models.resolve(ownSlot(chat.meta), deps.model);
+  const model = await applyTier(resolved, ctx.decision, deps.models, ctx.log);
   live.model = model;
   if (!model.capabilities.attachments && attachments(input).length > 0) throw agentError('provider_not_supported');
   checkInput(model.limits, input);

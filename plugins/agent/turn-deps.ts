@@ -1,8 +1,8 @@
 import type { ConversationService, QueueWait } from 'mortise/contracts/conversation';
+import type { ModelSlot, ModelsService } from 'mortise/contracts/models';
 import type { SessionsService, TurnStatus } from 'mortise/contracts/sessions';
 import type { ActiveContributions, ContributionCache, MetricsService, Points, Refusal } from 'mortise/sdk';
 import type { Compaction } from './build-context.js';
-import type { ModelSlot } from './resolve-model.js';
 import type { ToolRunner } from './tool-runner.js';
 
 /** What turns are made with: services, contributions and settings. */
@@ -10,14 +10,14 @@ export interface TurnDeps {
   readonly points: Points;
   readonly sessions: SessionsService;
   readonly conversation: ConversationService;
-  readonly providers: ContributionCache<ActiveContributions<'provider'>>;
+  readonly models: ModelsService;
   readonly prompts: ContributionCache<ActiveContributions<'prompt-source'>>;
   readonly channels: ContributionCache<ActiveContributions<'channel'>>;
   readonly tools: ToolRunner;
   readonly metrics: TurnMetrics;
   /** Reports a refused caller to the audit trail. */
   readonly refused: (refusal: Refusal) => void;
-  /** The model of chats that have chosen none; the demo model when absent. */
+  /** The model of chats that have chosen none while no model is active. */
   readonly model: ModelSlot | undefined;
   readonly compaction: Compaction;
   readonly maxSteps: number;

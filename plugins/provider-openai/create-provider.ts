@@ -18,6 +18,7 @@ export function createProvider(facts: ProviderFacts, config: Config, clients: Cl
   return {
     ...facts,
     capabilities: { ...facts.capabilities, attachments: config.attachments },
+    configured: Boolean(config.api_key?.trim()),
     ...(config.models.length > 0 ? { models: config.models } : {}),
     generate: (request, ctx) => generate(request, settingsOf(config, request), open, ctx),
   };

@@ -55,11 +55,12 @@ describe('the commands that switch to a real model', function () {
       const found = await commands(file);
       expect(found.length).to.be.greaterThan(0);
       for (const env of found) {
-        expect(await reply({ ...env, OPENAI_API_KEY: apiKey, OPENAI_BASE_URL: upstream.baseUrl })).to.equal(
-          'from the real one',
-        );
+        const [provider = ''] = env.MORTISE_MODEL?.split('/') ?? [];
+        const prefix = provider.toUpperCase();
+        const account = { [`${prefix}_API_KEY`]: apiKey, [`${prefix}_BASE_URL`]: upstream.baseUrl };
+        expect(await reply({ ...env, ...account })).to.equal('from the real one');
         const asked = upstream.requests.at(-1)?.body as { model: string } | undefined;
-        expect(`openai/${asked?.model}`).to.equal(env.MORTISE_MODEL);
+        expect(`${provider}/${asked?.model}`).to.equal(env.MORTISE_MODEL);
         await server?.dispose();
       }
     });

@@ -13,6 +13,8 @@ export interface ProviderFacts {
   readonly displayName?: string;
   /** Allowed models; any model when absent. */
   readonly models?: readonly ModelFacts[];
+  /** The adapter's own configuration has a key, for a provider that has none. */
+  readonly configured?: boolean;
   readonly capabilities: {
     readonly stream: boolean;
     readonly toolCall: boolean;
@@ -189,6 +191,7 @@ export const providerPoint: ExtensionPointDeclaration = {
     required: ['capabilities'],
     properties: {
       displayName: { type: 'string', maxLength: 120 },
+      configured: { type: 'boolean' },
       models: {
         type: 'array',
         items: {

@@ -32,10 +32,12 @@ export type ModelNaming = 'anthropic' | 'openai';
 /** The service `models`: which models there are, and which one a request gets. */
 export interface ModelsService {
   /**
-   * The model of a turn: the chat's own slot, else the active model, else the demo.
+   * The model of a turn: the chat's own slot, else the active model, else the configured one, else the demo.
+   *
+   * @param configured the caller's own setting; the setting of this plugin when absent
    * @throws provider_not_found, provider_disabled, model_not_found, provider_not_supported
    */
-  resolve(own: ModelSlot | undefined): Promise<ResolvedModel>;
+  resolve(own: ModelSlot | undefined, configured?: ModelSlot): Promise<ResolvedModel>;
   /**
    * The models to try when the resolved one has failed before its first output, in order; configured by the administrator.
    */

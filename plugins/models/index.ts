@@ -1,0 +1,86 @@
+import { join, resolve } from 'node:path';
+import { activeByKey, createContributionCache, type PluginDefinition } from 'mortise/sdk';
+import { readCatalogue } from './catalogue.js';
+import { activeGetCommand, activeSetCommand, configCommand, deleteCommand, listCommand } from './commands.js';
+import type { Config } from './config.generated.js';
+import { providerTables } from './migrations/0001-providers.js';
+import { ModelAdministration } from './model-administration.js';
+import { ModelCache } from './model-cache.js';
+import { modelsService, readSlot } from './models-service.js';
+import { changesChannel, ProviderStore } from './provider-store.js';
+import {
+  activeModelRoute,
+  catalogRoute,
+  configureProviderRoute,
+  deleteProviderRoute,
+  listProvidersRoute,
+  setActiveModelRoute,
+} from './routes.js';
+
+/** How long a replica may use what another one has changed, if the notification was lost. Milliseconds. */
+const rereadEveryMs = 10_000;
+
+/** Which model providers there are, and which model a request gets. */
+export default function models(): PluginDefinition<Config> {
+  return {
+    key: 'models',
+    register() {},
+    async start(host) {
+      const { config, log } = host;
+      const database = host.use('database');
+      const secrets = host.use('secrets');
+      await database.migrate([providerTables]);
+      const adapters = createContributionCache(
+        host.points,
+        'provider',
+        (all) => new Map([...activeByKey(all)].map(([key, { facts }]) => [key, facts])),
+      );
+      const shipped = join(host.use('files').pluginFolder, 'catalogue.json');
+      const store = new ProviderStore({ database, secrets, audit: host.use('audit'), log });
+      const cache = new ModelCache({
+        store,
+        catalogue: await readCatalogue(shipped, config.catalogue && resolve(config.catalogue)),
+        adapters,
+        variable: (name) => secrets.get(name),
+        configured: config.model === undefined ? undefined : readSlot(config.model),
+      });
+      const forget = () => cache.forget();
+      host.own(await database.listen(changesChannel, forget, { missed: forget }));
+      if (database.dialect === 'postgres') host.every(rereadEveryMs, forget);
+      const administration = new ModelAdministration({
+        cache,
+        store,
+        refused: (refusal) => host.emit('refusal', refusal),
+      });
+
+      host.provide('models', modelsService(cache, config.fallbacks.map(readSlot), log));
+      host.contribute('route', 'list-providers', listProvidersRoute(cache));
+      host.contribute('route', 'model-catalog', catalogRoute(cache, adapters));
+      host.contribute('route', 'active-model', activeModelRoute(cache));
+      host.contribute('route', 'set-active-model', setActiveModelRoute(administration));
+      host.contribute('route', 'configure-provider', configureProviderRoute(administration));
+      host.contribute('route', 'delete-provider', deleteProviderRoute(administration));
+      host.contribute('command', 'models-list', listCommand(host.facts('command', 'models-list'), cache));
+      host.contribute(
+        'command',
+        'models-config',
+        configCommand(host.facts('command', 'models-config'), administration),
+      );
+      host.contribute(
+        'command',
+        'models-active-get',
+        activeGetCommand(host.facts('command', 'models-active-get'), cache),
+      );
+      host.contribute(
+        'command',
+        'models-active-set',
+        activeSetCommand(host.facts('command', 'models-active-set'), administration),
+      );
+      host.contribute(
+        'command',
+        'models-delete',
+        deleteCommand(host.facts('command', 'models-delete'), administration),
+      );
+    },
+  };
+}

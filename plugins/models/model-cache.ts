@@ -1,0 +1,66 @@
+import type { ModelSlot } from 'mortise/contracts/models';
+import type { Catalogue } from './catalogue.js';
+import { type Adapters, ModelTable, type ReadVariable } from './model-table.js';
+import type { ProviderStore, StoredModels } from './provider-store.js';
+
+interface CacheDeps {
+  readonly store: Pick<ProviderStore, 'read'>;
+  readonly catalogue: Catalogue;
+  /** A new map with every change. */
+  readonly adapters: { readonly current: Adapters };
+  readonly variable: ReadVariable;
+  readonly configured: ModelSlot | undefined;
+}
+
+/** The table of models, read from the database only after a change: every turn asks for it. */
+export class ModelCache {
+  readonly catalogue: Catalogue;
+  readonly #deps: CacheDeps;
+  #stored: Promise<StoredModels> | undefined;
+  #table: { readonly table: ModelTable; readonly stored: StoredModels; readonly adapters: Adapters } | undefined;
+
+  constructor(deps: CacheDeps) {
+    this.#deps = deps;
+    this.catalogue = deps.catalogue;
+  }
+
+  /** @throws store_error */
+  async table(): Promise<ModelTable> {
+    this.#stored ??= this.#read();
+    return this.#current(await this.#stored);
+  }
+
+  /** What is stored now, with changes of this process that were just committed. */
+  reload(): Promise<ModelTable> {
+    this.forget();
+    return this.table();
+  }
+
+  /** The rows have changed; they are read again by the next request. */
+  forget(): void {
+    this.#stored = undefined;
+  }
+
+  /** A table of rows that were read within a transaction. */
+  tableOf(stored: StoredModels): ModelTable {
+    const { catalogue, adapters, variable, configured } = this.#deps;
+    return new ModelTable({ catalogue, stored, adapters: adapters.current, variable, configured });
+  }
+
+  #current(stored: StoredModels): ModelTable {
+    const adapters = this.#deps.adapters.current;
+    if (this.#table?.stored !== stored || this.#table.adapters !== adapters) {
+      this.#table = { table: this.tableOf(stored), stored, adapters };
+    }
+    return this.#table.table;
+  }
+
+  #read(): Promise<StoredModels> {
+    const reading = this.#deps.store.read();
+    reading.catch(() => {
+      // The next request tries again.
+      if (this.#stored === reading) this.#stored = undefined;
+    });
+    return reading;
+  }
+}

@@ -1,0 +1,172 @@
+import type { AuditService } from 'mortise/contracts/logbook';
+import type { ModelSlot } from 'mortise/contracts/models';
+import {
+  type AuditEntry,
+  type CallContext,
+  type Database,
+  isCodedError,
+  type Logger,
+  type SecretsService,
+  type Transaction,
+} from 'mortise/sdk';
+import { storing } from './errors.js';
+import type { ProviderOptions, StoredProvider } from './provider-patch.js';
+
+/** What is stored about models. */
+export interface StoredModels {
+  readonly providers: readonly StoredProvider[];
+  readonly active: ModelSlot | undefined;
+}
+
+interface StoreDeps {
+  readonly database: Database;
+  readonly secrets: SecretsService;
+  readonly audit: AuditService;
+  readonly log: Logger;
+}
+
+interface ProviderRow {
+  readonly id: string;
+  readonly settings_json: unknown;
+  readonly api_key_enc: string | null;
+  readonly headers_enc: string | null;
+  readonly hidden: unknown;
+}
+
+const activeKey = 'active_llm';
+/** A row that every change writes first, so that changes are serial on every replica. */
+const revisionKey = 'models_revision';
+
+/** Notified with every change. */
+export const changesChannel = 'models';
+
+/** The rows of providers and of the active model. */
+export class ProviderStore {
+  readonly #deps: StoreDeps;
+
+  constructor(deps: StoreDeps) {
+    this.#deps = deps;
+  }
+
+  /** @throws store_error */
+  read(): Promise<StoredModels> {
+    return storing(() => this.#deps.database.transaction((trx) => this.#read(trx), { readOnlySnapshot: true }));
+  }
+
+  /**
+   * Changes what is stored and writes the audit row of the change, in one transaction.
+   * @param change returns what to store for a provider (a null removes its row) and the active model
+   */
+  change(ctx: CallContext, change: (stored: StoredModels) => ModelChange): Promise<void> {
+    const { database, audit } = this.#deps;
+    return storing(() =>
+      database.transaction(async (trx) => {
+        await this.#setValue(revisionKey, { changed_at: new Date().toISOString() }, trx);
+        const { provider, remove, active, entry } = change(await this.#read(trx));
+        if (remove !== undefined)
+          await database.query({ trx })(database.table('agent.providers')).where({ id: remove }).delete();
+        if (provider) await this.#saveProvider(provider, trx);
+        if (active === null) {
+          await database.query({ trx })(database.table('agent.settings')).where({ key: activeKey }).delete();
+        } else if (active) {
+          await this.#setValue(activeKey, { provider_id: active.providerId, model: active.model }, trx);
+        }
+        await audit.write(auditRow(entry, ctx), { trx });
+        await database.notify(changesChannel, entry.operation, { trx });
+      }),
+    );
+  }
+
+  async #read(trx: Transaction): Promise<StoredModels> {
+    const { database } = this.#deps;
+    const rows: ProviderRow[] = await database
+      .query({ trx })(database.table('agent.providers'))
+      .select('id', 'settings_json', 'api_key_enc', 'headers_enc', 'hidden')
+      .orderBy('id');
+    const setting: { value_json: unknown } | undefined = await database
+      .query({ trx })(database.table('agent.settings'))
+      .where({ key: activeKey })
+      .first('value_json');
+    const slot = setting && database.codec.parseJson<{ provider_id: string; model: string }>(setting.value_json);
+    return {
+      providers: rows.map((row) => this.#toProvider(row)),
+      active: slot && { providerId: slot.provider_id, model: slot.model },
+    };
+  }
+
+  #toProvider({ id, settings_json, api_key_enc, headers_enc, hidden }: ProviderRow): StoredProvider {
+    const { codec } = this.#deps.database;
+    const headers = this.#unseal(headers_enc, headersPlace(id));
+    return {
+      id,
+      options: codec.parseJson<ProviderOptions>(settings_json),
+      apiKey: this.#unseal(api_key_enc, keyPlace(id)),
+      headers: headers === undefined ? {} : (JSON.parse(headers) as Record<string, string>),
+      hidden: codec.parseFlag(hidden),
+    };
+  }
+
+  /** A secret that cannot be decrypted counts as unset: the other providers must go on working. */
+  #unseal(stored: string | null, place: string): string | undefined {
+    if (stored === null) return undefined;
+    try {
+      return this.#deps.secrets.unseal(stored, place);
+    } catch (error) {
+      if (!isCodedError(error)) throw error;
+      this.#deps.log.error({ code: error.code, place }, error.message);
+      return undefined;
+    }
+  }
+
+  async #saveProvider({ id, options, apiKey, headers, hidden }: StoredProvider, trx: Transaction): Promise<void> {
+    const { database, secrets } = this.#deps;
+    const hasHeaders = Object.keys(headers).length > 0;
+    const row = {
+      settings_json: database.codec.json(options),
+      api_key_enc: apiKey === undefined ? null : secrets.seal(apiKey, keyPlace(id)),
+      headers_enc: hasHeaders ? secrets.seal(JSON.stringify(headers), headersPlace(id)) : null,
+      hidden,
+      updated_at: database.codec.time(Date.now()),
+    };
+    await database
+      .query({ trx })(database.table('agent.providers'))
+      .insert({ id, ...row })
+      .onConflict('id')
+      .merge(row);
+  }
+
+  async #setValue(key: string, value: object, trx: Transaction): Promise<void> {
+    const { database } = this.#deps;
+    const row = { value_json: database.codec.json(value), updated_at: database.codec.time(Date.now()) };
+    await database
+      .query({ trx })(database.table('agent.settings'))
+      .insert({ key, ...row })
+      .onConflict('key')
+      .merge(row);
+  }
+}
+
+/** One change of what is stored. */
+export interface ModelChange {
+  readonly provider?: StoredProvider | undefined;
+  /** Id of the provider whose row is removed. */
+  readonly remove?: string | undefined;
+  /** Null clears the active model. */
+  readonly active?: ModelSlot | null | undefined;
+  readonly entry: Pick<AuditEntry, 'operation' | 'targetSpace' | 'evidence'> & { readonly operation: string };
+}
+
+function auditRow(entry: ModelChange['entry'], { principal, correlationId }: CallContext): AuditEntry {
+  return {
+    ...entry,
+    action: 'allow',
+    reason: 'models:done',
+    status: 'success',
+    principal: principal.id,
+    actorUserId: principal.actor ?? null,
+    correlationId,
+  };
+}
+
+const keyPlace = (id: string): string => `provider key ${id}`;
+const headersPlace = (id: string): string => `provider headers ${id}`;
