@@ -32,6 +32,11 @@ export interface PromptSource extends PromptSourceFacts {
   build(request: PromptRequest, ctx: CallContext): Promise<readonly PromptLayer[]>;
 }
 
+/** A layer whose content begins with a heading that names its source. */
+export function promptLayer(name: string, source: string, text: string): PromptLayer {
+  return { name, role: 'system', source, content: `## ${source}\n${text.trim()}` };
+}
+
 export const promptSourcePoint: ExtensionPointDeclaration = {
   name: 'prompt-source',
   summary: 'Layers of the system prompt; all of the mode, in order.',

@@ -1,0 +1,81 @@
+import type { Database } from './host/database.js';
+import type { StartHost } from './plugin.js';
+
+/** Rows that many read and few change, in memory: configuration documents, catalogues, lists of people's own things. */
+export interface StoredSnapshot<T> {
+  /** As of the last change that this process knows of. */
+  readonly current: T;
+  /** Reads the rows again. Await it after a change, so that the next request sees it. */
+  refresh(): Promise<T>;
+}
+
+interface SnapshotOptions<T> {
+  readonly database: Pick<Database, 'listen'>;
+  /** Notified in the transaction of every change. */
+  readonly channel: string;
+  read(): Promise<T>;
+  /** Called with each value that was read, the first one included. */
+  changed?(value: T): unknown;
+}
+
+/** Notifications may be lost, and another process may write to the same SQLite file without any. */
+const pollMs = 15_000;
+
+/**
+ * Reads the rows once, and again after every change on any replica. A refresh that is requested while one is running starts
+ * one more after it, since the running one may have read before the change.
+ *
+ * @example
+ * const skills = await openStoredSnapshot(host, { database, channel: 'skills', read: () => readSkills(database) });
+ * skills.current.get('release-notes');
+ */
+export async function openStoredSnapshot<T>(
+  host: Pick<StartHost, 'own' | 'every' | 'log'>,
+  { database, channel, read, changed }: SnapshotOptions<T>,
+): Promise<StoredSnapshot<T>> {
+  const load = async (): Promise<T> => {
+    const value = await read();
+    await changed?.(value);
+    return value;
+  };
+  let current: T = await load();
+  let running: Promise<T> | undefined;
+  let next: Promise<T> | undefined;
+
+  const start = (): Promise<T> => {
+    running = load().then((value) => {
+      current = value;
+      return value;
+    });
+    const settled = (): void => {
+      running = undefined;
+    };
+    running.then(settled, settled);
+    return running;
+  };
+  const refresh = (): Promise<T> => {
+    if (running === undefined) return start();
+    next ??= running
+      .catch(() => undefined)
+      .then(() => {
+        next = undefined;
+        return start();
+      });
+    return next;
+  };
+  const refreshQuietly = async (): Promise<void> => {
+    try {
+      await refresh();
+    } catch (error) {
+      host.log.warn({ err: error, channel }, 'stored data could not be read again; the last state stays in use');
+    }
+  };
+  host.own(await database.listen(channel, () => void refreshQuietly(), { missed: () => void refreshQuietly() }));
+  host.every(pollMs, refreshQuietly);
+  return {
+    get current() {
+      return current;
+    },
+    refresh,
+  };
+}
