@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { text as readAll } from 'node:stream/consumers';
 import type { Command } from 'commander';
 import type { OfflineControl } from '../app/offline.js';
 import { MortiseError } from '../sdk/errors.js';
@@ -91,18 +92,20 @@ function addCommand(
   if (rest.some((part) => /^[<[](?!options)/.test(part))) command.argument('[args...]');
   if (rest.length > 0) command.usage(rest.join(' '));
   const files: string[] = [];
+  const documents: string[] = [];
   const known: NamedOption[] = [];
-  for (const { flags, summary, file, value } of one.options ?? []) {
+  for (const { flags, summary, file, json, value } of one.options ?? []) {
     const option = command.createOption(flags, summary);
     command.addOption(option);
     if (file) files.push(option.attributeName());
+    if (json) documents.push(option.attributeName());
     known.push({ name: option.attributeName(), long: option.long ?? flags, value });
   }
   if (one.examples && one.examples.length > 0) command.addHelpText('after', examples(...one.examples));
   command.action(async () => {
     const { args } = command;
     checkInput(one, { args, options: command.opts() }, known);
-    const options = await withFiles(command.opts(), files);
+    const options = await withDocuments(await withFiles(command.opts(), files), documents);
     const result = await run(environment, one, { args, options, json: environment.json }).catch((error: unknown) => {
       throw new UnfinishedRun(one.failureExit ?? exitCodes.refused, error);
     });
@@ -117,13 +120,41 @@ async function withFiles(options: CommandInput['options'], names: readonly strin
   const texts: Record<string, string> = {};
   for (const name of names) {
     const path = options[name];
-    if (typeof path !== 'string') continue;
+    if (typeof path === 'string') texts[name] = await readText(path);
+  }
+  return { ...options, ...texts };
+}
+
+async function readText(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    const why = (error as { code?: unknown }).code === 'ENOENT' ? 'there is no such file' : 'it cannot be read';
+    throw new CommandError(`${path}: ${why}.`, 'Name a file that you may read.');
+  }
+}
+
+/** JSON from the command line, from `@file`, or from standard input (`-`). */
+async function withDocuments(
+  options: CommandInput['options'],
+  names: readonly string[],
+): Promise<CommandInput['options']> {
+  const texts: Record<string, string> = {};
+  for (const name of names) {
+    const given = options[name];
+    if (typeof given !== 'string') continue;
+    const text =
+      given === '-' ? await readAll(process.stdin) : given.startsWith('@') ? await readText(given.slice(1)) : given;
     try {
-      texts[name] = await readFile(path, 'utf8');
+      JSON.parse(text);
     } catch (error) {
-      const why = (error as { code?: unknown }).code === 'ENOENT' ? 'there is no such file' : 'it cannot be read';
-      throw new CommandError(`${path}: ${why}.`, 'Name a file that you may read.');
+      const why = error instanceof SyntaxError ? error.message : 'it cannot be read';
+      throw new CommandError(
+        `The value of --${name} is not valid JSON: ${why}.`,
+        'Give JSON, @file, or - for standard input.',
+      );
     }
+    texts[name] = text;
   }
   return { ...options, ...texts };
 }

@@ -1,3 +1,4 @@
+import type { Disposable } from './context.js';
 import type { Database } from './host/database.js';
 import type { StartHost } from './plugin.js';
 
@@ -7,6 +8,8 @@ export interface StoredSnapshot<T> {
   readonly current: T;
   /** Reads the rows again. Await it after a change, so that the next request sees it. */
   refresh(): Promise<T>;
+  /** Calls after each later read, whether its rows have changed or not. */
+  onRead(run: (value: T) => void): Disposable;
 }
 
 interface SnapshotOptions<T> {
@@ -14,8 +17,8 @@ interface SnapshotOptions<T> {
   /** Notified in the transaction of every change. */
   readonly channel: string;
   read(): Promise<T>;
-  /** Called with each value that was read, the first one included. */
-  changed?(value: T): unknown;
+  /** Awaited with each value before it becomes the current one, the first one included. */
+  prepare?(value: T): unknown;
 }
 
 /** Notifications may be lost, and another process may write to the same SQLite file without any. */
@@ -31,20 +34,22 @@ const pollMs = 15_000;
  */
 export async function openStoredSnapshot<T>(
   host: Pick<StartHost, 'own' | 'every' | 'log'>,
-  { database, channel, read, changed }: SnapshotOptions<T>,
+  { database, channel, read, prepare }: SnapshotOptions<T>,
 ): Promise<StoredSnapshot<T>> {
   const load = async (): Promise<T> => {
     const value = await read();
-    await changed?.(value);
+    await prepare?.(value);
     return value;
   };
   let current: T = await load();
+  const listeners = new Set<(value: T) => void>();
   let running: Promise<T> | undefined;
   let next: Promise<T> | undefined;
 
   const start = (): Promise<T> => {
     running = load().then((value) => {
       current = value;
+      for (const run of listeners) run(value);
       return value;
     });
     const settled = (): void => {
@@ -77,5 +82,9 @@ export async function openStoredSnapshot<T>(
       return current;
     },
     refresh,
+    onRead(run) {
+      listeners.add(run);
+      return { dispose: () => void listeners.delete(run) };
+    },
   };
 }

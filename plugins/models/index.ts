@@ -29,6 +29,7 @@ export default function models(): PluginDefinition<Config> {
       const { config, log } = host;
       const database = host.use('database');
       const secrets = host.use('secrets');
+      const envs = host.watch('envs');
       await database.migrate([providerTables]);
       const adapters = createContributionCache(
         host.points,
@@ -41,10 +42,16 @@ export default function models(): PluginDefinition<Config> {
         store,
         catalogue: await readCatalogue(shipped, config.catalogue && resolve(config.catalogue)),
         adapters,
-        variable: (name) => secrets.get(name),
+        variable: (name) => envs.current?.get(name) ?? secrets.get(name),
         configured: config.model === undefined ? undefined : readSlot(config.model),
       });
       const forget = () => cache.forget();
+      let listening = envs.current?.onChange(forget);
+      envs.onChange((service) => {
+        listening?.dispose();
+        listening = service?.onChange(forget);
+        forget();
+      });
       host.own(await database.listen(changesChannel, forget, { missed: forget }));
       if (database.dialect === 'postgres') host.every(rereadEveryMs, forget);
       const administration = new ModelAdministration({

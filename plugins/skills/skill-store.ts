@@ -38,7 +38,7 @@ export async function openSkills({ host, database, audit, folders }: StoreDeps):
     database,
     channel,
     read: () => readSkills(database),
-    changed: (skills) => folders.write(skills, host.log),
+    prepare: (skills) => folders.write(skills, host.log),
   });
   const changes = new SkillChanges(database, audit, snapshot);
   return {

@@ -19,6 +19,8 @@ export interface CommandOption {
   readonly summary: string;
   /** The value names a file on the caller's machine; the command receives the file's text. */
   readonly file?: boolean;
+  /** The value is JSON: inline, `@file`, or `-` for standard input. The command receives its text, which is valid JSON. */
+  readonly json?: boolean;
   /** The CLI rejects any other value before it sends a request. */
   readonly value?: OptionValue;
 }

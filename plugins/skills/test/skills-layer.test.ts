@@ -24,7 +24,9 @@ describe('the layer of the skills', () => {
   });
 
   it('cuts a long description to 200 characters', () => {
-    const line = skillsLayer([skill('a', '🦫'.repeat(300))])?.content.split('\n').find((text) => text.startsWith('🦫'));
+    const line = skillsLayer([skill('a', '🦫'.repeat(300))])
+      ?.content.split('\n')
+      .find((text) => text.startsWith('🦫'));
     expect([...(line ?? '')]).to.have.length(200);
   });
 

@@ -1,0 +1,69 @@
+import { expect } from 'chai';
+import { openStoredSnapshot } from '../stored-snapshot.js';
+
+/** A store whose reads end when the test lets them, and a host that keeps what is given to it. */
+function store() {
+  const reads: { resolve: (value: string) => void; reject: (error: Error) => void }[] = [];
+  let notified = (): void => undefined;
+  const warnings: unknown[] = [];
+  const log = { warn: (fields: unknown) => void warnings.push(fields) } as never;
+  const opened = openStoredSnapshot<string>(
+    { log, own: (owned) => owned, every: () => ({ dispose() {} }) },
+    {
+      database: {
+        async listen(_channel, run) {
+          notified = () => run('');
+          return { dispose() {} };
+        },
+      },
+      channel: 'rows',
+      read: () => new Promise((resolve, reject) => reads.push({ resolve, reject })),
+    },
+  );
+  return { opened, reads, warnings, notify: () => notified() };
+}
+
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+describe('a snapshot of stored rows', () => {
+  it('has the rows of the first read when it opens, and new ones after a notification', async () => {
+    const { opened, reads, notify } = store();
+    reads[0]?.resolve('first');
+    const snapshot = await opened;
+    expect(snapshot.current).to.equal('first');
+    notify();
+    reads[1]?.resolve('second');
+    await settled();
+    expect(snapshot.current).to.equal('second');
+  });
+
+  it('reads once more for a change during a read, whatever the number of changes', async () => {
+    const { opened, reads } = store();
+    reads[0]?.resolve('first');
+    const snapshot = await opened;
+    const running = snapshot.refresh();
+    const [one, two] = [snapshot.refresh(), snapshot.refresh()];
+    reads[1]?.resolve('before the change');
+    expect(await running).to.equal('before the change');
+    await settled();
+    reads[2]?.resolve('after the change');
+    expect(await Promise.all([one, two])).to.deep.equal(['after the change', 'after the change']);
+    expect(reads).to.have.length(3);
+  });
+
+  it('keeps the last rows when they cannot be read again, and reports it', async () => {
+    const { opened, reads, warnings, notify } = store();
+    reads[0]?.resolve('first');
+    const snapshot = await opened;
+    notify();
+    reads[1]?.reject(new Error('down'));
+    await settled();
+    expect([snapshot.current, warnings.length]).to.deep.equal(['first', 1]);
+    const failing = snapshot.refresh();
+    reads[2]?.reject(new Error('down'));
+    expect(await failing.catch((error: Error) => error.message)).to.equal('down');
+    const again = snapshot.refresh();
+    reads[3]?.resolve('up');
+    expect(await again).to.equal('up');
+  });
+});
