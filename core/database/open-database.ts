@@ -149,7 +149,7 @@ export async function openDatabase(
         lostFile: () => (storage.loss === undefined ? undefined : engine.file?.openPath()),
         reopen: async () => {
           await session.outside(() => storage.reopen());
-          await instances.beat();
+          await instances.heartbeat();
         },
       },
       endTransactions: (plugin) => open.end(plugin),
