@@ -19,6 +19,7 @@ import { linkDroppedInPlugins, watchFolder } from './data-folders.js';
 import { recordChanges, reportOfflineEdits } from './file-edits.js';
 import { mountRoutes } from './mount-routes.js';
 import { createLazyFetch } from './plugin-scope.js';
+import { processRoutes } from './process-routes.js';
 import { shareStates, watchNeighbours } from './replicas.js';
 
 export interface AppOptions extends CoreOptions {
@@ -143,7 +144,10 @@ function startedApp(composition: Composition, options: AppOptions): App {
   const mount = (): void => {
     if (mounted) return;
     mounted = true;
-    const routes = mountRoutes(kernel, http);
+    const { log } = sink;
+    const commit = process.env.MORTISE_COMMIT ?? null;
+    const own = processRoutes({ version: host.version, commit, control, database, log });
+    const routes = mountRoutes(kernel, http, own);
     composition.own(() => routes.dispose());
   };
 

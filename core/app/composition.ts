@@ -16,9 +16,11 @@ import type { DesiredState } from './desired-state.js';
 import type { SeenFiles } from './file-edits.js';
 import type { Neighbours, ReplicaStates } from './replicas.js';
 
-/** Guarded outbound requests. The client is large and often not needed, so it is loaded with the first request. */
+/** Guarded outbound requests. The client is large, so a process whose plugins send none does not load it. */
 export interface LazyFetch {
   forHosts(patterns: readonly string[]): GuardedFetch;
+  /** Begins to load the client: loading blocks the event loop, which the first request should not do. */
+  load(): void;
   close(): Promise<void>;
 }
 

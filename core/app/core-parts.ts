@@ -9,15 +9,15 @@ import { BootJournal } from '../process/boot-journal.js';
 import { createScheduler } from '../schedule/index.js';
 import { cacheValidators, createSchemaCompiler, loadSchema } from '../schema/index.js';
 import type { CompiledSchema } from '../schema/types.js';
-import type { Finding } from '../sdk/host/plugin-control.js';
+import type { Finding, PluginControl } from '../sdk/host/plugin-control.js';
 import { extensionPoints } from '../sdk/points/index.js';
 import { openPluginsFile, openSettings } from '../settings/index.js';
-import type { Settings } from '../settings/types.js';
+import type { PluginsFile, Settings } from '../settings/types.js';
 import { createLogSink, createMetrics, createTracing } from '../telemetry/index.js';
 import type { HostMetrics, LogSink } from '../telemetry/types.js';
 import { Composition, parts } from './composition.js';
 import { makeDataDir } from './data-folders.js';
-import { createStorageAlarm, databaseFindings } from './database-alarm.js';
+import { createStorageAlarm, databaseFindings, lossAlert, lossFindings } from './database-alarm.js';
 import { onlyPlugins, openDesiredState } from './desired-state.js';
 import { SeenFiles } from './file-edits.js';
 import { hostServices, openPluginScope } from './plugin-scope.js';
@@ -57,6 +57,14 @@ export function coreParts(options: CoreOptions): Composition {
         return openDatabase(host.database, all.get(parts.log).log, {
           onFull: storage.full,
           onSpace: storage.freed,
+          storage: {
+            lost: () => {
+              const alert = lossAlert(all.get(parts.database));
+              if (alert) all.get(parts.settings).raise(alert);
+            },
+            regained: () => all.get(parts.log).log.warn('The database is back, as it was; work continues'),
+            replaceable: () => void useOtherStorage(all),
+          },
           transactions: {
             currentCall: currentMark,
             onStuck: (plugin, error) =>
@@ -118,10 +126,10 @@ export function coreParts(options: CoreOptions): Composition {
         database: all.get(parts.database),
         replicas: (key) => all.find(parts.replicas)?.of(key),
         waiting: () =>
-          all
-            .get(parts.storage)
-            .findings()
-            .map(({ code }) => ({ key: 'database', state: 'failed', code })),
+          [...lossFindings(all.get(parts.database)), ...all.get(parts.storage).findings()]
+            .slice(0, 1)
+            .map(({ code }): Waiting => ({ key: 'database', state: 'failed', code }))
+            .concat(missingPluginsFile(all.get(parts.pluginsFile))),
       }),
     );
 }
@@ -168,6 +176,24 @@ export function offlineParts(projectDir: string, filesOnly: boolean): Compositio
       return kernel;
     })
     .part(parts.control, (all) => createControl(controlDeps(all)));
+}
+
+type Waiting = ReturnType<PluginControl['waiting']>[number];
+
+/** Without a valid file and a copy of it nobody knows which plugins are required. */
+function missingPluginsFile({ source, problem }: PluginsFile): readonly Waiting[] {
+  return source === 'empty' && problem ? [{ key: 'plugins.json', state: 'failed', code: problem.code }] : [];
+}
+
+/** Nothing in memory may rely on the lost database: all plugins start again on the one that is there now. */
+async function useOtherStorage(all: Composition): Promise<void> {
+  const { log } = all.get(parts.log);
+  log.warn('Another complete database has taken the place of the lost one; all plugins are started again on it');
+  const kernel = all.get(parts.kernel);
+  const reopen = (): Promise<void> => all.get(parts.database).storage.reopen();
+  await kernel
+    .serial(() => kernel.restartAll(reopen))
+    .catch((error: unknown) => log.error({ err: error }, 'the other database could not be used'));
 }
 
 /** What every process begins with. */

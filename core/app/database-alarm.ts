@@ -1,4 +1,4 @@
-import type { DatabaseHost } from '../database/index.js';
+import type { DatabaseHost, StorageLoss } from '../database/index.js';
 import type { Alert } from '../sdk/events.js';
 import type { Finding } from '../sdk/host/plugin-control.js';
 
@@ -44,11 +44,58 @@ export function createStorageAlarm(raise: (alert: Alert) => void, now: () => num
   };
 }
 
+type LostDatabase = Pick<DatabaseHost, 'target' | 'storage'>;
+
+/** One row per loss: what happened, what to do, and what the copy of the lost file is for. */
+const losses = {
+  missing: (target: string) => ({
+    code: 'database_file_missing',
+    message: `The database file ${target} was moved or deleted while the server runs.`,
+    fix: 'Put it back: work then continues without a restart. A restart now would begin with an empty database.',
+  }),
+  replaced: (target: string) => ({
+    code: 'database_file_replaced',
+    message: `Another file has taken the place of the database file ${target} while the server runs.`,
+    fix: 'Put the first one back, or a complete copy of it: work then continues without a restart. To use the file that is there now, restart the server.',
+  }),
+  emptied: (target: string) => ({
+    code: 'database_emptied',
+    message: `The database ${target} was created anew or emptied while the server runs: its tables are gone.`,
+    fix: 'Restore it from a backup: work then continues without a restart. To begin with empty tables, restart the server.',
+  }),
+} satisfies Record<StorageLoss, (target: string) => Omit<Finding, 'severity'>>;
+
+/** The database was taken away from the running server. */
+export function lossFindings({ target, storage }: LostDatabase): readonly Finding[] {
+  if (storage.loss === undefined) return [];
+  const finding = losses[storage.loss](target);
+  const lostFile = storage.lostFile();
+  const copy =
+    lostFile === undefined ? '' : ` Until the server stops, its content can be copied: cp ${lostFile} ${target}`;
+  return [
+    {
+      severity: 'error',
+      ...finding,
+      message: `${finding.message} Nothing is read or written.`,
+      fix: `${finding.fix}${copy}`,
+    },
+  ];
+}
+
+export function lossAlert(database: LostDatabase): Alert | undefined {
+  const [finding] = lossFindings(database);
+  return finding && { source: 'host:database', severity: 'critical', code: finding.code, message: finding.message };
+}
+
 /** What keeps the database from being used. It is probed, because plugins run on without it. */
 export async function databaseFindings(
-  { dialect, target, forPlugin, holder }: Pick<DatabaseHost, 'dialect' | 'target' | 'forPlugin' | 'holder'>,
+  database: Pick<DatabaseHost, 'dialect' | 'target' | 'forPlugin' | 'holder' | 'storage'>,
   storage: StorageAlarm,
 ): Promise<readonly Finding[]> {
+  await database.storage.check();
+  const lost = lossFindings(database);
+  if (lost.length > 0) return lost;
+  const { dialect, target, forPlugin, holder } = database;
   // Read first: the probes below wait for the transaction, which may have ended by then.
   const plugin = holder();
   const probe = forPlugin('host-doctor', []);

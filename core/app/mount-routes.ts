@@ -9,8 +9,10 @@ import type { ManifestMount, PluginManifest } from '../sdk/manifest.js';
 /**
  * Keeps the route table equal to what the plugins' manifests declare. Routes and mounts of disabled plugins stay in it, so
  * that a refusal has the form of its API and can name the disabled plugin.
+ *
+ * @param own routes of the host itself
  */
-export function mountRoutes(kernel: Kernel, http: HttpServer): Disposable {
+export function mountRoutes(kernel: Kernel, http: HttpServer, own: readonly MountedRoute[]): Disposable {
   let planned = false;
   const mount = (): void => {
     planned = false;
@@ -20,7 +22,7 @@ export function mountRoutes(kernel: Kernel, http: HttpServer): Disposable {
     const ranked = [...records].sort((a, b) => rank(a) - rank(b));
     const mounts = new Map(ranked.map((record) => [record.key, manifestOf(record)?.mounts ?? []]));
     const routes = ranked.flatMap((record) => routesOf(kernel, record, mounts));
-    http.mount(routes, [...mounts.values()].flat());
+    http.mount([...own, ...routes], [...mounts.values()].flat());
   };
   // Many plugins change state in one turn of the event loop: one new table is enough.
   const plan = (): void => {

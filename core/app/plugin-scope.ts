@@ -31,7 +31,11 @@ export function openPluginScope(composition: Composition, entry: CatalogueEntry)
     .own(serviceToken('database'), (all) => all.get(parts.database).forPlugin(entry.key, permissions.schemas ?? []))
     .own(serviceToken('http'), (all) => all.get(parts.http).service)
     .own(serviceToken('schedule'), (all) => all.get(parts.scheduler))
-    .own(serviceToken('fetch'), (all) => all.get(parts.fetch).forHosts(permissions.network ?? []))
+    .own(serviceToken('fetch'), (all) => {
+      const outward = all.get(parts.fetch);
+      outward.load();
+      return outward.forHosts(permissions.network ?? []);
+    })
     .own(serviceToken('secrets'), () => settings.secretsFor(permissions.secrets ?? []))
     .own(serviceToken('files'), () =>
       createFiles({ plugin: entry.key, dataDir: settings.host.dataDir, pluginFolder: entry.folder }),
@@ -61,6 +65,7 @@ export function createLazyFetch(options: { readonly allowPrivate: boolean }): La
   };
   return {
     forHosts: (patterns) => async (url, init) => (await load()).forHosts(patterns)(url, init),
+    load: () => void load().catch(() => undefined),
     close: async () => (await guard)?.close(),
   };
 }

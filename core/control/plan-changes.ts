@@ -18,11 +18,7 @@ export function planChanges(
   for (const change of changes) {
     const { key } = find(change.key);
     const before = plugins[key] ?? { enabled: false };
-    plugins[key] = {
-      ...before,
-      ...(change.enabled === undefined ? {} : { enabled: change.enabled }),
-      ...(change.order === undefined ? {} : { order: change.order }),
-    };
+    plugins[key] = { ...before, ...(change.enabled === undefined ? {} : { enabled: change.enabled }) };
     if (change.bind !== undefined) bindings[change.bind] = key;
     if (change.config) configs.set(key, change.config);
   }

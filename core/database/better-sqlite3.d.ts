@@ -12,7 +12,7 @@ declare module 'better-sqlite3' {
       all(bindings?: readonly unknown[]): object[];
       run(bindings?: readonly unknown[]): { readonly changes: number; readonly lastInsertRowid: number | bigint };
     };
-    pragma(text: string): unknown;
+    pragma(text: string, options?: { readonly simple?: boolean }): unknown;
     exec(sql: string): unknown;
     transaction<T>(run: () => T): { immediate(): T };
     close(): void;

@@ -1,6 +1,7 @@
 import type { Knex } from 'knex';
 import type { Dialect, SqlValue, StatementResult, Transaction } from '../sdk/host/database.js';
 import { databaseError } from './errors.js';
+import type { StorageState } from './storage-watch.js';
 
 /** A driver's connection; only the engine that made it looks inside. */
 export type Connection = object;
@@ -25,6 +26,20 @@ export interface PoolReading {
   readonly free: number;
   /** Callers that wait for a connection. */
   readonly pending: number;
+}
+
+/** The file of an embedded database. */
+export interface DatabaseFile {
+  /** Compares the open file with what has its name now. */
+  look(): Promise<StorageState>;
+  /** Copies what is only in the log into the open file, so that it is complete wherever it is now. */
+  preserve(): Promise<void>;
+  /** What has the name now is a complete database for which `holds` is true. */
+  isUsable(holds: (read: (sql: string) => readonly object[]) => boolean): Promise<boolean>;
+  /** Closes the open file; the next connection opens what has the name then. */
+  reopen(): Promise<void>;
+  /** A path under which the open file can be read after it has lost its name; undefined where the system has none. */
+  openPath(): string | undefined;
 }
 
 type Several = readonly StatementResult<object>[];
@@ -53,6 +68,8 @@ export interface Engine {
   /** Commits when the work resolves, rolls back when it rejects. */
   transaction<T>(work: TransactionWork<T>, facts: TransactionFacts): Promise<T>;
   pool(): PoolReading;
+  /** The file behind the database; absent where a server owns it. */
+  readonly file?: DatabaseFile;
   /** Refuses new work, waits for the work that goes on, closes the connections. */
   close(): Promise<void>;
 }

@@ -30,6 +30,11 @@ const errors = {
     message: 'The database has no space left: what would have to be written is refused.',
     hint: 'Free disk space for the database; writes then resume automatically.',
   },
+  database_lost: {
+    status: 503,
+    message: 'The database of the running server was taken away: nothing is read or written.',
+    hint: 'Run mortise plugin doctor on the server: it says what happened and what to do.',
+  },
   database_closed: { status: 503, message: 'The database is closed.', hint: 'The process is shutting down.' },
   nested_query: {
     status: 500,
@@ -148,6 +153,7 @@ const kinds: Readonly<Record<string, DatabaseErrorKind>> = {
   database_unusable: 'unavailable',
   database_unavailable: 'unavailable',
   database_closed: 'unavailable',
+  database_lost: 'unavailable',
   database_full: 'full',
 };
 

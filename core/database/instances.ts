@@ -101,10 +101,7 @@ export async function registerInstance(
       clearInterval(timer);
       await pending;
       // Without the database the row simply grows old.
-      await table()
-        .where({ id })
-        .delete()
-        .catch(() => {});
+      await (async () => table().where({ id }).delete())().catch(() => {});
     },
   };
 }

@@ -17,6 +17,8 @@ import { postgresEngine } from './postgres.js';
 import { type DatabaseSettings, renamedSchemas } from './settings.js';
 import { SpaceWatch, writeMuch } from './space.js';
 import { sqliteEngine } from './sqlite.js';
+import { type Applied, storageProbe } from './storage-probe.js';
+import { type StorageEvents, type StorageLoss, StorageWatch } from './storage-watch.js';
 import { Session } from './transaction.js';
 
 /** The open database of a process. */
@@ -29,6 +31,7 @@ export interface DatabaseHost {
   /** @throws MortiseError `schema_reserved` */
   forPlugin(plugin: string, schemas: readonly string[]): Database;
   pool(): PoolReading;
+  readonly storage: DatabaseStorage;
   /** Rolls back what a plugin has open and does not end: it is being released. */
   endTransactions(plugin: string): void;
   /** Rolls back what a plugin has open as soon as nothing happens in it for a second: somebody waits for it. */
@@ -37,6 +40,17 @@ export interface DatabaseHost {
   holder(): string | undefined;
   /** Gives leases back, signs this process off, waits for the work that goes on and closes; a second call does nothing. */
   close(): Promise<void>;
+}
+
+/** Whether the storage is still the one that was opened. While it is not, every call is refused with `database_lost`. */
+export interface DatabaseStorage {
+  readonly loss: StorageLoss | undefined;
+  /** Looks now; otherwise it is looked once a second. */
+  check(): Promise<void>;
+  /** A path under which the lost file can be read while this process runs; undefined where the system has none. */
+  lostFile(): string | undefined;
+  /** Uses the storage that is there now. @throws MortiseError `database_unavailable` */
+  reopen(): Promise<void>;
 }
 
 export interface OpenOptions {
@@ -50,6 +64,9 @@ export interface OpenOptions {
   /** How long after a refused write space is tried for; 5,000 ms when absent. */
   readonly spaceTrialMs?: number;
   readonly transactions?: TransactionWatch;
+  readonly storage?: StorageEvents;
+  /** Milliseconds between two looks whether the storage is still there; 1,000 when absent. */
+  readonly storageLookMs?: number;
 }
 
 /**
@@ -74,12 +91,26 @@ export async function openDatabase(
     afterMs: options.spaceTrialMs,
   });
   let registered: RegisteredInstance | undefined;
+  const applied: Applied = new Map();
+  const storage = new StorageWatch(
+    storageProbe(engine, session, applied),
+    options.storage ?? {},
+    log,
+    options.storageLookMs,
+  );
   const parts: PluginDatabaseParts = {
     engine,
     session,
     bus,
     renamed: renamedSchemas(settings),
+    assertPresent: () => storage.assertPresent(),
+    migrated: (plugin, migrations) =>
+      void applied.set(
+        plugin,
+        migrations.map(({ name }) => name),
+      ),
     probe: async () => {
+      storage.assertPresent();
       await space.check(engine.dialect === 'sqlite' ? engine.target : undefined);
       await registered?.heartbeat();
     },
@@ -96,6 +127,7 @@ export async function openDatabase(
 
     let closing: Promise<void> | undefined;
     const close = async (): Promise<void> => {
+      storage.dispose();
       space.close();
       await leases.dispose();
       await instances.dispose();
@@ -109,6 +141,17 @@ export async function openDatabase(
       leases,
       forPlugin: (plugin, schemas) => pluginDatabase(parts, plugin, schemas),
       pool: () => engine.pool(),
+      storage: {
+        get loss() {
+          return storage.loss;
+        },
+        check: () => session.outside(() => storage.check()),
+        lostFile: () => (storage.loss === undefined ? undefined : engine.file?.openPath()),
+        reopen: async () => {
+          await session.outside(() => storage.reopen());
+          await instances.heartbeat();
+        },
+      },
       endTransactions: (plugin) => open.end(plugin),
       hurryTransactions: (plugin) => open.hurry(plugin),
       holder: () => open.holder(),
@@ -118,6 +161,7 @@ export async function openDatabase(
       },
     };
   } catch (error) {
+    storage.dispose();
     space.close();
     await engine.close();
     if (error instanceof MortiseError) throw error;

@@ -1,4 +1,4 @@
-import type { ClaimRows, Database, SqlExpression, SqlValue, StatementResult } from '../sdk/host/database.js';
+import type { ClaimRows, Database, Migration, SqlExpression, SqlValue, StatementResult } from '../sdk/host/database.js';
 import { codec } from './codec.js';
 import type { ClaimPlan, Engine } from './engine.js';
 import { migrate } from './migrate.js';
@@ -47,6 +47,10 @@ export interface PluginDatabaseParts {
   readonly bus: NotificationBus;
   /** Physical schema names that differ from the logical ones. */
   readonly renamed: Readonly<Record<string, string>>;
+  /** @throws MortiseError `database_lost` while the storage is not the one that was opened */
+  assertPresent(): void;
+  /** Called with the migrations that the database has now. */
+  migrated(plugin: string, migrations: readonly Migration[]): void;
   /** Writes and commits something small. */
   probe(): Promise<unknown>;
 }
@@ -60,24 +64,44 @@ export function pluginDatabase(parts: PluginDatabaseParts, plugin: string, schem
     now: engine.now,
     codec,
     table: names.table,
-    query: (options) => session.query(options?.trx),
+    query: (options) => {
+      parts.assertPresent();
+      return session.query(options?.trx);
+    },
     // Not async as a whole: the names are checked before anything is waited for.
-    statement: async (sql, bindings = [], options) => session.statement(names.expand(sql), bindings, options?.trx),
+    statement: async (sql, bindings = [], options) => {
+      parts.assertPresent();
+      return session.statement(names.expand(sql), bindings, options?.trx);
+    },
     batch: async (statements, { trx }) => {
+      parts.assertPresent();
       const expanded = statements.map(({ sql, bindings = [] }) => ({ sql: names.expand(sql), bindings }));
       return (await session.batch(expanded, trx)) as StatementResult<Record<string, unknown>>[];
     },
-    transaction: (run, options) => session.transaction(run, { ...options, plugin }),
+    transaction: async (run, options) => {
+      parts.assertPresent();
+      return session.transaction(run, { ...options, plugin });
+    },
     afterCommit: (trx, run) => session.afterCommit(trx, run),
-    migrate: (migrations) => migrate(engine, session, plugin, names, migrations),
-    claim: async (claim, options) => session.claim(claimPlan(claim, names), options?.trx),
+    migrate: async (migrations) => {
+      parts.assertPresent();
+      await migrate(engine, session, plugin, names, migrations);
+      parts.migrated(plugin, migrations);
+    },
+    claim: async (claim, options) => {
+      parts.assertPresent();
+      return session.claim(claimPlan(claim, names), options?.trx);
+    },
     notify: async (channel, payload, options) =>
       bus.notify(notificationTopic(plugin, channel, payload), payload, options?.trx),
     listen: async (channel, run, options) =>
       bus.listen(notificationTopic(plugin, channel), { run, missed: options?.missed }),
     // On a connection of its own, also from inside a transaction.
     ping: (timeoutMs = 2_000) =>
-      answersWithin(timeoutMs, () => session.outside(() => session.statement('select 1 as one', [], undefined))),
+      answersWithin(timeoutMs, async () => {
+        parts.assertPresent();
+        return session.outside(() => session.statement('select 1 as one', [], undefined));
+      }),
     canWrite: (timeoutMs = 2_000) => answersWithin(timeoutMs, () => session.outside(parts.probe)),
   };
 }

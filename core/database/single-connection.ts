@@ -26,6 +26,7 @@ export class SingleConnection<C extends LentConnection> {
   readonly #limitMs: number;
   readonly #waiting: Waiter<C>[] = [];
   #connection: C | undefined;
+  #discarded: C | undefined;
   #used = false;
   #closed = false;
   #closing: PromiseWithResolvers<void> | undefined;
@@ -61,8 +62,13 @@ export class SingleConnection<C extends LentConnection> {
 
   /** Hands it on to who has waited longest; false when it is not the one that was lent. */
   release(connection: C): boolean {
-    if (!this.#used || connection !== this.#connection) return false;
+    const isDiscarded = connection === this.#discarded;
+    if (!this.#used || (connection !== this.#connection && !isDiscarded)) return false;
     this.#used = false;
+    if (isDiscarded) {
+      this.#discarded = undefined;
+      connection.close();
+    }
     if (this.#closing !== undefined) {
       this.#end(this.#closing);
       return true;
@@ -76,6 +82,15 @@ export class SingleConnection<C extends LentConnection> {
       }
     }
     return true;
+  }
+
+  /** Closes the connection, once it is given back; the next caller opens a new one. */
+  discard(): void {
+    const connection = this.#connection;
+    if (connection === undefined) return;
+    this.#connection = undefined;
+    if (!this.#used) connection.close();
+    else this.#discarded = connection;
   }
 
   /** Refuses who waits and who comes, and closes once the connection was given back. */

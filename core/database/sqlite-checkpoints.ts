@@ -34,8 +34,19 @@ export class SqliteCheckpoints {
     this.#thread.postMessage('copy');
   }
 
+  /** Ends the thread; the next commits start another one, which opens what has the name of the file then. */
+  async restart(): Promise<void> {
+    await this.#end();
+    this.#over = false;
+    this.#commits = 0;
+  }
+
   /** Ends the thread. */
-  async close(): Promise<void> {
+  close(): Promise<void> {
+    return this.#end();
+  }
+
+  async #end(): Promise<void> {
     this.#over = true;
     const thread = this.#thread;
     if (thread === undefined) return;

@@ -12,6 +12,7 @@ import { SingleConnection } from './single-connection.js';
 import { longestLogPages, SqliteCheckpoints } from './sqlite-checkpoints.js';
 import { SqliteClient } from './sqlite-client.js';
 import { assertAlive, execute, onCommit, patiently, type SqliteConnection, setBusyLimit } from './sqlite-connection.js';
+import { SqliteFile } from './sqlite-file.js';
 import { sqliteTransaction } from './sqlite-transaction.js';
 
 /** How long the driver itself may wait for a lock: while it does, the whole process stands still. */
@@ -31,9 +32,11 @@ export function sqliteEngine(settings: SqliteSettings, log: Logger): Engine {
   const checkpoints = new SqliteCheckpoints(settings.file);
   const connections = new SingleConnection(() => {
     const connection = openConnection(settings);
+    file?.opened(connection);
     if (settings.file !== ':memory:') onCommit(connection, () => checkpoints.committed());
     return connection;
   }, acquireLimitMs);
+  const file = settings.file === ':memory:' ? undefined : new SqliteFile(settings.file, connections, checkpoints);
   const builder = knex({
     client: SqliteClient,
     useNullAsDefault: true,
@@ -77,6 +80,7 @@ export function sqliteEngine(settings: SqliteSettings, log: Logger): Engine {
     },
     transaction: (work, facts) => sqliteTransaction(client, connections, work, facts),
     pool: () => connections.reading(),
+    ...(file ? { file } : {}),
     async close() {
       await connections.destroy();
       await builder.destroy();

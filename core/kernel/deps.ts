@@ -80,7 +80,6 @@ export interface KernelMetrics {
 export interface DesiredPluginState {
   readonly enabled: boolean;
   readonly required?: boolean;
-  readonly order?: number;
 }
 
 export interface Desired {

@@ -219,6 +219,17 @@ export class Kernel {
     await this.reconcile();
   }
 
+  /** Stops all plugins, runs `between`, and starts what should run, also those that have failed. */
+  async restartAll(between: () => Promise<void>): Promise<void> {
+    await this.#lifecycle.stopAll(
+      this.records().filter((record) => record.run),
+      'restart',
+    );
+    await between();
+    for (const record of this.records()) if (record.state === 'failed') this.clear(record);
+    await this.reconcile();
+  }
+
   /** Forgets that a plugin failed, so that the next {@link reconcile} starts it again. */
   clear(record: PluginRecord): void {
     this.deps.clearSuspect(record.key);

@@ -12,6 +12,7 @@ import {
   type PointSources,
   pointClaim,
 } from './extension-points.js';
+import { hostPaths } from './host-paths.js';
 
 /** What the plan is made from: facts only. */
 export interface PlanInput extends PointSources {
@@ -112,6 +113,8 @@ function vocabularyProblem(entry: CatalogueEntry, input: PlanInput, points: Know
   for (const service of manifest.permissions?.services ?? []) {
     if (!input.hostServices.includes(service)) return problem('host_service_unknown', service, input.hostServices);
   }
+  const reserved = manifest.permissions?.routes?.find(({ path }) => hostPaths.some((one) => one === path));
+  if (reserved) return problem('route_reserved', reserved.path);
   return mountProblem(manifest, input.catalogue);
 }
 

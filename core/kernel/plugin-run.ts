@@ -67,6 +67,7 @@ export class PluginRun {
   #definition: PluginDefinition | undefined;
   /** What `start` returned. */
   #started: PluginLifecycle = {};
+  #hasStarted = false;
   #cancelled = false;
   #ended = false;
 
@@ -106,6 +107,8 @@ export class PluginRun {
       this.#deps.services.publish(this.entry.key, host.provided);
     } catch (error) {
       this.#stop.abort(error);
+      this.staging.withdraw();
+      if (this.#hasStarted) await this.#stopPlugin(this.#undoReason());
       await this.#release();
       throw error;
     }
@@ -149,8 +152,7 @@ export class PluginRun {
       if (!(await this.leases.whenIdle(this.#limit('abort', abortGraceMs)))) this.leases.reportIgnored();
     }
     this.#stop.abort(this.#stopping());
-    const late = (): Error => new Overrun('stop', `stop() did not finish within ${timeouts.stop} ms`);
-    await this.#call('stop', (on) => on.stop?.(reason), this.#limit('stop', timeouts.stop), late);
+    await this.#stopPlugin(reason);
     await this.#release();
   }
 
@@ -176,6 +178,27 @@ export class PluginRun {
     } finally {
       controller.abort();
     }
+  }
+
+  async #stopPlugin(reason: StopReason): Promise<void> {
+    const ms = this.entry.manifest?.timeouts?.stop ?? defaultTimeouts.stop;
+    const late = (): Error => new Overrun('stop', `stop() did not finish within ${ms} ms`);
+    await this.#call('stop', (on) => on.stop?.(reason), this.#limit('stop', ms), late);
+  }
+
+  async #stopLate(started: unknown): Promise<void> {
+    try {
+      this.#started = checkStarted(started);
+    } catch {
+      // Reported already; the definition may have a stop() of its own.
+    }
+    await this.#stopPlugin(this.#undoReason());
+  }
+
+  /** Why a plugin whose start() has returned does not become active. */
+  #undoReason(): StopReason {
+    if (!this.#cancelled) return 'failed';
+    return this.#deps.deadline.begun ? 'shutdown' : 'disabled';
   }
 
   async #import(limit: number): Promise<PluginDefinition> {
@@ -211,7 +234,10 @@ export class PluginRun {
   async #start(definition: PluginDefinition, host: PluginHost, limit: number): Promise<void> {
     this.#stop.signal.throwIfAborted();
     host.enter('starting');
-    if (!definition.start) return;
+    if (!definition.start) {
+      this.#hasStarted = true;
+      return;
+    }
     const { key, codeFolder } = this.entry;
     const called = this.#deps.note(key, 'start');
     const pending = this.#marked(async () => definition.start?.(host));
@@ -220,7 +246,13 @@ export class PluginRun {
     try {
       const late = (): Error => new PluginProblem(problem('start_timeout', limit));
       this.#started = checkStarted(await withTimeLimit(pending, milliseconds(limit), late, this.#stop.signal));
+      this.#hasStarted = true;
     } catch (error) {
+      // A start that was given up may still finish: what it began is stopped then.
+      void pending.then(
+        (started) => this.#stopLate(started),
+        () => undefined,
+      );
       throw error instanceof PluginProblem || error === this.#stop.signal.reason
         ? error
         : new PluginProblem(startProblem(error, codeFolder), error);

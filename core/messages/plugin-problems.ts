@@ -82,6 +82,10 @@ const rows = {
     message: `A route names the mount "${mount}", which neither this plugin nor one in "requires" or "optional" declares.`,
     hint: known.length > 0 ? `Use one of: ${known.join(', ')}.` : 'Declare it in "mounts", or remove the name.',
   }),
+  route_reserved: (path: string) => ({
+    message: `The manifest declares the route ${path}, which the platform serves itself.`,
+    hint: 'Give the route another path in plugin.json.',
+  }),
   dependency_missing: (key: string) => ({
     message: `It requires the plugin "${key}", which is not installed.`,
     hint: `Install "${key}", or remove it from "requires" in plugin.json.`,

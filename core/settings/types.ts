@@ -246,7 +246,6 @@ export interface DesiredState {
 export interface DesiredPlugin {
   readonly enabled: boolean;
   readonly required?: boolean;
-  readonly order?: number;
 }
 
 /** `plugins.json`: read, watched, replaced atomically, with a last good copy in the data directory. */

@@ -4,7 +4,7 @@ import { commandListRoute, commandRunRoute } from './command-routes.js';
 import { eventsRoute } from './events-route.js';
 import { configureRoute, exportRoute, toggleRoute } from './plugin-changes.js';
 import { doctorRoute, inspectRoute, listRoute, planRoute, treeRoute } from './plugin-reads.js';
-import { configRoute, healthzRoute, metricsRoute, readyRoute, versionRoute } from './process-routes.js';
+import { configRoute, metricsRoute } from './process-routes.js';
 
 export default function admin(): PluginDefinition {
   return {
@@ -13,15 +13,11 @@ export default function admin(): PluginDefinition {
     start(host) {
       const plugins = host.use('plugins');
       const settings = host.use('settings');
-      const database = host.use('database');
       const trail = host.watch('audit');
       const audit = auditChanges({ audit: trail, log: host.log, plugins, every: (ms, run) => host.every(ms, run) });
       host.on('platform-changed', (event) => auditPlatformChanges(event, trail));
       const changes = { host, plugins, audit };
 
-      host.contribute('route', 'version', versionRoute(settings));
-      host.contribute('route', 'healthz', healthzRoute());
-      host.contribute('route', 'ready', readyRoute(plugins, database));
       host.contribute('route', 'metrics', metricsRoute(host.use('metrics')));
 
       host.contribute('route', 'plugin-list', listRoute(plugins));

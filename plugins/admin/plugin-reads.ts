@@ -21,9 +21,11 @@ export function treeRoute(plugins: PluginControl): Route {
   return { handle: () => ({ body: { tree: plugins.tree() } }) };
 }
 
+const changeMembers: ReadonlySet<string> = new Set(['key', 'enabled', 'config', 'bind']);
+
 function changesOf(body: unknown): readonly PluginChange[] {
   const changes = (body as { changes?: unknown } | undefined)?.changes;
-  if (!Array.isArray(changes)) throw invalid('/changes', 'must be a list of {key, enabled?, config?, bind?, order?}');
+  if (!Array.isArray(changes)) throw invalid('/changes', 'must be a list of {key, enabled?, config?, bind?}');
   changes.forEach((change: unknown, index) => {
     const given = (typeof change === 'object' && change !== null ? change : {}) as Record<string, unknown>;
     const at = `/changes/${index}`;
@@ -34,8 +36,8 @@ function changesOf(body: unknown): readonly PluginChange[] {
       throw invalid(`${at}/config`, 'must be an object');
     if (given.bind !== undefined && typeof given.bind !== 'string')
       throw invalid(`${at}/bind`, 'must be a contested key such as tool:echo');
-    if (given.order !== undefined && !Number.isInteger(given.order))
-      throw invalid(`${at}/order`, 'must be a whole number');
+    const unknown = Object.keys(given).find((name) => !changeMembers.has(name));
+    if (unknown !== undefined) throw invalid(`${at}/${unknown.slice(0, 64)}`, 'is not a member of a change');
   });
   return changes as readonly PluginChange[];
 }

@@ -49,7 +49,8 @@ const brokenCode = 'connection_lost';
 export function endOf(reason: unknown): TurnEnd {
   for (let error = reason; isCodedError(error); error = (error as { cause?: unknown }).cause) {
     const { code, message, status, details } = error;
-    if (code === 'session_fenced') return { status: 'fenced', error: agentErrorLike(code, message, status) };
+    if (code === 'session_fenced')
+      return { status: 'fenced', error: errorOf({ code, message, status: status ?? 409, details }) };
     if (code === 'turn_cancelled') return { status: 'cancelled', error: agentErrorLike(code, message, status) };
     if (code === 'agent_turn_timeout') return { status: 'timed_out', error: agentError(code, { message, details }) };
     if (code === brokenCode) return { status: 'interrupted', error: agentError('client_closed') };

@@ -22,8 +22,10 @@ const unexpected: WireFailure = wording(wireError('INTERNAL_ERROR'));
 const wordings: Readonly<Record<string, Wording>> = {
   session_busy: () => wording(wireError('SESSION_BUSY')),
   turn_queue_timeout: () => wording(wireError('SESSION_BUSY')),
-  session_fenced: (_, sessionId) =>
-    wording(wireError('SESSION_FENCED', `Lock token mismatch for session ${sessionId}: another worker has taken over`)),
+  session_fenced: ({ message, details }, sessionId) => {
+    const taken = `Lock token mismatch for session ${sessionId}: another worker has taken over`;
+    return wording(wireError('SESSION_FENCED', details?.reason === 'lease_not_renewed' ? message : taken));
+  },
   agent_turn_timeout: ({ details }) =>
     wording(wireError('TURN_TIMEOUT', `Turn exceeded ${details?.timeout_seconds} s`)),
   turn_in_progress: () => wording(wireError('TURN_IN_PROGRESS')),

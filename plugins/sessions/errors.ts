@@ -1,4 +1,5 @@
 import { isCodedError, MortiseError } from 'mortise/sdk';
+import type { LeaseLoss } from './heartbeat.js';
 
 const table = {
   session_fenced: [409, 'The session was taken over by another worker.'],
@@ -31,6 +32,14 @@ export function sessionError(
 ): MortiseError {
   const [status, sentence] = table[code];
   return new MortiseError(wireCodes[code] ?? code, options.message ?? sentence, { status, ...options });
+}
+
+/** Why a worker may no longer write into the session that it had claimed. */
+export function fencedError(loss: LeaseLoss): MortiseError {
+  if (loss === 'taken') return sessionError('session_fenced');
+  const message =
+    'The database did not renew the lease of the session in time, so the turn was ended before another worker may take the session.';
+  return sessionError('session_fenced', { message, details: { reason: 'lease_not_renewed' } });
 }
 
 /** Whether an error has this code. */

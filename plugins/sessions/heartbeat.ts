@@ -1,21 +1,27 @@
 export interface Heartbeat {
-  /** Stops the timer; resolves when a renewal in progress has finished. */
-  stop(): Promise<void>;
+  /** Renews no more; resolves when a renewal in progress has finished. The loss of the lease is still reported. */
+  finish(): Promise<void>;
+  /** Reports nothing more either. */
+  stop(): void;
 }
+
+/** `taken`: another owner has claimed the session. `unanswered`: the database did not confirm a renewal in time. */
+export type LeaseLoss = 'taken' | 'unanswered';
 
 interface HeartbeatOptions {
   readonly ttlMs: number;
   /** False: the lease is lost. Rejects when the database does not answer. */
   readonly renew: () => Promise<boolean>;
-  /** Called at most once, when another owner may have claimed the session. */
-  readonly onLost: () => void;
+  /** Called at most once, when another owner may have claimed the session, or soon may. */
+  readonly onLost: (loss: LeaseLoss) => void;
   /** Monotonic milliseconds. */
   readonly now?: () => number;
 }
 
 /**
- * Renews a lease every third of its TTL (50 ms to 20 s). A failed renewal is retried sooner; when none has succeeded
- * within nine tenths of the TTL, the holder gives up before another owner may claim the session.
+ * Renews a lease every third of its TTL (50 ms to 20 s). A failed renewal is retried sooner. When none has succeeded
+ * within nine tenths of the TTL, the holder gives up before another owner may claim the session: a timer of its own
+ * decides that, because a renewal may wait for a database that hangs.
  */
 export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
   const { ttlMs, renew, onLost } = options;
@@ -23,14 +29,29 @@ export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
   const interval = Math.min(Math.max(ttlMs / 3, 50), 20_000);
   const retry = Math.max(Math.min(1_000, ttlMs / 10), 1);
   let stopped = false;
-  let lastSuccess = now();
+  let finishing = false;
   let renewing: Promise<void> | undefined;
   let timer = setTimeout(tick, interval).unref();
+  let deadline = giveUpAfter(now());
+
+  function giveUpAfter(success: number): NodeJS.Timeout {
+    return setTimeout(() => lose('unanswered'), Math.max(success + 0.9 * ttlMs - now(), 0)).unref();
+  }
+
+  function lose(loss: LeaseLoss): void {
+    if (stopped) return;
+    stop();
+    onLost(loss);
+  }
+
+  function stop(): void {
+    stopped = true;
+    clearTimeout(timer);
+    clearTimeout(deadline);
+  }
 
   function tick(): void {
-    renewing = renewOnce().finally(() => {
-      renewing = undefined;
-    });
+    renewing = renewOnce();
   }
 
   async function renewOnce(): Promise<void> {
@@ -42,21 +63,20 @@ export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
       held = undefined;
     }
     if (stopped) return;
-    if (held === true) lastSuccess = startedAt;
-    if (held === false || now() >= lastSuccess + 0.9 * ttlMs) {
-      stopped = true;
-      onLost();
-      return;
+    if (held === false) return lose('taken');
+    if (held === true) {
+      clearTimeout(deadline);
+      deadline = giveUpAfter(startedAt);
     }
-    const untilGivingUp = Math.max(lastSuccess + 0.9 * ttlMs - now(), 1);
-    timer = setTimeout(tick, Math.min(held === true ? interval : retry, untilGivingUp)).unref();
+    if (!finishing) timer = setTimeout(tick, held === true ? interval : retry).unref();
   }
 
   return {
-    async stop() {
-      stopped = true;
+    async finish() {
+      finishing = true;
       clearTimeout(timer);
       await renewing;
     },
+    stop,
   };
 }

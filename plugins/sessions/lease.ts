@@ -1,5 +1,5 @@
 import type { SessionLease } from 'mortise/contracts/sessions';
-import { sessionError, storing } from './errors.js';
+import { fencedError, storing } from './errors.js';
 import { startHeartbeat } from './heartbeat.js';
 import { appendMessages } from './store/message-rows.js';
 import { claimSession, releaseSession, renewSession } from './store/session-row.js';
@@ -18,7 +18,7 @@ export async function withLease<T>(
   const heartbeat = startHeartbeat({
     ttlMs,
     renew: () => renewSession(store, claim, ttlMs),
-    onLost: () => controller.abort(sessionError('session_fenced')),
+    onLost: (loss) => controller.abort(fencedError(loss)),
   });
   try {
     return await run({
@@ -31,7 +31,7 @@ export async function withLease<T>(
         ),
     });
   } finally {
-    await heartbeat.stop();
+    heartbeat.stop();
     // A failed release does not fail the work: the lease expires by itself.
     await releaseSession(store, claim.key, claim.token).catch(() =>
       store.log.warn(

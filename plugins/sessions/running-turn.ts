@@ -1,7 +1,7 @@
 import type { Chat, NewMessage, OpenTurn, StoredMessage, TurnOutcome } from 'mortise/contracts/sessions';
 import { type MortiseError, retryCommit } from 'mortise/sdk';
-import { hasCode, sessionError, storing } from './errors.js';
-import { type Heartbeat, startHeartbeat } from './heartbeat.js';
+import { fencedError, hasCode, sessionError, storing } from './errors.js';
+import { type Heartbeat, type LeaseLoss, startHeartbeat } from './heartbeat.js';
 import { closeTurn } from './store/close-turn.js';
 import { appendMessages, readHistory } from './store/message-rows.js';
 import type { Opened } from './store/open-turn.js';
@@ -25,16 +25,20 @@ export class RunningTurn implements OpenTurn {
   readonly chat: Chat;
   readonly #options: RunningTurnOptions;
   readonly #heartbeat: Heartbeat;
+  readonly #lost = Promise.withResolvers<never>();
+  #loss: MortiseError | undefined;
   #closed = false;
 
   constructor(options: RunningTurnOptions) {
     this.#options = options;
     this.turnId = options.turnId;
     this.chat = options.opened.chat;
+    // Only those that wait for the database learn it from here.
+    this.#lost.promise.catch(() => undefined);
     this.#heartbeat = startHeartbeat({
       ttlMs: options.ttlMs,
       renew: () => this.#renew(),
-      onLost: () => options.controller.abort(sessionError('session_fenced')),
+      onLost: (loss) => this.#lose(loss),
     });
   }
 
@@ -52,13 +56,14 @@ export class RunningTurn implements OpenTurn {
 
   history(): Promise<readonly StoredMessage[]> {
     const { store } = this.#options;
-    return storing(() => readHistory(store, this.chat.id, this.turnId));
+    return this.#unlessLost(() => readHistory(store, this.chat.id, this.turnId));
   }
 
   append(messages: readonly NewMessage[]): Promise<readonly StoredMessage[]> {
     const { store, opened } = this.#options;
-    if (this.#fenced) return Promise.reject(sessionError('session_fenced'));
-    return storing(() => appendMessages(store, opened.lease, { chatId: this.chat.id, turnId: this.turnId }, messages));
+    return this.#unlessLost(() =>
+      appendMessages(store, opened.lease, { chatId: this.chat.id, turnId: this.turnId }, messages),
+    );
   }
 
   /** Rejects when the end could not be stored; it may then be called again, with another outcome. */
@@ -67,14 +72,22 @@ export class RunningTurn implements OpenTurn {
     this.#closed = true;
     const { store, onClosed } = this.#options;
     try {
-      await this.#heartbeat.stop();
-      if (this.#fenced || outcome.status === 'fenced') throw sessionError('session_fenced');
-      await storing(() => this.#storeEnd(outcome));
+      await this.#unlessLost(async () => {
+        // The end releases the claim, which a later renewal would take for a loss.
+        await this.#heartbeat.finish();
+        if (outcome.status === 'fenced') throw sessionError('session_fenced');
+        await this.#storeEnd(outcome);
+      });
     } catch (error) {
-      if (hasCode(error, 'session_fenced')) await storing(() => markFenced(store, this.turnId, outcome.steps));
-      else this.#closed = false;
+      if (hasCode(error, 'session_fenced')) {
+        const noted = storing(() => markFenced(store, this.turnId, outcome.steps));
+        // A database that hangs would keep the caller waiting; the sweep then ends the row.
+        if (this.#loss?.details === undefined) await noted;
+        else noted.catch(() => undefined);
+      } else this.#closed = false;
       throw error;
     } finally {
+      this.#heartbeat.stop();
       onClosed();
     }
   }
@@ -103,9 +116,17 @@ export class RunningTurn implements OpenTurn {
     }
   }
 
-  get #fenced(): boolean {
-    const { signal } = this.#options.controller;
-    return signal.aborted && hasCode(signal.reason as MortiseError, 'session_fenced');
+  #lose(loss: LeaseLoss): void {
+    const error = fencedError(loss);
+    this.#loss = error;
+    this.#options.controller.abort(error);
+    this.#lost.reject(error);
+  }
+
+  /** Runs store work, which may wait for a database that hangs: not longer than the claim is held. */
+  #unlessLost<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#loss) return Promise.reject(this.#loss);
+    return Promise.race([storing(work), this.#lost.promise]);
   }
 
   async #renew(): Promise<boolean> {

@@ -1,4 +1,5 @@
-import { appendFileSync, existsSync, mkdirSync } from 'node:fs';
+import { accessSync, appendFileSync, constants, existsSync, mkdirSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { Failure } from './failure.mjs';
 import { runChild } from './run-child.mjs';
@@ -29,7 +30,7 @@ export function createNpm(root, { interrupts, onWorker }) {
    */
   return async function npm(args, { what, node }) {
     const { command, first, shell } = locateNpm(node);
-    const result = await runChild(command, [...first, ...args, ...retries, ...quiet], {
+    const result = await runChild(command, [...first, ...args, ...cacheOptions(root), ...retries, ...quiet], {
       cwd: root,
       env: environmentWith(node),
       shell,
@@ -46,6 +47,23 @@ export function createNpm(root, { interrupts, onWorker }) {
     }
     if (result.code !== 0) throw explain(result, { what, log, root });
   };
+}
+
+/**
+ * npm's cache below `.runtime` where the home folder cannot be written: containers run with user ids that own no home.
+ * @param {string} root
+ * @returns {string[]}
+ */
+export function cacheOptions(root, environment = process.env, home = homedir()) {
+  if (Object.keys(environment).some((name) => name.toLowerCase() === 'npm_config_cache')) return [];
+  const cache = join(home, process.platform === 'win32' ? 'AppData/Local/npm-cache' : '.npm');
+  try {
+    mkdirSync(cache, { recursive: true });
+    accessSync(cache, constants.W_OK);
+    return [];
+  } catch {
+    return [`--cache=${join(root, '.runtime', 'npm-cache')}`];
+  }
 }
 
 /**
@@ -80,7 +98,10 @@ export function explain({ code, signal, output }, { what, log, root }) {
   const first = output.match(/^npm (?:error|ERR!) (?!code\b)(.+)$/m)?.[1]?.trim();
   const npmCode = output.match(/^npm (?:error|ERR!) code (\S+)/m)?.[1] ?? '';
   if (npmCode === 'ENOSPC') return new Failure('disk_full', { what });
-  if (['EACCES', 'EPERM', 'EROFS'].includes(npmCode)) return new Failure('not_writable', { path: root });
+  if (['EACCES', 'EPERM', 'EROFS'].includes(npmCode)) {
+    const path = output.match(/^npm (?:error|ERR!) path (.+)$/m)?.[1]?.trim();
+    return new Failure('not_writable', { path: path ?? root });
+  }
   if (npmCode === 'EUSAGE') return new Failure('lockfile_differs');
   if (npmCode === 'E404' || npmCode === 'ETARGET') {
     return Object.assign(new Failure('install_failed', { what, reason: first ?? npmCode, log }), {

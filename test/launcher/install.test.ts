@@ -141,6 +141,25 @@ describe('the Node that the launcher provides', () => {
   });
 });
 
+describe("npm's cache", () => {
+  it('is below .runtime where the home folder cannot be written, unless the environment names one', async () => {
+    const { cacheOptions } = await load('npm.mjs');
+    const project = createProject({ linked: false });
+    try {
+      // A file in place of the folder: root may write everywhere.
+      project.write('no-home', '');
+      const own = [`--cache=${join(project.root, '.runtime', 'npm-cache')}`];
+      expect(cacheOptions(project.root, {}, join(project.root, 'no-home'))).to.deep.equal(own);
+      expect(cacheOptions(project.root, { NPM_CONFIG_CACHE: '/cache' }, join(project.root, 'no-home'))).to.deep.equal(
+        [],
+      );
+      expect(cacheOptions(project.root, {}, join(project.root, 'home'))).to.deep.equal([]);
+    } finally {
+      project.remove();
+    }
+  });
+});
+
 describe('a set-up that fails', () => {
   const said = async (output: string) => {
     const { explain } = await load('npm.mjs');
@@ -156,6 +175,7 @@ describe('a set-up that fails', () => {
     expect(await said('npm error code SELF_SIGNED_CERT_IN_CHAIN')).to.match(/NODE_EXTRA_CA_CERTS/);
     expect(await said('npm error code ENOSPC')).to.match(/disk is full: free/);
     expect(await said('npm error code EACCES')).to.match(/folder there cannot be written by this user/);
+    expect(await said('npm error code EACCES\nnpm error path /home/x/.npm')).to.match(/folder \/home\/x\/.npm cannot/);
     expect(await said('npm error code EUSAGE\nnpm error `npm ci` can only')).to.match(/run "npm install"/);
     expect(await said('npm error code EWHAT\nnpm error A thing broke')).to.match(/\(A thing broke\): read setup\.log/);
     expect(await said('')).to.match(/\(npm ended with 1\)/);

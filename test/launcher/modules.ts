@@ -38,6 +38,7 @@ interface Launcher {
     ): Promise<void>;
   };
   readonly 'npm.mjs': {
+    cacheOptions(root: string, environment: NodeJS.ProcessEnv, home: string): readonly string[];
     explain(
       result: { code: number | null; signal: string | null; output: string },
       context: { what: string; log: string; root: string },

@@ -10,9 +10,6 @@ import { exclusivePackages, rooms } from './rooms.js';
 /** Names of features that core may use, each with its reason. */
 const allowedNames: readonly AllowedName[] = [
   { name: '/admin', in: 'core/cli/', reason: 'the command line is a client of the admin API' },
-  { name: '/version', in: 'core/cli/', reason: 'the status command asks the running server' },
-  { name: '/ready', in: 'core/cli/', reason: 'the status command asks the running server' },
-  { name: '/healthz', in: 'core/cli/', reason: 'the command line looks for a running server' },
   { name: 'admin', in: 'core/http/', reason: 'the admin right, one of the three rights of a route' },
   { name: 'admin', in: 'core/sdk/manifest.ts', reason: 'the admin right, one of the three rights of a route' },
   { name: 'agent', in: 'core/sdk/points/tool.ts', reason: 'an audience of tools' },

@@ -66,12 +66,12 @@ describe('a plugin that has another name in plugins.json', () => {
     made = makeKernel([echoPlugin('new-name')], []);
     await made.want(() => ({
       renamed: { 'old-name': 'new-name' },
-      plugins: { 'old-name': { enabled: true, order: 3 } },
+      plugins: { 'old-name': { enabled: true, required: false } },
     }));
     await made.kernel.boot();
     await made.control.disable('new-name');
     expect(made.state('new-name')).to.equal('disabled');
-    expect(made.desired.current.plugins).to.deep.equal({ 'new-name': { enabled: false, order: 3 } });
+    expect(made.desired.current.plugins).to.deep.equal({ 'new-name': { enabled: false, required: false } });
     await made.control.enable('old-name');
     expect(made.state('new-name')).to.equal('active');
   });

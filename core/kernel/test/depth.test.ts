@@ -40,6 +40,59 @@ describe('calls within calls', () => {
     await call(63);
   });
 
+  it('end with a code when two plugins call each other for ever, while others are served', async () => {
+    let open = 0;
+    let most = 0;
+    const calls = (key: string, other: string) =>
+      plugin(
+        { key, contributes: { tool: [key] } },
+        {
+          start: (host) => {
+            host.contribute('tool', key, {
+              summary: 'Calls the other.',
+              audience: ['mcp'],
+              inputSchema: { type: 'object' },
+              run: async () => {
+                open += 1;
+                most = Math.max(most, open);
+                try {
+                  await new Promise((resolve) => setImmediate(resolve));
+                  return await host.points.call('tool', other, (tool, ctx) => tool.run({}, { ...ctx, caller: 'mcp' }));
+                } finally {
+                  open -= 1;
+                }
+              },
+            });
+          },
+        },
+      );
+    const bystander = plugin(
+      { key: 'bystander', contributes: { tool: ['bystander'] } },
+      {
+        start: (host) => {
+          host.contribute('tool', 'bystander', {
+            summary: 'Answers.',
+            audience: ['mcp'],
+            inputSchema: { type: 'object' },
+            run: async () => ({ ok: true }),
+          });
+        },
+      },
+    );
+    made = makeKernel([calls('ping', 'pong'), calls('pong', 'ping'), bystander], ['ping', 'pong', 'bystander']);
+    await made.kernel.boot();
+    const call = (key: string) =>
+      made.kernel.points.call('tool', key, (tool, ctx) => tool.run({}, { ...ctx, caller: 'mcp' }));
+    const endless = Promise.all(Array.from({ length: 20 }, () => call('ping').catch(codeOf)));
+    for (let round = 0; round < 20; round += 1) {
+      expect(await call('bystander')).to.deep.equal({ ok: true });
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(new Set(await endless)).to.deep.equal(new Set(['call_too_deep']));
+    expect(most).to.be.at.most(20 * 64);
+    expect([open, made.state('ping'), made.state('pong')]).to.deep.equal([0, 'active', 'active']);
+  });
+
   it('are counted through services', async () => {
     let audit: { write(n: number): Promise<unknown> } | undefined;
     const provider = plugin(

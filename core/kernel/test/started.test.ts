@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import type { StopReason } from '../../sdk/plugin.js';
+import { until } from '../../sdk/testing/until.js';
 import { type MadeKernel, makeKernel, plugin, TestConfig } from './kernel-fixture.js';
 
 describe('what start() returns', () => {
@@ -45,6 +46,72 @@ describe('what start() returns', () => {
     made = makeKernel([plugin({ key: 'it' }, { start: () => ({ stop: 'now' }) as never })], ['it']);
     await made.kernel.boot();
     expect(made.state('it')).to.equal('failed definition_invalid');
+    await made.stop();
+  });
+
+  it('is stopped when the start was cancelled, and when it returns only after that', async () => {
+    const seen: string[] = [];
+    const { promise: late, resolve } = Promise.withResolvers<void>();
+    made = makeKernel(
+      [
+        plugin(
+          { key: 'it' },
+          {
+            start: async () => {
+              made.kernel.record('it')?.run?.cancelStart();
+              await late;
+              return { stop: (reason: StopReason) => void seen.push(`stop ${reason}`) };
+            },
+          },
+        ),
+      ],
+      ['it'],
+    );
+    await made.kernel.boot();
+    expect([made.state('it'), seen]).to.deep.equal(['disabled', []]);
+    resolve();
+    await until(() => seen.length > 0);
+    expect(seen).to.deep.equal(['stop disabled']);
+    await made.stop();
+  });
+
+  it('is stopped when what the plugin adds cannot be published', async () => {
+    const seen: string[] = [];
+    const tool = {
+      summary: 'One.',
+      audience: ['agent' as const],
+      inputSchema: { type: 'object' as const },
+      run: async () => ({}),
+    };
+    const { promise: added, resolve } = Promise.withResolvers<void>();
+    made = makeKernel(
+      [
+        plugin(
+          { key: 'first', contributes: { tool: ['any__*'] } },
+          {
+            start: async (host) => {
+              await added;
+              host.contribute('tool', 'any__one', tool);
+            },
+          },
+        ),
+        plugin(
+          { key: 'second', contributes: { tool: ['any__o*'] } },
+          {
+            start: async (host) => {
+              host.contribute('tool', 'any__one', tool);
+              resolve();
+              await until(() => made.state('first') === 'active');
+              return { stop: (reason: StopReason) => void seen.push(`stop ${reason}`) };
+            },
+          },
+        ),
+      ],
+      ['first', 'second'],
+    );
+    await made.kernel.boot();
+    expect(made.state('second')).to.equal('failed key_conflict');
+    expect(seen).to.deep.equal(['stop failed']);
     await made.stop();
   });
 

@@ -19,6 +19,7 @@ const rendered: Readonly<Record<ProblemCode, ReturnType<typeof problem>>> = {
   contribution_key: problem('contribution_key', 'tool', 'A'),
   host_service_unknown: problem('host_service_unknown', 'databse', ['database']),
   mount_unknown: problem('mount_unknown', 'rest', ['other']),
+  route_reserved: problem('route_reserved', '/healthz'),
   dependency_missing: problem('dependency_missing', 'echo'),
   dependency_disabled: problem('dependency_disabled', 'echo'),
   dependency_not_active: problem('dependency_not_active', 'echo', 'failed'),

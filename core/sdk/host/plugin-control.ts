@@ -59,7 +59,6 @@ export interface PluginChange {
   readonly config?: Readonly<Record<string, unknown>>;
   /** Contested contribution to bind to this plugin: `tool:echo`. */
   readonly bind?: string;
-  readonly order?: number;
 }
 
 /** A contribution of an enabled plugin to a point that no enabled plugin opens. */

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { type DesiredState, openPluginsFile, type Settings } from '../index.js';
 import { Project } from './project.js';
 
-const start = { version: 1, revision: 4, plugins: { kb: { enabled: true }, gate: { enabled: false, order: 3 } } };
+const start = { version: 1, revision: 4, plugins: { kb: { enabled: true }, gate: { enabled: false, required: true } } };
 
 function withKb(enabled: boolean) {
   return (state: DesiredState): DesiredState => ({
@@ -61,7 +61,11 @@ describe('plugins.json', () => {
       $schema: './x.json',
       version: 1,
       revision: 5,
-      plugins: { kb: { enabled: false }, gate: { enabled: false, order: 3 }, admin: { enabled: true, required: true } },
+      plugins: {
+        kb: { enabled: false },
+        gate: { enabled: false, required: true },
+        admin: { enabled: true, required: true },
+      },
       bindings: { 'tool:echo': 'kb' },
     });
   });

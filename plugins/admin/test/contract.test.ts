@@ -11,12 +11,6 @@ const common = {
   headers: { 'x-api-key': apiKey, 'x-admin-key': adminKey },
 };
 
-routeContract('the health of the process', {
-  ...common,
-  key: 'healthz',
-  samples: [{ path: '/healthz', status: 200 }],
-});
-
 routeContract('the list of plugins', {
   ...common,
   key: 'plugin-list',

@@ -1,4 +1,5 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Finding } from 'mortise/sdk';
 import {
@@ -7,6 +8,7 @@ import {
   type ServerProcess,
   startServer,
   type TestHost,
+  temporaryFolder,
   testDialects,
   until,
 } from 'mortise/sdk/testing';
@@ -77,6 +79,40 @@ describe('health', function () {
       body: { ready: false, waiting: [{ key: 'needed', state: 'failed', code: 'start_failed' }] },
     });
     expect((await get(host, '/healthz')).status).to.equal(200);
+  });
+
+  it('responds without a valid plugins.json, and names it', async () => {
+    const folder = temporaryFolder('broken');
+    const file = join(folder, 'broken.json');
+    await writeFile(file, '{"version": 1, "plugins": {');
+    server = await startServer({ env: { MORTISE_PLUGINS_FILE: file } });
+    expect(await get(server, '/healthz')).to.deep.equal({ status: 200, body: { ok: true } });
+    expect((await get(server, '/version')).body).to.have.property('version');
+    expect(await get(server, '/ready')).to.deep.equal({
+      status: 503,
+      body: { ready: false, waiting: [{ key: 'plugins.json', state: 'failed', code: 'plugins_file_invalid' }] },
+    });
+    await writeFile(file, '{"version": 1, "plugins": {}}');
+    await until(async () => (await get(server as ServerProcess, '/ready')).status === 200);
+  });
+
+  it('responds while no plugin is active, this one neither, and a plugin cannot take its routes', async () => {
+    const routes = [{ name: 'mine', kind: 'http' as const, method: 'GET', path: '/healthz', auth: 'public' as const }];
+    host = await createTestHost({
+      plugins: ['admin'],
+      disabled: ['admin'],
+      extra: [made('takes-health', { manifest: { permissions: { routes } } })],
+      required: ['admin'],
+    });
+    expect(host.control.list().map(({ key, state, code }) => `${key} ${state} ${code}`)).to.include.members([
+      'admin disabled null',
+      'takes-health blocked route_reserved',
+    ]);
+    expect(await get(host, '/healthz')).to.deep.equal({ status: 200, body: { ok: true } });
+    expect(await get(host, '/ready')).to.deep.equal({
+      status: 503,
+      body: { ready: false, waiting: [{ key: 'admin', state: 'disabled', code: null }] },
+    });
   });
 
   it('raises an alert and has a finding when the database is full', async () => {

@@ -39,6 +39,19 @@ describe('heartbeat', () => {
     expect(lostAt - startedAt).to.be.within(340, 400);
   });
 
+  it('gives up before another owner may claim the session while a renewal never ends', async () => {
+    const startedAt = performance.now();
+    const lost = await new Promise<{ readonly why: string; readonly at: number }>((resolve) => {
+      startHeartbeat({
+        ttlMs: 400,
+        renew: () => new Promise(() => undefined),
+        onLost: (why) => resolve({ why, at: performance.now() }),
+      });
+    });
+    expect(lost.why).to.equal('unanswered');
+    expect(lost.at - startedAt).to.be.within(340, 400);
+  });
+
   it('stops after the renewal in progress, and renews no more', async () => {
     let renewals = 0;
     let renewed = false;
@@ -53,7 +66,7 @@ describe('heartbeat', () => {
       onLost: () => undefined,
     });
     await until('the first renewal', () => renewals === 1);
-    await heartbeat.stop();
+    await heartbeat.finish();
     expect(renewed).to.equal(true);
     await sleep(120);
     expect(renewals).to.equal(1);

@@ -75,6 +75,34 @@ describe('turns', () => {
       expect(await service.openTurn(turnRequest('again'))).to.include({ kind: 'open' });
     });
 
+    it('ends a turn before its lease while the database hangs, says why, and keeps no caller waiting', async () => {
+      const { store } = await openSessions(engine);
+      const hanging = new Set<string>();
+      const database = new Proxy(store.database, {
+        get: (target, name) => {
+          const member: unknown = Reflect.get(target, name);
+          if (typeof member !== 'function') return member;
+          return hanging.has(String(name)) ? () => new Promise(() => undefined) : (member.bind(target) as unknown);
+        },
+      });
+      const { service } = await openSessions(engine, { database, ttlMs: 600 });
+      const turn = await opened(service);
+      for (const name of ['transaction', 'statement', 'batch', 'claim']) hanging.add(name);
+      const appended = codeOf(turn.append([assistant('Hi.')]));
+      await until('the end of the turn', () => turn.signal.aborted);
+      expect(turn.signal.reason).to.include({ code: 'session_fenced' });
+      expect(turn.signal.reason.message).to.match(/database did not renew the lease .* in time/);
+      expect(await appended).to.equal('session_fenced');
+      expect(await codeOf(turn.close({ status: 'fenced', messages: [], steps: 1 }))).to.equal('session_fenced');
+      hanging.clear();
+      const other = await openSessions(engine, { owner: 'process-b' });
+      await until('the claim of another worker', async () => {
+        await sweepSessions(other.store, { alive: async () => new Set() });
+        return (await other.service.openTurn(turnRequest('again'))).kind === 'open';
+      });
+      expect((await service.getTurn(turn.turnId))?.status).to.be.oneOf(['interrupted', 'fenced']);
+    });
+
     it('writes a turn in two transactions, and one for each round in between', async () => {
       const { store } = await openSessions(engine);
       let writes = 0;

@@ -1,0 +1,131 @@
+import { readdirSync, rmSync, statSync } from 'node:fs';
+import Database from 'better-sqlite3';
+import type { DatabaseFile } from './engine.js';
+import type { SingleConnection } from './single-connection.js';
+import type { SqliteCheckpoints } from './sqlite-checkpoints.js';
+import type { SqliteConnection } from './sqlite-connection.js';
+import type { StorageState } from './storage-watch.js';
+
+/** The same wherever a file is moved on its disk. */
+interface FileIdentity {
+  readonly device: number;
+  readonly inode: number;
+}
+
+/** A file that was changed within this time may still be being copied, milliseconds. */
+const settlingMs = 1_500;
+
+/** The file of an open database, compared with what has its name now. */
+export class SqliteFile implements DatabaseFile {
+  readonly #path: string;
+  readonly #logPath: string;
+  readonly #connections: SingleConnection<SqliteConnection>;
+  readonly #checkpoints: SqliteCheckpoints;
+  #database: FileIdentity | undefined;
+  /** The write-ahead log, which SQLite keeps while a connection is open. */
+  #log: FileIdentity | undefined;
+
+  constructor(path: string, connections: SingleConnection<SqliteConnection>, checkpoints: SqliteCheckpoints) {
+    this.#path = path;
+    this.#logPath = `${path}-wal`;
+    this.#connections = connections;
+    this.#checkpoints = checkpoints;
+  }
+
+  /** A connection was opened. */
+  opened(connection: SqliteConnection): void {
+    // SQLite makes the log with the first statement that reads.
+    connection.pragma('schema_version');
+    this.#database = fileAt(this.#path);
+    this.#log = fileAt(this.#logPath);
+  }
+
+  async look(): Promise<StorageState> {
+    if (this.#database === undefined) return 'intact';
+    const now = fileAt(this.#path);
+    if (now === undefined) return 'missing';
+    if (!isSame(now, this.#database)) return 'replaced';
+    await this.#keepLog();
+    return 'intact';
+  }
+
+  /** The log keeps its name when the file is moved: a database that is put in the place would be opened with it. */
+  async preserve(): Promise<void> {
+    if (!(await this.#copyLog()) || !isSame(fileAt(this.#logPath), this.#log)) return;
+    for (const suffix of ['-wal', '-shm']) rmSync(`${this.#path}${suffix}`, { force: true });
+  }
+
+  async isUsable(holds: (read: (sql: string) => readonly object[]) => boolean): Promise<boolean> {
+    const { mtimeMs = Date.now(), size = 0 } = statSync(this.#path, { throwIfNoEntry: false }) ?? {};
+    if (size === 0 || Date.now() - mtimeMs < settlingMs) return false;
+    try {
+      return readDatabase(this.#path, (database) => {
+        const number = (name: string): number => Number(database.pragma(name, { simple: true }));
+        // Shorter than its header says: it was not copied completely.
+        if (size < number('page_count') * number('page_size')) return false;
+        return holds((sql) => database.prepare(sql).all());
+      });
+    } catch {
+      return false;
+    }
+  }
+
+  async reopen(): Promise<void> {
+    this.#connections.discard();
+    await this.#checkpoints.restart();
+    this.#database = undefined;
+  }
+
+  openPath(): string | undefined {
+    return this.#database && descriptorOf(this.#database);
+  }
+
+  /** A log that was deleted is copied into the database while this process still has it open, and made anew. */
+  async #keepLog(): Promise<void> {
+    const now = fileAt(this.#logPath);
+    this.#log ??= now;
+    if (this.#log === undefined || isSame(now, this.#log)) return;
+    if (await this.#copyLog()) await this.reopen();
+  }
+
+  /** @returns false while another connection keeps a part of the log from being copied */
+  async #copyLog(): Promise<boolean> {
+    const connection = await this.#connections.take();
+    try {
+      const [outcome] = connection.pragma('wal_checkpoint(TRUNCATE)') as { readonly busy: number }[];
+      return outcome?.busy === 0;
+    } finally {
+      this.#connections.release(connection);
+    }
+  }
+}
+
+function readDatabase<T>(path: string, read: (database: Database) => T): T {
+  const database = new Database(path, { readonly: true, fileMustExist: true });
+  try {
+    return read(database);
+  } finally {
+    database.close();
+  }
+}
+
+function fileAt(path: string): FileIdentity | undefined {
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found && { device: found.dev, inode: found.ino };
+}
+
+function isSame(one: FileIdentity | undefined, other: FileIdentity | undefined): boolean {
+  return one?.device === other?.device && one?.inode === other?.inode;
+}
+
+/** The path of this process's descriptor of a file that has lost its name; undefined outside Linux. */
+function descriptorOf(file: FileIdentity): string | undefined {
+  const folder = `/proc/${process.pid}/fd`;
+  try {
+    return readdirSync(folder)
+      .map((name) => `${folder}/${name}`)
+      .find((path) => isSame(fileAt(path), file));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,117 @@
+import type { Logger } from '../sdk/context.js';
+import { databaseError, shortReason } from './errors.js';
+
+/**
+ * How the storage was taken away from the running process: its file is gone, another file has its name, or the tables
+ * are gone.
+ */
+export type StorageLoss = 'missing' | 'replaced' | 'emptied';
+
+/** What is found where the database should be. */
+export type StorageState = 'intact' | StorageLoss;
+
+/** What the watch asks and does; it differs between the dialects. */
+export interface StorageProbe {
+  /** Compares what was opened with what is there now. @throws when the database does not answer */
+  look(): Promise<StorageState>;
+  /** Makes the lost storage complete, wherever it is now. */
+  preserve(): Promise<void>;
+  /** What is there now has all tables that this process relies on: it can be used instead. */
+  isUsable(): Promise<boolean>;
+  /** Makes the next connection use what is there now. */
+  reopen(): Promise<void>;
+}
+
+export interface StorageEvents {
+  lost(loss: StorageLoss): void;
+  /** What was opened at first is there again: nothing has changed. */
+  regained(): void;
+  /** Other storage that can be used has taken its place. The owner calls `reopen` when nothing relies on the lost one. */
+  replaceable(): void;
+}
+
+const lookEveryMs = 1_000;
+
+/** Notices when the storage is taken away from the running process. SQLite itself would go on writing into a lost file. */
+export class StorageWatch {
+  readonly #probe: StorageProbe;
+  readonly #events: Partial<StorageEvents>;
+  readonly #log: Logger;
+  readonly #timer: NodeJS.Timeout;
+  #loss: StorageLoss | undefined;
+  #offered = false;
+  #looking: Promise<void> | undefined;
+
+  /** @param everyMs milliseconds between two looks; 1,000 when absent */
+  constructor(probe: StorageProbe, events: Partial<StorageEvents>, log: Logger, everyMs = lookEveryMs) {
+    this.#probe = probe;
+    this.#events = events;
+    this.#log = log;
+    this.#timer = setInterval(() => void this.check(), everyMs).unref();
+  }
+
+  get loss(): StorageLoss | undefined {
+    return this.#loss;
+  }
+
+  /** @throws MortiseError `database_lost` (503) */
+  assertPresent(): void {
+    if (this.#loss !== undefined) throw databaseError('database_lost');
+  }
+
+  /** Looks now. Never rejects: a database that does not answer is noticed by those who use it. */
+  check(): Promise<void> {
+    this.#looking ??= this.#look()
+      .catch((error: unknown) => this.#log.debug({ reason: shortReason(error) }, 'The storage could not be examined'))
+      .finally(() => {
+        this.#looking = undefined;
+      });
+    return this.#looking;
+  }
+
+  /** Uses what has the name of the storage now. */
+  async reopen(): Promise<void> {
+    await this.#probe.reopen();
+    this.#loss = undefined;
+    this.#offered = false;
+  }
+
+  dispose(): void {
+    clearInterval(this.#timer);
+  }
+
+  async #look(): Promise<void> {
+    const state = await this.#probe.look();
+    if (state === 'intact') return this.#intact();
+    if (state !== this.#loss) {
+      const isFirst = this.#loss === undefined;
+      this.#loss = state;
+      if (isFirst) await this.#preserve();
+      this.#events.lost?.(state);
+    }
+    if (state !== 'replaced' || this.#offered || !(await this.#probe.isUsable())) return;
+    this.#offered = true;
+    this.#events.replaceable?.();
+  }
+
+  #intact(): void {
+    const before = this.#loss;
+    if (before === undefined || this.#offered) return;
+    // Tables that are back come from elsewhere: nothing in memory may rely on what they held.
+    if (before === 'emptied') {
+      this.#offered = true;
+      this.#events.replaceable?.();
+      return;
+    }
+    this.#loss = undefined;
+    this.#events.regained?.();
+  }
+
+  async #preserve(): Promise<void> {
+    try {
+      await this.#probe.preserve();
+    } catch (error) {
+      this.#log.error({ reason: shortReason(error) }, 'The log of the lost database could not be copied into it');
+    }
+  }
+}

@@ -1,0 +1,148 @@
+import { copyFileSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import type { MemoryHost } from 'mortise/contracts/memory-gateway/testing';
+import type { Finding } from 'mortise/sdk';
+import { ownPostgres, testDialects, until } from 'mortise/sdk/testing';
+import { type DatabaseHost, openDatabase } from '../../core/database/index.js';
+import { silentLog } from '../../core/sdk/testing/silent-log.js';
+import { contents, memoryPlugins, startMemory } from './memory-host.js';
+
+const space = 'private:lena';
+
+async function store(memory: MemoryHost, text: string): Promise<unknown> {
+  const { body } = await memory.store({ payload_md: text, target_space: space });
+  return body.ok === true ? body.action : body.error_code;
+}
+
+const found = async (memory: MemoryHost): Promise<readonly unknown[]> =>
+  contents(await memory.query({ query: 'apple', spaces: [space] }));
+
+async function ready({ host }: MemoryHost): Promise<string> {
+  const response = await host.fetch('/ready');
+  const { waiting = [] } = (await response.json()) as { waiting?: readonly { key: string; code: string }[] };
+  return [response.status, ...waiting.map(({ key, code }) => `${key} ${code}`)].join(' ');
+}
+
+async function findings({ host }: MemoryHost): Promise<readonly Finding[]> {
+  const { findings } = (await (await host.fetch('/admin/plugins/doctor')).json()) as { findings: readonly Finding[] };
+  return findings;
+}
+
+/** Refused, reported and explained, within the time limit of the test. */
+async function noticed(memory: MemoryHost, code: string, fix: RegExp): Promise<void> {
+  await until(async () => (await ready(memory)) === `503 database ${code}`);
+  expect(await store(memory, 'apple lost')).to.equal('AUDIT_WRITE_FAILED');
+  const all = await findings(memory);
+  expect(all.map(({ severity, code }) => `${severity} ${code}`)).to.include(`error ${code}`);
+  expect(all.filter((one) => one.code === code)).to.have.length(1);
+  expect(all.find((one) => one.code === code)?.fix).to.match(fix);
+  expect((await memory.host.fetch('/healthz')).status).to.equal(200);
+}
+
+async function works(memory: MemoryHost, ...expected: readonly string[]): Promise<void> {
+  await until(async () => (await ready(memory)) === '200');
+  // The plugins may still be starting on another database.
+  await until(async () => (await store(memory, 'apple after')) === 'allow');
+  expect(await found(memory)).to.have.members([...expected, 'apple after']);
+  expect((await findings(memory)).filter(({ severity }) => severity === 'error')).to.deep.equal([]);
+}
+
+describe('a SQLite file that is taken from the running server', function () {
+  this.timeout(30_000);
+  let memory: MemoryHost;
+  let file: string;
+  beforeEach(async function only() {
+    if (!testDialects().includes('sqlite')) return this.skip();
+    memory = await startMemory({ env: {} }, { plugins: [...memoryPlugins, 'admin'] });
+    file = memory.host.app.database.target;
+    expect(await store(memory, 'apple before')).to.equal('allow');
+  });
+  afterEach(() => memory?.stop());
+
+  it('is noticed when it is moved, and used again once it is back', async () => {
+    const elsewhere = join(memory.host.dataDir, 'elsewhere.db');
+    renameSync(file, elsewhere);
+    await noticed(memory, 'database_file_missing', /Put it back/);
+    renameSync(elsewhere, file);
+    await works(memory, 'apple before');
+  });
+
+  it('is complete wherever it was moved', async () => {
+    const elsewhere = join(memory.host.dataDir, 'elsewhere.db');
+    renameSync(file, elsewhere);
+    await noticed(memory, 'database_file_missing', /Put it back/);
+    expect(readFileSync(elsewhere).includes('apple before')).to.equal(true);
+    expect(statSync(`${file}-wal`, { throwIfNoEntry: false })).to.equal(undefined);
+  });
+
+  it('can be copied from the process after it was deleted, and the copy is used without a restart', async function copy() {
+    if (process.platform !== 'linux') return this.skip();
+    for (const suffix of ['', '-wal', '-shm']) rmSync(`${file}${suffix}`);
+    await noticed(memory, 'database_file_missing', /cp \/proc/);
+    const fix = (await findings(memory))[0]?.fix ?? '';
+    const [, from = ''] = /cp (\S+) /.exec(fix) ?? [];
+    copyFileSync(from, file);
+    await works(memory, 'apple before');
+  });
+
+  it('is not replaced by an empty one', async () => {
+    renameSync(file, `${file}.old`);
+    await noticed(memory, 'database_file_missing', /Put it back/);
+    await (await openDatabase({ dialect: 'sqlite', file }, silentLog)).close();
+    await noticed(memory, 'database_file_replaced', /restart the server/);
+    rmSync(file);
+    renameSync(`${file}.old`, file);
+    await works(memory, 'apple before');
+  });
+
+  it('loses nothing when only its log is deleted', async () => {
+    rmSync(`${file}-wal`);
+    await until(() => statSync(`${file}-wal`, { throwIfNoEntry: false }) !== undefined);
+    expect(readFileSync(file).includes('apple before')).to.equal(true);
+    await works(memory, 'apple before');
+  });
+});
+
+describe('a PostgreSQL database that is created anew under the running server', function () {
+  this.timeout(60_000);
+
+  it('is noticed, and used again once its tables are restored', async function anew() {
+    if (!testDialects().includes('postgres')) return this.skip();
+    const server = await ownPostgres();
+    let admin: DatabaseHost | undefined;
+    let memory: MemoryHost | undefined;
+    try {
+      const parts = { host: '127.0.0.1', port: server.port, user: 'postgres', password: '' };
+      admin = await openDatabase({ dialect: 'postgres', connection: { ...parts, database: 'postgres' } }, silentLog);
+      const { statement } = admin.forPlugin('probe', []);
+      const rename = async (from: string, to: string): Promise<void> => {
+        await statement(`alter database ${from} allow_connections false`);
+        await statement(`select pg_terminate_backend(pid) from pg_stat_activity where datname = '${from}'`);
+        await until(() =>
+          statement(`alter database ${from} rename to ${to}`).then(
+            () => true,
+            () => false,
+          ),
+        );
+        await statement(`alter database ${to} allow_connections true`);
+      };
+      await statement('create database lost_test');
+      const url = `postgres://postgres@127.0.0.1:${server.port}/lost_test`;
+      memory = await startMemory({ env: { DATABASE_URL: url } }, { plugins: [...memoryPlugins, 'admin'] });
+      expect(await store(memory, 'apple before')).to.equal('allow');
+
+      await rename('lost_test', 'kept_test');
+      await statement('create database lost_test');
+      await noticed(memory, 'database_emptied', /Restore it from a backup/);
+
+      await rename('lost_test', 'empty_test');
+      await rename('kept_test', 'lost_test');
+      await works(memory, 'apple before');
+    } finally {
+      await memory?.stop();
+      await admin?.close();
+      await server.dispose();
+    }
+  });
+});
