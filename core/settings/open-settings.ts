@@ -37,6 +37,7 @@ export async function openSettings(source: SettingsSource): Promise<OpenedSettin
     const computed = hostFile.computed;
     if (hostFile.problem !== null || computed === undefined) {
       const issues = hostFile.problem?.issues ?? [];
+      files.dispose();
       return {
         ok: false,
         errors: issues.map(
