@@ -71,7 +71,7 @@ export class ConfigFiles {
       environment,
       secretVariables: this.secretVariables.of(owner),
       now,
-      secret: (name) => secrets.get(name),
+      secrets,
       raise: (alert) => this.raise(alert),
       reveal: (values) => this.reveal(values),
       wrote: (write) => this.wrote(write),

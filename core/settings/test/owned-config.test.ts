@@ -489,11 +489,65 @@ describe('the configuration of a plugin', () => {
       expect(config.snapshot?.config.api_key).to.equal('another-key');
     });
 
-    it('makes a new file with a secret readable to its owner only', async function () {
-      if (process.platform === 'win32') return this.skip();
+    it('stores secrets beside it, in a file that only its owner reads and git ignores', async () => {
+      const { config, settings } = await owned();
+      const nested = { api_key: 'kanarienvogel', extra: { headers: { Authorization: 'zaunkoenig' }, accept: 'x' } };
+      await config.write(nested);
+      expect(config.snapshot?.config).to.deep.include(nested);
+      expect(JSON.parse(await readFile(project.path(file), 'utf8'))).to.deep.equal({
+        api_key: { $secret: 'kb/api_key' },
+        extra: { headers: { Authorization: { $secret: 'kb/extra/headers/Authorization' } }, accept: 'x' },
+      });
+      const secrets = project.path('config/secrets.json');
+      expect(JSON.parse(await readFile(secrets, 'utf8'))).to.deep.equal({
+        'kb/api_key': 'kanarienvogel',
+        'kb/extra/headers/Authorization': 'zaunkoenig',
+      });
+      if (process.platform !== 'win32') expect((await stat(secrets)).mode & 0o777).to.equal(0o600);
+      expect(await readFile(join(repository, '.gitignore'), 'utf8')).to.contain('config/secrets.json\n');
+      expect(settings.findings()).to.deep.equal([]);
+    });
+
+    it('removes a stored secret when the configuration no longer has it, and no other one', async () => {
+      await chmod(await project.write('config/secrets.json', { OWN: 'by-hand', 'other/key': 'x' }), 0o600);
       const { config } = await owned();
       await config.write({ api_key: 'kanarienvogel' });
-      expect((await stat(project.path(file))).mode & 0o777).to.equal(0o600);
+      await config.write({ api_key: 'rotkehlchen' });
+      expect(config.snapshot?.config.api_key).to.equal('rotkehlchen');
+      const stored = async (): Promise<unknown> =>
+        JSON.parse(await readFile(project.path('config/secrets.json'), 'utf8'));
+      expect(Object.values((await stored()) as object).sort()).to.deep.equal(['by-hand', 'rotkehlchen', 'x']);
+      await config.write({ limit: 0.2 });
+      expect(await stored()).to.deep.equal({ OWN: 'by-hand', 'other/key': 'x' });
+    });
+
+    it('loses nothing when the secrets cannot be stored', async function () {
+      if (process.platform === 'win32') return this.skip();
+      const { config } = await owned({}, { limit: 0.1 });
+      const secrets = await project.write('config/secrets.json', { OWN: 'by-hand' });
+      await chmod(secrets, 0o644);
+      const error: unknown = await config.write({ api_key: 'kanarienvogel' }).catch((thrown: unknown) => thrown);
+      expect(error).to.include({ code: 'invalid_secrets_file', status: 409, hint: `Run: chmod 600 ${secrets}` });
+      expect(JSON.parse(await readFile(project.path(file), 'utf8'))).to.deep.equal({ limit: 0.1 });
+      const named: unknown = await config.write({ api_key: { $secret: 'OWN' } }).catch((thrown: unknown) => thrown);
+      expect(named)
+        .to.have.property('message')
+        .that.matches(/names the secret OWN, and .*secrets\.json may be read by other users of this machine\.$/);
+      await config.write({ limit: 0.2 });
+      expect(config.snapshot?.config.limit).to.equal(0.2);
+    });
+
+    it('checks what a variable overrides now', async () => {
+      const { config } = await owned({ KB_LIMIT: '0.4' }, undefined, {
+        ...schema,
+        properties: { ...(schema.properties as object), limit: { type: 'number', maximum: 1, 'x-env': 'KB_LIMIT' } },
+      });
+      const error: unknown = await config.write({ limit: { $: 1 } }).catch((thrown: unknown) => thrown);
+      expect(error).to.include({ code: 'invalid_config', status: 422 });
+      expect(error).to.have.nested.property('details.errors[0].path', '/limit');
+      expect(config.check({ limit: 0.3 })).to.deep.equal([]);
+      await config.write({ limit: 0.3 });
+      expect(config.snapshot?.config.limit).to.equal(0.4);
     });
 
     it('is one write after the other', async () => {
