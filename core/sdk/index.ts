@@ -26,5 +26,15 @@ export * from './plugin-health.js';
 export * from './points/index.js';
 export * from './points.js';
 export * from './services.js';
-export { decodeBase64, isBlankText, isUnstorableJson, isUnstorableText, newUlid, readTime } from './text.js';
+export {
+  decodeBase64,
+  isBlankText,
+  isUnstorableJson,
+  isUnstorableText,
+  newUlid,
+  oneLine,
+  printableJson,
+  printableText,
+  readTime,
+} from './text.js';
 export * from './timing.js';
