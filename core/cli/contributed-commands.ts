@@ -4,11 +4,11 @@ import type { Command } from 'commander';
 import type { OfflineControl } from '../app/offline.js';
 import { MortiseError } from '../sdk/errors.js';
 import type { CommandFacts, CommandInput, CommandResult } from '../sdk/points/command.js';
-import { oneLine } from '../sdk/text.js';
+import { oneLine, printableText } from '../sdk/text.js';
 import { checkInput, type NamedOption } from './check-input.js';
 import type { CommandEnvironment } from './environment.js';
 import { exitCodes } from './exit.js';
-import { CommandError, examples, noServer, UnfinishedRun } from './output.js';
+import { CommandError, examples, noServer, table, UnfinishedRun } from './output.js';
 
 interface ContributedCommand extends CommandFacts {
   readonly key: string;
@@ -109,8 +109,12 @@ function addCommand(
     const result = await run(environment, one, { args, options, json: environment.json }).catch((error: unknown) => {
       throw new UnfinishedRun(one.failureExit ?? exitCodes.refused, error);
     });
-    environment.print(result.text, result.data);
-    if (result.detail) process.stderr.write(`${result.detail}\n`);
+    const rows = result.table && table(result.table.head, result.table.rows, process.stdout.columns);
+    environment.print(
+      [...(rows ? [rows] : []), ...(rows && result.text === '' ? [] : [result.text])].join('\n'),
+      result.data,
+    );
+    if (result.detail) process.stderr.write(`${printableText(result.detail)}\n`);
     environment.exitWith(result.exitCode);
   });
 }

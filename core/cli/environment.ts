@@ -1,4 +1,5 @@
 import { type OfflineControl, serverAddress } from '../app/offline.js';
+import { printableJson, printableText } from '../sdk/text.js';
 import { type Client, createClient } from './client.js';
 import { noServer } from './output.js';
 
@@ -96,7 +97,7 @@ export function createEnvironment({ projectDir, signal, options, exitWith }: Env
     },
     fromFiles: (read) => useOffline(read, true),
     print: (text, data) => {
-      const said = options().json ? JSON.stringify(data) : text;
+      const said = options().json ? printableJson(data) : printableText(text);
       // A program that reads lines must not get an empty one.
       if (said !== '') process.stdout.write(`${said}\n`);
     },

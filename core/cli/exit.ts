@@ -1,6 +1,6 @@
 import { CommanderError } from 'commander';
 import { isCodedError, MortiseError } from '../sdk/errors.js';
-import { oneLine } from '../sdk/text.js';
+import { oneLine, printableJson } from '../sdk/text.js';
 import { CommandError, UnfinishedRun } from './output.js';
 
 /** What a command ends with. */
@@ -17,8 +17,8 @@ export function reportError(error: unknown, json: boolean, write: (text: string)
   const coded = isCodedError(error) ? error : unexpected(error);
   const hint = coded instanceof MortiseError ? coded.hint : undefined;
   const { code, message, details, status } = coded;
-  if (json) write(`${JSON.stringify({ error: { code, message, details, hint }, status })}\n`);
-  else write(`[${code}] ${oneLine(message)}\n${hint ? `  ${oneLine(hint)}\n` : ''}`);
+  if (json) write(`${printableJson({ error: { code, message, details, hint }, status })}\n`);
+  else write(`[${oneLine(code)}] ${oneLine(message)}\n${hint ? `  ${oneLine(hint)}\n` : ''}`);
   if (error instanceof CommandError) return exitCodes.wrongUsage;
   return code === 'no_server' ? exitCodes.noServer : exitCodes.refused;
 }

@@ -40,11 +40,11 @@ function showPlugin(detail: PluginDetail, offline: boolean): string {
       ms(one.p50_ms),
       ms(one.p95_ms),
     ]);
-    text.push('', table(['POINT', 'KEY', 'CALLS', 'ERRORS', 'IN FLIGHT', 'P50', 'P95'], rows));
+    text.push('', table(['POINT', 'KEY', 'CALLS', 'ERRORS', 'IN FLIGHT', 'P50', 'P95'], rows, process.stdout.columns));
   }
   if (detail.config.length > 0) {
     const rows = detail.config.map((one) => [one.name, JSON.stringify(one.value) ?? '', one.origin ?? one.source]);
-    text.push('', table(['CONFIG', 'VALUE', 'FROM'], rows));
+    text.push('', table(['CONFIG', 'VALUE', 'FROM'], rows, process.stdout.columns));
   }
   return text.join('\n');
 }
@@ -90,12 +90,15 @@ export function addPluginCommands(program: Command, environment: CommandEnvironm
       const offline = (await environment.silentServer()) !== undefined;
       const rows = listing.plugins.map((row) => [
         row.key,
+        row.title,
+        row.version,
         row.desired,
         shownState(row, offline),
         row.required ? 'yes' : '',
         row.message ?? '',
       ]);
-      await printAnswer(environment, table(['PLUGIN', 'DESIRED', 'STATE', 'REQUIRED', 'WHY'], rows), listing);
+      const head = ['PLUGIN', 'TITLE', 'VERSION', 'DESIRED', 'STATE', 'REQUIRED', 'WHY'];
+      await printAnswer(environment, table(head, rows, process.stdout.columns), listing);
     });
 
   plugin

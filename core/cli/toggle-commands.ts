@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { OfflineControl } from '../app/offline.js';
 import { isCodedError } from '../sdk/errors.js';
 import type { PluginChange, PluginPlan, PluginRow } from '../sdk/host/plugin-control.js';
-import { oneLine } from '../sdk/text.js';
+import { oneLine, printableJson } from '../sdk/text.js';
 import { type CommandEnvironment, printAnswer } from './environment.js';
 import { CommandError, examples } from './output.js';
 
@@ -111,8 +111,8 @@ async function record(
     const why = error instanceof Error ? error.message : String(error);
     // With --json, stderr holds one object: the error of the command itself, if it has one.
     const code = 'change_not_recorded';
-    if (!json) process.stderr.write(`The change could not be recorded: ${why}\n`);
-    else if (refusal === undefined) process.stderr.write(`${JSON.stringify({ warning: { code, message: why } })}\n`);
+    if (!json) process.stderr.write(`The change could not be recorded: ${oneLine(why)}\n`);
+    else if (refusal === undefined) process.stderr.write(`${printableJson({ warning: { code, message: why } })}\n`);
   }
 }
 

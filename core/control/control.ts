@@ -29,6 +29,11 @@ export interface ControlDeps {
   waiting?(): readonly Waiting[];
 }
 
+/** The order of the catalogue depends on when a plugin was found. */
+function byKey(a: PluginRecord, b: PluginRecord): number {
+  return a.key < b.key ? -1 : 1;
+}
+
 type Waiting = ReturnType<PluginControl['waiting']>[number];
 
 /** The engine behind the admin API and the CLI. Operations are serial and answer when the state is final. */
@@ -92,7 +97,7 @@ export function createControl(deps: ControlDeps): PluginControl {
   return {
     revision: () => kernel.desired.revision,
 
-    list: () => kernel.records().map(row),
+    list: () => kernel.records().toSorted(byKey).map(row),
 
     inspect: async (key) => {
       const record = find(key);

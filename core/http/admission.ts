@@ -53,6 +53,7 @@ export function createAdmission(deps: AdmissionDeps): readonly Stage[] {
     requireRoute,
     startTrace(deps),
     authenticate(deps),
+    refuseForeignPages(deps),
     limitRate(deps),
     requireActivePlugin,
     readBody,
@@ -103,7 +104,7 @@ function refuseWhileDraining({ draining }: AdmissionDeps): Stage {
 function checkHostAndOrigin({ hosts }: AdmissionDeps): Stage {
   return ({ exchange: { request, target, mount } }, next) => {
     const { host, origin } = request.headers;
-    const sentOnce = request.httpVersionMajor > 1 || countHosts(request.rawHeaders) === 1;
+    const sentOnce = countHosts(request.rawHeaders) === 1;
     if (!sentOnce || !hosts.host(host) || (target.authority !== undefined && !hosts.host(target.authority))) {
       throw new RefusedRequest('host_not_allowed', {
         hint: 'Add the name to MORTISE_ALLOWED_HOSTS when this server should answer to it.',
@@ -178,17 +179,23 @@ function startTrace({ tracing }: AdmissionDeps): Stage {
 }
 
 /** Identifies the caller and checks the right that the route requires. */
-function authenticate({ authenticator, authFailures, now }: AdmissionDeps): Stage {
+function authenticate({ authenticator, authFailures, limiter, hosts, now }: AdmissionDeps): Stage {
   return ({ exchange }, next) => {
     const { request, client } = exchange;
     const { declaration } = servedMatch(exchange).route.mounted;
     const upgrade = declaration.kind === 'upgrade';
-    const blockedSeconds = upgrade ? authFailures.blockedFor(client.address, now()) : 0;
+    // The browser of a page sends the request from this machine, whoever wrote the page.
+    const local = client.loopback && isFromOwnPage(hosts, request);
+    const { principal, credentials } = authenticator.identify(request.headers, client.loopback, local);
+    const known = credentials === 'good' && authFailures.knows(client.address, principal.id);
+    const blockedSeconds = upgrade && !known ? authFailures.blockedFor(client.address, now()) : 0;
     if (blockedSeconds > 0) {
       throw new RefusedRequest('auth_rate_limited', { retryAfterSeconds: blockedSeconds, retryable: true });
     }
-    const { principal, credentials } = authenticator.identify(request.headers, client.loopback);
     exchange.principal = principal;
+    if (upgrade && credentials === 'good') authFailures.succeeded(client.address, principal.id);
+    // A wrong key takes from the bucket of its address, on public routes too.
+    if (credentials === 'bad') takeToken(limiter, exchange, now());
     const keyMissing = declaration.auth !== 'public' && authenticator.keyed && credentials !== 'good';
     // A public upgrade may authenticate with its first frame, but a wrong key in the headers is refused at once.
     if (keyMissing || (upgrade && credentials === 'bad')) {
@@ -200,13 +207,36 @@ function authenticate({ authenticator, authFailures, now }: AdmissionDeps): Stag
   };
 }
 
+/** Routes of administration change nothing for a page of another origin, whatever right its request has. */
+function refuseForeignPages({ hosts }: AdmissionDeps): Stage {
+  return ({ exchange }, next) => {
+    const { request } = exchange;
+    const { auth } = servedMatch(exchange).route.mounted.declaration;
+    if (auth !== 'admin' || safeMethods.has(request.method ?? '') || isFromOwnPage(hosts, request)) return next();
+    throw new RefusedRequest('origin_not_allowed', {
+      hint: 'Add the origin to MORTISE_ALLOWED_ORIGINS when its pages may administer this server.',
+    });
+  };
+}
+
+const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+function isFromOwnPage(hosts: HostCheck, { headers }: Exchange['request']): boolean {
+  return headers.origin === undefined || hosts.trustedOrigin(headers.origin, headers.host);
+}
+
 function limitRate({ limiter, now }: AdmissionDeps): Stage {
   return ({ exchange }, next) => {
-    if (!limiter || servedMatch(exchange).route.mounted.declaration.auth === 'public') return next();
-    const waitMs = limiter.take(callerKey(exchange), now());
-    if (waitMs === 0) return next();
-    throw new RefusedRequest('rate_limited', { retryAfterSeconds: Math.ceil(waitMs / 1000), retryable: true });
+    if (servedMatch(exchange).route.mounted.declaration.auth !== 'public') takeToken(limiter, exchange, now());
+    return next();
   };
+}
+
+/** @throws RefusedRequest `rate_limited` */
+function takeToken(limiter: RateLimiter | undefined, exchange: Exchange, now: number): void {
+  const waitMs = limiter?.take(callerKey(exchange), now) ?? 0;
+  if (waitMs === 0) return;
+  throw new RefusedRequest('rate_limited', { retryAfterSeconds: Math.ceil(waitMs / 1000), retryable: true });
 }
 
 const requireActivePlugin: Stage = ({ exchange }, next) => {

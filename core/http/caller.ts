@@ -17,7 +17,8 @@ export interface Authenticator {
   /** The admin key is configured. */
   readonly adminKeyed: boolean;
   isAdminKey(key: string): boolean;
-  identify(headers: IncomingHttpHeaders, loopback: boolean): Caller;
+  /** `local`: nothing but a caller on this machine can have sent the request. */
+  identify(headers: IncomingHttpHeaders, loopback: boolean, local: boolean): Caller;
   /** The principal of a key that did not come in a header. */
   principalOf(key: string, loopback: boolean): Principal | undefined;
 }
@@ -46,7 +47,7 @@ export function createAuthenticator(settings: HttpServerSettings): Authenticator
   };
 
   /** Without an admin key, local callers have the right, and only while the server has no key at all. */
-  const adminByPlace = (loopback: boolean) => adminDigest === undefined && !keyed && loopback;
+  const adminByPlace = (local: boolean) => adminDigest === undefined && !keyed && local;
   const isAdminKey = (key: string) => adminDigest !== undefined && timingSafeEqual(adminDigest, digestOf(key));
   const adminByKey = (headers: IncomingHttpHeaders) => {
     const sent = headers['x-admin-key'];
@@ -57,7 +58,7 @@ export function createAuthenticator(settings: HttpServerSettings): Authenticator
     keyed,
     adminKeyed: adminDigest !== undefined,
     isAdminKey,
-    identify(headers, loopback) {
+    identify(headers, loopback, local) {
       const sent = keyed ? sentKeys(headers) : [];
       for (const key of sent) {
         const identity = find(key);
@@ -65,7 +66,7 @@ export function createAuthenticator(settings: HttpServerSettings): Authenticator
         const admin = identity.admin || adminByKey(headers);
         return { principal: { ...identity.bound, admin, loopback }, credentials: 'good' };
       }
-      const admin = !keyed && (adminByPlace(loopback) || adminByKey(headers));
+      const admin = !keyed && (adminByPlace(local) || adminByKey(headers));
       return { principal: { ...unknown, admin, loopback }, credentials: sent.length > 0 ? 'bad' : 'none' };
     },
     principalOf(key, loopback) {
@@ -160,9 +161,36 @@ function isLoopback(address: string): boolean {
   return address.startsWith('127.') || address === '::1';
 }
 
+/** Headers by which proxies, load balancers and content networks say that they forward a request. */
+const proxyHeaders = new Set([
+  'forwarded',
+  'via',
+  'client-ip',
+  'true-client-ip',
+  'fastly-client-ip',
+  'fly-client-ip',
+  'cdn-loop',
+  'x-client-ip',
+  'x-real-ip',
+  'x-real-port',
+  'x-cluster-client-ip',
+  'x-remote-ip',
+  'x-remote-addr',
+  'x-host',
+  'x-scheme',
+  'x-varnish',
+  'x-amzn-trace-id',
+  'x-appengine-user-ip',
+  'x-cloud-trace-context',
+  'x-azure-clientip',
+  'x-azure-fdid',
+  'x-arr-ssl',
+]);
+const proxyPrefix = /^(?:x-(?:original|forwarded|proxy(?:user)?|envoy|akamai|vercel|nf)-|cf-)/;
+
 function wasForwarded(request: IncomingMessage): boolean {
   for (const name in request.headers) {
-    if (name.startsWith('x-forwarded-') || name === 'forwarded') return true;
+    if (proxyHeaders.has(name) || proxyPrefix.test(name)) return true;
   }
   return false;
 }

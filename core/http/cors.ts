@@ -7,6 +7,8 @@ import type { ResponseHeaders } from './response-body.js';
 
 const tokenPattern = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/;
 const mostRequestedHeaders = 32;
+/** Not for pages of any origin: a page may not act with the admin right of its visitor. */
+const reservedHeaders: ReadonlySet<string> = new Set(['x-admin-key']);
 
 /** Adds the CORS headers of a mount to a response. `listed` contains the origins that pages may call from. */
 export function addCorsHeaders(
@@ -47,7 +49,7 @@ function requestedHeaders({ headers, anyHeader = false }: CorsRule, request: Inc
   const known = new Set(headers.split(',').map((name) => name.trim().toLowerCase()));
   for (const part of (request.headers['access-control-request-headers'] ?? '').split(',', mostRequestedHeaders)) {
     const name = part.trim();
-    if (!tokenPattern.test(name) || known.has(name.toLowerCase())) continue;
+    if (!tokenPattern.test(name) || known.has(name.toLowerCase()) || reservedHeaders.has(name.toLowerCase())) continue;
     known.add(name.toLowerCase());
     names.push(name);
   }

@@ -97,12 +97,14 @@ const unexpected: Failure = {
 export function toFailure(error: unknown): Failure {
   if (!isCodedError(error)) return unexpected;
   const own = error instanceof MortiseError ? error : undefined;
+  // Plain objects with a code have not removed secrets from their texts.
+  const { message, details } = own ?? new MortiseError(error.code, error.message, { details: error.details ?? {} });
   return {
     code: error.code,
     reason: error instanceof RefusedRequest ? error.row.reason : error.code.toUpperCase(),
     status: errorStatus(error.status),
-    message: error.message,
-    details: error.details,
+    message,
+    details: error.details && details,
     hint: own?.hint,
     retryable: own?.retryable ?? false,
     retryAfterSeconds: own?.retryAfterSeconds,

@@ -8,6 +8,8 @@ export interface HostCheck {
   host(value: string | undefined): boolean;
   /** `host` is the (accepted) Host header of the same request. */
   origin(value: string, host: string | undefined): boolean;
+  /** The origin of this server's own pages, or a listed one. Pages on other ports of loopback are neither. */
+  trustedOrigin(value: string, host: string | undefined): boolean;
 }
 
 interface Authority {
@@ -48,6 +50,13 @@ export function createHostCheck(settings: HttpServerSettings): HostCheck {
     host(value) {
       if (value === undefined) return false;
       return hostVerdicts.get(value) ?? remember(hostVerdicts, value, host(value));
+    },
+    trustedOrigin(value, requestHost) {
+      const normal = normalOrigin(value);
+      if (normal === undefined) return false;
+      if (origins.has(normal)) return true;
+      const { protocol } = new URL(normal);
+      return requestHost !== undefined && normalOrigin(`${protocol}//${requestHost}`) === normal;
     },
     origin(value, requestHost) {
       const normal = normalOrigin(value);

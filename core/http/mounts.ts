@@ -35,9 +35,11 @@ export const defaultMount: Mount = {
   contentTypes: 'json',
   cors: {
     origins: 'listed',
-    methods: 'GET,POST,PUT,DELETE,OPTIONS',
-    headers: 'Content-Type,Authorization,X-API-Key,X-Request-Id,X-Correlation-ID,X-NextAI-Source,Idempotency-Key',
-    exposed: 'X-Correlation-ID,X-Request-Id,X-Turn-Id,X-Next-Cursor,X-Trace-Id,X-Gate-Action',
+    methods: 'GET,POST,PUT,PATCH,DELETE,OPTIONS',
+    headers:
+      'Content-Type,Authorization,X-API-Key,X-Admin-Key,X-Request-Id,X-Correlation-ID,X-NextAI-Source,Idempotency-Key,Last-Event-ID',
+    exposed:
+      'X-Correlation-ID,X-Request-Id,X-Turn-Id,X-Next-Cursor,X-Trace-Id,X-Gate-Action,X-Idempotent-Replay,Retry-After',
   },
   optionsBody: undefined,
   body: 'parsed',

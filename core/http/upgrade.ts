@@ -138,12 +138,16 @@ export class SocketOpener {
   #authenticate(key: string, exchange: Exchange): SocketAuthentication {
     const { authenticator, authFailures, now } = this.#deps;
     const { address, loopback } = exchange.client;
-    if (authFailures.blockedFor(address, now()) > 0) {
+    const principal = authenticator.principalOf(key, loopback);
+    const known = principal !== undefined && authFailures.knows(address, principal.id);
+    if (!known && authFailures.blockedFor(address, now()) > 0) {
       this.#refused('rate_limited', exchange);
       return { ok: false, reason: 'rate_limited' };
     }
-    const principal = authenticator.principalOf(key, loopback);
-    if (principal) return { ok: true, principal };
+    if (principal) {
+      authFailures.succeeded(address, principal.id);
+      return { ok: true, principal };
+    }
     authFailures.add(address, now());
     this.#refused('auth_failed', exchange);
     return { ok: false, reason: 'auth_failed' };

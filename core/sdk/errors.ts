@@ -1,3 +1,5 @@
+import { redactDeep, redactSecrets } from './mask.js';
+
 export interface MortiseErrorOptions {
   /** HTTP status of the response; 500 when absent. */
   readonly status?: number;
@@ -12,7 +14,8 @@ export interface MortiseErrorOptions {
 
 /**
  * The error type of the platform: a stable code, a sentence, and what an API needs for its response.
- * APIs convert it into their own envelope; the cause is only logged.
+ * APIs convert it into their own envelope; the cause is only logged. Secrets are removed from its texts, because they
+ * often quote what somebody sent, or what an upstream answered.
  */
 export class MortiseError extends Error {
   readonly code: string;
@@ -23,12 +26,12 @@ export class MortiseError extends Error {
   readonly retryAfterSeconds: number | undefined;
 
   constructor(code: string, message: string, options: MortiseErrorOptions = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    super(redactSecrets(message), options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'MortiseError';
     this.code = code;
     this.status = options.status ?? 500;
-    this.details = options.details;
-    this.hint = options.hint;
+    this.details = options.details && redactDeep(options.details);
+    this.hint = options.hint && redactSecrets(options.hint);
     this.retryable = options.retryable ?? false;
     this.retryAfterSeconds = options.retryAfterSeconds;
   }

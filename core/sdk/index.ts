@@ -27,5 +27,15 @@ export * from './points/index.js';
 export * from './points.js';
 export * from './services.js';
 export * from './stored-snapshot.js';
-export { decodeBase64, isBlankText, isUnstorableJson, isUnstorableText, newUlid, readTime } from './text.js';
+export {
+  decodeBase64,
+  isBlankText,
+  isUnstorableJson,
+  isUnstorableText,
+  newUlid,
+  oneLine,
+  printableJson,
+  printableText,
+  readTime,
+} from './text.js';
 export * from './timing.js';

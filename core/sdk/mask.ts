@@ -1,10 +1,16 @@
+import type { Disposable } from './context.js';
+import { redactForms } from './secret-forms.js';
+import { SecretValues } from './secret-values.js';
+
 const sensitiveNames = new Set([
   'api_key',
   'apikey',
   'client_secret',
   'secret',
   'password',
+  'passphrase',
   'authorization',
+  'proxy-authorization',
   'cookie',
   'set-cookie',
   'x-api-key',
@@ -23,10 +29,10 @@ export function isSensitiveName(name: string): boolean {
   return sensitiveNames.has(lower) || sensitiveEnding.test(lower);
 }
 
-/** Masks a secret: `***`, or its first and last three characters when it has twelve or more. */
+/** Masks a secret: `***`, or its first and last two characters when it has sixteen or more. */
 export function maskSecret(value: string): string {
   const points = [...value];
-  return points.length < 12 ? '***' : `${points.slice(0, 3).join('')}***${points.slice(-3).join('')}`;
+  return points.length < 16 ? '***' : `${points.slice(0, 2).join('')}***${points.slice(-2).join('')}`;
 }
 
 /** A copy of a JSON value in which members with a sensitive name are masked, and secrets inside texts are redacted. */
@@ -46,36 +52,37 @@ function maskMember(member: unknown): unknown {
   return typeof member === 'string' ? (member === '' ? '' : maskSecret(member)) : '***';
 }
 
-const redacted = '[REDACTED]';
+const secretValues = new SecretValues();
 
-/** Forms of secrets; the text before the secret is kept (`$1`). Each pattern is linear in the text's length: a token has one beginning, and its parts are counted. */
-const secretForms: readonly (readonly [RegExp, string])[] = [
-  [/-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|$)/g, redacted],
-  [/\b([a-z][a-z0-9+.-]{1,20}:\/\/[^\s:/?#@]{0,128}):[^\s/?#@]{1,256}@/gi, `$1:${redacted}@`],
-  [/\b(Bearer|Basic)\s+[A-Za-z0-9._~+/=-]{6,}/gi, `$1 ${redacted}`],
-  [/(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*/g, redacted],
-  [
-    /\b(?:sk|pk|rk)[-_](?:[A-Za-z0-9]{1,32}[-_]){0,6}[A-Za-z0-9]{16,}\b|\bgh[pousr]_[A-Za-z0-9]{16,}\b|\bgithub_pat_[A-Za-z0-9_]{16,}\b/g,
-    redacted,
-  ],
-  [
-    /\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\bxox[abprs]-[A-Za-z0-9-]{8,}|\bAIza[A-Za-z0-9_-]{30,}|\btvly-[A-Za-z0-9-]{8,}/g,
-    redacted,
-  ],
-  [
-    /((?:api[-_]?key|client[-_]?secret|access[-_]?token|refresh[-_]?token|auth[-_]?token|token|secret|password|passwd|pwd)["']?\s{0,3}[=:]\s{0,3}["']?)(?!\[REDACTED\])[^\s"'&,;)}\]]{4,}/gi,
-    `$1${redacted}`,
-  ],
-];
+/**
+ * Has a configured value masked wherever a text is cleaned in this process, whatever it looks like. A short value, or a
+ * word such as `postgres`, would mask ordinary text instead; only logs leave those out.
+ */
+export function concealSecret(value: string): Disposable {
+  return isDistinctive(value) ? secretValues.add(value) : { dispose: () => undefined };
+}
 
-/** Matches a part of each form above; most texts match nothing and need one pass only. */
-const hint =
-  /:\/\/|-----|\b(?:bearer|basic)\s|eyJ|\b[spr]k[-_]|\bgh[pousr]_|github_pat_|AKIA|ASIA|xox|AIza|tvly-|key|secret|token|passw|pwd/i;
+function isDistinctive(value: string): boolean {
+  return value.length >= 16 || (value.length >= 8 && /[^a-z]/i.test(value));
+}
 
-/** Removes secrets that are recognised by their form: tokens, keys, credentials in addresses, `password=…`. */
+/** Removes secrets: values that are configured here, and what has the form of a token, a key, `password=…`, …. */
 export function redactSecrets(text: string): string {
-  if (!hint.test(text)) return text;
-  let clean = text;
-  for (const [form, replacement] of secretForms) clean = clean.replace(form, replacement);
-  return clean;
+  return redactForms(secretValues.redact(text));
+}
+
+/** A copy of plain data in which secrets inside texts are removed; names say nothing here, other objects stay as they are. */
+export function redactDeep<T>(value: T): T {
+  return redactValue(value, 0) as T;
+}
+
+const deepest = 16;
+
+function redactValue(value: unknown, depth: number): unknown {
+  if (typeof value === 'string') return redactSecrets(value);
+  if (typeof value !== 'object' || value === null || depth >= deepest) return value;
+  if (Array.isArray(value)) return value.map((member) => redactValue(member, depth + 1));
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, redactValue(member, depth + 1)]));
 }

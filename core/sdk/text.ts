@@ -21,10 +21,28 @@ export function isBlankText(text: string): boolean {
   return BLANK.test(text);
 }
 
+/** Control characters, line ends, and characters that change the direction of the rest. */
+const UNPRINTABLE = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu;
+
 /** Text from outside as one line for a terminal or a log: control characters are replaced. */
 export function oneLine(text: string): string {
-  // Control characters, line ends, and characters that change the direction of the rest.
-  return text.replace(/[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu, '·');
+  return text.replace(UNPRINTABLE, '·');
+}
+
+/** A text of several lines for a terminal: what could move the cursor, clear the screen or reorder a line is replaced. */
+export function printableText(text: string): string {
+  return text
+    .split(/\r?\n/)
+    .map((line) => line.split('\t').map(oneLine).join('\t'))
+    .join('\n');
+}
+
+/** JSON text for a terminal. `JSON.stringify` escapes only the older half of the control characters. */
+export function printableJson(value: unknown, indent?: number): string {
+  const json = JSON.stringify(value, undefined, indent) ?? 'null';
+  return json.replace(/[\x7f-\x9f\p{Bidi_Control}\u2028\u2029]/gu, (character) =>
+    [...character].map((one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`).join(''),
+  );
 }
 
 const ISO = /^(\d{4}-\d{2}-\d{2})(?:T(\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)(Z|[+-]\d{2}:?\d{2})?)?$/;

@@ -56,7 +56,7 @@ interface ComputeInput {
   readonly fileName: string;
   readonly environment: Environment;
   readonly secretVariables: SecretVariablesOf;
-  secret(name: string): string | undefined;
+  readonly secrets: { readonly problem: Error | null; get(name: string): string | undefined };
 }
 
 /** Where the value at a path, and what is below it, came from. */
@@ -131,12 +131,15 @@ function computeNow(input: ComputeInput): Computed {
         resolveReferences(inner, at);
         continue;
       }
-      const secret = input.secret(reference);
+      const secret = input.secrets.get(reference);
       if (secret !== undefined) {
         Reflect.set(within, name, secret);
         provenance.push({ path: at, source: 'secret', origin: reference, text: undefined });
       } else {
-        const message = `names the secret ${reference}, which is neither a variable nor in secrets.json`;
+        const { problem } = input.secrets;
+        const message = problem
+          ? `names the secret ${reference}, and ${problem.message.replace(/\.$/, '')}`
+          : `names the secret ${reference}, which is neither a variable nor in secrets.json`;
         const params = { secret: reference };
         const path = toPointer(at);
         issues.push({

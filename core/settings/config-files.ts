@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path';
 import { allowedBy, type JsonSchema, type SchemaCompiler } from '../schema/index.js';
 import { type Alert, type Disposable, type EffectiveValue, type Finding, MortiseError } from '../sdk/index.js';
+import { concealSecret } from '../sdk/mask.js';
 import { convertVariable } from './convert.js';
 import { type Environment, readsAny, SecretVariables, shownPath } from './environment.js';
 import { OwnedFile } from './owned-file.js';
@@ -39,7 +40,8 @@ export class ConfigFiles {
   private readonly alertListeners = new Set<(alert: Alert) => void>();
   private readonly secretListeners = new Set<(value: string) => void>();
   private readonly writeListeners = new Set<(write: FileWrite) => void>();
-  private readonly secretValues = new Set<string>();
+  /** With what masks them in every text of this process. */
+  private readonly secretValues = new Map<string, Disposable>();
   private waiting: Alert[] = [];
   private secretsAlerted: string | undefined;
 
@@ -69,7 +71,7 @@ export class ConfigFiles {
       environment,
       secretVariables: this.secretVariables.of(owner),
       now,
-      secret: (name) => secrets.get(name),
+      secrets,
       raise: (alert) => this.raise(alert),
       reveal: (values) => this.reveal(values),
       wrote: (write) => this.wrote(write),
@@ -111,7 +113,7 @@ export class ConfigFiles {
   reveal(values: readonly string[]): void {
     for (const value of values) {
       if (value === '' || this.secretValues.has(value)) continue;
-      this.secretValues.add(value);
+      this.secretValues.set(value, concealSecret(value));
       for (const listener of this.secretListeners) listener(value);
     }
   }
@@ -144,7 +146,7 @@ export class ConfigFiles {
   }
 
   secrets(): readonly string[] {
-    return [...this.secretValues];
+    return [...this.secretValues.keys()];
   }
 
   /** Lets go of an owner's file, unless another one has taken its place. */
@@ -154,6 +156,8 @@ export class ConfigFiles {
 
   dispose(): void {
     for (const { file } of [...this.watched.values()]) file.dispose();
+    for (const concealed of this.secretValues.values()) concealed.dispose();
+    this.secretValues.clear();
     this.watched.clear();
     this.others.clear();
     this.alertListeners.clear();

@@ -28,7 +28,8 @@ export async function openSettings(source: SettingsSource): Promise<OpenedSettin
     const environment = await openEnvironment(source.env ?? process.env, cwd);
     const configured = environment.read('MORTISE_CONFIG_DIR')?.value;
     const configDir = configured === undefined ? join(projectDir, 'config') : resolve(cwd, configured);
-    const secrets = createSecretStore(join(configDir, 'secrets.json'), environment, now);
+    const secretsFile = join(configDir, 'secrets.json');
+    const secrets = createSecretStore(secretsFile, shownPath(projectDir, secretsFile), environment, now);
     await secrets.poll(true);
 
     const files = new ConfigFiles({ environment, secrets, configDir, projectDir, cwd, now });
@@ -37,6 +38,7 @@ export async function openSettings(source: SettingsSource): Promise<OpenedSettin
     const computed = hostFile.computed;
     if (hostFile.problem !== null || computed === undefined) {
       const issues = hostFile.problem?.issues ?? [];
+      files.dispose();
       return {
         ok: false,
         errors: issues.map(

@@ -8,10 +8,10 @@ import { makeFolders } from '../sdk/make-folders.js';
 import { type Computed, type ComputedConfig, compute, schemaFile } from './compute.js';
 import { effectiveValues } from './effective.js';
 import type { Environment, SecretVariablesOf } from './environment.js';
-import { isObject } from './path.js';
+import { fromPointer, getAt, isAtOrBelow, isObject } from './path.js';
 import { problemOf, sayUnwritten } from './problems.js';
 import type { SchemaFacts } from './schema-facts.js';
-import { keepSecrets } from './secrets.js';
+import { keepSecrets, type SecretStore, separateSecrets, unusedSecrets } from './secrets.js';
 import type { ConfigIssue, ConfigProblem, FileWrite, OwnedConfig, ReloadResult, Snapshot } from './types.js';
 import { type FileContent, WatchedFile } from './watched-file.js';
 
@@ -27,7 +27,7 @@ export interface OwnedFileOptions {
   readonly environment: Environment;
   readonly secretVariables: SecretVariablesOf;
   readonly now: () => number;
-  secret(name: string): string | undefined;
+  readonly secrets: Pick<SecretStore, 'get' | 'problem' | 'write'>;
   raise(alert: Alert): void;
   /** Clear secret values, as they become known. */
   reveal(secrets: readonly string[]): void;
@@ -86,10 +86,24 @@ export class OwnedFile implements OwnedConfig {
   }
 
   check(config: Config): readonly ConfigIssue[] {
-    const result = this.computeFrom(this.restored(config));
+    const value = this.restored(config);
+    const result = this.computeFrom(value);
     // A wrong variable is not the file's fault: another file could not fix it.
     const fixable = [this.options.fileName, schemaFile];
-    return result.ok ? [] : result.issues.filter((issue) => fixable.includes(issue.origin));
+    const issues = result.ok ? [] : result.issues.filter((issue) => fixable.includes(issue.origin));
+    return [...issues, ...this.hiddenIssues(value)];
+  }
+
+  /** Faults of values that a variable overrides now, and that come into force when it is gone. */
+  private hiddenIssues(value: Config): readonly ConfigIssue[] {
+    const { facts, environment } = this.options;
+    const overridden = facts.properties
+      .filter(({ env, path }) => getAt(value, path) !== undefined && env.some((name) => environment.read(name)))
+      .map(({ path }) => path);
+    if (overridden.length === 0) return [];
+    const alone = this.computeFrom(value, { ...environment, read: () => undefined });
+    if (alone.ok) return [];
+    return alone.issues.filter(({ path }) => overridden.some((at) => isAtOrBelow(at, fromPointer(path))));
   }
 
   async write(config: Config): Promise<ReloadResult> {
@@ -103,15 +117,36 @@ export class OwnedFile implements OwnedConfig {
           hint: 'Nothing was changed. Correct the named places and send the whole configuration again.',
         });
       }
-      const holdsSecret = this.options.facts.properties.some((property) => property.secret);
+      const { owner, facts } = this.options;
+      const separated = separateSecrets(facts, owner, next, this.good?.value);
+      if (Object.keys(separated.secrets).length > 0) {
+        await this.writeSecrets((stored) => ({ ...stored, ...separated.secrets }));
+      }
+      // Numbers and the like are not separated: they cannot be referred to.
+      const holdsSecret = facts.properties.some((property) => property.secret);
       const before = await readFile(this.file, 'utf8').catch(() => undefined);
       await sayUnwritten(this.options.fileName, async () => {
         makeFolders(dirname(this.file));
-        await writeAtomic(this.file, `${JSON.stringify(next, null, 2)}\n`, holdsSecret ? 0o600 : 0o644);
+        await writeAtomic(this.file, `${JSON.stringify(separated.config, null, 2)}\n`, holdsSecret ? 0o600 : 0o644);
       });
       this.options.wrote({ path: this.file, before });
-      return this.lookNow({ force: true });
+      const result = await this.lookNow({ force: true });
+      await this.removeUnusedSecrets(separated.config);
+      return result;
     });
+  }
+
+  /** After the file was replaced: until then the old one needs them. What cannot be removed now is so after a later write. */
+  private async removeUnusedSecrets(config: Config): Promise<void> {
+    await this.writeSecrets((stored) => {
+      const unused = unusedSecrets(this.owner, config, stored);
+      return Object.fromEntries(Object.entries(stored).filter(([name]) => !unused.includes(name)));
+    }).catch(() => undefined);
+  }
+
+  private async writeSecrets(change: Parameters<SecretStore['write']>[0]): Promise<void> {
+    const written = await this.options.secrets.write(change);
+    if (written !== undefined) this.options.wrote(written);
   }
 
   /** The file's name for messages. */
@@ -284,13 +319,13 @@ export class OwnedFile implements OwnedConfig {
     }
   }
 
-  private computeFrom(value: Config | undefined): Computed {
-    const { facts, compiled, fileName, environment, secretVariables, secret } = this.options;
-    return compute({ facts, compiled, file: value, fileName, environment, secretVariables, secret });
+  private computeFrom(value: Config | undefined, environment = this.options.environment): Computed {
+    const { facts, compiled, fileName, secretVariables, secrets } = this.options;
+    return compute({ facts, compiled, file: value, fileName, environment, secretVariables, secrets });
   }
 
   private restored(config: Config): Record<string, unknown> {
-    return keepSecrets(this.options.facts, config, this.good?.value ?? {}, this.options.secret);
+    return keepSecrets(this.options.facts, config, this.good?.value ?? {}, this.options.secrets.get);
   }
 
   private fileIssue(message: string): ConfigIssue {

@@ -1,11 +1,18 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { writeAtomic } from '../files/index.js';
 import { type MortiseError as Coded, MortiseError, type SecretsService } from '../sdk/index.js';
+import { makeFolders } from '../sdk/make-folders.js';
 import { maskSecret } from '../sdk/mask.js';
 import { secretReference } from './compute.js';
 import type { Environment } from './environment.js';
-import { isObject, member } from './path.js';
+import { isObject, member, toPointer } from './path.js';
+import { sayUnwritten } from './problems.js';
 import { isSecretPath, type SchemaFacts } from './schema-facts.js';
 import { sealSecret, unsealSecret } from './seal-secret.js';
+import type { FileWrite } from './types.js';
 import { WatchedFile } from './watched-file.js';
 
 /** Named secrets: the environment first, then `secrets.json` of the configuration folder. */
@@ -17,15 +24,70 @@ export interface SecretStore {
   readonly problem: Coded | null;
   readonly file: string;
   values(): readonly string[];
+  /**
+   * Replaces the file, readable to its owner only, and reads it. `change` gets what it holds and returns what it is to
+   * hold. The next look finds it changed.
+   * @returns the replacement; undefined when nothing was to be written
+   * @throws MortiseError `invalid_secrets_file` (409) when it cannot be used as it is: nothing of it may get lost.
+   */
+  write(
+    change: (stored: Readonly<Record<string, string>>) => Readonly<Record<string, string>>,
+  ): Promise<FileWrite | undefined>;
 }
 
-export function createSecretStore(file: string, environment: Environment, now: () => number): SecretStore {
+type Stored = Readonly<Record<string, string>>;
+
+/** @param shown the file's name for messages */
+export function createSecretStore(
+  file: string,
+  shown: string,
+  environment: Environment,
+  now: () => number,
+): SecretStore {
   const watched = new WatchedFile(file, now);
-  let stored: Readonly<Record<string, string>> = {};
+  let stored: Stored = {};
   let problem: Coded | null = null;
+  let queue: Promise<unknown> = Promise.resolve();
+  /** It was read by a write, and no look has reported it yet. */
+  let unreported = false;
 
   function refuse(why: string, hint: string): void {
-    problem = new MortiseError('invalid_secrets_file', `${file} ${why}.`, { hint });
+    problem = new MortiseError('invalid_secrets_file', `${file} ${why}.`, { status: 409, hint });
+  }
+
+  async function read(force: boolean): Promise<boolean> {
+    const content = await watched.look(force);
+    if (content === undefined) return false;
+    problem = null;
+    if (content.kind === 'absent') stored = {};
+    else if (content.kind === 'unusable') refuse(content.reason, 'The secrets read before stay in force.');
+    else if (process.platform !== 'win32' && (content.mode & 0o077) !== 0) {
+      stored = {};
+      refuse('may be read by other users of this machine', `Run: chmod 600 ${file}`);
+    } else {
+      try {
+        const value: unknown = JSON.parse(content.text);
+        if (!isObject(value) || !Object.values(value).every((secret) => typeof secret === 'string')) throw new Error();
+        stored = value as Stored;
+      } catch {
+        refuse('is not a JSON object of texts', 'Write {"NAME": "value"}. The secrets read before stay in force.');
+      }
+    }
+    return true;
+  }
+
+  async function writeNow(change: (stored: Stored) => Stored): Promise<FileWrite | undefined> {
+    unreported = (await read(true)) || unreported;
+    if (problem !== null) throw problem;
+    const next = change(stored);
+    if (isDeepStrictEqual(next, stored)) return undefined;
+    const before = await readFile(file, 'utf8').catch(() => undefined);
+    await sayUnwritten(shown, async () => {
+      makeFolders(dirname(file));
+      await writeAtomic(file, `${JSON.stringify(next, null, 2)}\n`, 0o600);
+    });
+    unreported = (await read(true)) || unreported;
+    return { path: file, before };
   }
 
   return {
@@ -36,25 +98,14 @@ export function createSecretStore(file: string, environment: Environment, now: (
     get: (name) => environment.read(name)?.value ?? (member(stored, name) as string | undefined),
     values: () => Object.values(stored),
     async poll(force) {
-      const content = await watched.look(force);
-      if (content === undefined) return false;
-      problem = null;
-      if (content.kind === 'absent') stored = {};
-      else if (content.kind === 'unusable') refuse(content.reason, 'The secrets read before stay in force.');
-      else if (process.platform !== 'win32' && (content.mode & 0o077) !== 0) {
-        stored = {};
-        refuse('may be read by other users of this machine', `Run: chmod 600 ${file}`);
-      } else {
-        try {
-          const value: unknown = JSON.parse(content.text);
-          if (!isObject(value) || !Object.values(value).every((secret) => typeof secret === 'string'))
-            throw new Error();
-          stored = value as Record<string, string>;
-        } catch {
-          refuse('is not a JSON object of texts', 'Write {"NAME": "value"}. The secrets read before stay in force.');
-        }
-      }
-      return true;
+      const changed = (await read(force)) || unreported;
+      unreported = false;
+      return changed;
+    },
+    write(change) {
+      const written = queue.then(() => writeNow(change));
+      queue = written.catch(() => undefined);
+      return written;
     },
   };
 }
@@ -128,4 +179,61 @@ export function keepSecrets(
   const kept = keep(given, stored, []) as Record<string, unknown>;
   const $schema = stored.$schema;
   return typeof $schema === 'string' && kept.$schema === undefined ? { $schema, ...kept } : kept;
+}
+
+/** A configuration for its file, and the secrets that were in it, by the name that the file has in their place. */
+export interface SeparatedSecrets {
+  readonly config: Readonly<Record<string, unknown>>;
+  readonly secrets: Readonly<Record<string, string>>;
+}
+
+/**
+ * Texts that are secrets leave a reference behind, so that the file may be shown and committed.
+ *
+ * @param present what the file says now
+ */
+export function separateSecrets(
+  facts: SchemaFacts,
+  owner: string,
+  config: Readonly<Record<string, unknown>>,
+  present: unknown,
+): SeparatedSecrets {
+  const secrets: Record<string, string> = {};
+  const taken = new Set([...references(config), ...references(present)]);
+
+  function nameFor(path: readonly string[]): string {
+    // No variable has such a name. A name in use keeps its value: the file that refers to it is replaced only later.
+    const name = `${owner}${toPointer(path)}`;
+    for (let count = 1; ; count += 1) {
+      const free = count === 1 ? name : `${name}#${count}`;
+      if (!taken.has(free)) return free;
+    }
+  }
+
+  function separate(value: unknown, path: readonly string[]): unknown {
+    if (typeof value === 'string') {
+      if (value === '' || !isSecretPath(facts, path)) return value;
+      const name = nameFor(path);
+      secrets[name] = value;
+      return { $secret: name };
+    }
+    if (Array.isArray(value)) return value.map((entry, index) => separate(entry, [...path, `${index}`]));
+    if (!isObject(value) || secretReference(value) !== undefined) return value;
+    return Object.fromEntries(Object.entries(value).map(([name, entry]) => [name, separate(entry, [...path, name])]));
+  }
+
+  return { config: separate(config, []) as SeparatedSecrets['config'], secrets };
+}
+
+/** Names of `secrets.json` that belong to an owner's file and that it no longer refers to. */
+export function unusedSecrets(owner: string, config: unknown, stored: Stored): readonly string[] {
+  const used = new Set(references(config));
+  return Object.keys(stored).filter((name) => name.startsWith(`${owner}/`) && !used.has(name));
+}
+
+function references(value: unknown): readonly string[] {
+  const reference = secretReference(value);
+  if (reference !== undefined) return [reference];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.values(value).flatMap(references);
 }

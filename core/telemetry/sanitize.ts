@@ -1,5 +1,6 @@
 import { MortiseError, redactSecrets } from '../sdk/index.js';
 import { isSensitiveName } from '../sdk/mask.js';
+import { SecretValues } from '../sdk/secret-values.js';
 
 type Clean = (text: string) => string;
 
@@ -151,28 +152,17 @@ interface SecretFilter {
 
 export function createSecretFilter(): SecretFilter {
   let revision = 0;
-  /** Longest first: a secret that contains another one is replaced as a whole. */
-  let known: readonly string[] = [];
-  let least = Number.POSITIVE_INFINITY;
+  const values = new SecretValues();
 
   return {
     get revision() {
       return revision;
     },
     hide(secret) {
-      if (secret.length < shortest || known.includes(secret)) return;
-      const forms = [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)];
-      known = [...new Set([...known, ...forms])].sort((a, b) => b.length - a.length);
-      least = known.at(-1)?.length ?? least;
+      if (secret.length < shortest || values.has(secret)) return;
+      values.add(secret);
       revision += 1;
     },
-    clean(text) {
-      if (text.length < shortest) return text;
-      let without = text;
-      if (text.length >= least) {
-        for (const secret of known) if (without.includes(secret)) without = without.replaceAll(secret, '[REDACTED]');
-      }
-      return redactSecrets(without);
-    },
+    clean: (text) => (text.length < shortest ? text : redactSecrets(values.redact(text))),
   };
 }

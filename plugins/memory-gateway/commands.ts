@@ -5,6 +5,7 @@ import {
   type CommandFacts,
   type CommandInput,
   type CommandResult,
+  printableJson,
   type Transaction,
   wrongUsage,
 } from 'mortise/sdk';
@@ -18,12 +19,6 @@ function textOption({ options }: CommandInput, name: string): string | undefined
   const value = options[name];
   if (value === undefined) return undefined;
   return typeof value === 'string' && value !== '' ? value : null;
-}
-
-function formatTable(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)));
-  const line = (row: readonly string[]) => row.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join('  ');
-  return rows.map((row) => line(row).trimEnd()).join('\n');
 }
 
 /** `mortise memory recover`: exit 1 when a write could not be settled. */
@@ -87,11 +82,11 @@ function readAuditQuery(input: CommandInput): AuditQuery | undefined {
 async function listAudit(query: AuditQuery, { audit }: Gateway): Promise<CommandResult> {
   const { rows, next } = await audit.query(query);
   const lines = rows.map((row) => [row.auditId, row.createdAt, row.action, row.reason, row.targetSpace ?? '']);
-  const text = formatTable([['ID', 'AT', 'ACTION', 'REASON', 'SPACE'], ...lines]);
   return {
     exitCode: 0,
     data: { rows, next_cursor: next },
-    text: next === null ? text : `${text}\nMore: --cursor ${next}`,
+    table: { head: ['ID', 'AT', 'ACTION', 'REASON', 'SPACE'], rows: lines },
+    text: next === null ? '' : `More: --cursor ${next}`,
   };
 }
 
@@ -167,7 +162,7 @@ function exportCommand(facts: CommandFacts, { logbook }: Gateway): Command {
         after = page.at(-1)?.seq ?? after;
         if (page.length < EXPORT_PAGE) break;
       }
-      return { exitCode: 0, data: rows, text: rows.map((row) => JSON.stringify(row)).join('\n') };
+      return { exitCode: 0, data: rows, text: rows.map((row) => printableJson(row)).join('\n') };
     },
   };
 }
@@ -209,7 +204,7 @@ function changeUser(
 async function listUsers({ logbook }: Gateway): Promise<CommandResult> {
   const users = await logbook.users.list();
   const rows = users.map((user) => [user.userId, user.active ? 'active' : 'disabled', user.displayName ?? '']);
-  return { exitCode: 0, data: { users }, text: formatTable([['USER', 'STATE', 'NAME'], ...rows]) };
+  return { exitCode: 0, data: { users }, table: { head: ['USER', 'STATE', 'NAME'], rows }, text: '' };
 }
 
 /** `mortise memory users add|list|disable|enable`. */

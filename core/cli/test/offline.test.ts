@@ -34,8 +34,8 @@ describe('the command line without a server', function () {
       0,
       'No Mortise server answered at http://127.0.0.1:1: this is what the files say.',
     ]);
-    expect(shown.stdout).to.match(/^logbook +enabled +enabled, offline/m);
-    expect(shown.stdout).to.match(/^mcp-server +disabled +disabled, offline/m);
+    expect(shown.stdout).to.match(/^logbook +\S.* +\d+\.\d+\.\d+ +enabled +enabled, offline/m);
+    expect(shown.stdout).to.match(/^mcp-server +\S.* +\d+\.\d+\.\d+ +disabled +disabled, offline/m);
     const { stderr, json } = await folder.run('plugin', 'list', '--json');
     expect([stderr, json().offline, json().server]).to.deep.equal(['', true, 'http://127.0.0.1:1']);
     expect((await folder.run('plugin', 'inspect', 'logbook')).stdout).to.contain('state        enabled, offline since');

@@ -39,9 +39,9 @@ describe('the command line with a server', function () {
   it('lists every plugin with its state, and why it is not active', async () => {
     const { code, stdout } = await cli('plugin', 'list');
     expect(code).to.equal(0);
-    expect(stdout).to.match(/^PLUGIN +DESIRED +STATE/);
-    expect(stdout).to.match(/^admin +enabled +active +yes/m);
-    expect(stdout).to.match(/^picky +enabled +blocked .*size/m);
+    expect(stdout).to.match(/^PLUGIN +TITLE +VERSION +DESIRED +STATE/);
+    expect(stdout).to.match(/^admin +Admin API +\d+\.\d+\.\d+ +enabled +active +yes/m);
+    expect(stdout).to.match(/^picky +picky +\S+ +enabled +blocked .*size/m);
   });
 
   it('prints what the API answers with --json', async () => {

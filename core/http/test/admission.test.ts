@@ -217,10 +217,38 @@ describe('the admin right', () => {
 
   it('is granted to local callers while no key of any kind is configured', async () => {
     expect(await admin({})).to.include({ status: 200 });
-    for (const header of ['forwarded', 'x-forwarded-for', 'x-forwarded-proto', 'x-forwarded-host']) {
+    for (const header of [
+      'forwarded',
+      'x-forwarded-for',
+      'x-forwarded-proto',
+      'x-forwarded-host',
+      'via',
+      'x-real-ip',
+      'cf-connecting-ip',
+      'true-client-ip',
+      'x-original-forwarded-for',
+    ]) {
       expect(await admin({}, { [header]: '127.0.0.1' }), header).to.include({ status: 403, code: 'admin_required' });
     }
     expect(await admin({ trustProxy: true }, { 'x-forwarded-for': '127.0.0.1' })).to.include({ status: 403 });
+  });
+
+  it('is not granted to pages of another origin on the same machine, nor does any key let them change something', async () => {
+    const served = await serve(guarded(), { allowedOrigins: ['http://localhost:5173'] });
+    const status = async (method: string, origin: string) =>
+      (await ask(served, '/admin/x', { method, headers: { origin } })).status;
+    expect(await status('POST', served.origin)).to.equal(200);
+    expect(await status('POST', 'http://localhost:5173')).to.equal(200);
+    for (const origin of ['http://127.0.0.1:9', 'http://localhost:9', `http://localhost:${served.port}`]) {
+      expect([await status('GET', origin), await status('POST', origin)], origin).to.deep.equal([403, 403]);
+    }
+    const keyed = await serve([route({ path: '/admin/x', auth: 'admin', method: 'POST' }, () => ({ body: {} }))], {
+      apiKey: 'k',
+      adminKey: 'a',
+    });
+    const headers = { 'x-api-key': 'k', 'x-admin-key': 'a', origin: 'http://localhost:9' };
+    const refused = await ask(keyed, '/admin/x', { method: 'POST', headers });
+    expect([refused.status, refused.json.error.code]).to.deep.equal([403, 'origin_not_allowed']);
   });
 
   it('is granted to no caller when there is a key and no admin key, with a hint at the variable to set', async () => {
@@ -262,6 +290,15 @@ describe('the rate limit', () => {
     expect(refused.json.error).to.deep.equal({ code: 'rate_limited', message: 'too many requests' });
     expect(served.refusals.at(-1)).to.include({ reason: 'rate_limited', subject: 'default', target: '/chats' });
     expect((await ask(served, '/open')).status).to.equal(200);
+  });
+
+  it('counts wrong keys by address, also on public routes', async () => {
+    const served = await serve(guarded(), { apiKey: 'k', rateLimit: { requests: 2, seconds: 60 } });
+    const status = async (path: string, key: string) =>
+      (await ask(served, path, { headers: { 'x-api-key': key } })).status;
+    const answers = [await status('/chats', 'x'), await status('/open', 'x'), await status('/chats', 'y')];
+    expect(answers).to.deep.equal([401, 200, 429]);
+    expect([await status('/chats', 'k'), await status('/open', 'y')]).to.deep.equal([200, 429]);
   });
 
   it('counts unknown callers by address, the one behind a trusted proxy', async () => {

@@ -75,13 +75,26 @@ describe('request bodies', () => {
     ]) {
       const answer = await post('default', '{}', type);
       expect(answer.status, String(type)).to.equal(415);
-      expect(answer.json.error.code).to.equal('unsupported_media_type');
+      expect(answer.json.error).to.deep.include({
+        code: 'unsupported_media_type',
+        details: { accepted: ['application/json'] },
+        hint: 'Send the body as Content-Type: application/json, without a Content-Encoding.',
+      });
     }
     expect((await post('default', '{}', 'application/json', { 'content-encoding': 'gzip' })).status).to.equal(415);
-    expect((await post('upload', '{}')).status).to.equal(415);
+    const upload = await post('upload', '{}');
+    expect([upload.status, upload.json.error.details]).to.deep.equal([415, { accepted: ['multipart/form-data'] }]);
     const rest = await post('rest', '{}', null);
     expect(rest.status).to.equal(415);
-    expect(Object.keys(rest.json)).to.deep.equal(['ok', 'error', 'detail', 'reason', 'correlation_id']);
+    expect(Object.keys(rest.json)).to.deep.equal([
+      'ok',
+      'error',
+      'detail',
+      'reason',
+      'correlation_id',
+      'details',
+      'hint',
+    ]);
     expect(rest.json).to.include({ ok: false, reason: 'UNSUPPORTED_MEDIA_TYPE', error: rest.json.detail });
     expect(rest.json.correlation_id).to.equal(rest.headers['x-correlation-id']);
     expect((await post('rest', '{}', 'application/vnd.x+json')).status).to.equal(200);

@@ -56,6 +56,11 @@ describe('CORS', () => {
     expect(asked.headers['access-control-allow-headers']).to.equal(
       'Content-Type, Authorization, Rpc-Session-Id, x-api-key, mcp-protocol-version',
     );
+    const admin = await preflight({
+      'access-control-request-method': 'POST',
+      'access-control-request-headers': 'X-Admin-Key',
+    });
+    expect(admin.headers['access-control-allow-headers']).to.equal('Content-Type, Authorization, Rpc-Session-Id');
     const many = Array.from({ length: 100 }, (_, index) => `x-${index}`).join(',');
     const bounded = await preflight({
       'access-control-request-method': 'POST',
@@ -76,10 +81,11 @@ describe('CORS', () => {
     const listed = await ask(served, '/chats', { headers });
     expect(listed.headers).to.include({
       'access-control-allow-origin': 'https://app.example',
-      'access-control-allow-methods': 'GET,POST,PUT,DELETE,OPTIONS',
+      'access-control-allow-methods': 'GET,POST,PUT,PATCH,DELETE,OPTIONS',
       'access-control-allow-headers':
-        'Content-Type,Authorization,X-API-Key,X-Request-Id,X-Correlation-ID,X-NextAI-Source,Idempotency-Key',
-      'access-control-expose-headers': 'X-Correlation-ID,X-Request-Id,X-Turn-Id,X-Next-Cursor,X-Trace-Id,X-Gate-Action',
+        'Content-Type,Authorization,X-API-Key,X-Admin-Key,X-Request-Id,X-Correlation-ID,X-NextAI-Source,Idempotency-Key,Last-Event-ID',
+      'access-control-expose-headers':
+        'X-Correlation-ID,X-Request-Id,X-Turn-Id,X-Next-Cursor,X-Trace-Id,X-Gate-Action,X-Idempotent-Replay,Retry-After',
       vary: 'Origin',
     });
     const refused = await ask(served, '/chats', { headers: { origin: 'https://app.example' } });

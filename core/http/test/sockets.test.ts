@@ -179,7 +179,8 @@ describe('WebSockets', () => {
 
   it('lets a first frame authenticate, and blocks an address that guesses', async () => {
     let now = 0;
-    const served = await serve([upgradeRoute()], { apiKey: 'k' }, { now: () => now });
+    const principals = [{ key: 'new', id: 'new', claims: {} }];
+    const served = await serve([upgradeRoute()], { apiKey: 'k', principals }, { now: () => now });
     const client = connect(served);
     await until('the socket is open', () => seen.sockets.length === 1);
     expect(seen.principals[0]).to.include({ id: 'anonymous', authenticated: false });
@@ -189,14 +190,26 @@ describe('WebSockets', () => {
     expect(tries[0]).to.deep.include({ ok: true });
     expect(tries.slice(1, 6).every((one) => one?.ok === false && one.reason === 'auth_failed')).to.equal(true);
     expect(tries[6]).to.deep.equal({ ok: false, reason: 'rate_limited' });
-    expect(socket?.authenticate('k')).to.deep.equal({ ok: false, reason: 'rate_limited' });
-    const shutOut = await refused(served, { 'x-api-key': 'k' });
+    expect(socket?.authenticate('new')).to.deep.equal({ ok: false, reason: 'rate_limited' });
+    const shutOut = await refused(served, { 'x-api-key': 'new' });
     expect([shutOut.status, shutOut.error.code]).to.deep.equal([429, 'auth_rate_limited']);
     expect(shutOut.headers['retry-after']).to.equal('300');
     now += 300_001;
-    expect(socket?.authenticate('k')).to.deep.include({ ok: true });
+    expect(socket?.authenticate('new')).to.deep.include({ ok: true });
     expect(served.refusals.filter((refusal) => refusal.reason === 'auth_failed')).to.have.length(5);
     client.close();
+  });
+
+  it('does not lock out a key that has authenticated from the address before', async () => {
+    const served = await serve([upgradeRoute()], { apiKey: 'k' });
+    connect(served, { 'x-api-key': 'k' });
+    await until('the socket is open', () => seen.sockets.length === 1);
+    const [socket] = seen.sockets;
+    for (let wrong = 0; wrong < 6; wrong += 1) socket?.authenticate(`wrong ${wrong}`);
+    expect(socket?.authenticate('wrong')).to.deep.equal({ ok: false, reason: 'rate_limited' });
+    expect(socket?.authenticate('k')).to.deep.include({ ok: true });
+    connect(served, { 'x-api-key': 'k' });
+    await until('the second socket is open', () => seen.sockets.length === 2);
   });
 
   it('emits a refusal for a socket on which no caller authenticated', async () => {

@@ -53,8 +53,10 @@ export interface CommandResult {
   readonly exitCode: number;
   /** For `--json`. */
   readonly data: unknown;
-  /** For people. */
+  /** For people. Control characters are replaced; a text from outside that must not begin a line needs `oneLine`. */
   readonly text: string;
+  /** Rows for people, printed before the text: each cell is one line, and the widest are cut to fit the terminal. */
+  readonly table?: { readonly head: readonly string[]; readonly rows: readonly (readonly string[])[] };
   /** Additional text for people, printed on stderr. */
   readonly detail?: string;
 }

@@ -221,20 +221,16 @@ describe('host settings', () => {
 
   it('mask secrets and name all of their clear values for the log’s filter', async () => {
     const settings = await project.settings({
-      MORTISE_API_KEY: 'kanarienvogel',
+      MORTISE_API_KEY: 'kanarienvogel-4711',
       MORTISE_API_KEYS: '[{"key":"zaunkoenig-1","id":"alice-the-admin"}]',
       DATABASE_URL: 'postgres://user:rotkehlchen@db/x',
       GOVERNANCE_ADMIN_KEY: 'abc',
     });
     const shown = JSON.stringify(settings.effective());
     for (const secret of ['kanarienvogel', 'zaunkoenig', 'rotkehlchen']) expect(shown).to.not.contain(secret);
-    expect(shown)
-      .to.contain('"kan***gel"')
-      .and.to.contain('"zau***g-1"')
-      .and.to.contain('alice-the-admin')
-      .and.to.contain('"***"');
+    expect(shown).to.contain('"ka***11"').and.to.contain('alice-the-admin').and.to.contain('"***"');
     expect(shown).to.contain('"host.project_key","owner":"host","value":"default"');
-    expect(settings.secrets()).to.include.members(['kanarienvogel', 'zaunkoenig-1', 'rotkehlchen']);
+    expect(settings.secrets()).to.include.members(['kanarienvogel-4711', 'zaunkoenig-1', 'rotkehlchen']);
     expect(settings.secrets()).to.not.include('alice-the-admin');
   });
 

@@ -312,7 +312,7 @@ describe('the configuration of a plugin', () => {
       expect(settings.effective('kb').find((row) => row.name === 'kb.api_key')).to.deep.equal({
         name: 'kb.api_key',
         owner: 'kb',
-        value: 'kan***711',
+        value: 'ka***11',
         source: 'secret',
         origin: 'FROM_ENV',
         secret: true,
@@ -384,7 +384,7 @@ describe('the configuration of a plugin', () => {
       const { settings } = await owned({ KB_ACCESS: canary }, undefined, names);
       await settings.own('other', marks);
       expect(settings.effective('kb')).to.deep.equal([
-        { name: 'kb.k', owner: 'kb', value: 'kan***711', source: 'environment', origin: 'KB_ACCESS', secret: true },
+        { name: 'kb.k', owner: 'kb', value: 'ka***11', source: 'environment', origin: 'KB_ACCESS', secret: true },
       ]);
       expect(settings.secrets()).to.include(canary);
     });
@@ -408,6 +408,8 @@ describe('the configuration of a plugin', () => {
       const { settings, config } = await owned({ KB_TOKEN: canary }, undefined, asks('KB_TOKEN'));
       expect(config.snapshot?.config).to.deep.equal({ k: canary });
       expect(JSON.stringify(settings.effective('kb'))).to.not.contain(canary);
+      // What one configuration calls a secret is masked wherever the process shows it.
+      await settings.dispose();
       const plain = await owned({ KB_TOKEN: canary }, undefined, asks('KB_TOKEN', { 'x-secret': false }));
       expect(plain.settings.effective('kb')[0]).to.include({ value: canary, secret: false });
     });
@@ -417,7 +419,7 @@ describe('the configuration of a plugin', () => {
       const { settings, config } = await owned({ KB_ACCESS: canary }, undefined, strict);
       expect(config.problem?.message).to.contain(canary);
       await settings.own('other', marks);
-      expect(config.problem?.message).to.match(/^KB_ACCESS is "kan\*\*\*711": it must /);
+      expect(config.problem?.message).to.match(/^KB_ACCESS is "ka\*\*\*11": it must /);
       await settings.own('third', strict);
       expect(JSON.stringify([settings.findings(), project.alerts.slice(1)])).to.not.contain(canary);
     });
@@ -473,20 +475,79 @@ describe('the configuration of a plugin', () => {
     it('keeps a secret that comes back as its mask, and a reference as a reference', async () => {
       const { config } = await owned(
         { NAME: 'from-the-environment' },
-        { api_key: 'kanarienvogel', extra: { token_key: { $secret: 'NAME' } } },
+        { api_key: 'kanarienvogel-4711', extra: { token_key: { $secret: 'NAME' } } },
       );
-      await config.write({ api_key: 'kan***gel', limit: 0.2, extra: { token_key: 'fro***ent' } });
+      await config.write({ api_key: 'ka***11', limit: 0.2, extra: { token_key: 'fr***nt' } });
+      expect(config.snapshot?.config).to.deep.include({
+        api_key: 'kanarienvogel-4711',
+        limit: 0.2,
+        extra: { token_key: 'from-the-environment' },
+      });
       const stored: unknown = JSON.parse(await readFile(project.path(file), 'utf8'));
-      expect(stored).to.deep.equal({ api_key: 'kanarienvogel', limit: 0.2, extra: { token_key: { $secret: 'NAME' } } });
+      expect(stored).to.deep.include({ limit: 0.2, extra: { token_key: { $secret: 'NAME' } } });
       await config.write({ api_key: 'another-key' });
       expect(config.snapshot?.config.api_key).to.equal('another-key');
     });
 
-    it('makes a new file with a secret readable to its owner only', async function () {
-      if (process.platform === 'win32') return this.skip();
+    it('stores secrets beside it, in a file that only its owner reads and git ignores', async () => {
+      const { config, settings } = await owned();
+      const nested = { api_key: 'kanarienvogel', extra: { headers: { Authorization: 'zaunkoenig' }, accept: 'x' } };
+      await config.write(nested);
+      expect(config.snapshot?.config).to.deep.include(nested);
+      expect(JSON.parse(await readFile(project.path(file), 'utf8'))).to.deep.equal({
+        api_key: { $secret: 'kb/api_key' },
+        extra: { headers: { Authorization: { $secret: 'kb/extra/headers/Authorization' } }, accept: 'x' },
+      });
+      const secrets = project.path('config/secrets.json');
+      expect(JSON.parse(await readFile(secrets, 'utf8'))).to.deep.equal({
+        'kb/api_key': 'kanarienvogel',
+        'kb/extra/headers/Authorization': 'zaunkoenig',
+      });
+      if (process.platform !== 'win32') expect((await stat(secrets)).mode & 0o777).to.equal(0o600);
+      expect(await readFile(join(repository, '.gitignore'), 'utf8')).to.contain('config/secrets.json\n');
+      expect(settings.findings()).to.deep.equal([]);
+    });
+
+    it('removes a stored secret when the configuration no longer has it, and no other one', async () => {
+      await chmod(await project.write('config/secrets.json', { OWN: 'by-hand', 'other/key': 'x' }), 0o600);
       const { config } = await owned();
       await config.write({ api_key: 'kanarienvogel' });
-      expect((await stat(project.path(file))).mode & 0o777).to.equal(0o600);
+      await config.write({ api_key: 'rotkehlchen' });
+      expect(config.snapshot?.config.api_key).to.equal('rotkehlchen');
+      const stored = async (): Promise<unknown> =>
+        JSON.parse(await readFile(project.path('config/secrets.json'), 'utf8'));
+      expect(Object.values((await stored()) as object).sort()).to.deep.equal(['by-hand', 'rotkehlchen', 'x']);
+      await config.write({ limit: 0.2 });
+      expect(await stored()).to.deep.equal({ OWN: 'by-hand', 'other/key': 'x' });
+    });
+
+    it('loses nothing when the secrets cannot be stored', async function () {
+      if (process.platform === 'win32') return this.skip();
+      const { config } = await owned({}, { limit: 0.1 });
+      const secrets = await project.write('config/secrets.json', { OWN: 'by-hand' });
+      await chmod(secrets, 0o644);
+      const error: unknown = await config.write({ api_key: 'kanarienvogel' }).catch((thrown: unknown) => thrown);
+      expect(error).to.include({ code: 'invalid_secrets_file', status: 409, hint: `Run: chmod 600 ${secrets}` });
+      expect(JSON.parse(await readFile(project.path(file), 'utf8'))).to.deep.equal({ limit: 0.1 });
+      const named: unknown = await config.write({ api_key: { $secret: 'OWN' } }).catch((thrown: unknown) => thrown);
+      expect(named)
+        .to.have.property('message')
+        .that.matches(/names the secret OWN, and .*secrets\.json may be read by other users of this machine\.$/);
+      await config.write({ limit: 0.2 });
+      expect(config.snapshot?.config.limit).to.equal(0.2);
+    });
+
+    it('checks what a variable overrides now', async () => {
+      const { config } = await owned({ KB_LIMIT: '0.4' }, undefined, {
+        ...schema,
+        properties: { ...(schema.properties as object), limit: { type: 'number', maximum: 1, 'x-env': 'KB_LIMIT' } },
+      });
+      const error: unknown = await config.write({ limit: { $: 1 } }).catch((thrown: unknown) => thrown);
+      expect(error).to.include({ code: 'invalid_config', status: 422 });
+      expect(error).to.have.nested.property('details.errors[0].path', '/limit');
+      expect(config.check({ limit: 0.3 })).to.deep.equal([]);
+      await config.write({ limit: 0.3 });
+      expect(config.snapshot?.config.limit).to.equal(0.4);
     });
 
     it('is one write after the other', async () => {

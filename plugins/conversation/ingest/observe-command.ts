@@ -4,6 +4,7 @@ import {
   type CommandFacts,
   type CommandInput,
   MortiseError,
+  printableJson,
   wrongUsage,
 } from 'mortise/sdk';
 import { type ObservationsDeps, takeObservations } from './observations-route.js';
@@ -19,7 +20,7 @@ export function observeCommand(facts: CommandFacts, deps: ObservationsDeps): Com
       const observation = typeof text === 'string' ? messageOf(text, options, ctx) : parse(String(file));
       const { body } = await takeObservations(deps, observation, true, ctx);
       const refused = 'rejected' in body && body.rejected !== 0;
-      return { exitCode: refused ? 1 : 0, data: body, text: JSON.stringify(body, null, 2) };
+      return { exitCode: refused ? 1 : 0, data: body, text: printableJson(body, 2) };
     },
   };
 }

@@ -52,12 +52,16 @@ export function poolsCommand(facts: CommandFacts, running: RunningGate): Command
     run: async ({ args: [name, ...more], options: { limit } }, { principal }) => {
       if (name === undefined || more.length > 0) return wrongUsage(facts);
       const pool = readPool(running, name, typeof limit === 'string' ? limit : null, principal);
-      const lines = pool.items.map(
-        ({ at, obs_id, reason, session_key, preview, released }) =>
-          `${at}  ${obs_id}  ${reason}${released ? ' (released)' : ''}  ${session_key}  ${preview}`,
-      );
-      const text = lines.length === 0 ? `Nothing is in the pool ${pool.pool}.` : lines.join('\n');
-      return { exitCode: 0, data: pool, text };
+      if (pool.items.length === 0) return { exitCode: 0, data: pool, text: `Nothing is in the pool ${pool.pool}.` };
+      const rows = pool.items.map(({ at, obs_id, reason, session_key, preview, released }) => [
+        String(at),
+        obs_id,
+        `${reason}${released ? ' (released)' : ''}`,
+        session_key,
+        preview,
+      ]);
+      const table = { head: ['AT', 'OBSERVATION', 'REASON', 'SESSION', 'TEXT'], rows };
+      return { exitCode: 0, data: pool, table, text: '' };
     },
   };
 }

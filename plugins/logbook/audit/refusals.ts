@@ -15,7 +15,7 @@ const MOST_TALLIES = 2_000;
 /** Audit reason by refusal reason. */
 const auditReasons: Readonly<Record<Refusal['reason'], string>> = {
   auth_failed: 'auth_failed',
-  host_refused: 'origin_refused',
+  host_refused: 'host_refused',
   origin_refused: 'origin_refused',
   rate_limited: 'rate_limited',
   admin_required: 'admin_required',

@@ -6,6 +6,7 @@ import {
   type CommandInput,
   type CommandResult,
   isCodedError,
+  oneLine,
   wrongUsage,
 } from 'mortise/sdk';
 import type { OutboxDeps } from '../outbox-deps.js';
@@ -14,9 +15,9 @@ import { retryDeadRow, wireRow } from '../rows.js';
 const PAGE = 500;
 const OUTBOX_ID = /^\d{1,15}$/;
 
-function line(row: OutboxRow): string {
-  const what = row.status === 'sent' ? row.memoryId : (row.lastError ?? '');
-  return `${row.outboxId}  ${row.status}  ${row.space}  tried ${row.retryCount}  ${row.updatedAt}  ${what}`;
+function cells(row: OutboxRow): readonly string[] {
+  const what = row.status === 'sent' ? row.memoryId : row.lastError;
+  return [String(row.outboxId), row.status, row.space, String(row.retryCount), row.updatedAt, what ?? ''];
 }
 
 /** Undefined for an option without a value. */
@@ -36,12 +37,10 @@ function readQuery({ options }: CommandInput): OutboxQuery | undefined {
 
 async function list(query: OutboxQuery, { logbook }: OutboxDeps): Promise<CommandResult> {
   const { rows, next } = await logbook.outbox.list(query);
-  const lines = [...rows.map(line), ...(next === null ? [] : [`More: --cursor ${next}`])];
-  return {
-    exitCode: 0,
-    data: { rows: rows.map(wireRow), next_cursor: next },
-    text: lines.length === 0 ? 'No matching rows.' : lines.join('\n'),
-  };
+  const data = { rows: rows.map(wireRow), next_cursor: next };
+  if (rows.length === 0) return { exitCode: 0, data, text: 'No matching rows.' };
+  const table = { head: ['ID', 'STATUS', 'SPACE', 'TRIED', 'UPDATED', 'MEMORY OR ERROR'], rows: rows.map(cells) };
+  return { exitCode: 0, data, table, text: next === null ? '' : `More: --cursor ${next}` };
 }
 
 async function show(id: string, { logbook }: OutboxDeps): Promise<CommandResult> {
@@ -50,7 +49,9 @@ async function show(id: string, { logbook }: OutboxDeps): Promise<CommandResult>
     return { exitCode: 1, data: { error: 'outbox_row_not_found' }, text: `There is no outbox row ${id}.` };
   const data = { ...wireRow(row), payload_md: row.payload, meta_json: row.meta, evidence_json: row.evidence };
   const facts = Object.entries(data).filter(([name]) => name !== 'payload_md');
-  const text = facts.map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`);
+  const text = facts.map(
+    ([name, value]) => `${name}: ${oneLine(typeof value === 'string' ? value : JSON.stringify(value))}`,
+  );
   return { exitCode: 0, data, text: [...text, '', row.payload].join('\n') };
 }
 
@@ -78,7 +79,7 @@ async function retry(ids: readonly number[], ctx: CallContext, parts: OutboxDeps
       refused.push({ outbox_id: id, code: error.code, message: error.message });
     }
   }
-  const lines = [retrySummary(retried.length), ...refused.map(({ message }) => message)];
+  const lines = [retrySummary(retried.length), ...refused.map(({ message }) => oneLine(message))];
   return { exitCode: refused.length === 0 ? 0 : 1, data: { retried, refused }, text: lines.join('\n') };
 }
 

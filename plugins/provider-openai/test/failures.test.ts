@@ -43,6 +43,15 @@ describe('the API when it fails', () => {
     }
   });
 
+  it('does not show the configured key when the API quotes it, whatever the key looks like', async () => {
+    const operator = 'harvest-moon-over-the-bay';
+    await start({ headers: { 'x-team-key': operator } });
+    api.upstream.always(openAi.fails(401, { message: `Incorrect API key provided: ${operator}.` }));
+    const failure = await failureOf(api.ask());
+    expect(failure.details?.runner_message).to.equal('Incorrect API key provided: [REDACTED].');
+    expect(JSON.stringify(failure)).to.not.contain(operator);
+  });
+
   it('may succeed at the second attempt', async () => {
     await start();
     api.upstream.answer(openAi.fails(503, {}, soon), openAi.says('here'));
