@@ -1,5 +1,6 @@
 import type { RouteContext, RouteRequest, RouteResponse } from 'mortise/sdk';
 import { answerMessage, sessionOf } from './answer-message.js';
+import { answerPosted, usableSession } from './answer-posted.js';
 import { answerBatch } from './batch.js';
 import { getStream } from './event-streams.js';
 import { answerLegacy } from './legacy.js';
@@ -7,6 +8,7 @@ import { accepted } from './reply.js';
 import { errorReply, invalidFormat, jsonReply, refusal } from './responses.js';
 import type { McpServer } from './server.js';
 import { isOwnSessionId } from './sessions/session.js';
+import { addressParameter, isConnectionId } from './sse-connections.js';
 import { RpcFailure } from './wire/failure.js';
 import { readBody } from './wire/message.js';
 import { hasPrimingEvent, header, headerNames, isSessionVersion } from './wire/protocol.js';
@@ -18,6 +20,7 @@ export function handle(
   ctx: RouteContext,
 ): RouteResponse | Promise<RouteResponse> {
   if (request.method === 'POST') return post(server, request, ctx);
+  if (request.method === 'GET' && isHttpSse(request)) return openConnection(server, request, ctx);
   const version = header(request.headers, headerNames.version);
   if (version !== undefined && !isSessionVersion(version)) {
     const text = 'This protocol version uses POST alone.';
@@ -29,6 +32,8 @@ export function handle(
 function post(server: McpServer, request: RouteRequest, ctx: RouteContext): RouteResponse | Promise<RouteResponse> {
   const body = readBody(typeof request.body === 'string' ? request.body : Buffer.from(request.rawBody).toString());
   const { correlationId } = ctx;
+  const connection = request.query.get(addressParameter);
+  if (isConnectionId(connection)) return answerPosted(server, connection, body, request, ctx);
   switch (body.form) {
     case 'json-rpc':
       return answerMessage(server, body.message, body.text, request, ctx);
@@ -48,6 +53,25 @@ function post(server: McpServer, request: RouteRequest, ctx: RouteContext): Rout
     case 'unknown':
       return invalidFormat(body.why, correlationId);
   }
+}
+
+/**
+ * Whether a `GET` opens a stream of the HTTP+SSE transport. Later transports send a session id or a protocol version;
+ * the client of an HTTP+SSE stream sends a version as well when it reconnects, but then names its session as the last event.
+ */
+function isHttpSse({ headers, query }: RouteRequest): boolean {
+  if (!accepted(headers.accept).stream || query.has(addressParameter)) return false;
+  if (header(headers, headerNames.session) !== undefined) return false;
+  return header(headers, headerNames.version) === undefined || isOwnSessionId(header(headers, headerNames.lastEvent));
+}
+
+async function openConnection(server: McpServer, { headers }: RouteRequest, ctx: RouteContext): Promise<RouteResponse> {
+  const last = header(headers, headerNames.lastEvent);
+  const session = await usableSession(server, isOwnSessionId(last) ? last : undefined, ctx.principal.id);
+  const stream = server.connections.open(ctx.principal.id, session?.id, ctx.signal);
+  if (stream) return eventStream(stream);
+  const text = 'Too many event streams are open. Try again later.';
+  return refusal(503, 'TOO_MANY_STREAMS', text, ctx.correlationId, { 'retry-after': '10' });
 }
 
 /** Methods of a session for which `GET` opens no stream. */

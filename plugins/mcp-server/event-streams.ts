@@ -174,7 +174,7 @@ export function createSessionStreams(now: () => number): SessionStreams {
   return streams;
 }
 
-/** `GET` streams of clients without a session: they receive list changes, without replay. */
+/** `GET` streams of clients of later revisions without a session: they receive list changes, without replay. */
 export interface AnonymousStreams {
   open(): AsyncIterable<string>;
   announce(json: string): void;

@@ -13,6 +13,7 @@ import { createReplicas, type Replicas } from './replicas.js';
 import { type AnswerRelay, createAnswerRelay } from './sessions/answer-relay.js';
 import { type ClientRequests, createClientRequests, createInFlight, type InFlight } from './sessions/open-requests.js';
 import { createSessionStore, type SessionStore } from './sessions/session-store.js';
+import { createSseConnections, type SseConnections } from './sse-connections.js';
 import { createStorage, readSigningKey, type Storage } from './storage.js';
 import { createSubscriptions, type SubscriptionFilter, type Subscriptions } from './subscriptions.js';
 import { createTasks, type Tasks } from './tasks/tasks.js';
@@ -30,6 +31,7 @@ export interface McpServer {
   readonly sessions: SessionStore;
   readonly streams: SessionStreams;
   readonly anonymous: AnonymousStreams;
+  readonly connections: SseConnections;
   readonly inFlight: InFlight;
   readonly clientRequests: ClientRequests;
   readonly answerRelay: AnswerRelay;
@@ -74,6 +76,7 @@ export async function startServer(host: StartHost<Config>): Promise<McpServer> {
     sessions,
     streams,
     anonymous: createAnonymousStreams(),
+    connections: createSseConnections(),
     inFlight,
     clientRequests,
     answerRelay,
@@ -113,12 +116,14 @@ function endStandingStreams(server: McpServer): void {
   server.subscriptions.close();
   server.streams.endStanding();
   server.anonymous.close();
+  server.connections.finish();
 }
 
 /** Ends everything that runs, when the plugin stops. */
 export async function closeServer(server: McpServer): Promise<void> {
   endStandingStreams(server);
   server.streams.close();
+  server.connections.close();
   server.clientRequests.close();
   await server.tasks.close();
 }
@@ -157,6 +162,7 @@ function listChanged(server: McpServer, list: string, subscribed: keyof Subscrip
   const json = notificationText(method);
   server.streams.announce(json);
   server.anonymous.announce(json);
+  server.connections.announce(json);
   server.subscriptions.announce(method, {}, ({ filter }) => filter[subscribed] === true);
 }
 
@@ -164,9 +170,11 @@ async function resourceUpdated(server: McpServer, uri: string): Promise<void> {
   const method = 'notifications/resources/updated';
   server.subscriptions.announce(method, { uri }, ({ filter }) => filter.resourceSubscriptions?.includes(uri) === true);
   const json = notificationText(method, { uri });
-  await Promise.all(
-    server.streams.sessions().map(async (id) => {
-      if (await server.sessions.isSubscribed(id, uri)) server.streams.publish(id, getStream, json);
-    }),
-  );
+  const sendTo = async (session: string, send: () => void) => {
+    if (await server.sessions.isSubscribed(session, uri)) send();
+  };
+  await Promise.all([
+    ...server.streams.sessions().map((id) => sendTo(id, () => server.streams.publish(id, getStream, json))),
+    ...[...server.connections.all()].map(({ session, send }) => session && sendTo(session, () => send(json))),
+  ]);
 }
