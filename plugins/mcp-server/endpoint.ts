@@ -20,7 +20,6 @@ export function handle(
   ctx: RouteContext,
 ): RouteResponse | Promise<RouteResponse> {
   if (request.method === 'POST') return post(server, request, ctx);
-  if (request.method === 'GET' && isHttpSse(request)) return openConnection(server, request, ctx);
   const version = header(request.headers, headerNames.version);
   if (version !== undefined && !isSessionVersion(version)) {
     const text = 'This protocol version uses POST alone.';
@@ -56,15 +55,9 @@ function post(server: McpServer, request: RouteRequest, ctx: RouteContext): Rout
 }
 
 /**
- * Whether a `GET` opens a stream of the HTTP+SSE transport. Later transports send a session id or a protocol version;
- * the client of an HTTP+SSE stream sends a version as well when it reconnects, but then names its session as the last event.
+ * A `GET` without a session opens a stream of the HTTP+SSE transport. Clients of later transports that do so ignore its
+ * first event. A protocol version tells the two apart no better: some HTTP+SSE clients send one.
  */
-function isHttpSse({ headers, query }: RouteRequest): boolean {
-  if (!accepted(headers.accept).stream || query.has(addressParameter)) return false;
-  if (header(headers, headerNames.session) !== undefined) return false;
-  return header(headers, headerNames.version) === undefined || isOwnSessionId(header(headers, headerNames.lastEvent));
-}
-
 async function openConnection(server: McpServer, { headers }: RouteRequest, ctx: RouteContext): Promise<RouteResponse> {
   const last = header(headers, headerNames.lastEvent);
   const session = await usableSession(server, isOwnSessionId(last) ? last : undefined, ctx.principal.id);
@@ -85,7 +78,7 @@ async function openStream(server: McpServer, request: RouteRequest, ctx: RouteCo
   }
   try {
     const session = await sessionOf(server, request, ctx);
-    if (!session) return eventStream(server.anonymous.open());
+    if (!session) return await openConnection(server, request, ctx);
     const last = header(request.headers, headerNames.lastEvent);
     const place = last === undefined ? undefined : server.streams.place(session.id, last);
     if (place?.isEnd) {

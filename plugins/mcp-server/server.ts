@@ -1,12 +1,6 @@
 import type { HttpService, StartHost } from 'mortise/sdk';
 import type { Config } from './config.generated.js';
-import {
-  type AnonymousStreams,
-  createAnonymousStreams,
-  createSessionStreams,
-  getStream,
-  type SessionStreams,
-} from './event-streams.js';
+import { createSessionStreams, getStream, type SessionStreams } from './event-streams.js';
 import { createFeatures, type Features } from './features.js';
 import { migrations } from './migrations.js';
 import { createReplicas, type Replicas } from './replicas.js';
@@ -30,7 +24,6 @@ export interface McpServer {
   readonly listing: ToolListing;
   readonly sessions: SessionStore;
   readonly streams: SessionStreams;
-  readonly anonymous: AnonymousStreams;
   readonly connections: SseConnections;
   readonly inFlight: InFlight;
   readonly clientRequests: ClientRequests;
@@ -75,7 +68,6 @@ export async function startServer(host: StartHost<Config>): Promise<McpServer> {
     ),
     sessions,
     streams,
-    anonymous: createAnonymousStreams(),
     connections: createSseConnections(),
     inFlight,
     clientRequests,
@@ -115,7 +107,6 @@ export async function startServer(host: StartHost<Config>): Promise<McpServer> {
 function endStandingStreams(server: McpServer): void {
   server.subscriptions.close();
   server.streams.endStanding();
-  server.anonymous.close();
   server.connections.finish();
 }
 
@@ -161,7 +152,6 @@ function listChanged(server: McpServer, list: string, subscribed: keyof Subscrip
   const method = `notifications/${list}/list_changed`;
   const json = notificationText(method);
   server.streams.announce(json);
-  server.anonymous.announce(json);
   server.connections.announce(json);
   server.subscriptions.announce(method, {}, ({ filter }) => filter[subscribed] === true);
 }

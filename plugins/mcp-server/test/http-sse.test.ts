@@ -72,23 +72,19 @@ eachDatabase((engine) => {
       client.leave();
     });
 
-    it('opens no such stream for clients of later transports', async () => {
-      const init = async (headers: HeaderList) => {
-        const controller = new AbortController();
-        const { body } = await fetch(`${host.origin}/mcp`, {
-          headers: { accept: 'text/event-stream', ...headers },
-          signal: controller.signal,
-        });
-        probe.toggleExtra();
-        const { value } = (await body?.pipeThrough(new TextDecoderStream()).getReader().read()) ?? {};
-        controller.abort();
-        return value;
-      };
-      expect(await init({ 'mcp-protocol-version': '2025-06-18' })).to.contain('list_changed');
-      expect(await init({ 'mcp-session-id': 'a label' })).to.contain('list_changed');
-      const json = await fetch(`${host.origin}/mcp`, { headers: { accept: 'application/json' } });
-      expect(json.status).to.equal(405);
-      await json.arrayBuffer();
+    it('serves clients that name a protocol version, and no client of the stateless revision', async () => {
+      const client = await connect(host, { 'mcp-protocol-version': '2025-11-25' });
+      expect(client.first?.event).to.equal('endpoint');
+      client.leave();
+      const others: readonly HeaderList[] = [
+        { accept: 'application/json' },
+        { accept: 'text/event-stream', 'mcp-protocol-version': '2026-07-28' },
+      ];
+      for (const headers of others) {
+        const refused = await fetch(`${host.origin}/mcp`, { headers: { ...headers } });
+        expect(refused.status).to.equal(405);
+        await refused.arrayBuffer();
+      }
     });
 
     it('runs several requests at once, with progress, and answers questions of a tool', async () => {
