@@ -1,5 +1,6 @@
 import type { RouteContext, RouteRequest, RouteResponse } from 'mortise/sdk';
 import { answerMessage, sessionOf } from './answer-message.js';
+import { answerPosted, usableSession } from './answer-posted.js';
 import { answerBatch } from './batch.js';
 import { getStream } from './event-streams.js';
 import { answerLegacy } from './legacy.js';
@@ -7,6 +8,7 @@ import { accepted } from './reply.js';
 import { errorReply, invalidFormat, jsonReply, refusal } from './responses.js';
 import type { McpServer } from './server.js';
 import { isOwnSessionId } from './sessions/session.js';
+import { addressParameter, isConnectionId } from './sse-connections.js';
 import { RpcFailure } from './wire/failure.js';
 import { readBody } from './wire/message.js';
 import { hasPrimingEvent, header, headerNames, isSessionVersion } from './wire/protocol.js';
@@ -29,6 +31,8 @@ export function handle(
 function post(server: McpServer, request: RouteRequest, ctx: RouteContext): RouteResponse | Promise<RouteResponse> {
   const body = readBody(typeof request.body === 'string' ? request.body : Buffer.from(request.rawBody).toString());
   const { correlationId } = ctx;
+  const connection = request.query.get(addressParameter);
+  if (isConnectionId(connection)) return answerPosted(server, connection, body, request, ctx);
   switch (body.form) {
     case 'json-rpc':
       return answerMessage(server, body.message, body.text, request, ctx);
@@ -50,6 +54,19 @@ function post(server: McpServer, request: RouteRequest, ctx: RouteContext): Rout
   }
 }
 
+/**
+ * A `GET` without a session opens a stream of the HTTP+SSE transport. Clients of later transports that do so ignore its
+ * first event. A protocol version tells the two apart no better: some HTTP+SSE clients send one.
+ */
+async function openConnection(server: McpServer, { headers }: RouteRequest, ctx: RouteContext): Promise<RouteResponse> {
+  const last = header(headers, headerNames.lastEvent);
+  const session = await usableSession(server, isOwnSessionId(last) ? last : undefined, ctx.principal.id);
+  const stream = server.connections.open(ctx.principal.id, session?.id, ctx.signal);
+  if (stream) return eventStream(stream);
+  const text = 'Too many event streams are open. Try again later.';
+  return refusal(503, 'TOO_MANY_STREAMS', text, ctx.correlationId, { 'retry-after': '10' });
+}
+
 /** Methods of a session for which `GET` opens no stream. */
 const allow = 'POST, DELETE, OPTIONS';
 
@@ -61,7 +78,7 @@ async function openStream(server: McpServer, request: RouteRequest, ctx: RouteCo
   }
   try {
     const session = await sessionOf(server, request, ctx);
-    if (!session) return eventStream(server.anonymous.open());
+    if (!session) return await openConnection(server, request, ctx);
     const last = header(request.headers, headerNames.lastEvent);
     const place = last === undefined ? undefined : server.streams.place(session.id, last);
     if (place?.isEnd) {

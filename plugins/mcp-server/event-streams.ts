@@ -174,34 +174,6 @@ export function createSessionStreams(now: () => number): SessionStreams {
   return streams;
 }
 
-/** `GET` streams of clients without a session: they receive list changes, without replay. */
-export interface AnonymousStreams {
-  open(): AsyncIterable<string>;
-  announce(json: string): void;
-  close(): void;
-}
-
-/** Beyond this number, a new stream ends the oldest one. */
-const maxAnonymous = 256;
-
-export function createAnonymousStreams(): AnonymousStreams {
-  const readers = new Set<MessageQueue>();
-  return {
-    open() {
-      const queue = createQueue(() => readers.delete(queue));
-      readers.add(queue);
-      if (readers.size > maxAnonymous) readers.values().next().value?.end();
-      return queue;
-    },
-    announce(json) {
-      for (const reader of readers) reader.push(eventText(json));
-    },
-    close() {
-      for (const reader of readers) reader.end();
-    },
-  };
-}
-
 /** One JSON-RPC message as a server-sent event. JSON text contains no line break, so one `data` line is enough. */
 export function eventText(json: string, id?: string): string {
   return id === undefined ? `event: message\ndata: ${json}\n\n` : `id: ${id}\nevent: message\ndata: ${json}\n\n`;

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type RouteContext, type RouteRequest, type TraceContext } from 'mortise/sdk';
+import { isJsonObject, type JsonObject, type RouteRequest, type TraceContext } from 'mortise/sdk';
 import { failureOf } from './failure-of.js';
 import type { Caller, MethodCall, Outbound } from './method.js';
 import { methodNamed, methodNames } from './methods/table.js';
@@ -26,7 +26,7 @@ export interface RequestFrame {
   readonly mode: Mode;
   readonly session: Session | undefined;
   readonly http: RouteRequest;
-  readonly ctx: RouteContext;
+  readonly ctx: Caller;
 }
 
 /** The protocol version by which a request is handled. */

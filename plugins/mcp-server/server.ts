@@ -1,18 +1,13 @@
 import type { HttpService, StartHost } from 'mortise/sdk';
 import type { Config } from './config.generated.js';
-import {
-  type AnonymousStreams,
-  createAnonymousStreams,
-  createSessionStreams,
-  getStream,
-  type SessionStreams,
-} from './event-streams.js';
+import { createSessionStreams, getStream, type SessionStreams } from './event-streams.js';
 import { createFeatures, type Features } from './features.js';
 import { migrations } from './migrations.js';
 import { createReplicas, type Replicas } from './replicas.js';
 import { type AnswerRelay, createAnswerRelay } from './sessions/answer-relay.js';
 import { type ClientRequests, createClientRequests, createInFlight, type InFlight } from './sessions/open-requests.js';
 import { createSessionStore, type SessionStore } from './sessions/session-store.js';
+import { createSseConnections, type SseConnections } from './sse-connections.js';
 import { createStorage, readSigningKey, type Storage } from './storage.js';
 import { createSubscriptions, type SubscriptionFilter, type Subscriptions } from './subscriptions.js';
 import { createTasks, type Tasks } from './tasks/tasks.js';
@@ -29,7 +24,7 @@ export interface McpServer {
   readonly listing: ToolListing;
   readonly sessions: SessionStore;
   readonly streams: SessionStreams;
-  readonly anonymous: AnonymousStreams;
+  readonly connections: SseConnections;
   readonly inFlight: InFlight;
   readonly clientRequests: ClientRequests;
   readonly answerRelay: AnswerRelay;
@@ -73,7 +68,7 @@ export async function startServer(host: StartHost<Config>): Promise<McpServer> {
     ),
     sessions,
     streams,
-    anonymous: createAnonymousStreams(),
+    connections: createSseConnections(),
     inFlight,
     clientRequests,
     answerRelay,
@@ -112,13 +107,14 @@ export async function startServer(host: StartHost<Config>): Promise<McpServer> {
 function endStandingStreams(server: McpServer): void {
   server.subscriptions.close();
   server.streams.endStanding();
-  server.anonymous.close();
+  server.connections.finish();
 }
 
 /** Ends everything that runs, when the plugin stops. */
 export async function closeServer(server: McpServer): Promise<void> {
   endStandingStreams(server);
   server.streams.close();
+  server.connections.close();
   server.clientRequests.close();
   await server.tasks.close();
 }
@@ -156,7 +152,7 @@ function listChanged(server: McpServer, list: string, subscribed: keyof Subscrip
   const method = `notifications/${list}/list_changed`;
   const json = notificationText(method);
   server.streams.announce(json);
-  server.anonymous.announce(json);
+  server.connections.announce(json);
   server.subscriptions.announce(method, {}, ({ filter }) => filter[subscribed] === true);
 }
 
@@ -164,9 +160,11 @@ async function resourceUpdated(server: McpServer, uri: string): Promise<void> {
   const method = 'notifications/resources/updated';
   server.subscriptions.announce(method, { uri }, ({ filter }) => filter.resourceSubscriptions?.includes(uri) === true);
   const json = notificationText(method, { uri });
-  await Promise.all(
-    server.streams.sessions().map(async (id) => {
-      if (await server.sessions.isSubscribed(id, uri)) server.streams.publish(id, getStream, json);
-    }),
-  );
+  const sendTo = async (session: string, send: () => void) => {
+    if (await server.sessions.isSubscribed(session, uri)) send();
+  };
+  await Promise.all([
+    ...server.streams.sessions().map((id) => sendTo(id, () => server.streams.publish(id, getStream, json))),
+    ...[...server.connections.all()].map(({ session, send }) => session && sendTo(session, () => send(json))),
+  ]);
 }

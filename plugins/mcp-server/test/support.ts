@@ -96,8 +96,17 @@ export async function stateless(
   return postText(host, body, headers);
 }
 
-/** Messages of an event stream as they arrive. */
+/** Messages of an event stream as they arrive; other events are ignored, as by clients. */
 export async function* events(response: Response): AsyncGenerator<{ id: string | undefined; data: unknown }> {
+  for await (const { id, event, data } of rawEvents(response)) {
+    if (event === 'message') yield { id, data: data === '' ? undefined : JSON.parse(data) };
+  }
+}
+
+/** All events of a stream that have data. */
+export async function* rawEvents(
+  response: Response,
+): AsyncGenerator<{ readonly id: string | undefined; readonly event: string; readonly data: string }> {
   const decoder = new TextDecoder();
   let text = '';
   for await (const chunk of response.body ?? []) {
@@ -111,7 +120,7 @@ export async function* events(response: Response): AsyncGenerator<{ id: string |
           ?.slice(field.length + 1)
           .trimStart();
       const data = fieldOf('data');
-      if (data !== undefined) yield { id: fieldOf('id'), data: data === '' ? undefined : JSON.parse(data) };
+      if (data !== undefined) yield { id: fieldOf('id'), event: fieldOf('event') ?? 'message', data };
     }
   }
 }
