@@ -106,13 +106,15 @@ function listen(server: Server): Promise<void> {
 async function arrived(incoming: IncomingMessage, response: ServerResponse, connection: number): Promise<Arrived> {
   const parts: Buffer[] = [];
   for await (const part of incoming) parts.push(part as Buffer);
+  const bytes = Buffer.concat(parts);
   const { promise: leaving, resolve } = Promise.withResolvers<void>();
   const { method = 'GET', url: path = '/', headers } = incoming;
   const request: Arrived = {
     method,
     path,
     headers,
-    body: parsed(Buffer.concat(parts)),
+    body: parsed(bytes),
+    bytes,
     connection,
     left: false,
     leaving,

@@ -24,6 +24,8 @@ export interface ChatRequest {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   /** Parsed JSON; undefined unless it is JSON. */
   readonly body: unknown;
+  /** The body as it was received. */
+  readonly bytes: Uint8Array;
   /** Number of its connection. */
   readonly connection: number;
   /** The client disconnected before its answer was complete. */
