@@ -3,7 +3,7 @@ import { createFiles } from '../files/index.js';
 import type { CatalogueEntry } from '../kernel/catalogue.js';
 import type { PluginScope } from '../kernel/deps.js';
 import { createSchemaCompiler } from '../schema/index.js';
-import type { HostServices } from '../sdk/host/index.js';
+import type { GuardedFetch, HostServices } from '../sdk/host/index.js';
 import { type Composition, type LazyFetch, parts, serviceToken } from './composition.js';
 
 /** The host services a manifest may ask for. */
@@ -64,7 +64,16 @@ export function createLazyFetch(options: { readonly allowPrivate: boolean }): La
     return guard;
   };
   return {
-    forHosts: (patterns) => async (url, init) => (await load()).forHosts(patterns)(url, init),
+    forHosts(patterns) {
+      let own: GuardedFetch | undefined;
+      const loaded = async (): Promise<GuardedFetch> => {
+        own ??= (await load()).forHosts(patterns);
+        return own;
+      };
+      return Object.assign(async (...args: Parameters<GuardedFetch>) => (await loaded())(...args), {
+        bytes: async (...args: Parameters<GuardedFetch['bytes']>) => (await loaded()).bytes(...args),
+      });
+    },
     load: () => void load().catch(() => undefined),
     close: async () => (await guard)?.close(),
   };

@@ -1,6 +1,12 @@
 import { isIP } from 'node:net';
-import { Agent, type Dispatcher, fetch } from 'undici';
-import { type GuardedFetch, MortiseError } from '../sdk/index.js';
+import { Agent, type Dispatcher, fetch, request } from 'undici';
+import {
+  type ByteExchange,
+  type ByteResponse,
+  type GuardedFetch,
+  type GuardedFetchOptions,
+  MortiseError,
+} from '../sdk/index.js';
 import {
   createPinnedLookup,
   isPublicAddress,
@@ -85,12 +91,12 @@ export function createFetchGuard({
 
   return {
     forHosts(patterns) {
-      return async (url, options = {}) => {
+      const guarded = async (url: string | URL, options: GuardedFetchOptions = {}): Promise<Response> => {
         const { untrusted: named = false, ...init } = options;
-        const guarded = named && !allowPrivate;
+        const isGuarded = named && !allowPrivate;
         let step = { url: new URL(url), init: await withPortableBody(init) };
         for (let redirects = 0; ; redirects += 1) {
-          requireAllowed(step.url, patterns, guarded);
+          requireAllowed(step.url, patterns, isGuarded);
           const response = await send(step.url, step.init, named ? untrusted : trusted);
           if (!isRedirect(response) || (init.redirect ?? 'follow') !== 'follow') return response;
           if (redirects === mostRedirects) throw networkDenied(step.url.hostname, 'it redirects too often');
@@ -98,6 +104,13 @@ export function createFetchGuard({
           step = redirected(step.url, step.init, response);
         }
       };
+      return Object.assign(guarded, {
+        async bytes(url: string | URL, exchange: ByteExchange) {
+          const address = new URL(url);
+          requireAllowed(address, patterns, false);
+          return sendBytes(address, exchange, trusted);
+        },
+      });
     },
     async close() {
       await Promise.all([trusted.destroy(), ...(untrusted === trusted ? [] : [untrusted.destroy()])]);
@@ -115,6 +128,20 @@ function requireAllowed({ protocol, hostname }: URL, patterns: readonly string[]
   if (guarded && isIP(literal) !== 0 && !isPublicAddress(literal)) {
     throw networkDenied(hostname, 'it does not lie on the public internet');
   }
+}
+
+async function sendBytes(url: URL, exchange: ByteExchange, dispatcher: Dispatcher): Promise<ByteResponse> {
+  const { method, headers, body, signal, headMs, idleMs } = exchange;
+  const response = await request(url, {
+    method: method as Dispatcher.HttpMethod,
+    headers,
+    signal,
+    dispatcher,
+    ...(body === undefined || body.length === 0 ? {} : { body }),
+    ...(headMs === undefined ? {} : { headersTimeout: headMs }),
+    ...(idleMs === undefined ? {} : { bodyTimeout: idleMs }),
+  });
+  return { status: response.statusCode, headers: response.headers, body: response.body };
 }
 
 async function send(url: URL, init: RequestInit, dispatcher: Dispatcher): Promise<Response> {

@@ -2,7 +2,7 @@ import type { ResolvedModel } from 'mortise/contracts/models';
 import type { StoredMessage, TurnUsage } from 'mortise/contracts/sessions';
 import type { CallContext, GenerateEvent, GenerateRequest, ModelToolCall } from 'mortise/sdk';
 import { buildContext } from './build-context.js';
-import { agentError } from './errors.js';
+import { agentError, failureOf } from './errors.js';
 import type { LiveTurn } from './live-turn.js';
 import type { TurnDeps } from './turn-deps.js';
 
@@ -13,6 +13,52 @@ export interface ModelAnswer {
   readonly opaque: string | undefined;
 }
 
+/** Errors of a provider that another one may not have. */
+const replaceable: ReadonlySet<string> = new Set([
+  'provider_request_failed',
+  'provider_invalid_reply',
+  'provider_not_configured',
+  'runner_error',
+]);
+
+/**
+ * Asks the turn's model. One that fails before its first output is replaced by the next of the configured fallbacks, for
+ * the rest of the turn.
+ *
+ * @throws as {@link askModel}: the error of the first model when no other can answer
+ */
+export async function askModels(
+  deps: TurnDeps,
+  live: LiveTurn,
+  model: ResolvedModel,
+  rows: readonly StoredMessage[],
+  ctx: CallContext,
+): Promise<ModelAnswer> {
+  try {
+    return await askModel(deps, live, model, rows, ctx);
+  } catch (failure) {
+    if (!mayReplace(failure, live, ctx)) throw failure;
+    const hasAttachments = live.sent.some(({ content }) => typeof content !== 'string');
+    for (const other of await deps.models.fallbacks(model)) {
+      if (hasAttachments && !other.capabilities.attachments) continue;
+      const { providerId } = other;
+      ctx.log.warn({ code: failureOf(failure)?.code, provider_id: providerId }, 'a fallback model is asked');
+      live.model = other;
+      try {
+        return await askModel(deps, live, other, rows, ctx);
+      } catch (error) {
+        if (!mayReplace(error, live, ctx)) throw error;
+      }
+    }
+    live.model = model;
+    throw failure;
+  }
+}
+
+function mayReplace(error: unknown, { unsaved }: LiveTurn, { signal }: CallContext): boolean {
+  return unsaved === '' && !signal.aborted && replaceable.has(failureOf(error)?.code ?? '');
+}
+
 /**
  * One call of the model with the turn's context and the tools that the caller is offered. Deltas of a streaming adapter
  * are emitted as they come; an adapter that does not stream has one delta with its whole text.
@@ -21,7 +67,7 @@ export interface ModelAnswer {
  * @throws the adapter's `provider_*` error, or provider_not_supported, provider_request_failed (an answer without its
  *   `done`), provider_invalid_reply, runner_error
  */
-export async function askModel(
+async function askModel(
   deps: TurnDeps,
   live: LiveTurn,
   model: ResolvedModel,
@@ -45,7 +91,9 @@ export async function askModel(
   });
   const request: GenerateRequest = {
     messages: live.sent,
+    providerId: model.providerId,
     sessionId: live.turn.chat.session.sessionId,
+    ...previousResponse(rows, model),
     ...(tools.length === 0 ? {} : { tools }),
     model: model.model,
     stream: capabilities.stream,
@@ -78,6 +126,16 @@ export async function askModel(
   if (toolCalls.length > 0 && !capabilities.toolCall) throw agentError('provider_invalid_reply');
   live.addUsage(usage);
   return { text, toolCalls, responseId: end.responseId, opaque: end.opaque };
+}
+
+/** The response that this request continues, if the provider stores responses and gave the newest one of the chat. */
+function previousResponse(
+  rows: readonly StoredMessage[],
+  { providerId, settings }: ResolvedModel,
+): Pick<GenerateRequest, 'previousResponseId'> {
+  if (settings.store !== true) return {};
+  const { provider_response_id: id, provider_id: from } = rows.findLast(({ role }) => role === 'assistant')?.meta ?? {};
+  return typeof id === 'string' && from === providerId ? { previousResponseId: id } : {};
 }
 
 function asModelError(error: unknown, adapter: string): unknown {

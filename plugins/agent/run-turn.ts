@@ -3,7 +3,7 @@ import type { HandlerContext } from 'mortise/contracts/conversation';
 import type { ResolvedModel } from 'mortise/contracts/models';
 import type { NewMessage, OpenTurnResult, StoredMessage, TurnDetail } from 'mortise/contracts/sessions';
 import { type CallContext, extendContext } from 'mortise/sdk';
-import { askModel, type ModelAnswer } from './ask-model.js';
+import { askModels, type ModelAnswer } from './ask-model.js';
 import { checkInput } from './build-context.js';
 import { buildLayers } from './build-layers.js';
 import { effectiveMode } from './business-params.js';
@@ -106,9 +106,9 @@ async function converse(
   for (;;) {
     await live.beginStep(ctx.signal);
     const { step } = live;
-    const answer = await askModel(deps, live, model, rows, ctx);
+    const answer = await askModels(deps, live, live.model ?? model, rows, ctx);
     if (answer.toolCalls.length === 0) return finalReply(live, answer);
-    const meta = { step, ...answerMeta(answer) };
+    const meta = { step, ...answerMeta(live, answer) };
     rows.push(...(await turn.append([{ role: 'assistant', content: answer.text, toolCalls: answer.toolCalls, meta }])));
     live.unsaved = '';
     for (const call of answer.toolCalls) {
@@ -134,7 +134,7 @@ async function finalReply(live: LiveTurn, answer: ModelAnswer): Promise<TurnRepl
   const isBlank = answer.text.trim() === '';
   if (isBlank) await live.emitText(emptyReply);
   const content = isBlank ? emptyReply : answer.text;
-  const meta = { step: live.step, ...live.orderMeta, ...answerMeta(answer) };
+  const meta = { step: live.step, ...live.orderMeta, ...answerMeta(live, answer) };
   return { kind: 'answered', message: { role: 'assistant', content, meta }, responseId: answer.responseId };
 }
 
@@ -164,9 +164,9 @@ export function replayOf({ turnId, reply, events }: TurnDetail): Extract<TurnRes
   return { kind: 'replayed', turnId, reply: reply ?? '', events: events as readonly TurnEvent[] };
 }
 
-function answerMeta({ responseId, opaque }: ModelAnswer): Readonly<Record<string, unknown>> {
+function answerMeta({ model }: LiveTurn, { responseId, opaque }: ModelAnswer): Readonly<Record<string, unknown>> {
   return {
-    ...(responseId === undefined ? {} : { provider_response_id: responseId }),
+    ...(responseId === undefined ? {} : { provider_response_id: responseId, provider_id: model?.providerId }),
     ...(opaque === undefined ? {} : { opaque }),
   };
 }

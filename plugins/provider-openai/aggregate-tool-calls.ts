@@ -7,6 +7,14 @@ export interface ToolCallDelta {
   readonly function?: { readonly name?: unknown; readonly arguments?: unknown } | null | undefined;
 }
 
+/** A fragment as it arrives; `id` and `name` come with the first one. */
+interface CallPiece {
+  readonly index: number;
+  readonly id?: string;
+  readonly name?: string;
+  readonly arguments: string;
+}
+
 interface Call {
   readonly index: number | undefined;
   id: string;
@@ -23,16 +31,25 @@ export class ToolCallAggregator {
   readonly #calls: Call[] = [];
   #last: Call | undefined;
 
-  add(delta: ToolCallDelta): void {
+  /** @returns the piece with the position of its call; undefined when it belongs to no call */
+  add(delta: ToolCallDelta): CallPiece | undefined {
     const index = Number.isInteger(delta.index) ? Number(delta.index) : undefined;
     const id = text(delta.id);
     const name = text(delta.function?.name);
-    const call = this.#find(index, id, name) ?? this.#begin(index, id, name);
-    if (!call) return;
+    const found = this.#find(index, id, name);
+    const call = found ?? this.#begin(index, id, name);
+    if (!call) return undefined;
+    const args = argumentText(delta.function?.arguments);
     if (id !== '') call.id = id;
     if (name !== '') call.name = name;
-    call.arguments += argumentText(delta.function?.arguments);
+    call.arguments += args;
     this.#last = call;
+    return {
+      index: this.#calls.indexOf(call),
+      ...(found || call.id === '' ? {} : { id: call.id }),
+      ...(found || name === '' ? {} : { name }),
+      arguments: args,
+    };
   }
 
   /** The calls in the order of their indices if all have one, else in order of appearance. */

@@ -1,6 +1,6 @@
+import { incompleteStream, providerError } from 'mortise/contracts/models';
 import { type GenerateEvent, isJsonObject, type JsonObject } from 'mortise/sdk';
 import { ToolCallAggregator, type ToolCallDelta } from './aggregate-tool-calls.js';
-import { incompleteStream, providerError } from './errors.js';
 
 /** Assembles one answer from the chunks of its stream, or from its one body. */
 export class AnswerReader {
@@ -8,34 +8,41 @@ export class AnswerReader {
   #usage: Extract<GenerateEvent, { type: 'usage' }> | undefined;
   #id: string | undefined;
   #finish: string | undefined;
+  #stopSequence: string | undefined;
   #chosen = false;
   #hasText = false;
 
-  /** @returns the text that a chunk adds. @throws when the chunk contains an error. */
-  chunk(chunk: JsonObject): string {
+  /** @returns what a chunk adds. @throws when the chunk contains an error. */
+  chunk(chunk: JsonObject): readonly GenerateEvent[] {
     this.#head(chunk);
     const [choice] = listOf(chunk.choices);
-    if (choice === undefined) return '';
-    const { delta, finish_reason: finish } = objectOf(choice);
+    if (choice === undefined) return [];
+    const { delta, finish_reason: finish, stop_reason: stopped } = objectOf(choice);
     this.#chosen = true;
     if (typeof finish === 'string' && finish !== '') this.#finish = finish;
-    const { content, refusal, tool_calls: calls } = objectOf(delta);
-    for (const call of listOf(calls)) this.#calls.add(objectOf(call) as ToolCallDelta);
-    return this.#text(content, refusal);
+    if (typeof stopped === 'string') this.#stopSequence = stopped;
+    const { content, refusal, tool_calls: calls, reasoning_content, reasoning } = objectOf(delta);
+    const events = this.#text(content, refusal, reasoning_content ?? reasoning);
+    for (const call of listOf(calls)) {
+      const piece = this.#calls.add(objectOf(call) as ToolCallDelta);
+      if (piece) events.push({ type: 'tool_call_delta', ...piece });
+    }
+    return events;
   }
 
   /** The same for an answer that was not streamed. */
-  body(body: JsonObject): string {
+  body(body: JsonObject): readonly GenerateEvent[] {
     this.#head(body);
     const [choice] = listOf(body.choices);
     if (choice === undefined) throw providerError('provider_invalid_reply', 'provider response has no choices');
-    const { message, finish_reason: finish } = objectOf(choice);
+    const { message, finish_reason: finish, stop_reason: stopped } = objectOf(choice);
     this.#chosen = true;
     this.#finish = typeof finish === 'string' && finish !== '' ? finish : 'stop';
-    const { content, refusal, tool_calls: calls } = objectOf(message);
+    if (typeof stopped === 'string') this.#stopSequence = stopped;
+    const { content, refusal, tool_calls: calls, reasoning_content, reasoning } = objectOf(message);
     // Complete calls: their position identifies them, whatever their ids are.
     for (const [index, call] of listOf(calls).entries()) this.#calls.add({ ...objectOf(call), index });
-    return this.#text(content, refusal);
+    return this.#text(content, refusal, reasoning_content ?? reasoning);
   }
 
   /**
@@ -60,7 +67,8 @@ export class AnswerReader {
       {
         type: 'done',
         ...(this.#id === undefined ? {} : { responseId: this.#id }),
-        stopReason: stopReason(this.#finish, toolCalls.length > 0),
+        stopReason: this.#stopSequence === undefined ? stopReason(this.#finish, toolCalls.length > 0) : 'stop_sequence',
+        ...(this.#stopSequence === undefined ? {} : { stopSequence: this.#stopSequence }),
       },
     ];
   }
@@ -68,16 +76,33 @@ export class AnswerReader {
   #head({ id, usage, error }: JsonObject): void {
     if (error !== undefined && error !== null) throw reportedFailure(error);
     if (typeof id === 'string' && id !== '') this.#id = id;
-    const { prompt_tokens: input, completion_tokens: output } = objectOf(usage);
-    if (isCount(input) && isCount(output)) this.#usage = { type: 'usage', inputTokens: input, outputTokens: output };
+    this.#usage = readUsage(objectOf(usage)) ?? this.#usage;
   }
 
   /** A refusal has a member of its own; its text is the answer. */
-  #text(content: unknown, refusal: unknown): string {
+  #text(content: unknown, refusal: unknown, reasoning: unknown): GenerateEvent[] {
+    const shown = textOf(reasoning);
     const text = textOf(content) || textOf(refusal);
     if (text !== '') this.#hasText = true;
-    return text;
+    return [
+      ...(shown === '' ? [] : [{ type: 'reasoning_delta' as const, text: shown }]),
+      ...(text === '' ? [] : [{ type: 'content_delta' as const, text }]),
+    ];
   }
+}
+
+function readUsage(usage: JsonObject): Extract<GenerateEvent, { type: 'usage' }> | undefined {
+  const { prompt_tokens: input, completion_tokens: output } = usage;
+  if (!isCount(input) || !isCount(output)) return undefined;
+  const { cached_tokens: cached } = objectOf(usage.prompt_tokens_details);
+  const { reasoning_tokens: reasoning } = objectOf(usage.completion_tokens_details);
+  return {
+    type: 'usage',
+    inputTokens: input,
+    outputTokens: output,
+    ...(isCount(cached) && cached > 0 ? { cachedInputTokens: cached } : {}),
+    ...(isCount(reasoning) && reasoning > 0 ? { reasoningTokens: reasoning } : {}),
+  };
 }
 
 /** An error that the API reports after the answer has started. */

@@ -1,14 +1,14 @@
+import { providerError } from 'mortise/contracts/models';
 import type { GuardedFetch } from 'mortise/sdk';
 import type { OpenAI } from 'openai';
-import type { Config } from './config.generated.js';
-import { providerError } from './errors.js';
+import type { Settings } from './create-provider.js';
 
 /** Clients of the official SDK, one per account. The SDK is large: it is loaded with the first client. */
 export interface Clients {
   /** Loads the SDK ahead of the first request. */
   load(): Promise<void>;
   /** @throws provider_not_configured */
-  of(settings: Config): Promise<OpenAI>;
+  of(settings: Settings): Promise<OpenAI>;
 }
 
 /** The longest timer: the SDK's own time limit is off, since this plugin has one for the whole call. */
@@ -16,6 +16,14 @@ const never = 2 ** 31 - 1;
 
 /** Characters that a header can carry. */
 const keyCharacters = /^[\x21-\x7e]+$/;
+
+/** The key in the form of a header. @throws provider_not_configured */
+export function checkKey(apiKey: string | undefined): string {
+  const key = apiKey?.trim() ?? '';
+  if (key === '') throw providerError('provider_not_configured');
+  if (keyCharacters.test(key)) return key;
+  throw providerError('provider_not_configured', 'provider api_key has characters that no header can carry');
+}
 
 /** Cached clients. More than one account comes only from provider rows. */
 const cacheSize = 32;
@@ -33,16 +41,13 @@ export function createClients(fetch: GuardedFetch): Clients {
     },
     async of(settings) {
       const { api_key: apiKey, base_url: baseURL, organization = null, project = null, headers } = settings;
-      if (!apiKey?.trim()) throw providerError('provider_not_configured');
-      if (!keyCharacters.test(apiKey.trim())) {
-        throw providerError('provider_not_configured', 'provider api_key has characters that no header can carry');
-      }
+      const key = checkKey(apiKey);
       const account = JSON.stringify([apiKey, baseURL, organization, project, headers]);
       const found = known.get(account);
       if (found) return found;
       const { OpenAI: Client } = await load();
       const client = new Client({
-        apiKey: apiKey.trim(),
+        apiKey: key,
         baseURL,
         organization,
         project,

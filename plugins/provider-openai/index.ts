@@ -10,8 +10,9 @@ export default function providerOpenAi(): PluginDefinition<Config> {
     register() {},
     start(host) {
       const facts = host.facts('provider', 'openai-compatible');
-      const clients = createClients(host.use('fetch'));
-      host.contribute('provider', 'openai-compatible', createProvider(facts, host.config, clients));
+      const fetch = host.use('fetch');
+      const clients = createClients(fetch);
+      host.contribute('provider', 'openai-compatible', createProvider(facts, host.config, clients, fetch));
       if (host.config.api_key) whenServing(host, host.use('http'), () => clients.load());
     },
   };

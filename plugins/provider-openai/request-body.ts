@@ -1,23 +1,70 @@
-import type { GenerateRequest, ModelContentPart, ModelMessage, ModelToolDefinition } from 'mortise/sdk';
+import { providerError } from 'mortise/contracts/models';
+import type {
+  GenerateRequest,
+  ModelContentPart,
+  ModelMessage,
+  ModelToolDefinition,
+  ResponseFormat,
+  ToolChoice,
+} from 'mortise/sdk';
 import type { OpenAI } from 'openai';
-import type { Config } from './config.generated.js';
-import { providerError } from './errors.js';
+import type { Settings } from './create-provider.js';
 
 export type RequestBody = OpenAI.ChatCompletionCreateParams;
 
 /** The body of `POST <base>/chat/completions`. `withUsage`: asks for the usage at the end of a stream. */
-export function requestBody(
-  { model, messages, tools, stream, maxOutputTokens }: GenerateRequest,
-  { base_url, reasoning_effort }: Config,
-  withUsage: boolean,
-): RequestBody {
+export function requestBody(request: GenerateRequest, settings: Settings, withUsage: boolean): RequestBody {
+  const { model, messages, tools, stream, maxOutputTokens, temperature, topP, stop, responseFormat } = request;
+  const effort = request.reasoningEffort ?? settings.reasoning_effort;
   return {
     model,
     messages: wireMessages(messages),
-    ...(tools?.length ? { tools: tools.map(wireTool) } : {}),
-    ...(reasoning_effort ? { reasoning_effort } : {}),
-    ...(maxOutputTokens === undefined ? {} : outputLimit(base_url, maxOutputTokens)),
+    ...(tools?.length ? toolMembers(request, tools) : {}),
+    ...(effort ? { reasoning_effort: effort } : {}),
+    ...(maxOutputTokens === undefined ? {} : outputLimit(settings.base_url, maxOutputTokens)),
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(topP === undefined ? {} : { top_p: topP }),
+    ...(stop?.length ? { stop: [...stop] } : {}),
+    ...(responseFormat ? { response_format: wireFormat(responseFormat) } : {}),
+    ...storeMembers(request, settings),
     ...(stream ? { stream: true, ...(withUsage ? { stream_options: { include_usage: true } } : {}) } : {}),
+  };
+}
+
+function toolMembers(
+  { toolChoice, parallelToolCalls }: GenerateRequest,
+  tools: readonly ModelToolDefinition[],
+): Partial<RequestBody> {
+  return {
+    tools: tools.map(wireTool),
+    ...(toolChoice === undefined ? {} : { tool_choice: wireChoice(toolChoice) }),
+    ...(parallelToolCalls === undefined ? {} : { parallel_tool_calls: parallelToolCalls }),
+  };
+}
+
+function wireChoice(choice: ToolChoice): OpenAI.ChatCompletionToolChoiceOption {
+  return typeof choice === 'string' ? choice : { type: 'function', function: { name: choice.name } };
+}
+
+function wireFormat(format: ResponseFormat): NonNullable<RequestBody['response_format']> {
+  if (format.type === 'json_object') return format;
+  const { name, schema, strict } = format;
+  return {
+    type: 'json_schema',
+    json_schema: { name, schema: { ...schema }, ...(strict === undefined ? {} : { strict }) },
+  };
+}
+
+/** Compatible APIs continue a response that they have stored; OpenAI's chat completions cannot. */
+function storeMembers(
+  { providerId, sessionId, previousResponseId }: GenerateRequest,
+  { store }: Settings,
+): Readonly<Record<string, unknown>> {
+  if (store !== true || providerId === undefined || providerId === 'openai') return {};
+  return {
+    store: true,
+    ...(sessionId === undefined ? {} : { prompt_cache_key: sessionId }),
+    ...(previousResponseId === undefined ? {} : { previous_response_id: previousResponseId }),
   };
 }
 
@@ -83,10 +130,27 @@ function userContent(message: ModelMessage): string | WirePart[] {
 }
 
 function wirePart(part: ModelContentPart): WirePart {
-  if (part.type === 'text') return { type: 'text', text: part.text ?? '' };
-  if (ownParts.includes(part.type)) return part as unknown as WirePart;
-  if (part.type === 'image' && typeof part.url === 'string') return { type: 'image_url', image_url: { url: part.url } };
+  const { type, text = '', url, data, mediaType, name } = part;
+  if (type === 'text') return { type: 'text', text };
+  if (isOwnPart(part)) return part as unknown as WirePart;
+  const dataUrl = data === undefined ? undefined : `data:${mediaType ?? 'application/octet-stream'};base64,${data}`;
+  if (type === 'image' && (url ?? dataUrl)) return { type: 'image_url', image_url: { url: url ?? dataUrl ?? '' } };
+  const format = audioFormats[mediaType ?? ''];
+  if (type === 'audio' && data !== undefined && format) return { type: 'input_audio', input_audio: { data, format } };
+  if (type === 'file' && dataUrl) return { type: 'file', file: { file_data: dataUrl, filename: name ?? 'file' } };
   throw providerError('provider_not_supported', 'provider does not support attachments of this type');
+}
+
+const audioFormats: Readonly<Record<string, 'wav' | 'mp3'>> = {
+  'audio/wav': 'wav',
+  'audio/x-wav': 'wav',
+  'audio/wave': 'wav',
+  'audio/mpeg': 'mp3',
+  'audio/mp3': 'mp3',
+};
+
+function isOwnPart(part: ModelContentPart): boolean {
+  return ownParts.includes(part.type) && part[part.type] !== undefined;
 }
 
 function textOf({ content }: ModelMessage): string {

@@ -3,8 +3,35 @@ export interface GuardedFetchOptions extends RequestInit {
   readonly untrusted?: boolean;
 }
 
+/** A request that is passed on for a client, to an address that an administrator chose. */
+export interface ByteExchange {
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: Uint8Array;
+  readonly signal: AbortSignal;
+  /** Milliseconds to the head of the response, and between two pieces of its body; 300,000 when absent, 0 = no limit. */
+  readonly headMs?: number;
+  readonly idleMs?: number;
+}
+
+/** A response as it arrives: nothing is decoded, and redirects are not followed. */
+export interface ByteResponse {
+  readonly status: number;
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** Ending the iteration early closes the connection. */
+  readonly body: AsyncIterable<Uint8Array>;
+}
+
 /**
  * `fetch` that only reaches the hosts of the manifest's `permissions.network`. Redirects are checked again.
  * @throws MortiseError `network_denied`.
  */
-export type GuardedFetch = (url: string | URL, options?: GuardedFetchOptions) => Promise<Response>;
+export interface GuardedFetch {
+  (url: string | URL, options?: GuardedFetchOptions): Promise<Response>;
+  /**
+   * One exchange whose bytes are passed on unchanged in both directions, as a proxy does it. It costs a fraction of a fetch.
+   * @throws MortiseError `network_denied`, or the error of the connection
+   */
+  bytes(url: string | URL, exchange: ByteExchange): Promise<ByteResponse>;
+}

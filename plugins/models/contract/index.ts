@@ -1,5 +1,11 @@
 import type { ModelFacts, ProviderFacts, ProviderSettings } from 'mortise/sdk';
 
+export * from './answer-body.js';
+export * from './forward-raw.js';
+export * from './provider-error.js';
+export * from './provider-failure.js';
+export * from './with-retries.js';
+
 /** A model by the names that users and settings use. */
 export interface ModelSlot {
   readonly providerId: string;

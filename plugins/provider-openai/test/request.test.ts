@@ -92,6 +92,63 @@ describe('requests to the API', () => {
     expect(facts?.capabilities.attachments).to.equal(true);
   });
 
+  it('have the sampling, the choice of tools and the answer format that were asked for', async () => {
+    await start();
+    const tools = [{ name: 'look', description: 'Looks.', parameters: { type: 'object' } }];
+    const schema = { type: 'object', properties: {} };
+    await api.ask({
+      tools,
+      toolChoice: { name: 'look' },
+      parallelToolCalls: false,
+      temperature: 0,
+      topP: 0.5,
+      stop: ['END'],
+      reasoningEffort: 'high',
+      responseFormat: { type: 'json_schema', name: 'answer', schema, strict: true },
+      settings: { reasoning_effort: 'low' },
+    });
+    await api.ask({ tools, toolChoice: 'required', responseFormat: { type: 'json_object' }, stop: [] });
+    const [first, second] = bodies();
+    expect(first).to.deep.include({
+      tool_choice: { type: 'function', function: { name: 'look' } },
+      parallel_tool_calls: false,
+      temperature: 0,
+      top_p: 0.5,
+      stop: ['END'],
+      reasoning_effort: 'high',
+      response_format: { type: 'json_schema', json_schema: { name: 'answer', schema, strict: true } },
+    });
+    expect(second).to.deep.include({ tool_choice: 'required', response_format: { type: 'json_object' } });
+    expect(second).to.not.have.property('stop');
+  });
+
+  it('continue a stored response, except at OpenAI', async () => {
+    await start();
+    const more = { sessionId: 's1', previousResponseId: 'resp_1', settings: { store: true } };
+    await api.ask({ ...more, providerId: 'acme' });
+    await api.ask({ ...more, providerId: 'openai' });
+    await api.ask({ ...more, providerId: 'acme', settings: {} });
+    const stored = { store: true, prompt_cache_key: 's1', previous_response_id: 'resp_1' };
+    expect(bodies()[0]).to.deep.include(stored);
+    for (const body of bodies().slice(1)) expect(body).to.not.have.any.keys(Object.keys(stored));
+  });
+
+  it('contain images, sound and files as data', async () => {
+    await start({ attachments: true });
+    const content = [
+      { type: 'image', data: 'AAAA', mediaType: 'image/png' },
+      { type: 'audio', data: 'BBBB', mediaType: 'audio/mpeg' },
+      { type: 'file', data: 'CCCC', mediaType: 'application/pdf', name: 'a.pdf' },
+    ];
+    await api.ask({ messages: [{ role: 'user', content }] });
+    const [body] = bodies() as { messages: { content: unknown }[] }[];
+    expect(body?.messages[0]?.content).to.deep.equal([
+      { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } },
+      { type: 'input_audio', input_audio: { data: 'BBBB', format: 'mp3' } },
+      { type: 'file', file: { file_data: 'data:application/pdf;base64,CCCC', filename: 'a.pdf' } },
+    ]);
+  });
+
   it('have organization and project, and headers that override those of the SDK', async () => {
     const headers = { 'X-Own': 'yes', Authorization: `Bearer ${apiKey}`, 'User-Agent': 'mine' };
     await start({ organization: 'org-1', project: 'proj-1', headers });

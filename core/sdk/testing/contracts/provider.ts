@@ -66,12 +66,34 @@ export function eventIssues(events: readonly GenerateEvent[]): readonly string[]
   else if (kinds.at(-1) !== 'done') issues.push('done is not the last event');
   if (count('tool_calls_complete') > 1) issues.push('there is more than one tool_calls_complete');
   const calls = kinds.indexOf('tool_calls_complete');
-  if (calls >= 0 && kinds.lastIndexOf('content_delta') > calls) issues.push('a delta comes after tool_calls_complete');
-  return [...issues, ...new Set(events.flatMap(formIssues))];
+  const lastDelta = kinds.findLastIndex((kind) => kind.endsWith('_delta'));
+  if (calls >= 0 && lastDelta > calls) issues.push('a delta comes after tool_calls_complete');
+  return [...issues, ...fragmentIssues(events), ...new Set(events.flatMap(formIssues))];
+}
+
+/** Fragments of tool calls are optional; those that are sent must add up to the complete calls. */
+function fragmentIssues(events: readonly GenerateEvent[]): readonly string[] {
+  const joined = new Map<number, { name: string; text: string }>();
+  for (const event of events) {
+    if (event.type !== 'tool_call_delta') continue;
+    const { name = '', text } = joined.get(event.index) ?? { text: '' };
+    joined.set(event.index, { name: event.name ?? name, text: text + event.arguments });
+  }
+  if (joined.size === 0) return [];
+  const complete = events.find((event) => event.type === 'tool_calls_complete')?.toolCalls ?? [];
+  const fits = [...joined.values()].every(({ name, text }) =>
+    complete.some((call) => call.name === name && (call.arguments === text || text.trim() === '')),
+  );
+  return fits && complete.length === joined.size ? [] : ['the fragments of tool calls are not the complete calls'];
 }
 
 function formIssues(event: GenerateEvent): readonly string[] {
   switch (event.type) {
+    case 'tool_call_delta':
+      return Number.isInteger(event.index) && event.index >= 0 && typeof event.arguments === 'string'
+        ? []
+        : ['a fragment of a tool call lacks its index or its arguments text'];
+    case 'reasoning_delta':
     case 'content_delta':
       return typeof event.text === 'string' ? [] : ['the text of a delta is not a string'];
     case 'tool_calls_complete': {

@@ -1,7 +1,7 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
-import { type ChatRequest, fails, reset, type ScriptedAnswer, type UpstreamAnswer } from './fake-openai/answers.js';
+import { startUpstream, type Upstream } from 'mortise/contracts/models/testing';
+import { fails } from './fake-openai/answers.js';
 
+export { createGate, type Gate } from 'mortise/contracts/models/testing';
 export type {
   ChatRequest,
   CompletionScript,
@@ -17,150 +17,21 @@ export interface FakeOpenAiOptions {
   readonly apiKey?: string;
 }
 
-/** A scripted fake of a chat-completions API, on a real socket: it writes exactly the bytes of the script. */
-export interface FakeOpenAi {
-  /** The base URL for clients. */
-  readonly baseUrl: string;
-  /** Every request so far. */
-  readonly requests: readonly ChatRequest[];
-  /** Each of the next requests gets one of the answers, in order. */
-  answer(...answers: UpstreamAnswer[]): void;
-  /** The answer to requests beyond the script; an error by default. */
-  always(answer: UpstreamAnswer): void;
-  /** Clears answers and requests. */
-  clear(): void;
-  /** Closes the server: later connections are refused. */
-  stop(): Promise<void>;
-}
-
-const host = '127.0.0.1';
-const nothingScripted = fails(500, { message: 'Nothing is scripted for this request.' });
-
-interface Arrived extends ChatRequest {
-  left: boolean;
-}
+/** A scripted fake of a chat-completions API. */
+export type FakeOpenAi = Upstream;
 
 /** Starts the server on loopback. */
-export async function startFakeOpenAi({ apiKey }: FakeOpenAiOptions = {}): Promise<FakeOpenAi> {
-  const requests: ChatRequest[] = [];
-  const script: UpstreamAnswer[] = [];
-  const sockets = new Map<Socket, number>();
-  let otherwise: UpstreamAnswer = nothingScripted;
-  let connections = 0;
-
-  const answerTo = (request: ChatRequest): ScriptedAnswer => {
-    const [path] = request.path.split('?');
-    if (request.method !== 'POST' || path !== '/v1/chat/completions') {
-      return fails(404, { message: `Invalid URL (${request.method} ${path})` });
-    }
-    if (apiKey !== undefined && request.headers.authorization !== `Bearer ${apiKey}`) {
+export function startFakeOpenAi({ apiKey }: FakeOpenAiOptions = {}): Promise<FakeOpenAi> {
+  return startUpstream({
+    basePath: '/v1',
+    nothingScripted: fails(500, { message: 'Nothing is scripted for this request.' }),
+    refuse({ method, path: target, headers }) {
+      const [path] = target.split('?');
+      if (method !== 'POST' || path !== '/v1/chat/completions') {
+        return fails(404, { message: `Invalid URL (${method} ${path})` });
+      }
+      if (apiKey === undefined || headers.authorization === `Bearer ${apiKey}`) return undefined;
       return fails(401, { message: 'Incorrect API key provided.', code: 'invalid_api_key' });
-    }
-    requests.push(request);
-    let answer = script.shift() ?? otherwise;
-    while (typeof answer === 'function') answer = answer(request);
-    return answer;
-  };
-
-  const server = createServer((incoming, response) => {
-    arrived(incoming, response, sockets.get(incoming.socket) ?? 0)
-      .then((request) => send(answerTo(request), response))
-      .catch(() => response.destroy());
-  });
-  server.on('connection', (socket) => {
-    socket.setNoDelay(true);
-    connections += 1;
-    sockets.set(socket, connections);
-    socket.on('close', () => sockets.delete(socket));
-  });
-  await listen(server);
-  const { port } = server.address() as AddressInfo;
-
-  return {
-    baseUrl: `http://${host}:${port}/v1`,
-    requests,
-    answer: (...answers) => void script.push(...answers),
-    always(answer) {
-      otherwise = answer;
     },
-    clear() {
-      requests.length = 0;
-      script.length = 0;
-      otherwise = nothingScripted;
-    },
-    async stop() {
-      const closed = new Promise((resolve) => server.close(resolve));
-      for (const socket of sockets.keys()) socket.destroy();
-      await closed;
-    },
-  };
-}
-
-function listen(server: Server): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(0, host, resolve);
   });
-}
-
-async function arrived(incoming: IncomingMessage, response: ServerResponse, connection: number): Promise<Arrived> {
-  const parts: Buffer[] = [];
-  for await (const part of incoming) parts.push(part as Buffer);
-  const { promise: leaving, resolve } = Promise.withResolvers<void>();
-  const { method = 'GET', url: path = '/', headers } = incoming;
-  const request: Arrived = {
-    method,
-    path,
-    headers,
-    body: parsed(Buffer.concat(parts)),
-    connection,
-    left: false,
-    leaving,
-  };
-  response.once('close', () => {
-    if (response.writableFinished) return;
-    request.left = true;
-    resolve();
-  });
-  return request;
-}
-
-function parsed(bytes: Buffer): unknown {
-  try {
-    return JSON.parse(bytes.toString('utf8'));
-  } catch {
-    return undefined;
-  }
-}
-
-/** Sends the head with the first piece, so that the connection can be cut before any answer. */
-async function send({ status = 200, headers, body }: ScriptedAnswer, response: ServerResponse): Promise<void> {
-  for await (const piece of body) {
-    if (piece === reset) {
-      response.socket?.resetAndDestroy();
-      return;
-    }
-    if (response.destroyed) return;
-    if (!response.headersSent) response.writeHead(status, headers);
-    if (piece.length === 0) response.flushHeaders();
-    else await written(response, piece);
-  }
-  if (!response.headersSent) response.writeHead(status, headers);
-  response.end();
-}
-
-/** Waits until the bytes are written, so that two pieces are two packets. */
-function written(response: ServerResponse, piece: string | Uint8Array): Promise<void> {
-  return new Promise((resolve) => response.write(piece, () => resolve()));
-}
-
-/** Lets a scripted answer wait until the test opens it. */
-export interface Gate {
-  readonly opened: Promise<void>;
-  open(): void;
-}
-
-export function createGate(): Gate {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  return { opened: promise, open: resolve };
 }

@@ -132,6 +132,30 @@ testSuite(
   },
 );
 
+describe('the fragments of tool calls, as the contract of providers has them', () => {
+  const piece = (index: number, text: string, name?: string): GenerateEvent => ({
+    type: 'tool_call_delta',
+    index,
+    ...(name === undefined ? {} : { id: 'a', name }),
+    arguments: text,
+  });
+  const complete: GenerateEvent = {
+    type: 'tool_calls_complete',
+    toolCalls: [{ id: 'a', name: 'look', arguments: '{"at":1}' }],
+  };
+  const issue = 'the fragments of tool calls are not the complete calls';
+
+  it('add up to the complete calls, and come before them', () => {
+    const pieces = [piece(0, '{"at"', 'look'), piece(0, ':1}')];
+    expect(eventIssues([...pieces, complete, { type: 'done' }])).to.deep.equal([]);
+    expect(eventIssues([piece(0, '{"at"', 'look'), complete, { type: 'done' }])).to.deep.equal([issue]);
+    expect(eventIssues([...pieces, piece(1, '{}', 'other'), complete, { type: 'done' }])).to.deep.equal([issue]);
+    expect(eventIssues([complete, ...pieces, { type: 'done' }])).to.deep.equal([
+      'a delta comes after tool_calls_complete',
+    ]);
+  });
+});
+
 describe('the end of an answer, as the contract of providers has it', () => {
   const usage: GenerateEvent = { type: 'usage', inputTokens: 1, outputTokens: 2 };
   const answers: readonly [string, readonly GenerateEvent[], readonly string[]][] = [

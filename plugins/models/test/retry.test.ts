@@ -1,6 +1,5 @@
 import { expect } from 'chai';
-import { type Failure, readFailure } from '../read-failure.js';
-import { waitBefore, withRetries } from '../send-request.js';
+import { type Failure, readFailure, waitBefore, withRetries } from 'mortise/contracts/models';
 
 const busy: Failure = { retryable: true, error: (attempts) => new Error(`after ${attempts}`) };
 

@@ -1,5 +1,5 @@
 import { isCodedError, MortiseError } from 'mortise/sdk';
-import { type ProviderFailureDetails, providerError } from './errors.js';
+import { type ProviderFailureDetails, providerError } from './provider-error.js';
 
 /** A request that failed before the first byte of its answer. */
 export interface Failure {

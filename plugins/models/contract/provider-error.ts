@@ -25,7 +25,7 @@ export const incompleteStream = 'incomplete_stream';
 /** Code points of the API's message that are passed on. */
 const messageLimit = 2_000;
 
-/** An error of this plugin; `message` replaces the sentence of its row. */
+/** An error of an adapter, the same for every API; `message` replaces the sentence of its row. */
 export function providerError(
   code: keyof typeof table,
   message?: string,

@@ -1,0 +1,126 @@
+import { isCodedError } from 'mortise/sdk';
+import { providerError } from './provider-error.js';
+import { networkCode } from './provider-failure.js';
+
+/** An answer whose first bytes have arrived. */
+export interface OpenAnswer {
+  /** Whether the answer is an event stream: some APIs ignore the request's `stream`. */
+  readonly streams: boolean;
+  /** Undefined when the body is empty. */
+  readonly first: Uint8Array | undefined;
+  /** Undefined when there is no body. */
+  readonly reader: BodyReader | undefined;
+}
+
+/**
+ * Reads up to the first byte of an answer.
+ *
+ * @param asked whether the request asked for a stream
+ * @param idleMs the longest pause of the body, milliseconds
+ * @throws provider_request_failed when the body pauses too long, or the error of the connection
+ */
+export async function openBody(response: Response, asked: boolean, idleMs: number): Promise<OpenAnswer> {
+  const type = response.headers.get('content-type') ?? '';
+  if (response.body === null)
+    return { streams: isEventStream(type, undefined, asked), first: undefined, reader: undefined };
+  const reader = new BodyReader(response.body, idleMs);
+  try {
+    const first = await reader.read();
+    return { streams: isEventStream(type, first, asked), first, reader };
+  } catch (error) {
+    await reader.close();
+    throw error;
+  }
+}
+
+/** The first byte decides, because APIs label JSON as `text/plain` and streams as JSON; else the label. */
+function isEventStream(type: string, first: Uint8Array | undefined, asked: boolean): boolean {
+  const begin = new TextDecoder().decode(first?.subarray(0, 64)).trimStart();
+  if (begin.startsWith('{')) return false;
+  if (/^(?:data|event|id|retry)?:/.test(begin)) return true;
+  return /^text\/event-stream\b/i.test(type) || (asked && !/^application\/(?:[\w.-]+\+)?json\b/i.test(type));
+}
+
+/**
+ * The bytes of an answer as they arrive. Returning early closes the connection.
+ * @throws provider_request_failed when the connection breaks, or is silent for too long
+ */
+export async function* readParts({ first, reader }: OpenAnswer): AsyncGenerator<Uint8Array> {
+  if (reader === undefined) return;
+  try {
+    for (let part = first; part !== undefined; part = await reader.read().catch(broken)) yield part;
+  } finally {
+    await reader.close();
+  }
+}
+
+/** Bytes of an answer that is not streamed. */
+const bodyLimit = 32 * 1024 * 1024;
+
+/** The whole body as text. @throws provider_invalid_reply, provider_request_failed */
+export async function readBody(answer: OpenAnswer): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  for await (const part of readParts(answer)) {
+    length += part.length;
+    if (length > bodyLimit) throw providerError('provider_invalid_reply', 'provider response is too large');
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString('utf8');
+}
+
+function broken(error: unknown): never {
+  if (isCodedError(error)) throw error;
+  throw providerError('provider_request_failed', undefined, { cause: networkCode(error) });
+}
+
+/** How long to wait for the end of a body whose content is complete: a connection read to its end can be reused. */
+const endWaitMs = 100;
+
+/** Reads the bytes of an answer as they arrive, with a limit on pauses. */
+export class BodyReader {
+  readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
+  readonly #timer: NodeJS.Timeout;
+  #reading = false;
+  #timedOut = false;
+  #ended = false;
+
+  constructor(body: ReadableStream<Uint8Array>, idleMs: number) {
+    this.#reader = body.getReader();
+    this.#timer = setTimeout(() => this.#onPause(), idleMs);
+  }
+
+  /**
+   * Undefined at the end.
+   * @throws provider_request_failed after a pause, or the error of the connection
+   */
+  async read(): Promise<Uint8Array | undefined> {
+    this.#reading = true;
+    this.#timer.refresh();
+    const { done, value } = await this.#reader.read();
+    this.#reading = false;
+    if (this.#timedOut) throw providerError('provider_request_failed', undefined, { cause: 'idle_timeout' });
+    this.#ended = done;
+    return value;
+  }
+
+  /** Closes the connection, which cancels the work of the API, unless only the end of the body is left. */
+  async close(): Promise<void> {
+    clearTimeout(this.#timer);
+    if (this.#ended) return;
+    let timer: NodeJS.Timeout | undefined;
+    const waited = new Promise<{ done: boolean }>((resolve) => {
+      timer = setTimeout(() => resolve({ done: false }), endWaitMs);
+    });
+    const { done } = await Promise.race([this.#reader.read(), waited]).catch(() => ({ done: true }));
+    clearTimeout(timer);
+    if (!done) await this.#reader.cancel().catch(() => undefined);
+  }
+
+  #onPause(): void {
+    // The reader's own time between two reads is not a pause of the API.
+    if (!this.#reading) return;
+    this.#timedOut = true;
+    void this.#reader.cancel().catch(() => undefined);
+  }
+}
