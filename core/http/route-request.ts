@@ -50,6 +50,10 @@ export class RouteCall extends CallView implements RouteContext {
   setHeader(name: string, value: string): void {
     setResponseHeaders(this.#exchange.headers, { [name]: value });
   }
+
+  errorBody(error: unknown): unknown {
+    return this.#exchange.errorBody(error);
+  }
 }
 
 /** Only `set-cookie` can be a list, and clients do not send it. */
