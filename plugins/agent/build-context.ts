@@ -1,7 +1,7 @@
+import { estimateTokens } from 'mortise/contracts/models';
 import type { NewMessage, SessionsService, StoredMessage } from 'mortise/contracts/sessions';
 import type { ModelFacts, ModelMessage, PromptLayer } from 'mortise/sdk';
 import { agentError } from './errors.js';
-import { estimateTokens } from './estimate-tokens.js';
 
 /** Tool texts of all but this many of the newest turns are cut. */
 const wholeToolTurns = 3;

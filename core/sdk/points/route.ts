@@ -9,6 +9,8 @@ export interface RouteRequest {
   /** Decoded path parameters. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
+  /** The query as sent, without the question mark. */
+  readonly rawQuery: string;
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string | undefined>>;
   /** The JSON value, the decoded text or nothing, by the mount's `body`; undefined without a JSON body. */

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import * as fc from 'fast-check';
+import { estimateTokens } from 'mortise/contracts/models';
 import type { StoredMessage } from 'mortise/contracts/sessions';
 import type { ModelMessage } from 'mortise/sdk';
 import {
@@ -10,7 +11,6 @@ import {
   messageTokens,
   mostTokens,
 } from '../build-context.js';
-import { estimateTokens } from '../estimate-tokens.js';
 
 function row(turnId: string | null, role: StoredMessage['role'], content: string, more: Partial<StoredMessage> = {}) {
   const facts = {

@@ -1,5 +1,8 @@
 import type { ModelFacts, ProviderFacts, ProviderSettings } from 'mortise/sdk';
 
+export * from './estimate-tokens.js';
+export * from './stateless/index.js';
+
 /** A model by the names that users and settings use. */
 export interface ModelSlot {
   readonly providerId: string;
