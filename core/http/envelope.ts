@@ -1,4 +1,4 @@
-import { type EnvelopeTemplate, isCodedError, MortiseError } from '../sdk/index.js';
+import { type EnvelopeTemplate, isCodedError, isJsonObject, MortiseError } from '../sdk/index.js';
 import { RefusedRequest, refusalRows } from './refusals.js';
 
 /** An error as an envelope shows it. */
@@ -72,9 +72,17 @@ function compile(template: EnvelopeTemplate): Render {
 }
 
 function compileLookup(from: string, map: EnvelopeTemplate | undefined, otherwise: unknown): Render {
-  if (typeof map !== 'object' || map === null) return (facts) => facts[from] ?? otherwise;
+  const read = factReader(from);
+  if (typeof map !== 'object' || map === null) return (facts) => read(facts) ?? otherwise;
   const table = new Map<string, unknown>(Object.entries(map));
-  return (facts) => table.get(String(facts[from])) ?? otherwise;
+  return (facts) => table.get(String(read(facts))) ?? otherwise;
+}
+
+/** Reads a field of the error, or a member of its details (`details.param`). */
+function factReader(from: string): (facts: Facts) => unknown {
+  const member = /^details\.(.+)$/.exec(from)?.[1];
+  if (member === undefined) return (facts) => facts[from];
+  return ({ details }) => (isJsonObject(details) ? details[member] : undefined);
 }
 
 function isList(template: object): template is readonly EnvelopeTemplate[] {

@@ -134,6 +134,13 @@ export class Exchange {
     return failure;
   }
 
+  /** An error in the envelope of the mount, for a response that has begun. */
+  errorBody(error: unknown): unknown {
+    const failure = toFailure(this.signal.aborted ? this.signal.reason : error);
+    this.failedWith ??= failure.code;
+    return this.mount.envelope(failure, this);
+  }
+
   #head(answer: RouteResponse): ResponseHeaders {
     const headers: ResponseHeaders = { ...this.headers, 'X-Content-Type-Options': 'nosniff' };
     addCorsHeaders(headers, this.mount.cors, this.request, this.#settings.listedOrigins);
@@ -166,8 +173,9 @@ export class Exchange {
     const headers = this.#head(answer);
     const status = statusOf(answer);
     if (sse) {
-      headers['Content-Type'] = 'text/event-stream';
-      headers['Cache-Control'] = 'no-cache';
+      if (!/^text\/event-stream\b/i.test(String(headers['Content-Type'])))
+        headers['Content-Type'] = 'text/event-stream';
+      headers['Cache-Control'] ??= 'no-cache';
       headers['X-Accel-Buffering'] = 'no';
       headers.Connection ??= 'keep-alive';
     } else {
@@ -187,6 +195,7 @@ export class Exchange {
     try {
       await sendStream(response, stream, {
         keepAliveMs: sse ? this.#settings.keepAliveMs : 0,
+        keepAlive: answer.keepAlive ?? ': keep-alive\n\n',
         slowReader: this.#slowReader(),
       });
     } finally {

@@ -56,7 +56,7 @@ export class Mounts {
   constructor(declared: Iterable<ManifestMount>, setting: ReadSetting) {
     this.#compiled = new Map([...declared].map((mount) => [mount, compileMount(mount, setting)]));
     this.prefixes = [...this.#compiled]
-      .flatMap(([{ prefix }, mount]) => (prefix === undefined ? [] : { prefix, mount }))
+      .flatMap(([{ prefix = [] }, mount]) => [prefix].flat().map((one) => ({ prefix: one, mount })))
       .sort((a, b) => b.prefix.length - a.prefix.length);
   }
 

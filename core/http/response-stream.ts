@@ -1,8 +1,10 @@
 import type { ServerResponse } from 'node:http';
 
 interface StreamOptions {
-  /** Silence after which a comment is sent, milliseconds; 0 = never. */
+  /** Silence after which `keepAlive` is sent, milliseconds; 0 = never. */
   readonly keepAliveMs: number;
+  /** The comment or event; an empty text sends nothing. */
+  readonly keepAlive: string;
   readonly slowReader: SlowReaderRule;
 }
 
@@ -21,20 +23,22 @@ export interface SlowReaderRule {
 export async function sendStream(
   response: ServerResponse,
   stream: AsyncIterable<string | Uint8Array>,
-  { keepAliveMs, slowReader }: StreamOptions,
+  { keepAliveMs, keepAlive, slowReader }: StreamOptions,
 ): Promise<void> {
   const iterator = stream[Symbol.asyncIterator]();
   let closing: Promise<void> | undefined;
-  let keepAlive: NodeJS.Timeout | undefined;
+  let timer: NodeJS.Timeout | undefined;
   const leave = () => {
     // Not only at the end of the loop: an iterator that ignores its return would keep the timer running.
-    clearInterval(keepAlive);
+    clearInterval(timer);
     closing ??= returnIterator(iterator);
   };
   response.once('close', leave);
   if (response.destroyed) leave();
   else response.flushHeaders();
-  if (keepAliveMs > 0 && !closing) keepAlive = setInterval(() => sendComment(response), keepAliveMs);
+  if (keepAliveMs > 0 && keepAlive !== '' && !closing) {
+    timer = setInterval(() => sendWhileIdle(response, keepAlive), keepAliveMs);
+  }
   try {
     while (!closing) {
       const step = await iterator.next();
@@ -44,14 +48,14 @@ export async function sendStream(
         response.end();
         return;
       }
-      keepAlive?.refresh();
+      timer?.refresh();
       if (!response.write(step.value)) await drained(response, slowReader);
     }
   } catch (error) {
     response.off('close', leave);
     if (!closing) throw error;
   } finally {
-    clearInterval(keepAlive);
+    clearInterval(timer);
   }
   await closing;
 }
@@ -83,9 +87,9 @@ async function returnIterator(iterator: AsyncIterator<unknown>): Promise<void> {
   }
 }
 
-function sendComment(response: ServerResponse): void {
-  // A client that does not read its events needs no comment.
-  if (!response.writableNeedDrain && !response.destroyed) response.write(': keep-alive\n\n');
+function sendWhileIdle(response: ServerResponse, text: string): void {
+  // A client that does not read its events needs none more.
+  if (!response.writableNeedDrain && !response.destroyed) response.write(text);
 }
 
 /** Resolves when the reader has caught up or has left. */

@@ -16,7 +16,7 @@ export class PluginRequest implements RouteRequest {
   readonly body: unknown;
   readonly rawBody: Uint8Array;
   readonly remoteAddress: string;
-  readonly #rawQuery: string;
+  readonly rawQuery: string;
   #query: URLSearchParams | undefined;
 
   constructor(exchange: Exchange, { route, captures }: ServedMatch<'http' | 'upgrade'>) {
@@ -29,11 +29,11 @@ export class PluginRequest implements RouteRequest {
     this.body = exchange.body.value;
     this.rawBody = exchange.body.bytes ?? noBytes;
     this.remoteAddress = exchange.client.address;
-    this.#rawQuery = exchange.target.query;
+    this.rawQuery = exchange.target.query;
   }
 
   get query(): URLSearchParams {
-    this.#query ??= new URLSearchParams(this.#rawQuery);
+    this.#query ??= new URLSearchParams(this.rawQuery);
     return this.#query;
   }
 }
@@ -49,6 +49,10 @@ export class RouteCall extends CallView implements RouteContext {
 
   setHeader(name: string, value: string): void {
     setResponseHeaders(this.#exchange.headers, { [name]: value });
+  }
+
+  errorBody(error: unknown): unknown {
+    return this.#exchange.errorBody(error);
   }
 }
 

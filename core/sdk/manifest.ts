@@ -93,8 +93,8 @@ export interface ManifestRoute {
 export interface ManifestMount {
   /** Unique within the plugin. */
   readonly name: string;
-  /** Unknown paths at and below it get this mount's 404, and a root catch-all of another mount does not match them. */
-  readonly prefix?: string;
+  /** Unknown paths at and below one get this mount's 404, and a root catch-all of another mount does not match them. */
+  readonly prefix?: string | readonly string[];
   /** Body of an error; `{error: {code, message, details?, hint?}}` when absent. */
   readonly envelope?: EnvelopeTemplate;
   /** Body of an error when the request body is not valid text or JSON; `envelope` when absent. */
@@ -127,7 +127,7 @@ export interface ManifestMount {
  * A JSON value in which a string `{name}` is replaced by that field of the error: `code`, `message`, `reason` (the code
  * in upper case), `details`, `hint`, `status`, `retryable`, `correlation_id`, `request_id`. Members whose field is absent
  * are omitted. `{"$from": name, "map": {…}, "default": …}` maps the field through a table (such as status to error type)
- * or, without `map`, sets a default for an absent field.
+ * or, without `map`, sets a default for an absent field; there, the name may also be a member of the details (`details.x`).
  */
 export type EnvelopeTemplate = string | number | boolean | null | readonly EnvelopeTemplate[] | EnvelopeObject;
 

@@ -1,4 +1,4 @@
-import { estimateTokens } from 'mortise/contracts/agent';
+import { estimateTokens } from 'mortise/contracts/models';
 import type { NewMessage, SessionsService, StoredMessage } from 'mortise/contracts/sessions';
 import type { ModelFacts, ModelMessage, PromptLayer } from 'mortise/sdk';
 import { agentError } from './errors.js';

@@ -1,4 +1,4 @@
-import { estimateTokens } from 'mortise/contracts/agent';
+import { estimateTokens } from 'mortise/contracts/models';
 import type { Skill } from 'mortise/contracts/skills';
 import { type PromptLayer, type PromptSource, type PromptSourceFacts, promptLayer } from 'mortise/sdk';
 import { skillFiles } from './skill-folders.js';

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { createSchemaCompiler, loadSchema } from '../../schema/index.js';
-import type { ManifestMount } from '../../sdk/index.js';
+import { type ManifestMount, MortiseError } from '../../sdk/index.js';
 import { toFailure } from '../envelope.js';
 import { defaultMount, Mounts, type ReadSetting } from '../mounts.js';
 import { RefusedRequest } from '../refusals.js';
@@ -48,6 +48,23 @@ describe('mounts', () => {
     ]);
   });
 
+  it('answer paths below each of several prefixes', () => {
+    const mounts = new Mounts([{ name: 'both', prefix: ['/a', '/b/c'], maxDepth: 1 }], () => undefined);
+    expect(['/a/x', '/b/c', '/b'].map((path) => mounts.ofPath(path).maxDepth)).to.deep.equal([
+      1,
+      1,
+      defaultMount.maxDepth,
+    ]);
+  });
+
+  it('render a member of the details, with a value for errors without it', () => {
+    const { envelope } = compiled({ name: 'param', envelope: { param: { $from: 'details.param', default: null } } });
+    const failed = (details?: object) => toFailure(new MortiseError('a', 'b', { details: { ...details } }));
+    expect(envelope(failed({ param: 'n' }), ids)).to.deep.equal({ param: 'n' });
+    expect(envelope(failed(), ids)).to.deep.equal({ param: null });
+    expect(envelope(toFailure(new MortiseError('a', 'b')), ids)).to.deep.equal({ param: null });
+  });
+
   it('render envelopes with lists, tables and values for absent facts', () => {
     const { envelope } = compiled({
       name: 'listed',
@@ -81,6 +98,8 @@ describe('mounts', () => {
       { name: 'a', envelope: { error: 'see {code}' } },
       { name: 'a', envelope: { error: { $from: 'secret' } } },
       { name: 'a', prefix: '/a/' },
+      { name: 'a', prefix: [] },
+      { name: 'a', envelope: { error: { $from: 'secret.param' } } },
       { name: 'a', maxBytes: -1 },
       { name: 'a', cors: 'any' },
       { envelope: {} },

@@ -121,6 +121,46 @@ describe('event streams', () => {
     expect((await ask(quiet, '/s')).text).to.equal('data: 1\n\n');
   });
 
+  it('sends what the route gives in place of comments, or nothing', async () => {
+    async function* events() {
+      await new Promise((resolve) => setTimeout(resolve, 130));
+      yield 'data: 1\n\n';
+    }
+    const served = await serve(
+      [
+        route({ path: '/ping' }, () => ({ ...sse(events()), keepAlive: 'event: ping\n\n' })),
+        route({ path: '/silent' }, () => ({ ...sse(events()), keepAlive: '' })),
+      ],
+      {},
+      { sseKeepAliveSeconds: 0.05 },
+    );
+    expect((await ask(served, '/ping')).text).to.match(/^(event: ping\n\n){1,3}data: 1\n\n$/);
+    expect((await ask(served, '/silent')).text).to.equal('data: 1\n\n');
+  });
+
+  it('keeps the type that a route gives to its events', async () => {
+    async function* events() {
+      yield 'data: 1\n\n';
+    }
+    const headers = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store' };
+    const served = await serve([route({ path: '/s' }, () => ({ ...sse(events()), headers }))]);
+    expect((await ask(served, '/s')).headers).to.include(headers);
+  });
+
+  it('ends with an error in the envelope of the mount when the route asks for it', async () => {
+    const served = await serve([
+      route({ path: '/s' }, (_, ctx) => {
+        async function* events() {
+          yield 'data: 1\n\n';
+          yield `data: ${JSON.stringify(ctx.errorBody(new MortiseError('broken', 'It broke.')))}\n\n`;
+        }
+        return sse(events());
+      }),
+    ]);
+    const { text } = await ask(served, '/s');
+    expect(text).to.equal('data: 1\n\ndata: {"error":{"code":"broken","message":"It broke."}}\n\n');
+  });
+
   it('returns the iterator and aborts the signal when the client leaves', async () => {
     const seen = { sent: 0, ended: false };
     let signal: AbortSignal | undefined;

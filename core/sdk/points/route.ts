@@ -9,6 +9,8 @@ export interface RouteRequest {
   /** Decoded path parameters. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
+  /** The query as sent, without the question mark. */
+  readonly rawQuery: string;
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string | undefined>>;
   /** The JSON value, the decoded text or nothing, by the mount's `body`; undefined without a JSON body. */
@@ -26,11 +28,13 @@ export interface RouteResponse {
   readonly body?: unknown;
   /**
    * Streams the body: each chunk is flushed separately, a slow reader applies backpressure, and the
-   * iterator is returned when the client disconnects. With `sse` the headers and keep-alive comments of a server-sent
-   * event stream are added.
+   * iterator is returned when the client disconnects. With `sse` the headers and keep-alive comments of a
+   * server-sent event stream are added.
    */
   readonly stream?: AsyncIterable<string | Uint8Array>;
   readonly sse?: boolean;
+  /** With `sse`: what is sent after a silence in place of a comment; an empty text sends nothing. */
+  readonly keepAlive?: string;
 }
 
 export interface Route {
@@ -40,6 +44,8 @@ export interface Route {
 export interface RouteContext extends CallContext {
   /** Sets a header of the response, whether the handler returns or throws. */
   setHeader(name: string, value: string): void;
+  /** The body that the route's mount would answer an error with, for a stream that has begun. Aborted calls name the abort. */
+  errorBody(error: unknown): unknown;
 }
 
 /** An accepted WebSocket. */

@@ -1,6 +1,5 @@
 import type { TurnService } from './turns.js';
 
-export * from './estimate-tokens.js';
 export * from './turn.js';
 export * from './turns.js';
 

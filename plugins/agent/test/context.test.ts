@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import * as fc from 'fast-check';
-import { estimateTokens } from 'mortise/contracts/agent';
+import { estimateTokens } from 'mortise/contracts/models';
 import type { StoredMessage } from 'mortise/contracts/sessions';
 import type { ModelMessage } from 'mortise/sdk';
 import {

@@ -1,9 +1,11 @@
 import type { ModelFacts, ProviderFacts, ProviderSettings } from 'mortise/sdk';
 
 export * from './answer-body.js';
+export * from './estimate-tokens.js';
 export * from './forward-raw.js';
 export * from './provider-error.js';
 export * from './provider-failure.js';
+export * from './stateless/index.js';
 export * from './with-retries.js';
 
 /** A model by the names that users and settings use. */

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { estimateTokens } from 'mortise/contracts/agent';
+import { estimateTokens } from 'mortise/contracts/models';
 import { skillsLayer } from '../skills-layer.js';
 
 const skill = (name: string, content: string, enabled = true) => ({

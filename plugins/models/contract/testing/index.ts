@@ -1,2 +1,4 @@
 export * from './answers.js';
+export * from './raw-upstream.js';
+export * from './scripted-provider.js';
 export * from './scripted-upstream.js';

@@ -1,0 +1,146 @@
+import { randomBytes } from 'node:crypto';
+import {
+  type AnswerBlock,
+  type AnswerEnd,
+  AnswerReader,
+  type AnswerUsage,
+  type BlockEvent,
+  estimateTokens,
+  type ModelAnswer,
+} from 'mortise/contracts/models';
+import { type GenerateEvent, isJsonObject, type JsonObject } from 'mortise/sdk';
+
+/** What an answer says of its request. */
+export interface AnswerFacts {
+  /** As the client named it. */
+  readonly model: string;
+  /** For a provider that does not count. */
+  readonly estimatedInput: number;
+}
+
+/** The answer to a request without `stream`. */
+export function writeMessage({ blocks, ...end }: ModelAnswer, facts: AnswerFacts): JsonObject {
+  return {
+    ...emptyMessage(facts.model),
+    content: blocks.flatMap(writeBlock),
+    ...writeEnd(end),
+    usage: writeUsage(end.usage, facts.estimatedInput, () => estimateBlocks(blocks)),
+  };
+}
+
+/**
+ * The event stream of an answer, as it arrives.
+ *
+ * @param finished receives the complete answer before its last event is sent
+ * @throws what the model's events throw
+ */
+export async function* writeStream(
+  events: AsyncIterable<GenerateEvent>,
+  facts: AnswerFacts,
+  finished: (answer: ModelAnswer) => void,
+): AsyncGenerator<string> {
+  const { model, estimatedInput } = facts;
+  const usage = { ...writeUsage(undefined, estimatedInput, () => 1), output_tokens: 1 };
+  yield frame('message_start', { message: { ...emptyMessage(model), stop_reason: null, stop_sequence: null, usage } });
+  yield ping;
+  const reader = new AnswerReader();
+  const numbers = new ShownBlocks();
+  const blocks: AnswerBlock[] = [];
+  for await (const event of events) {
+    let frames = '';
+    for (const one of reader.read(event)) {
+      if (one.type === 'stop') blocks.push(one.block);
+      frames += numbers.frameOf(one);
+    }
+    if (frames !== '') yield frames;
+  }
+  const end = reader.end();
+  finished({ blocks, ...end });
+  const counted = writeUsage(end.usage, estimatedInput, () => estimateBlocks(blocks));
+  yield frame('message_delta', { delta: writeEnd(end), usage: counted }) + frame('message_stop', {});
+}
+
+/** Keeps an event stream alive; clients ignore it. */
+export const ping = frame('ping', {});
+
+/** One event. */
+export function frame(type: string, members: JsonObject): string {
+  return `event: ${type}\ndata: ${JSON.stringify({ type, ...members })}\n\n`;
+}
+
+/** Numbers the blocks that clients see: the reasoning of other providers has no signature, so it is not among them. */
+class ShownBlocks {
+  #next = 0;
+  #kind: AnswerBlock['kind'] = 'text';
+
+  frameOf(event: BlockEvent): string {
+    if (event.type === 'start') this.#kind = event.kind;
+    if (this.#kind === 'reasoning') return '';
+    if (event.type === 'start') {
+      const block =
+        event.kind === 'call'
+          ? { type: 'tool_use', id: callId(event.id), name: event.name, input: {} }
+          : { type: 'text', text: '' };
+      return frame('content_block_start', { index: this.#next, content_block: block });
+    }
+    if (event.type === 'delta') {
+      const delta =
+        this.#kind === 'call'
+          ? { type: 'input_json_delta', partial_json: event.text }
+          : { type: 'text_delta', text: event.text };
+      return frame('content_block_delta', { index: this.#next, delta });
+    }
+    this.#next += 1;
+    return frame('content_block_stop', { index: this.#next - 1 });
+  }
+}
+
+function emptyMessage(model: string) {
+  return { id: `msg_${randomBytes(12).toString('hex')}`, type: 'message', role: 'assistant', model, content: [] };
+}
+
+function writeBlock(block: AnswerBlock): readonly JsonObject[] {
+  if (block.kind === 'call') {
+    const { id, name, arguments: text } = block.call;
+    return [{ type: 'tool_use', id: callId(id), name, input: parseInput(text) }];
+  }
+  return block.kind === 'text' ? [{ type: 'text', text: block.text }] : [];
+}
+
+/** Ids of other providers are kept where Claude's clients accept them, so that a result finds its call. */
+function callId(id: string): string {
+  return /^[A-Za-z0-9_-]{1,64}$/.test(id) ? id : `toolu_${randomBytes(8).toString('hex')}`;
+}
+
+function parseInput(text: string): JsonObject {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (isJsonObject(value)) return value;
+  } catch {
+    // Handed to the client as it is.
+  }
+  return { raw_arguments: text };
+}
+
+function writeEnd({ stopReason, stopSequence }: AnswerEnd): JsonObject {
+  const matched = stopReason === 'stop_sequence' ? (stopSequence ?? null) : null;
+  return { stop_reason: stopReason, stop_sequence: matched };
+}
+
+function writeUsage(usage: AnswerUsage, estimatedInput: number, estimateOutput: () => number) {
+  const cached = usage?.cachedInputTokens ?? 0;
+  return {
+    input_tokens: usage ? Math.max(0, usage.inputTokens - cached) : estimatedInput,
+    cache_creation_input_tokens: 0,
+    cache_read_input_tokens: cached,
+    output_tokens: usage?.outputTokens ?? estimateOutput(),
+    service_tier: 'standard',
+  };
+}
+
+function estimateBlocks(blocks: readonly AnswerBlock[]): number {
+  return blocks.reduce(
+    (sum, block) => sum + estimateTokens(block.kind === 'call' ? block.call.arguments : block.text),
+    0,
+  );
+}

@@ -1,0 +1,136 @@
+import { promisify } from 'node:util';
+import { brotliDecompress, gunzip, inflate, zstdDecompress } from 'node:zlib';
+import {
+  callOptions,
+  isCodedError,
+  type Points,
+  type RawExchange,
+  type RawResponseEvent,
+  type RouteContext,
+  type RouteResponse,
+} from 'mortise/sdk';
+import type { ResolvedModel } from '../index.js';
+import { clientFailure, statelessError } from './errors.js';
+
+/** The end of an answer that was passed through, as text. */
+export interface PassedAnswer {
+  readonly status: number;
+  readonly streams: boolean;
+  readonly text: string;
+}
+
+/** A response whose body has not been read yet. */
+export interface RawAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Ending the iteration early aborts the request. */
+  readonly body: AsyncIterable<Uint8Array>;
+}
+
+/**
+ * Sends a request to the provider as it is and returns the head of the response.
+ * @throws provider_not_configured, or provider_request_failed when the provider cannot be reached
+ */
+export async function openRaw(
+  points: Points,
+  { adapter, settings }: ResolvedModel,
+  exchange: Omit<RawExchange, 'settings'>,
+  ctx: RouteContext,
+): Promise<RawAnswer> {
+  const events = points.stream(
+    'provider',
+    adapter,
+    (provider, call) => {
+      if (!provider.raw)
+        throw statelessError('provider_not_supported', { message: 'the adapter passes nothing through' });
+      return provider.raw({ ...exchange, settings }, call);
+    },
+    { ...callOptions(ctx), timeoutMs: 0 },
+  );
+  const iterator = events[Symbol.asyncIterator]();
+  const { value: head } = await iterator.next().catch((error: unknown) => {
+    throw isCodedError(error) ? error : clientFailure(error, ctx.signal);
+  });
+  if (head?.type !== 'head') {
+    await iterator.return?.();
+    throw statelessError('provider_request_failed', { message: 'provider request failed' });
+  }
+  return { status: head.status, headers: head.headers, body: bodyOf(iterator) };
+}
+
+/**
+ * The response to the client, byte for byte as it arrives.
+ *
+ * @param ended receives a copy of a complete answer; it never delays the stream
+ */
+export function passOn({ status, headers, body }: RawAnswer, ended?: (answer: PassedAnswer) => void): RouteResponse {
+  const streams = /^text\/event-stream\b/i.test(headers['content-type'] ?? '');
+  const stream = ended ? copied(body, headers, (text) => ended({ status, streams, text })) : body;
+  return { status, headers, stream, ...(streams ? { sse: true, keepAlive: '' } : {}) };
+}
+
+async function* bodyOf(iterator: AsyncIterator<RawResponseEvent>): AsyncGenerator<Uint8Array> {
+  let isOpen = true;
+  try {
+    for (;;) {
+      const step = await iterator.next();
+      if (step.done) {
+        isOpen = false;
+        return;
+      }
+      if (step.value.type === 'body') yield step.value.bytes;
+    }
+  } finally {
+    if (isOpen) await iterator.return?.();
+  }
+}
+
+/** A copy of more bytes is not kept. */
+const largestCopy = 16 * 1024 * 1024;
+
+async function* copied(
+  body: AsyncIterable<Uint8Array>,
+  headers: RawAnswer['headers'],
+  ended: (text: string) => void,
+): AsyncGenerator<Uint8Array> {
+  const copy: Uint8Array[] = [];
+  let size = 0;
+  for await (const bytes of body) {
+    yield bytes;
+    size += bytes.length;
+    if (size <= largestCopy) copy.push(bytes);
+    else copy.length = 0;
+  }
+  if (size > largestCopy) return;
+  void decoded(Buffer.concat(copy), headers['content-encoding']).then(ended, () => undefined);
+}
+
+const decoders: Readonly<Record<string, (bytes: Buffer) => Promise<Buffer>>> = {
+  gzip: promisify<Buffer, Buffer>(gunzip),
+  'x-gzip': promisify<Buffer, Buffer>(gunzip),
+  deflate: promisify<Buffer, Buffer>(inflate),
+  br: promisify<Buffer, Buffer>(brotliDecompress),
+  zstd: promisify<Buffer, Buffer>(zstdDecompress),
+};
+
+async function decoded(bytes: Buffer, encoding = 'identity'): Promise<string> {
+  if (encoding === 'identity') return bytes.toString('utf8');
+  const decode = decoders[encoding.toLowerCase()];
+  if (!decode) throw new Error('The encoding is not known.');
+  return (await decode(bytes)).toString('utf8');
+}
+
+/** The headers that may be forwarded: exact names, and beginnings that end in `*`. */
+export function forwardable(
+  headers: Readonly<Record<string, string | undefined>>,
+  names: readonly string[],
+): Readonly<Record<string, string>> {
+  const exact = new Set(names.filter((name) => !name.endsWith('*')));
+  const beginnings = names.filter((name) => name.endsWith('*')).map((name) => name.slice(0, -1));
+  const forwarded: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    if (value === undefined) continue;
+    if (exact.has(name) || beginnings.some((beginning) => name.startsWith(beginning))) forwarded[name] = value;
+  }
+  return forwarded;
+}
