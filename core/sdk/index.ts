@@ -19,7 +19,7 @@ export * from './host/index.js';
 export * from './json.js';
 export * from './make-folders.js';
 export * from './manifest.js';
-export { maskDeep, redactSecrets } from './mask.js';
+export { isSensitiveName, maskDeep, maskSecret, redactSecrets } from './mask.js';
 export * from './observation.js';
 export * from './plugin.js';
 export * from './plugin-health.js';
