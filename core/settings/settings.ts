@@ -66,9 +66,8 @@ class Poller {
 function guardedPaths(host: HostSettings, envFile: string, secretsFile: string): GuardedPaths {
   const database = host.database.dialect === 'sqlite' ? [host.database.file] : [];
   return Object.freeze({
-    hidden: [host.dataDir, ...database, envFile, secretsFile],
+    hidden: [host.dataDir, ...database, envFile, host.configDir, secretsFile],
     readOnly: [
-      host.configDir,
       host.pluginsFile,
       host.shippedPluginsDir,
       host.pluginsDir,

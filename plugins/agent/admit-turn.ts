@@ -10,6 +10,8 @@ import { attachments, userText } from './input-messages.js';
 import { ownSlot } from './resolve-model.js';
 import { usableChannel } from './send-reply.js';
 import { directToolError } from './tool-errors.js';
+import type { ToolScope } from './tool-registry.js';
+import { toolScope } from './tool-scope.js';
 import type { TurnDeps } from './turn-deps.js';
 
 /** The channel of the realtime socket, which sends its replies itself. */
@@ -31,7 +33,12 @@ export async function admitTurn(deps: TurnDeps, turn: TurnInput, ctx: CallContex
     const message = 'collaboration mode is only supported when prompt_mode=codex';
     throw agentError('invalid_request', { message });
   }
-  const tool = await directTool(deps, turn, ctx);
+  const tool = await directTool(
+    deps,
+    turn,
+    toolScope(promptMode, chat?.meta ?? {}, params.chatMeta, params.runtimeTools),
+    ctx,
+  );
   // A direct tool call needs neither a prompt nor a model.
   if (!tool) await checkModel(deps, turn, chat, promptMode, ctx);
   return {
@@ -40,6 +47,7 @@ export async function admitTurn(deps: TurnDeps, turn: TurnInput, ctx: CallContex
       input,
       promptMode: params.promptMode,
       chatMeta: params.chatMeta,
+      runtimeTools: params.runtimeTools,
       maxSteps: params.maxSteps,
       debug: params.debug,
       tool,
@@ -54,11 +62,16 @@ export async function admitTurn(deps: TurnDeps, turn: TurnInput, ctx: CallContex
   };
 }
 
-async function directTool(deps: TurnDeps, turn: TurnInput, ctx: CallContext): Promise<DirectToolCall | undefined> {
+async function directTool(
+  deps: TurnDeps,
+  turn: TurnInput,
+  scope: ToolScope,
+  ctx: CallContext,
+): Promise<DirectToolCall | undefined> {
   const { tools, refused } = deps;
   try {
-    const call = readDirectToolCall(turn.business, turn.shortcuts ?? {}, (name) => tools.find(name));
-    const refusal = call && (await tools.refusal(call, ctx));
+    const call = readDirectToolCall(turn.business, turn.shortcuts ?? {}, (name) => tools.registry.find(name, scope));
+    const refusal = call && (await tools.refusal(call, scope, ctx));
     if (refusal) throw directToolError(call.name, refusal);
     return call;
   } catch (error) {

@@ -75,7 +75,7 @@ async function askModel(
   ctx: CallContext,
 ): Promise<ModelAnswer> {
   const { adapter, capabilities, settings } = model;
-  const definitions = capabilities.toolCall ? await deps.tools.definitions(ctx.principal) : [];
+  const definitions = capabilities.toolCall ? await deps.tools.registry.definitions(ctx.principal, live.tools) : [];
   const tools = definitions.map(({ name, facts }) => ({
     name,
     description: facts.description ?? facts.summary,

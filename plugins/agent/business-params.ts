@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject } from 'mortise/sdk';
 import { agentError } from './errors.js';
+import { runtimeToolMembers } from './runtime-tools.js';
 
 const promptModes = ['default', 'codex', 'claude'] as const;
 export type PromptMode = (typeof promptModes)[number];
@@ -14,6 +15,8 @@ export interface BusinessParams {
   readonly maxSteps: number | undefined;
   readonly requestId: string | undefined;
   readonly debug: boolean;
+  /** The members that describe runtime tools. */
+  readonly runtimeTools: JsonObject;
   /** Merged into the chat's meta. */
   readonly chatMeta: JsonObject;
   /** Recipient of this reply; overrides the channel's configuration. */
@@ -29,6 +32,7 @@ export function readBusinessParams(business: JsonObject): BusinessParams {
     maxSteps: readMaxSteps(business.max_steps),
     requestId: typeof business.request_id === 'string' && business.request_id !== '' ? business.request_id : undefined,
     debug: business.debug === true,
+    runtimeTools: pick(business, runtimeToolMembers),
     chatMeta: { ...(promptMode ? { prompt_mode: promptMode } : {}), ...cronMeta(business.cron) },
     channelConfig: isJsonObject(channel) ? pick(channel, channelMembers) : undefined,
   };

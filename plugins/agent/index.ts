@@ -3,6 +3,7 @@ import type { Config } from './config.generated.js';
 import { turnHandler } from './handle-observation.js';
 import { processRoute } from './process-route.js';
 import { readSlot } from './resolve-model.js';
+import { ToolRegistry } from './tool-registry.js';
 import { ToolRunner } from './tool-runner.js';
 import { type TurnDeps, turnMetrics } from './turn-deps.js';
 import { turnService } from './turn-service.js';
@@ -15,6 +16,7 @@ export default function agent(): PluginDefinition<Config> {
     start(host) {
       const { config, points } = host;
       const schedule = host.use('schedule');
+      const refused = (refusal: Refusal) => host.emit('refusal', refusal);
       const deps: TurnDeps = {
         points,
         sessions: host.use('sessions'),
@@ -24,14 +26,18 @@ export default function agent(): PluginDefinition<Config> {
         channels: createContributionCache(points, 'channel', activeByKey),
         tools: new ToolRunner({
           points,
-          tools: createContributionCache(points, 'tool', activeByKey),
+          registry: new ToolRegistry({
+            points,
+            tools: createContributionCache(points, 'tool', activeByKey),
+            disabled: config.disabledTools,
+          }),
           schemas: host.use('schemas'),
           http: host.use('http'),
-          disabled: config.disabledTools,
+          refused,
           timeoutMs: config.toolTimeoutSeconds * 1_000,
         }),
         metrics: turnMetrics(host.use('metrics')),
-        refused: (refusal: Refusal) => host.emit('refusal', refusal),
+        refused,
         model: readSlot(config.model),
         compaction: config.compaction,
         maxSteps: config.maxSteps,

@@ -4,6 +4,7 @@ import type { ResolvedModel } from 'mortise/contracts/models';
 import type { OpenTurn, TurnUsage } from 'mortise/contracts/sessions';
 import type { ModelMessage, PromptLayer } from 'mortise/sdk';
 import type { PromptMode } from './business-params.js';
+import type { ToolScope } from './tool-registry.js';
 import type { TurnMetrics } from './turn-deps.js';
 import { EventLog } from './turn-events.js';
 
@@ -21,6 +22,8 @@ export class LiveTurn {
   model: ResolvedModel | undefined;
   layers: readonly PromptLayer[] = [];
   promptMode: PromptMode | undefined;
+  /** What decides which tools the turn has. */
+  readonly tools: ToolScope;
   readonly #port: ReplyPort | undefined;
   readonly #metrics: TurnMetrics;
   readonly #startedAt = performance.now();
@@ -29,8 +32,9 @@ export class LiveTurn {
   #textOrder: number | undefined;
   #toolOrder: number | undefined;
 
-  constructor(turn: OpenTurn, port: ReplyPort | undefined, metrics: TurnMetrics) {
+  constructor(turn: OpenTurn, tools: ToolScope, port: ReplyPort | undefined, metrics: TurnMetrics) {
     this.turn = turn;
+    this.tools = tools;
     this.#port = port;
     this.#metrics = metrics;
   }

@@ -15,6 +15,7 @@ import { applyTier, ownSlot } from './resolve-model.js';
 import { LoopDetector, runToolCall } from './run-tool-call.js';
 import { sendReply } from './send-reply.js';
 import { directToolError } from './tool-errors.js';
+import { toolScope } from './tool-scope.js';
 import type { TurnDeps } from './turn-deps.js';
 import { cutText } from './turn-events.js';
 import { endOf, turnSignal } from './turn-signal.js';
@@ -45,7 +46,10 @@ export async function runTurn(deps: TurnDeps, request: TurnRequest, ctx: Handler
     const code = request.waitUntil === 0 ? 'session_busy' : 'turn_queue_timeout';
     return failedBefore(agentError(code, { retryAfterSeconds: 1 }));
   }
-  const live = new LiveTurn(claimed.turn, ctx.port, deps.metrics);
+  const { meta } = claimed.turn.chat;
+  const mode = effectiveMode(request.promptMode, meta);
+  const tools = toolScope(mode, meta, request.chatMeta ?? {}, request.runtimeTools ?? {});
+  const live = new LiveTurn(claimed.turn, tools, ctx.port, deps.metrics);
   const { signal, dispose } = turnSignal([ctx.signal, live.turn.signal], deps.turnTimeoutMs);
   let completed: Extract<TurnEvent, { type: 'completed' }>;
   try {

@@ -9,6 +9,8 @@ export interface ToolError {
   readonly code: string;
   readonly message: string;
   readonly detail?: string;
+  /** For direct callers alone. */
+  readonly details?: Readonly<Record<string, unknown>>;
 }
 
 export function unknownTool(
@@ -41,9 +43,32 @@ export function toolFailure(name: string, error: unknown): ToolError {
   if (!isCodedError(error)) {
     return { error_code: 'EXECUTION_ERROR', code: 'tool_invoke_failed', message: `Tool ${name} failed` };
   }
-  const { code, message } = error;
+  const { code, message, details } = error;
   if (code === 'contribution_unknown') return unknownTool(name);
-  return { error_code: 'EXECUTION_ERROR', code, message: `Tool ${name} failed`, detail: message };
+  const facts = details === undefined ? {} : { details };
+  return { error_code: 'EXECUTION_ERROR', code, message: `Tool ${name} failed`, detail: message, ...facts };
+}
+
+/** The tool exists, but not in this mode or for this session. */
+export function notAvailable(name: string, why: string): ToolError {
+  return {
+    error_code: 'EXECUTION_ERROR',
+    code: 'tool_not_available',
+    message: `Tool ${name} failed`,
+    detail: `tool "${name}" is not available: ${why}`,
+  };
+}
+
+/** A runtime tool that no tool of the gateway runs. */
+export function invokeFailed(name: string): ToolError {
+  return { error_code: 'EXECUTION_ERROR', code: 'tool_invoke_failed', message: `Tool ${name} failed` };
+}
+
+/** Whether the call was refused for what it asked, as opposed to having failed. */
+export function isRefusal({ code, details }: ToolError): boolean {
+  return (
+    ['tool_disabled', 'tool_permission_denied', 'network_denied'].includes(code) || details?.reason === 'outside_roots'
+  );
 }
 
 export function toolDisabled(name: string): MortiseError {
@@ -52,14 +77,17 @@ export function toolDisabled(name: string): MortiseError {
 }
 
 /** The same for a direct caller: a code of the error table, else `tool_invoke_failed` with the cause. */
-export function directToolError(name: string, { error_code: kind, code, message, detail }: ToolError): MortiseError {
+export function directToolError(
+  name: string,
+  { error_code: kind, code, message, detail, details }: ToolError,
+): MortiseError {
   if (kind === 'INVALID_ARGS') return agentError('invalid_tool_input', { message });
   if (code === 'tool_not_supported') return agentError(code, { message: `tool "${name}" is not supported` });
   if (code === 'tool_disabled') return toolDisabled(name);
   if (code === 'tool_timeout') return agentError(code, { message: `tool "${name}" timed out` });
   if (code === 'tool_invalid_result') return agentError(code);
   if (code === 'RATE_LIMITED') return agentError('rate_limited', { message: detail });
-  if (isAgentErrorCode(code) && detail !== undefined) return agentError(code, { message: detail });
+  if (isAgentErrorCode(code) && detail !== undefined) return agentError(code, { message: detail, details });
   const failed = `tool "${name}" invocation failed`;
   return agentError('tool_invoke_failed', {
     message: failed,

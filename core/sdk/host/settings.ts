@@ -30,9 +30,9 @@ export interface ConfigStatus {
 
 /** Absolute paths of the platform's own files, for tools that open files for a model. */
 export interface GuardedPaths {
-  /** Must be neither read nor written: data directory, database, env file, secrets. */
+  /** Must be neither read nor written: data directory, database, env file, configuration, secrets. */
   readonly hidden: readonly string[];
-  /** Must not be written: configuration, `plugins.json`, plugins, the build. */
+  /** Must not be written: `plugins.json`, plugins, the build. */
   readonly readOnly: readonly string[];
 }
 

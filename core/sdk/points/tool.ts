@@ -19,6 +19,12 @@ export interface ToolFacts {
   readonly task?: 'never' | 'allowed' | 'required';
   /** Seconds; a maximum that the tool enforces itself. Defaults to the caller's limit. */
   readonly timeoutSeconds?: number;
+  /** Prompt modes in which agents are offered the tool (`default`, `codex`, `claude`); all when absent. */
+  readonly modes?: readonly string[];
+  /** Collaboration modes outside of which agents may not call the tool; all when absent. */
+  readonly collaborationModes?: readonly string[];
+  /** Names of tools with the same powers: an agent may not call this tool while one of them is disabled. */
+  readonly builtOn?: readonly string[];
 }
 
 /** Features of the caller in addition to the call context; each is absent where the caller does not support it. */
@@ -33,6 +39,11 @@ export interface ToolContext extends CallContext {
     readonly turnId: string;
     readonly epoch: number;
   };
+  /** Id of the model's call. */
+  readonly callId?: string;
+  /** Prompt mode and collaboration mode of the calling turn. */
+  readonly promptMode?: string;
+  readonly collaborationMode?: string;
   progress?(done: number, total?: number, message?: string): void;
   /** After this, the call is no longer aborted by its time limit or a disconnected caller; its outcome is awaited. */
   commit?(): void;
@@ -83,6 +94,9 @@ export const toolPoint: ExtensionPointDeclaration = {
       sideEffects: { type: 'boolean' },
       task: { enum: ['never', 'allowed', 'required'] },
       timeoutSeconds: { type: 'number', exclusiveMinimum: 0 },
+      modes: { type: 'array', items: { enum: ['default', 'codex', 'claude'] } },
+      collaborationModes: { type: 'array', items: { type: 'string' } },
+      builtOn: { type: 'array', items: { type: 'string' } },
     },
   },
   functions: ['run'],

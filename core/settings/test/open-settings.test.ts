@@ -245,10 +245,10 @@ describe('host settings', () => {
   it('name the paths that file tools keep away from', async () => {
     const settings = await project.settings();
     const { hidden, readOnly } = settings.serviceFor('tool-files').guardedPaths;
-    expect(hidden).to.include.members(['.data', '.env', 'config/secrets.json'].map((name) => project.path(name)));
-    expect(readOnly).to.include.members(
-      ['config', 'plugins.json', 'plugins', 'dist'].map((name) => project.path(name)),
+    expect(hidden).to.include.members(
+      ['.data', '.env', 'config', 'config/secrets.json'].map((name) => project.path(name)),
     );
+    expect(readOnly).to.include.members(['plugins.json', 'plugins', 'dist'].map((name) => project.path(name)));
   });
 });
 

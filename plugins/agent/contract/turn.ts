@@ -12,6 +12,8 @@ export interface TurnRequest {
   readonly promptMode?: string | undefined;
   /** Merged into the chat's meta when the turn opens. */
   readonly chatMeta?: Readonly<Record<string, unknown>> | undefined;
+  /** The members of `biz_params` that describe runtime tools. */
+  readonly runtimeTools?: Readonly<Record<string, unknown>> | undefined;
   /** Step limit of this turn; only values below the configured one have an effect. */
   readonly maxSteps?: number | undefined;
   /** Adds what the model was sent to the last event. */

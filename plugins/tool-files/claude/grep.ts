@@ -1,0 +1,117 @@
+import { stat } from 'node:fs/promises';
+import { relative } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import type { WorkspaceFiles } from 'mortise/contracts/tool-files';
+import { MortiseError } from 'mortise/sdk';
+import { invalidInput } from '../errors.js';
+import { walk } from '../walk.js';
+import type { FileMatches, SearchJob, SearchReply } from './search-worker.js';
+
+export interface GrepQuery {
+  readonly pattern: string;
+  readonly path?: string;
+  readonly glob?: string;
+  readonly type?: string;
+  readonly output_mode?: 'files_with_matches' | 'content' | 'count';
+  readonly '-A'?: number;
+  readonly '-B'?: number;
+  readonly '-C'?: number;
+  readonly '-n'?: boolean;
+  readonly '-i'?: boolean;
+  readonly multiline?: boolean;
+  readonly head_limit?: number;
+}
+
+/** An expression that backtracks for ever is ended with its thread. */
+const limitMs = 5_000;
+const mostRows = 1_000;
+
+/** Files whose path below the folder matches a glob, most recently changed first. */
+export async function glob(
+  { pattern, path = '.' }: { readonly pattern: string; readonly path?: string },
+  files: WorkspaceFiles,
+  signal: AbortSignal,
+) {
+  const walked = await walk(path, files, signal);
+  const found = await search({ kind: 'glob', root: walked.start, files: walked.files, glob: pattern }, signal);
+  const dated = await Promise.all(
+    found.map(async ({ file }) => ({ file, at: (await stat(file).catch(() => undefined))?.mtimeMs ?? 0 })),
+  );
+  const names = dated.sort((a, b) => b.at - a.at || (a.file < b.file ? -1 : 1)).map(({ file }) => file);
+  const text = limited(names, undefined).join('\n');
+  return { ok: true, pattern, count: names.length, files: names.slice(0, mostRows), text: text || 'No files found' };
+}
+
+/** Searches files by a regular expression, in a thread of its own with a time limit. */
+export async function grep(query: GrepQuery, files: WorkspaceFiles, signal: AbortSignal) {
+  const { pattern, path = '.', output_mode: mode = 'files_with_matches', head_limit: limit } = query;
+  const around = query['-C'] ?? 0;
+  const walked = await walk(path, files, signal);
+  const found = await search(
+    {
+      kind: 'grep',
+      root: walked.start,
+      files: walked.files,
+      glob: query.glob,
+      extension: query.type,
+      pattern,
+      ignoreCase: query['-i'] === true,
+      multiline: query.multiline === true,
+      before: query['-B'] ?? around,
+      after: query['-A'] ?? around,
+    },
+    signal,
+  );
+  const shown = (file: string) => (walked.isFile ? path : relative(walked.start, file));
+  const rows =
+    mode === 'content'
+      ? found.flatMap(({ file, lines }) => lines.map((line) => contentRow(shown(file), line, query['-n'] === true)))
+      : found.map(({ file, count }) => (mode === 'count' ? `${shown(file)}:${count}` : shown(file)));
+  const count = found.reduce((sum, one) => sum + one.count, 0);
+  const text = limited(rows, limit).join('\n');
+  return { ok: true, pattern, files: found.length, count, text: text || 'No matches found' };
+}
+
+function contentRow(file: string, { number, text, matches }: FileMatches['lines'][number], numbered: boolean): string {
+  const mark = matches ? ':' : '-';
+  return `${file}${mark}${numbered ? `${number}${mark}` : ''}${text}`;
+}
+
+function limited(rows: readonly string[], limit: number | undefined): readonly string[] {
+  const most = Math.min(limit ?? mostRows, mostRows);
+  const rest = rows.length - most;
+  return rest > 0 ? [...rows.slice(0, most), `... (${rest} more)`] : rows;
+}
+
+/** @throws MortiseError `tool_timeout` after 5 s, `invalid_tool_input` for an expression that is not valid */
+async function search(job: SearchJob, signal: AbortSignal): Promise<readonly FileMatches[]> {
+  signal.throwIfAborted();
+  const worker = new Worker(new URL('./search-worker.js', import.meta.url), {
+    workerData: job,
+    env: {},
+    resourceLimits: { maxOldGenerationSizeMb: 256 },
+  });
+  let timer: NodeJS.Timeout | undefined;
+  let leave: () => void = () => undefined;
+  try {
+    return await new Promise<readonly FileMatches[]>((resolve, reject) => {
+      leave = () => reject(signal.reason);
+      signal.addEventListener('abort', leave, { once: true });
+      timer = setTimeout(() => {
+        reject(new MortiseError('tool_timeout', 'the search took longer than 5 seconds', { status: 504 }));
+      }, limitMs);
+      worker.once('message', (reply: SearchReply) => {
+        if (reply.ok) resolve(reply.found);
+        else reject(invalidInput(reply.message));
+      });
+      worker.once('error', reject);
+      worker.once('exit', () =>
+        reject(new MortiseError('tool_invoke_failed', 'the search ended early', { status: 502 })),
+      );
+    });
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', leave);
+    await worker.terminate();
+  }
+}

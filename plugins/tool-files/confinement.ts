@@ -1,0 +1,152 @@
+import { constants } from 'node:fs';
+import { chmod, mkdir, open, readFile, realpath, rm, stat } from 'node:fs/promises';
+import { delimiter, dirname, isAbsolute, join, parse, relative, resolve, sep } from 'node:path';
+import type { FileAccess, FileChange, TextFile, WorkspaceFiles } from 'mortise/contracts/tool-files';
+import type { FilesService, SettingsService } from 'mortise/sdk';
+import { inputError } from './errors.js';
+
+/** Folders of the data directory that tools may read. */
+const readableData = ['uploads', 'skills'];
+const mostBytes = 32 * 1_024 * 1_024;
+
+type Paths = Pick<SettingsService, 'workspaceDir' | 'dataDir' | 'guardedPaths'>;
+
+interface Confinement {
+  readonly paths: Paths;
+  readonly files: Pick<FilesService, 'confine' | 'writeAtomic'>;
+  /** Further roots, separated like PATH; `*` is the whole machine. */
+  readonly fileRoots: string;
+}
+
+/** The service `workspace-files`. */
+export function openWorkspaceFiles({ paths, files, fileRoots }: Confinement): WorkspaceFiles {
+  const extra = fileRoots.split(delimiter).map((root) => root.trim());
+  const roots = [paths.workspaceDir, ...extra.filter((root) => root !== '*' && isAbsolute(root))];
+  const isUnlimited = extra.includes('*');
+  const readable = readableData.map((folder) => join(paths.dataDir, folder));
+  let last: Promise<unknown> = Promise.resolve();
+
+  /** The real path of a path anywhere on the machine. */
+  async function realOf(path: string): Promise<string> {
+    try {
+      return await files.confine(parse(resolve(path)).root, path);
+    } catch {
+      throw inputError('path_invalid', { reason: 'outside_roots' });
+    }
+  }
+
+  const realFolder = briefly(realOf);
+
+  const isBelow = async (real: string, folders: readonly string[]): Promise<boolean> => {
+    for (const folder of folders) if (isWithin(await realFolder(folder), real)) return true;
+    return false;
+  };
+
+  async function isAllowed(real: string, access: FileAccess): Promise<boolean> {
+    if (access === 'read' && (await isBelow(real, readable))) return true;
+    if (!isUnlimited && !(await isBelow(real, roots))) return false;
+    const { hidden, readOnly } = paths.guardedPaths;
+    // The files beside a database have its name with a suffix.
+    const guarded = real.replace(/-(?:wal|shm|journal)$/, '');
+    return !(await isBelow(guarded, access === 'read' ? hidden : [...hidden, ...readOnly]));
+  }
+
+  async function locate(path: string, access: FileAccess): Promise<string> {
+    if (path.includes('\0') || path.trim() === '') throw inputError('path_invalid');
+    const real = await realOf(resolve(paths.workspaceDir, path));
+    if (!(await isAllowed(real, access))) throw inputError('path_invalid', { reason: 'outside_roots' });
+    return real;
+  }
+
+  return {
+    root: () => realOf(paths.workspaceDir),
+    locate,
+    isReadable: (real) => isAllowed(real, 'read'),
+    readText: async (path, access = 'read') => readTextFile(await locate(path, access)),
+    exclusive(run) {
+      const result = last.then(run);
+      last = result.catch(() => undefined);
+      return result;
+    },
+    commit: (changes) => commitAll(changes, files),
+  };
+}
+
+const cacheMs = 1_000;
+
+/** Folders of the configuration are resolved once a second, not for every file of a search. */
+function briefly(resolveFolder: (path: string) => Promise<string>): (path: string) => Promise<string> {
+  const cached = new Map<string, { readonly real: Promise<string>; readonly until: number }>();
+  return (path) => {
+    const found = cached.get(path);
+    if (found && performance.now() < found.until) return found.real;
+    const real = resolveFolder(path);
+    cached.set(path, { real, until: performance.now() + cacheMs });
+    return real;
+  };
+}
+
+export function isWithin(root: string, path: string): boolean {
+  const way = relative(root, path);
+  return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way));
+}
+
+/**
+ * Reads a confined file. It is opened without following a link, so that one that was put there meanwhile is not followed.
+ *
+ * @param real from `locate`
+ */
+export async function readTextFile(real: string): Promise<TextFile> {
+  const file = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch((error) => {
+    throw inputError((error as NodeJS.ErrnoException).code === 'ENOENT' ? 'missing' : 'path_invalid');
+  });
+  try {
+    const facts = await file.stat();
+    if (!facts.isFile() || (await realpath(real)) !== real) throw inputError('path_invalid');
+    if (facts.size > mostBytes) throw inputError('too_large', { max_bytes: mostBytes });
+    const bytes = await file.readFile();
+    if (bytes.includes(0)) throw inputError('path_invalid', { reason: 'binary' });
+    return { real, text: bytes.toString('utf8') };
+  } finally {
+    await file.close();
+  }
+}
+
+type Undo = () => Promise<unknown>;
+
+async function commitAll(changes: readonly FileChange[], files: Pick<FilesService, 'writeAtomic'>): Promise<void> {
+  const undo: Undo[] = [];
+  try {
+    for (const change of changes) undo.push(await commitOne(change, files));
+  } catch (error) {
+    // The first error is the one to report; a file that cannot be restored has its new content, whole.
+    for (const restore of undo.toReversed()) await restore().catch(() => undefined);
+    throw error;
+  }
+}
+
+/** @returns what restores the old state */
+async function commitOne(
+  { real, content, modeOf }: FileChange,
+  files: Pick<FilesService, 'writeAtomic'>,
+): Promise<Undo> {
+  const before = await readFile(real).catch(() => undefined);
+  const mode = await stat(modeOf ?? real).then(
+    (facts) => facts.mode & 0o777,
+    () => undefined,
+  );
+  if (content === null) {
+    await rm(real);
+    return async () => {
+      if (before) await files.writeAtomic(real, before);
+      if (mode !== undefined) await chmod(real, mode);
+    };
+  }
+  const made = await mkdir(dirname(real), { recursive: true, mode: 0o755 });
+  await files.writeAtomic(real, content);
+  if (before === undefined && mode !== undefined) await chmod(real, mode);
+  return async () => {
+    if (before) await files.writeAtomic(real, before);
+    else await rm(made ?? real, { recursive: true, force: true });
+  };
+}
