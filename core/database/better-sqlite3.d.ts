@@ -9,6 +9,11 @@ declare module 'better-sqlite3' {
     readonly inTransaction: boolean;
     prepare(sql: string): {
       readonly reader: boolean;
+      /** Rows are arrays instead of objects. */
+      raw(): { all(bindings?: readonly unknown[]): unknown[][]; iterate(bindings?: readonly unknown[]): Iterable<unknown[]> };
+      /** The first column of the first row. */
+      pluck(): { get(bindings?: readonly unknown[]): unknown; all(bindings?: readonly unknown[]): unknown[] };
+      get(bindings?: readonly unknown[]): object | undefined;
       all(bindings?: readonly unknown[]): object[];
       run(bindings?: readonly unknown[]): { readonly changes: number; readonly lastInsertRowid: number | bigint };
     };

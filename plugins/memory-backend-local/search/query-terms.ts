@@ -1,8 +1,8 @@
-import type { QueryPhrase, TextAnalysis } from 'mortise/contracts/text-analysis';
+import { inverseFrequency, type QueryPhrase, type TextAnalysis } from 'mortise/contracts/text-analysis';
 import { engineTerm } from '../store/index-text.js';
 import { termHash } from '../store/postings.js';
 import type { Corpus } from './corpus.js';
-import { inverseFrequency, type QueryTerm } from './score.js';
+import type { QueryTerm } from './score.js';
 import type { TermIndex } from './term-index.js';
 import type { CountTerms, Matches, TermMatches } from './term-lists.js';
 

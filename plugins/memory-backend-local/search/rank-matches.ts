@@ -1,5 +1,6 @@
+import { bm25Share } from 'mortise/contracts/text-analysis';
 import type { Corpus } from './corpus.js';
-import { bm25Share, weights } from './score.js';
+import { bm25Parameters, weights } from './score.js';
 import type { Matches } from './term-lists.js';
 
 /** A term of the query whose memories are listed. */
@@ -106,7 +107,7 @@ export function createRanking(): RankMatches {
           if (!selects || !isCandidate(seq)) continue;
           touched.push(seq);
         }
-        score[seq] = (score[seq] ?? 0) + weight * (weights.bm25 * bm25Share(1, lengthFactor(seq)) + weights.coverage);
+        score[seq] = (score[seq] ?? 0) + weight * (weights.bm25 * bm25Share(1, lengthFactor(seq), bm25Parameters) + weights.coverage);
         found[seq] = (found[seq] ?? 0) | bit;
       }
     };
@@ -115,7 +116,7 @@ export function createRanking(): RankMatches {
       for (const seq of seqs) {
         if (score[seq] === 0) continue;
         const factor = lengthFactor(seq);
-        score[seq] = (score[seq] ?? 0) + weight * (bm25Share(repeatedFrequency, factor) - bm25Share(1, factor));
+        score[seq] = (score[seq] ?? 0) + weight * (bm25Share(repeatedFrequency, factor, bm25Parameters) - bm25Share(1, factor, bm25Parameters));
       }
     };
 

@@ -1,3 +1,4 @@
+import { bm25Share } from 'mortise/contracts/text-analysis';
 import { type Postings, type PostingsReader, readPostings } from '../store/postings.js';
 
 /** A term of a query. */
@@ -32,22 +33,8 @@ export interface ScoreParts {
 
 export const weights = { bm25: 0.65, coverage: 0.25, phrase: 0.1 };
 
-/** BM25 (Robertson and Zaragoza 2009) with k1 = 1.2 and b = 0.75. */
-const k1 = 1.2;
-const b = 0.75;
-
-/** Inverse document frequency of a term that `df` of `documents` memories have; never negative. */
-export function inverseFrequency(documents: number, df: number): number {
-  return Math.log(1 + (Math.max(documents, df) - df + 0.5) / (df + 0.5));
-}
-
-/**
- * BM25 share of a term that occurs `tf` times in a text of `lengthFactor` times the average length; approaches 1 as `tf`
- * grows.
- */
-export function bm25Share(tf: number, lengthFactor: number): number {
-  return tf / (tf + k1 * (1 - b + b * lengthFactor));
-}
+/** The usual parameters for short texts. */
+export const bm25Parameters = { k1: 1.2, b: 0.75 };
 
 /** A word of the query at a position of the text. */
 interface Mark {
@@ -109,7 +96,7 @@ export function scoreText(query: ScoredQuery, text: ScoredText): ScoreParts {
     if (range === undefined) continue;
     matched.push(term);
     covered += idf;
-    weight += idf * bm25Share(range.to - range.from, lengthFactor);
+    weight += idf * bm25Share(range.to - range.from, lengthFactor, bm25Parameters);
     found.push({ of: place, from: range.from, to: range.to });
   }
   if (total === 0) return { bm25: 0, coverage: 0, phrase: 0, matched_terms: matched };

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import * as fc from 'fast-check';
-import { inverseFrequency, type ScoredQuery, scoreText, totalScore } from '../search/score.js';
+import { inverseFrequency } from 'mortise/contracts/text-analysis';
+import { type ScoredQuery, scoreText, totalScore } from '../search/score.js';
 import { readPostings, termHash, writePostings } from '../store/postings.js';
 
 function query(...words: string[]): ScoredQuery {

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { blend, cosine } from '../vectors.js';
+import { cosine } from 'mortise/contracts/text-analysis';
+import { blend } from '../vectors.js';
 
 const hit = (id: string, score: number) => ({ id, content: id, score });
 

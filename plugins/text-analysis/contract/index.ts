@@ -2,6 +2,7 @@ import type { Embedder, EmbedderFacts } from './embedder.js';
 import type { TextAnalysis } from './text-analysis.js';
 
 export * from './embedder.js';
+export * from './scoring.js';
 export * from './text-analysis.js';
 
 declare module 'mortise/sdk' {

@@ -56,6 +56,11 @@ export interface TextAnalysis {
    * when it differs.
    */
   readonly version: string;
+  /**
+   * URL of the module that exports this service as `textAnalysis`, for worker threads, which cannot receive functions:
+   * `const { textAnalysis } = await import(module)`.
+   */
+  readonly module: string;
   /** The tokens of `text`, ordered by `start`; tokens with the same start are ordered from the longest to the shortest. */
   analyse(text: string): readonly AnalysedToken[];
   /** Terms and phrases of a query, analysed as `analyse` does. */

@@ -1,7 +1,7 @@
 import type { AnalysedToken } from 'mortise/contracts/text-analysis';
-import { createTextAnalysis } from '../index.js';
+import { textAnalysis } from '../text-analysis.js';
 
-export const analysis = createTextAnalysis();
+export const analysis = textAnalysis;
 
 /** Tokens as `class:term`, the short form of the tables. */
 export function terms(text: string): string[] {

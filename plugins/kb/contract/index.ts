@@ -1,0 +1,9 @@
+import type { KnowledgeBase } from './kb.js';
+
+export * from './kb.js';
+
+declare module 'mortise/sdk' {
+  interface Services {
+    kb: KnowledgeBase;
+  }
+}

@@ -1,0 +1,179 @@
+import { closeSync, existsSync, openSync, readSync, renameSync, statSync } from 'node:fs';
+import Database from 'better-sqlite3';
+import { kbError } from '../errors.js';
+import { migrations, schemaVersion, tables } from './schema.js';
+
+/** An open index file. Work on it is synchronous: it belongs to a worker thread. */
+export interface IndexFile {
+  readonly file: string;
+  readonly database: Database;
+  /** What was repaired while opening, for the report. */
+  readonly repaired: readonly string[];
+  /** Whether the file of this connection is still the one on disk and has all its tables. */
+  isCurrent(): boolean;
+  close(): void;
+}
+
+/** A lock of another process is waited for this long, milliseconds. */
+const busyMs = 5_000;
+
+export interface OpenOptions {
+  /** Creates and repairs; without it a missing or incomplete index is reported as undefined. */
+  readonly write: boolean;
+}
+
+/**
+ * Opens the index. A writer creates it, completes it when tables are missing, and moves a damaged file aside; what was
+ * indexed is then built again by the next refresh.
+ *
+ * @throws MortiseError `fts5_not_available`, `index_newer`, `index_unavailable`
+ */
+export function openIndex(file: string, { write }: OpenOptions): IndexFile | undefined {
+  if (!write && !existsSync(file)) return undefined;
+  const repaired: string[] = [];
+  let database = connect(file, write);
+  if (database === undefined) {
+    if (!write) throw kbError('index_unavailable', { problem: 'its file is damaged' });
+    repaired.push(`The damaged index was moved to ${moveAside(file)} and is built again.`);
+    database = connect(file, write);
+    if (database === undefined) throw kbError('index_unavailable', { problem: 'its file is damaged' });
+  }
+  try {
+    assertFts5(database);
+    const found = versionOf(database);
+    if (found > schemaVersion) throw kbError('index_newer', { found, known: schemaVersion });
+    if (write) repaired.push(...complete(database, found));
+    else if (missingTables(database).length > 0) {
+      database.close();
+      return undefined;
+    }
+    database.exec('create virtual table if not exists temp.kb_vocabulary using fts5vocab(main, kb_chunks_fts, instance)');
+  } catch (error) {
+    if (database.open) database.close();
+    throw error;
+  }
+  const opened = identityOf(file);
+  const connection = database;
+  return {
+    file,
+    database: connection,
+    repaired,
+    isCurrent: () => identityOf(file) === opened && missingTables(connection).length === 0,
+    close: () => {
+      if (connection.open) connection.close();
+    },
+  };
+}
+
+/** Undefined for a file that is no database or is damaged. @throws MortiseError `index_unavailable` */
+function connect(file: string, write: boolean): Database | undefined {
+  if (isNoDatabase(file)) return undefined;
+  let database: Database | undefined;
+  try {
+    database = new Database(file, { timeout: busyMs });
+    if (write) database.pragma('journal_mode = wal');
+    database.pragma('synchronous = normal');
+    database.pragma('foreign_keys = on');
+    database.pragma('cache_size = -16000');
+    database.prepare('select count(*) from sqlite_schema').get();
+    return database;
+  } catch (error) {
+    database?.close();
+    const code = String((error as { code?: unknown }).code);
+    if (/^SQLITE_(NOTADB|CORRUPT)/.test(code)) return undefined;
+    throw toUnavailable(error);
+  }
+}
+
+/** Any database error that is not coded, as `index_unavailable`. */
+export function toUnavailable(error: unknown): Error {
+  if ((error as { status?: unknown }).status !== undefined) return error as Error;
+  const code = String((error as { code?: unknown }).code ?? '');
+  const problem = /FULL/.test(code)
+    ? 'the disk is full'
+    : /BUSY|LOCKED/.test(code)
+      ? 'another process has locked it'
+      : /CORRUPT|NOTADB/.test(code)
+        ? 'its file is damaged'
+        : 'its file cannot be opened or created';
+  return kbError('index_unavailable', { problem }, { cause: error });
+}
+
+const header = 'SQLite format 3\0';
+
+function isNoDatabase(file: string): boolean {
+  let descriptor: number;
+  try {
+    descriptor = openSync(file, 'r');
+  } catch {
+    return false;
+  }
+  try {
+    const bytes = Buffer.alloc(header.length);
+    const read = readSync(descriptor, bytes, 0, bytes.length, 0);
+    // SQLite itself makes a database of an empty file.
+    return read > 0 && bytes.toString('latin1') !== header;
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Renames a damaged file with its log. @returns the name that it has now, without its folder */
+function moveAside(file: string): string {
+  const suffix = `damaged-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`;
+  for (const part of ['', '-wal', '-shm']) {
+    if (existsSync(`${file}${part}`)) renameSync(`${file}${part}`, `${file}.${suffix}${part}`);
+  }
+  return `kb.db.${suffix}`;
+}
+
+/** Moves the index aside, to build it again. */
+export function setAside(file: string): string {
+  return moveAside(file);
+}
+
+function identityOf(file: string): string {
+  try {
+    const { ino, dev } = statSync(file);
+    return `${dev}-${ino}`;
+  } catch {
+    return 'missing';
+  }
+}
+
+function assertFts5(database: Database): void {
+  const modules = database.prepare("select 1 from pragma_module_list where name = 'fts5'").get();
+  if (modules !== undefined) return;
+  const version = String(database.prepare('select sqlite_version()').pluck().get());
+  throw kbError('fts5_not_available', { version });
+}
+
+function versionOf(database: Database): number {
+  const hasMeta = database.prepare("select 1 from sqlite_schema where name = 'kb_index_meta'").get() !== undefined;
+  if (!hasMeta) return 0;
+  const value = database.prepare("select value from kb_index_meta where key = 'schema_version'").pluck().get();
+  return Number(value ?? 0);
+}
+
+function missingTables(database: Database): readonly string[] {
+  const present = new Set(database.prepare("select name from sqlite_schema where type = 'table'").pluck().all());
+  return tables.filter((name) => !present.has(name));
+}
+
+/** Applies the migrations. When a table is missing from an index in use, its remains are deleted, to be built again. */
+function complete(database: Database, found: number): readonly string[] {
+  const missing = missingTables(database);
+  if (missing.length === 0 && found === schemaVersion) return [];
+  const isNew = missing.length === tables.length;
+  database
+    .transaction(() => {
+      if (!isNew) for (const name of tables) database.exec(`drop table if exists ${name}`);
+      for (const statements of migrations) for (const statement of statements) database.exec(statement);
+      database
+        .prepare("insert or replace into kb_index_meta (key, value) values ('schema_version', ?)")
+        .run([String(schemaVersion)]);
+    })
+    .immediate();
+  if (isNew) return [];
+  return [`Tables were missing (${missing.join(', ')}); the index is built again.`];
+}

@@ -1,0 +1,239 @@
+import type Database from 'better-sqlite3';
+import type { PreparedChunk, PreparedDocument } from './prepare-document.js';
+import { columnFrequencies, decodeStream, encodeStream, frequencyColumn, termFrequencies } from './token-stream.js';
+
+/** The facts of a file that are stored with its chunks. */
+export interface SourceFacts {
+  readonly sourceId: string;
+  readonly path: string;
+  readonly docType: string;
+  readonly bytes: number;
+  /** Epoch milliseconds. */
+  readonly mtime: number;
+  readonly mtimeNs: string;
+  readonly ctimeNs: string;
+  readonly inode: string;
+  /** When the file was read, epoch milliseconds. */
+  readonly readAt: number;
+  readonly fileHash: string | null;
+  readonly commitTime: number | null;
+}
+
+export type SourceStatus = 'indexed' | 'stale' | 'skipped' | 'error';
+
+/** Why a file is not indexed. */
+export interface SourceProblem {
+  readonly status: 'skipped' | 'error';
+  readonly reason: string;
+  readonly detail: string | null;
+}
+
+/** The only statements that change sources, chunks, terms and the search table. Each runs within the caller's transaction. */
+export interface SourceWriter {
+  /** Replaces a source with its chunks. @returns the number of chunks that were not there before, and of those gone */
+  replace(facts: SourceFacts, document: PreparedDocument): { readonly added: number; readonly removed: number };
+  /** Records why a file is not indexed; its chunks go, unless they are kept as stale. */
+  fail(facts: SourceFacts, problem: SourceProblem, keepChunks: boolean): { readonly removed: number };
+  /** Updates the times of a file whose content is unchanged. */
+  touch(id: number, facts: SourceFacts): void;
+  markStale(id: number, reason: string): void;
+  remove(id: number): { readonly removed: number };
+  /** Writes the document frequencies of what was changed and deletes unused terms; called before a commit. */
+  flush(): void;
+  /** Call after a rollback: terms that were added are not there. */
+  reset(): void;
+}
+
+const columns = columnFrequencies.map((_, index) => `f${index + 1}`).join(', ');
+const placeholders = columnFrequencies.map(() => '?').join(', ');
+
+/** The form of a term in the search table. */
+export function searchTerm(id: number): string {
+  return id.toString(36);
+}
+
+export function createSourceWriter(database: Database, repo: number): SourceWriter {
+  const statements = prepareStatements(database);
+  const ids = new Map<string, number>();
+  /** Changes of document frequencies since the last flush. */
+  const changes = new Map<number, number>();
+
+  const termId = (term: string): number => {
+    const known = ids.get(term);
+    if (known !== undefined) return known;
+    const stored = statements.findTerm.get([repo, term]);
+    const id = stored === undefined ? Number(statements.addTerm.run([repo, term]).lastInsertRowid) : Number(stored);
+    ids.set(term, id);
+    return id;
+  };
+
+  const columnsOf = (frequencies: ReadonlyMap<number, number>): string[] => {
+    const texts: string[] = columnFrequencies.map(() => '');
+    for (const [id, frequency] of frequencies) texts[frequencyColumn(frequency)] += ` ${searchTerm(id)}`;
+    return texts;
+  };
+
+  const count = (frequencies: ReadonlyMap<number, number>, change: number): void => {
+    for (const id of frequencies.keys()) changes.set(id, (changes.get(id) ?? 0) + change);
+  };
+
+  const removeChunks = (source: number, kept: ReadonlySet<string>): number => {
+    let removed = 0;
+    for (const chunk of statements.chunksOf.all([source]) as StoredChunk[]) {
+      const frequencies = termFrequencies(decodeStream(chunk.stream));
+      statements.unindex.run([chunk.id, ...columnsOf(frequencies)]);
+      count(frequencies, -1);
+      statements.deleteChunk.run([chunk.id]);
+      if (kept.has(chunk.chunk_id)) continue;
+      removed += 1;
+      statements.deleteVectors.run([chunk.content_hash, chunk.content_hash]);
+    }
+    return removed;
+  };
+
+  const addChunk = (source: number, chunk: PreparedChunk, global: Uint32Array): void => {
+    const stream = chunk.stream.map((value) => (value < 2 ? value : 2 * (global[(value >>> 1) - 1] ?? 0) + (value & 1)));
+    const { lastInsertRowid } = statements.addChunk.run([
+      source,
+      chunk.chunkId,
+      chunk.heading,
+      JSON.stringify(chunk.headingPath),
+      chunk.startLine,
+      chunk.endLine,
+      chunk.content,
+      Buffer.from(chunk.contentHash, 'hex'),
+      chunk.tokens,
+      chunk.length,
+      encodeStream(stream),
+    ]);
+    const frequencies = termFrequencies(stream);
+    statements.index.run([lastInsertRowid, ...columnsOf(frequencies)]);
+    count(frequencies, 1);
+  };
+
+  const upsert = (facts: SourceFacts, values: readonly unknown[]): number =>
+    Number(
+      statements.upsertSource.get([
+        repo,
+        facts.sourceId,
+        facts.path,
+        facts.bytes,
+        facts.mtime,
+        facts.mtimeNs,
+        facts.ctimeNs,
+        facts.inode,
+        facts.readAt,
+        facts.commitTime,
+        ...values,
+      ]),
+    );
+
+  return {
+    replace: (facts, document) => {
+      const { frontMatter, title, chunks, terms } = document;
+      const id = upsert(facts, [
+        facts.docType,
+        JSON.stringify(frontMatter.tags),
+        title,
+        facts.fileHash,
+        frontMatter.updated ?? null,
+        'indexed',
+        null,
+        null,
+        frontMatter.warning ?? null,
+        Date.now(),
+      ]);
+      const kept = new Set(chunks.map(({ chunkId }) => chunkId));
+      const before = new Set(statements.chunkIds.all([id]) as string[]);
+      const removed = before.size > 0 ? removeChunks(id, kept) : 0;
+      const global = Uint32Array.from(terms, termId);
+      let added = 0;
+      for (const chunk of chunks) {
+        addChunk(id, chunk, global);
+        if (!before.has(chunk.chunkId)) added += 1;
+      }
+      return { added, removed };
+    },
+    fail: (facts, { status, reason, detail }, keepChunks) => {
+      const known = statements.findSource.get([repo, facts.path]);
+      if (keepChunks && known !== undefined) {
+        statements.setProblem.run([status, reason, detail, known]);
+        return { removed: 0 };
+      }
+      const id = upsert(facts, [facts.docType, '[]', null, facts.fileHash, null, status, reason, detail, null, null]);
+      return { removed: removeChunks(id, new Set()) };
+    },
+    touch: (id, { bytes, mtime, mtimeNs, ctimeNs, inode, readAt, commitTime }) => {
+      statements.touch.run([bytes, mtime, mtimeNs, ctimeNs, inode, readAt, commitTime, id]);
+    },
+    markStale: (id, reason) => {
+      statements.setProblem.run(['stale', reason, null, id]);
+    },
+    remove: (id) => {
+      const removed = removeChunks(id, new Set());
+      statements.deleteSource.run([id]);
+      return { removed };
+    },
+    flush: () => {
+      for (const [id, change] of changes) {
+        if (change === 0) continue;
+        statements.countTerm.run([change, id]);
+        if (change > 0) continue;
+        const unused = statements.deleteUnused.get([id]);
+        if (unused !== undefined) ids.delete(String(unused));
+      }
+      changes.clear();
+    },
+    reset: () => {
+      ids.clear();
+      changes.clear();
+    },
+  };
+}
+
+interface StoredChunk {
+  readonly id: number;
+  readonly chunk_id: string;
+  readonly content_hash: Uint8Array;
+  readonly stream: Uint8Array;
+}
+
+function prepareStatements(database: Database) {
+  const source = `repo, source_id, path, bytes, mtime, mtime_ns, ctime_ns, inode, read_at, commit_time, doc_type, tags,
+    title, file_hash, document_time, status, reason, detail, warning, indexed_at`;
+  const names = source.split(',').map((name) => name.trim());
+  const updates = names.filter((name) => name !== 'repo' && name !== 'path').map((name) => `${name} = excluded.${name}`);
+  return {
+    findTerm: database.prepare('select id from kb_terms where repo = ? and term = ?').pluck(),
+    addTerm: database.prepare('insert into kb_terms (repo, term, df) values (?, ?, 0)'),
+    countTerm: database.prepare('update kb_terms set df = df + ? where id = ?'),
+    deleteUnused: database.prepare('delete from kb_terms where id = ? and df <= 0 returning term').pluck(),
+    chunksOf: database.prepare('select id, chunk_id, content_hash, stream from kb_chunks where source = ?'),
+    chunkIds: database.prepare('select chunk_id from kb_chunks where source = ?').pluck(),
+    deleteChunk: database.prepare('delete from kb_chunks where id = ?'),
+    deleteVectors: database.prepare(
+      'delete from kb_embeddings where content_hash = ? and not exists (select 1 from kb_chunks where content_hash = ?)',
+    ),
+    unindex: database.prepare(
+      `insert into kb_chunks_fts (kb_chunks_fts, rowid, ${columns}) values ('delete', ?, ${placeholders})`,
+    ),
+    index: database.prepare(`insert into kb_chunks_fts (rowid, ${columns}) values (?, ${placeholders})`),
+    addChunk: database.prepare(
+      `insert into kb_chunks (source, chunk_id, heading, heading_path, start_line, end_line, content, content_hash, tokens,
+        length, stream) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    ),
+    upsertSource: database
+      .prepare(
+        `insert into kb_sources (${source}) values (${names.map(() => '?').join(', ')})
+         on conflict (repo, path) do update set ${updates.join(', ')} returning id`,
+      )
+      .pluck(),
+    findSource: database.prepare('select id from kb_sources where repo = ? and path = ?').pluck(),
+    setProblem: database.prepare('update kb_sources set status = ?, reason = ?, detail = ? where id = ?'),
+    touch: database.prepare(
+      `update kb_sources set bytes = ?, mtime = ?, mtime_ns = ?, ctime_ns = ?, inode = ?, read_at = ?, commit_time = ?,
+        status = 'indexed', reason = null, detail = null where id = ?`,
+    ),
+    deleteSource: database.prepare('delete from kb_sources where id = ?'),
+  };
+}
