@@ -55,8 +55,8 @@ describe('a plugin that has another name in plugins.json', () => {
     await made.want(() => ({ renamed: { 'old-name': 'new-name' } }));
     await made.kernel.boot();
     expect(made.control.list().map((row) => [row.key, row.state])).to.deep.equal([
-      ['new-name', 'active'],
       ['needs-old', 'active'],
+      ['new-name', 'active'],
     ]);
     expect((await made.control.inspect('old-name')).key).to.equal('new-name');
     expect(made.kernel.dependants('new-name')).to.deep.equal(['needs-old']);
