@@ -1,12 +1,14 @@
 import type { AdmittedTurn, DirectToolCall, TurnInput } from 'mortise/contracts/agent';
 import type { Chat, SessionRef } from 'mortise/contracts/sessions';
-import type { CallContext, Observation } from 'mortise/sdk';
+import type { CallContext, JsonObject, Observation } from 'mortise/sdk';
 import { checkInput } from './build-context.js';
 import { buildLayers } from './build-layers.js';
 import { type BusinessParams, effectiveMode, type PromptMode, readBusinessParams } from './business-params.js';
+import { collaborationMeta, hasCollaboration, readCollaboration } from './collaboration.js';
 import { readDirectToolCall } from './direct-tool-call.js';
 import { agentError, failureOf } from './errors.js';
 import { attachments, userText } from './input-messages.js';
+import { promptRequest } from './prompt-request.js';
 import { ownSlot } from './resolve-model.js';
 import { usableChannel } from './send-reply.js';
 import { directToolError } from './tool-errors.js';
@@ -29,24 +31,28 @@ export async function admitTurn(deps: TurnDeps, turn: TurnInput, ctx: CallContex
   const params = readBusinessParams(turn.business);
   const chat = await deps.sessions.currentChat(session);
   const promptMode = effectiveMode(params.promptMode, chat?.meta ?? {});
-  if (params.collaboration && promptMode !== 'codex') {
-    const message = 'collaboration mode is only supported when prompt_mode=codex';
-    throw agentError('invalid_request', { message });
-  }
+  const chatMeta = { ...params.chatMeta, ...collaborationOf(turn, promptMode, chat, deps.now()) };
   const tool = await directTool(
     deps,
     turn,
-    toolScope(promptMode, chat?.meta ?? {}, params.chatMeta, params.runtimeTools),
+    toolScope(promptMode, chat?.meta ?? {}, chatMeta, params.runtimeTools),
     ctx,
   );
   // A direct tool call needs neither a prompt nor a model.
-  if (!tool) await checkModel(deps, turn, chat, promptMode, ctx);
+  if (!tool)
+    await checkModel(
+      deps,
+      turn,
+      chat,
+      { promptMode, meta: { ...chat?.meta, ...chatMeta, ...params.runtimeTools } },
+      ctx,
+    );
   return {
     request: {
       session,
       input,
       promptMode: params.promptMode,
-      chatMeta: params.chatMeta,
+      chatMeta,
       runtimeTools: params.runtimeTools,
       maxSteps: params.maxSteps,
       debug: params.debug,
@@ -60,6 +66,19 @@ export async function admitTurn(deps: TurnDeps, turn: TurnInput, ctx: CallContex
     },
     requestId: params.requestId,
   };
+}
+
+/** @throws invalid_request when the parameters are not valid, or the mode is not codex */
+function collaborationOf(
+  { business }: TurnInput,
+  promptMode: PromptMode,
+  chat: Chat | undefined,
+  now: number,
+): JsonObject {
+  if (promptMode === 'codex') return collaborationMeta(readCollaboration(business), chat?.meta ?? {}, now);
+  if (!hasCollaboration(business)) return {};
+  const message = 'collaboration mode is only supported when prompt_mode=codex';
+  throw agentError('invalid_request', { message });
 }
 
 async function directTool(
@@ -86,12 +105,12 @@ async function directTool(
 
 async function checkModel(
   deps: TurnDeps,
-  { input }: TurnInput,
+  { input, session: { sessionId } }: TurnInput,
   chat: Chat | undefined,
-  promptMode: PromptMode,
+  prompt: { readonly promptMode: PromptMode; readonly meta: JsonObject },
   ctx: CallContext,
 ): Promise<void> {
-  await buildLayers(deps, { promptMode, userText: userText(input) }, ctx);
+  await buildLayers(deps, promptRequest({ ...prompt, sessionId, userText: userText(input) }), ctx);
   const model = await deps.models.resolve(ownSlot(chat?.meta ?? {}), deps.model);
   if (!model.capabilities.attachments && attachments(input).length > 0) throw agentError('provider_not_supported');
   checkInput(model.limits, input);

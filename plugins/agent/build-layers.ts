@@ -1,5 +1,5 @@
 import type { CallContext, PromptLayer, PromptRequest } from 'mortise/sdk';
-import type { PromptMode } from './business-params.js';
+import { effectiveMode, type PromptMode } from './business-params.js';
 import { type AgentErrorCode, agentError } from './errors.js';
 import type { TurnDeps } from './turn-deps.js';
 
@@ -17,10 +17,10 @@ const unavailable: Readonly<Record<PromptMode, AgentErrorCode>> = {
  */
 export async function buildLayers(
   { points, prompts }: Pick<TurnDeps, 'points' | 'prompts'>,
-  request: PromptRequest & { readonly promptMode: PromptMode },
+  request: PromptRequest,
   ctx: CallContext,
 ): Promise<readonly PromptLayer[]> {
-  const { promptMode } = request;
+  const promptMode = effectiveMode(request.promptMode, {});
   const ordered = [...prompts.current.values()]
     .filter(({ facts }) => facts.modes === undefined || facts.modes.includes(promptMode))
     .sort((a, b) => a.facts.order - b.facts.order || (a.key < b.key ? -1 : 1));

@@ -11,7 +11,6 @@ const channelMembers = ['target_type', 'target_id', 'msg_id', 'bot_prefix', 'dm_
 /** The members of `biz_params` that concern the turn. */
 export interface BusinessParams {
   readonly promptMode: PromptMode | undefined;
-  readonly collaboration: boolean;
   readonly maxSteps: number | undefined;
   readonly requestId: string | undefined;
   readonly debug: boolean;
@@ -25,10 +24,9 @@ export interface BusinessParams {
 
 export function readBusinessParams(business: JsonObject): BusinessParams {
   const promptMode = readPromptMode(business);
-  const { collaboration_mode, collaboration_event, collaboration, channel } = business;
+  const { channel } = business;
   return {
     promptMode,
-    collaboration: [collaboration_mode, collaboration_event, collaboration].some((value) => value !== undefined),
     maxSteps: readMaxSteps(business.max_steps),
     requestId: typeof business.request_id === 'string' && business.request_id !== '' ? business.request_id : undefined,
     debug: business.debug === true,

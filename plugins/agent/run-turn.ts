@@ -6,11 +6,12 @@ import { type CallContext, extendContext } from 'mortise/sdk';
 import { askModels, type ModelAnswer } from './ask-model.js';
 import { checkInput } from './build-context.js';
 import { buildLayers } from './build-layers.js';
-import { effectiveMode } from './business-params.js';
+import { effectiveMode, type PromptMode } from './business-params.js';
 import { closeAtLimit, closeCompleted, closeFailed, type TurnReply } from './close-turn.js';
 import { agentError, failureOf } from './errors.js';
 import { attachments, userText } from './input-messages.js';
 import { LiveTurn } from './live-turn.js';
+import { promptRequest } from './prompt-request.js';
 import { applyTier, ownSlot } from './resolve-model.js';
 import { LoopDetector, runToolCall } from './run-tool-call.js';
 import { sendReply } from './send-reply.js';
@@ -73,7 +74,7 @@ export async function runTurn(deps: TurnDeps, request: TurnRequest, ctx: Handler
 async function prepare(
   deps: TurnDeps,
   live: LiveTurn,
-  { input, promptMode: requestedMode }: TurnRequest,
+  { input, promptMode: requestedMode, runtimeTools }: TurnRequest,
   ctx: HandlerContext,
 ): Promise<ResolvedModel> {
   const { chat } = live.turn;
@@ -87,10 +88,28 @@ async function prepare(
   const { sessionId } = chat.session;
   live.layers = await buildLayers(
     deps,
-    { promptMode, sessionId, userText: userText(input), modelSlug: model.model },
+    promptRequest({
+      promptMode,
+      meta: { ...chat.meta, ...runtimeTools },
+      userText: userText(input),
+      sessionId,
+      modelSlug: model.model,
+      tools: await toolNames(deps, live, promptMode, ctx),
+    }),
     ctx,
   );
   return model;
+}
+
+/** Only prompts of the codex mode speak of the tools by name. */
+async function toolNames(
+  { tools }: TurnDeps,
+  { tools: scope }: LiveTurn,
+  promptMode: PromptMode,
+  { principal }: CallContext,
+): Promise<readonly string[] | undefined> {
+  if (promptMode !== 'codex') return undefined;
+  return (await tools.registry.definitions(principal, scope)).map(({ name }) => name);
 }
 
 /**

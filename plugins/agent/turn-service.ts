@@ -6,6 +6,7 @@ import { admitTurn } from './admit-turn.js';
 import { agentError, failureOf } from './errors.js';
 import { isNewCommand, newChatReply } from './input-messages.js';
 import { replayOf } from './run-turn.js';
+import { systemLayers } from './system-layers.js';
 import type { TurnDeps } from './turn-deps.js';
 
 const internalSources: readonly SubmitTurnOptions['ingress'][] = ['cron', 'internal'];
@@ -20,6 +21,7 @@ export function turnService(deps: TurnDeps): TurnService {
     },
     admit: (input, ctx) => admitTurn(deps, input, ctx),
     submit: (admitted, options, ctx) => submitTurn(deps, admitted, options, ctx),
+    systemLayers: (query, ctx) => systemLayers(deps, query, ctx),
   };
 }
 

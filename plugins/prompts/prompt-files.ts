@@ -1,0 +1,73 @@
+import { readFile, stat } from 'node:fs/promises';
+import { isAbsolute, join } from 'node:path';
+import { type FilesService, isCodedError } from 'mortise/sdk';
+
+/** A prompt text and the path under which it is shown. */
+export interface PromptFile {
+  readonly source: string;
+  readonly text: string;
+}
+
+interface CachedFile {
+  readonly mtimeMs: number;
+  readonly size: number;
+  readonly text: string;
+}
+
+const largestFile = 1_048_576;
+
+/** Prompt texts of the workspace, and the shipped ones. A file is read again when its time or size has changed. */
+export class PromptFiles {
+  readonly #files: Pick<FilesService, 'confine'>;
+  readonly #workspace: string;
+  readonly #shipped: string;
+  readonly #cache = new Map<string, CachedFile>();
+
+  /** @param shipped absolute path of the folder with the shipped texts, laid out like a workspace */
+  constructor(files: Pick<FilesService, 'confine'>, workspace: string, shipped: string) {
+    this.#files = files;
+    this.#workspace = workspace;
+    this.#shipped = shipped;
+  }
+
+  /** The first of these files that exists in the workspace. Relative paths are below it; only settings name absolute ones. */
+  async find(paths: readonly string[]): Promise<PromptFile | undefined> {
+    for (const path of paths) {
+      const text = await this.#workspaceText(path);
+      if (text !== undefined) return { source: path, text };
+    }
+    return undefined;
+  }
+
+  /** The shipped text of a path. */
+  async shipped(path: string): Promise<PromptFile | undefined> {
+    const text = await this.#text(join(this.#shipped, path));
+    return text === undefined ? undefined : { source: path, text };
+  }
+
+  async #workspaceText(path: string): Promise<string | undefined> {
+    if (isAbsolute(path)) return this.#text(path);
+    try {
+      return await this.#text(await this.#files.confine(this.#workspace, path));
+    } catch (error) {
+      // A link that leaves the workspace is no prompt of it.
+      if (isCodedError(error) && error.code === 'outside_roots') return undefined;
+      throw error;
+    }
+  }
+
+  async #text(path: string): Promise<string | undefined> {
+    try {
+      const { mtimeMs, size } = await stat(path);
+      if (size > largestFile) throw new Error(`the prompt file has ${size} bytes, more than ${largestFile}`);
+      const cached = this.#cache.get(path);
+      if (cached?.mtimeMs === mtimeMs && cached.size === size) return cached.text;
+      const text = await readFile(path, 'utf8');
+      this.#cache.set(path, { mtimeMs, size, text });
+      return text;
+    } catch (error) {
+      if (['ENOENT', 'ENOTDIR', 'EISDIR'].includes(String((error as NodeJS.ErrnoException).code))) return undefined;
+      throw error;
+    }
+  }
+}
