@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Kernel } from '../kernel/kernel.js';
 import type { PluginRecord } from '../kernel/plugin-record.js';
 import { problem, problemOf } from '../messages/plugin-problems.js';
@@ -9,19 +11,51 @@ import type { PluginManifest } from '../sdk/manifest.js';
 export async function findings(kernel: Kernel, only: PluginRecord | undefined): Promise<readonly Finding[]> {
   const records = only ? [only] : kernel.records();
   const others = only ? [] : await kernel.deps.findings();
-  const found = [
-    ...records.flatMap((record) => [
-      ...aboutPlugin(record, kernel.deps.clean),
-      ...aboutInert(record, kernel),
-      ...aboutRoutes(record, kernel),
-    ]),
-    ...others,
-  ];
+  const plugins = await Promise.all(
+    records.map(async (record) => {
+      const facts = [
+        ...aboutPlugin(record, kernel),
+        ...aboutContributions(record, kernel),
+        ...aboutRoutes(record, kernel),
+      ];
+      // What is known about the plugin explains why it does not work.
+      const isExplained = facts.some(({ severity }) => severity !== 'info');
+      return isExplained ? facts : [...facts, ...(await aboutHealth(record, kernel.deps.clean))];
+    }),
+  );
+  const found = [...plugins.flat(), ...others.filter((other) => !isReported(other, kernel))];
   const rank = { error: 0, warning: 1, info: 2 } as const;
   return found.sort((a, b) => rank[a.severity] - rank[b.severity]);
 }
 
-function aboutPlugin(record: PluginRecord, clean: (text: string) => string): readonly Finding[] {
+/** The invalid configuration of a plugin is also a finding of the settings. */
+function isReported({ key, message }: Finding, kernel: Kernel): boolean {
+  const record = key === undefined ? undefined : kernel.record(key);
+  return record?.config?.problem?.message === message;
+}
+
+async function aboutHealth(
+  { key, run, state }: PluginRecord,
+  clean: (text: string) => string,
+): Promise<readonly Finding[]> {
+  const health = state === 'active' ? await run?.health() : undefined;
+  if (!health || health.ok) return [];
+  return [
+    {
+      severity: 'warning',
+      key,
+      code: 'unhealthy',
+      message: clean(`${key}: ${health.detail ?? 'it reports that it does not work'}`),
+      fix: clean(
+        health.hint ??
+          `mortise plugin inspect ${key} shows its state and configuration; its README says what it needs.`,
+      ),
+    },
+  ];
+}
+
+function aboutPlugin(record: PluginRecord, kernel: Kernel): readonly Finding[] {
+  const { clean, clock } = kernel.deps;
   const found: Finding[] = [];
   const { key } = record;
   const shown = record.problem ?? (record.entry.problem && problemOf(key, record.entry.problem));
@@ -61,13 +95,22 @@ function aboutPlugin(record: PluginRecord, clean: (text: string) => string): rea
     const { code, message, hint } = problem('contribution_missing', missing.join(', '));
     found.push({ severity: 'info', key, code, message: `${key}: ${message}`, fix: hint });
   }
-  if (record.lastFault && !record.problem) {
+  if (record.lastFault && !record.problem && isPresent(record.lastFault, record, clock.now())) {
     found.push({
       severity: 'warning',
       key,
       code: record.lastFault.code,
       message: `${key} had a fault at ${new Date(record.lastFault.at).toISOString()}: ${record.lastFault.message}.`,
-      fix: 'See the log lines of that plugin.',
+      fix: `See the log lines of that plugin; the finding goes when it has had no fault for ten minutes, or with mortise plugin restart ${key}`,
+    });
+  }
+  if (record.run && isFolderGone(record)) {
+    found.push({
+      severity: 'warning',
+      key,
+      code: 'folder_removed',
+      message: `The folder of ${key} was removed while it runs: it will be missing after the next start.`,
+      fix: `Put the folder back, or disable it: mortise plugin disable ${key}`,
     });
   }
   if (!record.run) {
@@ -77,12 +120,49 @@ function aboutPlugin(record: PluginRecord, clean: (text: string) => string): rea
         severity: 'warning',
         key,
         code: 'left_behind',
-        message: `${key} is not running and left behind: ${left.join(', ')}.`,
+        message: `${key} is not running and left behind: ${counted(left)}.`,
         fix: 'Use host.every(), host.cron() and host.own() instead of raw timers and servers; a restart of the process ends them.',
       });
     }
   }
   return found;
+}
+
+/** How long a fault that has not come again is reported, milliseconds. */
+const faultShownMs = 600_000;
+
+/** A fault of an earlier run of the plugin says nothing about this one. */
+function isPresent({ at }: { readonly at: number }, { since }: PluginRecord, now: number): boolean {
+  return at >= since && now - at < faultShownMs;
+}
+
+/** Only plugins that were loaded from a folder have one. */
+function isFolderGone({ run }: PluginRecord): boolean {
+  return run !== undefined && run.entry.entry !== null && !existsSync(join(run.entry.folder, 'plugin.json'));
+}
+
+function counted(names: readonly string[]): string {
+  const counts = new Map<string, number>();
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return [...counts].map(([name, count]) => (count === 1 ? name : `${name} (${count} times)`)).join(', ');
+}
+
+function aboutContributions(record: PluginRecord, kernel: Kernel): readonly Finding[] {
+  return [...aboutInert(record, kernel), ...aboutUncalled(record, kernel)];
+}
+
+/** Contributions to a point whose caller watches it, while no plugin does. */
+function aboutUncalled({ key, run }: PluginRecord, kernel: Kernel): readonly Finding[] {
+  const points = new Set(run?.staging.held.map(({ point }) => point));
+  return [...points]
+    .filter((point) => kernel.registry.declaration(point).watched === true && !kernel.registry.isWatched(point))
+    .map((point) => ({
+      severity: 'warning',
+      key,
+      code: 'contribution_uncalled',
+      message: `${key} contributes to the extension point "${point}", and no active plugin calls it.`,
+      fix: `Enable the plugin that uses "${point}" (mortise plugin list), or disable this one: mortise plugin disable ${key}`,
+    }));
 }
 
 function aboutInert({ key }: PluginRecord, kernel: Kernel): readonly Finding[] {

@@ -133,6 +133,11 @@ export class Registry {
     return () => listeners.delete(run);
   }
 
+  /** Whether anything waits for changes of the point. */
+  isWatched(point: string): boolean {
+    return this.#table(point).listeners.size > 0;
+  }
+
   /** Listeners of all points: for leak checks. */
   listenerCount(): number {
     return [...this.#tables.values()].reduce((sum, table) => sum + table.listeners.size, 0);

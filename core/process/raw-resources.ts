@@ -23,6 +23,12 @@ export function watchRawResources(): void {
     if (typeof timer === 'object' && timer !== null) forget(timer);
     clearIntervalBefore(timer);
   };
+  // It ends intervals as well.
+  const clearTimeoutBefore = globalThis.clearTimeout;
+  globalThis.clearTimeout = (timer) => {
+    if (resources.size > 0 && typeof timer === 'object' && timer !== null) forget(timer);
+    clearTimeoutBefore(timer);
+  };
   const listen = Server.prototype.listen;
   Server.prototype.listen = function (this: Server, ...args: unknown[]) {
     const plugin = currentPlugin();

@@ -8,7 +8,7 @@ import {
   withinTime,
 } from '../schema/index.js';
 import type { EffectiveValue } from '../sdk/index.js';
-import { convertVariable } from './convert.js';
+import { convertVariable, isDoubtfulFlag } from './convert.js';
 import type { Environment, SecretVariablesOf } from './environment.js';
 import { allAt, fromPointer, getAt, isAtOrBelow, isObject, member, removeAt, setAt, toPointer } from './path.js';
 import { issueSentence, shownValue } from './problems.js';
@@ -165,6 +165,8 @@ function computeNow(input: ComputeInput): Computed {
         setAt(value, property.path, converted.value);
         const { path } = property;
         provenance.push({ path, source: 'environment', origin: variable.name, text: variable.value });
+        if (isDoubtfulFlag(variable.value, property.schema))
+          warnings.push(`${variable.name} is neither true nor false; it is read as false.`);
         continue;
       }
       const issue: ConfigIssue = {

@@ -4,6 +4,7 @@ import type { JsonSchema } from '../schema/index.js';
 export type Converted = { readonly ok: true; readonly value: unknown } | { readonly ok: false };
 
 const trueWords = new Set(['true', '1', 'yes', 'on']);
+const falseWords = new Set(['false', '0', 'no', 'off', '']);
 const number = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 const failed: Converted = { ok: false };
 
@@ -60,6 +61,12 @@ function convertTo(type: unknown, text: string, schema: JsonSchema): Converted {
     default:
       return converted(text);
   }
+}
+
+/** A word that is read as false and says neither yes nor no: probably a mistake. */
+export function isDoubtfulFlag(text: string, schema: JsonSchema): boolean {
+  const word = text.trim().toLowerCase();
+  return schema.type === 'boolean' && !trueWords.has(word) && !falseWords.has(word);
 }
 
 /**

@@ -69,7 +69,10 @@ export default function memoryGateway(): PluginDefinition<Config> {
     },
     health() {
       const missing = gateway && missingBackend(gateway.points, gateway.backend.backend);
-      return missing === undefined ? { ok: true } : { ok: false, detail: missing };
+      if (missing === undefined) return { ok: true };
+      const hint =
+        'Enable a plugin that contributes the backend (mortise plugin list), or set MORTISE_MEMORY_BACKEND to a known one.';
+      return { ok: false, detail: missing, hint };
     },
     async stop() {
       await gateway?.writer.idle();

@@ -36,6 +36,7 @@ export default function memoryOutbox(): PluginDefinition<Config> {
       host.contribute('route', 'memory-outbox-retry', retryRoute(deps));
       observeOutbox(host.use('metrics'), deps.logbook);
 
+      host.own(deps.memory.announceDelivery(host.config.worker ? 'here' : 'elsewhere'));
       // A process started for one command delivers only when that is the command.
       if (!host.config.worker) return;
       const started = new OutboxWorker(deps, host.use('instances').id);

@@ -4,8 +4,9 @@
  */
 import { readOptions, UsageError } from './options.js';
 import { shareKills } from './plan/kills.js';
-import { replay, reportText } from './report.js';
+import { replay, reportText, stopText } from './report.js';
 import { type ChaosResult, runChaos } from './run-chaos.js';
+import { runStops, type StopResult } from './stops/run-stops.js';
 
 function readUsage() {
   try {
@@ -17,11 +18,11 @@ function readUsage() {
   }
 }
 
-const { kills, seed, life, databases, backends, json } = readUsage();
+const { kills, stops, seed, life, databases, backends, json } = readUsage();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
 
 const REPORT_EVERY_KILLS = 50;
-const runs = shareKills(kills, databases, backends).map((share) => ({
+const runs = (kills > 0 ? shareKills(kills, databases, backends) : []).map((share) => ({
   ...share,
   seed,
   life,
@@ -40,9 +41,18 @@ for (const [index, one] of ended.entries()) {
     `${String(one.reason instanceof Error ? one.reason.stack : one.reason)}\nagain: ${replay(run)}\n`,
   );
 }
+// Rounds are distributed over the databases.
+const stopped: StopResult[] = await Promise.all(
+  stops === 0
+    ? []
+    : databases.map((database, index) =>
+        runStops({ database, seed, rounds: Math.floor((stops + index) / databases.length) }),
+      ),
+);
+const all = [...results, ...stopped];
 process.stdout.write(
   json
-    ? `${JSON.stringify({ ok: results.every(({ ok }) => ok), results })}\n`
-    : `${results.map(reportText).join('\n\n')}\n`,
+    ? `${JSON.stringify({ ok: all.every(({ ok }) => ok), results, stops: stopped })}\n`
+    : `${[...results.map(reportText), ...stopped.map(stopText)].join('\n\n')}\n`,
 );
-process.exit(results.length === runs.length && results.every(({ ok }) => ok) ? 0 : 1);
+process.exit(results.length === runs.length && all.every(({ ok }) => ok) ? 0 : 1);

@@ -19,6 +19,8 @@ export interface ChaosRun {
 }
 
 export interface ChaosOptions extends Pick<ChaosRun, 'kills' | 'seed' | 'life'> {
+  /** Servers to stop while answers are under way; with it nothing is killed unless `--kills` is given too. */
+  readonly stops: number;
   /** The kills are distributed over all of them. */
   readonly databases: readonly DatabaseKind[];
   readonly backends: readonly BackendKind[];
@@ -29,7 +31,7 @@ export interface ChaosOptions extends Pick<ChaosRun, 'kills' | 'seed' | 'life'> 
 export class UsageError extends Error {}
 
 export const usage =
-  'npm run chaos -- --kills <n> [--seed <n>] [--life <answers>] [--database sqlite|postgres] [--backend openmemory|local] [--json]';
+  'npm run chaos -- [--kills <n>] [--stops <n>] [--seed <n>] [--life <answers>] [--database sqlite|postgres] [--backend openmemory|local] [--json]';
 
 function wholeNumber(name: string, text: string): number {
   if (/^\d{1,9}$/.test(text)) return Number(text);
@@ -42,6 +44,7 @@ export function readOptions(args: readonly string[]): ChaosOptions {
     try {
       const options = {
         kills: { type: 'string' },
+        stops: { type: 'string' },
         seed: { type: 'string' },
         life: { type: 'string' },
         database: { type: 'string' },
@@ -53,7 +56,15 @@ export function readOptions(args: readonly string[]): ChaosOptions {
       throw new UsageError(`${error instanceof Error ? error.message : String(error)}: ${usage}`);
     }
   };
-  const { kills = '20', seed = String(randomInt(1_000_000)), life = '20', database, backend, json } = read();
+  const {
+    stops = '0',
+    kills = Number(stops) > 0 ? '0' : '20',
+    seed = String(randomInt(1_000_000)),
+    life = '20',
+    database,
+    backend,
+    json,
+  } = read();
   if (database !== undefined && database !== 'sqlite' && database !== 'postgres') {
     throw new UsageError(`--database must be sqlite or postgres, not "${database}": ${usage}`);
   }
@@ -62,6 +73,7 @@ export function readOptions(args: readonly string[]): ChaosOptions {
   }
   return {
     kills: wholeNumber('kills', String(kills)),
+    stops: wholeNumber('stops', String(stops)),
     seed: wholeNumber('seed', String(seed)),
     life: wholeNumber('life', String(life)),
     databases: database === undefined ? ['sqlite', 'postgres'] : [database],

@@ -1,4 +1,5 @@
 import type { ChaosResult } from './run-chaos.js';
+import type { StopResult } from './stops/run-stops.js';
 
 const MAX_SHOWN = 20;
 const titles = { sqlite: 'SQLite', postgres: 'PostgreSQL' } as const;
@@ -45,5 +46,15 @@ export function reportText(result: ChaosResult): string {
     ...(more > 0 ? [`    and ${more} more`] : []),
     `kept for inspection: ${folder}`,
     `  again: ${replay(result)}`,
+  ].join('\n');
+}
+
+export function stopText({ database, rounds, seed, begun, violations }: StopResult): string {
+  const kinds = Object.entries(begun).map(([kind, ends]) => `  ${kind}: ${counts(ends)}`);
+  return [
+    `${titles[database]}: ${rounds} servers stopped while answers were under way (seed ${seed})`,
+    ...kinds,
+    ...violations,
+    violations.length === 0 ? 'No call that was begun stayed without an answer.' : `${violations.length} violations`,
   ].join('\n');
 }

@@ -23,6 +23,7 @@ export const cronNodePoint: ExtensionPointDeclaration = {
   name: 'cron-node',
   summary: 'Steps of scheduled workflows; selected by the workflow.',
   dispatch: 'selected',
+  watched: true,
   factsSchema: {
     type: 'object',
     required: ['summary', 'paramsSchema'],

@@ -23,7 +23,12 @@ const schema: JsonSchema = {
     search: {
       type: 'object',
       additionalProperties: false,
-      properties: { rerank: { type: 'object', properties: { enabled: { type: 'boolean', default: false } } } },
+      properties: {
+        rerank: {
+          type: 'object',
+          properties: { enabled: { type: 'boolean', default: false, 'x-env': 'MORTISE_KB_RERANK' } },
+        },
+      },
     },
     servers: {
       type: 'object',
@@ -88,6 +93,14 @@ describe('the configuration of a plugin', () => {
       either: 7,
     });
     expect(config.snapshot?.config).to.have.property('roots').with.length(2);
+  });
+
+  it('reports a variable that is neither true nor false, which is read as false', async () => {
+    const { settings, config } = await owned({ MORTISE_KB_RERANK: 'banana' });
+    expect(config.snapshot?.config).to.deep.include({ search: { rerank: { enabled: false } } });
+    expect(settings.findings().map(({ severity, message }) => `${severity} ${message}`)).to.deep.equal([
+      'warning MORTISE_KB_RERANK is neither true nor false; it is read as false.',
+    ]);
   });
 
   it('blocks only its own plugin when a variable is wrong, naming it, its value and what is allowed', async () => {

@@ -1,5 +1,5 @@
 import type { LedgerMemory } from 'mortise/contracts/logbook';
-import type { MemoryService } from 'mortise/contracts/memory-gateway';
+import type { MemoryService, OutboxDelivery } from 'mortise/contracts/memory-gateway';
 import {
   type CallContext,
   type CallOptions,
@@ -50,6 +50,7 @@ type Use<R> = (backend: MemoryBackend, ctx: MemoryBackendContext) => Promise<R>;
 /** The service `memory`: calls the chosen backend through the circuit breaker. */
 export function createBackendClient(deps: BackendClientDeps): MemoryService {
   const { points, backend, limits, breaker } = deps;
+  let outboxDelivery: OutboxDelivery = 'none';
   /** Results of the latest calls. `isRefused`: the last one failed because of the key or the address. */
   const last: { okAt: number | null; error: string | null; isRefused: boolean } = {
     okAt: null,
@@ -152,6 +153,17 @@ export function createBackendClient(deps: BackendClientDeps): MemoryService {
       last_error: last.error,
     }),
     onRecovered: (run) => ({ dispose: breaker.onClosed(run) }),
+    get outboxDelivery() {
+      return outboxDelivery;
+    },
+    announceDelivery(delivery) {
+      outboxDelivery = delivery;
+      return {
+        dispose: () => {
+          outboxDelivery = 'none';
+        },
+      };
+    },
   };
   const delivery = { backend: client, known: deps.known, timeoutMs: limits.storeMs };
   return client;

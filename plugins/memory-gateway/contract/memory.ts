@@ -67,6 +67,9 @@ export interface WantedMemory {
 }
 
 /** The service `memory`: calls the chosen backend. Errors are those of the backend. */
+/** Who delivers what is in the outbox: a worker of this process, workers that an operator runs, or none that is known. */
+export type OutboxDelivery = 'here' | 'elsewhere' | 'none';
+
 export interface MemoryService {
   /** Key of the chosen backend. */
   readonly backend: string;
@@ -103,4 +106,7 @@ export interface MemoryService {
   status(): MemoryBackendStatus;
   /** Calls `run` when the circuit closes after it was open. */
   onRecovered(run: () => void): Disposable;
+  readonly outboxDelivery: OutboxDelivery;
+  /** The plugin that manages the outbox says who delivers, until the returned object is disposed. */
+  announceDelivery(delivery: Exclude<OutboxDelivery, 'none'>): Disposable;
 }

@@ -23,10 +23,14 @@ async function checkBackend({ backend, points }: Gateway, ctx: CallContext): Pro
   }
 }
 
-async function checkOutbox({ logbook }: Gateway): Promise<Check> {
+async function checkOutbox({ logbook, backend, points }: Gateway): Promise<Check> {
   try {
     const { pending, dead } = await logbook.reliability.outbox();
-    return { ok: true, detail: `${pending} pending, ${dead} dead` };
+    const detail = `${pending} pending, ${dead} dead`;
+    if (backend.outboxDelivery !== 'none') return { ok: true, detail };
+    const isExpected = points.list('command').some(({ key }) => key === 'memory-outbox-worker');
+    if (!isExpected && pending === 0) return { ok: true, detail };
+    return { ok: false, detail: `${detail}; the plugin memory-outbox is not active, so nothing is delivered` };
   } catch {
     return { ok: false, detail: 'the outbox cannot be read' };
   }

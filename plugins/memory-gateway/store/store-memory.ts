@@ -87,15 +87,15 @@ function redirectRefusal({ principal, requestedSpace }: StoreRequest, space: str
 }
 
 /** The result of a write that did not fail. */
-function resultOf(decision: StoreDecision, outcome: WriteOutcome): StoreResult {
+function resultOf(decision: StoreDecision, outcome: WriteOutcome, { backend }: Gateway): StoreResult {
   if (outcome.kind === 'stored') {
     const result = storedResult(decision, outcome.memoryId);
     return outcome.isDedup === true ? { ...result, dedup: true } : result;
   }
-  if (outcome.kind === 'outbox') return outboxResult(decision, outcome);
+  if (outcome.kind === 'outbox') return outboxResult(decision, outcome, backend.outboxDelivery);
   if (outcome.kind !== 'duplicate') return busyResult(decision);
   const { state, outboxId, backendMemoryId } = outcome.hit;
-  if (state === 'queued' && outboxId !== null) return queuedResult(decision, outboxId);
+  if (state === 'queued' && outboxId !== null) return queuedResult(decision, outboxId, backend.outboxDelivery);
   return duplicateResult(decision, backendMemoryId);
 }
 
@@ -120,7 +120,7 @@ async function write(decision: StoreDecision, space: string, gateway: Gateway): 
       const refused = { reason: 'actor_autocreate_failed', result: newUserFailedResult(decision, 'is disabled') };
       return refuse(request, decision, refused, gateway);
     }
-    const result = resultOf(decision, outcome);
+    const result = resultOf(decision, outcome, gateway);
     if (outcome.kind !== 'busy') return result;
     return refuse(request, decision, { reason: 'write_in_progress', result }, gateway);
   } catch (error) {

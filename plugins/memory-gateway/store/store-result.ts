@@ -1,3 +1,4 @@
+import type { OutboxDelivery } from 'mortise/contracts/memory-gateway';
 import type { WriteOutcome } from '../write/write-job.js';
 import type { StoreDecision } from './decide-store.js';
 import type { StoreRequest } from './store-request.js';
@@ -96,12 +97,19 @@ export function duplicateResult(decision: StoreDecision, memoryId: string | null
   });
 }
 
+/** What becomes of a row of the outbox; `usually` is true while this server delivers. */
+function deliveryText(usually: string, delivery: OutboxDelivery): string {
+  if (delivery === 'here') return usually;
+  if (delivery === 'elsewhere') return 'will be delivered by the next run of an outbox worker';
+  return 'will be delivered once the plugin memory-outbox is active';
+}
+
 /** The same memory is already in the outbox. */
-export function queuedResult(decision: StoreDecision, outboxId: number): StoreResult {
+export function queuedResult(decision: StoreDecision, outboxId: number, delivery: OutboxDelivery): StoreResult {
   return result(decision.request, decision, {
     ok: false,
     action: 'redirect',
-    message: `already queued: the same memory waits in the outbox (outbox_id=${outboxId}) and will be delivered.`,
+    message: `already queued: the same memory waits in the outbox (outbox_id=${outboxId}) and ${deliveryText('will be delivered', delivery)}.`,
     outbox_id: outboxId,
     outbox_status: 'pending',
     reason: 'dedup_pending',
@@ -113,10 +121,11 @@ export function queuedResult(decision: StoreDecision, outboxId: number): StoreRe
 export function outboxResult(
   decision: StoreDecision,
   { outboxId, isDead, failed }: Extract<WriteOutcome, { kind: 'outbox' }>,
+  delivery: OutboxDelivery,
 ): StoreResult {
   const message = isDead
     ? `The memory backend did not accept the memory: ${failed.message}. It is kept as a dead letter (outbox_id=${outboxId}) and will not be retried automatically.`
-    : `The memory backend is unavailable (${failed.message}). The memory is safe in the outbox (outbox_id=${outboxId}) and will be delivered automatically; do not store it again.`;
+    : `The memory backend is unavailable (${failed.message}). The memory is safe in the outbox (outbox_id=${outboxId}) and ${deliveryText('will be delivered automatically', delivery)}; do not store it again.`;
   return result(decision.request, decision, {
     ok: false,
     action: 'redirect',

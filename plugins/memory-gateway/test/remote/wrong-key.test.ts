@@ -6,7 +6,9 @@ describe('a remote backend that rejects the key', () => {
   eachDatabase((engine: TestEngine) => {
     for (const dialect of ['query', 'search'] as const) {
       it(`is unhealthy while memories wait for it, in the dialect ${dialect}`, async () => {
-        const remote = await startRemote(engine);
+        const remote = await startRemote(engine, {
+          plugins: ['memory-gateway', 'memory-backend-openmemory', 'memory-outbox'],
+        });
         remote.server.setDialect(dialect);
         const deep = async () => {
           const { status, body } = await remote.get('/health?deep=1');

@@ -1,0 +1,230 @@
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import type { Finding } from 'mortise/sdk';
+import { createTestHost, type TestHost, until } from 'mortise/sdk/testing';
+import type { Desired } from '../../core/kernel/deps.js';
+import { watchRawResources } from '../../core/process/raw-resources.js';
+
+interface Fault {
+  readonly name: string;
+  readonly code: string;
+  readonly fix: RegExp;
+  make(host: TestHost): Promise<unknown>;
+  repair(host: TestHost): Promise<unknown>;
+}
+
+/** Code of a plugin that does nothing. */
+const idle = (key: string, members = ''): string =>
+  `export default () => ({ key: '${key}', register() {}, ${members} });`;
+
+async function dropIn(host: TestHost, key: string, code: string, manifest: object | string = {}): Promise<void> {
+  const folder = join(host.pluginsDir, key);
+  await mkdir(folder, { recursive: true });
+  const facts = {
+    manifestVersion: 1,
+    key,
+    version: '1.0.0',
+    title: key,
+    summary: 'Made by a test.',
+    entry: 'index.js',
+  };
+  const text = typeof manifest === 'string' ? manifest : JSON.stringify({ ...facts, ...manifest });
+  await writeFile(join(folder, 'index.js'), code);
+  await writeFile(join(folder, 'plugin.json'), text);
+}
+
+/** What keeps it from running is what the doctor reports. */
+const enable = (host: TestHost, key: string): Promise<unknown> => host.control.enable(key).catch(() => undefined);
+
+async function remove(host: TestHost, key: string): Promise<void> {
+  await host.control.disable(key).catch(() => undefined);
+  await rm(join(host.pluginsDir, key), { recursive: true, force: true });
+}
+
+/** A dropped-in plugin that is wrong in one way, and is repaired by other files. */
+function broken(
+  code: string,
+  fix: RegExp,
+  wrong: { readonly code?: string; readonly manifest?: object | string },
+  key = `has-${code.replaceAll('_', '-')}`,
+): Fault {
+  return {
+    name: `a plugin with ${code}`,
+    code,
+    fix,
+    make: async (host) => {
+      await dropIn(host, key, wrong.code ?? idle(key), wrong.manifest);
+      await enable(host, key);
+    },
+    repair: async (host) => {
+      await dropIn(host, key, idle(key));
+      await host.control.release(key).catch(() => undefined);
+      await enable(host, key);
+      await until(() => host.control.list().some((row) => row.key === key && row.state === 'active'));
+      await remove(host, key);
+    },
+  };
+}
+
+const config = (host: TestHost, key: string, values: object): Promise<void> =>
+  writeFile(join(host.configDir, `${key}.json`), JSON.stringify(values));
+
+/** As an edit of plugins.json does. */
+const want = (host: TestHost, change: (plugins: Desired['plugins']) => Desired['plugins']): Promise<void> =>
+  host.app.kernel.serial(async () => {
+    const { desired } = host.app.kernel.deps;
+    await desired.write((current) => ({ ...current, plugins: change(current.plugins) }));
+    await host.app.kernel.reconcile();
+  });
+
+const faults: readonly Fault[] = [
+  broken('manifest_not_json', /Fix the JSON/, { manifest: '{"manifestVersion": 1,' }),
+  broken('manifest_invalid', /schemas\/plugin\.schema\.json/, { manifest: { version: 'one' } }),
+  broken('engine_mismatch', /Install a version of the plugin/, { manifest: { engines: { node: '>=99' } } }),
+  broken('host_service_unknown', /Use one of/, { manifest: { permissions: { services: ['databse'] } } }),
+  broken('point_unknown', /use one of/, { manifest: { contributes: { toll: ['one'] } } }),
+  broken('mount_unknown', /Declare it in "mounts"/, {
+    manifest: {
+      permissions: { routes: [{ name: 'one', kind: 'http', method: 'GET', path: '/one', auth: 'key', mount: 'none' }] },
+    },
+  }),
+  broken('route_reserved', /another path/, {
+    manifest: {
+      permissions: { routes: [{ name: 'one', kind: 'http', method: 'GET', path: '/ready', auth: 'public' }] },
+    },
+  }),
+  broken('dependency_missing', /Install "nowhere"/, { manifest: { requires: ['nowhere'] } }),
+  broken('entry_missing', /Build the plugin/, { manifest: { entry: 'dist/index.js' } }),
+  broken('import_failed', /mortise plugin restart/, { code: 'export default () => ({' }),
+  broken('register_async', /start\(host\)/, {
+    code: `export default () => ({ key: 'has-register-async', async register() {} });`,
+  }),
+  broken('start_failed', /mortise plugin restart/, {
+    code: idle('has-start-failed', `start() { throw new Error('no'); }`),
+  }),
+  broken('contribution_missing', /plugin\.json/, { manifest: { contributes: { tool: ['promised'] } } }),
+  {
+    name: 'a plugin that is enabled and not installed',
+    code: 'plugin_missing',
+    fix: /remove the entry from plugins\.json/,
+    make: (host) => want(host, (plugins) => ({ ...plugins, gone: { enabled: true } })),
+    repair: (host) => want(host, ({ gone: _, ...others }) => others),
+  },
+  {
+    name: 'a plugin whose folder was removed while it runs',
+    code: 'folder_removed',
+    fix: /Put the folder back/,
+    make: async (host) => {
+      await dropIn(host, 'uprooted', idle('uprooted'));
+      await host.control.enable('uprooted');
+      await rename(join(host.pluginsDir, 'uprooted'), join(host.dataDir, 'uprooted'));
+    },
+    repair: async (host) => {
+      await rename(join(host.dataDir, 'uprooted'), join(host.pluginsDir, 'uprooted'));
+    },
+  },
+  {
+    name: 'a workflow node that nothing calls',
+    code: 'contribution_uncalled',
+    fix: /mortise plugin disable lonely-node/,
+    make: async (host) => {
+      const node = `{ summary: 'Waits.', paramsSchema: { type: 'object' }, run: async () => ({}) }`;
+      await dropIn(
+        host,
+        'lonely-node',
+        `export default () => ({ key: 'lonely-node', register(host) { host.contribute('cron-node', 'lonely', ${node}); } });`,
+        { contributes: { 'cron-node': ['lonely'] } },
+      );
+      await host.control.enable('lonely-node');
+    },
+    repair: (host) => host.control.disable('lonely-node'),
+  },
+  {
+    name: '3,000 timers that a plugin left behind',
+    code: 'left_behind',
+    fix: /host\.every\(\)/,
+    make: async (host) => {
+      watchRawResources();
+      const start = `start() { globalThis.leaked = Array.from({ length: 3_000 }, () => setInterval(() => undefined, 60_000).unref()); }`;
+      await dropIn(host, 'leaks', idle('leaks', start));
+      await host.control.enable('leaks');
+      await host.control.disable('leaks');
+    },
+    repair: async () => {
+      for (const timer of (globalThis as unknown as { leaked: NodeJS.Timeout[] }).leaked) clearInterval(timer);
+    },
+  },
+  {
+    name: 'the plugin of the memory backend, which is disabled',
+    code: 'unhealthy',
+    fix: /MORTISE_MEMORY_BACKEND/,
+    make: (host) => host.control.disable('memory-backend-local'),
+    repair: (host) => host.control.enable('memory-backend-local'),
+  },
+  {
+    name: 'an outbox that is blocked by its setting',
+    code: 'invalid_config',
+    fix: /config\/memory-outbox\.json/,
+    make: async (host) => {
+      await config(host, 'memory-outbox', { batch_size: 0 });
+      await host.control.restart('memory-outbox').catch(() => undefined);
+    },
+    repair: async (host) => {
+      await config(host, 'memory-outbox', { batch_size: 50 });
+      await until(() => host.control.list().some(({ key, state }) => key === 'memory-outbox' && state === 'active'));
+    },
+  },
+  {
+    name: 'a secrets file that cannot be read as JSON',
+    code: 'invalid_secrets_file',
+    fix: /Write {/,
+    make: (host) => writeFile(join(host.configDir, 'secrets.json'), '{', { mode: 0o600 }),
+    repair: (host) => rm(join(host.configDir, 'secrets.json')),
+  },
+  {
+    name: 'a plugins.json that is not JSON',
+    code: 'plugins_file_invalid',
+    fix: /Correct/,
+    make: async (host) => {
+      await rename(host.pluginsFile, `${host.pluginsFile}.good`);
+      await writeFile(host.pluginsFile, '{');
+    },
+    repair: (host) => rename(`${host.pluginsFile}.good`, host.pluginsFile),
+  },
+  {
+    name: 'a database file that was moved away',
+    code: 'database_file_missing',
+    fix: /Put it back/,
+    make: (host) => rename(host.app.database.target, `${host.app.database.target}.moved`),
+    repair: (host) => rename(`${host.app.database.target}.moved`, host.app.database.target),
+  },
+];
+
+describe('the doctor', function () {
+  this.timeout(30_000);
+  let host: TestHost;
+  before(async () => {
+    host = await createTestHost({
+      plugins: ['admin', 'memory-gateway', 'memory-backend-local', 'memory-outbox'],
+    });
+  });
+  after(() => host.stop());
+
+  const found = async (): Promise<readonly Finding[]> =>
+    ((await (await host.fetch('/admin/plugins/doctor')).json()) as { findings: readonly Finding[] }).findings;
+
+  for (const { name, code, fix, make, repair } of faults) {
+    it(`has one finding with its fix for ${name}, and none after the repair`, async () => {
+      expect(await found()).to.deep.equal([]);
+      await make(host);
+      await until(async () => (await found()).length > 0);
+      const findings = await found();
+      expect(findings.map((one) => one.code)).to.deep.equal([code]);
+      expect(findings[0]?.fix).to.match(fix);
+      expect(findings[0]?.message.length).to.be.below(600);
+      await repair(host);
+      await until(async () => (await found()).length === 0);
+    });
+  }
+});
