@@ -53,8 +53,16 @@ const message = (user: string, text: string) => ({
 });
 const chat = (id: string) => ({ id, name: 'x', session_id: session, user_id: 'alice', channel: 'console', meta: {} });
 const rpc = (method: string, params: object) => ({ jsonrpc: '2.0', id: 1, method, params });
+/** A direct call of a tool for agents, in a chat of the caller. */
+const agentTool = (name: string, ...items: readonly object[]) => ({
+  path: '/agent/process',
+  body: { ...message('{caller}', 'x'), session_id: 'tools', biz_params: { tool: { name, items } } },
+});
 const tool = (name: string, args: object) => ({ body: rpc('tools/call', { name, arguments: args }) });
 const observation = { source_name: 'walk', payload: { text: 'hi' } };
+
+/** Served by the platform itself, in every state of the plugins. */
+const platform = ['GET /version', 'GET /healthz', 'GET /ready'];
 
 /** Routes that need no admin right, by method and path. Those that do are refused without a row. */
 const routes = (own: Belongings): Readonly<Record<string, Row>> => ({
@@ -78,6 +86,42 @@ const routes = (own: Belongings): Readonly<Record<string, Row>> => ({
       { body: { ...message('alice', 'again'), stream: true } },
       { body: { ...message('alice', 'x'), biz_params: { tool: { name: 'memory_query', query: 'heron' } } } },
     ],
+  },
+  'POST /v1/messages': {
+    calls: [
+      { body: { model: 'demo', max_tokens: 9, messages: [{ role: 'user', content: 'hi' }] } },
+      {
+        body: {
+          model: 'demo',
+          max_tokens: 9,
+          messages: [{ role: 'user', content: 'hi' }],
+          metadata: { user_id: 'alice' },
+        },
+      },
+    ],
+  },
+  'POST /v1/messages/count_tokens': {
+    calls: [{ body: { model: 'demo', messages: [{ role: 'user', content: 'hi' }] } }],
+  },
+  'GET /envs': { calls: [{}] },
+  'PUT /envs': { calls: [{ body: {} }] },
+  'DELETE /envs/:key': { calls: [{ path: '/envs/NONE' }] },
+  'GET /models': { calls: [{}] },
+  'GET /models/catalog': { calls: [{}] },
+  'GET /models/active': { calls: [{}] },
+  'PUT /models/active': { calls: [{ body: {} }] },
+  'PUT /models/:provider_id/config': { calls: [{ path: '/models/walk/config', body: {} }] },
+  'DELETE /models/:provider_id': { calls: [{ path: '/models/walk' }] },
+  'GET /skills': { calls: [{}] },
+  'GET /skills/available': { calls: [{}] },
+  'POST /skills': { calls: [{ body: {} }] },
+  'POST /skills/batch-enable': { calls: [{ body: ['none'] }] },
+  'POST /skills/batch-disable': { calls: [{ body: ['none'] }] },
+  'POST /skills/:name/enable': { calls: [{ path: '/skills/none/enable', body: {} }] },
+  'POST /skills/:name/disable': { calls: [{ path: '/skills/none/disable', body: {} }] },
+  'DELETE /skills/:name': { calls: [{ path: '/skills/none' }] },
+  'GET /skills/:name/files/:source/*file_path': {
+    calls: [{ path: '/skills/none/files/scripts/..%2f..%2fdata%2fmortise.db' }],
   },
   'POST /observations': {
     calls: [
@@ -138,7 +182,10 @@ const routes = (own: Belongings): Readonly<Record<string, Row>> => ({
   'GET /ws': { calls: [] },
 });
 
-/** Tools, called over MCP. Those for agents alone are unknown there, and stay so. */
+/** What alice has is in the data directory: files below it are no way around the rules. */
+const stored = '{root}/data/mortise.db';
+
+/** Tools, called over MCP, or those for agents directly. A shell has the rights of the process, as its plugin says. */
 const tools: Readonly<Record<string, Row>> = {
   memory_store: {
     calls: [tool('memory_store', { payload_md: 'planted', target_space: 'private:alice', actor_user_id: 'alice' })],
@@ -155,6 +202,28 @@ const tools: Readonly<Record<string, Row>> = {
   evidence_upload: {
     calls: [tool('evidence_upload', { content: 'x', content_type: 'text/plain', actor_user_id: 'alice' })],
   },
+  view: { calls: [agentTool('view', { path: stored, start: 1, end: 400 })] },
+  edit: { calls: [agentTool('edit', { path: stored, start: 1, end: 1, content: '' })] },
+  find: {
+    calls: [
+      agentTool('find', { path: '.', pattern: 'of-alice' }),
+      agentTool('find', { path: '{root}/data', pattern: 'of-alice' }),
+    ],
+  },
+  claude_read: { calls: [agentTool('claude_read', { file_path: stored })] },
+  claude_write: { calls: [agentTool('claude_write', { file_path: stored, content: '' })] },
+  claude_edit: { calls: [agentTool('claude_edit', { file_path: stored, old_string: 'walrus', new_string: 'x' })] },
+  claude_multi_edit: {
+    calls: [agentTool('claude_multi_edit', { file_path: stored, edits: [{ old_string: 'walrus', new_string: 'x' }] })],
+  },
+  claude_notebook_read: { calls: [agentTool('claude_notebook_read', { notebook_path: stored })] },
+  claude_notebook_edit: { calls: [agentTool('claude_notebook_edit', { notebook_path: stored, new_source: '' })] },
+  claude_ls: { calls: [agentTool('claude_ls', { path: 'data' })] },
+  claude_glob: { calls: [agentTool('claude_glob', { pattern: '**/*' })] },
+  claude_grep: { calls: [agentTool('claude_grep', { pattern: '(walrus|heron).of.alice', output_mode: 'content' })] },
+  shell: { calls: [agentTool('shell', { command: 'env' })] },
+  exec_command: { calls: [agentTool('exec_command', { cmd: 'env' })] },
+  write_stdin: { calls: [1, 2, 3].map((session_id) => agentTool('write_stdin', { session_id, chars: 'x' })) },
   'suggest_tuning*': { calls: [tool('suggest_tuning', {}), tool('suggest_tuning_apply', {})] },
 };
 
@@ -227,7 +296,12 @@ describe('a key that is bound to a user or to spaces', function () {
       });
       after(() => host.stop());
 
-      async function ask(caller: Caller, method: string, path: string, body?: unknown): Promise<string> {
+      async function ask(caller: Caller, method: string, path: string, given?: unknown): Promise<string> {
+        const user = caller === 'bot' || caller === 'operator' ? keys[caller].id : caller;
+        const body: unknown =
+          given === undefined
+            ? undefined
+            : JSON.parse(JSON.stringify(given).replaceAll('{caller}', user).replaceAll('{root}', host.dataDir));
         const response = await host.fetch(path, {
           method,
           headers: { ...headersOf(caller), ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
@@ -265,7 +339,9 @@ describe('a key that is bound to a user or to spaces', function () {
 
       it('sees nothing of another user on any route', async () => {
         const rows = routes(own);
-        const without = new Set(Object.keys(rows));
+        const without = new Set(Object.keys(rows).filter((name) => !platform.includes(name)));
+        for (const name of platform)
+          await walk(name, rows[name] ?? { calls: [] }, (caller) => ask(caller, 'GET', name.slice(4)));
         for (const { permissions } of manifests) {
           for (const { kind, method, path, auth } of permissions?.routes ?? []) {
             if (kind === 'static') continue;
@@ -307,7 +383,7 @@ describe('a key that is bound to a user or to spaces', function () {
         const names = keysOf(manifests, 'tool');
         expect([...names].sort()).to.deep.equal(Object.keys(tools).sort());
         for (const [name, row] of Object.entries(tools)) {
-          await walk(name, row, (caller, { body }) => ask(caller, 'POST', '/mcp', body));
+          await walk(name, row, (caller, { path = '/mcp', body }) => ask(caller, 'POST', path, body));
         }
       });
 
