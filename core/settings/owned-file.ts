@@ -11,7 +11,7 @@ import type { Environment, SecretVariablesOf } from './environment.js';
 import { applyMergePatch } from './merge-patch.js';
 import { fromPointer, getAt, isAtOrBelow, isObject } from './path.js';
 import { problemOf, sayUnwritten } from './problems.js';
-import type { SchemaFacts } from './schema-facts.js';
+import { propertyAt, type SchemaFacts } from './schema-facts.js';
 import { keepSecrets, type SecretStore, separateSecrets, unusedSecrets } from './secrets.js';
 import type { ConfigIssue, ConfigProblem, FileWrite, OwnedConfig, ReloadResult, Snapshot } from './types.js';
 import { type FileContent, WatchedFile } from './watched-file.js';
@@ -121,7 +121,7 @@ export class OwnedFile implements OwnedConfig {
           hint: 'Nothing was changed. Correct the file, or send the whole configuration with PUT.',
         });
       }
-      return this.writeNow(applyMergePatch(this.last?.value ?? {}, patch) as Config);
+      return this.writeNow(applyMergePatch(this.last?.value ?? this.emptyFile(), patch) as Config);
     });
   }
 
@@ -339,6 +339,18 @@ export class OwnedFile implements OwnedConfig {
   private computeFrom(value: Config | undefined, environment = this.options.environment): Computed {
     const { facts, compiled, fileName, secretVariables, secrets } = this.options;
     return compute({ facts, compiled, file: value, fileName, environment, secretVariables, secrets });
+  }
+
+  /** The least that a new file must have, as far as the schema says what that is. */
+  private emptyFile(): Config {
+    const { facts } = this.options;
+    return Object.fromEntries(
+      facts.fileRequired.flatMap((name) => {
+        const { const: fixed, default: given } = propertyAt(facts, [name])?.schema ?? {};
+        const value = fixed ?? given;
+        return value === undefined ? [] : [[name, value]];
+      }),
+    );
   }
 
   private restored(config: Config): Record<string, unknown> {
