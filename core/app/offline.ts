@@ -18,6 +18,8 @@ export interface OfflineControl {
   effective(owner?: string): readonly EffectiveValue[];
   /** Writes the desired state; the next start follows it. */
   want(key: string, enabled: boolean, cascade: boolean): Promise<PluginRow>;
+  /** Applies a merge patch to the configuration file of a plugin; the next start, or a running server, reads it. */
+  patchConfig(key: string, patch: Readonly<Record<string, unknown>>): Promise<void>;
   /** Keys of plugins, and all that they require; with `optional` also the enabled ones that they can do without. */
   withNeeded(keys: readonly string[], optional: boolean): readonly string[];
   /** Enabled plugins whose manifests list a host event in `permissions.events`, and all that they use. */
@@ -78,6 +80,12 @@ export async function openOffline(
       });
       await kernel.look();
       return rowOf(own) ?? (await control.inspect(own));
+    },
+    patchConfig: async (key, patch) => {
+      const { key: own } = await control.inspect(key);
+      const config = kernel.record(own)?.config;
+      if (!config) throw new MortiseError('invalid_config', `The plugin ${own} has no configuration.`, { status: 422 });
+      await config.patch(patch);
     },
     withNeeded,
     listenersOf: (event) => {

@@ -3,10 +3,11 @@ import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
 import { endProcess } from '../process/exit.js';
+import { addConfigCommands } from './config-commands.js';
 import { addContributedCommands } from './contributed-commands.js';
 import { createEnvironment } from './environment.js';
 import { exitCodes, reportError } from './exit.js';
-import { addConfigCommand, addMigrateCommand, addStatusCommand } from './host-commands.js';
+import { addMigrateCommand, addStatusCommand } from './host-commands.js';
 import { CommandError, examples } from './output.js';
 import { addPluginCommands } from './plugin-commands.js';
 
@@ -69,7 +70,7 @@ for (const stream of [process.stdout, process.stderr]) {
 }
 
 addPluginCommands(program, environment);
-addConfigCommand(program, environment);
+addConfigCommands(program, environment);
 addStatusCommand(program, environment);
 addMigrateCommand(program, environment);
 program

@@ -1,9 +1,7 @@
-import { userInfo } from 'node:os';
 import type { Command } from 'commander';
-import type { OfflineControl } from '../app/offline.js';
-import { isCodedError } from '../sdk/errors.js';
 import type { PluginChange, PluginPlan, PluginRow } from '../sdk/host/plugin-control.js';
-import { oneLine, printableJson } from '../sdk/text.js';
+import { oneLine } from '../sdk/text.js';
+import { changeAndRecord } from './change-and-record.js';
 import { type CommandEnvironment, printAnswer } from './environment.js';
 import { CommandError, examples } from './output.js';
 
@@ -44,76 +42,18 @@ function parseChange(text: string): PluginChange {
   return { key: text.slice(1), enabled: sign === '+' };
 }
 
-type FileWrites = ReturnType<OfflineControl['writes']>;
-
-/**
- * Enables or disables, in the running server or in the desired state that the next one follows. A change without a
- * server, or its refusal, is recorded here; failing to record it does not undo it.
- */
-export async function switchPlugin(
+/** Enables or disables, in the running server or in the desired state that the next one follows. */
+export function switchPlugin(
   environment: CommandEnvironment,
   key: string,
   enabled: boolean,
   cascade = false,
 ): Promise<PluginRow> {
   const operation = enabled ? 'enable' : 'disable';
-  /** Plugins that record the change: those of before it and those of after it. */
-  const listeners = new Set<string>();
-  let writes: FileWrites = [];
-  try {
-    const row = await environment.either<PluginRow>(
-      (server) => server.request('POST', `/admin/plugins/${encodeURIComponent(key)}/${operation}`, { cascade }),
-      async (engine) => {
-        for (const one of engine.listenersOf('platform-changed')) listeners.add(one);
-        const changed = await engine.want(key, enabled, cascade);
-        for (const one of engine.listenersOf('platform-changed')) listeners.add(one);
-        writes = engine.writes();
-        return changed;
-      },
-    );
-    await record(environment, [...listeners], writes, operation, key);
-    return row;
-  } catch (error) {
-    await record(
-      environment,
-      [...listeners],
-      writes,
-      operation,
-      key,
-      isCodedError(error) ? error.code : 'internal_error',
-    );
-    throw error;
-  }
-}
-
-async function record(
-  { projectDir, signal, json }: CommandEnvironment,
-  listeners: readonly string[],
-  writes: FileWrites,
-  operation: 'enable' | 'disable',
-  key: string,
-  refusal?: string,
-): Promise<void> {
-  if (listeners.length === 0) return;
-  const target = key.slice(0, 64);
-  const details = { plugin: target, offline: true, user: userInfo().username };
-  const { recordOffline } = await import('../app/run-offline.js');
-  try {
-    const change = {
-      operation,
-      target,
-      source: 'cli',
-      details,
-      ...(refusal === undefined ? {} : { refusal }),
-    } as const;
-    await recordOffline(change, listeners, writes, { projectDir, signal, quiet: true });
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    // With --json, stderr holds one object: the error of the command itself, if it has one.
-    const code = 'change_not_recorded';
-    if (!json) process.stderr.write(`The change could not be recorded: ${oneLine(why)}\n`);
-    else if (refusal === undefined) process.stderr.write(`${printableJson({ warning: { code, message: why } })}\n`);
-  }
+  return changeAndRecord(environment, operation, key, {
+    online: (server) => server.request('POST', `/admin/plugins/${encodeURIComponent(key)}/${operation}`, { cascade }),
+    offline: (engine) => engine.want(key, enabled, cascade),
+  });
 }
 
 interface ToggleFlags {

@@ -1,4 +1,4 @@
-import type { Desired } from '../kernel/deps.js';
+import type { Desired, PluginConfigSource } from '../kernel/deps.js';
 import type { Kernel } from '../kernel/kernel.js';
 import type { PluginRecord } from '../kernel/plugin-record.js';
 import { isCodedError, MortiseError } from '../sdk/errors.js';
@@ -94,6 +94,25 @@ export function createControl(deps: ControlDeps): PluginControl {
       }
     });
 
+  const changeConfig = (
+    key: string,
+    options: ToggleOptions | undefined,
+    change: (config: PluginConfigSource) => Promise<unknown>,
+  ): ReturnType<PluginControl['configure']> =>
+    operate(async () => {
+      const record = find(key);
+      checkRevision(kernel, options);
+      if (!record.config) {
+        throw new MortiseError('invalid_config', `The plugin ${record.key} has no configuration.`, {
+          status: 422,
+          details: { errors: [{ path: '', message: 'this plugin takes no configuration' }] },
+        });
+      }
+      await change(record.config);
+      const applied = await kernel.applyConfig(record);
+      return { applied: applied === 'live' ? 'live' : 'restarted' };
+    });
+
   return {
     revision: () => kernel.desired.revision,
 
@@ -145,20 +164,9 @@ export function createControl(deps: ControlDeps): PluginControl {
         return settled(find(record.key));
       }),
 
-    configure: (key, config, options) =>
-      operate(async () => {
-        const record = find(key);
-        checkRevision(kernel, options);
-        if (!record.config) {
-          throw new MortiseError('invalid_config', `The plugin ${record.key} has no configuration.`, {
-            status: 422,
-            details: { errors: [{ path: '', message: 'this plugin takes no configuration' }] },
-          });
-        }
-        await record.config.write(config);
-        const applied = await kernel.applyConfig(record);
-        return { applied: applied === 'live' ? 'live' : 'restarted' };
-      }),
+    configure: (key, config, options) => changeConfig(key, options, (own) => own.write(config)),
+
+    patchConfig: (key, patch, options) => changeConfig(key, options, (own) => own.patch(patch)),
 
     export: (options) =>
       operate(async () => {

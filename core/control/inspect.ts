@@ -1,3 +1,4 @@
+import { configSchemaId } from '../kernel/catalogue.js';
 import { contributionKey } from '../kernel/extension-points.js';
 import type { Kernel } from '../kernel/kernel.js';
 import type { PluginRecord } from '../kernel/plugin-record.js';
@@ -46,6 +47,7 @@ export async function detailOf(
     ...rowOf(kernel, record),
     manifest: record.entry.manifest,
     config: effective(record.key).map(({ name, value, source, origin }) => ({ name, value, source, origin })),
+    config_schema: record.entry.facts.get(configSchemaId) ?? null,
     contributions: (record.run?.staging.held ?? []).map(
       ({ point, key, stats }): ContributionStats => ({
         point,

@@ -10,7 +10,10 @@ declare module 'better-sqlite3' {
     prepare(sql: string): {
       readonly reader: boolean;
       /** Rows are arrays instead of objects. */
-      raw(): { all(bindings?: readonly unknown[]): unknown[][]; iterate(bindings?: readonly unknown[]): Iterable<unknown[]> };
+      raw(): {
+        all(bindings?: readonly unknown[]): unknown[][];
+        iterate(bindings?: readonly unknown[]): Iterable<unknown[]>;
+      };
       /** The first column of the first row. */
       pluck(): { get(bindings?: readonly unknown[]): unknown; all(bindings?: readonly unknown[]): unknown[] };
       get(bindings?: readonly unknown[]): object | undefined;

@@ -124,7 +124,7 @@ function acceptsContentType(rule: Mount['contentTypes'], headers: IncomingHttpHe
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') return false;
   const header = headers['content-type'];
   const type = mediaType(header);
-  if (rule === 'json') return type === 'application/json';
+  if (rule === 'json') return type === 'application/json' || type === 'application/merge-patch+json';
   if (rule === 'multipart') return type === 'multipart/form-data';
   if (type === 'application/json' || /^[a-z0-9!#$&^_.+-]+\/[a-z0-9!#$&^_.-]+\+json$/.test(type)) return true;
   return rule === 'lenient-json' && (header === undefined || headers.origin === undefined);

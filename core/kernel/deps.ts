@@ -112,4 +112,6 @@ export interface PluginConfigSource extends Disposable {
   check(config: Readonly<Record<string, unknown>>): readonly { readonly path: string; readonly message: string }[];
   /** @throws MortiseError `invalid_config` (422). */
   write(config: Readonly<Record<string, unknown>>): Promise<unknown>;
+  /** Applies a merge patch. @throws MortiseError `invalid_config` (422). */
+  patch(patch: Readonly<Record<string, unknown>>): Promise<unknown>;
 }

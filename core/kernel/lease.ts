@@ -153,7 +153,17 @@ export class Lease implements CallContext, PluginMark, PendingWork {
   }
 
   get principal(): Principal {
-    return this.#options?.principal ?? platformPrincipal;
+    const principal = this.#options?.principal;
+    if (principal) return principal;
+    // The platform itself; a plugin says for whom it calls, also when that is the platform.
+    if (this.#caller === undefined) return platformPrincipal;
+    throw new MortiseError(
+      'principal_missing',
+      `${this.#caller} calls ${this.point} "${this.key}" without a principal.`,
+      {
+        hint: 'Pass the context of the call that this is done for, or platformPrincipal for work that the platform started.',
+      },
+    );
   }
 
   get correlationId(): string {

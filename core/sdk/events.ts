@@ -22,7 +22,7 @@ export interface Refusal {
 
 /** A change of plugins or settings made outside of requests: an edited file, or a command without a server. */
 export interface PlatformChange {
-  readonly operation: 'enable' | 'disable' | 'edit_file';
+  readonly operation: 'enable' | 'disable' | 'configure' | 'edit_file';
   /** Key of a plugin, or the relative path of a file: `config/gate.json`. */
   readonly target: string;
   readonly source: 'file' | 'cli';

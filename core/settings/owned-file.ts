@@ -8,9 +8,10 @@ import { makeFolders } from '../sdk/make-folders.js';
 import { type Computed, type ComputedConfig, compute, schemaFile } from './compute.js';
 import { effectiveValues } from './effective.js';
 import type { Environment, SecretVariablesOf } from './environment.js';
+import { applyMergePatch } from './merge-patch.js';
 import { fromPointer, getAt, isAtOrBelow, isObject } from './path.js';
 import { problemOf, sayUnwritten } from './problems.js';
-import type { SchemaFacts } from './schema-facts.js';
+import { propertyAt, type SchemaFacts } from './schema-facts.js';
 import { keepSecrets, type SecretStore, separateSecrets, unusedSecrets } from './secrets.js';
 import type { ConfigIssue, ConfigProblem, FileWrite, OwnedConfig, ReloadResult, Snapshot } from './types.js';
 import { type FileContent, WatchedFile } from './watched-file.js';
@@ -106,34 +107,50 @@ export class OwnedFile implements OwnedConfig {
     return alone.issues.filter(({ path }) => overridden.some((at) => isAtOrBelow(at, fromPointer(path))));
   }
 
-  async write(config: Config): Promise<ReloadResult> {
+  write(config: Config): Promise<ReloadResult> {
+    return this.serially(() => this.writeNow(config));
+  }
+
+  patch(patch: Config): Promise<ReloadResult> {
     return this.serially(async () => {
-      const next = this.restored(config);
-      const issues = this.check(config);
-      if (issues.length > 0) {
-        throw new MortiseError('invalid_config', problemOf(issues, null, this.options.now()).message, {
+      await this.lookNow({ force: true });
+      if (this.last === undefined && this.problem !== null) {
+        throw new MortiseError('invalid_config', this.problem.message, {
           status: 422,
-          details: { errors: issues.map(({ path, message }) => ({ path, message })) },
-          hint: 'Nothing was changed. Correct the named places and send the whole configuration again.',
+          details: { errors: this.problem.issues.map(({ path, message }) => ({ path, message })) },
+          hint: 'Nothing was changed. Correct the file, or send the whole configuration with PUT.',
         });
       }
-      const { owner, facts } = this.options;
-      const separated = separateSecrets(facts, owner, next, this.good?.value);
-      if (Object.keys(separated.secrets).length > 0) {
-        await this.writeSecrets((stored) => ({ ...stored, ...separated.secrets }));
-      }
-      // Numbers and the like are not separated: they cannot be referred to.
-      const holdsSecret = facts.properties.some((property) => property.secret);
-      const before = await readFile(this.file, 'utf8').catch(() => undefined);
-      await sayUnwritten(this.options.fileName, async () => {
-        makeFolders(dirname(this.file));
-        await writeAtomic(this.file, `${JSON.stringify(separated.config, null, 2)}\n`, holdsSecret ? 0o600 : 0o644);
-      });
-      this.options.wrote({ path: this.file, before });
-      const result = await this.lookNow({ force: true });
-      await this.removeUnusedSecrets(separated.config);
-      return result;
+      return this.writeNow(applyMergePatch(this.last?.value ?? this.emptyFile(), patch) as Config);
     });
+  }
+
+  private async writeNow(config: Config): Promise<ReloadResult> {
+    const next = this.restored(config);
+    const issues = this.check(config);
+    if (issues.length > 0) {
+      throw new MortiseError('invalid_config', problemOf(issues, null, this.options.now()).message, {
+        status: 422,
+        details: { errors: issues.map(({ path, message }) => ({ path, message })) },
+        hint: 'Nothing was changed. Correct the named places and send the whole configuration again.',
+      });
+    }
+    const { owner, facts } = this.options;
+    const separated = separateSecrets(facts, owner, next, this.good?.value);
+    if (Object.keys(separated.secrets).length > 0) {
+      await this.writeSecrets((stored) => ({ ...stored, ...separated.secrets }));
+    }
+    // Numbers and the like are not separated: they cannot be referred to.
+    const holdsSecret = facts.properties.some((property) => property.secret);
+    const before = await readFile(this.file, 'utf8').catch(() => undefined);
+    await sayUnwritten(this.options.fileName, async () => {
+      makeFolders(dirname(this.file));
+      await writeAtomic(this.file, `${JSON.stringify(separated.config, null, 2)}\n`, holdsSecret ? 0o600 : 0o644);
+    });
+    this.options.wrote({ path: this.file, before });
+    const result = await this.lookNow({ force: true });
+    await this.removeUnusedSecrets(separated.config);
+    return result;
   }
 
   /** After the file was replaced: until then the old one needs them. What cannot be removed now is so after a later write. */
@@ -322,6 +339,18 @@ export class OwnedFile implements OwnedConfig {
   private computeFrom(value: Config | undefined, environment = this.options.environment): Computed {
     const { facts, compiled, fileName, secretVariables, secrets } = this.options;
     return compute({ facts, compiled, file: value, fileName, environment, secretVariables, secrets });
+  }
+
+  /** The least that a new file must have, as far as the schema says what that is. */
+  private emptyFile(): Config {
+    const { facts } = this.options;
+    return Object.fromEntries(
+      facts.fileRequired.flatMap((name) => {
+        const { const: fixed, default: given } = propertyAt(facts, [name])?.schema ?? {};
+        const value = fixed ?? given;
+        return value === undefined ? [] : [[name, value]];
+      }),
+    );
   }
 
   private restored(config: Config): Record<string, unknown> {

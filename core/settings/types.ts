@@ -181,6 +181,11 @@ export interface OwnedConfig<C extends object = Readonly<Record<string, unknown>
    * @throws MortiseError `invalid_config` (422) with `details.errors: [{path, message}]`; the file is untouched.
    */
   write(config: Readonly<Record<string, unknown>>): Promise<ReloadResult>;
+  /**
+   * Applies a merge patch (RFC 7396) to what the file says, and writes that.
+   * @throws MortiseError `invalid_config` (422), as `write`, or when the file cannot be read.
+   */
+  patch(patch: Readonly<Record<string, unknown>>): Promise<ReloadResult>;
 }
 
 /** All settings of a process. */

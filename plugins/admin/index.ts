@@ -29,7 +29,8 @@ export default function admin(): PluginDefinition {
       for (const action of ['enable', 'disable', 'restart', 'release'] as const) {
         host.contribute('route', `plugin-${action}`, toggleRoute(action, changes));
       }
-      host.contribute('route', 'plugin-config', configureRoute(changes));
+      host.contribute('route', 'plugin-config', configureRoute('configure', changes));
+      host.contribute('route', 'plugin-config-patch', configureRoute('patchConfig', changes));
       host.contribute('route', 'plugin-export', exportRoute(changes));
 
       host.contribute('route', 'command-list', commandListRoute(host.points));

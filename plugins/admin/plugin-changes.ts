@@ -52,19 +52,21 @@ async function rowWhileDraining(
   }
 }
 
-/** Validates and applies a configuration. After a refusal the old one remains in effect. */
-export function configureRoute({ plugins, audit }: Deps): Route {
+/**
+ * Validates and applies a configuration, or with `patchConfig` a merge patch (RFC 7396). After a refusal the old one
+ * remains in effect.
+ */
+export function configureRoute(action: 'configure' | 'patchConfig', { plugins, audit }: Deps): Route {
   return {
     handle: async (request, ctx) => {
       const key = request.params.key ?? '';
       const { body } = request;
       if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-        throw new MortiseError('invalid_request', 'The body must be the configuration: a JSON object.', {
-          status: 400,
-        });
+        const what = action === 'configure' ? 'the configuration' : 'a merge patch of the configuration';
+        throw new MortiseError('invalid_request', `The body must be ${what}: a JSON object.`, { status: 400 });
       }
       const applied = await audit(change('configure', key, ctx), () =>
-        plugins.configure(key, body as Record<string, unknown>, { by: ctx.principal.id }),
+        plugins[action](key, body as Record<string, unknown>, { by: ctx.principal.id }),
       ).catch((error: unknown) => {
         throw withErrorList(error);
       });

@@ -1,6 +1,6 @@
 import type { TurnAnswer, TurnEvent, TurnFailure, TurnResult, TurnService } from 'mortise/contracts/agent';
 import type { SessionRef } from 'mortise/contracts/sessions';
-import type { Route, RouteContext, RouteResponse } from 'mortise/sdk';
+import { boundUser, type Route, type RouteContext, type RouteResponse } from 'mortise/sdk';
 import { agentError, errorOf, failureOf } from './errors.js';
 import { readIdempotency, readProcessRequest } from './process-request.js';
 import { dispatchReply, usableChannel } from './send-reply.js';
@@ -17,9 +17,8 @@ export function processRoute(deps: Pick<TurnDeps, 'points' | 'channels'>, turns:
     async handle({ body, headers }, ctx) {
       const request = readProcessRequest(body);
       const { session, input, stream } = request;
-      if (ctx.principal.actor !== undefined && ctx.principal.actor !== session.userId) {
-        throw agentError('actor_mismatch');
-      }
+      const user = boundUser(ctx.principal);
+      if (user !== undefined && user !== session.userId) throw agentError('actor_mismatch');
       usableChannel(deps, session.channel);
       ctx.setHeader('X-Trace-Id', ctx.trace.traceId);
       if (turns.isCommand(input)) return commandAnswer(deps, session, await turns.runCommand(session), stream, ctx);

@@ -6,6 +6,7 @@ import {
   boundUser,
   createContributionCache,
   type Observation,
+  type ObservationInput,
   type Principal,
   platformPrincipal,
   type StartHost,
@@ -90,8 +91,8 @@ export async function startConversation(host: StartHost<Config>): Promise<Runnin
   await store?.restore(conversation.live);
   const adapters = new InputAdapters({
     points,
-    // No adapter names the user it runs for yet.
-    publish: (observation, adapter) => intake.publish(observation, { adapter, principal: platformPrincipal }),
+    publish: (observation, adapter) =>
+      intake.publish(observation, { adapter, principal: adapterPrincipal(adapter, observation) }),
     emit: (alert) => host.emit('alert', alert),
     coolingDown: (adapter) => cooldowns.left(adapter) > 0,
     monotonic,
@@ -131,6 +132,21 @@ export async function startConversation(host: StartHost<Config>): Promise<Runnin
       closing ??= close(until);
       return closing;
     },
+  };
+}
+
+/**
+ * For whom an event of an input adapter is handled: the user that its observation names, whom the adapter has identified;
+ * without one the adapter itself, which may use no space.
+ */
+function adapterPrincipal(adapter: string, { actor }: Partial<ObservationInput>): Principal {
+  const user = actor?.actor_type === 'user' && typeof actor.actor_id === 'string' ? actor.actor_id : undefined;
+  return {
+    id: `adapter:${adapter}`,
+    admin: false,
+    loopback: false,
+    authenticated: false,
+    ...(user === undefined ? { spaces: [] } : { actor: user }),
   };
 }
 

@@ -6,7 +6,14 @@ import {
   type SessionRef,
   sessionNameLimits,
 } from 'mortise/contracts/sessions';
-import { isJsonObject, isUnstorableText, type JsonObject, type ModelContentPart, type Principal } from 'mortise/sdk';
+import {
+  boundUser,
+  isJsonObject,
+  isUnstorableText,
+  type JsonObject,
+  type ModelContentPart,
+  type Principal,
+} from 'mortise/sdk';
 import { invalidParams, wireError } from './errors.js';
 
 /** Databases would store another text, the same one for many. */
@@ -24,8 +31,9 @@ export function readSession(params: JsonObject, principal: Principal): SessionRe
 }
 
 export function readOwner(params: JsonObject, principal: Principal): Pick<SessionRef, 'channel' | 'userId'> {
-  const userId = readName(params, 'user_id', principal.actor ?? 'local', sessionNameLimits.userId);
-  if (principal.actor !== undefined && principal.actor !== userId) throw wireError('ACTOR_MISMATCH');
+  const user = boundUser(principal);
+  const userId = readName(params, 'user_id', user ?? 'local', sessionNameLimits.userId);
+  if (user !== undefined && user !== userId) throw wireError('ACTOR_MISMATCH');
   const { channel = socketChannel } = params;
   if (typeof channel !== 'string' || !channelNamePattern.test(channel)) {
     throw invalidParams('channel', 'must be a name of lower-case letters, digits, "-" and "_"');

@@ -50,6 +50,8 @@ export interface OfflineFolder {
   run(...args: readonly string[]): Promise<Ended>;
   /** Drops a plugin into the folder of plugins. */
   addPlugin(key: string, manifest: object, code: string): Promise<void>;
+  /** Adds a file to a dropped-in plugin. */
+  addFile(key: string, name: string, text: string): Promise<void>;
   dispose(): Promise<void>;
 }
 
@@ -88,6 +90,7 @@ export async function offlineFolder(
       await writeFile(join(path, 'plugin.json'), JSON.stringify(facts));
       await writeFile(join(path, 'index.js'), code);
     },
+    addFile: (key, name, text) => writeFile(join(pluginsDir, key, name), text),
     dispose: () => rm(folder, { recursive: true, force: true }),
   };
 }

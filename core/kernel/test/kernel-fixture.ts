@@ -222,6 +222,10 @@ export class TestConfig implements PluginConfigSource {
     this.set(config);
   }
 
+  patch(patch: Readonly<Record<string, unknown>>): Promise<void> {
+    return this.write({ ...this.snapshot?.config, ...patch });
+  }
+
   dispose(): void {
     this.#listeners.clear();
   }
@@ -233,6 +237,7 @@ const noConfig: PluginConfigSource = {
   subscribe: () => ({ dispose: () => undefined }),
   check: () => [],
   write: async () => undefined,
+  patch: async () => undefined,
   dispose: () => undefined,
 };
 

@@ -41,6 +41,8 @@ export interface PluginDetail extends PluginRow {
     readonly source: string;
     readonly origin: string | null;
   }[];
+  /** JSON Schema of the configuration; null for a plugin that has none. */
+  readonly config_schema: Readonly<Record<string, unknown>> | null;
   readonly contributions: readonly ContributionStats[];
   readonly dependants: readonly string[];
   readonly health: PluginHealth | null;
@@ -129,6 +131,12 @@ export interface PluginControl {
   configure(
     key: string,
     config: Readonly<Record<string, unknown>>,
+    options?: ToggleOptions,
+  ): Promise<{ readonly applied: 'live' | 'restarted' }>;
+  /** Applies a merge patch (RFC 7396) to the file; null removes a member, so that its default holds. As `configure`. */
+  patchConfig(
+    key: string,
+    patch: Readonly<Record<string, unknown>>,
     options?: ToggleOptions,
   ): Promise<{ readonly applied: 'live' | 'restarted' }>;
   /** Writes the desired state that replicas share to `plugins.json`. */

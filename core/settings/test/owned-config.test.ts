@@ -563,6 +563,20 @@ describe('the configuration of a plugin', () => {
       expect(config.snapshot?.config.limit).to.equal(0.4);
     });
 
+    it('with a patch has what every file must have', async () => {
+      const { config } = await owned({}, undefined, { ...schema, 'x-file': { required: ['version'] } });
+      await config.patch({ limit: 0.3 });
+      expect(JSON.parse(await readFile(project.path(file), 'utf8'))).to.deep.equal({ version: 1, limit: 0.3 });
+    });
+
+    it('is not patched while it cannot be read', async () => {
+      await project.write(file, '{"limit": ');
+      const { config } = await owned();
+      const error: unknown = await config.patch({ limit: 0.3 }).catch((thrown: unknown) => thrown);
+      expect(error).to.include({ code: 'invalid_config', status: 422 });
+      expect(await readFile(project.path(file), 'utf8')).to.equal('{"limit": ');
+    });
+
     it('is one write after the other', async () => {
       const { config } = await owned({}, { limit: 0 });
       await Promise.all(Array.from({ length: 20 }, (_, index) => config.write({ limit: index / 20 })));

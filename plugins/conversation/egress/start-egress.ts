@@ -7,6 +7,7 @@ import {
   type MetricsService,
   MortiseError,
   type Observation,
+  platformPrincipal,
   type StartHost,
 } from 'mortise/sdk';
 import type { AlertLimiter } from '../alerts.js';
@@ -75,7 +76,11 @@ export function startEgress(
       }
       const timeoutMs = active.current.byKey.get(adapter)?.facts.timeoutMs ?? config.egressTimeoutMs;
       const { correlation_id: correlationId } = observation;
-      await points.call('egress', adapter, (value, ctx) => value.send(observation, ctx), { timeoutMs, correlationId });
+      await points.call('egress', adapter, (value, ctx) => value.send(observation, ctx), {
+        timeoutMs,
+        correlationId,
+        principal: platformPrincipal,
+      });
     },
     failed: (adapter, { obs_id, trace_id }, error) => {
       const name = error instanceof MortiseError ? error.code : error instanceof Error ? error.name : 'error';
@@ -154,5 +159,6 @@ async function sendThroughChannel(
   };
   await points.call('channel', name, (channel, ctx) => channel.sendText(message, ctx), {
     correlationId: observation.correlation_id,
+    principal: platformPrincipal,
   });
 }

@@ -12,6 +12,7 @@ import {
   isJsonObject,
   type ObservationInput,
   type Points,
+  platformPrincipal,
   Throttle,
 } from 'mortise/sdk';
 import { cutText } from '../observation/payload.js';
@@ -84,7 +85,11 @@ export class InputAdapters {
   }
 
   /** Calls `observe` of an active adapter and publishes the events it returns. */
-  async trigger(key: string, request: ObserveRequest, options: CallOptions = {}): Promise<TriggerResult> {
+  async trigger(
+    key: string,
+    request: ObserveRequest,
+    options: CallOptions = { principal: platformPrincipal },
+  ): Promise<TriggerResult> {
     const { points, monotonic, coolingDown } = this.#deps;
     const adapter = this.#adapters.get(key);
     if (!adapter?.open) return { ok: false, reason: 'unknown' };
@@ -108,8 +113,11 @@ export class InputAdapters {
     const { key } = adapter;
     this.#adapters.set(key, adapter);
     try {
-      await this.#deps.points.call('input-adapter', key, (it, ctx) =>
-        it.start((event) => this.#take(adapter, event), ctx),
+      await this.#deps.points.call(
+        'input-adapter',
+        key,
+        (it, ctx) => it.start((event) => this.#take(adapter, event), ctx),
+        { principal: platformPrincipal },
       );
     } catch (error) {
       adapter.open = false;

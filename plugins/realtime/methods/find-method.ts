@@ -45,7 +45,11 @@ export function pluginMethods(points: Points, schemas: SchemasService): Realtime
 function pluginMethod(name: string): Method {
   return async (params, { ctx }, { points, pluginMethods: known }) => {
     const schema = known.current.get(name)?.();
-    if (!schema) throw wireError('METHOD_NOT_FOUND', `Unknown method: ${name}`);
+    if (!schema) {
+      throw wireError('METHOD_NOT_FOUND', `Unknown method: ${name}`, {
+        known: [...Object.keys(methods), ...known.current.keys()],
+      });
+    }
     return points.call(
       'socket-method',
       name,

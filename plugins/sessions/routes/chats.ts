@@ -1,5 +1,5 @@
 import type { SessionsService } from 'mortise/contracts/sessions';
-import type { Principal, Route } from 'mortise/sdk';
+import { boundUser, type Route } from 'mortise/sdk';
 import { sessionError, storing } from '../errors.js';
 import { listChats } from '../store/chat-rows.js';
 import type { Store } from '../store/store.js';
@@ -11,8 +11,7 @@ export function listChatsRoute(store: Store): Route {
     async handle({ query }, ctx) {
       const limit = readLimit(query);
       const cursor = readCursor(query, 'number', 'string');
-      const { actor } = ctx.principal;
-      const userId = query.get('user_id') ?? actor;
+      const userId = query.get('user_id') ?? boundUser(ctx.principal);
       if (userId !== undefined) checkActor(ctx.principal, { userId });
       const chats = await storing(() =>
         listChats(store, {
@@ -35,7 +34,7 @@ export function saveChatRoute(sessions: SessionsService): Route {
     async handle({ body }, { principal }) {
       const chat = readChatBody(body);
       checkActor(principal, chat.session);
-      if (principal.actor !== undefined && chat.id !== undefined && (await sessions.getChat(chat.id))) {
+      if (boundUser(principal) !== undefined && chat.id !== undefined && (await sessions.getChat(chat.id))) {
         await boundChat(sessions, principal, chat.id);
       }
       return { body: chatSpec(await sessions.saveChat(chat)) };
@@ -61,7 +60,7 @@ export function deleteChatRoute(sessions: SessionsService): Route {
   return {
     async handle({ params }, { principal }) {
       const chatId = params.chat_id ?? '';
-      if (principal.actor !== undefined) await boundChat(sessions, principal, chatId);
+      if (boundUser(principal) !== undefined) await boundChat(sessions, principal, chatId);
       if ((await sessions.deleteChats([chatId])) === 0) throw chatNotFound(chatId);
       return { body: { deleted: true } };
     },
@@ -72,18 +71,15 @@ export function deleteChatsRoute(sessions: SessionsService): Route {
   return {
     async handle({ body }, { principal }) {
       const ids = readIds(body);
-      await sessions.deleteChats(principal.actor === undefined ? ids : await ownIds(sessions, principal, ids));
+      const user = boundUser(principal);
+      await sessions.deleteChats(user === undefined ? ids : await ownIds(sessions, user, ids));
       return { body: { deleted: true } };
     },
   };
 }
 
 /** Ids of other users' chats count as unknown. */
-async function ownIds(
-  sessions: SessionsService,
-  principal: Principal,
-  ids: readonly string[],
-): Promise<readonly string[]> {
+async function ownIds(sessions: SessionsService, user: string, ids: readonly string[]): Promise<readonly string[]> {
   const chats = await Promise.all(ids.map((id) => sessions.getChat(id)));
-  return ids.filter((_, index) => chats[index]?.session.userId === principal.actor);
+  return ids.filter((_, index) => chats[index]?.session.userId === user);
 }

@@ -1,5 +1,5 @@
 import type { Chat, SessionRef, SessionsService, TurnDetail } from 'mortise/contracts/sessions';
-import type { Principal } from 'mortise/sdk';
+import { boundUser, type Principal } from 'mortise/sdk';
 import { sessionError } from '../errors.js';
 
 /** The longest list without paging, and the largest page. */
@@ -44,13 +44,15 @@ function isMember(value: unknown, type: 'string' | 'number'): boolean {
 
 /** Refuses a key that is bound to another user. @throws actor_mismatch */
 export function checkActor(principal: Principal, { userId }: Pick<SessionRef, 'userId'>): void {
-  if (principal.actor !== undefined && principal.actor !== userId) throw sessionError('actor_mismatch');
+  const user = boundUser(principal);
+  if (user !== undefined && user !== userId) throw sessionError('actor_mismatch');
 }
 
 /** The chat of an id; a key that is bound to a user does not see chats of others. @throws chat_not_found */
 export async function boundChat(sessions: SessionsService, principal: Principal, chatId: string): Promise<Chat> {
   const chat = await sessions.getChat(chatId);
-  if (!chat || (principal.actor !== undefined && principal.actor !== chat.session.userId)) {
+  const user = boundUser(principal);
+  if (!chat || (user !== undefined && user !== chat.session.userId)) {
     throw chatNotFound(chatId);
   }
   return chat;

@@ -1,0 +1,152 @@
+import { text as readAll } from 'node:stream/consumers';
+import type { Command } from 'commander';
+import { MortiseError } from '../sdk/errors.js';
+import type { PluginDetail, PluginRow } from '../sdk/host/plugin-control.js';
+import type { EffectiveValue } from '../sdk/host/settings.js';
+import { changeAndRecord } from './change-and-record.js';
+import { type CommandEnvironment, printAnswer } from './environment.js';
+import { CommandError, examples, table } from './output.js';
+
+/** `mortise config`, `config set` and `config unset`. */
+export function addConfigCommands(program: Command, environment: CommandEnvironment): void {
+  const config = program
+    .command('config [owner]')
+    .description('every effective value and where it comes from; secrets are masked')
+    .addHelpText(
+      'after',
+      examples(
+        'mortise config',
+        'mortise config host --json',
+        'mortise config mcp-server',
+        'mortise config set memory-outbox.worker false',
+      ),
+    )
+    .action(async (owner: string | undefined) => {
+      const values = await readValues(environment, owner);
+      if (owner !== undefined && values.length === 0) await assertOwner(environment, owner);
+      const rows = values.map((value) => [
+        value.name,
+        JSON.stringify(value.value) ?? '',
+        value.origin ? `${value.source} ${value.origin}` : value.source,
+      ]);
+      // What is read by another program is not cut: only a terminal has a width.
+      await printAnswer(environment, table(['NAME', 'VALUE', 'FROM'], rows, process.stdout.columns), { values });
+    });
+
+  config
+    .command('set <name> [value]')
+    .description('write a value to the configuration of a plugin; it is checked first')
+    .option('--stdin', 'read the value from standard input, so that a secret is in no history of commands')
+    .addHelpText(
+      'after',
+      examples(
+        'mortise config set gate.dedup.enabled false',
+        'mortise config set provider-openai.models \'{"gpt-4o-mini": {}}\'',
+        'mortise config set provider-openai.api_key --stdin < key.txt',
+      ),
+    )
+    .action(async (name: string, value: string | undefined, { stdin = false }: { readonly stdin?: boolean }) => {
+      if ((value === undefined) !== stdin) {
+        throw new CommandError('Give the value, or --stdin.', 'Usage: mortise config set <name> <value>');
+      }
+      await change(environment, name, value ?? (await readAll(process.stdin)).replace(/\r?\n$/, ''));
+    });
+
+  config
+    .command('unset <name>')
+    .description('remove a value from the configuration of a plugin, so that its default holds')
+    .addHelpText('after', examples('mortise config unset gate.dedup.enabled'))
+    .action((name: string) => change(environment, name, null));
+}
+
+async function readValues(
+  environment: CommandEnvironment,
+  owner: string | undefined,
+): Promise<readonly EffectiveValue[]> {
+  const server = await environment.server();
+  if (!server) return (await import('../app/offline.js')).readConfig(environment.projectDir, owner);
+  const query = owner ? `?owner=${encodeURIComponent(owner)}` : '';
+  return (await server.request<{ values: readonly EffectiveValue[] }>('GET', `/admin/config${query}`)).values;
+}
+
+/** Nothing to show is an answer for a plugin that takes no configuration, and for no other name. */
+async function assertOwner(environment: CommandEnvironment, owner: string): Promise<void> {
+  const plugins = await environment.either(
+    async (server) => (await server.request<{ plugins: readonly PluginRow[] }>('GET', '/admin/plugins')).plugins,
+    (engine) => engine.control.list(),
+  );
+  const known = plugins.map(({ key }) => key).toSorted();
+  if (known.includes(owner)) return;
+  throw new MortiseError('owner_not_found', `"${owner}" has no configuration: it is neither "host" nor a plugin.`, {
+    status: 404,
+    details: { owner, known: ['host', ...known] },
+    hint: `There are: ${['host', ...known].join(', ')}.`,
+  });
+}
+
+type Applied = { readonly applied: 'live' | 'restarted' | 'next start' };
+
+async function change(environment: CommandEnvironment, name: string, given: string | null): Promise<void> {
+  const [owner = '', ...path] = name.split('.');
+  if (owner === 'host') {
+    throw new CommandError(
+      'Settings of the host are read once, at the start, and are not changed from here.',
+      'Edit config/mortise.json, or set the variable that config/README.md names, and restart.',
+    );
+  }
+  if (path.length === 0 || path.includes('')) {
+    throw new CommandError(
+      `"${name}" is no name of a setting.`,
+      'mortise config shows the names: <plugin>.<property>.',
+    );
+  }
+  const detail = await environment.either<PluginDetail>(
+    (server) => server.request('GET', `/admin/plugins/${encodeURIComponent(owner)}`),
+    ({ control }) => control.inspect(owner),
+  );
+  const value = given === null ? null : readTyped(given, schemaAt(detail.config_schema, path));
+  const patch = path.reduceRight<unknown>((inner, member) => ({ [member]: inner }), value) as Record<string, unknown>;
+  const { applied } = await changeAndRecord<Applied>(environment, 'configure', owner, {
+    online: (server) => server.request('PATCH', `/admin/plugins/${encodeURIComponent(owner)}/config`, patch),
+    offline: async (engine) => {
+      await engine.patchConfig(owner, patch);
+      return { applied: 'next start' };
+    },
+  });
+  const inForce = (await readValues(environment, owner)).find((one) => one.name === name);
+  const overriding = inForce?.source === 'environment' ? inForce.origin : null;
+  const done = `${name} is ${given === null ? 'removed' : 'set'}`;
+  const how = {
+    live: 'it is in force',
+    restarted: `${owner} was restarted with it`,
+    'next start': `a start of ${owner} reads it`,
+  };
+  const note = overriding === null ? how[applied] : `the variable ${overriding} overrides it`;
+  const data = { name, applied, overridden_by: overriding, value: inForce?.value ?? null };
+  await printAnswer(environment, `${done}: ${note}.`, data);
+}
+
+type Schema = Readonly<Record<string, unknown>>;
+
+function isSchema(value: unknown): value is Schema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The schema of a member, as far as it says something of it. */
+function schemaAt(schema: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>((inner, name) => {
+    if (!isSchema(inner)) return undefined;
+    const properties = isSchema(inner.properties) ? inner.properties : {};
+    return properties[name] ?? inner.additionalProperties;
+  }, schema);
+}
+
+/** A value as it is typed: a text where only a text is allowed, JSON where it is JSON, else a text. */
+function readTyped(given: string, schema: unknown): unknown {
+  if (isSchema(schema) && schema.type === 'string') return given;
+  try {
+    return JSON.parse(given) as unknown;
+  } catch {
+    return given;
+  }
+}

@@ -1,0 +1,47 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { checkout } from '../launcher/modules.js';
+
+interface SettingsPage {
+  readonly settingsPage: string;
+  settingsPageText(checkout: string): string;
+}
+
+const { settingsPage, settingsPageText } = (await import(
+  new URL('../../../scripts/lib/settings-page.mjs', import.meta.url).href
+)) as SettingsPage;
+
+/** Every name that an `x-env`, `env` or `pollEnv` of a schema holds. */
+function variablesIn(value: unknown): readonly string[] {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, member]) =>
+    ['x-env', 'env', 'pollEnv'].includes(name) && (typeof member === 'string' || Array.isArray(member))
+      ? [member].flat()
+      : variablesIn(member),
+  );
+}
+
+describe('the settings page', () => {
+  const text = readFileSync(join(checkout, settingsPage), 'utf8');
+
+  it('matches the schemas; `npm run generate` writes it', () => {
+    expect(text).to.equal(settingsPageText(checkout));
+  });
+
+  it('names every variable that sets something', () => {
+    const schemas = [
+      join('schemas', 'mortise.schema.json'),
+      ...readdirSync(join(checkout, 'plugins')).map((key) => join('plugins', key, 'config.schema.json')),
+    ];
+    for (const path of schemas) {
+      let schema: unknown;
+      try {
+        schema = JSON.parse(readFileSync(join(checkout, path), 'utf8'));
+      } catch {
+        continue;
+      }
+      for (const name of variablesIn(schema)) expect(text, `${name} of ${path}`).to.include(`\`${name}\``);
+    }
+  });
+});

@@ -1,0 +1,453 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import { fakeModel, says } from 'mortise/contracts/agent/testing';
+import { SocketClient } from 'mortise/contracts/realtime/testing';
+import type { PluginManifest } from 'mortise/sdk';
+import { createTestHost, eachDatabase, type TestHost, until } from 'mortise/sdk/testing';
+
+/** Says something of alice where it is shown something of her. */
+const model = fakeModel(({ messages }) =>
+  says(JSON.stringify(messages).includes('of-alice') ? 'the heron-of-alice flies' : 'nothing'),
+);
+
+const project = resolve(dirname(fileURLToPath(import.meta.url)), '..', '..', '..');
+
+const keys = {
+  alice: { key: 'alice-key-0123456789', id: 'alice-laptop', actor: 'alice', spaces: ['team:red'] },
+  bob: { key: 'bob-key-0123456789ab', id: 'bob-laptop', actor: 'bob', spaces: ['team:blue'] },
+  bot: { key: 'bot-key-0123456789ab', id: 'bot', spaces: ['team:blue'] },
+  operator: { key: 'operator-key-0123456789', id: 'operator', admin: true },
+};
+type Caller = keyof typeof keys;
+const outsiders = ['bob', 'bot'] as const;
+const headersOf = (caller: Caller) => ({ 'x-api-key': keys[caller].key });
+
+interface Call {
+  readonly path?: string;
+  readonly body?: unknown;
+}
+
+/** What is called with, as alice names what is hers; `shown` when alice then sees something of hers. */
+interface Row {
+  readonly calls: readonly Call[];
+  readonly shown?: true;
+}
+
+/** What alice has: ids that outsiders may guess, and texts that no one else may see. */
+interface Belongings {
+  readonly chat: string;
+  readonly turn: string;
+  readonly observation: string;
+  readonly correlation: string;
+}
+
+const session = 'alices-session';
+const texts = ['walrus-of-alice', 'heron-of-alice', 'private:alice', 'team:red', 'console:alice:'];
+
+const message = (user: string, text: string) => ({
+  session_id: session,
+  user_id: user,
+  input: [{ role: 'user', type: 'message', content: [{ type: 'text', text }] }],
+});
+const chat = (id: string) => ({ id, name: 'x', session_id: session, user_id: 'alice', channel: 'console', meta: {} });
+const rpc = (method: string, params: object) => ({ jsonrpc: '2.0', id: 1, method, params });
+/** A direct call of a tool for agents, in a chat of the caller. */
+const agentTool = (name: string, ...items: readonly object[]) => ({
+  path: '/agent/process',
+  body: { ...message('{caller}', 'x'), session_id: 'tools', biz_params: { tool: { name, items } } },
+});
+const tool = (name: string, args: object) => ({ body: rpc('tools/call', { name, arguments: args }) });
+const observation = { source_name: 'walk', payload: { text: 'hi' } };
+
+/** Served by the platform itself, in every state of the plugins. */
+const platform = ['GET /version', 'GET /healthz', 'GET /ready'];
+
+/** Routes that need no admin right, by method and path. Those that do are refused without a row. */
+const routes = (own: Belongings): Readonly<Record<string, Row>> => ({
+  'GET /version': { calls: [{}] },
+  'GET /healthz': { calls: [{}] },
+  'GET /ready': { calls: [{}] },
+  'GET /metrics': { calls: [{}] },
+  'GET /health': { calls: [{}, { path: '/health?deep=1' }] },
+  'GET /admin/plugins': { calls: [{}] },
+  'POST /admin/plugins/plan': { calls: [{ body: { changes: [] } }] },
+  'GET /admin/plugins/doctor': { calls: [{}] },
+  'GET /admin/plugins/:key': {
+    calls: ['sessions', 'gate', 'logbook'].map((key) => ({ path: `/admin/plugins/${key}` })),
+  },
+  'GET /admin/commands': { calls: [{}] },
+  'GET /admin/tree': { calls: [{}] },
+  'POST /agent/process': {
+    shown: true,
+    calls: [
+      { body: message('alice', 'again') },
+      { body: { ...message('alice', 'again'), stream: true } },
+      { body: { ...message('alice', 'x'), biz_params: { tool: { name: 'memory_query', query: 'heron' } } } },
+    ],
+  },
+  'POST /v1/messages': {
+    calls: [
+      { body: { model: 'demo', max_tokens: 9, messages: [{ role: 'user', content: 'hi' }] } },
+      {
+        body: {
+          model: 'demo',
+          max_tokens: 9,
+          messages: [{ role: 'user', content: 'hi' }],
+          metadata: { user_id: 'alice' },
+        },
+      },
+    ],
+  },
+  'POST /v1/messages/count_tokens': {
+    calls: [{ body: { model: 'demo', messages: [{ role: 'user', content: 'hi' }] } }],
+  },
+  'GET /envs': { calls: [{}] },
+  'PUT /envs': { calls: [{ body: {} }] },
+  'DELETE /envs/:key': { calls: [{ path: '/envs/NONE' }] },
+  'GET /models': { calls: [{}] },
+  'GET /models/catalog': { calls: [{}] },
+  'GET /models/active': { calls: [{}] },
+  'PUT /models/active': { calls: [{ body: {} }] },
+  'PUT /models/:provider_id/config': { calls: [{ path: '/models/walk/config', body: {} }] },
+  'DELETE /models/:provider_id': { calls: [{ path: '/models/walk' }] },
+  'GET /skills': { calls: [{}] },
+  'GET /skills/available': { calls: [{}] },
+  'POST /skills': { calls: [{ body: {} }] },
+  'POST /skills/batch-enable': { calls: [{ body: ['none'] }] },
+  'POST /skills/batch-disable': { calls: [{ body: ['none'] }] },
+  'POST /skills/:name/enable': { calls: [{ path: '/skills/none/enable', body: {} }] },
+  'POST /skills/:name/disable': { calls: [{ path: '/skills/none/disable', body: {} }] },
+  'DELETE /skills/:name': { calls: [{ path: '/skills/none' }] },
+  'GET /skills/:name/files/:source/*file_path': {
+    calls: [{ path: '/skills/none/files/scripts/..%2f..%2fdata%2fmortise.db' }],
+  },
+  'POST /observations': {
+    calls: [
+      { body: { ...observation, session_key: `console:alice:${session}` } },
+      { body: { ...observation, actor: { actor_type: 'user', actor_id: 'alice' } } },
+      { body: { ...observation, metadata: { user_id: 'alice' } } },
+    ],
+  },
+  'POST /gate/explain': {
+    calls: [{ body: { ...observation, session_key: `console:alice:${session}` } }, { body: observation }],
+  },
+  'GET /gate/status': { calls: [{}] },
+  'GET /gate/pools/:pool': {
+    shown: true,
+    calls: ['drop', 'sink', 'tool'].map((pool) => ({ path: `/gate/pools/${pool}` })),
+  },
+  'GET /gate/sessions': { shown: true, calls: [{}] },
+  'GET /chats': { shown: true, calls: [{}, { path: '/chats?user_id=alice' }, { path: '/chats?channel=console' }] },
+  'POST /chats': { calls: [{ body: chat(own.chat) }, { body: { ...chat(own.chat), user_id: 'bob' } }] },
+  'POST /chats/batch-delete': { calls: [{ body: [own.chat] }] },
+  'GET /chats/:chat_id': {
+    shown: true,
+    calls: [{ path: `/chats/${own.chat}` }, { path: `/chats/${own.chat}?include_failed=true` }],
+  },
+  'PUT /chats/:chat_id': { calls: [{ path: `/chats/${own.chat}`, body: chat(own.chat) }] },
+  'DELETE /chats/:chat_id': { calls: [{ path: `/chats/${own.chat}` }] },
+  'GET /chats/:chat_id/turns': { shown: true, calls: [{ path: `/chats/${own.chat}/turns` }] },
+  'GET /chats/:chat_id/turns/:turn_id': { shown: true, calls: [{ path: `/chats/${own.chat}/turns/${own.turn}` }] },
+  'POST /chats/:chat_id/turns/:turn_id/cancel': {
+    calls: [{ path: `/chats/${own.chat}/turns/${own.turn}/cancel`, body: {} }],
+  },
+  'POST /memory/store': {
+    calls: [
+      { body: { payload_md: 'planted', target_space: 'private:alice' } },
+      { body: { payload_md: 'planted', target_space: 'team:red', actor_user_id: 'alice' } },
+    ],
+  },
+  'POST /memory/query': {
+    shown: true,
+    calls: [
+      { body: { query: 'heron' } },
+      { body: { query: 'heron', spaces: ['private:alice', 'team:red'] } },
+      { body: { query: 'heron', spaces: ['private:*', '*'] } },
+    ],
+  },
+  'GET /reliability/report': { calls: [{}] },
+  'POST /governance/settings/update': { calls: [{ body: { team_write_enabled: true, actor_user_id: 'alice' } }] },
+  'POST /mcp': {
+    calls: [
+      { body: rpc('ping', {}) },
+      { body: rpc('tools/list', {}) },
+      { body: rpc('resources/list', {}) },
+      { body: rpc('prompts/list', {}) },
+    ],
+  },
+  'GET /mcp': { calls: [] },
+  'DELETE /mcp': { calls: [] },
+  'GET /ws': { calls: [] },
+});
+
+/** What alice has is in the data directory: files below it are no way around the rules. */
+const stored = '{root}/data/mortise.db';
+
+/** Tools, called over MCP, or those for agents directly. A shell has the rights of the process, as its plugin says. */
+const tools: Readonly<Record<string, Row>> = {
+  memory_store: {
+    calls: [tool('memory_store', { payload_md: 'planted', target_space: 'private:alice', actor_user_id: 'alice' })],
+  },
+  memory_query: {
+    shown: true,
+    calls: [
+      tool('memory_query', { query: 'heron' }),
+      tool('memory_query', { query: 'heron', spaces: ['private:alice', 'team:red'] }),
+    ],
+  },
+  reliability_report: { calls: [tool('reliability_report', {})] },
+  governance_update: { calls: [tool('governance_update', { team_write_enabled: true, actor_user_id: 'alice' })] },
+  evidence_upload: {
+    calls: [tool('evidence_upload', { content: 'x', content_type: 'text/plain', actor_user_id: 'alice' })],
+  },
+  view: { calls: [agentTool('view', { path: stored, start: 1, end: 400 })] },
+  edit: { calls: [agentTool('edit', { path: stored, start: 1, end: 1, content: '' })] },
+  find: {
+    calls: [
+      agentTool('find', { path: '.', pattern: 'of-alice' }),
+      agentTool('find', { path: '{root}/data', pattern: 'of-alice' }),
+    ],
+  },
+  claude_read: { calls: [agentTool('claude_read', { file_path: stored })] },
+  claude_write: { calls: [agentTool('claude_write', { file_path: stored, content: '' })] },
+  claude_edit: { calls: [agentTool('claude_edit', { file_path: stored, old_string: 'walrus', new_string: 'x' })] },
+  claude_multi_edit: {
+    calls: [agentTool('claude_multi_edit', { file_path: stored, edits: [{ old_string: 'walrus', new_string: 'x' }] })],
+  },
+  claude_notebook_read: { calls: [agentTool('claude_notebook_read', { notebook_path: stored })] },
+  claude_notebook_edit: { calls: [agentTool('claude_notebook_edit', { notebook_path: stored, new_source: '' })] },
+  claude_ls: { calls: [agentTool('claude_ls', { path: 'data' })] },
+  claude_glob: { calls: [agentTool('claude_glob', { pattern: '**/*' })] },
+  claude_grep: { calls: [agentTool('claude_grep', { pattern: '(walrus|heron).of.alice', output_mode: 'content' })] },
+  shell: { calls: [agentTool('shell', { command: 'env' })] },
+  exec_command: { calls: [agentTool('exec_command', { cmd: 'env' })] },
+  write_stdin: { calls: [1, 2, 3].map((session_id) => agentTool('write_stdin', { session_id, chars: 'x' })) },
+  'suggest_tuning*': { calls: [tool('suggest_tuning', {}), tool('suggest_tuning_apply', {})] },
+};
+
+/** Methods of the socket. */
+const socketMethods: Readonly<Record<string, { readonly params: readonly object[]; readonly shown?: true }>> = {
+  'chat.send': {
+    params: [
+      { session_id: session, user_id: 'alice', channel: 'console', content: 'again' },
+      { session_id: session, channel: 'console', content: 'again' },
+    ],
+  },
+  'chat.history': {
+    shown: true,
+    params: [
+      { session_id: session, user_id: 'alice', channel: 'console', detail: true },
+      { session_id: session, channel: 'console' },
+    ],
+  },
+  'chat.cancel': { params: [{ session_id: session, user_id: 'alice', channel: 'console' }, { request_id: 'r-1' }] },
+  'session.list': { shown: true, params: [{ user_id: 'alice', channel: 'console' }, { channel: 'console' }, {}] },
+  'session.watch': {
+    params: [
+      { session_id: session, user_id: 'alice', channel: 'console' },
+      { session_id: session, channel: 'console' },
+    ],
+  },
+  'session.unwatch': { params: [{ session_id: session, user_id: 'alice', channel: 'console' }] },
+};
+
+async function enabledManifests(): Promise<readonly PluginManifest[]> {
+  const { plugins } = JSON.parse(await readFile(join(project, 'plugins.json'), 'utf8')) as {
+    readonly plugins: Readonly<Record<string, { readonly enabled: boolean }>>;
+  };
+  const folders = (await readdir(join(project, 'plugins'))).filter((key) => plugins[key]?.enabled);
+  const files = folders.map((key) => readFile(join(project, 'plugins', key, 'plugin.json'), 'utf8'));
+  return (await Promise.all(files)).map((text) => JSON.parse(text) as PluginManifest);
+}
+
+const keysOf = (manifests: readonly PluginManifest[], point: string): readonly string[] =>
+  manifests.flatMap(({ contributes }) =>
+    (contributes?.[point] ?? []).map((one) => (typeof one === 'string' ? one : one.key)),
+  );
+
+describe('a key that is bound to a user or to spaces', function () {
+  this.timeout(120_000);
+  let manifests: readonly PluginManifest[];
+
+  eachDatabase(
+    (engine) => {
+      let host: TestHost;
+      let own: Belongings;
+
+      before(async () => {
+        manifests = await enabledManifests();
+        host = await createTestHost({
+          // The model below takes the place of the demo provider.
+          plugins: manifests.map(({ key }) => key).filter((key) => key !== 'provider-demo'),
+          env: { MORTISE_API_KEYS: JSON.stringify(Object.values(keys)), MORTISE_OUTBOX_WORKER: 'false' },
+          database: engine.env,
+          extra: [model.plugin],
+        });
+        await host
+          .service('logbook')
+          .settings.update(
+            'default',
+            { teamWriteEnabled: true, policy: { require_evidence: false } },
+            { updatedBy: 'test' },
+          );
+        own = await settle(host);
+      });
+      after(() => host.stop());
+
+      async function ask(caller: Caller, method: string, path: string, given?: unknown): Promise<string> {
+        const user = caller === 'bot' || caller === 'operator' ? keys[caller].id : caller;
+        const body: unknown =
+          given === undefined
+            ? undefined
+            : JSON.parse(JSON.stringify(given).replaceAll('{caller}', user).replaceAll('{root}', host.dataDir));
+        const response = await host.fetch(path, {
+          method,
+          headers: { ...headersOf(caller), ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        });
+        return `${response.status} ${JSON.stringify([...response.headers])} ${await response.text()}`;
+      }
+
+      /** What is alice's in an answer, apart from what the caller named itself. */
+      const foreign = (answer: string, given: unknown): readonly string[] => {
+        const named = JSON.stringify(given);
+        return [...texts, own.chat, own.turn, own.observation].filter(
+          (one) => answer.includes(one) && !named.includes(one),
+        );
+      };
+
+      async function walk(
+        name: string,
+        row: Row,
+        send: (caller: Caller, call: Call) => Promise<string>,
+      ): Promise<void> {
+        for (const caller of outsiders) {
+          for (const call of row.calls) {
+            expect(
+              foreign(await send(caller, call), call),
+              `${name}, ${caller}: ${JSON.stringify(call)}`,
+            ).to.deep.equal([]);
+          }
+        }
+        if (!row.shown) return;
+        const answers = await Promise.all(row.calls.map((call) => send('alice', call)));
+        const seen = answers.flatMap((answer, index) => foreign(answer, row.calls[index]));
+        expect(seen, `what alice sees of ${name}: ${answers.join('\n')}`).to.not.deep.equal([]);
+      }
+
+      it('sees nothing of another user on any route', async () => {
+        const rows = routes(own);
+        const without = new Set(Object.keys(rows).filter((name) => !platform.includes(name)));
+        for (const name of platform)
+          await walk(name, rows[name] ?? { calls: [] }, (caller) => ask(caller, 'GET', name.slice(4)));
+        for (const { permissions } of manifests) {
+          for (const { kind, method, path, auth } of permissions?.routes ?? []) {
+            if (kind === 'static') continue;
+            for (const one of kind === 'upgrade' ? ['GET'] : [method ?? 'GET'].flat()) {
+              const name = `${one} ${path}`;
+              if (auth === 'admin') {
+                for (const caller of outsiders) {
+                  const answer = await ask(caller, one, path.replaceAll(/:\w+/g, 'x'), one === 'GET' ? undefined : {});
+                  expect(answer, `${caller} ${name}`).to.match(/^403 /);
+                }
+                continue;
+              }
+              const row = rows[name];
+              expect(row, `a row for ${name}`).to.not.equal(undefined);
+              without.delete(name);
+              if (row) await walk(name, row, (caller, call) => ask(caller, one, call.path ?? path, call.body));
+            }
+          }
+        }
+        expect([...without], 'rows without a route').to.deep.equal([]);
+        // Nothing that is alice's was changed or removed on the way, either.
+        expect(await ask('alice', 'GET', `/chats/${own.chat}`)).to.match(/^200 /);
+        expect(await ask('alice', 'GET', `/chats/${own.chat}`))
+          .to.include('walrus-of-alice')
+          .and.not.include('planted');
+        expect(await ask('alice', 'POST', '/memory/query', { query: 'planted' })).to.not.include('"planted"');
+      });
+
+      it('runs no command of the command line, which all need the admin right', async () => {
+        for (const key of keysOf(manifests, 'command')) {
+          for (const caller of outsiders) {
+            const answer = await ask(caller, 'POST', `/admin/commands/${key}`, { args: [], options: {} });
+            expect(answer, `${caller} ${key}`).to.match(/^403 /).and.include('admin_required');
+          }
+        }
+      });
+
+      it('sees nothing of another user through any tool', async () => {
+        const names = keysOf(manifests, 'tool');
+        expect([...names].sort()).to.deep.equal(Object.keys(tools).sort());
+        for (const [name, row] of Object.entries(tools)) {
+          await walk(name, row, (caller, { path = '/mcp', body }) => ask(caller, 'POST', path, body));
+        }
+      });
+
+      it('sees nothing of another user through any method of the socket', async () => {
+        const methods = keysOf(manifests, 'socket-method');
+        const sockets = new Map<Caller, SocketClient>();
+        for (const caller of [...outsiders, 'alice'] as const) {
+          sockets.set(caller, await SocketClient.open(host.origin, { headers: headersOf(caller) }));
+        }
+        const [unknown] = (await sockets.get('alice')?.ask('there.is.none')) ?? [];
+        const known = (unknown?.error?.details?.known ?? []) as readonly string[];
+        expect([...known, ...methods].sort()).to.deep.equal(Object.keys(socketMethods).sort());
+        for (const [method, { params, shown }] of Object.entries(socketMethods)) {
+          const row = { calls: params.map((body) => ({ body })), ...(shown ? { shown } : {}) };
+          await walk(method, row, async (caller, { body }) =>
+            JSON.stringify(await sockets.get(caller)?.ask(method, body as object)),
+          );
+        }
+        // What happens in a session is pushed to those who watch it: alice goes on, and no outsider hears of it.
+        await ask('alice', 'POST', '/agent/process', message('alice', 'the walrus-of-alice once more'));
+        for (const caller of outsiders) {
+          const frames = JSON.stringify(sockets.get(caller)?.frames);
+          expect(frames, caller).to.not.include('walrus-of-alice').and.not.include('heron-of-alice flies');
+        }
+        for (const client of sockets.values()) await client.close();
+      });
+    },
+    { keepRows: true },
+  );
+});
+
+/** Gives alice a chat with a turn, memories, and a dropped observation. */
+async function settle(host: TestHost): Promise<Belongings> {
+  const post = async (path: string, body: unknown, caller: Caller = 'alice') => {
+    const response = await host.post(path, body, headersOf(caller));
+    return { response, body: (await response.json()) as Readonly<Record<string, unknown>> };
+  };
+  for (const [space, text] of [
+    ['private:alice', 'The heron-of-alice nests.'],
+    ['team:red', 'The walrus-of-alice swims, says the heron.'],
+  ]) {
+    const stored = await post('/memory/store', { payload_md: text, target_space: space });
+    expect(stored.body, JSON.stringify(stored.body)).to.include({ ok: true, action: 'allow' });
+  }
+  const turn = await post('/agent/process', message('alice', 'I met a walrus-of-alice.'));
+  expect(turn.response.status, JSON.stringify(turn.body)).to.equal(200);
+  const chats = (await (await host.fetch('/chats', { headers: headersOf('alice') })).json()) as { id: string }[];
+  await post('/gate/overrides', { overrides: { drop_actors: ['alice'] }, reason: 'test' }, 'operator');
+  let dropped: Readonly<Record<string, unknown>> = {};
+  await until('a dropped observation', async () => {
+    const sent = { source_name: 'walk', actor: { actor_type: 'user', actor_id: 'alice' }, session_key: session };
+    const answer = await post('/observations?wait=decision', { ...sent, payload: { text: 'a walrus-of-alice' } });
+    dropped = answer.body;
+    return (answer.body.decision as { action?: string } | undefined)?.action === 'drop';
+  });
+  await host.fetch('/gate/overrides/drop_actors', { method: 'DELETE', headers: headersOf('operator') });
+  await until('the end of the override', async () => {
+    const status = await host.fetch('/gate/status', { headers: headersOf('operator') });
+    return !(await status.text()).includes('drop_actors":["alice');
+  });
+  return {
+    chat: chats[0]?.id ?? '',
+    turn: turn.response.headers.get('x-turn-id') ?? '',
+    observation: String(dropped.obs_id),
+    correlation: turn.response.headers.get('x-correlation-id') ?? '',
+  };
+}
