@@ -86,6 +86,7 @@ async function askModel(
     tools,
     limits: model.limits,
     compaction: deps.compaction,
+    earlier: live.earlier,
     turnId: live.turn.turnId,
     modelMessages: deps.sessions.modelMessages,
   });

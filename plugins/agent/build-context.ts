@@ -1,5 +1,11 @@
 import { estimateTokens } from 'mortise/contracts/models';
-import type { NewMessage, SessionsService, StoredMessage } from 'mortise/contracts/sessions';
+import type {
+  HistoryLimit,
+  NewMessage,
+  RecentHistory,
+  SessionsService,
+  StoredMessage,
+} from 'mortise/contracts/sessions';
 import type { ModelFacts, ModelMessage, PromptLayer } from 'mortise/sdk';
 import { agentError } from './errors.js';
 
@@ -27,28 +33,39 @@ export interface ContextOptions {
   /** Sizes of the model. */
   readonly limits: Limits;
   readonly compaction: Compaction;
+  /** What stands for rows of the chat that were not read. */
+  readonly earlier?: Pick<RecentHistory, 'summary' | 'omitted'> | undefined;
   /** The current turn. */
   readonly turnId: string;
   readonly modelMessages: SessionsService['modelMessages'];
 }
 
 /**
- * The messages for the model: the layers, then the rows of the chat, oldest first, repaired so that each tool call has
- * its answer. Of the earlier turns the newest that fit; a system line in place of the others gives their number.
+ * The messages for the model: the layers, the chat's summary, then the rows of the chat, oldest first, repaired so that each
+ * tool call has its answer. Of the earlier turns the newest that fit; a system line in place of the others gives their number.
  */
 export function buildContext(rows: readonly StoredMessage[], options: ContextOptions): readonly ModelMessage[] {
-  const { layers, tools, limits, compaction, turnId, modelMessages } = options;
+  const { layers, tools, limits, compaction, earlier: earlierTurns, turnId, modelMessages } = options;
   const begin = rows.findIndex((row) => row.turnId === turnId);
   const current = begin < 0 ? [] : rows.slice(begin);
   const earlier = cutOldToolTexts(begin < 0 ? rows : rows.slice(0, begin), turnId);
-  const { rows: fitting, omitted } =
+  const summary: ModelMessage[] =
+    earlierTurns?.summary === undefined
+      ? []
+      : [{ role: 'system', content: `Summary of the earlier conversation:\n${earlierTurns.summary}` }];
+  const { rows: fitting, omitted: unfit } =
     compaction === 'off'
       ? { rows: earlier, omitted: 0 }
-      : fitHistory(earlier, historyBudget(limits, { layers, tools, current }));
+      : fitHistory(
+          earlier,
+          historyBudget(limits, { layers, tools, current }) -
+            sum(summary.map(({ content }) => estimateTokens(String(content)))),
+        );
+  const omitted = unfit + (earlierTurns?.omitted ?? 0);
   const system: ModelMessage[] = layers.map(({ role, content }) => ({ role, content }));
   const gap: ModelMessage[] =
     omitted === 0 ? [] : [{ role: 'system', content: `Earlier conversation omitted (${omitted} turns).` }];
-  return [...system, ...gap, ...modelMessages([...fitting, ...current])];
+  return [...system, ...summary, ...gap, ...modelMessages([...fitting, ...current])];
 }
 
 /** @throws context_too_large when the new input alone exceeds the model's context */
@@ -59,6 +76,17 @@ export function checkInput({ context: limit = defaultContext }: Limits, input: r
   if (estimated > limit) {
     throw agentError('context_too_large', { details: { estimated_tokens: estimated, limit } });
   }
+}
+
+/** How much of a chat is read: what may fit into the model's context, or everything. */
+export function historyLimit(limits: Limits, compaction: Compaction): HistoryLimit {
+  const nothing = { layers: [], tools: [], current: [] };
+  return {
+    budget: compaction === 'off' ? Number.POSITIVE_INFINITY : historyBudget(limits, nothing),
+    // Tool texts count as they are sent when they are old; those of the newest turns may only add to what is read.
+    sizeOf: ({ role, content, ...rest }) =>
+      messageTokens({ role, ...rest, content: role === 'tool' ? content.slice(0, oldToolText) : content }),
+  };
 }
 
 /** Tokens for the earlier turns: the model's context less its output and everything that is sent in any case. */

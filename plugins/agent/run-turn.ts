@@ -4,7 +4,7 @@ import type { ResolvedModel } from 'mortise/contracts/models';
 import type { NewMessage, OpenTurnResult, StoredMessage, TurnDetail } from 'mortise/contracts/sessions';
 import { type CallContext, extendContext } from 'mortise/sdk';
 import { askModels, type ModelAnswer } from './ask-model.js';
-import { checkInput } from './build-context.js';
+import { checkInput, historyLimit } from './build-context.js';
 import { buildLayers } from './build-layers.js';
 import { effectiveMode, type PromptMode } from './business-params.js';
 import { closeAtLimit, closeCompleted, closeFailed, type TurnReply } from './close-turn.js';
@@ -124,7 +124,9 @@ async function converse(
   ctx: CallContext,
 ): Promise<TurnReply> {
   const { turn } = live;
-  const rows: StoredMessage[] = [...(await turn.history())];
+  const { messages, ...earlier } = await turn.recentHistory(historyLimit(model.limits, deps.compaction));
+  live.earlier = earlier;
+  const rows: StoredMessage[] = [...messages];
   const detector = new LoopDetector();
   for (;;) {
     await live.beginStep(ctx.signal);

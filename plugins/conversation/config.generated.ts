@@ -7,7 +7,9 @@ export interface Config {
   readonly inboxCapacity: number;
   /** Maximum number of concurrent agent turns across all sessions. */
   readonly concurrentTurns: number;
-  /** Session of a message that names none: one per user, or one shared by all. */
+  /**
+   * Session of a message that names none, always one of its user: user = a session of its own, default = the session named default.
+   */
   readonly routing: 'user' | 'default';
   /** How long an idle session stays in memory, in seconds. */
   readonly idleTtlSeconds: number;

@@ -126,6 +126,7 @@ export async function startConversation(host: StartHost<Config>): Promise<Runnin
     cooldowns,
     recent: new RecentIds(monotonic),
     sessions,
+    refused: (refusal) => host.emit('refusal', refusal),
     service: serviceOf(conversation, adapters, cooldowns, hub, sessions),
     gateIsOn: () => gate.current !== undefined,
     close(until = schedule.now() + stopMs) {

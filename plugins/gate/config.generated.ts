@@ -113,11 +113,13 @@ export interface Config {
     readonly emergency_mode: boolean;
     /** Turns use low_model. */
     readonly force_low_model: boolean;
-    /** Session keys whose messages are dropped. */
+    /**
+     * Sessions whose messages are dropped, by key (console:ann:demo) or by the name that messages give (demo, of any user).
+     */
     readonly drop_sessions: readonly string[];
     /** Actors whose messages are dropped. */
     readonly drop_actors: readonly string[];
-    /** Session keys whose messages pass all thresholds. */
+    /** Sessions whose messages pass all thresholds, named as in drop_sessions. */
     readonly deliver_sessions: readonly string[];
     /** Actors whose messages pass all thresholds. */
     readonly deliver_actors: readonly string[];

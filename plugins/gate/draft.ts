@@ -51,9 +51,6 @@ export class Draft implements GateWork {
   emits: Emitted[] | undefined;
   extraFeatures: Map<string, unknown> | undefined;
 
-  /** The trimmed text, and in lower case; empty unless it is a message. */
-  text = '';
-  lower = '';
   textLength = 0;
   hasQuestion = false;
   hasBotMention = false;

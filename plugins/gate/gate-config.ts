@@ -1,4 +1,5 @@
 import type { GateConfig, GateScene, GateSnapshot } from 'mortise/contracts/gate';
+import { consoleSessionName } from 'mortise/contracts/sessions';
 import schema from './config.schema.json' with { type: 'json' };
 import { type Hint, makeHints } from './hint.js';
 
@@ -52,15 +53,32 @@ export interface CompiledConfig {
   /** `@` and the bot name, in lower case. */
   readonly botMentions: readonly string[];
   readonly actorWhitelist: ReadonlySet<string>;
-  readonly dropSessions: ReadonlySet<string>;
+  readonly dropSessions: SessionList;
   readonly dropActors: ReadonlySet<string>;
-  readonly deliverSessions: ReadonlySet<string>;
+  readonly deliverSessions: SessionList;
   readonly deliverActors: ReadonlySet<string>;
   /** Whether any override list has entries: usually none has, and the lookups are skipped. */
   readonly anyList: boolean;
   readonly windowMs: Readonly<Record<GateScene, number>>;
   readonly longestWindowMs: number;
   hint(scene: GateScene, score: number, emergency: boolean): Hint;
+}
+
+/** Sessions by their key, or by the name under which messages are sent to them. */
+export interface SessionList {
+  has(sessionKey: string): boolean;
+}
+
+function sessionList(entries: readonly string[]): SessionList {
+  const listed = new Set(entries);
+  return {
+    has(sessionKey) {
+      if (listed.size === 0) return false;
+      if (listed.has(sessionKey)) return true;
+      const name = consoleSessionName(sessionKey);
+      return name !== undefined && listed.has(name);
+    },
+  };
 }
 
 const unspaced = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]+$/u;
@@ -83,9 +101,9 @@ export function compileConfig(snapshot: GateSnapshot): CompiledConfig {
     })),
     botMentions: config.bot_names.map((name) => `@${name.toLowerCase()}`),
     actorWhitelist: new Set(config.actor_whitelist),
-    dropSessions: new Set(drop_sessions),
+    dropSessions: sessionList(drop_sessions),
     dropActors: new Set(drop_actors),
-    deliverSessions: new Set(deliver_sessions),
+    deliverSessions: sessionList(deliver_sessions),
     deliverActors: new Set(deliver_actors),
     anyList: drop_sessions.length + drop_actors.length + deliver_sessions.length + deliver_actors.length > 0,
     windowMs,

@@ -9,7 +9,7 @@ import type { GateMetrics } from './metrics.js';
 import type { GatePipeline, StageTrace } from './pipeline.js';
 import type { SessionView } from './stage-list.js';
 import { type DedupMemory, rememberContent } from './stages/dedup.js';
-import { policy, settle } from './stages/policy.js';
+import { exceedsHops, policy, settle } from './stages/policy.js';
 
 export interface GateDeps {
   readonly pipeline: GatePipeline;
@@ -60,7 +60,7 @@ export class Gate {
       this.#escalate(draft);
     } catch (error) {
       this.#deps.fault(error, context.now);
-      settle(draft, isSystemPlane(observation) ? 'deliver' : 'drop', 'gate_error');
+      settle(draft, isSystemPlane(observation) && !exceedsHops(draft) ? 'deliver' : 'drop', 'gate_error');
     }
     const milliseconds = clock() - from;
     const outcome = outcomeOf(draft, Math.round(milliseconds * 10_000) / 10);
@@ -106,7 +106,7 @@ function complete(draft: Draft): void {
   // The policy stage did not run: a closed stage failed after it or in its place.
   if (draft.reason === '' || draft.failed !== undefined) policy(draft);
   // Beyond the hop limit emits are discarded whatever the outcome: otherwise a stage that always emits never ends a chain.
-  if (draft.observation.hop > draft.compiled.config.loop_guard.max_hops) draft.discardEmits();
+  if (exceedsHops(draft)) draft.discardEmits();
 }
 
 /** Distinct reasons counted by name; plugins can make up any number. */

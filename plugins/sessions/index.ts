@@ -3,6 +3,7 @@ import { cancelChannel, RunningTurns } from './cancel-turns.js';
 import { ensureDefaultChat } from './chats.js';
 import type { Config } from './config.generated.js';
 import { sessionTables } from './migrations/0001-sessions.js';
+import { chatSummaries } from './migrations/0002-chat-summaries.js';
 import { chatMessagesRoute } from './routes/chat-messages.js';
 import { deleteChatRoute, deleteChatsRoute, listChatsRoute, replaceChatRoute, saveChatRoute } from './routes/chats.js';
 import { cancelTurnRoute, listTurnsRoute, readTurnRoute } from './routes/turns.js';
@@ -18,7 +19,7 @@ export default function sessions(): PluginDefinition<Config> {
     async start(host) {
       const database = host.use('database');
       const instances = host.use('instances');
-      await database.migrate([sessionTables]);
+      await database.migrate([sessionTables, chatSummaries]);
       const store = openStore(database, instances.id, host.log);
       const running = new RunningTurns();
       const service = sessionsService({ store, running, ttlMs: host.config.claimTtlSeconds * 1_000 });

@@ -1,10 +1,19 @@
-import type { Chat, NewMessage, OpenTurn, StoredMessage, TurnOutcome } from 'mortise/contracts/sessions';
+import type {
+  Chat,
+  HistoryLimit,
+  NewMessage,
+  OpenTurn,
+  RecentHistory,
+  StoredMessage,
+  TurnOutcome,
+} from 'mortise/contracts/sessions';
 import { type MortiseError, retryCommit } from 'mortise/sdk';
 import { fencedError, hasCode, sessionError, storing } from './errors.js';
 import { type Heartbeat, type LeaseLoss, startHeartbeat } from './heartbeat.js';
 import { closeTurn } from './store/close-turn.js';
 import { appendMessages, readHistory } from './store/message-rows.js';
 import type { Opened } from './store/open-turn.js';
+import { readRecentHistory, storeSummary } from './store/recent-history.js';
 import { renewSession } from './store/session-row.js';
 import type { Store } from './store/store.js';
 import { hasEndedAs, markFenced, readCancelRequest } from './store/turn-rows.js';
@@ -57,6 +66,16 @@ export class RunningTurn implements OpenTurn {
   history(): Promise<readonly StoredMessage[]> {
     const { store } = this.#options;
     return this.#unlessLost(() => readHistory(store, this.chat.id, this.turnId));
+  }
+
+  recentHistory(limit: HistoryLimit): Promise<RecentHistory> {
+    const { store } = this.#options;
+    return storing(() => readRecentHistory(store, this.chat.id, this.turnId, limit));
+  }
+
+  storeSummary(summary: { readonly text: string; readonly throughSeq: number }): Promise<void> {
+    const { store, opened } = this.#options;
+    return storing(() => storeSummary(store, opened.lease, this.chat.id, summary));
   }
 
   append(messages: readonly NewMessage[]): Promise<readonly StoredMessage[]> {

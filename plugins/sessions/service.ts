@@ -1,9 +1,8 @@
-import type { SessionsService } from 'mortise/contracts/sessions';
+import { parseSessionKey, type SessionsService, sessionKey } from 'mortise/contracts/sessions';
 import { cancelTurn } from './cancel-turns.js';
 import { defaultChat, removeChats, saveChat, startAnew } from './chats.js';
 import { sessionError, storing } from './errors.js';
 import { modelMessages } from './history-repair.js';
-import { parseSessionKey, sessionKey } from './ids.js';
 import { withLease } from './lease.js';
 import { openTurn, type TurnOpener } from './open-turn.js';
 import { listChats, patchChatMeta, readChat, readCurrentChat } from './store/chat-rows.js';

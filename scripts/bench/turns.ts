@@ -27,7 +27,8 @@ const scenarios: Readonly<Record<string, Scenario>> = {
     env: { MORTISE_MAX_CONCURRENT_TURNS: '1000' },
     run: (server) => streamTokens(server, { streams: 1_000, sockets: 100, tokens: 200 }),
   },
-  long: { run: (server) => longChat(server, 10_000) },
+  long: { run: (server) => longChat(server, 10_000, false) },
+  summed: { run: (server) => longChat(server, 10_000, true) },
 };
 
 const only = option('--only');

@@ -9,6 +9,7 @@ import {
   MortiseError,
   type ObservationError,
   type ObservationInput,
+  type Refusal,
   type Route,
 } from 'mortise/sdk';
 import type { Cooldowns } from '../cooldowns.js';
@@ -29,6 +30,8 @@ export interface ObservationsDeps {
   readonly cooldowns: Cooldowns;
   readonly recent: RecentIds;
   readonly sessions: Pick<SessionsService, 'parseKey'>;
+  /** Reports a refusal for the audit. */
+  readonly refused: (refusal: Refusal) => void;
 }
 
 type Accepted =
@@ -99,7 +102,29 @@ function takeBatch(deps: ObservationsDeps, observations: unknown, ctx: CallConte
   return { accepted, rejected, results };
 }
 
+/** The refusals that the audit records. */
+const auditedReasons: Readonly<Record<string, Refusal['reason']>> = {
+  obs_type_not_allowed: 'admin_required',
+  actor_mismatch: 'forbidden',
+};
+
 function take(
+  deps: ObservationsDeps,
+  body: unknown,
+  ctx: CallContext,
+  decided?: (decision: GateDecision) => void,
+): Accepted {
+  try {
+    return publish(deps, body, ctx, decided);
+  } catch (error) {
+    const reason = error instanceof MortiseError ? auditedReasons[error.code] : undefined;
+    const { principal, correlationId } = ctx;
+    if (reason) deps.refused({ reason, subject: principal.id, target: '/observations', correlationId });
+    throw error;
+  }
+}
+
+function publish(
   { intake, cooldowns, recent, sessions }: ObservationsDeps,
   body: unknown,
   ctx: CallContext,

@@ -1,4 +1,5 @@
 import { isJsonObject, type ObservationInput, type ObservationType } from 'mortise/sdk';
+import { frozenCopy } from './frozen-copy.js';
 import { isText, type ReportProblem } from './read-members.js';
 
 type Payload = Readonly<Record<string, unknown>>;
@@ -33,19 +34,39 @@ const nouns: Readonly<Record<Kind, string>> = {
   severity: `one of: ${severities.join(', ')}`,
 };
 
-/** A shallow copy of the payload, checked against its type. */
+/** A frozen copy of the payload, checked against its type. */
 export function checkPayload(type: ObservationType, value: unknown, report: ReportProblem): Payload {
   if (!isJsonObject(value)) {
     report('payload', 'payload_mismatch', 'payload must be an object');
-    return {};
+    return Object.freeze({});
   }
   const { name, members } = shapes[type];
-  if (name !== undefined) checkName(name, value[name], report);
+  const other = otherShape(type, value);
+  if (other !== undefined) {
+    report('payload', 'payload_mismatch', `the payload has the shape of type ${other}, not of type ${type}`);
+  } else if (name !== undefined) checkName(name, value[name], report);
   for (const member in members) {
     const given = value[member];
     if (given !== undefined && given !== null) checkMember(member, given, members[member] ?? 'object', report);
   }
-  return type === 'alert' ? { ...value, severity: value.severity ?? 'medium' } : { ...value };
+  return frozenCopy(type === 'alert' ? { ...value, severity: value.severity ?? 'medium' } : value);
+}
+
+function hasOne(value: Payload, members: object): boolean {
+  for (const member in members) if (Object.hasOwn(value, member)) return true;
+  return false;
+}
+
+/** Each type's names and the members that only messages have, which tell a payload's type. */
+const marks = (Object.keys(shapes) as ObservationType[])
+  .filter((type) => type !== 'system')
+  .map((type) => ({ type, marks: [shapes[type].name ?? ['text', 'attachments', 'mentions', 'reply_to']].flat() }));
+
+/** The type whose payload this is, when it has nothing that tells its own type and something that tells another. */
+function otherShape(type: ObservationType, value: Payload): ObservationType | undefined {
+  const { name, members } = shapes[type];
+  if (name === undefined ? hasOne(value, members) : Object.hasOwn(value, name)) return undefined;
+  return marks.find((other) => other.marks.some((mark) => !(mark in members) && Object.hasOwn(value, mark)))?.type;
 }
 
 function checkName(name: string, value: unknown, report: ReportProblem): void {

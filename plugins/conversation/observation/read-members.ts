@@ -1,4 +1,5 @@
 import { isJsonObject, isUnstorableText, type ObservationActor, type ObservationError } from 'mortise/sdk';
+import { copyBelow, frozenCopy } from './frozen-copy.js';
 
 /** Collects one error of an observation. */
 export type ReportProblem = (path: string, code: ObservationError['code'], message: string) => void;
@@ -40,7 +41,7 @@ export function readActor(value: unknown, report: ReportProblem): ObservationAct
       report(`actor.${member}`, 'payload_mismatch', `${member} must not have NUL characters or lone surrogates`);
     } else actor[member] = name;
   }
-  if (isJsonObject(value.extra)) actor.extra = value.extra;
+  if (isJsonObject(value.extra)) actor.extra = frozenCopy(value.extra);
   return Object.freeze(actor);
 }
 
@@ -50,7 +51,7 @@ type Metadata = Readonly<Record<string, unknown>>;
 
 export const noMetadata: Metadata = Object.freeze({});
 
-/** A copy of the metadata that may be added to. */
+/** A copy of the metadata that may be added to; what is nested in it is frozen. */
 export function readMetadata(value: unknown, report: ReportProblem): Metadata {
   if (value === undefined || value === null) return noMetadata;
   if (!isJsonObject(value)) {
@@ -61,7 +62,7 @@ export function readMetadata(value: unknown, report: ReportProblem): Metadata {
     report('metadata', 'too_long', 'metadata must be an object of at most 16 KiB as JSON');
     return noMetadata;
   }
-  return { ...value };
+  return copyBelow({ ...value });
 }
 
 /** An upper bound of the JSON size that needs no serialisation; infinite for nested values. */

@@ -9,6 +9,7 @@ import {
   type ObservationType,
   type QualityFlag,
 } from 'mortise/sdk';
+import { frozenCopy } from './frozen-copy.js';
 import { checkPayload } from './payload.js';
 import {
   controlCharacters,
@@ -37,7 +38,8 @@ export type ReadObservation =
 type Draft = { -readonly [Member in keyof Observation]: Observation[Member] };
 
 /**
- * Turns a producer's input into a published observation: complete, valid, frozen, and in the session that `route` returns.
+ * Turns a producer's input into a published observation: complete, valid, frozen in depth, and in the session that `route`
+ * returns.
  * All errors are reported together; unknown members are ignored. Throws only when a member of the input throws on access.
  *
  * @param now epoch milliseconds
@@ -63,7 +65,7 @@ export function readObservation(
   const confidence = readConfidence(input.confidence, report);
   const tags = readTags(input.tags, report);
   const given = readMetadata(input.metadata, report);
-  const payload = Object.freeze(checkPayload(type, input.payload, report));
+  const payload = checkPayload(type, input.payload, report);
   const evidence = readEvidence(input.evidence, report);
   if (errors) return { ok: false, errors };
 
@@ -150,7 +152,7 @@ function readTags(value: unknown, report: ReportProblem): readonly string[] {
 
 function readEvidence(value: unknown, report: ReportProblem): Observation['evidence'] {
   if (value === undefined || value === null) return undefined;
-  if (isJsonObject(value)) return Object.freeze({ ...value });
+  if (isJsonObject(value)) return frozenCopy(value);
   report('evidence', 'payload_mismatch', 'evidence must be an object');
   return undefined;
 }

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { listener } from 'mortise/contracts/conversation/testing';
 import type { Observation } from 'mortise/sdk';
-import { createTestHost, type TestHost, type TestHostOptions, until } from 'mortise/sdk/testing';
+import { createTestHost, databaseProbe, type TestHost, type TestHostOptions, until } from 'mortise/sdk/testing';
 import { RecentIds } from '../ingest/recent-ids.js';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -141,6 +141,29 @@ describe('events of other systems', () => {
     expect([refused.status, refused.body.error.code]).to.deep.equal([403, 'obs_type_not_allowed']);
     expect((await post(event(), '', key)).status).to.equal(202);
     expect((await post(control, '', { ...key, 'X-Admin-Key': env.GOVERNANCE_ADMIN_KEY })).status).to.equal(202);
+  });
+
+  it('that are refused for lack of a right are audited', async () => {
+    const env = {
+      MORTISE_API_KEYS: JSON.stringify([
+        { key: 'api-key-0123456789', id: 'shop' },
+        { key: 'api-key-of-ann-0123', id: 'ann', actor: 'ann' },
+      ]),
+    };
+    const audit = databaseProbe(['governance']);
+    await start({ env, plugins: ['conversation', 'gate', 'logbook'], extra: [audit.plugin] });
+    const control = { obs_type: 'control', source_name: 'shop', payload: { kind: 'x', data: {} } };
+    expect((await post(control, '', { 'X-API-Key': 'api-key-0123456789' })).status).to.equal(403);
+    const forged = event('hi', { actor: { actor_type: 'user', actor_id: 'bob' } });
+    expect((await post(forged, '', { 'X-API-Key': 'api-key-of-ann-0123' })).status).to.equal(403);
+    const reasons = async () => {
+      const { rows } = await audit.database.statement<{ reason: string }>(
+        "select reason from {governance.write_audit} where action = 'reject' order by reason",
+      );
+      return rows.map(({ reason }) => reason);
+    };
+    await until('both rows', async () => (await reasons()).length === 2);
+    expect((await reasons()).join()).to.match(/admin_required.*,.*forbidden/);
   });
 
   it('of type alert are attributed to their sender', async () => {

@@ -43,6 +43,28 @@ describe('an observation', () => {
     }
   });
 
+  it('is a copy that is frozen in depth, and shares nothing with its publisher', () => {
+    const inner = { list: [{ n: 1 }], at: new Date(0) };
+    const parts = { payload: { kind: 'set', data: inner }, metadata: { inner }, evidence: { inner } };
+    const observation = read({ obs_type: 'control', actor: { actor_id: 'u', extra: { inner } }, ...parts });
+    inner.list.push({ n: 2 });
+    const copy = { list: [{ n: 1 }], at: '1970-01-01T00:00:00.000Z' };
+    const { actor, payload, metadata, evidence } = observation;
+    expect([payload.data, metadata.inner, evidence?.inner, actor?.extra?.inner]).to.deep.equal(Array(4).fill(copy));
+    const frozen = (value: unknown): boolean =>
+      typeof value !== 'object' || (Object.isFrozen(value) && Object.values(value ?? {}).every(frozen));
+    expect(frozen(observation)).to.equal(true);
+    expect(() => ((payload.data as typeof inner).list[0] = { n: 3 })).to.throw(TypeError);
+    expect(Object.isFrozen(inner)).to.equal(false);
+  });
+
+  it('copies members of any name', () => {
+    const payload = JSON.parse('{"text":"hi","extra":{"__proto__":{"a":[1]},"constructor":null}}') as object;
+    const { extra } = read({ payload: { ...payload } }).payload as { readonly extra: object };
+    expect(Object.getOwnPropertyNames(extra)).to.deep.equal(['__proto__', 'constructor']);
+    expect(Object.getPrototypeOf(extra)).to.equal(Object.prototype);
+  });
+
   it('is refused with all of its errors', () => {
     const wrong = {
       source_name: ' ',
@@ -81,6 +103,25 @@ describe('an observation', () => {
     expect(errors(awful)).to.deep.equal(['payload.severity enum']);
     expect(read({ obs_type: 'alert', payload: { alert_type: 'x' } }).payload).to.include({ severity: 'medium' });
     expect(errors({ session_key: 'system' })).to.deep.equal(['session_key reserved']);
+  });
+
+  it('does not have the payload of another type', () => {
+    const shapes = {
+      message: { text: 'hi' },
+      world_data: { schema_id: 's', data: {} },
+      alert: { alert_type: 'a', data: {} },
+      control: { kind: 'k', data: {} },
+      schedule: { schedule_id: 's', data: {} },
+    };
+    for (const obs_type of [...Object.keys(shapes), 'system']) {
+      for (const [other, payload] of Object.entries(shapes)) {
+        const same = obs_type === other || (obs_type === 'system' && other === 'message');
+        const expected = same ? [] : ['payload payload_mismatch'];
+        expect(errors({ obs_type, payload }), `${obs_type} with the payload of ${other}`).to.deep.equal(expected);
+      }
+    }
+    expect(errors({ payload: {} })).to.deep.equal([]);
+    expect(errors({ payload: { text: 'hi', kind: 'greeting' } })).to.deep.equal([]);
   });
 
   it('may have only members of the right type', () => {
@@ -225,7 +266,7 @@ describe('routing', () => {
     expect(route({ session_key: 'dm' })).to.equal('console:unknown:dm');
   });
 
-  it('routes messages without a session to one per user, or to one for all', () => {
+  it('routes messages without a session to one of their user: its own, or the one named default', () => {
     expect(route({ actor: { actor_id: 'a:b%' } })).to.equal('console:a:b%:user:a%3Ab%25');
     expect(route({ actor: { actor_id: 'a' } }, 'default')).to.equal('console:a:default');
     expect(route({})).to.equal('console:unknown:default');

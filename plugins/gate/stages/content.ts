@@ -54,10 +54,8 @@ export function feature(draft: Draft): void {
   const { payload, obs_type: type } = draft.observation;
   if (type !== 'message' || typeof payload.text !== 'string') return;
   const text = payload.text.trim();
-  draft.text = text;
-  draft.lower = text.toLowerCase();
   draft.textLength = codePoints(text);
-  const head = draft.lower.length > readLimit ? draft.lower.slice(0, readLimit) : draft.lower;
+  const head = (text.length > readLimit ? text.slice(0, readLimit) : text).toLowerCase();
   draft.hasQuestion = head.includes('?') || head.includes('？') || head.includes('؟');
   for (const { text: keyword, weight, anywhere } of draft.compiled.keywords) {
     if (anywhere ? head.includes(keyword) : hasWord(head, keyword)) {

@@ -51,9 +51,7 @@ function dedupKey(draft: Draft): string {
   if (observation.obs_type === 'world_data') {
     text += part(String(payload.schema_id)) + part(canonicalJson(payload.data ?? null));
   } else {
-    text += part(
-      draft.lower === '' && typeof payload.text === 'string' ? payload.text.trim().toLowerCase() : draft.lower,
-    );
+    text += part(typeof payload.text === 'string' ? payload.text.trim().toLowerCase() : '');
     if (Array.isArray(payload.attachments))
       for (const attachment of payload.attachments) text += part(digest(attachment));
     if (typeof payload.reply_to === 'string') text += `r${part(payload.reply_to)}`;

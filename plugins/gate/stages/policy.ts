@@ -3,12 +3,13 @@ import type { GateAction } from 'mortise/contracts/gate';
 import { type Draft, isReleased, proposedReason } from '../draft.js';
 
 /**
- * The policy ladder: the first matching row decides. Drop lists come before emergency mode, DROP before SINK before
- * DELIVER; deliver lists only override thresholds.
+ * The policy ladder: the first matching row decides. The hop limit ends every chain, also those of the platform's own
+ * observations, which nothing else drops. Drop lists come before emergency mode, DROP before SINK before DELIVER; deliver
+ * lists only override thresholds.
  */
 export function policy(draft: Draft): void {
   const agent = isAgentGenerated(draft.observation);
-  if (isSystemPlane(draft.observation)) settle(draft, 'deliver', 'system_plane');
+  if (isSystemPlane(draft.observation)) systemPlane(draft);
   else if (draft.failed !== undefined) settle(draft, 'drop', `stage_failed:${draft.failed}`);
   else if (!dropped(draft) && !sunk(draft, agent)) {
     deliverOrCompare(draft, agent);
@@ -16,10 +17,20 @@ export function policy(draft: Draft): void {
   }
 }
 
+function systemPlane(draft: Draft): void {
+  if (exceedsHops(draft)) settle(draft, 'drop', 'loop_hops');
+  else settle(draft, 'deliver', 'system_plane');
+}
+
+/** Whether a chain of observations, each published while the one before was handled, is too long. */
+export function exceedsHops({ observation, compiled }: Draft): boolean {
+  return observation.hop > compiled.config.loop_guard.max_hops;
+}
+
 /** Decides when a plugin replaces the policy stage: its strictest proposal, after the rows that cannot be replaced. */
 function replacedPolicy(draft: Draft): void {
   if (isSystemPlane(draft.observation)) {
-    settle(draft, 'deliver', 'system_plane');
+    systemPlane(draft);
     return;
   }
   if (dropped(draft)) return;
@@ -41,7 +52,7 @@ function dropped(draft: Draft): boolean {
   const bypass = drops.length === 0 ? undefined : drops.find(({ slot }) => slot === 'hard-bypass');
   const actor = observation.actor?.actor_id;
   if (bypass) settle(draft, 'drop', proposedReason(bypass));
-  else if (observation.hop > compiled.config.loop_guard.max_hops) settle(draft, 'drop', 'loop_hops');
+  else if (exceedsHops(draft)) settle(draft, 'drop', 'loop_hops');
   else if (compiled.anyList && compiled.dropSessions.has(draft.sessionKey)) {
     settle(draft, 'drop', 'override=drop_session');
   } else if (compiled.anyList && actor !== undefined && compiled.dropActors.has(actor)) {

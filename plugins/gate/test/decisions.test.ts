@@ -101,10 +101,16 @@ const rows: readonly Row[] = [
   },
   {
     it: 'delivers control in spite of all switches',
-    given: observation({ obs_type: 'control', session_key: 'system', payload: { kind: 'x', data: {} }, hop: 30 }),
+    given: observation({ obs_type: 'control', session_key: 'system', payload: { kind: 'x', data: {} }, hop: 8 }),
     config: { overrides: { emergency_mode: true, drop_sessions: ['system'] } },
     overload: true,
     expected: { action: 'deliver', reason: 'system_plane' },
+  },
+  {
+    it: 'ends a chain of control observations at the hop limit',
+    given: observation({ obs_type: 'control', session_key: 'system', payload: { kind: 'x', data: {} }, hop: 9 }),
+    expected: { action: 'drop', reason: 'loop_hops' },
+    pool: 'drop',
   },
   {
     it: 'sinks messages in emergency mode',
@@ -132,6 +138,19 @@ const rows: readonly Row[] = [
     config: { overrides: { drop_sessions: ['console:u1:s1'] } },
     expected: { action: 'drop', reason: 'override=drop_session' },
     pool: 'drop',
+  },
+  {
+    it: 'drops listed sessions that are named as messages are sent to them',
+    given: says('hi'),
+    config: { overrides: { drop_sessions: ['s1'] } },
+    expected: { action: 'drop', reason: 'override=drop_session' },
+    pool: 'drop',
+  },
+  {
+    it: 'takes a name for no session of another channel',
+    given: says('hi', { session_key: 'ws:u1:s1' }),
+    config: { overrides: { drop_sessions: ['s1', 'u1'] } },
+    expected: { action: 'deliver', reason: 'message_default' },
   },
   {
     it: 'applies drop lists before deliver lists',

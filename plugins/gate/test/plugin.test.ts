@@ -95,6 +95,26 @@ describe('the plugin gate', () => {
     expect((await host.control.inspect('conversation')).health).to.deep.equal({ ok: true });
   });
 
+  it('ends a handler of control observations that publishes another one each time', async () => {
+    const hops: number[] = [];
+    const echo = contributing(
+      'observation-handler',
+      'echo',
+      { types: ['control'] },
+      {
+        async handle(observation, ctx) {
+          hops.push(observation.hop);
+          ctx.publish({ obs_type: 'control', source_name: 'test', payload: { kind: 'again', data: {} } });
+        },
+      },
+    );
+    await start({ extra: [echo] });
+    const first = { obs_type: 'control', source_name: 'test', payload: { kind: 'again', data: {} } } as const;
+    host.service('conversation').publish(first, { principal: localPrincipal });
+    await until('the alert', () => turns.some(({ payload }) => payload.alert_type === 'loop_hops'));
+    expect(hops).to.deep.equal([0, 1, 2, 3, 4, 5, 6, 7, 8]);
+  });
+
   it('keeps undelivered observations in pools, with secrets masked', async () => {
     await start({ config: { gate: { version: 1, overrides: { emergency_mode: true } } } });
     const key = `sk-${'a1B2'.repeat(8)}`;

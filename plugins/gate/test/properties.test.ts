@@ -76,7 +76,10 @@ describe('every decision of the gate', () => {
           expect(decision.score).to.be.within(0, 1);
           expect(JSON.stringify(each)).to.equal(before);
           const system = each.obs_type !== 'message' && each.obs_type !== 'world_data';
-          if (system) expect(decision).to.include({ action: 'deliver', reason: 'system_plane' });
+          if (system) {
+            const reason = each.hop > 8 ? 'loop_hops' : 'system_plane';
+            expect(decision).to.include({ action: each.hop > 8 ? 'drop' : 'deliver', reason });
+          }
         }
         const { processed, delivered, sunk, dropped } = gate.totals();
         expect(processed)

@@ -12,6 +12,24 @@ const throws = (): never => {
   throw new Error('broken');
 };
 
+describe('the stages that look at content', () => {
+  it('examine the first 8,192 characters of a text, however long it is', () => {
+    const { handle } = testGate();
+    const { toLowerCase } = String.prototype;
+    let longest = 0;
+    String.prototype.toLowerCase = function counted(this: string) {
+      longest = Math.max(longest, this.length);
+      return toLowerCase.call(this);
+    };
+    try {
+      handle(says(`${'A'.repeat(200_000)}?`, { ingress: 'ws' }));
+    } finally {
+      String.prototype.toLowerCase = toLowerCase;
+    }
+    expect(longest).to.equal(8_192);
+  });
+});
+
 describe('contributed stages', () => {
   it('drop the observation when they fail and are closed', () => {
     const { handle } = testGate({}, [stage(throws)]);

@@ -128,6 +128,21 @@ export type OpenTurnResult =
   /** Another owner held the session during the whole wait: nothing was written. */
   | { readonly kind: 'busy' };
 
+/** How much of a history is read: rows until the sum of their sizes exceeds the budget, and at least two whole turns. */
+export interface HistoryLimit {
+  readonly budget: number;
+  sizeOf(message: NewMessage): number;
+}
+
+export interface RecentHistory {
+  /** Whole turns, oldest first, the input last. */
+  readonly messages: readonly StoredMessage[];
+  /** Stands for all rows before those that could be read. */
+  readonly summary: string | undefined;
+  /** Turns after the summary that were not read. */
+  readonly omitted: number;
+}
+
 /** A running turn: the session is claimed, a heartbeat renews the claim, and every write is fenced by it. */
 export interface OpenTurn {
   readonly turnId: string;
@@ -137,8 +152,15 @@ export interface OpenTurn {
   readonly epoch: number;
   /** Aborted with a `MortiseError` `session_fenced` (the claim is lost) or `turn_cancelled`. */
   readonly signal: AbortSignal;
-  /** The rows for the model, oldest first, the input last. */
+  /** All rows for the model, oldest first, the input last. */
   history(): Promise<readonly StoredMessage[]>;
+  /** The rows after the chat's summary, read from the newest back until they exceed the limit. */
+  recentHistory(limit: HistoryLimit): Promise<RecentHistory>;
+  /**
+   * Stores a summary that stands for all rows of the chat up to a number.
+   * @throws MortiseError `session_fenced` (409).
+   */
+  storeSummary(summary: { readonly text: string; readonly throughSeq: number }): Promise<void>;
   /** Appends rows in one fenced transaction. @throws MortiseError `session_fenced` (409). */
   append(messages: readonly NewMessage[]): Promise<readonly StoredMessage[]>;
   /**

@@ -1,6 +1,7 @@
 import type { MessagePage, NewMessage, StoredMessage, TurnStatus } from 'mortise/contracts/sessions';
 import type { BatchStatement, SqlValue, Transaction } from 'mortise/sdk';
 import { newId } from '../ids.js';
+import { answered } from './recent-history.js';
 import { type MessageRow, toMessage, writeToolCalls } from './rows.js';
 import { allocateFenced, allocateUnfenced } from './session-row.js';
 import type { Lease, Session, Store } from './store.js';
@@ -110,9 +111,10 @@ export async function readHistory(store: Store, chatId: string, turnId: string):
     'select * from {realtime.messages} where chat_id = ? order by seq',
     [chatId],
   );
-  const answered = new Set<string | null>([turnId, null]);
-  for (const row of rows) if (row.role === 'assistant') answered.add(row.turn_id);
-  return rows.filter((row) => answered.has(row.turn_id)).map((row) => toMessage(row, store.database.codec));
+  return answered(
+    rows.map((row) => toMessage(row, store.database.codec)),
+    turnId,
+  );
 }
 
 /** Statuses of the turns that a chat shows by default. */

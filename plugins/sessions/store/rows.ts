@@ -65,14 +65,28 @@ export function toMessage(row: MessageRow, codec: Codec): StoredMessage {
     role: row.role as MessageRole,
     type: row.type,
     content: row.content,
-    ...(row.parts === null ? {} : { parts: codec.parseJson<readonly ModelContentPart[]>(row.parts) }),
-    ...(row.tool_calls === null ? {} : { toolCalls: readToolCalls(codec.parseJson(row.tool_calls)) }),
+    ...defined('parts', readJson<readonly ModelContentPart[]>(row.parts, codec)),
+    ...(row.tool_calls === null ? {} : { toolCalls: readToolCalls(readJson(row.tool_calls, codec)) }),
     ...(row.tool_call_id === null ? {} : { toolCallId: row.tool_call_id }),
     status: row.status as MessageStatus,
     epoch: row.lease_epoch,
-    ...(row.meta === null ? {} : { meta: codec.parseJson<Record<string, unknown>>(row.meta) }),
+    ...defined('meta', readJson<Record<string, unknown>>(row.meta, codec)),
     createdAt: row.created_at,
   };
+}
+
+/** Undefined for null, and for a text that is not JSON, which SQLite cannot refuse: one such row must not end its session. */
+function readJson<T>(stored: unknown, codec: Codec): T | undefined {
+  if (stored === null) return undefined;
+  try {
+    return codec.parseJson<T>(stored);
+  } catch {
+    return undefined;
+  }
+}
+
+function defined<K extends string, V>(name: K, value: V | undefined): { readonly [key in K]?: V } {
+  return value === undefined ? {} : ({ [name]: value } as { readonly [key in K]: V });
 }
 
 export function toChat(row: ChatRow, codec: Codec): Chat {

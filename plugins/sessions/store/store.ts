@@ -1,6 +1,5 @@
-import type { SessionRef } from 'mortise/contracts/sessions';
+import { type SessionRef, sessionKey } from 'mortise/contracts/sessions';
 import type { Database, Logger } from 'mortise/sdk';
-import { sessionKey } from '../ids.js';
 import { GroupedWrites } from './grouped-writes.js';
 
 /** What every statement of the store needs. */

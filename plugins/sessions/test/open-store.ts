@@ -3,6 +3,7 @@ import type { Database } from 'mortise/sdk';
 import { silentLog, type TestEngine } from 'mortise/sdk/testing';
 import { RunningTurns } from '../cancel-turns.js';
 import { sessionTables } from '../migrations/0001-sessions.js';
+import { chatSummaries } from '../migrations/0002-chat-summaries.js';
 import type { TurnOpener } from '../open-turn.js';
 import { sessionsService } from '../service.js';
 import { openStore, type Store } from '../store/store.js';
@@ -22,7 +23,7 @@ export async function openSessions(
   } = {},
 ): Promise<TestSessions> {
   const database = options.database ?? (await engine.open('sessions', ['realtime']));
-  await database.migrate([sessionTables]);
+  await database.migrate([sessionTables, chatSummaries]);
   const opener = {
     store: openStore(database, options.owner ?? 'process-a', options.log ?? silentLog),
     running: new RunningTurns(),

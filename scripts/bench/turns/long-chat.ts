@@ -5,11 +5,15 @@ import { openSockets } from './socket.js';
 
 const rowsPerStatement = 500;
 
-/** What a turn and a page of history cost in a chat of `rows` messages, beside one of ten. */
-export async function longChat(server: BenchServer, rows: number): Promise<CpuRow> {
+/**
+ * What a turn and a page of history cost in a chat of `rows` messages, beside one of ten.
+ *
+ * @param summed the long chat has a summary of its earlier messages, so that only the newest ones are read
+ */
+export async function longChat(server: BenchServer, rows: number, summed: boolean): Promise<CpuRow> {
   await chatTurns(server, 'short', 5);
   await chatTurns(server, 'long', 1);
-  await fill(server, 'console:bench:slong', rows);
+  await fill(server, 'console:bench:slong', rows, summed);
   // In turns, so that a noisy moment meets both.
   const short: number[] = [];
   const long: number[] = [];
@@ -29,7 +33,7 @@ export async function longChat(server: BenchServer, rows: number): Promise<CpuRo
   await socket?.close();
   const [shortMs, longMs] = [percentile(short, 50), percentile(long, 50)];
   return {
-    name: `a chat of ${rows} messages`,
+    name: `a chat of ${rows} messages${summed ? ' with a summary' : ''}`,
     database: server.dialect,
     operations: 40,
     cpuMsEach: rounded(cpuMs / 40),
@@ -40,7 +44,7 @@ export async function longChat(server: BenchServer, rows: number): Promise<CpuRo
 }
 
 /** Rows of earlier turns, a question and an answer in turn. */
-async function fill({ tables }: BenchServer, sessionKey: string, rows: number): Promise<void> {
+async function fill({ tables }: BenchServer, sessionKey: string, rows: number, summed: boolean): Promise<void> {
   const { rows: sessions } = await tables.statement<{ current_chat_id: string; next_seq: number }>(
     'select current_chat_id, next_seq from {realtime.sessions} where id = ?',
     [sessionKey],
@@ -65,4 +69,10 @@ async function fill({ tables }: BenchServer, sessionKey: string, rows: number): 
     );
   }
   await tables.statement('update {realtime.sessions} set next_seq = next_seq + ? where id = ?', [rows, sessionKey]);
+  if (!summed) return;
+  await tables.statement('update {realtime.chats} set summary = ?, summary_seq = ? where id = ?', [
+    'They counted rows. '.repeat(100),
+    session.next_seq + rows - 5,
+    chatId,
+  ]);
 }
