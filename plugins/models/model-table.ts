@@ -134,7 +134,7 @@ export class ModelTable {
       model,
       adapter,
       capabilities,
-      settings: provider ? settingsOf(provider, facts, capabilities.reasoning) : {},
+      settings: provider ? settingsOf(provider, facts, capabilities.reasoning, output) : {},
       limits: { ...(context === undefined ? {} : { context }), ...(output === undefined ? {} : { output }) },
     });
   }
@@ -276,7 +276,12 @@ function adapterOf(id: string, chosen: string | undefined): string {
 }
 
 /** What the adapter is called with. A provider without an account of its own uses the adapter's configuration. */
-function settingsOf(provider: KnownProvider, { configured }: ProviderFacts, reasons: boolean): ProviderSettings {
+function settingsOf(
+  provider: KnownProvider,
+  { configured }: ProviderFacts,
+  reasons: boolean,
+  output: number | undefined,
+): ProviderSettings {
   const { stored, apiKey, baseUrl, id, adapter } = provider;
   const { reasoning_effort: effort, store, timeout_ms, max_retries, attachments } = stored.options;
   const isOfAdapter =
@@ -292,6 +297,7 @@ function settingsOf(provider: KnownProvider, { configured }: ProviderFacts, reas
     timeout_ms,
     max_retries,
     attachments,
+    max_output_tokens: output,
   };
   return Object.freeze(Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)));
 }

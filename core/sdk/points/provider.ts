@@ -94,6 +94,8 @@ export interface ProviderSettings {
   readonly timeout_ms?: number;
   readonly max_retries?: number;
   readonly attachments?: boolean;
+  /** Output limit of the model in tokens, as far as it is known, for APIs that require one. */
+  readonly max_output_tokens?: number;
   readonly [option: string]: unknown;
 }
 

@@ -88,7 +88,7 @@ describe('the model of a request', () => {
 
     it('follows the name of a stateless request', async () => {
       await start();
-      expect(await routed('claude-sonnet-4-5', 'anthropic')).to.equal('demo/demo-chat');
+      expect(await routed('claude-sonnet-5-5', 'anthropic')).to.equal('demo/demo-chat');
       expect(await routed('gpt-4o', 'anthropic')).to.equal(undefined);
       expect(await routed('gpt-4o', 'openai')).to.equal('demo/demo-chat');
       expect(await routed('demo/demo-chat', 'openai')).to.equal('demo/demo-chat');
