@@ -1,4 +1,4 @@
-import { checkKey, forwardRaw, withinTimeout } from 'mortise/contracts/models';
+import { callLimits, checkKey, forwardRaw, withinTimeout } from 'mortise/contracts/models';
 import type { GuardedFetch, Provider, ProviderFacts, ProviderSettings } from 'mortise/sdk';
 import type { Clients } from './clients.js';
 import type { Config } from './config.generated.js';
@@ -15,7 +15,7 @@ export function createProvider(facts: ProviderFacts, config: Config, clients: Cl
     ...(config.models.length > 0 ? { models: config.models } : {}),
     generate(request, ctx) {
       const settings = settingsOf(config, request.settings);
-      return withinTimeout(request, settings.timeout_ms, ctx, async function* answer(signal) {
+      return withinTimeout(request, callLimits(settings).timeoutMs, ctx, async function* answer(signal) {
         const found = await open(request, settings, signal);
         yield* found.streams ? readStream(found) : readWhole(found);
       });
@@ -29,7 +29,7 @@ export function createProvider(facts: ProviderFacts, config: Config, clients: Cl
 }
 
 /** The settings of one call. */
-export type Settings = Config & Pick<ProviderSettings, 'store'>;
+export type Settings = Config & Pick<ProviderSettings, 'store' | 'timeout_ms' | 'max_retries' | 'idle_timeout_ms'>;
 
 /** The settings that belong to one account at one address. */
 type Account = Pick<Config, 'api_key' | 'base_url' | 'organization' | 'project' | 'headers'>;

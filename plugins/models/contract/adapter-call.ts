@@ -22,10 +22,14 @@ export interface CallLimits {
 }
 
 /** The limits in a provider's settings, or the defaults of every adapter. */
-export function callLimits({ timeout_ms, idle_timeout_ms: idle, max_retries }: ProviderSettings): CallLimits {
+export function callLimits({
+  timeout_ms,
+  idle_timeout_ms: idle,
+  max_retries,
+}: Pick<ProviderSettings, 'timeout_ms' | 'idle_timeout_ms' | 'max_retries'>): CallLimits {
   return {
     timeoutMs: timeout_ms ?? 0,
-    idleMs: typeof idle === 'number' ? idle : 120_000,
+    idleMs: idle ?? 120_000,
     maxRetries: max_retries ?? 2,
   };
 }
