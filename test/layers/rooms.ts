@@ -135,7 +135,7 @@ export const exclusivePackages: readonly ExclusivePackage[] = [
   { packages: ['ajv', 'ajv-formats'], rooms: ['schema'] },
   { packages: ['commander'], rooms: ['cli'] },
   { packages: ['ulid'], rooms: ['sdk'] },
-  { packages: ['openai'], rooms: ['plugins/provider-openai', 'plugins/provider-codex'] },
-  { packages: ['@anthropic-ai/sdk'], rooms: ['plugins/provider-anthropic'] },
+  { packages: ['openai'], rooms: ['plugins/provider-openai', 'plugins/provider-codex'], inTests: true },
+  { packages: ['@anthropic-ai/sdk'], rooms: ['plugins/provider-anthropic'], inTests: true },
   { packages: ['eventsource-parser'], rooms: ['sdk'], inTests: true },
 ];
