@@ -1,9 +1,16 @@
 // npm run bench -- <name> [options]: sets up what is missing and runs one of scripts/bench
-import { readdirSync } from 'node:fs';
+import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { projectRoot, runEntry } from './lib/entry.mjs';
 import { Failure } from './lib/failure.mjs';
+import { watchInterrupts } from './lib/interrupts.mjs';
+import { createNpm } from './lib/npm.mjs';
+import { prepare } from './lib/prepare.mjs';
+import { createProgress } from './lib/progress.mjs';
 import { runCompiled } from './lib/run-product.mjs';
+
+/** What a benchmark runs beside, as npm packages. @type {Readonly<Record<string, readonly string[]>>} */
+const peers = { llm: ['@portkey-ai/gateway@1.15.2'] };
 
 runEntry(async () => {
   const [name = '', ...args] = process.argv.slice(2);
@@ -11,5 +18,30 @@ runEntry(async () => {
     .filter((file) => file.endsWith('.ts'))
     .map((file) => file.slice(0, -3));
   if (!known.includes(name)) throw new Failure('unknown_bench', { name, known: known.join(', ') });
-  return runCompiled(projectRoot, `dist/scripts/bench/${name}.js`, args);
+  const packages = peers[name];
+  const options = packages ? ['--peers', await install(packages), ...args] : args;
+  return runCompiled(projectRoot, `dist/scripts/bench/${name}.js`, options);
 });
+
+/**
+ * Installs peers into a folder of their own. Without a network the benchmark runs with those that are there.
+ * @param {readonly string[]} packages
+ */
+async function install(packages) {
+  const { node } = await prepare(projectRoot);
+  const folder = join(projectRoot, '.runtime', 'bench');
+  mkdirSync(folder, { recursive: true });
+  const interrupts = watchInterrupts();
+  const npm = createNpm(projectRoot, { interrupts });
+  const command = ['install', '--prefix', folder, '--ignore-scripts', '--no-package-lock', '--no-save', ...packages];
+  const { say, step } = createProgress();
+  try {
+    await step('installing the peers', () => npm(command, { what: 'The peers', node }));
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    say(`${packages.join(', ')} cannot be installed: ${error.message}`);
+  } finally {
+    interrupts.stop();
+  }
+  return folder;
+}

@@ -25,6 +25,7 @@ export * from './plugin.js';
 export * from './plugin-health.js';
 export * from './points/index.js';
 export * from './points.js';
+export * from './server-sent-events.js';
 export * from './services.js';
 export * from './stored-snapshot.js';
 export {

@@ -44,6 +44,7 @@ export default function models(): PluginDefinition<Config> {
         adapters,
         variable: (name) => envs.current?.get(name) ?? secrets.get(name),
         configured: config.model === undefined ? undefined : readSlot(config.model),
+        limits: config,
       });
       const forget = () => cache.forget();
       let listening = envs.current?.onChange(forget);

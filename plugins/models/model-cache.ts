@@ -1,6 +1,6 @@
 import type { ModelSlot } from 'mortise/contracts/models';
 import type { Catalogue } from './catalogue.js';
-import { type Adapters, ModelTable, type ReadVariable } from './model-table.js';
+import { type Adapters, type DefaultLimits, ModelTable, type ReadVariable } from './model-table.js';
 import type { ProviderStore, StoredModels } from './provider-store.js';
 
 interface CacheDeps {
@@ -10,6 +10,7 @@ interface CacheDeps {
   readonly adapters: { readonly current: Adapters };
   readonly variable: ReadVariable;
   readonly configured: ModelSlot | undefined;
+  readonly limits: DefaultLimits;
 }
 
 /** The table of models, read from the database only after a change: every turn asks for it. */
@@ -43,8 +44,8 @@ export class ModelCache {
 
   /** A table of rows that were read within a transaction. */
   tableOf(stored: StoredModels): ModelTable {
-    const { catalogue, adapters, variable, configured } = this.#deps;
-    return new ModelTable({ catalogue, stored, adapters: adapters.current, variable, configured });
+    const { catalogue, adapters, variable, configured, limits } = this.#deps;
+    return new ModelTable({ catalogue, stored, adapters: adapters.current, variable, configured, limits });
   }
 
   #current(stored: StoredModels): ModelTable {

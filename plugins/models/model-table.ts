@@ -38,7 +38,11 @@ interface TableInput {
   readonly variable: ReadVariable;
   /** The configured model of requests without one. */
   readonly configured: ModelSlot | undefined;
+  /** Limits of providers that have none of their own. */
+  readonly limits: DefaultLimits;
 }
+
+export type DefaultLimits = Pick<ProviderSettings, 'timeout_ms' | 'idle_timeout_ms' | 'max_retries'>;
 
 /** The model of an unconfigured installation. */
 export const demoSlot: ModelSlot = { providerId: 'demo', model: 'demo-chat' };
@@ -64,15 +68,17 @@ export class ModelTable {
   readonly #variable: ReadVariable;
   readonly #hidden: ReadonlySet<string>;
   readonly #configured: ModelSlot | undefined;
+  readonly #limits: DefaultLimits;
   readonly #resolved = new Map<string, ResolvedModel>();
 
-  constructor({ catalogue, stored, adapters, variable, configured }: TableInput) {
+  constructor({ catalogue, stored, adapters, variable, configured, limits }: TableInput) {
     this.providers = knownProviders(catalogue, stored.providers, adapters, variable);
     this.active = stored.active;
     this.#adapters = adapters;
     this.#variable = variable;
     this.#hidden = new Set(stored.providers.filter(({ hidden }) => hidden).map(({ id }) => id));
     this.#configured = configured;
+    this.#limits = limits;
   }
 
   /** The model of requests that name none. */
@@ -134,7 +140,7 @@ export class ModelTable {
       model,
       adapter,
       capabilities,
-      settings: provider ? settingsOf(provider, facts, capabilities.reasoning) : {},
+      settings: provider ? settingsOf(provider, facts, capabilities.reasoning, output, this.#limits) : {},
       limits: { ...(context === undefined ? {} : { context }), ...(output === undefined ? {} : { output }) },
     });
   }
@@ -276,7 +282,13 @@ function adapterOf(id: string, chosen: string | undefined): string {
 }
 
 /** What the adapter is called with. A provider without an account of its own uses the adapter's configuration. */
-function settingsOf(provider: KnownProvider, { configured }: ProviderFacts, reasons: boolean): ProviderSettings {
+function settingsOf(
+  provider: KnownProvider,
+  { configured }: ProviderFacts,
+  reasons: boolean,
+  output: number | undefined,
+  limits: DefaultLimits,
+): ProviderSettings {
   const { stored, apiKey, baseUrl, id, adapter } = provider;
   const { reasoning_effort: effort, store, timeout_ms, max_retries, attachments } = stored.options;
   const isOfAdapter =
@@ -289,9 +301,11 @@ function settingsOf(provider: KnownProvider, { configured }: ProviderFacts, reas
     headers: Object.keys(stored.headers).length > 0 ? stored.headers : undefined,
     reasoning_effort: reasons ? effort : undefined,
     store,
-    timeout_ms,
-    max_retries,
+    timeout_ms: timeout_ms ?? limits.timeout_ms,
+    idle_timeout_ms: limits.idle_timeout_ms,
+    max_retries: max_retries ?? limits.max_retries,
     attachments,
+    max_output_tokens: output,
   };
   return Object.freeze(Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)));
 }

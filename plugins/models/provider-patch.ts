@@ -1,4 +1,5 @@
-import { isJsonObject, isSensitiveName, type JsonObject, maskSecret, type ReasoningEffort } from 'mortise/sdk';
+import { maskCredential, unmaskCredential } from 'mortise/contracts/envs';
+import { isJsonObject, isSensitiveName, type JsonObject, type ReasoningEffort } from 'mortise/sdk';
 import { modelError } from './errors.js';
 import { type ModelInfo, optional, readModelInfos } from './model-info.js';
 
@@ -93,7 +94,7 @@ export function patchProvider(stored: StoredProvider, body: unknown): StoredProv
 /** Headers with sensitive values masked. */
 export function maskedHeaders(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   return Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [name, isSensitiveName(name) ? maskSecret(value) : value]),
+    Object.entries(headers).map(([name, value]) => [name, isSensitiveName(name) ? maskCredential(value) : value]),
   );
 }
 
@@ -151,8 +152,8 @@ function readAliases(value: unknown): Readonly<Record<string, string>> | undefin
 }
 
 function readKey(given: string | undefined, stored: string | undefined): string | undefined {
-  const key = given?.trim();
-  if (key === undefined || (stored !== undefined && key === maskSecret(stored))) return stored;
+  if (given === undefined) return stored;
+  const key = unmaskCredential(given.trim(), stored);
   if (key === '') return undefined;
   if (!keyCharacters.test(key) || key.length > 4_096) throw invalid('api_key has characters that no header can carry');
   return key;

@@ -96,14 +96,28 @@ export class ProviderStore {
 
   #toProvider({ id, settings_json, api_key_enc, headers_enc, hidden }: ProviderRow): StoredProvider {
     const { codec } = this.#deps.database;
-    const headers = this.#unseal(headers_enc, headersPlace(id));
     return {
       id,
       options: codec.parseJson<ProviderOptions>(settings_json),
       apiKey: this.#unseal(api_key_enc, keyPlace(id)),
-      headers: headers === undefined ? {} : (JSON.parse(headers) as Record<string, string>),
+      headers: headers_enc === null ? {} : this.#unsealHeaders(id, headers_enc),
       hidden: codec.parseFlag(hidden),
     };
+  }
+
+  #unsealHeaders(id: string, stored: string): Readonly<Record<string, string>> {
+    const sealed = Object.entries(JSON.parse(stored) as Record<string, string>);
+    const clear = sealed.map(([name, value]) => [name, this.#unseal(value, headerPlace(id, name))] as const);
+    return Object.fromEntries(clear.filter((entry): entry is [string, string] => entry[1] !== undefined));
+  }
+
+  /** Each value by itself: the platform then knows it as a secret. */
+  #sealHeaders(id: string, headers: StoredProvider['headers']): string {
+    const sealed = Object.entries(headers).map(([name, value]) => [
+      name,
+      this.#deps.secrets.seal(value, headerPlace(id, name)),
+    ]);
+    return JSON.stringify(Object.fromEntries(sealed));
   }
 
   /** A secret that cannot be decrypted counts as unset: the other providers must go on working. */
@@ -124,7 +138,7 @@ export class ProviderStore {
     const row = {
       settings_json: database.codec.json(options),
       api_key_enc: apiKey === undefined ? null : secrets.seal(apiKey, keyPlace(id)),
-      headers_enc: hasHeaders ? secrets.seal(JSON.stringify(headers), headersPlace(id)) : null,
+      headers_enc: hasHeaders ? this.#sealHeaders(id, headers) : null,
       hidden,
       updated_at: database.codec.time(Date.now()),
     };
@@ -169,4 +183,4 @@ function auditRow(entry: ModelChange['entry'], { principal, correlationId }: Cal
 }
 
 const keyPlace = (id: string): string => `provider key ${id}`;
-const headersPlace = (id: string): string => `provider headers ${id}`;
+const headerPlace = (id: string, name: string): string => `provider header ${id} ${name}`;

@@ -1,4 +1,4 @@
-import { maskSecret } from 'mortise/sdk';
+import { maskCredential } from 'mortise/contracts/envs';
 import type { Adapters, KnownProvider, ModelTable } from './model-table.js';
 import { variablePrefix } from './model-table.js';
 import { maskedHeaders } from './provider-patch.js';
@@ -40,7 +40,7 @@ export function providerInfo(provider: KnownProvider) {
     allow_custom_base_url: true,
     enabled: provider.enabled,
     has_api_key: provider.hasKey,
-    current_api_key: provider.apiKey === undefined ? '' : maskSecret(provider.apiKey),
+    current_api_key: provider.apiKey === undefined ? '' : maskCredential(provider.apiKey),
     current_base_url: provider.baseUrl ?? '',
     allow_unknown_models: provider.allowUnknownModels,
     max_retries: maxRetries,

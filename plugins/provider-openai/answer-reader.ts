@@ -1,5 +1,5 @@
-import { incompleteStream, providerError } from 'mortise/contracts/models';
-import { type GenerateEvent, isJsonObject, type JsonObject } from 'mortise/sdk';
+import { incompleteStream, isCount, listOf, objectOf, providerError } from 'mortise/contracts/models';
+import type { GenerateEvent, JsonObject } from 'mortise/sdk';
 import { ToolCallAggregator, type ToolCallDelta } from './aggregate-tool-calls.js';
 
 /** Assembles one answer from the chunks of its stream, or from its one body. */
@@ -125,10 +125,6 @@ function textOf(content: unknown): string {
     .join('');
 }
 
-function isCount(value: unknown): value is number {
-  return Number.isInteger(value) && Number(value) >= 0;
-}
-
 const reasons: Readonly<Record<string, string>> = {
   stop: 'end_turn',
   length: 'max_tokens',
@@ -142,25 +138,4 @@ function stopReason(finish: string | undefined, calls: boolean): string {
   const reason = reasons[finish ?? ''] ?? 'end_turn';
   // Some APIs finish an answer with calls as if it were text.
   return calls && reason === 'end_turn' ? 'tool_use' : reason;
-}
-
-/** The value as an object; an empty one for anything else. */
-function objectOf(value: unknown): JsonObject {
-  return isJsonObject(value) ? value : {};
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
-}
-
-/** @throws provider_invalid_reply unless the text is a JSON object */
-export function parseObject(text: string): JsonObject {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw providerError('provider_invalid_reply');
-  }
-  if (!isJsonObject(value)) throw providerError('provider_invalid_reply');
-  return value;
 }

@@ -25,10 +25,4 @@ export interface Config {
   readonly reasoning_effort?: 'minimal' | 'low' | 'medium' | 'high';
   /** Whether the models accept images, sound and files. */
   readonly attachments: boolean;
-  /** How long one answer may take, including retries, milliseconds; 0 = no limit. */
-  readonly timeout_ms: number;
-  /** The longest pause of a stream, milliseconds. */
-  readonly idle_timeout_ms: number;
-  /** The largest number of retries of a request that failed before the first byte of its answer. */
-  readonly max_retries: number;
 }

@@ -1,15 +1,6 @@
-import { forwardRaw, providerError } from 'mortise/contracts/models';
-import {
-  type CallContext,
-  type GenerateEvent,
-  type GenerateRequest,
-  type GuardedFetch,
-  type Provider,
-  type ProviderFacts,
-  type ProviderSettings,
-  startDeadline,
-} from 'mortise/sdk';
-import { type Clients, checkKey } from './clients.js';
+import { callLimits, checkKey, forwardRaw, withinTimeout } from 'mortise/contracts/models';
+import type { GuardedFetch, Provider, ProviderFacts, ProviderSettings } from 'mortise/sdk';
+import type { Clients } from './clients.js';
 import type { Config } from './config.generated.js';
 import { readStream, readWhole } from './read-answer.js';
 import { createOpener } from './send-request.js';
@@ -22,7 +13,13 @@ export function createProvider(facts: ProviderFacts, config: Config, clients: Cl
     capabilities: { ...facts.capabilities, attachments: config.attachments },
     configured: Boolean(config.api_key?.trim()),
     ...(config.models.length > 0 ? { models: config.models } : {}),
-    generate: (request, ctx) => generate(request, settingsOf(config, request.settings), open, ctx),
+    generate(request, ctx) {
+      const settings = settingsOf(config, request.settings);
+      return withinTimeout(request, callLimits(settings).timeoutMs, ctx, async function* answer(signal) {
+        const found = await open(request, settings, signal);
+        yield* found.streams ? readStream(found) : readWhole(found);
+      });
+    },
     raw(exchange, ctx) {
       const { api_key: apiKey, base_url: baseUrl, headers } = settingsOf(config, exchange.settings);
       const authorization = `Bearer ${checkKey(apiKey)}`;
@@ -31,30 +28,8 @@ export function createProvider(facts: ProviderFacts, config: Config, clients: Cl
   };
 }
 
-async function* generate(
-  request: GenerateRequest,
-  settings: Settings,
-  open: ReturnType<typeof createOpener>,
-  { signal }: CallContext,
-): AsyncGenerator<GenerateEvent> {
-  if (request.model.trim() === '') {
-    throw providerError('provider_not_configured', 'model is required for active provider');
-  }
-  const deadline = startDeadline(settings.timeout_ms, signal);
-  try {
-    const answer = await open(request, settings, deadline.signal);
-    yield* answer.streams ? readStream(answer) : readWhole(answer);
-  } catch (error) {
-    signal.throwIfAborted();
-    if (!deadline.expired) throw error;
-    throw providerError('provider_request_failed', 'provider request timed out', { cause: 'timeout' });
-  } finally {
-    deadline.close();
-  }
-}
-
 /** The settings of one call. */
-export type Settings = Config & Pick<ProviderSettings, 'store'>;
+export type Settings = Config & Pick<ProviderSettings, 'store' | 'timeout_ms' | 'max_retries' | 'idle_timeout_ms'>;
 
 /** The settings that belong to one account at one address. */
 type Account = Pick<Config, 'api_key' | 'base_url' | 'organization' | 'project' | 'headers'>;

@@ -1,4 +1,4 @@
-import { type OpenAnswer, openBody, readFailure, retryRequest } from 'mortise/contracts/models';
+import { callLimits, type OpenAnswer, openBody, readFailure, retryRequest } from 'mortise/contracts/models';
 import type { GenerateRequest } from 'mortise/sdk';
 import type { OpenAI } from 'openai';
 import type { Clients } from './clients.js';
@@ -13,7 +13,8 @@ export function createOpener(clients: Clients): Opener {
   const withoutUsage = new Set<string>();
   return async (request, settings, signal) => {
     const client = await clients.of(settings);
-    const { base_url: address, idle_timeout_ms: idleMs } = settings;
+    const { base_url: address } = settings;
+    const { idleMs, maxRetries } = callLimits(settings);
     let asksUsage = request.stream && !withoutUsage.has(address);
     let body = requestBody(request, settings, asksUsage);
     const attempt = async (): Promise<OpenAnswer> => {
@@ -27,7 +28,7 @@ export function createOpener(clients: Clients): Opener {
         return openAnswer(client, body, signal, idleMs);
       }
     };
-    return retryRequest(attempt, settings.max_retries, signal);
+    return retryRequest(attempt, maxRetries, signal);
   };
 }
 

@@ -120,7 +120,7 @@ export interface ExclusivePackage {
 
 export const exclusivePackages: readonly ExclusivePackage[] = [
   { packages: ['koa', '@koa/router', 'mime-types'], rooms: ['http'] },
-  { packages: ['undici', 'ipaddr.js'], rooms: ['fetch'] },
+  { packages: ['undici', 'ipaddr.js'], rooms: ['fetch', 'peers'] },
   { packages: ['ws'], rooms: ['http', 'scripts', 'contract/testing'], inTests: true },
   { packages: ['knex'], rooms: ['database', 'peers'], typesIn: ['core/sdk/host/database.ts'] },
   { packages: ['better-sqlite3'], rooms: ['database', 'peers', 'chaos/checker', 'plugins/kb'] },
@@ -136,5 +136,7 @@ export const exclusivePackages: readonly ExclusivePackage[] = [
   { packages: ['ajv', 'ajv-formats'], rooms: ['schema'] },
   { packages: ['commander'], rooms: ['cli'] },
   { packages: ['ulid'], rooms: ['sdk'] },
-  { packages: ['openai'], rooms: ['plugins/provider-openai'] },
+  { packages: ['openai'], rooms: ['plugins/provider-openai', 'plugins/provider-codex'], inTests: true },
+  { packages: ['@anthropic-ai/sdk'], rooms: ['plugins/provider-anthropic'], inTests: true },
+  { packages: ['eventsource-parser'], rooms: ['sdk'], inTests: true },
 ];

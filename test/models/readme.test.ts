@@ -2,6 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
+import type { Upstream } from 'mortise/contracts/models/testing';
+import { anthropic, startFakeAnthropic } from 'mortise/contracts/provider-anthropic/testing';
 import { type FakeOpenAi, openAi, startFakeOpenAi } from 'mortise/contracts/provider-openai/testing';
 import { type ServerProcess, startServer, until } from 'mortise/sdk/testing';
 import { apiKey } from './platform.js';
@@ -24,17 +26,20 @@ async function commands(file: string): Promise<readonly Record<string, string>[]
 describe('the commands that switch to a real model', function () {
   this.timeout(60_000);
   let upstream: FakeOpenAi;
+  let claude: Upstream;
   let server: ServerProcess | undefined;
 
   beforeEach(async () => {
     upstream = await startFakeOpenAi({ apiKey });
     upstream.always(openAi.says('from the', ' real one'));
+    claude = await startFakeAnthropic({ apiKey });
+    claude.always(anthropic.says('from the', ' real one'));
   });
 
   afterEach(async () => {
     await server?.dispose();
     server = undefined;
-    await upstream.stop();
+    await Promise.all([upstream.stop(), claude.stop()]);
   });
 
   /** The shipped server in a process of its own, with an API that is not the one on the internet. */
@@ -57,9 +62,10 @@ describe('the commands that switch to a real model', function () {
       for (const env of found) {
         const [provider = ''] = env.MORTISE_MODEL?.split('/') ?? [];
         const prefix = provider.toUpperCase();
-        const account = { [`${prefix}_API_KEY`]: apiKey, [`${prefix}_BASE_URL`]: upstream.baseUrl };
+        const api = provider === 'anthropic' ? claude : upstream;
+        const account = { [`${prefix}_API_KEY`]: apiKey, [`${prefix}_BASE_URL`]: api.baseUrl };
         expect(await reply({ ...env, ...account })).to.equal('from the real one');
-        const asked = upstream.requests.at(-1)?.body as { model: string } | undefined;
+        const asked = api.requests.at(-1)?.body as { model: string } | undefined;
         expect(`${provider}/${asked?.model}`).to.equal(env.MORTISE_MODEL);
         await server?.dispose();
       }

@@ -92,8 +92,12 @@ export interface ProviderSettings {
   readonly store?: boolean;
   /** Milliseconds for one call including retries; 0 = no limit. */
   readonly timeout_ms?: number;
+  /** The longest pause of a stream, milliseconds; 120,000 when absent. */
+  readonly idle_timeout_ms?: number;
   readonly max_retries?: number;
   readonly attachments?: boolean;
+  /** Output limit of the model in tokens, as far as it is known, for APIs that require one. */
+  readonly max_output_tokens?: number;
   readonly [option: string]: unknown;
 }
 

@@ -1,4 +1,4 @@
-import { isCodedError, MortiseError } from 'mortise/sdk';
+import { isCodedError, isJsonObject, MortiseError } from 'mortise/sdk';
 import { type ProviderFailureDetails, providerError } from './provider-error.js';
 
 /** A request that failed before the first byte of its answer. */
@@ -17,8 +17,15 @@ export interface Failure {
 interface SdkError {
   readonly status?: number | undefined;
   readonly headers?: Headers | undefined;
-  readonly error?: { readonly message?: unknown; readonly code?: unknown; readonly type?: unknown } | undefined;
+  readonly error?: ErrorBody | { readonly error?: ErrorBody } | undefined;
   readonly cause?: unknown;
+}
+
+/** What an API reports; some SDKs hand out the body around it. */
+interface ErrorBody {
+  readonly message?: unknown;
+  readonly code?: unknown;
+  readonly type?: unknown;
 }
 
 const retryable = new Set([408, 429, 500, 502, 503, 504, 529]);
@@ -33,7 +40,8 @@ export function readFailure(thrown: unknown, now: number): Failure {
     return final(providerError('provider_request_failed', 'provider may not be reached', { cause: coded.code }));
   }
   const { status, headers, error = {}, cause } = thrown as SdkError;
-  if (status !== undefined) return refused(status, headers, error, now);
+  const body = isJsonObject(error) && isJsonObject(error.error) ? error.error : error;
+  if (status !== undefined) return refused(status, headers, body as ErrorBody, now);
   const code = networkCode(cause ?? thrown);
   if (code === headersTimeout || isInvalidRequest(thrown)) return final(failed({ cause: code }));
   return { retryable: true, error: (attempts) => failed({ cause: code, attempts }) };
@@ -42,7 +50,7 @@ export function readFailure(thrown: unknown, now: number): Failure {
 function refused(
   status: number,
   headers: Headers | undefined,
-  { message, code, type }: NonNullable<SdkError['error']>,
+  { message, code, type }: ErrorBody,
   now: number,
 ): Failure {
   const text = typeof message === 'string' ? message : undefined;

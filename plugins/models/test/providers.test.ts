@@ -92,6 +92,7 @@ describe('providers and the active model', () => {
         api_key: 'sk-abcdef123456',
         base_url: 'https://api.openai.com/v1',
         timeout_ms: 5,
+        max_output_tokens: 16_384,
       });
       expect((await configure('openai', { api_key: '' })).body).to.include({ has_api_key: false, current_api_key: '' });
     });
@@ -146,7 +147,7 @@ describe('providers and the active model', () => {
       });
       expect(errorOf(await activate('ghost', 'x'))).to.deep.equal([404, 'provider_not_found', 'provider not found']);
       await configure('anthropic', { enabled: false });
-      const disabled = await activate('anthropic', 'claude-sonnet-4-5');
+      const disabled = await activate('anthropic', 'claude-sonnet-5-5');
       expect(errorOf(disabled)).to.deep.equal([400, 'provider_disabled', 'provider is disabled']);
       for (const model of [undefined, ' ']) {
         expect(errorOf(await activate('openai', model))).to.deep.equal([

@@ -72,6 +72,21 @@ describe('the model of a request', () => {
       ]);
     });
 
+    it('has the limits of its provider, else those of the plugin', async () => {
+      await start({
+        MORTISE_MODEL_TIMEOUT_MS: '9000',
+        MORTISE_MODEL_IDLE_TIMEOUT_MS: '700',
+        MORTISE_MODEL_MAX_RETRIES: '1',
+      });
+      await configure('openai', { timeout_ms: 0 });
+      const limits = async (providerId: string, model: string) => {
+        const { timeout_ms, idle_timeout_ms, max_retries } = (await models.resolve({ providerId, model })).settings;
+        return [timeout_ms, idle_timeout_ms, max_retries];
+      };
+      expect(await limits('openai', 'gpt-4o-mini')).to.deep.equal([0, 700, 1]);
+      expect(await limits('anthropic', 'claude-9')).to.deep.equal([9_000, 700, 1]);
+    });
+
     it('has the capabilities that adapter, provider and model share', async () => {
       await start();
       await configure('openai', {
@@ -88,7 +103,7 @@ describe('the model of a request', () => {
 
     it('follows the name of a stateless request', async () => {
       await start();
-      expect(await routed('claude-sonnet-4-5', 'anthropic')).to.equal('demo/demo-chat');
+      expect(await routed('claude-sonnet-5-5', 'anthropic')).to.equal('demo/demo-chat');
       expect(await routed('gpt-4o', 'anthropic')).to.equal(undefined);
       expect(await routed('gpt-4o', 'openai')).to.equal('demo/demo-chat');
       expect(await routed('demo/demo-chat', 'openai')).to.equal('demo/demo-chat');

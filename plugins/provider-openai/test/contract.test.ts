@@ -23,12 +23,12 @@ describe('the OpenAI-compatible provider', () => {
     host: () =>
       createTestHost({
         plugins: ['provider-openai'],
-        config: { 'provider-openai': { base_url: upstream.baseUrl, api_key: apiKey, max_retries: 0 } },
+        config: { 'provider-openai': { base_url: upstream.baseUrl, api_key: apiKey } },
       }),
     key: 'openai-compatible',
     toolRequest: say({ model: 'calls' }),
     slow: say({ model: 'slow' }),
-    failing: ['refuses', 'nonsense', 'cut', 'empty'].map((model) => say({ model })),
+    failing: ['refuses', 'nonsense', 'cut', 'empty'].map((model) => say({ model, settings: { max_retries: 0 } })),
   });
 
   openAiCompatibleContract('it', {

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { createGate, openAi, startFakeOpenAi } from 'mortise/contracts/provider-openai/testing';
+import type { ProviderSettings } from 'mortise/sdk';
 import { apiKey, failureOf, type OpenAiHost, openAiHost, say, textOf } from './support.js';
 
 const { chunk, endMark, frame } = openAi;
@@ -7,8 +8,8 @@ const { chunk, endMark, frame } = openAi;
 describe('the API when it fails', () => {
   let api: OpenAiHost;
 
-  async function start(config: object = {}): Promise<void> {
-    api = await openAiHost(config);
+  async function start(settings: ProviderSettings = {}, config: object = {}): Promise<void> {
+    api = await openAiHost(config, settings);
   }
 
   afterEach(() => api.stop());
@@ -45,7 +46,7 @@ describe('the API when it fails', () => {
 
   it('does not show the configured key when the API quotes it, whatever the key looks like', async () => {
     const operator = 'harvest-moon-over-the-bay';
-    await start({ headers: { 'x-team-key': operator } });
+    await start({}, { headers: { 'x-team-key': operator } });
     api.upstream.always(openAi.fails(401, { message: `Incorrect API key provided: ${operator}.` }));
     const failure = await failureOf(api.ask());
     expect(failure.details?.runner_message).to.equal('Incorrect API key provided: [REDACTED].');

@@ -1,5 +1,5 @@
 import { type FakeOpenAi, startFakeOpenAi } from 'mortise/contracts/provider-openai/testing';
-import type { GenerateEvent, GenerateRequest } from 'mortise/sdk';
+import type { GenerateEvent, GenerateRequest, ProviderSettings } from 'mortise/sdk';
 import { createTestHost, type TestHost } from 'mortise/sdk/testing';
 
 export const apiKey = 'sk-test-key-0123456789abcdef';
@@ -13,18 +13,20 @@ export interface OpenAiHost {
   stop(): Promise<void>;
 }
 
-/** A platform with this plugin alone, set up for a scripted API. */
-export async function openAiHost(config: object = {}): Promise<OpenAiHost> {
+/** A platform with this plugin alone, set up for a scripted API. `settings` are those of every request. */
+export async function openAiHost(config: object = {}, settings: ProviderSettings = {}): Promise<OpenAiHost> {
   const upstream = await startFakeOpenAi({ apiKey });
   const host = await createTestHost({
     plugins: ['provider-openai'],
     config: { 'provider-openai': { base_url: upstream.baseUrl, api_key: apiKey, ...config } },
     listen: false,
   });
-  const stream: OpenAiHost['stream'] = (request, signal) =>
-    host.points.stream('provider', 'openai-compatible', (provider, ctx) => provider.generate(say(request), ctx), {
+  const stream: OpenAiHost['stream'] = (request, signal) => {
+    const asked = say({ ...request, settings: { ...settings, ...request?.settings } });
+    return host.points.stream('provider', 'openai-compatible', (provider, ctx) => provider.generate(asked, ctx), {
       signal,
     });
+  };
   return {
     host,
     upstream,

@@ -1,0 +1,97 @@
+import {
+  type CallContext,
+  type GenerateEvent,
+  type GenerateRequest,
+  type GuardedFetch,
+  type ProviderSettings,
+  startDeadline,
+} from 'mortise/sdk';
+import { providerError } from './provider-error.js';
+
+/** The longest timer: the SDKs' own time limits are off, since adapters have one for the whole call. */
+export const noTimeout = 2 ** 31 - 1;
+
+/** Limits of one call. */
+export interface CallLimits {
+  /** For the whole answer including retries, milliseconds; 0 = no limit. */
+  readonly timeoutMs: number;
+  /** The longest pause of a stream, milliseconds. */
+  readonly idleMs: number;
+  /** Retries before the first byte of an answer. */
+  readonly maxRetries: number;
+}
+
+/** The limits in a provider's settings, or the defaults of every adapter. */
+export function callLimits({
+  timeout_ms,
+  idle_timeout_ms: idle,
+  max_retries,
+}: Pick<ProviderSettings, 'timeout_ms' | 'idle_timeout_ms' | 'max_retries'>): CallLimits {
+  return {
+    timeoutMs: timeout_ms ?? 0,
+    idleMs: idle ?? 120_000,
+    maxRetries: max_retries ?? 2,
+  };
+}
+
+/** Characters that a header can carry. */
+const keyCharacters = /^[\x21-\x7e]+$/;
+
+/** The key in the form of a header. @throws provider_not_configured */
+export function checkKey(apiKey: string | undefined): string {
+  const key = apiKey?.trim() ?? '';
+  if (key === '') throw providerError('provider_not_configured');
+  if (keyCharacters.test(key)) return key;
+  throw providerError('provider_not_configured', 'provider api_key has characters that no header can carry');
+}
+
+/**
+ * Runs one answer within its time limit, which includes retries.
+ * @param timeoutMs 0 = no limit
+ */
+export async function* withinTimeout(
+  { model }: Pick<GenerateRequest, 'model'>,
+  timeoutMs: number,
+  { signal }: Pick<CallContext, 'signal'>,
+  answer: (signal: AbortSignal) => AsyncIterable<GenerateEvent>,
+): AsyncGenerator<GenerateEvent> {
+  if (model.trim() === '') {
+    throw providerError('provider_not_configured', 'model is required for active provider');
+  }
+  const deadline = startDeadline(timeoutMs, signal);
+  try {
+    yield* answer(deadline.signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!deadline.expired) throw error;
+    throw providerError('provider_request_failed', 'provider request timed out', { cause: 'timeout' });
+  } finally {
+    deadline.close();
+  }
+}
+
+/** The `fetch` of an SDK's client: redirects are not followed, and of a refusal only the beginning is read. */
+export function sdkFetch(fetch: GuardedFetch): typeof globalThis.fetch {
+  return async (url, init) => shortBody(await fetch(String(url), { ...init, redirect: 'manual' } as RequestInit));
+}
+
+/** Bytes of an error response that are read. */
+const errorBodyLimit = 64 * 1024;
+
+/** Limits the body of an error response, since the SDKs read all of it. */
+async function shortBody(response: Response): Promise<Response> {
+  if (response.ok || response.body === null) return response;
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  try {
+    for await (const part of response.body) {
+      parts.push(part);
+      length += part.length;
+      if (length >= errorBodyLimit) break;
+    }
+  } catch {
+    // The status is enough.
+  }
+  const { status, headers } = response;
+  return new Response(Buffer.concat(parts), { status, headers: new Headers([...headers]) });
+}

@@ -1,0 +1,102 @@
+import {
+  callLimits,
+  forwardRaw,
+  isCount,
+  isRemark,
+  type OpenAnswer,
+  objectOf,
+  openBody,
+  parseObject,
+  providerError,
+  readBody,
+  readEvents,
+  readFailure,
+  retryRequest,
+  withinTimeout,
+} from 'mortise/contracts/models';
+import type { GenerateEvent, GenerateRequest, GuardedFetch, Provider, ProviderFacts } from 'mortise/sdk';
+import { AnswerReader } from './answer-reader.js';
+import { accountOf, type Clients } from './clients.js';
+import { countBody, requestBody } from './request-body.js';
+
+const jsonBody = { 'content-type': 'application/json' };
+
+/** The adapter for Anthropic's messages API. */
+export function createProvider(facts: ProviderFacts, clients: Clients, fetch: GuardedFetch): Provider {
+  /** Models that decide themselves how much they think. */
+  const adaptive = new Set<string>();
+
+  const open = async (request: GenerateRequest, signal: AbortSignal): Promise<OpenAnswer> => {
+    const { settings, model, stream } = request;
+    const { idleMs, maxRetries } = callLimits(settings);
+    const client = await clients.of(settings);
+    const accept = stream ? 'text/event-stream' : 'application/json';
+    const send = async (): Promise<OpenAnswer> => {
+      const body = requestBody(request, settings, adaptive.has(model));
+      const response = await client
+        .post('/v1/messages', { body, signal, stream, headers: { ...jsonBody, accept } })
+        .asResponse();
+      return openBody(response, stream, idleMs);
+    };
+    const attempt = async (): Promise<OpenAnswer> => {
+      try {
+        return await send();
+      } catch (thrown) {
+        if (adaptive.has(model) || !refusesBudget(thrown)) throw thrown;
+        adaptive.add(model);
+        return send();
+      }
+    };
+    return retryRequest(attempt, maxRetries, signal);
+  };
+
+  return {
+    ...facts,
+    generate: (request, ctx) =>
+      withinTimeout(request, callLimits(request.settings).timeoutMs, ctx, async function* answer(signal) {
+        const found = await open(request, signal);
+        yield* found.streams ? readStream(found) : readWhole(found);
+      }),
+    async countTokens(request, { signal }) {
+      const client = await clients.of(request.settings);
+      const count = (): Promise<unknown> =>
+        client.post('/v1/messages/count_tokens', { body: countBody(request), signal, headers: jsonBody });
+      const { input_tokens: tokens } = objectOf(
+        await retryRequest(count, callLimits(request.settings).maxRetries, signal),
+      );
+      if (!isCount(tokens)) throw providerError('provider_invalid_reply', 'provider response has no token count');
+      return tokens;
+    },
+    raw(exchange, ctx) {
+      const { baseUrl, headers } = accountOf(exchange.settings);
+      const version = exchange.headers['anthropic-version'];
+      const own = { ...headers, ...(version === undefined ? {} : { 'anthropic-version': version }) };
+      return forwardRaw(fetch, exchange, { baseUrl, headers: own }, ctx);
+    },
+  };
+}
+
+/** Newer models refuse a budget of thinking tokens and name the form that they accept. */
+function refusesBudget(thrown: unknown): boolean {
+  const failure = readFailure(thrown, Date.now());
+  if (failure.retryable) return false;
+  const { details } = failure.error(1) as { details?: { provider_status?: unknown; runner_message?: unknown } };
+  return details?.provider_status === 400 && /thinking[\s\S]*adaptive/.test(String(details.runner_message ?? ''));
+}
+
+async function* readStream(answer: OpenAnswer): AsyncGenerator<GenerateEvent> {
+  const reader = new AnswerReader();
+  for await (const data of readEvents(answer)) {
+    if (!isRemark(data)) yield* reader.event(parseObject(data));
+    if (reader.ended) break;
+  }
+  yield* reader.end();
+}
+
+async function* readWhole(answer: OpenAnswer): AsyncGenerator<GenerateEvent> {
+  const reader = new AnswerReader();
+  const pieces = reader.body(parseObject(await readBody(answer)));
+  const ending = reader.end();
+  yield* pieces;
+  yield* ending;
+}

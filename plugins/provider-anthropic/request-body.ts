@@ -1,0 +1,220 @@
+import type { Anthropic } from '@anthropic-ai/sdk';
+import { objectOf, providerError } from 'mortise/contracts/models';
+import type {
+  GenerateRequest,
+  ModelContentPart,
+  ModelMessage,
+  ModelToolDefinition,
+  ProviderSettings,
+  ReasoningEffort,
+} from 'mortise/sdk';
+import { fromOpaque } from './content-blocks.js';
+
+type Block = Anthropic.ContentBlockParam;
+type Body = Omit<Anthropic.MessageCreateParams, 'messages'>;
+
+/** Output of a model whose limit is not known, tokens. */
+const defaultOutput = 8_192;
+/** The API's lowest budget of thinking, tokens. */
+const lowestBudget = 1_024;
+const budgets: Readonly<Record<ReasoningEffort, number>> = { minimal: 0, low: 2_048, medium: 8_192, high: 24_576 };
+
+const cached = { cache_control: { type: 'ephemeral' as const } };
+
+/**
+ * The body of `POST <base>/v1/messages` as JSON text: the content of earlier answers is inserted as it was received.
+ *
+ * @param adaptive the model decides itself how much it thinks, and refuses budgets
+ */
+export function requestBody(request: GenerateRequest, settings: ProviderSettings, adaptive: boolean): string {
+  const { model, maxOutputTokens, temperature, topP, stop } = request;
+  const effort = request.reasoningEffort ?? settings.reasoning_effort;
+  const limit = maxOutputTokens ?? settings.max_output_tokens;
+  const { max_tokens, ...thinking } = thinkingMembers(limit, mayThink(request) ? effort : undefined, adaptive);
+  const body: Body = {
+    model,
+    max_tokens,
+    ...promptMembers(request),
+    ...thinking,
+    // The API accepts no sampling beside thinking.
+    ...(temperature === undefined || thinking.thinking ? {} : { temperature: Math.min(temperature, 1) }),
+    ...(topP === undefined || thinking.thinking ? {} : { top_p: topP }),
+    ...(stop?.length ? { stop_sequences: [...stop] } : {}),
+    ...(request.stream ? { stream: true } : {}),
+  };
+  return withMessages(body, request.messages);
+}
+
+/** The body of `POST <base>/v1/messages/count_tokens`. */
+export function countBody(request: GenerateRequest): string {
+  return withMessages({ model: request.model, ...promptMembers(request) }, request.messages);
+}
+
+function withMessages(body: object, messages: readonly ModelMessage[]): string {
+  return `${JSON.stringify(body).slice(0, -1)},"messages":[${wireMessages(messages).join(',')}]}`;
+}
+
+function thinkingMembers(
+  limit: number | undefined,
+  effort: ReasoningEffort | undefined,
+  adaptive: boolean,
+): Pick<Body, 'max_tokens' | 'thinking' | 'output_config'> {
+  const output = limit ?? defaultOutput;
+  if (effort === undefined || budgets[effort] === 0) return { max_tokens: output };
+  if (adaptive) {
+    return {
+      max_tokens: output,
+      thinking: { type: 'adaptive' },
+      output_config: { effort: effort === 'minimal' ? 'low' : effort },
+    };
+  }
+  // Thinking counts as output: without a known limit there is room for both.
+  const most = limit ?? defaultOutput + budgets[effort];
+  const budget = Math.min(budgets[effort], most - lowestBudget);
+  if (budget < lowestBudget) return { max_tokens: most };
+  return { max_tokens: most, thinking: { type: 'enabled', budget_tokens: budget } };
+}
+
+/** The API does not let a model think that must call a tool. */
+function mayThink({ toolChoice }: GenerateRequest): boolean {
+  return toolChoice === undefined || toolChoice === 'auto' || toolChoice === 'none';
+}
+
+/** System text and tools, each with a cache mark on its last entry. */
+function promptMembers({
+  messages,
+  tools,
+  ...request
+}: GenerateRequest): Pick<Body, 'system' | 'tools' | 'tool_choice'> {
+  const system = messages
+    .filter(({ role }) => role === 'system')
+    .map(textOf)
+    .filter((text) => text.trim() !== '')
+    .map((text, index, all) => ({ type: 'text' as const, text, ...(index === all.length - 1 ? cached : {}) }));
+  return {
+    ...(system.length > 0 ? { system } : {}),
+    ...(tools?.length ? { tools: tools.map(wireTool), ...choiceMember(request) } : {}),
+  };
+}
+
+function wireTool(
+  { name, description, parameters }: ModelToolDefinition,
+  index: number,
+  all: readonly ModelToolDefinition[],
+): Anthropic.Tool {
+  const schema = { ...parameters, type: 'object' } as Anthropic.Tool['input_schema'];
+  return { name, description, input_schema: schema, ...(index === all.length - 1 ? cached : {}) };
+}
+
+function choiceMember({
+  toolChoice,
+  parallelToolCalls,
+}: Pick<GenerateRequest, 'toolChoice' | 'parallelToolCalls'>): Pick<Body, 'tool_choice'> {
+  const single = parallelToolCalls === false ? { disable_parallel_tool_use: true } : {};
+  if (toolChoice === 'none') return { tool_choice: { type: 'none' } };
+  if (toolChoice === 'required') return { tool_choice: { type: 'any', ...single } };
+  if (typeof toolChoice === 'object') return { tool_choice: { type: 'tool', name: toolChoice.name, ...single } };
+  return toolChoice === 'auto' || parallelToolCalls === false ? { tool_choice: { type: 'auto', ...single } } : {};
+}
+
+/** Messages as JSON texts. Adjacent user messages and results of tools become one message, as the API asks for. */
+function wireMessages(messages: readonly ModelMessage[]): readonly string[] {
+  const wire: string[] = [];
+  let results: Block[] = [];
+  let said: Block[] = [];
+  const flush = (): void => {
+    // The results of tools come first.
+    const content = [...results, ...said];
+    if (content.length > 0) wire.push(JSON.stringify({ role: 'user', content }));
+    results = [];
+    said = [];
+  };
+  for (const message of messages) {
+    if (message.role === 'tool') results.push(toolResult(message));
+    else if (message.role === 'user') said.push(...userBlocks(message));
+    else if (message.role === 'assistant') {
+      flush();
+      const content = assistantContent(message);
+      if (content !== undefined) wire.push(`{"role":"assistant","content":${content}}`);
+    }
+  }
+  flush();
+  return wire;
+}
+
+function toolResult(message: ModelMessage): Block {
+  const content = textOf(message);
+  return { type: 'tool_result', tool_use_id: message.toolCallId ?? '', ...(content === '' ? {} : { content }) };
+}
+
+/** JSON text of the blocks; undefined for a message without content. */
+function assistantContent(message: ModelMessage): string | undefined {
+  const own = fromOpaque(message.opaque);
+  if (own !== undefined && own !== '[]') return own;
+  const text = textOf(message);
+  const blocks = [
+    ...(text.trim() === '' ? [] : [JSON.stringify({ type: 'text', text })]),
+    ...(message.toolCalls ?? []).map(({ id, name, arguments: args }) => {
+      const head = JSON.stringify({ type: 'tool_use', id, name });
+      return `${head.slice(0, -1)},"input":${objectText(args)}}`;
+    }),
+  ];
+  return blocks.length === 0 ? undefined : `[${blocks.join(',')}]`;
+}
+
+/** Arguments that are no object are wrapped: the API accepts nothing else. */
+function objectText(args: string): string {
+  try {
+    const value: unknown = JSON.parse(args);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return args;
+  } catch {
+    // Not JSON.
+  }
+  return JSON.stringify({ raw_arguments: args });
+}
+
+function userBlocks({ content }: ModelMessage): Block[] {
+  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }];
+  return content.filter(({ type, text }) => type !== 'text' || (text ?? '') !== '').map(userBlock);
+}
+
+const imageTypes: readonly string[] = ['image/jpeg', 'image/png', 'image/gif', 'image/webp'];
+
+function userBlock(part: ModelContentPart): Block {
+  const { type, text = '', name } = part;
+  if (type === 'text') return { type: 'text', text };
+  // Parts in the API's own form.
+  if ((type === 'image' || type === 'document') && part.source !== undefined) return part as unknown as Block;
+  const { url, data, mediaType = '' } = type === 'image_url' ? fromImageUrl(part) : part;
+  const title = name === undefined ? {} : { title: name };
+  if (type === 'image' || type === 'image_url') {
+    if (data !== undefined && imageTypes.includes(mediaType)) {
+      return { type: 'image', source: { type: 'base64', media_type: mediaType as 'image/png', data } };
+    }
+    if (url !== undefined) return { type: 'image', source: { type: 'url', url } };
+  }
+  if (type === 'file') {
+    if (url !== undefined) return { type: 'document', source: { type: 'url', url }, ...title };
+    if (data !== undefined && mediaType === 'application/pdf') {
+      return { type: 'document', source: { type: 'base64', media_type: mediaType, data }, ...title };
+    }
+    if (data !== undefined && mediaType.startsWith('text/')) {
+      const plain = Buffer.from(data, 'base64').toString('utf8');
+      return { type: 'document', source: { type: 'text', media_type: 'text/plain', data: plain }, ...title };
+    }
+  }
+  throw providerError('provider_not_supported', 'provider does not support attachments of this type');
+}
+
+/** A part in the form of chat completions. */
+function fromImageUrl({ image_url: image }: ModelContentPart): Pick<ModelContentPart, 'url' | 'data' | 'mediaType'> {
+  const { url } = objectOf(image);
+  if (typeof url !== 'string') return {};
+  const [, mediaType, data] = /^data:([^;,]+);base64,(.*)$/s.exec(url) ?? [];
+  return mediaType !== undefined && data !== undefined ? { mediaType, data } : { url };
+}
+
+function textOf({ content }: ModelMessage): string {
+  if (typeof content === 'string') return content;
+  return content.flatMap(({ type, text }) => (type === 'text' && text !== undefined ? [text] : [])).join('\n');
+}

@@ -1,0 +1,52 @@
+import { createHash } from 'node:crypto';
+import { Agent, request } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Figure, MeasureOptions } from '../parts/measure.js';
+import { seededBytes } from '../peers/seeded-bytes.js';
+import { type Gateways, messageBody } from './gateways.js';
+
+const streams = 2_000;
+/** One reader in five stops for a while after each piece. */
+const slowEvery = 5;
+const slowMs = 30;
+
+/** M4: many streams at once, cut at random; every one must arrive as it was sent. */
+export async function measureManyStreams({ all }: Gateways, { say }: MeasureOptions): Promise<readonly Figure[]> {
+  const gateway = all.find(({ name }) => name === 'mortise');
+  if (!gateway) return [];
+  const agent = new Agent({ keepAlive: false, maxSockets: streams });
+  let wrong = 0;
+  let done = 0;
+  const read = async (seed: number): Promise<void> => {
+    const body = JSON.stringify(messageBody({ stream: true, metadata: { seed } }));
+    const hash = createHash('sha256');
+    try {
+      await new Promise<void>((resolve, reject) => {
+        const headers = { ...gateway.headers, 'content-type': 'application/json' };
+        const sent = request(`${gateway.origin}/v1/messages`, { agent, method: 'POST', headers });
+        sent.on('error', reject);
+        sent.on('response', (response) => {
+          void (async () => {
+            for await (const part of response) {
+              hash.update(part as Buffer);
+              if (seed % slowEvery === 0) await sleep(slowMs);
+            }
+          })().then(resolve, reject);
+        });
+        sent.end(body);
+      });
+    } catch {
+      // Its bytes are not complete.
+    }
+    if (hash.digest('hex') !== createHash('sha256').update(seededBytes(seed)).digest('hex')) wrong += 1;
+    done += 1;
+    if (done % 500 === 0) say(`streams: ${done} of ${streams}`);
+  };
+  const from = performance.now();
+  await Promise.all(Array.from({ length: streams }, (_, seed) => read(seed)));
+  agent.destroy();
+  return [
+    { name: `mortise: streams of ${streams} that did not arrive as sent`, value: wrong, unit: '', target: '<= 0' },
+    { name: `mortise: time for ${streams} streams at once`, value: (performance.now() - from) / 1_000, unit: 's' },
+  ];
+}
