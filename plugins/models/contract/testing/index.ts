@@ -1,4 +1,3 @@
 export * from './answers.js';
-export * from './raw-upstream.js';
 export * from './scripted-provider.js';
 export * from './scripted-upstream.js';
