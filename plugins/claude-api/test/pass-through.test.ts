@@ -66,7 +66,11 @@ describe('POST /v1/messages, passed through', () => {
       const answer = Buffer.from(`${body}${index}`);
       upstream.answer(
         index % 2 === 0
-          ? { status: index % 4 === 0 ? 200 : 422, headers: { 'content-type': 'application/json', 'x-new': 'a' }, body: [answer] }
+          ? {
+              status: index % 4 === 0 ? 200 : 422,
+              headers: { 'content-type': 'application/json', 'x-new': 'a' },
+              body: [answer],
+            }
           : streams(answer.subarray(0, index), answer.subarray(index)),
       );
       const response = await post(body);

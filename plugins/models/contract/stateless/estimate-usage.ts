@@ -1,5 +1,5 @@
-import { estimateTokens } from '../estimate-tokens.js';
 import type { JsonObject, ModelMessage } from 'mortise/sdk';
+import { estimateTokens } from '../estimate-tokens.js';
 import type { AnswerUsage } from './answer.js';
 import type { AnswerBlock } from './answer-blocks.js';
 
