@@ -1,4 +1,4 @@
-import { openRaw, passOn, refuseStopped } from 'mortise/contracts/models';
+import { estimateInput, nameModel, openRaw, passOn, refuseStopped } from 'mortise/contracts/models';
 import {
   callOptions,
   isCodedError,
@@ -7,13 +7,12 @@ import {
   type RouteRequest,
   type RouteResponse,
 } from 'mortise/sdk';
-import { estimateInput } from './estimate-input.js';
-import { findModel, type MessagesDeps, rawExchange } from './messages.js';
+import { findModel, isOwn, type MessagesDeps, rawExchange } from './messages.js';
 import { readMessages } from './read-messages.js';
-import { type ClaudeRequest, ownAdapter, readClaudeRequest } from './request.js';
+import { type ClaudeRequest, readClaudeRequest } from './request.js';
 import { translateRequest } from './translate-request.js';
 
-type CountDeps = Pick<MessagesDeps, 'points' | 'models' | 'gate'>;
+type CountDeps = Pick<MessagesDeps, 'points' | 'models' | 'gate' | 'passable'>;
 type FoundModel = Awaited<ReturnType<typeof findModel>>;
 
 /** `POST /v1/messages/count_tokens`: the provider's own count, or an estimate. */
@@ -23,11 +22,10 @@ export function countTokensRoute(deps: CountDeps): Route {
       const asked = readClaudeRequest(request.body);
       refuseStopped(deps.gate.current, asked.user, ctx.principal);
       const model = await findModel(deps.models, asked.model);
-      ctx.setHeader('X-Mortise-Model', `${model.providerId}/${model.model}`);
-      const counted =
-        model.adapter === ownAdapter
-          ? await forward(deps, request, asked, model, ctx)
-          : await askAdapter(deps, asked, model, ctx);
+      nameModel(ctx, model);
+      const counted = isOwn(deps, model)
+        ? await forward(deps, request, asked, model, ctx)
+        : await askAdapter(deps, asked, model, ctx);
       if (counted) {
         ctx.setHeader('X-Mortise-Token-Source', 'provider');
         return counted;

@@ -1,4 +1,4 @@
-import { ExchangeRecorder } from 'mortise/contracts/models';
+import { ExchangeRecorder, passableAdapters } from 'mortise/contracts/models';
 import type { PluginDefinition } from 'mortise/sdk';
 import { countTokensRoute } from './count-tokens.js';
 import { messagesRoute } from './messages.js';
@@ -13,8 +13,9 @@ export default function claudeApi(): PluginDefinition {
       const gate = host.watch('gate-control');
       const recorder = new ExchangeRecorder(host.watch('sessions'), host.log);
       const { points } = host;
-      host.contribute('route', 'messages', messagesRoute({ points, models, gate, recorder, fetch }));
-      host.contribute('route', 'count-tokens', countTokensRoute({ points, models, gate }));
+      const passable = passableAdapters(points);
+      host.contribute('route', 'messages', messagesRoute({ points, models, gate, passable, recorder, fetch }));
+      host.contribute('route', 'count-tokens', countTokensRoute({ points, models, gate, passable }));
       return { drain: () => recorder.idle(), stop: () => recorder.idle() };
     },
   };

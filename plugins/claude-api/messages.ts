@@ -2,6 +2,7 @@ import type { GateControl } from 'mortise/contracts/gate';
 import {
   collectAnswer,
   type ExchangeRecorder,
+  estimateInput,
   fetchAttachments,
   forwardable,
   type ModelAnswer,
@@ -21,7 +22,6 @@ import {
 } from 'mortise/contracts/models';
 import type { SessionRef } from 'mortise/contracts/sessions';
 import type { GuardedFetch, ModelMessage, Points, Route, RouteContext, RouteRequest, RouteResponse } from 'mortise/sdk';
-import { estimateInput } from './estimate-input.js';
 import { readPassedAnswer } from './passed-answer.js';
 import { readMessages } from './read-messages.js';
 import { type ClaudeRequest, forwardedHeaders, ownAdapter, readClaudeRequest } from './request.js';
@@ -34,6 +34,8 @@ export interface MessagesDeps {
   readonly gate: { readonly current: GateControl | undefined };
   readonly recorder: ExchangeRecorder;
   readonly fetch: GuardedFetch;
+  /** The adapters that pass exchanges through. */
+  readonly passable: { readonly current: ReadonlySet<string> };
 }
 
 /** `POST /v1/messages`. */
@@ -45,10 +47,15 @@ export function messagesRoute(deps: MessagesDeps): Route {
       const session = sessionToRecord(asked.metadata, asked.metadata.session_id, ctx.principal);
       const model = await findModel(deps.models, asked.model);
       nameModel(ctx, model);
-      if (model.adapter === ownAdapter) return passThrough(deps, request, asked, model, session, ctx);
+      if (isOwn(deps, model)) return passThrough(deps, request, asked, model, session, ctx);
       return translate(deps, asked, model, session, ctx);
     },
   };
+}
+
+/** Whether the model's provider speaks this API itself. */
+export function isOwn({ passable }: Pick<MessagesDeps, 'passable'>, { adapter }: ResolvedModel): boolean {
+  return adapter === ownAdapter && passable.current.has(adapter);
 }
 
 /** @throws model_not_found */

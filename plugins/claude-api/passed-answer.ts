@@ -1,4 +1,4 @@
-import type { AnswerUsage, PassedAnswer } from 'mortise/contracts/models';
+import { type AnswerUsage, objectsOf, type PassedAnswer } from 'mortise/contracts/models';
 import { isJsonObject, type JsonObject } from 'mortise/sdk';
 
 /** What is recorded of an answer that was passed through. */
@@ -10,8 +10,9 @@ export interface ReadAnswer {
 }
 
 /** Reads the copy of an answer; undefined for one that is no message. */
-export function readPassedAnswer({ streams, text }: PassedAnswer): ReadAnswer | undefined {
-  return streams ? readEvents(text) : readWhole(parse(text));
+export function readPassedAnswer(passed: PassedAnswer): ReadAnswer | undefined {
+  const objects = objectsOf(passed);
+  return passed.streams ? readEvents(objects) : readWhole(objects[0]);
 }
 
 function readWhole(message: JsonObject | undefined): ReadAnswer | undefined {
@@ -20,13 +21,11 @@ function readWhole(message: JsonObject | undefined): ReadAnswer | undefined {
   return { reply, usage: readUsage(message.usage), complete: isEnd(message.stop_reason) };
 }
 
-function readEvents(text: string): ReadAnswer {
+function readEvents(events: readonly JsonObject[]): ReadAnswer {
   let reply = '';
   let usage: JsonObject = {};
   let stopReason: unknown;
-  for (const line of text.split(/\r\n|\r|\n/)) {
-    const event = line.startsWith('data:') ? parse(line.slice(5)) : undefined;
-    if (!event) continue;
+  for (const event of events) {
     const { delta, message } = event;
     if (isJsonObject(message) && isJsonObject(message.usage)) usage = message.usage;
     if (isJsonObject(event.usage)) usage = { ...usage, ...event.usage };
@@ -54,13 +53,4 @@ function readUsage(usage: unknown): AnswerUsage {
     cachedInputTokens: cached,
     outputTokens: count('output_tokens'),
   };
-}
-
-function parse(text: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }

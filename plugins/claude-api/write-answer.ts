@@ -5,7 +5,7 @@ import {
   AnswerReader,
   type AnswerUsage,
   type BlockEvent,
-  estimateTokens,
+  countedUsage,
   type ModelAnswer,
 } from 'mortise/contracts/models';
 import { type GenerateEvent, isJsonObject, type JsonObject } from 'mortise/sdk';
@@ -24,7 +24,7 @@ export function writeMessage({ blocks, ...end }: ModelAnswer, facts: AnswerFacts
     ...emptyMessage(facts.model),
     content: blocks.flatMap(writeBlock),
     ...writeEnd(end),
-    usage: writeUsage(end.usage, facts.estimatedInput, () => estimateBlocks(blocks)),
+    usage: writeUsage(end.usage, facts.estimatedInput, blocks),
   };
 }
 
@@ -40,7 +40,7 @@ export async function* writeStream(
   finished: (answer: ModelAnswer) => void,
 ): AsyncGenerator<string> {
   const { model, estimatedInput } = facts;
-  const usage = { ...writeUsage(undefined, estimatedInput, () => 1), output_tokens: 1 };
+  const usage = { ...writeUsage(undefined, estimatedInput, []), output_tokens: 1 };
   yield frame('message_start', { message: { ...emptyMessage(model), stop_reason: null, stop_sequence: null, usage } });
   yield ping;
   const reader = new AnswerReader();
@@ -56,7 +56,7 @@ export async function* writeStream(
   }
   const end = reader.end();
   finished({ blocks, ...end });
-  const counted = writeUsage(end.usage, estimatedInput, () => estimateBlocks(blocks));
+  const counted = writeUsage(end.usage, estimatedInput, blocks);
   yield frame('message_delta', { delta: writeEnd(end), usage: counted }) + frame('message_stop', {});
 }
 
@@ -127,20 +127,13 @@ function writeEnd({ stopReason, stopSequence }: AnswerEnd): JsonObject {
   return { stop_reason: stopReason, stop_sequence: matched };
 }
 
-function writeUsage(usage: AnswerUsage, estimatedInput: number, estimateOutput: () => number) {
-  const cached = usage?.cachedInputTokens ?? 0;
+function writeUsage(usage: AnswerUsage, estimatedInput: number, blocks: readonly AnswerBlock[]) {
+  const { inputTokens, cachedInputTokens, outputTokens } = countedUsage(usage, estimatedInput, blocks);
   return {
-    input_tokens: usage ? Math.max(0, usage.inputTokens - cached) : estimatedInput,
+    input_tokens: Math.max(0, inputTokens - cachedInputTokens),
     cache_creation_input_tokens: 0,
-    cache_read_input_tokens: cached,
-    output_tokens: usage?.outputTokens ?? estimateOutput(),
+    cache_read_input_tokens: cachedInputTokens,
+    output_tokens: outputTokens,
     service_tier: 'standard',
   };
-}
-
-function estimateBlocks(blocks: readonly AnswerBlock[]): number {
-  return blocks.reduce(
-    (sum, block) => sum + estimateTokens(block.kind === 'call' ? block.call.arguments : block.text),
-    0,
-  );
 }

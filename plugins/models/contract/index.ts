@@ -2,8 +2,8 @@ import type { ModelFacts, ProviderFacts, ProviderSettings } from 'mortise/sdk';
 
 export * from './adapter-call.js';
 export * from './answer-body.js';
-export * from './estimate-tokens.js';
 export * from './answer-events.js';
+export * from './estimate-tokens.js';
 export * from './forward-raw.js';
 export * from './provider-error.js';
 export * from './provider-failure.js';

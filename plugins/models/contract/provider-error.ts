@@ -30,6 +30,7 @@ export function providerError(
   code: keyof typeof table,
   message?: string,
   details: ProviderFailureDetails = {},
+  retryAfterSeconds?: number,
 ): MortiseError {
   const [status, sentence] = table[code];
   const { runner_message: text, ...rest } = details;
@@ -39,6 +40,7 @@ export function providerError(
   return new MortiseError(code, message ?? sentence, {
     status,
     ...(shown.length === 0 ? {} : { details: Object.fromEntries(shown) }),
+    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
   });
 }
 

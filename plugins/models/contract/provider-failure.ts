@@ -64,10 +64,13 @@ function refused(
     const refusesUsage = status === 400 && (text?.includes('stream_options') ?? false);
     return { ...final(providerError('provider_request_failed', sentence, details)), refusesUsage };
   }
+  const retryAfterMs = retryAfter(headers?.get('retry-after') ?? undefined, now);
+  // For clients with retries of their own; those of a gateway would wait for a failure that is over.
+  const seconds = status === 429 && retryAfterMs !== undefined ? Math.ceil(retryAfterMs / 1_000) : undefined;
   return {
     retryable: true,
-    retryAfterMs: retryAfter(headers?.get('retry-after') ?? undefined, now),
-    error: (attempts) => providerError('provider_request_failed', sentence, { ...details, attempts }),
+    retryAfterMs,
+    error: (attempts) => providerError('provider_request_failed', sentence, { ...details, attempts }, seconds),
   };
 }
 

@@ -3,6 +3,8 @@ import { brotliDecompress, gunzip, inflate, zstdDecompress } from 'node:zlib';
 import {
   callOptions,
   isCodedError,
+  isJsonObject,
+  type JsonObject,
   type Points,
   type RawExchange,
   type RawResponseEvent,
@@ -118,6 +120,21 @@ async function decoded(bytes: Buffer, encoding = 'identity'): Promise<string> {
   const decode = decoders[encoding.toLowerCase()];
   if (!decode) throw new Error('The encoding is not known.');
   return (await decode(bytes)).toString('utf8');
+}
+
+/** The JSON objects of an answer: the data of its events, or the one that it is. */
+export function objectsOf({ streams, text }: PassedAnswer): readonly JsonObject[] {
+  const texts = streams
+    ? text.split(/\r\n|\r|\n/).flatMap((line) => (line.startsWith('data:') ? [line.slice(5)] : []))
+    : [text];
+  return texts.flatMap((one) => {
+    try {
+      const value: unknown = JSON.parse(one);
+      return isJsonObject(value) ? [value] : [];
+    } catch {
+      return [];
+    }
+  });
 }
 
 /** The headers that may be forwarded: exact names, and beginnings that end in `*`. */

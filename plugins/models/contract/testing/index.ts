@@ -1,4 +1,4 @@
 export * from './answers.js';
-export * from './raw-upstream.js';
+export * from './recorded-bodies.js';
 export * from './scripted-provider.js';
 export * from './scripted-upstream.js';

@@ -19,6 +19,7 @@ export function response(more: Readonly<Record<string, unknown>> = {}): Readonly
   return {
     id: responseId,
     object: 'response',
+    created_at: 1_760_000_000,
     model: 'gpt-5',
     status: 'in_progress',
     output: [],
@@ -47,23 +48,27 @@ export function completed(
 /** A message whose text arrives in the given deltas. */
 export function textItem(at: number, ...texts: readonly string[]): readonly string[] {
   const content = [{ type: 'output_text', text: texts.join(''), annotations: [] }];
+  const id = `msg_${at}`;
   return [
     event('response.output_item.added', {
       output_index: at,
-      item: { type: 'message', role: 'assistant', content: [] },
+      item: { id, type: 'message', role: 'assistant', content: [] },
     }),
-    ...texts.map((delta) => event('response.output_text.delta', { output_index: at, content_index: 0, delta })),
-    event('response.output_item.done', { output_index: at, item: { type: 'message', role: 'assistant', content } }),
+    ...texts.map((delta) =>
+      event('response.output_text.delta', { item_id: id, output_index: at, content_index: 0, delta }),
+    ),
+    event('response.output_item.done', { output_index: at, item: { id, type: 'message', role: 'assistant', content } }),
   ];
 }
 
 /** A function call whose arguments arrive in pieces of five characters. */
 export function callItem(at: number, callId: string, name: string, args: string): readonly string[] {
-  const item = { type: 'function_call', call_id: callId, name };
+  const id = `fc_${at}`;
+  const item = { id, type: 'function_call', call_id: callId, name };
   const pieces = args.match(/.{1,5}/gsu) ?? [];
   return [
     event('response.output_item.added', { output_index: at, item: { ...item, arguments: '' } }),
-    ...pieces.map((delta) => event('response.function_call_arguments.delta', { output_index: at, delta })),
+    ...pieces.map((delta) => event('response.function_call_arguments.delta', { item_id: id, output_index: at, delta })),
     event('response.output_item.done', { output_index: at, item: { ...item, arguments: args } }),
   ];
 }

@@ -6,7 +6,7 @@ import { startServer } from '../../core/sdk/testing/index.js';
 /**
  * Released MCP clients against a server, over HTTP+SSE: each connects, stores a memory and finds it again.
  *
- *     npm run test:clients -- [name …] [--json]
+ *     npm run test:clients -- mcp [name …] [--json]
  */
 const { values, positionals } = parseArgs({ options: { json: { type: 'boolean' } }, allowPositionals: true });
 const [folder = '', ...chosen] = positionals;

@@ -1,0 +1,15 @@
+import type { ModelApi } from '../route.js';
+import { readPassedChat } from './passed-chat.js';
+import { readChatMessages } from './read-messages.js';
+import { translateChat } from './translate-chat.js';
+import { writeCompletion, writeCompletionStream } from './write-completion.js';
+
+/** `POST /v1/chat/completions`. */
+export const chatApi: ModelApi = {
+  passes: ({ adapter }) => adapter === 'openai-compatible',
+  translate: translateChat,
+  readMessages: ({ messages }) => readChatMessages(messages, true),
+  write: writeCompletion,
+  stream: writeCompletionStream,
+  readPassed: readPassedChat,
+};

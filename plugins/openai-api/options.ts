@@ -1,0 +1,135 @@
+import { invalidField, type ResolvedModel, readDataUrl, statelessError } from 'mortise/contracts/models';
+import {
+  type GenerateRequest,
+  isJsonObject,
+  type JsonObject,
+  type ModelContentPart,
+  type ModelToolDefinition,
+  type ReasoningEffort,
+  type ResponseFormat,
+  type ToolChoice,
+} from 'mortise/sdk';
+
+/** The tools of a request, and which of them the model may call. */
+export interface OfferedTools {
+  readonly tools: readonly ModelToolDefinition[];
+  readonly choice: ToolChoice | undefined;
+}
+
+/** A definition in either API: `{name, description, parameters}`. */
+export function readTool(tool: unknown, path: string): ModelToolDefinition {
+  if (!isJsonObject(tool) || typeof tool.name !== 'string') throw invalidField(`${path}.name is required`, path);
+  const { name, description, parameters } = tool;
+  return {
+    name,
+    description: typeof description === 'string' ? description : '',
+    parameters: isJsonObject(parameters) ? parameters : { type: 'object' },
+  };
+}
+
+/**
+ * Reads `tool_choice`; `allowed_tools` leaves out the others.
+ *
+ * @param nameOf the name of the function in a choice or an allowed tool
+ */
+export function offerTools(
+  tools: readonly ModelToolDefinition[],
+  choice: unknown,
+  nameOf: (one: JsonObject) => unknown,
+): OfferedTools {
+  if (choice === undefined || choice === null) return { tools, choice: undefined };
+  if (choice === 'auto' || choice === 'none' || choice === 'required') return { tools, choice };
+  if (isJsonObject(choice) && choice.type === 'allowed_tools') {
+    const allowed = isJsonObject(choice.allowed_tools) ? choice.allowed_tools : choice;
+    const list = Array.isArray(allowed.tools) ? allowed.tools.filter(isJsonObject) : [];
+    const names = new Set(list.map(nameOf));
+    const mode = allowed.mode === 'required' ? 'required' : 'auto';
+    return { tools: tools.filter(({ name }) => names.has(name)), choice: mode };
+  }
+  const name = isJsonObject(choice) ? nameOf(choice) : undefined;
+  if (typeof name !== 'string') throw invalidField('tool_choice is not valid', 'tool_choice');
+  return { tools, choice: { name } };
+}
+
+/** The members of a neutral request that both APIs have. */
+export function requestOptions(
+  model: ResolvedModel,
+  body: JsonObject,
+  { tools, choice }: OfferedTools,
+): Omit<GenerateRequest, 'messages'> {
+  const { capabilities, settings, providerId } = model;
+  const { temperature, top_p: topP, parallel_tool_calls: parallel, stream } = body;
+  const withTools = tools.length > 0;
+  return {
+    model: model.model,
+    providerId,
+    settings,
+    stream: stream === true && capabilities.stream,
+    ...(typeof temperature === 'number' ? { temperature } : {}),
+    ...(typeof topP === 'number' ? { topP } : {}),
+    ...(withTools ? { tools } : {}),
+    ...(withTools && choice !== undefined ? { toolChoice: choice } : {}),
+    ...(withTools && typeof parallel === 'boolean' ? { parallelToolCalls: parallel } : {}),
+  };
+}
+
+/** The limit of the answer, at most the model's own. */
+export function outputLimit(asked: unknown, { limits }: ResolvedModel, param: string): { maxOutputTokens?: number } {
+  if (asked === undefined || asked === null) return {};
+  if (typeof asked !== 'number' || !(asked > 0)) throw invalidField(`${param} must be greater than 0`, param);
+  return { maxOutputTokens: Math.min(Math.ceil(asked), limits.output ?? Number.POSITIVE_INFINITY) };
+}
+
+const efforts: Readonly<Record<string, ReasoningEffort>> = {
+  none: 'minimal',
+  minimal: 'minimal',
+  low: 'low',
+  medium: 'medium',
+  high: 'high',
+  xhigh: 'high',
+};
+
+/** Undefined where the request names none; `ignored` gets the name where the model has no reasoning. */
+export function readEffort(
+  effort: unknown,
+  { capabilities }: ResolvedModel,
+  param: string,
+  ignored: string[],
+): { reasoningEffort?: ReasoningEffort } {
+  if (effort === undefined || effort === null) return {};
+  const known = typeof effort === 'string' ? efforts[effort] : undefined;
+  if (known === undefined) throw invalidField(`${param} must be one of: ${Object.keys(efforts).join(', ')}`, param);
+  if (capabilities.reasoning) return { reasoningEffort: known };
+  ignored.push(param);
+  return {};
+}
+
+/** A format, with the schema beside its name as in responses. */
+export function readFormat(format: unknown, param: string): { responseFormat?: ResponseFormat } {
+  if (!isJsonObject(format) || format.type === 'text') return {};
+  if (format.type === 'json_object') return { responseFormat: { type: 'json_object' } };
+  const { type, name, schema, strict } = format;
+  if (type !== 'json_schema' || !isJsonObject(schema)) throw invalidField(`${param} is not valid`, param);
+  return {
+    responseFormat: {
+      type,
+      name: typeof name === 'string' ? name : 'answer',
+      schema,
+      ...(typeof strict === 'boolean' ? { strict } : {}),
+    },
+  };
+}
+
+/** A file at an address or in a data URL. @throws provider_not_supported where the model accepts none */
+export function attachment(
+  type: 'image' | 'audio' | 'file',
+  url: unknown,
+  { attachments, path, name }: { readonly attachments: boolean; readonly path: string; readonly name?: unknown },
+): ModelContentPart {
+  if (!attachments) throw statelessError('provider_not_supported', { param: path });
+  if (typeof url !== 'string') throw invalidField(`${path}: the attachment has no data`, path);
+  const data = readDataUrl(url);
+  if (!data && !/^https?:\/\//i.test(url))
+    throw invalidField(`${path}: the attachment must be a data URL or https`, path);
+  return { type, ...(data ?? { url }), ...(typeof name === 'string' ? { name } : {}) };
+}

@@ -1,0 +1,16 @@
+import type { ModelApi } from '../route.js';
+import { readPassedResponse } from './passed-response.js';
+import { readInput } from './read-input.js';
+import { translateResponse } from './translate-response.js';
+import { writeResponse, writeResponseStream } from './write-response.js';
+
+/** `POST /v1/responses`. Of the compatible APIs, only OpenAI's own has it for sure. */
+export const responsesApi: ModelApi = {
+  passes: ({ adapter, providerId }) =>
+    adapter === 'codex-compatible' || (adapter === 'openai-compatible' && providerId === 'openai'),
+  translate: translateResponse,
+  readMessages: (body) => readInput(body, true, []),
+  write: writeResponse,
+  stream: writeResponseStream,
+  readPassed: readPassedResponse,
+};

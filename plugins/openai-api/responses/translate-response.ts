@@ -1,0 +1,74 @@
+import { invalidField, type ResolvedModel } from 'mortise/contracts/models';
+import { type GenerateRequest, isJsonObject, type JsonObject } from 'mortise/sdk';
+import {
+  type OfferedTools,
+  offerTools,
+  outputLimit,
+  readEffort,
+  readFormat,
+  readTool,
+  requestOptions,
+} from '../options.js';
+import { refuseParameter } from '../request.js';
+import { readInput } from './read-input.js';
+
+const understood: ReadonlySet<string> = new Set([
+  'model',
+  'input',
+  'instructions',
+  'tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'max_output_tokens',
+  'temperature',
+  'top_p',
+  'reasoning',
+  'text',
+  'stream',
+  'store',
+  'user',
+  'metadata',
+  'safety_identifier',
+  'previous_response_id',
+  'conversation',
+  'background',
+]);
+
+/** A response request in neutral form. @throws invalid_request, unsupported_parameter, provider_not_supported */
+export function translateResponse(
+  body: JsonObject,
+  model: ResolvedModel,
+): { readonly request: GenerateRequest; readonly ignored: readonly string[] } {
+  // Nothing is stored, so nothing can be continued.
+  for (const name of ['previous_response_id', 'conversation', 'background']) {
+    if (body[name] !== undefined && body[name] !== null && body[name] !== false) refuseParameter(name);
+  }
+  const ignored = Object.keys(body).filter((name) => !understood.has(name));
+  const { reasoning, text } = body;
+  const effort = isJsonObject(reasoning) ? reasoning.effort : undefined;
+  return {
+    request: {
+      ...requestOptions(model, body, readTools(body, model, ignored)),
+      messages: readInput(body, model.capabilities.attachments, ignored),
+      ...outputLimit(body.max_output_tokens, model, 'max_output_tokens'),
+      ...readEffort(effort, model, 'reasoning.effort', ignored),
+      ...readFormat(isJsonObject(text) ? text.format : undefined, 'text.format'),
+    },
+    ignored: [...new Set(ignored)],
+  };
+}
+
+function readTools(body: JsonObject, { capabilities }: ResolvedModel, ignored: string[]): OfferedTools {
+  const { tools, tool_choice: choice } = body;
+  if (!capabilities.toolCall) {
+    for (const name of ['tools', 'tool_choice']) if (body[name] !== undefined) ignored.push(name);
+    return { tools: [], choice: undefined };
+  }
+  const own = (Array.isArray(tools) ? tools : []).flatMap((tool: unknown, index) => {
+    if (!isJsonObject(tool)) throw invalidField(`tools.${index} must be an object`, `tools.${index}`);
+    if (tool.type === 'function') return [readTool(tool, `tools.${index}`)];
+    ignored.push(`tools.${String(tool.type)}`);
+    return [];
+  });
+  return offerTools(own, choice, ({ name }) => name);
+}
