@@ -1,15 +1,14 @@
 import type { AuditService } from 'mortise/contracts/logbook';
-import { cosine } from 'mortise/contracts/text-analysis';
+import { cosine, type EmbedderFacts, unitVectors } from 'mortise/contracts/text-analysis';
 import {
   type CallOptions,
   type Database,
   type Logger,
   type MemoryBackendContext,
   type MemoryHit,
-  MortiseError,
   type Points,
 } from 'mortise/sdk';
-import { blend, type EmbedderFacts, readVectors, storeVectors } from './vectors.js';
+import { blend, readVectors, storeVectors } from './vectors.js';
 
 export interface RerankDeps {
   readonly database: Database;
@@ -35,7 +34,7 @@ async function similaritiesOf(
   options: CallOptions,
   { database, points, log }: RerankDeps,
 ): Promise<readonly number[]> {
-  const facts = embedderFacts(points, embedder) ?? { version: '', dimensions: 0 };
+  const facts = embedderFacts(points, embedder) ?? { model: '', dimensions: 0 };
   const known = await readVectors(
     database,
     embedder,
@@ -101,15 +100,11 @@ export function createRerank(embedder: string, deps: RerankDeps): Rerank {
 }
 
 /** Texts of one call. */
-const batchSize = 64;
+const batchSize = 32;
 
 /** Undefined while the embedder is not active. */
 function embedderFacts(points: Points, key: string): EmbedderFacts | undefined {
   return points.list('embedder').find((one) => one.key === key && one.active)?.facts;
-}
-
-function isVector(vector: Float32Array | undefined, dimensions: number): vector is Float32Array {
-  return vector instanceof Float32Array && vector.length === dimensions && vector.every(Number.isFinite);
 }
 
 /** One vector for each text, in order. @throws MortiseError `embedder_invalid`, or what the embedder throws. */
@@ -122,15 +117,9 @@ async function embedTexts(
   const dimensions = embedderFacts(points, key)?.dimensions ?? 0;
   const vectors: Float32Array[] = [];
   for (let at = 0; at < texts.length; at += batchSize) {
-    const batch = texts.slice(at, at + batchSize);
-    const made = await points.call('embedder', key, (embedder, ctx) => embedder.embed(batch, ctx), options);
-    for (let index = 0; index < batch.length; index += 1) {
-      const vector = made[index];
-      if (!isVector(vector, dimensions)) {
-        throw new MortiseError('embedder_invalid', `Embedder ${key} did not give ${dimensions} numbers for each text.`);
-      }
-      vectors.push(vector);
-    }
+    const request = { texts: texts.slice(at, at + batchSize), kind: 'document' } as const;
+    const made = await points.call('embedder', key, (embedder, ctx) => embedder.embed(request, ctx), options);
+    vectors.push(...unitVectors(made, request.texts.length, dimensions));
   }
   return vectors;
 }

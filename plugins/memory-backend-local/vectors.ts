@@ -1,10 +1,5 @@
-import { scaled } from 'mortise/contracts/text-analysis';
+import { type EmbedderFacts, scaled } from 'mortise/contracts/text-analysis';
 import { type Database, insertRows, jsonTexts, type MemoryHit } from 'mortise/sdk';
-
-export interface EmbedderFacts {
-  readonly dimensions: number;
-  readonly version: string;
-}
 
 const target = {
   table: 'logbook.memory_vectors',
@@ -12,17 +7,17 @@ const target = {
   suffix: `on conflict (memory_id, embedder) do update set version = excluded.version, vector = excluded.vector`,
 };
 
-/** Stored vectors of this version of the embedder, by memory id. */
+/** Stored vectors of this model of the embedder, by memory id. */
 export async function readVectors(
   database: Database,
   embedder: string,
-  { version, dimensions }: EmbedderFacts,
+  { model, dimensions }: EmbedderFacts,
   ids: readonly string[],
 ): Promise<Map<string, Float32Array>> {
   const { rows } = await database.statement<{ memory_id: string; vector: Uint8Array }>(
     `select memory_id, vector from {logbook.memory_vectors}
      where embedder = ? and version = ? and memory_id in ${jsonTexts(database.dialect)}`,
-    [embedder, version, JSON.stringify(ids)],
+    [embedder, model, JSON.stringify(ids)],
   );
   const vectors = rows.map(({ memory_id, vector }) => {
     // A copy, because the bytes of a row may be unaligned.
@@ -31,15 +26,15 @@ export async function readVectors(
   return new Map(vectors.filter(([, vector]) => vector.length === dimensions));
 }
 
-/** Stores vectors for later queries, replacing those of an earlier version. */
+/** Stores vectors for later queries, replacing those of an earlier model. */
 export async function storeVectors(
   database: Database,
   embedder: string,
-  { version }: EmbedderFacts,
+  { model }: EmbedderFacts,
   vectors: ReadonlyMap<string, Float32Array>,
 ): Promise<void> {
   const rows = [...vectors].map(([id, { buffer, byteOffset, byteLength }]) => {
-    return [id, embedder, version, new Uint8Array(buffer, byteOffset, byteLength)];
+    return [id, embedder, model, new Uint8Array(buffer, byteOffset, byteLength)];
   });
   await insertRows(database, target, rows);
 }

@@ -41,6 +41,7 @@ export function plainSearch(text: string, limit: number, repos: readonly string[
     modifiedAfter: undefined,
     modifiedBefore: undefined,
     content: false,
+    details: false,
     asOf: Date.now(),
   };
 }

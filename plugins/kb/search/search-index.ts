@@ -31,6 +31,8 @@ export interface IndexSearch {
   readonly modifiedAfter: number | undefined;
   readonly modifiedBefore: number | undefined;
   readonly content: boolean;
+  /** Hits have an explanation and a snippet; without them only their place and score. */
+  readonly details: boolean;
   /** Epoch milliseconds of the day from which recency counts. */
   readonly asOf: number;
   /** Scores this chunk too, whether it is a candidate or not. */
@@ -243,6 +245,8 @@ interface QueryTerm extends Omit<ScoredTerm, 'id'> {
 interface ReadQuery {
   readonly terms: readonly QueryTerm[];
   readonly hasWords: boolean;
+  /** The word of the query that each term comes from. */
+  readonly words: ReadonlyMap<string, string>;
   readonly phrases: readonly string[];
   readonly notes: readonly string[];
   readonly suggestions: readonly string[];
@@ -290,6 +294,7 @@ function readQuery(analysis: TextAnalysis, text: string, repos: readonly RepoSna
   return {
     terms: used,
     hasWords: terms.length > 0,
+    words: new Map(used.map(({ term, word }) => [term, word])),
     phrases: phrases.map((phrase) => phrase.text),
     notes,
     suggestions: [...new Set(suggestions)],
@@ -484,10 +489,11 @@ function explain(one: Found, query: ReadQuery, readChunk: ReadChunk): Explanatio
   const chunk = readChunk.get([one.repo.chunkIds[one.slot]]) as StoredChunk;
   const { score, boosts, source } = one;
   const frequencies: Record<string, number> = {};
+  const segmented = score.terms.filter(({ term }) => isSegmented(term.class));
   const matched = score.terms.filter(({ term }) => {
-    const isPart = score.terms.some(
+    if (!isSegmented(term.class)) return true;
+    const isPart = segmented.some(
       (other) =>
-        isSegmented(term.class) &&
         other.term.start <= term.start &&
         other.term.end >= term.end &&
         other.term.end - other.term.start > term.end - term.start,
@@ -495,7 +501,7 @@ function explain(one: Found, query: ReadQuery, readChunk: ReadChunk): Explanatio
     return !isPart;
   });
   for (const { term, count } of matched) {
-    const word = query.terms.find((known) => known.term === term.term)?.word ?? term.term;
+    const word = query.words.get(term.term) ?? term.term;
     frequencies[word] = Math.max(frequencies[word] ?? 0, count);
   }
   return {
@@ -527,6 +533,8 @@ function explain(one: Found, query: ReadQuery, readChunk: ReadChunk): Explanatio
   };
 }
 
+const noSnippet = { text: '', start_line: 0, end_line: 0, marks: [] };
+
 function toHit(
   one: Found,
   query: ReadQuery,
@@ -552,9 +560,9 @@ function toHit(
     tags: source.tags,
     mtime: new Date(source.mtime).toISOString(),
     evidence_ref: formatEvidenceRef({ chunkId: chunk.chunk_id, path: source.path, ...range }),
-    snippet: makeSnippet(analysis, chunk.content, chunk.start_line, weights),
+    snippet: wanted.details ? makeSnippet(analysis, chunk.content, chunk.start_line, weights) : noSnippet,
     ...(wanted.content ? { content: chunk.content } : {}),
-    ...(isStale(repo, source) ? { stale: true as const } : {}),
+    ...(wanted.details && isStale(repo, source) ? { stale: true as const } : {}),
     explanation: explain(one, query, readChunk),
     contentHash: Buffer.from(chunk.content_hash).toString('hex'),
   };

@@ -28,8 +28,8 @@ describe('an embedder in addition to words', () => {
 
     const embedder: Embedder = {
       dimensions: 3,
-      version: '1',
-      embed: (texts, ctx) => embed(texts, ctx),
+      model: '1',
+      embed: (request, ctx) => embed(request, ctx),
     };
     const definition: PluginDefinition = {
       key: 'embedder-probe',
@@ -42,7 +42,7 @@ describe('an embedder in addition to words', () => {
 
     beforeEach(async () => {
       embedded = [];
-      embed = async (texts) => {
+      embed = async ({ texts }) => {
         embedded.push(...texts);
         return texts.map(meaning);
       };
@@ -93,8 +93,8 @@ describe('an embedder in addition to words', () => {
         (_, { signal }) =>
           new Promise((_done, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
       ],
-      ['gives too few numbers', async (texts) => texts.map(() => new Float32Array(2))],
-      ['gives no numbers', async (texts) => texts.map(() => Float32Array.from([Number.NaN, 0, 0]))],
+      ['gives too few numbers', async ({ texts }) => texts.map(() => new Float32Array(2))],
+      ['gives no numbers', async ({ texts }) => texts.map(() => Float32Array.from([Number.NaN, 0, 0]))],
       ['gives too few vectors', async () => []],
     ];
     for (const [what, fail] of failures) {

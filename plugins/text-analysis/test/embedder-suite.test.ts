@@ -6,14 +6,14 @@ import { testSuite, wait, waitFor } from 'mortise/sdk/testing';
 const vectorOf = (text: string): Float32Array =>
   Float32Array.from([0, 1, 2, 3], (shift) => [...text].filter((_, index) => index % 4 === shift).length / 100);
 
-const good: Embedder['embed'] = async (texts, { signal }) => {
+const good: Embedder['embed'] = async ({ texts }, { signal }) => {
   if (texts.length > 400) await waitFor(3_000, signal);
   return texts.map(vectorOf);
 };
 
 const embedder = (embed: Embedder['embed'] = good, more: Partial<Embedder> = {}): Embedder => ({
   dimensions: 4,
-  version: '1',
+  model: '1',
   embed,
   ...more,
 });
@@ -36,14 +36,14 @@ testSuite(
         make: () => embedder(good, { dimensions: 5 }),
       },
       'returns vectors in the order of the texts, independent of the other texts': {
-        make: () => embedder(async (texts) => texts.map(vectorOf).toReversed()),
+        make: () => embedder(async ({ texts }) => texts.map(vectorOf).toReversed()),
       },
       'returns the same result for the same call, regardless of calls in between': {
-        make: () => embedder(async (texts) => texts.map(() => new Float32Array(4).fill(calls++))),
+        make: () => embedder(async ({ texts }) => texts.map(() => new Float32Array(4).fill(calls++))),
       },
       'serves 20 concurrent calls': {
         make: () =>
-          embedder(async (texts) => {
+          embedder(async ({ texts }) => {
             busy += 1;
             await wait(1);
             busy -= 1;
@@ -53,17 +53,17 @@ testSuite(
       },
       'stops its work when its signal is aborted': {
         make: () =>
-          embedder(async (texts) => {
+          embedder(async ({ texts }) => {
             await wait(700);
             return texts.map(vectorOf);
           }),
       },
       'embeds hostile texts or rejects them with a code': {
-        make: () => embedder(async (texts) => texts.map((text) => vectorOf(decodeURIComponent(text)))),
+        make: () => embedder(async ({ texts }) => texts.map((text) => vectorOf(decodeURIComponent(text)))),
       },
       'does not log message text': {
         make: (host) =>
-          embedder(async (texts) => {
+          embedder(async ({ texts }) => {
             host.log.debug(`embeds ${texts.join()}`);
             return texts.map(vectorOf);
           }),

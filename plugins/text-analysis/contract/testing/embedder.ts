@@ -33,7 +33,7 @@ const textsOf = (subject: EmbedderSubject): readonly string[] => subject.texts ?
 
 function embed(host: TestHost, subject: EmbedderSubject, texts: readonly string[], options?: CallOptions) {
   const given = frozenCopy(texts);
-  return host.points.call('embedder', subject.key, (embedder, ctx) => embedder.embed(given, ctx), {
+  return host.points.call('embedder', subject.key, (embedder, ctx) => embedder.embed({ texts: given, kind: 'document' }, ctx), {
     timeoutMs: callLimitMs,
     ...options,
   });
@@ -48,9 +48,9 @@ function vectorIssues(vectors: unknown, texts: readonly string[], dimensions: nu
   if (!Array.isArray(vectors)) return ['the result is not a list'];
   if (vectors.length !== texts.length) return [`${texts.length} texts gave ${vectors.length} vectors`];
   const issues = vectors.flatMap((vector: unknown) => {
-    if (!(vector instanceof Float32Array)) return ['a vector is not a Float32Array'];
+    if (!(vector instanceof Float32Array) && !Array.isArray(vector)) return ['a vector is no list of numbers'];
     if (vector.length !== dimensions) return [`a vector has ${vector.length} numbers instead of ${dimensions}`];
-    return vector.every(Number.isFinite) ? [] : ['a vector contains a value that is not a finite number'];
+    return Array.from(vector as Iterable<unknown>).every(Number.isFinite) ? [] : ['a vector contains a value that is not a finite number'];
   });
   return [...new Set(issues)];
 }
@@ -94,9 +94,11 @@ const order: Check<EmbedderSubject> = {
   },
 };
 
-function near(one: Float32Array | undefined, other: Float32Array | undefined, tolerance: number): boolean {
+type Vector = Float32Array | readonly number[];
+
+function near(one: Vector | undefined, other: Vector | undefined, tolerance: number): boolean {
   if (one?.length !== other?.length) return false;
-  return (one ?? []).every((value, index) => Math.abs(value - (other?.[index] ?? Number.NaN)) <= tolerance);
+  return Array.from(one ?? []).every((value, index) => Math.abs(value - (other?.[index] ?? Number.NaN)) <= tolerance);
 }
 
 const hostile: Check<EmbedderSubject> = {
