@@ -44,6 +44,8 @@ export async function admitTurn(deps: TurnDeps, turn: TurnInput, ctx: CallContex
       debug: params.debug,
       tool,
       dispatch: dispatchOf(session, params),
+      model: turn.model,
+      tools: turn.tools,
     },
     payload: {
       text: userText(input),
@@ -73,13 +75,13 @@ async function directTool(deps: TurnDeps, turn: TurnInput, ctx: CallContext): Pr
 
 async function checkModel(
   deps: TurnDeps,
-  { input }: TurnInput,
+  { input, model: own }: TurnInput,
   chat: Chat | undefined,
   promptMode: PromptMode,
   ctx: CallContext,
 ): Promise<void> {
   await buildLayers(deps, { promptMode, userText: userText(input) }, ctx);
-  const model = await deps.models.resolve(ownSlot(chat?.meta ?? {}), deps.model);
+  const model = await deps.models.resolve(own ?? ownSlot(chat?.meta ?? {}), deps.model);
   if (!model.capabilities.attachments && attachments(input).length > 0) throw agentError('provider_not_supported');
   checkInput(model.limits, input);
 }

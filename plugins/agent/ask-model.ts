@@ -29,7 +29,7 @@ export async function askModel(
   ctx: CallContext,
 ): Promise<ModelAnswer> {
   const { adapter, capabilities, settings } = model;
-  const definitions = capabilities.toolCall ? await deps.tools.definitions(ctx.principal) : [];
+  const definitions = capabilities.toolCall ? await deps.tools.definitions(ctx.principal, live.offered) : [];
   const tools = definitions.map(({ name, facts }) => ({
     name,
     description: facts.description ?? facts.summary,

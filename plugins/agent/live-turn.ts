@@ -21,6 +21,8 @@ export class LiveTurn {
   model: ResolvedModel | undefined;
   layers: readonly PromptLayer[] = [];
   promptMode: PromptMode | undefined;
+  /** The only tools of this turn; all when undefined. */
+  offered: readonly string[] | undefined;
   readonly #port: ReplyPort | undefined;
   readonly #metrics: TurnMetrics;
   readonly #startedAt = performance.now();

@@ -20,7 +20,7 @@ export async function runToolCall(
   const { sessionId, userId, channel } = turn.chat.session;
   // The epoch lets outside systems refuse a turn whose claim was taken over.
   const session = { key: turn.sessionKey, sessionId, userId, channel, turnId: turn.turnId, epoch: turn.epoch };
-  const outcome = await tools.run(call, { caller, session }, ctx);
+  const outcome = await tools.run(call, { caller, session, offered: live.offered }, ctx);
   const { ok, text, summary } = outcome;
   await live.emit({ type: 'tool_result', step, tool_result: { name, ok, summary } }, shown);
   const rows = await turn.append([{ role: 'tool', content: text, toolCallId: id, meta: { name, step, ok, summary } }]);

@@ -69,13 +69,14 @@ export async function runTurn(deps: TurnDeps, request: TurnRequest, ctx: Handler
 async function prepare(
   deps: TurnDeps,
   live: LiveTurn,
-  { input, promptMode: requestedMode }: TurnRequest,
+  { input, promptMode: requestedMode, model: own, tools }: TurnRequest,
   ctx: HandlerContext,
 ): Promise<ResolvedModel> {
   const { chat } = live.turn;
-  const resolved = await deps.models.resolve(ownSlot(chat.meta), deps.model);
+  const resolved = await deps.models.resolve(own ?? ownSlot(chat.meta), deps.model);
   const model = await applyTier(resolved, ctx.decision, deps.models, ctx.log);
   live.model = model;
+  live.offered = tools;
   if (!model.capabilities.attachments && attachments(input).length > 0) throw agentError('provider_not_supported');
   checkInput(model.limits, input);
   const promptMode = effectiveMode(requestedMode, chat.meta);

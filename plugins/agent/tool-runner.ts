@@ -27,7 +27,10 @@ export type ToolOutcome =
   | { readonly ok: false; readonly text: string; readonly summary: string; readonly error: ToolError };
 
 /** On whose behalf a tool is called. */
-type ToolCaller = Pick<ToolContext, 'caller' | 'session'>;
+interface ToolCaller extends Pick<ToolContext, 'caller' | 'session'> {
+  /** The only tools that the caller may use; all when absent. */
+  readonly offered?: readonly string[] | undefined;
+}
 
 interface ToolRunnerDeps {
   readonly points: Points;
@@ -65,11 +68,14 @@ export class ToolRunner {
     return tool && { facts: tool.facts, disabled: this.#deps.disabled.includes(name) };
   }
 
-  /** The tools that this principal is offered, by name. */
-  async definitions(principal: Principal): Promise<readonly { readonly name: string; readonly facts: ToolFacts }[]> {
+  /** The tools that this principal is offered, by name. @param only names of a turn's tools; all when absent */
+  async definitions(
+    principal: Principal,
+    only?: readonly string[],
+  ): Promise<readonly { readonly name: string; readonly facts: ToolFacts }[]> {
     const { tools, disabled } = this.#deps;
     const candidates = [...tools.current.values()].filter(
-      ({ key, facts }) => isForAgents(facts) && !disabled.includes(key),
+      ({ key, facts }) => isForAgents(facts) && !disabled.includes(key) && (only?.includes(key) ?? true),
     );
     const shown = await Promise.all(candidates.map((tool) => this.#isOffered(tool, principal)));
     return candidates
@@ -90,7 +96,8 @@ export class ToolRunner {
     const { name } = call;
     const args = readArguments(call.arguments);
     const found = this.#agentTool(name);
-    if (!found || !(await this.#isOffered(found, ctx.principal))) return failed(unknownTool(name));
+    const isAllowed = caller.offered?.includes(name) ?? true;
+    if (!found || !isAllowed || !(await this.#isOffered(found, ctx.principal))) return failed(unknownTool(name));
     if (this.#deps.disabled.includes(name)) return failed(unknownTool(name, 'tool_disabled'));
     if (!args.ok) return failed(args.error);
     const { timeoutSeconds } = found.facts;
@@ -106,7 +113,7 @@ export class ToolRunner {
           const input = (caller.caller === 'agent' ? tool.normalise?.(args.value) : undefined) ?? args.value;
           const wrong = this.#wrongArguments(found, tool, input);
           if (wrong) return failed(wrong);
-          const own = { ...caller, commit: deadline.commit };
+          const own = { caller: caller.caller, session: caller.session, commit: deadline.commit };
           return succeeded(name, await tool.run(input, extendContext(toolCtx, own)));
         },
         { ...callOptions(ctx), signal: deadline.signal, timeoutMs: 0 },
