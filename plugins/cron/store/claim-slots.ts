@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type BatchStatement, insertRows, type Transaction } from 'mortise/sdk';
+import type { CronJobSpec } from '../contract/index.js';
 import type { CronDeps } from '../cron-deps.js';
 import { decideSlots, type SlotDecision } from '../decide-slots.js';
 import { causeOf } from '../errors.js';
@@ -7,7 +8,7 @@ import { slotKey } from '../idempotency-key.js';
 import { type EffectiveRuntime, effectiveRuntime } from '../read-job-spec.js';
 import { readSchedule, type SlotSeries, slotsOf } from '../schedule/schedule.js';
 import { slotText, timeText } from '../times.js';
-import { type JobRow, type jobOf, newRunId } from './rows.js';
+import { type JobRow, newRunId } from './rows.js';
 
 type ClaimDeps = Pick<CronDeps, 'database' | 'clock' | 'log' | 'instances' | 'metrics'>;
 
@@ -51,26 +52,28 @@ export async function hasDueSlots({ database, clock }: ClaimDeps): Promise<boole
 }
 
 interface Plan {
-  readonly rev: number;
+  readonly specJson: string;
+  readonly epochFrom: string | null;
   readonly series: SlotSeries;
   readonly runtime: EffectiveRuntime;
 }
 
+/** By job id. Compared with the row at each use: a job may be deleted and created again. */
 const plans = new Map<string, Plan>();
 const maxPlans = 20_000;
 
-function planOf(row: JobRow): Plan {
-  const key = `${row.job_id}\n${row.epoch}`;
-  let plan = plans.get(key);
-  if (plan?.rev !== row.rev) {
-    const { schedule, runtime } = JSON.parse(row.spec_json) as ReturnType<typeof jobOf>['spec'];
+function planOf({ job_id, spec_json: specJson, epoch_from: epochFrom }: JobRow): Plan {
+  let plan = plans.get(job_id);
+  if (plan?.specJson !== specJson || plan.epochFrom !== epochFrom) {
+    const { schedule, runtime } = JSON.parse(specJson) as CronJobSpec;
     plan = {
-      rev: row.rev,
-      series: slotsOf(readSchedule(schedule), Date.parse(row.epoch_from ?? '')),
+      specJson,
+      epochFrom,
+      series: slotsOf(readSchedule(schedule), Date.parse(epochFrom ?? '')),
       runtime: effectiveRuntime(runtime),
     };
     if (plans.size >= maxPlans) plans.clear();
-    plans.set(key, plan);
+    plans.set(job_id, plan);
   }
   return plan;
 }
@@ -122,7 +125,7 @@ export async function claimSlots(
 ): Promise<number> {
   const { database, instances, metrics } = deps;
   const slots: (string | number | null)[][] = [];
-  const runs: { readonly id: string; readonly jobId: string; readonly slot: string }[] = [];
+  const runs: { readonly id: string; readonly jobId: string; readonly slot: string; readonly dueAt: string }[] = [];
   const updates: BatchStatement[] = [];
   const decidedAt = timeText(now);
   for (const row of rows) {
@@ -142,7 +145,7 @@ export async function claimSlots(
     for (const at of decision.runs) {
       const [slot, id] = [slotText(at), newRunId()];
       slots.push([row.job_id, slot, slot, 1, row.epoch, 'queued', null, id, instances.id, decidedAt]);
-      runs.push({ id, jobId: row.job_id, slot });
+      runs.push({ id, jobId: row.job_id, slot, dueAt: timeText(at) });
     }
     updates.push(advance(row, decision));
   }
@@ -152,7 +155,7 @@ export async function claimSlots(
   await insertRows(
     database,
     runColumns,
-    started.map(({ id, jobId, slot }) => [
+    started.map(({ id, jobId, slot, dueAt }) => [
       id,
       jobId,
       slot,
@@ -160,7 +163,7 @@ export async function claimSlots(
       1,
       'queued',
       slotKey(jobId, slot),
-      slot,
+      dueAt,
       false,
       decidedAt,
     ]),

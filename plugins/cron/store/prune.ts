@@ -21,15 +21,16 @@ export async function prune(
   let runs = 0;
   for (const { job_id } of rows) {
     if (signal.aborted) break;
-    const { rows: oldest } = await database.statement<{ queued_at: string }>(
-      `select queued_at from {cron.runs} where job_id = ? order by queued_at desc, run_id desc limit 1 offset ${keptRuns - 1}`,
+    const { rows: oldest } = await database.statement<{ queued_at: string; run_id: string }>(
+      `select queued_at, run_id from {cron.runs} where job_id = ? order by queued_at desc, run_id desc limit 1 offset ${keptRuns - 1}`,
       [job_id],
     );
-    const kept = oldest[0]?.queued_at;
-    if (kept === undefined) continue;
+    const [kept] = oldest;
+    if (!kept) continue;
     const { changes } = await database.statement(
-      'delete from {cron.runs} where job_id = ? and queued_at < ? and finished_at is not null',
-      [job_id, kept < runsBefore ? kept : runsBefore],
+      `delete from {cron.runs} where job_id = ? and queued_at < ? and (queued_at, run_id) < (?, ?)
+         and finished_at is not null`,
+      [job_id, runsBefore, kept.queued_at, kept.run_id],
     );
     runs += changes;
     await nextTurn();
