@@ -1,8 +1,5 @@
 import { schedule } from 'node-cron';
 import { createDrain, type Disposable, MortiseError, type ScheduleService } from '../sdk/index.js';
-import { invalidCron } from './cron-fields.js';
-import { nextRun } from './next-run.js';
-import { offsetAt } from './zone.js';
 
 /** The clocks that intervals use; tests pass their own. */
 export interface Clock {
@@ -88,7 +85,6 @@ export function createScheduler(options: SchedulerOptions = {}): Scheduler {
   return {
     now: clock.now,
     monotonic: clock.monotonic,
-    next: nextRun,
 
     every(ms, run) {
       if (!(ms > 0 && Number.isFinite(ms))) {
@@ -120,8 +116,7 @@ export function createScheduler(options: SchedulerOptions = {}): Scheduler {
     },
 
     cron(expression, zone, run) {
-      // Throws for an unknown zone; node-cron's own error has no code.
-      offsetAt(zone, 0);
+      checkZone(zone);
       const runner = runnerOf(run);
       const task = startTask(expression, zone, runner.request, onError);
       return opened(() => {
@@ -135,6 +130,19 @@ export function createScheduler(options: SchedulerOptions = {}): Scheduler {
       for (const entry of [...open]) void entry.dispose();
     },
   };
+}
+
+/** node-cron's own error has no code. */
+function checkZone(zone: string): void {
+  try {
+    new Intl.DateTimeFormat('en-US', { timeZone: zone });
+  } catch (error) {
+    throw new MortiseError('invalid_zone', `"${zone}" is not an IANA time zone.`, {
+      status: 400,
+      hint: 'Use a name such as UTC, Europe/Berlin or Asia/Shanghai.',
+      cause: error,
+    });
+  }
 }
 
 function startTask(expression: string, zone: string, run: () => void, onError: (error: unknown) => void) {
@@ -153,6 +161,11 @@ function startTask(expression: string, zone: string, run: () => void, onError: (
     task.on('execution:missed', run);
     return task;
   } catch (error) {
-    throw invalidCron(error instanceof Error ? error.message : String(error));
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new MortiseError('invalid_cron', `invalid cron expression: ${reason}`, {
+      status: 400,
+      hint: 'Write five fields: minute hour day-of-month month day-of-week, for example "30 2 * * mon-fri".',
+      cause: error,
+    });
   }
 }

@@ -58,6 +58,8 @@ export async function admitTurn(deps: TurnDeps, turn: TurnInput, ctx: CallContex
       debug: params.debug,
       tool,
       dispatch: dispatchOf(session, params),
+      model: turn.model,
+      tools: turn.tools,
     },
     payload: {
       text: userText(input),
@@ -105,13 +107,13 @@ async function directTool(
 
 async function checkModel(
   deps: TurnDeps,
-  { input, session: { sessionId } }: TurnInput,
+  { input, session: { sessionId }, model: own }: TurnInput,
   chat: Chat | undefined,
   prompt: { readonly promptMode: PromptMode; readonly meta: JsonObject },
   ctx: CallContext,
 ): Promise<void> {
   await buildLayers(deps, promptRequest({ ...prompt, sessionId, userText: userText(input) }), ctx);
-  const model = await deps.models.resolve(ownSlot(chat?.meta ?? {}), deps.model);
+  const model = await deps.models.resolve(own ?? ownSlot(chat?.meta ?? {}), deps.model);
   if (!model.capabilities.attachments && attachments(input).length > 0) throw agentError('provider_not_supported');
   checkInput(model.limits, input);
 }

@@ -49,7 +49,8 @@ export async function runTurn(deps: TurnDeps, request: TurnRequest, ctx: Handler
   }
   const { meta } = claimed.turn.chat;
   const mode = effectiveMode(request.promptMode, meta);
-  const tools = toolScope(mode, meta, request.chatMeta ?? {}, request.runtimeTools ?? {});
+  const scope = toolScope(mode, meta, request.chatMeta ?? {}, request.runtimeTools ?? {});
+  const tools = { ...scope, only: request.tools };
   const live = new LiveTurn(claimed.turn, tools, ctx.port, deps.metrics);
   const { signal, dispose } = turnSignal([ctx.signal, live.turn.signal], deps.turnTimeoutMs);
   let completed: Extract<TurnEvent, { type: 'completed' }>;
@@ -74,11 +75,11 @@ export async function runTurn(deps: TurnDeps, request: TurnRequest, ctx: Handler
 async function prepare(
   deps: TurnDeps,
   live: LiveTurn,
-  { input, promptMode: requestedMode, runtimeTools }: TurnRequest,
+  { input, promptMode: requestedMode, runtimeTools, model: own }: TurnRequest,
   ctx: HandlerContext,
 ): Promise<ResolvedModel> {
   const { chat } = live.turn;
-  const resolved = await deps.models.resolve(ownSlot(chat.meta), deps.model);
+  const resolved = await deps.models.resolve(own ?? ownSlot(chat.meta), deps.model);
   const model = await applyTier(resolved, ctx.decision, deps.models, ctx.log);
   live.model = model;
   if (!model.capabilities.attachments && attachments(input).length > 0) throw agentError('provider_not_supported');

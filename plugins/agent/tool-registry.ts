@@ -28,6 +28,8 @@ export interface ToolScope {
   readonly promptMode: PromptMode;
   readonly collaborationMode: string;
   readonly runtimeTools: readonly RuntimeTool[];
+  /** Names of the only tools that the model is offered and may call; all when absent. */
+  readonly only?: readonly string[] | undefined;
 }
 
 export type AgentTool = Contribution<'tool'>;
@@ -107,7 +109,9 @@ export class ToolRegistry {
     const runtime = scope.runtimeTools.filter(
       ({ name }) => !taken.has(name) && !this.#deps.tools.current.has(name) && !this.#isOff(name),
     );
-    return [...own, ...runtime.map(({ name, facts }) => ({ name, facts }))].sort((a, b) => (a.name < b.name ? -1 : 1));
+    return [...own, ...runtime.map(({ name, facts }) => ({ name, facts }))]
+      .filter(({ name }) => scope.only?.includes(name) ?? true)
+      .sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
   /**

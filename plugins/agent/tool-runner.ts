@@ -65,6 +65,7 @@ export class ToolRunner {
   async run(call: ModelToolCall, caller: ToolCaller, scope: ToolScope, ctx: CallContext): Promise<ToolOutcome> {
     const { name } = call;
     const args = readArguments(call.arguments);
+    if (caller.caller === 'agent' && scope.only?.includes(name) === false) return failed(unknownTool(name));
     const plan = await this.#plan(name, args.ok ? args.value : {}, scope, caller.caller, ctx);
     // Unreadable arguments are reported for a tool that exists, whatever it would have said of empty ones.
     const error = args.ok || (!plan.ok && plan.error.error_code !== 'INVALID_ARGS') ? undefined : args.error;

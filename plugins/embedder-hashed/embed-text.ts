@@ -30,7 +30,8 @@ function hashOf(text: string, seed: number): number {
  */
 export function embedText(analysis: TextAnalysis, text: string): Float32Array {
   const features = new Map<string, number>();
-  const add = (feature: string, weight: number): void => void features.set(feature, (features.get(feature) ?? 0) + weight);
+  const add = (feature: string, weight: number): void =>
+    void features.set(feature, (features.get(feature) ?? 0) + weight);
   for (const { term, class: kind } of analysis.analyse(text)) {
     if (analysis.isStopWord(term)) continue;
     add(`=${term}`, 1);

@@ -41,7 +41,8 @@ export const kbErrors = {
   },
   index_newer: {
     status: 503,
-    message: 'The index was written by a newer version (schema {found}, this version knows {known}). Nothing was changed.',
+    message:
+      'The index was written by a newer version (schema {found}, this version knows {known}). Nothing was changed.',
     hint: 'Use the newer version, or move kb.db away to build a new index.',
   },
 } as const satisfies Record<string, ErrorRow>;

@@ -1,13 +1,6 @@
 import type { AuditService } from 'mortise/contracts/logbook';
 import { cosine, type EmbedderFacts, unitVectors } from 'mortise/contracts/text-analysis';
-import {
-  type CallOptions,
-  type Database,
-  type Logger,
-  type MemoryBackendContext,
-  type MemoryHit,
-  type Points,
-} from 'mortise/sdk';
+import type { CallOptions, Database, Logger, MemoryBackendContext, MemoryHit, Points } from 'mortise/sdk';
 import { blend, readVectors, storeVectors } from './vectors.js';
 
 export interface RerankDeps {

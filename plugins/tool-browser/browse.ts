@@ -11,7 +11,7 @@ export interface BrowserDeps {
   readonly agentDir: string;
   readonly fetch: GuardedFetch;
   /** The environment of the agent. */
-  readonly environment: () => Promise<Readonly<Record<string, string>>>;
+  readonly environment: () => Readonly<Record<string, string>>;
 }
 
 const usualSeconds = 120;
@@ -61,7 +61,7 @@ async function browseOne({ task, url, timeout_seconds: seconds }: BrowserItem, d
 async function startAgent(task: string, { agentDir, environment }: BrowserDeps): Promise<RunningCommand> {
   // The task is an argument of its own: no shell reads it.
   const line: CommandLine = { file: process.execPath, args: ['agent.js', task] };
-  const options = { cwd: agentDir, env: await environment(), processLimit, outputLimit: mostOutput };
+  const options = { cwd: agentDir, env: environment(), processLimit, outputLimit: mostOutput };
   return startProgram(line, options).catch((cause: unknown) => {
     throw browserError('tool_runtime_unavailable', 'the browser agent could not be started', cause);
   });

@@ -12,6 +12,7 @@ const allowedNames: readonly AllowedName[] = [
   { name: '/admin', in: 'core/cli/', reason: 'the command line is a client of the admin API' },
   { name: 'admin', in: 'core/http/', reason: 'the admin right, one of the three rights of a route' },
   { name: 'admin', in: 'core/sdk/manifest.ts', reason: 'the admin right, one of the three rights of a route' },
+  { name: 'cron', in: 'core/sdk/observation.ts', reason: 'an ingress of observations' },
   { name: 'agent', in: 'core/sdk/points/tool.ts', reason: 'an audience of tools' },
   { name: 'mcp', in: 'core/sdk/points/tool.ts', reason: 'an audience of tools' },
   { name: 'identity', in: 'core/http/request-body.ts', reason: 'the content coding of that name' },

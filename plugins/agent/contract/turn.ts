@@ -20,6 +20,10 @@ export interface TurnRequest {
   readonly debug?: boolean | undefined;
   /** The tool to call instead of asking a model. */
   readonly tool?: DirectToolCall | undefined;
+  /** The model of this turn; the chat's own, else the configured one, when absent. */
+  readonly model?: { readonly providerId: string; readonly model: string } | undefined;
+  /** The only tools that the model is offered and may call; all when absent. */
+  readonly tools?: readonly string[] | undefined;
   /** Sends the reply through the session's channel, within the turn. */
   readonly dispatch?: { readonly config?: Readonly<Record<string, unknown>> } | undefined;
   /** Epoch milliseconds until which the turn waits for its session, all queues together; 0 = it does not wait. */

@@ -12,6 +12,10 @@ export interface TurnInput {
   readonly business: Readonly<Record<string, unknown>>;
   /** Unknown members of the request's body: one with the name of a tool is a call of that tool. */
   readonly shortcuts?: Readonly<Record<string, unknown>> | undefined;
+  /** The model of this turn; the chat's own, else the configured one, when absent. */
+  readonly model?: TurnRequest['model'];
+  /** The only tools that the model is offered and may call; all when absent. */
+  readonly tools?: TurnRequest['tools'];
 }
 
 /** A request that passed all checks and may be submitted. */

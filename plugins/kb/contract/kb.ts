@@ -221,7 +221,12 @@ export interface RefreshReport {
   readonly failures: readonly SourceFailure[];
   readonly warnings: readonly string[];
   /** Present when vectors were made. */
-  readonly embeddings?: { readonly total: number; readonly built: number; readonly skipped: number; readonly errors: number };
+  readonly embeddings?: {
+    readonly total: number;
+    readonly built: number;
+    readonly skipped: number;
+    readonly errors: number;
+  };
 }
 
 export interface KbStats {

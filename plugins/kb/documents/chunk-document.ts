@@ -116,7 +116,11 @@ function drafts(lines: Lines, sections: readonly Section[], limits: ChunkLimits)
   for (let at = 0; at < groups.length; ) {
     let group = groups[at] as Group;
     at += 1;
-    for (let next = groups[at]; next !== undefined && isSmall(group) && fits(group.start, next.end); next = groups[at]) {
+    for (
+      let next = groups[at];
+      next !== undefined && isSmall(group) && fits(group.start, next.end);
+      next = groups[at]
+    ) {
       group = joined<Section>(group, next);
       at += 1;
     }

@@ -28,5 +28,7 @@ export function parseEvidenceRef(text: string): EvidenceRef | undefined {
 
 /** Whether a path is absolute or has a `..` segment. */
 export function leavesItsRoot(path: string): boolean {
-  return path.startsWith('/') || path.includes('\0') || /(?:^|[\\/])\.\.(?:[\\/]|$)/.test(path) || /^[a-z]:[\\/]/i.test(path);
+  return (
+    path.startsWith('/') || path.includes('\0') || /(?:^|[\\/])\.\.(?:[\\/]|$)/.test(path) || /^[a-z]:[\\/]/i.test(path)
+  );
 }

@@ -19,7 +19,9 @@ export function badLine(file: string, line: number, problem: string): MortiseErr
 }
 
 /** The objects of a file with one JSON object per line; blank lines are skipped. @throws MortiseError `invalid_evaluation_set` */
-export function readJsonLines(file: string): readonly { readonly value: Record<string, unknown>; readonly line: number }[] {
+export function readJsonLines(
+  file: string,
+): readonly { readonly value: Record<string, unknown>; readonly line: number }[] {
   const name = basename(file);
   return readLinesOf(file).flatMap(({ text, line }) => {
     let value: unknown;
@@ -28,7 +30,8 @@ export function readJsonLines(file: string): readonly { readonly value: Record<s
     } catch {
       throw badLine(name, line, 'this is no JSON');
     }
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) throw badLine(name, line, 'this is no object');
+    if (typeof value !== 'object' || value === null || Array.isArray(value))
+      throw badLine(name, line, 'this is no object');
     return [{ value: value as Record<string, unknown>, line }];
   });
 }

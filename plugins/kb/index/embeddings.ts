@@ -18,7 +18,9 @@ export function vectorsOf(
   { embedder, model, dimensions }: EmbedderId,
 ): readonly (Float32Array | null)[] {
   const find = database
-    .prepare('select vector from kb_embeddings where content_hash = ? and embedder = ? and model = ? and dimensions = ?')
+    .prepare(
+      'select vector from kb_embeddings where content_hash = ? and embedder = ? and model = ? and dimensions = ?',
+    )
     .pluck();
   return hashes.map((one) => {
     const bytes = find.get([Buffer.from(one, 'hex'), embedder, model, dimensions]) as Uint8Array | undefined;
@@ -37,7 +39,9 @@ function toBytes({ buffer, byteOffset, byteLength }: Float32Array): Buffer {
 
 export function queryVector(database: Database, query: string, id: EmbedderId): Float32Array | undefined {
   const bytes = database
-    .prepare('select vector from kb_query_vectors where query_hash = ? and embedder = ? and model = ? and dimensions = ?')
+    .prepare(
+      'select vector from kb_query_vectors where query_hash = ? and embedder = ? and model = ? and dimensions = ?',
+    )
     .pluck()
     .get([hashOf(query), id.embedder, id.model, id.dimensions]) as Uint8Array | undefined;
   return bytes === undefined ? undefined : toVector(bytes);
@@ -65,7 +69,11 @@ export function missingContents(
   limit: number,
   repo: string | undefined,
   after: string,
-): { readonly total: number; readonly missing: number; readonly contents: readonly { readonly hash: string; readonly content: string }[] } {
+): {
+  readonly total: number;
+  readonly missing: number;
+  readonly contents: readonly { readonly hash: string; readonly content: string }[];
+} {
   const scope = `from kb_chunks join kb_sources on kb_sources.id = source join kb_repos on kb_repos.id = kb_sources.repo
     where (? is null or kb_repos.name = ?)`;
   const lacking = `and not exists (select 1 from kb_embeddings e where e.content_hash = kb_chunks.content_hash
@@ -79,7 +87,12 @@ export function missingContents(
     .all([...own, ...set, Buffer.from(after, 'hex'), limit]) as { content_hash: Uint8Array; content: string }[];
   return {
     total: Number(database.prepare(count).pluck().get(own)),
-    missing: Number(database.prepare(`${count} ${lacking}`).pluck().get([...own, ...set])),
+    missing: Number(
+      database
+        .prepare(`${count} ${lacking}`)
+        .pluck()
+        .get([...own, ...set]),
+    ),
     contents: rows.map((row) => ({ hash: Buffer.from(row.content_hash).toString('hex'), content: row.content })),
   };
 }

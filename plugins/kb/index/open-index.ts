@@ -47,7 +47,9 @@ export function openIndex(file: string, { write }: OpenOptions): IndexFile | und
       database.close();
       return undefined;
     }
-    database.exec('create virtual table if not exists temp.kb_vocabulary using fts5vocab(main, kb_chunks_fts, instance)');
+    database.exec(
+      'create virtual table if not exists temp.kb_vocabulary using fts5vocab(main, kb_chunks_fts, instance)',
+    );
   } catch (error) {
     if (database.open) database.close();
     throw error;

@@ -57,10 +57,10 @@ export function readChunkDetails(database: Database, { chunkId, terms }: ChunkQu
 function toDetails(database: Database, row: ChunkRow): ChunkDetails {
   const range = { startLine: row.start_line, endLine: row.end_line };
   const neighbour = (condition: string): string | null =>
-    (database.prepare(`select chunk_id from kb_chunks where source = ? and ${condition} limit 1`).pluck().get([
-      row.source,
-      row.start_line,
-    ]) as string | undefined) ?? null;
+    (database
+      .prepare(`select chunk_id from kb_chunks where source = ? and ${condition} limit 1`)
+      .pluck()
+      .get([row.source, row.start_line]) as string | undefined) ?? null;
   return {
     chunk_id: row.chunk_id,
     repo: row.repo,
@@ -183,7 +183,8 @@ export function readSources(
   const bindings: unknown[] = [query.repo, query.after];
   if (query.status !== undefined) conditions.push('status = ?') && bindings.push(query.status);
   if (query.docType !== undefined) conditions.push('doc_type = ?') && bindings.push(query.docType);
-  if (query.pathPrefix !== undefined) conditions.push('substr(path, 1, ?) = ?') && bindings.push([...query.pathPrefix].length, query.pathPrefix);
+  if (query.pathPrefix !== undefined)
+    conditions.push('substr(path, 1, ?) = ?') && bindings.push([...query.pathPrefix].length, query.pathPrefix);
   const rows = database
     .prepare(
       `select source_id, kb_repos.name as repo, path, doc_type, tags, title, bytes, mtime, file_hash,

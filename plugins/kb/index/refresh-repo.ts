@@ -68,7 +68,12 @@ const racyMs = 2_000;
 
 /** The parts of the configuration on which stored chunks depend, and the versions of the code that made them. */
 function policyOf(config: RepoConfig, analysis: TextAnalysis): string {
-  const parts = [chunkingVersion, analysis.version, config.limits, config.docTypes.map(({ name, patterns }) => [name, patterns])];
+  const parts = [
+    chunkingVersion,
+    analysis.version,
+    config.limits,
+    config.docTypes.map(({ name, patterns }) => [name, patterns]),
+  ];
   return hash('sha256', JSON.stringify(parts)).slice(0, 16);
 }
 
@@ -198,14 +203,21 @@ function transaction(database: IndexFile['database'], writer: SourceWriter, run:
   }
 }
 
-function repoRow({ database }: IndexFile, { name, root }: RepoConfig): { readonly id: number; readonly policy: string | null } {
+function repoRow(
+  { database }: IndexFile,
+  { name, root }: RepoConfig,
+): { readonly id: number; readonly policy: string | null } {
   database
     .prepare('insert into kb_repos (name, root) values (?, ?) on conflict (name) do update set root = excluded.root')
     .run([name, root]);
   return database.prepare('select id, policy from kb_repos where name = ?').get([name]) as never;
 }
 
-function readKnown({ database }: IndexFile, repo: number, paths: readonly string[] | undefined): Map<string, KnownSource> {
+function readKnown(
+  { database }: IndexFile,
+  repo: number,
+  paths: readonly string[] | undefined,
+): Map<string, KnownSource> {
   const columns = `id, path, bytes, mtime_ns, ctime_ns, inode, read_at, file_hash, commit_time, status, reason, doc_type`;
   const rows = database.prepare(`select ${columns} from kb_sources where repo = ?`).all([repo]) as KnownSource[];
   const within = paths === undefined ? rows : rows.filter(({ path }) => paths.some((one) => isBelow(path, one)));
@@ -269,22 +281,33 @@ class RefreshWork {
     const before = known.get(path);
     if (tooSlow.has(path)) {
       const problem = { status: 'error', reason: 'too_slow', detail: 'its time limit has passed' } as const;
-      return { kind: 'fail', facts: this.#facts(path, stats, null, ''), outcome: { ok: false, problem, fileHash: null } };
+      return {
+        kind: 'fail',
+        facts: this.#facts(path, stats, null, ''),
+        outcome: { ok: false, problem, fileHash: null },
+      };
     }
-    if (before !== undefined && mode === 'incremental' && isUnchanged(before, stats)) return this.#retime(before, stats);
+    if (before !== undefined && mode === 'incremental' && isUnchanged(before, stats))
+      return this.#retime(before, stats);
     const outcome = readSource(join(config.root, path), config.maxFileBytes);
     if (!outcome.ok) return { kind: 'fail', facts: this.#facts(path, stats, outcome.fileHash, ''), outcome };
-    const isSame = before !== undefined && before.file_hash === outcome.fileHash && isIndexed(before) && mode !== 'full';
+    const isSame =
+      before !== undefined && before.file_hash === outcome.fileHash && isIndexed(before) && mode !== 'full';
     if (isSame) {
       const facts = this.#facts(path, outcome.stats, outcome.fileHash, before.doc_type);
       const isTouched = before.mtime_ns !== facts.mtimeNs || before.status !== 'indexed';
       if (isTouched) this.counts.touched_files += 1;
       return { kind: 'touch', id: before.id, facts, isShown: isTouched };
     }
-    const document = prepareDocument(this.#deps.analysis, { repo: config.name, path, text: outcome.text }, config.limits);
+    const document = prepareDocument(
+      this.#deps.analysis,
+      { repo: config.name, path, text: outcome.text },
+      config.limits,
+    );
     const { docType } = document.frontMatter;
     const isKnown = docType !== undefined && this.#types.isKnown(docType);
-    if (docType !== undefined && !isKnown) this.warnings.push(`${path}: the doc_type "${docType}" is unknown and ignored.`);
+    if (docType !== undefined && !isKnown)
+      this.warnings.push(`${path}: the doc_type "${docType}" is unknown and ignored.`);
     const type = isKnown && docType !== undefined ? docType : this.#types.typeOf(path);
     if (before === undefined || before.file_hash !== outcome.fileHash) this.counts.changed_files += 1;
     return { kind: 'write', facts: this.#facts(path, outcome.stats, outcome.fileHash, type), document };
@@ -316,7 +339,12 @@ class RefreshWork {
     }
     for (const { path, detail } of unlisted) {
       this.counts.errors += 1;
-      this.failures.push({ path, status: 'error', reason: 'unreadable', detail: `the folder cannot be listed: ${detail}` });
+      this.failures.push({
+        path,
+        status: 'error',
+        reason: 'unreadable',
+        detail: `the folder cannot be listed: ${detail}`,
+      });
     }
   }
 
@@ -355,7 +383,12 @@ class RefreshWork {
     const commit = this.#deps.commits.get(before.path) ?? null;
     if (!this.#deps.config.useGit || commit === before.commit_time) return undefined;
     this.counts.touched_files += 1;
-    return { kind: 'touch', id: before.id, facts: this.#facts(before.path, stats, before.file_hash, before.doc_type), isShown: true };
+    return {
+      kind: 'touch',
+      id: before.id,
+      facts: this.#facts(before.path, stats, before.file_hash, before.doc_type),
+      isShown: true,
+    };
   }
 
   #facts(path: string, stats: BigIntStats | undefined, fileHash: string | null, docType: string): SourceFacts {

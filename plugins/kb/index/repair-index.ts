@@ -37,8 +37,11 @@ function dropRepo(database: Database, repo: number): void {
         .prepare('select kb_chunks.id, stream from kb_chunks join kb_sources on kb_sources.id = source where repo = ?')
         .all([repo]) as { id: number; stream: Uint8Array }[];
       for (const { id, stream } of chunks) changeSearchRow(database, id, stream, 'delete');
-      for (const table of ['kb_sources', 'kb_terms']) database.prepare(`delete from ${table} where repo = ?`).run([repo]);
-      database.prepare('delete from kb_embeddings where content_hash not in (select content_hash from kb_chunks)').run([]);
+      for (const table of ['kb_sources', 'kb_terms'])
+        database.prepare(`delete from ${table} where repo = ?`).run([repo]);
+      database
+        .prepare('delete from kb_embeddings where content_hash not in (select content_hash from kb_chunks)')
+        .run([]);
       database
         .prepare('update kb_repos set revision = revision + 1, policy = null, last_refresh = null where id = ?')
         .run([repo]);
@@ -89,7 +92,8 @@ function run(
     add('fts5', 0, 'Install the dependencies again (npm ci).');
     add('schema', 0, 'Use the version that wrote the index.');
     progress('integrity', 0, 0);
-    const isIntact = database.prepare('pragma integrity_check(1)').pluck().get([]) === 'ok' && isSearchTableIntact(database);
+    const isIntact =
+      database.prepare('pragma integrity_check(1)').pluck().get([]) === 'ok' && isSearchTableIntact(database);
     if (!isIntact) {
       add('integrity', 1, 'The file is moved aside and built again.', () => {
         database.close();
@@ -98,25 +102,37 @@ function run(
       return { checks, needs_refresh: true };
     }
     add('integrity', 0, 'The file is moved aside and built again.');
-    add('foreign_keys', count(database, 'select count(*) from pragma_foreign_key_check'), 'Rows without a parent are deleted.', () => {
-      for (const table of ['kb_chunks', 'kb_sources', 'kb_terms']) deleteOrphans(database, table);
-    });
-    const noChunk = count(database, 'select count(*) from kb_chunks_fts_docsize where id not in (select id from kb_chunks)');
-    const noSearchRow = count(database, 'select count(*) from kb_chunks where id not in (select id from kb_chunks_fts_docsize)');
+    add(
+      'foreign_keys',
+      count(database, 'select count(*) from pragma_foreign_key_check'),
+      'Rows without a parent are deleted.',
+      () => {
+        for (const table of ['kb_chunks', 'kb_sources', 'kb_terms']) deleteOrphans(database, table);
+      },
+    );
+    const noChunk = count(
+      database,
+      'select count(*) from kb_chunks_fts_docsize where id not in (select id from kb_chunks)',
+    );
+    const noSearchRow = count(
+      database,
+      'select count(*) from kb_chunks where id not in (select id from kb_chunks_fts_docsize)',
+    );
     add('search_rows', noChunk + noSearchRow, 'The search table is built again from the stored chunks.', () =>
       rebuildSearch(database, progress),
     );
     const wrong = wrongFrequencies(database);
     add('term_counts', wrong, 'The counts are computed again.', () => recountTerms(database));
-    const orphanVectors =
-      'from kb_embeddings where content_hash not in (select content_hash from kb_chunks)';
+    const orphanVectors = 'from kb_embeddings where content_hash not in (select content_hash from kb_chunks)';
     add('vectors', count(database, `select count(*) ${orphanVectors}`), 'Vectors without content are deleted.', () => {
       database.exec(`delete ${orphanVectors}`);
     });
     if (deep) {
       const changed = changedFiles(database, progress);
       add('file_hashes', changed.length, 'The next refresh reads these files again.', () => {
-        const reset = database.prepare("update kb_sources set read_at = 0, mtime_ns = '', file_hash = null where id = ?");
+        const reset = database.prepare(
+          "update kb_sources set read_at = 0, mtime_ns = '', file_hash = null where id = ?",
+        );
         for (const id of changed) reset.run([id]);
         needsRefresh = true;
       });
@@ -187,14 +203,18 @@ function recountTerms(database: Database): void {
   database
     .transaction(() => {
       const update = database.prepare('update kb_terms set df = ? where id = ?');
-      for (const id of database.prepare('select id from kb_terms').pluck().all([]) as number[]) update.run([counts.get(id) ?? 0, id]);
+      for (const id of database.prepare('select id from kb_terms').pluck().all([]) as number[])
+        update.run([counts.get(id) ?? 0, id]);
       database.exec('delete from kb_terms where df = 0');
       database.exec('update kb_repos set revision = revision + 1');
     })
     .immediate();
 }
 
-function changedFiles(database: Database, progress: (phase: string, done: number, total: number) => void): readonly number[] {
+function changedFiles(
+  database: Database,
+  progress: (phase: string, done: number, total: number) => void,
+): readonly number[] {
   const rows = database
     .prepare(
       `select kb_sources.id, root, path, file_hash from kb_sources join kb_repos on kb_repos.id = repo where status = 'indexed'`,

@@ -92,7 +92,9 @@ export function createSourceWriter(database: Database, repo: number): SourceWrit
   };
 
   const addChunk = (source: number, chunk: PreparedChunk, global: Uint32Array): void => {
-    const stream = chunk.stream.map((value) => (value < 2 ? value : 2 * (global[(value >>> 1) - 1] ?? 0) + (value & 1)));
+    const stream = chunk.stream.map((value) =>
+      value < 2 ? value : 2 * (global[(value >>> 1) - 1] ?? 0) + (value & 1),
+    );
     const { lastInsertRowid } = statements.addChunk.run([
       source,
       chunk.chunkId,
@@ -202,7 +204,9 @@ function prepareStatements(database: Database) {
   const source = `repo, source_id, path, bytes, mtime, mtime_ns, ctime_ns, inode, read_at, commit_time, doc_type, tags,
     title, file_hash, document_time, status, reason, detail, warning, indexed_at`;
   const names = source.split(',').map((name) => name.trim());
-  const updates = names.filter((name) => name !== 'repo' && name !== 'path').map((name) => `${name} = excluded.${name}`);
+  const updates = names
+    .filter((name) => name !== 'repo' && name !== 'path')
+    .map((name) => `${name} = excluded.${name}`);
   return {
     findTerm: database.prepare('select id from kb_terms where repo = ? and term = ?').pluck(),
     addTerm: database.prepare('insert into kb_terms (repo, term, df) values (?, ?, 0)'),

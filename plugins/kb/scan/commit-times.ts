@@ -10,7 +10,18 @@ export function commitTimes(root: string): ReadonlyMap<string, number> {
   try {
     log = execFileSync(
       'git',
-      ['-C', root, '-c', 'core.quotePath=false', 'log', '--format=%x01%ct', '--name-only', '--no-renames', '-z', '--relative'],
+      [
+        '-C',
+        root,
+        '-c',
+        'core.quotePath=false',
+        'log',
+        '--format=%x01%ct',
+        '--name-only',
+        '--no-renames',
+        '-z',
+        '--relative',
+      ],
       { encoding: 'utf8', maxBuffer: maxOutput, timeout: limitMs, stdio: ['ignore', 'pipe', 'ignore'] },
     );
   } catch {

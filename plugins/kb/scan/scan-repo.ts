@@ -24,7 +24,11 @@ export interface ScannedFile {
 export interface Scan {
   readonly files: readonly ScannedFile[];
   /** Included names that are no readable file: links that loop, sockets, names with control characters. */
-  readonly problems: readonly { readonly path: string; readonly reason: 'unreadable' | 'bad_name'; readonly detail: string }[];
+  readonly problems: readonly {
+    readonly path: string;
+    readonly reason: 'unreadable' | 'bad_name';
+    readonly detail: string;
+  }[];
   /** Folders that could not be listed, relative to the root; `''` is never among them. */
   readonly unlisted: readonly { readonly path: string; readonly detail: string }[];
   /** All listed folders, to watch them. */
@@ -130,7 +134,10 @@ function realRootOf(repo: string, root: string): string {
 }
 
 function excludes(patterns: readonly string[]) {
-  const names = picomatch(patterns.filter((pattern) => !pattern.includes('/')), { dot: true });
+  const names = picomatch(
+    patterns.filter((pattern) => !pattern.includes('/')),
+    { dot: true },
+  );
   const onPath = patterns.filter((pattern) => pattern.includes('/'));
   const paths = onPath.length === 0 ? () => false : picomatch(onPath, { dot: true });
   return {

@@ -3,7 +3,10 @@ import type { Bm25Parameters, TermClass } from 'mortise/contracts/text-analysis'
 /** Weights and limits of the ranking, measured on English abstracts and Chinese questions; see the README. */
 export const ranking = {
   /** Weight of a term by its class. */
-  classWeights: { stem: 1, raw: 0.1, identifier: 0.3, word: 1, bigram: 0.5, char: 1 } satisfies Record<TermClass, number>,
+  classWeights: { stem: 1, raw: 0.1, identifier: 0.3, word: 1, bigram: 0.5, char: 1 } satisfies Record<
+    TermClass,
+    number
+  >,
   latin: { k1: 2, b: 0.75 } satisfies Bm25Parameters,
   segmented: { k1: 1.5, b: 0.75 } satisfies Bm25Parameters,
   /** Weight of a term that replaces one that occurs nowhere. */
@@ -31,6 +34,9 @@ export function isSegmented(termClass: string): boolean {
  *
  * @param days whole days since the date of the document; negative ones count as 0
  */
-export function recencyBoost(days: number, { amount, scale }: { readonly amount: number; readonly scale: number }): number {
+export function recencyBoost(
+  days: number,
+  { amount, scale }: { readonly amount: number; readonly scale: number },
+): number {
   return 1 + amount * Math.exp(-Math.max(0, days) / scale);
 }

@@ -93,7 +93,13 @@ export function scoreCandidates(
     const found = occurrences(candidate.stream, indexOf, query.terms.length);
     const terms = termScores(query.terms, found, candidate.length / Math.max(corpus.averageLength, 1));
     const bm25 = terms.reduce((sum, { contribution }) => sum + contribution, 0);
-    return { candidate, terms, bm25, extra: { phrase: 0, coverage: 0, grams: 0, feedback: 0, passage: 0 }, total: bm25 };
+    return {
+      candidate,
+      terms,
+      bm25,
+      extra: { phrase: 0, coverage: 0, grams: 0, feedback: 0, passage: 0 },
+      total: bm25,
+    };
   });
   const best = Math.max(0, ...scored.map(({ bm25 }) => bm25));
   const latin = query.terms.filter((term) => !isSegmented(term.class)).length;
@@ -154,13 +160,23 @@ function termScores(terms: readonly ScoredTerm[], found: Occurrences, lengthFact
     if (tf === 0) continue;
     const field = (found.body[index] ?? 0) > 0 ? 0 : (found.heading[index] ?? 0) > 0 ? 1 : 2;
     const count = (found.body[index] ?? 0) || (found.heading[index] ?? 0);
-    scores.push({ term, field: fields[field] ?? 'body', tf, count, contribution: contribution(term, tf, lengthFactor) });
+    scores.push({
+      term,
+      field: fields[field] ?? 'body',
+      tf,
+      count,
+      contribution: contribution(term, tf, lengthFactor),
+    });
   }
   return scores;
 }
 
 /** The BM25 contribution of a term with a weighted frequency in a chunk of `lengthFactor` times the average length. */
-export function contribution(term: Pick<ScoredTerm, 'class' | 'weight' | 'idf'>, tf: number, lengthFactor: number): number {
+export function contribution(
+  term: Pick<ScoredTerm, 'class' | 'weight' | 'idf'>,
+  tf: number,
+  lengthFactor: number,
+): number {
   const parameters = isSegmented(term.class) ? ranking.segmented : ranking.latin;
   return term.weight * term.idf * (parameters.k1 + 1) * bm25Share(tf, lengthFactor, parameters);
 }

@@ -42,7 +42,12 @@ export interface IndexSearch {
 /** The part of the configuration that searches depend on. */
 export interface SearchConfig {
   readonly docTypes: readonly DocTypeRule[];
-  readonly recency: { readonly enabled: boolean; readonly amount: number; readonly days: number; readonly source: 'mtime' | 'git' };
+  readonly recency: {
+    readonly enabled: boolean;
+    readonly amount: number;
+    readonly days: number;
+    readonly source: 'mtime' | 'git';
+  };
   readonly perSource: number;
   readonly candidates: number;
 }
@@ -176,7 +181,9 @@ export function createSearcher(database: Database, analysis: TextAnalysis): Inde
     }
     const ordered = found.filter(({ total }) => total > 0).sort(createOrder(readChunk));
     if (explained && wanted.chunkId !== undefined) {
-      const at = ordered.findIndex((one) => (readChunk.get([one.repo.chunkIds[one.slot]]) as StoredChunk).chunk_id === wanted.chunkId);
+      const at = ordered.findIndex(
+        (one) => (readChunk.get([one.repo.chunkIds[one.slot]]) as StoredChunk).chunk_id === wanted.chunkId,
+      );
       explained = { ...explained, rank: at < 0 ? null : at + 1 };
     }
     const rest = { notes: query.notes, suggestions: query.suggestions, totalCandidates };
@@ -272,7 +279,9 @@ function readQuery(analysis: TextAnalysis, text: string, repos: readonly RepoSna
   for (const [word, { start, end }] of unknown) {
     // A part of the word, or another form of it, is known.
     if (known.some((term) => term.start < end && start < term.end)) continue;
-    const close = new Map(repos.flatMap((repo) => closeTerms(word, repo.vocabulary())).map(({ term }) => [term, dfOf(term)]));
+    const close = new Map(
+      repos.flatMap((repo) => closeTerms(word, repo.vocabulary())).map(({ term }) => [term, dfOf(term)]),
+    );
     for (const [term, df] of [...close].slice(0, 3)) {
       suggestions.push(term);
       known.push({
@@ -288,7 +297,8 @@ function readQuery(analysis: TextAnalysis, text: string, repos: readonly RepoSna
       });
     }
   }
-  const used = known.length > ranking.maxTerms ? [...known].sort((a, b) => a.df - b.df).slice(0, ranking.maxTerms) : known;
+  const used =
+    known.length > ranking.maxTerms ? [...known].sort((a, b) => a.df - b.df).slice(0, ranking.maxTerms) : known;
   const notes =
     used.length < known.length ? [`The query has ${known.length} terms; its ${used.length} rarest were used.`] : [];
   return {

@@ -1,14 +1,35 @@
 import { existsSync, statSync } from 'node:fs';
 import type { TextAnalysis } from 'mortise/contracts/text-analysis';
 import { kbError } from '../errors.js';
-import { evaluateSet, type EvaluateOptions, plainSearch } from '../evaluate/evaluate-set.js';
+import { type EvaluateOptions, evaluateSet, plainSearch } from '../evaluate/evaluate-set.js';
 import { readSet } from '../evaluate/read-set.js';
-import { type EmbedderId, missingContents, queryVector, storeQueryVector, storeVectors, vectorsOf } from '../index/embeddings.js';
+import {
+  type EmbedderId,
+  missingContents,
+  queryVector,
+  storeQueryVector,
+  storeVectors,
+  vectorsOf,
+} from '../index/embeddings.js';
 import { type IndexFile, openIndex, setAside, toUnavailable } from '../index/open-index.js';
-import { type RefreshOptions, refreshRepo, type RepoConfig } from '../index/refresh-repo.js';
+import {
+  type ChunkQuery,
+  healthOf,
+  readChunkDetails,
+  readSources,
+  readStats,
+  resolveEvidence,
+  type SourcesQuery,
+} from '../index/read-index.js';
+import { type RefreshOptions, type RepoConfig, refreshRepo } from '../index/refresh-repo.js';
 import { type RepairOptions, repairIndex } from '../index/repair-index.js';
-import { type ChunkQuery, healthOf, readChunkDetails, readSources, readStats, resolveEvidence, type SourcesQuery } from '../index/read-index.js';
-import { createSearcher, type IndexSearch, type IndexSearcher, type KeywordAnswer, type SearchConfig } from '../search/search-index.js';
+import {
+  createSearcher,
+  type IndexSearch,
+  type IndexSearcher,
+  type KeywordAnswer,
+  type SearchConfig,
+} from '../search/search-index.js';
 
 /** What a running operation can report, and by what it is cancelled. */
 export interface OperationHooks {
@@ -54,7 +75,10 @@ export function createOperations(file: string, analysis: TextAnalysis) {
     return open;
   };
   /** Runs with one state of the index; a failure of the database closes it, so that the next call opens it again. */
-  const reading = <R>(run: (opened: { readonly index: IndexFile; readonly searcher: IndexSearcher }) => R, missing: () => R): R => {
+  const reading = <R>(
+    run: (opened: { readonly index: IndexFile; readonly searcher: IndexSearcher }) => R,
+    missing: () => R,
+  ): R => {
     const current = opened(false);
     if (current === undefined) return missing();
     const { database } = current.index;
@@ -76,7 +100,10 @@ export function createOperations(file: string, analysis: TextAnalysis) {
 
   return {
     search: (wanted: IndexSearch, config: SearchConfig): KeywordAnswer =>
-      reading(({ searcher }) => searcher.search(wanted, config), () => notIndexed),
+      reading(
+        ({ searcher }) => searcher.search(wanted, config),
+        () => notIndexed,
+      ),
     chunk: (query: ChunkQuery) =>
       reading(
         ({ index }) => readChunkDetails(index.database, query),
@@ -90,9 +117,15 @@ export function createOperations(file: string, analysis: TextAnalysis) {
         () => resolveEvidence(undefined, ref, repos, chosen),
       ),
     sources: (query: SourcesQuery) =>
-      reading(({ index }) => readSources(index.database, query), () => ({ items: [], next: null })),
+      reading(
+        ({ index }) => readSources(index.database, query),
+        () => ({ items: [], next: null }),
+      ),
     stats: (repos: readonly string[], embedder: EmbedderId | undefined) =>
-      reading(({ index }) => readStats(index, repos, embedder), () => readStats(undefined, repos, embedder)),
+      reading(
+        ({ index }) => readStats(index, repos, embedder),
+        () => readStats(undefined, repos, embedder),
+      ),
     health: (repos: readonly string[]) => healthOf(opened(false)?.index, repos),
     refresh: (config: RepoConfig, options: RefreshOptions, hooks: OperationHooks) =>
       writing((index) => refreshRepo(index, analysis, config, options, hooks)),
@@ -112,9 +145,15 @@ export function createOperations(file: string, analysis: TextAnalysis) {
       return existsSync(file) ? setAside(file) : undefined;
     },
     vectors: (hashes: readonly string[], embedder: EmbedderId) =>
-      reading(({ index }) => vectorsOf(index.database, hashes, embedder), () => []),
+      reading(
+        ({ index }) => vectorsOf(index.database, hashes, embedder),
+        () => [],
+      ),
     queryVector: (query: string, embedder: EmbedderId) =>
-      reading(({ index }) => queryVector(index.database, query, embedder), () => undefined),
+      reading(
+        ({ index }) => queryVector(index.database, query, embedder),
+        () => undefined,
+      ),
     storeQueryVector: (query: string, embedder: EmbedderId, vector: Float32Array) =>
       writing(({ database }) => storeQueryVector(database, query, embedder, vector)),
     missingContents: (embedder: EmbedderId, limit: number, repo: string | undefined, after: string) =>
@@ -131,7 +170,10 @@ export function createOperations(file: string, analysis: TextAnalysis) {
     evaluate: (folder: string, options: EvaluateOptions, hooks: OperationHooks) =>
       evaluateSet(readSet(folder), analysis, { ...options, progress: hooks.progress }),
     plainSearch: (text: string, limit: number, repos: readonly string[], config: SearchConfig): KeywordAnswer =>
-      reading(({ searcher }) => searcher.search(plainSearch(text, limit, repos), config), () => notIndexed),
+      reading(
+        ({ searcher }) => searcher.search(plainSearch(text, limit, repos), config),
+        () => notIndexed,
+      ),
     close,
   };
 }

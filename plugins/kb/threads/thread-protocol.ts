@@ -14,7 +14,10 @@ export interface Request {
 }
 
 export type Reply =
-  | { readonly id: number; readonly progress: { readonly phase: string; readonly done: number; readonly total: number } }
+  | {
+      readonly id: number;
+      readonly progress: { readonly phase: string; readonly done: number; readonly total: number };
+    }
   | { readonly id: number; readonly ok: true; readonly value: unknown }
   | { readonly id: number; readonly ok: false; readonly error: WireError };
 

@@ -3,7 +3,9 @@ import { fromWireError, kbError } from '../errors.js';
 import type { OperationHooks, Operations } from './operations.js';
 import { createShared, type Reply, type Request } from './thread-protocol.js';
 
-type WithoutHooks<Args extends readonly unknown[]> = Args extends readonly [...infer Rest, OperationHooks] ? Rest : Args;
+type WithoutHooks<Args extends readonly unknown[]> = Args extends readonly [...infer Rest, OperationHooks]
+  ? Rest
+  : Args;
 type Given<Name extends keyof Operations> = WithoutHooks<Parameters<Operations[Name]>>;
 
 export interface ThreadCallOptions {

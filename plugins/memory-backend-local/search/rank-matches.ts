@@ -107,7 +107,9 @@ export function createRanking(): RankMatches {
           if (!selects || !isCandidate(seq)) continue;
           touched.push(seq);
         }
-        score[seq] = (score[seq] ?? 0) + weight * (weights.bm25 * bm25Share(1, lengthFactor(seq), bm25Parameters) + weights.coverage);
+        score[seq] =
+          (score[seq] ?? 0) +
+          weight * (weights.bm25 * bm25Share(1, lengthFactor(seq), bm25Parameters) + weights.coverage);
         found[seq] = (found[seq] ?? 0) | bit;
       }
     };
@@ -116,7 +118,9 @@ export function createRanking(): RankMatches {
       for (const seq of seqs) {
         if (score[seq] === 0) continue;
         const factor = lengthFactor(seq);
-        score[seq] = (score[seq] ?? 0) + weight * (bm25Share(repeatedFrequency, factor, bm25Parameters) - bm25Share(1, factor, bm25Parameters));
+        score[seq] =
+          (score[seq] ?? 0) +
+          weight * (bm25Share(repeatedFrequency, factor, bm25Parameters) - bm25Share(1, factor, bm25Parameters));
       }
     };
 

@@ -28,7 +28,10 @@ const defaults = { maxBatch: 32, maxInputCharacters: 8_000 };
 
 /** The limits of an embedder, with their defaults. */
 export function embedderLimits(facts: EmbedderFacts): typeof defaults {
-  return { maxBatch: facts.maxBatch ?? defaults.maxBatch, maxInputCharacters: facts.maxInputCharacters ?? defaults.maxInputCharacters };
+  return {
+    maxBatch: facts.maxBatch ?? defaults.maxBatch,
+    maxInputCharacters: facts.maxInputCharacters ?? defaults.maxInputCharacters,
+  };
 }
 
 /** A text that is not longer than an embedder accepts, without half of a surrogate pair at its end. */

@@ -1,5 +1,6 @@
 import { createSchemaCompiler } from '../../../schema/index.js';
-import { extendContext } from '../../context.js';
+import { type CallContext, extendContext } from '../../context.js';
+import type { CronNodeContext } from '../../points/cron-node.js';
 import type { CallOptions } from '../../points.js';
 import type { TestHost } from '../create-test-host.js';
 import {
@@ -27,8 +28,10 @@ export interface CronNodeSubject extends Subject {
   readonly failing?: readonly Params[];
   /** Parameters that make it take a second or longer. */
   readonly slow?: Params;
-  /** Results of the preceding nodes, by node id. */
+  /** Outputs of the preceding nodes, by node id. */
   readonly results?: Readonly<Record<string, unknown>>;
+  /** Members of the context that the node depends on, such as `runText`. */
+  readonly context?: Partial<CronNodeContext>;
   /** The same parameters give the same result (default). */
   readonly repeatable?: boolean;
   /** Members that keep their value when hostile values are tried. */
@@ -42,15 +45,37 @@ function schemaOf(host: TestHost, key: string) {
 
 function run(host: TestHost, subject: CronNodeSubject, params: Params, options?: CallOptions) {
   const given = frozenCopy(params);
-  const before = {
+  return host.points.call('cron-node', subject.key, (node, ctx) => node.run(given, contextOf(ctx, subject)), {
+    timeoutMs: callLimitMs,
+    ...options,
+  });
+}
+
+/** The context of the first node of a scheduled run. */
+function contextOf(ctx: CallContext, { results, context }: CronNodeSubject): CronNodeContext {
+  return extendContext(ctx, {
     runId: 'contract-run',
     jobId: 'contract-job',
     nodeId: 'contract-node',
-    results: frozenCopy(subject.results ?? {}),
-  };
-  return host.points.call('cron-node', subject.key, (node, ctx) => node.run(given, extendContext(ctx, before)), {
-    timeoutMs: callLimitMs,
-    ...options,
+    results: frozenCopy(results ?? {}),
+    job: {
+      name: 'contract',
+      taskType: 'workflow',
+      channel: 'console',
+      userId: 'contract',
+      sessionId: 'contract',
+      timezone: 'UTC',
+    },
+    trigger: 'schedule' as const,
+    scheduledAt: '2026-01-01T00:00:00Z',
+    startedAt: new Date().toISOString(),
+    nodeStartedAt: new Date().toISOString(),
+    deadline: Date.now() + callLimitMs,
+    idempotencyKey: 'cron:contract-job:2026-01-01T00:00:00Z:contract-node',
+    previous: { status: 'none' as const, reply: '' },
+    runText: async (text: string) => ({ reply: `Re: ${text}` }),
+    runTurn: async ({ text }: { readonly text: string }) => ({ reply: `Re: ${text}`, turnId: 'contract-turn' }),
+    ...context,
   });
 }
 

@@ -33,10 +33,15 @@ const textsOf = (subject: EmbedderSubject): readonly string[] => subject.texts ?
 
 function embed(host: TestHost, subject: EmbedderSubject, texts: readonly string[], options?: CallOptions) {
   const given = frozenCopy(texts);
-  return host.points.call('embedder', subject.key, (embedder, ctx) => embedder.embed({ texts: given, kind: 'document' }, ctx), {
-    timeoutMs: callLimitMs,
-    ...options,
-  });
+  return host.points.call(
+    'embedder',
+    subject.key,
+    (embedder, ctx) => embedder.embed({ texts: given, kind: 'document' }, ctx),
+    {
+      timeoutMs: callLimitMs,
+      ...options,
+    },
+  );
 }
 
 function factsOf(host: TestHost, key: string): EmbedderFacts | undefined {
@@ -50,7 +55,9 @@ function vectorIssues(vectors: unknown, texts: readonly string[], dimensions: nu
   const issues = vectors.flatMap((vector: unknown) => {
     if (!(vector instanceof Float32Array) && !Array.isArray(vector)) return ['a vector is no list of numbers'];
     if (vector.length !== dimensions) return [`a vector has ${vector.length} numbers instead of ${dimensions}`];
-    return Array.from(vector as Iterable<unknown>).every(Number.isFinite) ? [] : ['a vector contains a value that is not a finite number'];
+    return Array.from(vector as Iterable<unknown>).every(Number.isFinite)
+      ? []
+      : ['a vector contains a value that is not a finite number'];
   });
   return [...new Set(issues)];
 }

@@ -6,7 +6,7 @@ import { testSuite, wait, waitFor } from '../suite-samples.js';
 const good: CronNode['run'] = async ({ text, seconds }, { signal, results }) => {
   if (text === 'fail') throw new MortiseError('node_failed', 'It cannot do this.');
   if (typeof seconds === 'number') await waitFor(seconds * 1_000, signal);
-  return { said: text, before: Object.keys(results).length };
+  return { output: { said: text, before: Object.keys(results).length } };
 };
 
 const node = (run: CronNode['run'] = good, more: Partial<CronNode> = {}): CronNode => ({
@@ -40,14 +40,14 @@ testSuite(
         make: () => node(good, { summary: '' }),
       },
       'accepts parameters that match its schema and returns a JSON object': {
-        make: () => node(async (params) => Object.assign(params, { changed: true })),
+        make: () => node(async (params) => Object.assign(params, { result: 'changed' })),
       },
       'has a schema that rejects invalid parameters': {
         make: () => node(good, { paramsSchema: { type: 'object' } }),
       },
       'fails with a code': { make: () => node(async () => ({})) },
       'returns the same result for the same call, regardless of calls in between': {
-        make: () => node(async () => ({ call: calls++ })),
+        make: () => node(async () => ({ output: { call: calls++ } })),
       },
       'serves 20 concurrent calls': {
         make: () =>
@@ -56,7 +56,7 @@ testSuite(
             await wait(1);
             const together = busy;
             busy -= 1;
-            return { busy: together > 1 };
+            return { output: { busy: together > 1 } };
           }),
       },
       'stops its work when its signal is aborted': {
@@ -67,7 +67,7 @@ testSuite(
           }),
       },
       'responds to hostile parameters that match its schema with a JSON object or a code': {
-        make: () => node(async ({ text }) => ({ said: encodeURIComponent(String(text)) })),
+        make: () => node(async ({ text }) => ({ result: encodeURIComponent(String(text)) })),
       },
       'is withdrawn when its plugin is disabled, and works again when it is enabled': {
         make: () => node(),

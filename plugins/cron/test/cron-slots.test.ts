@@ -1,21 +1,24 @@
 import { expect } from 'chai';
-import { nextRun } from '../next-run.js';
+import type { DstRule } from '../schedule/cron-slots.js';
+import { nextSlots, readSchedule, slotsOf } from '../schedule/schedule.js';
 
 const at = (text: string): number => Date.parse(text);
-const next = (expression: string, zone: string, after: string, options = {}): string =>
-  new Date(nextRun(expression, zone, at(after), options)).toISOString().replace('.000', '');
 
-function series(expression: string, zone: string, after: string, count: number, options = {}): string[] {
-  const found: string[] = [];
-  let from = after;
-  for (let index = 0; index < count; index += 1) {
-    from = next(expression, zone, from, options);
-    found.push(from);
-  }
-  return found;
+function seriesOf(cron: string, timezone: string, { gap = 'shift', overlap = 'auto' }: Partial<DstRule> = {}) {
+  return slotsOf(readSchedule({ type: 'cron', cron, timezone, dst_gap: gap, dst_overlap: overlap }), 0);
 }
 
-describe('the next run of a cron expression', () => {
+function series(cron: string, zone: string, after: string, count: number, options: Partial<DstRule> = {}): string[] {
+  return nextSlots(seriesOf(cron, zone, options), at(after), count).map((slot) =>
+    new Date(slot).toISOString().replace('.000', ''),
+  );
+}
+
+function next(cron: string, zone: string, after: string, options: Partial<DstRule> = {}): string {
+  return series(cron, zone, after, 1, options)[0] ?? '';
+}
+
+describe('the slots of a cron expression', () => {
   const table: readonly (readonly [string, string, string, string, string])[] = [
     [
       'is always later than the moment asked about',
@@ -175,17 +178,38 @@ describe('the next run of a cron expression', () => {
 
   it('never goes back, and never skips or repeats a minute of the world, over a year of clock changes', () => {
     for (const zone of ['Europe/Berlin', 'Australia/Lord_Howe']) {
+      const slots = seriesOf('*/30 * * * *', zone, { gap: 'skip' });
       let last = at('2026-01-01T00:00:00Z');
       while (last < at('2027-01-01T00:00:00Z')) {
-        const found = nextRun('*/30 * * * *', zone, last, { gap: 'skip' });
+        const found = slots.next(last);
         expect(found - last, `${zone} after ${new Date(last).toISOString()}`).to.equal(1_800_000);
         last = found;
       }
     }
-  }).timeout(20_000);
+  });
+
+  it('skips a local time that does not exist by default', () => {
+    const slots = slotsOf(readSchedule({ type: 'cron', cron: '30 2 * * *', timezone: 'America/New_York' }), 0);
+    expect(nextSlots(slots, at('2026-03-07T00:00:00Z'), 2).map((slot) => new Date(slot).toISOString())).to.deep.equal([
+      '2026-03-07T07:30:00.000Z',
+      '2026-03-09T06:30:00.000Z',
+    ]);
+  });
+
+  it('puts repeated times in order when the clock goes back over midnight', () => {
+    // Newfoundland until 2011: at 00:01 the clock went back to 23:01 of the day before.
+    expect(series('0,30 0,23 * * *', 'America/St_Johns', '2010-11-07T01:45:00Z', 5, { overlap: 'both' })).to.deep.equal(
+      [
+        '2010-11-07T02:00:00Z',
+        '2010-11-07T02:30:00Z',
+        '2010-11-07T03:00:00Z',
+        '2010-11-07T03:30:00Z',
+        '2010-11-07T04:00:00Z',
+      ],
+    );
+  });
 
   const refused: readonly (readonly [string, string])[] = [
-    ['', 'expected 5 or 6 fields, found 0'],
     ['* * * *', 'expected 5 or 6 fields, found 4'],
     ['60 * * * *', 'minute 60 is not from 0 to 59'],
     ['* 24 * * *', 'hour 24 is not from 0 to 23'],
@@ -194,24 +218,24 @@ describe('the next run of a cron expression', () => {
     ['* * * * 8', 'day of week 8 is not from 0 to 7'],
     ['30-10 * * * *', 'range "30-10" of minute runs backwards'],
     ['*/0 * * * *', 'step "0" of minute'],
-    ['? * * * *', '"?" is no minute'],
-    ['* * L * *', '"L" is no day of month'],
-    ['* * * * mon#2', '"mon#2" is no day of week'],
-    ['1,,2 * * * *', '"" is no minute'],
-    ['@every 5m', '"@every 5m" is not known'],
+    ['? * * * *', '"?" is not a minute'],
+    ['* * L * *', '"L" is not a day of month'],
+    ['* * * * mon#2', '"mon#2" is not a day of week'],
+    ['1,,2 * * * *', '"" is not a minute'],
+    ['@often', '"@often" is not known'],
     ['0 0 30 2 *', 'no matching time'],
   ];
   for (const [expression, reason] of refused) {
     it(`refuses "${expression}" and says why`, () => {
-      expect(() => nextRun(expression, 'UTC', 0))
+      expect(() => seriesOf(expression, 'UTC').next(0))
         .to.throw(`invalid cron expression: ${reason}`)
-        .with.property('code', 'invalid_cron');
+        .with.property('code', 'invalid_cron_schedule');
     });
   }
 
   it('refuses an unknown zone', () => {
-    expect(() => nextRun('* * * * *', 'Mars/Olympus', 0))
-      .to.throw('"Mars/Olympus"')
-      .with.property('code', 'invalid_zone');
+    expect(() => seriesOf('* * * * *', 'Mars/Olympus'))
+      .to.throw('invalid schedule.timezone="Mars/Olympus"')
+      .with.property('code', 'invalid_cron_schedule');
   });
 });

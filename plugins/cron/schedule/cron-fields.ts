@@ -1,18 +1,26 @@
-import { MortiseError } from '../sdk/index.js';
+import { cronError } from '../errors.js';
 
-/** A parsed expression. Lists are ascending and without repetitions. */
+/** The accepted values of one field, with the nearest one to each value. */
+export interface FieldValues {
+  /** Ascending, without repetitions. */
+  readonly values: readonly number[];
+  /** By value: the smallest accepted value from it on; -1 for none. */
+  readonly from: Int8Array;
+  /** By value: the greatest accepted value up to it; -1 for none. */
+  readonly upTo: Int8Array;
+}
+
+/** A parsed expression. */
 export interface CronFields {
-  readonly seconds: readonly number[];
-  readonly minutes: readonly number[];
-  readonly hours: readonly number[];
+  readonly seconds: FieldValues;
+  readonly minutes: FieldValues;
+  readonly hours: FieldValues;
   readonly days: ReadonlySet<number>;
   readonly months: ReadonlySet<number>;
   /** 0 = Sunday … 6. */
   readonly weekDays: ReadonlySet<number>;
-  /** Neither day field is open: a day matches when either field does. Else both must. */
+  /** Neither day field is open: a day matches when either field does. Otherwise both must. */
   readonly eitherDay: boolean;
-  /** Zone of a `TZ=` prefix; it wins over the caller's. */
-  readonly zone: string | undefined;
 }
 
 interface FieldRule {
@@ -33,7 +41,7 @@ const day: FieldRule = { name: 'day of month', least: 1, most: 31, questionMark:
 const month: FieldRule = { name: 'month', least: 1, most: 12, names: monthNames };
 const weekDay: FieldRule = { name: 'day of week', least: 0, most: 7, names: dayNames, questionMark: true };
 
-const shorthands: Readonly<Record<string, string>> = {
+const macros: Readonly<Record<string, string>> = {
   '@yearly': '0 0 1 1 *',
   '@annually': '0 0 1 1 *',
   '@monthly': '0 0 1 * *',
@@ -44,9 +52,9 @@ const shorthands: Readonly<Record<string, string>> = {
 };
 
 /** The error of an expression that cannot be used. */
-export function invalidCron(reason: string): MortiseError {
-  return new MortiseError('invalid_cron', `invalid cron expression: ${reason}`, {
-    status: 400,
+export function invalidCron(reason: string) {
+  return cronError('invalid_cron_schedule', {
+    message: `invalid cron expression: ${reason}`,
     hint: 'Write five fields: minute hour day-of-month month day-of-week, for example "30 2 * * mon-fri".',
   });
 }
@@ -54,9 +62,10 @@ export function invalidCron(reason: string): MortiseError {
 function numberOf(text: string, rule: FieldRule): number {
   const named = rule.names?.indexOf(text.toLowerCase()) ?? -1;
   const value = named >= 0 ? named + (rule === month ? 1 : 0) : /^\d{1,4}$/.test(text) ? Number(text) : Number.NaN;
-  if (Number.isNaN(value)) throw invalidCron(`"${text}" is no ${rule.name}`);
-  if (value < rule.least || value > rule.most)
+  if (Number.isNaN(value)) throw invalidCron(`"${text}" is not a ${rule.name}`);
+  if (value < rule.least || value > rule.most) {
     throw invalidCron(`${rule.name} ${value} is not from ${rule.least} to ${rule.most}`);
+  }
   return value;
 }
 
@@ -69,18 +78,18 @@ function stepOf(text: string | undefined, rule: FieldRule): number {
 
 function parseItem(item: string, rule: FieldRule, into: Set<number>): void {
   const [span = '', stepText, ...more] = item.split('/');
-  if (more.length > 0 || span === '') throw invalidCron(`"${item}" is no ${rule.name}`);
+  if (more.length > 0 || span === '') throw invalidCron(`"${item}" is not a ${rule.name}`);
   const step = stepOf(stepText, rule);
-  let from: number;
-  let to: number;
-  if (span === '*' || (span === '?' && rule.questionMark)) {
-    [from, to] = [rule.least, rule === weekDay ? 6 : rule.most];
-  } else {
+  const most = rule === weekDay ? 6 : rule.most;
+  let from = rule.least;
+  let to = most;
+  if (span !== '*' && !(span === '?' && rule.questionMark)) {
     const [first = '', last, ...rest] = span.split('-');
-    if (rest.length > 0) throw invalidCron(`"${item}" is no ${rule.name}`);
+    if (rest.length > 0) throw invalidCron(`"${item}" is not a ${rule.name}`);
     from = numberOf(first, rule);
-    to = last === undefined ? (stepText === undefined ? from : rule === weekDay ? 6 : rule.most) : numberOf(last, rule);
-    if (from > to && last === undefined) to = from;
+    // `a/step` runs to the greatest value; Sunday as 7 stands alone.
+    if (last !== undefined) to = numberOf(last, rule);
+    else if (stepText === undefined || from > most) to = from;
     if (from > to) throw invalidCron(`range "${span}" of ${rule.name} runs backwards`);
   }
   for (let value = from; value <= to; value += step) into.add(rule === weekDay ? value % 7 : value);
@@ -92,8 +101,12 @@ function parseField(text: string, rule: FieldRule): ReadonlySet<number> {
   return values;
 }
 
-function ascending(values: ReadonlySet<number>): readonly number[] {
-  return [...values].sort((a, b) => a - b);
+function valuesOf(accepted: ReadonlySet<number>, { most }: FieldRule): FieldValues {
+  const from = new Int8Array(most + 2).fill(-1);
+  const upTo = new Int8Array(most + 2).fill(-1);
+  for (let value = most; value >= 0; value -= 1) from[value] = accepted.has(value) ? value : (from[value + 1] ?? -1);
+  for (let value = 0; value <= most; value += 1) upTo[value] = accepted.has(value) ? value : (upTo[value - 1] ?? -1);
+  return { values: [...accepted].sort((a, b) => a - b), from, upTo };
 }
 
 function isOpen(text: string): boolean {
@@ -101,30 +114,29 @@ function isOpen(text: string): boolean {
 }
 
 /**
- * Five fields (minute hour day-of-month month day-of-week), six with leading seconds, or `@daily` and its like; a prefix
- * `TZ=<zone> ` names the zone. Lists, ranges, steps (`5/20` = from 5), month and day names in any case.
- * @throws MortiseError `invalid_cron` with the reason.
+ * Five fields (minute hour day-of-month month day-of-week), six with leading seconds, or a macro such as `@daily`. Lists,
+ * ranges, steps (`5/20` = from 5), month and day names in any case.
+ * @throws MortiseError `invalid_cron_schedule` with the reason.
  */
 export function parseCron(expression: string): CronFields {
-  const prefix = /^\s*(?:CRON_)?TZ=(\S+)\s+/.exec(expression);
-  const body = (prefix === null ? expression : expression.slice(prefix[0].length)).trim();
-  if (body.startsWith('@') && shorthands[body.toLowerCase()] === undefined) {
-    throw invalidCron(`"${body}" is not known; there are ${Object.keys(shorthands).join(', ')}`);
+  const body = expression.trim();
+  const macro = macros[body.toLowerCase()];
+  if (body.startsWith('@') && macro === undefined) {
+    throw invalidCron(`"${body}" is not known; known are ${Object.keys(macros).join(', ')} and @every <duration>`);
   }
-  const fields = (shorthands[body.toLowerCase()] ?? body).split(/\s+/);
+  const fields = (macro ?? body).split(/\s+/);
   if (body === '' || fields.length < 5 || fields.length > 6) {
     throw invalidCron(`expected 5 or 6 fields, found ${body === '' ? 0 : fields.length}`);
   }
   const [seconds = '', minutes = '', hours = '', days = '', months = '', weekDays = ''] =
     fields.length === 6 ? fields : ['0', ...fields];
   return {
-    seconds: ascending(parseField(seconds, second)),
-    minutes: ascending(parseField(minutes, minute)),
-    hours: ascending(parseField(hours, hour)),
+    seconds: valuesOf(parseField(seconds, second), second),
+    minutes: valuesOf(parseField(minutes, minute), minute),
+    hours: valuesOf(parseField(hours, hour), hour),
     days: parseField(days, day),
     months: parseField(months, month),
     weekDays: parseField(weekDays, weekDay),
     eitherDay: !isOpen(days) && !isOpen(weekDays),
-    zone: prefix?.[1],
   };
 }

@@ -1,0 +1,25 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { CronNode, CronNodeFacts, JsonObject } from 'mortise/sdk';
+
+/** Longest wait of one timer, milliseconds. */
+const longestTimerMs = 2_147_483_647;
+
+/** Waits. A delay that was interrupted by a crash waits for what remains of it. */
+export function delayNode(facts: CronNodeFacts): CronNode {
+  return {
+    ...facts,
+    validate: (params) =>
+      secondsOf(params) >= 0 ? undefined : { predicate: 'delay_seconds must be greater than or equal to 0' },
+    async run(params, { signal, nodeStartedAt }) {
+      const until = Date.parse(nodeStartedAt) + secondsOf(params) * 1_000;
+      for (let left = until - Date.now(); left > 0; left = until - Date.now()) {
+        await sleep(Math.min(left, longestTimerMs), undefined, { signal });
+      }
+      return {};
+    },
+  };
+}
+
+function secondsOf({ delay_seconds: seconds = 0 }: JsonObject): number {
+  return typeof seconds === 'number' ? seconds : Number.NaN;
+}

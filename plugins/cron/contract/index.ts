@@ -1,0 +1,17 @@
+import type { CronRun } from './job.js';
+import type { NodeExecution } from './workflow.js';
+
+export * from './job.js';
+export * from './workflow.js';
+
+/** Something that a watcher of runs sees: a run changed, or a node of its workflow did. */
+export type CronEvent =
+  | { readonly type: 'run'; readonly run: CronRun }
+  | { readonly type: 'node'; readonly job_id: string; readonly run_id: string; readonly node: NodeExecution };
+
+declare module 'mortise/sdk' {
+  interface HostEvents {
+    /** A run or a node of a run changed in this process. */
+    'cron-event': CronEvent;
+  }
+}

@@ -1,0 +1,29 @@
+import type { TurnService } from 'mortise/contracts/agent';
+import type { SessionsService } from 'mortise/contracts/sessions';
+import type { Alert, Database, InstancesService, Logger, Points } from 'mortise/sdk';
+import type { Clock } from './clock.js';
+import type { CronMetrics } from './metrics.js';
+import type { RunEvents } from './run-events.js';
+import type { NodeTypes } from './workflow/node-types.js';
+
+/** What the parts of the plugin share. */
+export interface CronDeps {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly instances: Pick<InstancesService, 'id' | 'list'>;
+  readonly points: Points;
+  readonly types: NodeTypes;
+  readonly sessions: SessionsService;
+  /** Undefined while no agent is running. */
+  readonly turns: () => TurnService | undefined;
+  readonly metrics: CronMetrics;
+  readonly events: RunEvents;
+  readonly alert: (alert: Alert) => void;
+  /** Folder of lease files that other tools write. */
+  readonly leaseFolder: string;
+  readonly leaseMs: number;
+  /** Runs at once in this process. */
+  readonly maxRuns: number;
+  readonly alertAfterFailures: number;
+}

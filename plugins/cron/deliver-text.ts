@@ -1,0 +1,157 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { TurnAnswer, TurnFailure } from 'mortise/contracts/agent';
+import type { NewMessage } from 'mortise/contracts/sessions';
+import {
+  type CallContext,
+  type CronTurnRequest,
+  callOptions,
+  canonicalJson,
+  isJsonObject,
+  type JsonObject,
+} from 'mortise/sdk';
+import type { CronJobSpec } from './contract/index.js';
+import type { CronDeps } from './cron-deps.js';
+import { causeOf, cronError } from './errors.js';
+import type { StartedRun } from './store/start-runs.js';
+
+type DeliverDeps = Pick<CronDeps, 'turns' | 'points' | 'log' | 'clock'>;
+
+/** Runs of one session that may wait for it. */
+const queueLimit = 1_000;
+
+/** The call that a run makes, for the principal that owns the job. */
+export function runContext(
+  { log }: Pick<CronDeps, 'log'>,
+  { row, owner, correlationId }: StartedRun,
+  signal: AbortSignal,
+): CallContext {
+  const trace = { traceId: randomBytes(16).toString('hex'), spanId: randomBytes(8).toString('hex'), sampled: false };
+  return { signal, log, principal: owner, requestId: row.run_id, correlationId, trace };
+}
+
+export interface Delivery {
+  readonly spec: CronJobSpec;
+  readonly ctx: CallContext;
+  /** The same for every attempt. */
+  readonly key: string;
+  /** Epoch milliseconds. */
+  readonly deadline: number;
+}
+
+/** Whether texts of a job become turns; otherwise they are sent as they are. */
+export function becomesTurn({ dispatch: { channel, mode } }: CronJobSpec): boolean {
+  return mode === 'agent' || (channel === 'console' && mode !== 'raw');
+}
+
+/**
+ * Does what a text task does: an agent turn in the target session, or the text to the target's channel.
+ * @returns the reply; empty without a turn
+ * @throws MortiseError `cron_run_failed`
+ */
+export async function deliverText(
+  deps: DeliverDeps,
+  text: string,
+  delivery: Delivery,
+): Promise<{ readonly reply: string }> {
+  const { channel } = delivery.spec.dispatch;
+  if (channel === 'qq') {
+    const message = 'cron dispatch channel "qq" is inbound-only; use channel "console" to persist chat history';
+    throw cronError('cron_run_failed', { message });
+  }
+  if (becomesTurn(delivery.spec)) return runTurn(deps, { text }, delivery);
+  await sendRaw(deps, text, delivery);
+  return { reply: '' };
+}
+
+/** Runs a turn in the target session. @throws MortiseError `cron_run_failed` */
+export async function runTurn(
+  { turns, clock }: DeliverDeps,
+  { text, business = {}, model, tools }: CronTurnRequest,
+  { spec, ctx, key, deadline }: Delivery,
+): Promise<{ readonly reply: string; readonly turnId: string }> {
+  const { channel, target } = spec.dispatch;
+  if (target.user_id.trim() === '' || target.session_id.trim() === '') {
+    throw cronError('cron_run_failed', {
+      message: 'cron dispatch target requires non-empty session_id and user_id',
+    });
+  }
+  const service = turns();
+  if (!service) {
+    throw turnFailed({ status: 503, code: 'agent_unavailable', message: 'no agent is running' });
+  }
+  const session = { channel, userId: target.user_id, sessionId: target.session_id };
+  const input: readonly NewMessage[] = [{ role: 'user', content: text }];
+  if (service.isCommand(input)) return { reply: await service.runCommand(session), turnId: '' };
+  const params = { ...ownParams(spec), ...business, cron: { job_id: spec.id, job_name: spec.name } };
+  const bodySha256 = createHash('sha256').update(canonicalJson({ text, params, model, tools })).digest('hex');
+  let answer: TurnAnswer;
+  try {
+    const admitted = await service.admit({ session, input, business: params, model, tools }, ctx);
+    answer = await service.submit(
+      admitted,
+      {
+        source: `cron:${spec.id}`.slice(0, maxSourceLength),
+        ingress: 'cron',
+        actor: { actor_type: 'user', actor_id: target.user_id },
+        wait: { limit: queueLimit, timeoutMs: Math.max(1, Math.round(deadline - clock.now())) },
+        idempotency: { key, bodySha256 },
+      },
+      ctx,
+    );
+  } catch (error) {
+    throw turnFailed(error);
+  }
+  if (answer.kind !== 'turn') throw turnFailed(answer.error);
+  const { result } = answer;
+  if (result.kind === 'failed') throw turnFailed(result.error);
+  if (result.kind === 'completed' && result.dispatchError) throw dispatchFailed(channel, result.dispatchError.message);
+  return { reply: result.reply, turnId: result.turnId };
+}
+
+const maxSourceLength = 128;
+
+/** `request.biz_params` of the job, without members that have a meaning of their own. */
+function ownParams({ request }: CronJobSpec): JsonObject {
+  const params = request?.biz_params;
+  if (!isJsonObject(params)) return {};
+  return Object.fromEntries(
+    Object.entries(params).filter(([name]) => name !== 'cron' && name !== 'tool' && !name.startsWith('_')),
+  );
+}
+
+function turnFailed(error: unknown) {
+  const { status = 500, code = 'internal_error' } = (error ?? {}) as Partial<TurnFailure>;
+  const message = isFailure(error) ? error.message : causeOf(error);
+  return cronError('cron_run_failed', {
+    message: `cron console agent execution failed: status=${status} code=${code} message=${message}`,
+    cause: error,
+  });
+}
+
+function isFailure(error: unknown): error is TurnFailure {
+  return isJsonObject(error) && typeof error.message === 'string' && !(error instanceof Error);
+}
+
+function dispatchFailed(channel: string, cause: string) {
+  return cronError('cron_run_failed', { message: `failed to dispatch cron job to channel "${channel}": ${cause}` });
+}
+
+/** Sends a text without a model. */
+async function sendRaw({ points }: DeliverDeps, text: string, { spec, ctx, key }: Delivery): Promise<void> {
+  const { channel, target } = spec.dispatch;
+  const found = points.list('channel').find((one) => one.key === channel && one.active);
+  if (!found) throw cronError('cron_run_failed', { message: `channel "${channel}" is not supported` });
+  const config = found.facts.defaults ?? {};
+  if (config.enabled === false) throw cronError('cron_run_failed', { message: `channel "${channel}" is disabled` });
+  try {
+    await points.call(
+      'channel',
+      channel,
+      (one, call) =>
+        one.sendText({ userId: target.user_id, sessionId: target.session_id, text, config, deliveryId: key }, call),
+      callOptions(ctx),
+    );
+  } catch (error) {
+    throw dispatchFailed(channel, causeOf(error));
+  }
+}

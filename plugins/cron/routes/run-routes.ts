@@ -1,0 +1,52 @@
+import type { Route } from 'mortise/sdk';
+import type { CronRunStatus } from '../contract/index.js';
+import { cronError } from '../errors.js';
+import type { CronOperations } from '../operations.js';
+import { pageOf, readCursor, readLimit } from './paging.js';
+
+const statuses: readonly CronRunStatus[] = ['queued', 'running', 'succeeded', 'failed', 'cancelled', 'interrupted'];
+
+/** `GET /cron/jobs/{job_id}/runs`: newest first. */
+export function listRunsRoute(operations: CronOperations): Route {
+  return {
+    async handle({ params, query }, ctx) {
+      const status = query.get('status') ?? undefined;
+      if (status !== undefined && !statuses.some((known) => known === status)) {
+        throw cronError('invalid_request', { message: `status must be one of: ${statuses.join(', ')}` });
+      }
+      const limit = readLimit(query, 50, 1_000);
+      const after = readCursor(query, 2);
+      const page = { limit: limit + 1, after: after && ([after[0], after[1]] as const) };
+      const runs = await operations.runs(ctx.principal, params.job_id ?? '', page, status);
+      return { body: pageOf(runs, limit, ({ queued_at, run_id }) => [queued_at, run_id], ctx) };
+    },
+  };
+}
+
+/** `GET /cron/jobs/{job_id}/slots`: by time. */
+export function listSlotsRoute(operations: CronOperations): Route {
+  return {
+    async handle({ params, query }, ctx) {
+      const limit = readLimit(query, 200, 1_000);
+      const after = readCursor(query, 1);
+      const range = { from: query.get('from') ?? undefined, to: query.get('to') ?? undefined };
+      const page = { limit: limit + 1, after: after?.[0] };
+      const slots = await operations.slots(ctx.principal, params.job_id ?? '', page, range);
+      return { body: pageOf(slots, limit, ({ scheduled_at }) => [scheduled_at], ctx) };
+    },
+  };
+}
+
+export function readRunRoute(operations: CronOperations): Route {
+  return {
+    handle: async ({ params }, { principal }) => ({ body: await operations.readRun(principal, params.run_id ?? '') }),
+  };
+}
+
+export function cancelRunRoute(operations: CronOperations): Route {
+  return {
+    handle: async ({ params }, { principal }) => ({
+      body: { cancelled: await operations.cancel(principal, params.run_id ?? '') },
+    }),
+  };
+}

@@ -1,0 +1,306 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect } from 'chai';
+import { fakeModel, fakeTool } from 'mortise/contracts/agent/testing';
+import type { CronNodeContext, JsonObject } from 'mortise/sdk';
+import { contributing, eachDatabase, until } from 'mortise/sdk/testing';
+import type { CronJobState, CronRun, WorkflowExecution } from '../contract/index.js';
+import { type CronHost, openCron, says } from './platform.js';
+
+const node = (id: string, type: string, more: object = {}) => ({ id, type, ...more });
+const text = (id: string, more: object = {}) => node(id, 'text_event', { text: id, ...more });
+const start = node('s', 'start');
+
+/** A document whose nodes follow each other. */
+function chain(...nodes: readonly { readonly id: string }[]): object {
+  const all = [start, ...nodes];
+  const edges = nodes.map(({ id }, index) => ({ id: `e${index}`, source: all[index]?.id, target: id }));
+  return { version: 'v1', nodes: all, edges };
+}
+
+const edge = (source: string, target: string, branch?: string) => ({
+  id: `${source}-${target}`,
+  source,
+  target,
+  ...(branch === undefined ? {} : { branch }),
+});
+
+describe('workflows', () => {
+  eachDatabase(
+    (engine) => {
+      let cron: CronHost;
+      const seen: { params: JsonObject; ctx: Partial<CronNodeContext> }[] = [];
+      let isFailing = false;
+
+      const echo = contributing(
+        'cron-node',
+        'echo',
+        {
+          summary: 'Returns its input.',
+          templates: true,
+          paramsSchema: { type: 'object', required: ['say'], properties: { say: {} } },
+        },
+        {
+          validate: ({ say }: JsonObject) => (say === 'nothing' ? 'say something' : undefined),
+          async run(params: JsonObject, ctx: CronNodeContext) {
+            seen.push({ params, ctx: { idempotencyKey: ctx.idempotencyKey, principal: ctx.principal } });
+            if (isFailing) throw new Error('a path of the machine');
+            return params.say === 'stop'
+              ? { stop: true }
+              : { result: String(params.say), output: { said: params.say } };
+          },
+        },
+        'third-party',
+      );
+
+      const model = fakeModel(async function* ({ messages, tools = [] }) {
+        const asked = String(messages.at(-1)?.content);
+        yield* says(asked === 'tools?' ? tools.map(({ name }) => name).join() : `Re: ${asked}`);
+      });
+
+      before(async function begin() {
+        this.timeout(30_000);
+        cron = await openCron(engine, {
+          model,
+          plugins: ['cron-node-agent-turn', 'cron-node-http-request', 'cron-node-tool-call'],
+          extra: [
+            echo,
+            fakeTool('count', async ({ text: counted }) => ({ letters: String(counted).length })),
+            fakeTool('other', async () => ({})),
+          ],
+        });
+      });
+
+      after(async function stop() {
+        this.timeout(20_000);
+        await cron.host.stop();
+      });
+
+      /** Runs a workflow once. @returns the response, the record and the run */
+      async function run(workflow: object, more: object = {}) {
+        await cron.save('w', '1h', { enabled: false, task_type: 'workflow', workflow, ...more });
+        const { status, body } = await cron.call('POST', '/jobs/w/run');
+        const state: CronJobState = (await cron.call('GET', '/jobs/w/state')).body;
+        const [last] = (await cron.runs('w')) as readonly CronRun[];
+        const { message } = ((body as { error?: { message: string } }).error ?? {}) as { message?: string };
+        return { status, message, record: state.last_execution as WorkflowExecution, state, run: last };
+      }
+
+      const outcomes = ({ nodes }: WorkflowExecution) =>
+        nodes.map(({ node_id, status, result }) => [node_id, status, ...(result === undefined ? [] : [result])]);
+
+      it('run one node after another along the edges', async () => {
+        const {
+          status,
+          record,
+          state,
+          run: last,
+        } = await run(chain(text('one'), node('d', 'delay', { delay_seconds: 0.05 }), text('two')));
+        expect(status).to.equal(200);
+        expect(outcomes(record)).to.deep.equal([
+          ['one', 'succeeded'],
+          ['d', 'succeeded'],
+          ['two', 'succeeded'],
+        ]);
+        expect(record).to.deep.include({ run_id: last?.run_id, had_failures: false });
+        expect(record.nodes[0]).to.deep.include({
+          node_type: 'text_event',
+          continue_on_error: false,
+          input: { text: 'one' },
+          output: { reply: 'Re: one' },
+        });
+        expect(state).to.deep.include({ last_status: 'succeeded' });
+        expect(last?.execution).to.deep.equal(record);
+      });
+
+      it('stop after a false condition, and succeed', async () => {
+        const { status, record } = await run(
+          chain(node('c', 'if_event', { if_condition: 'channel == "webhook"' }), text('after')),
+        );
+        expect(status).to.equal(200);
+        expect(outcomes(record)).to.deep.equal([
+          ['c', 'succeeded', 'false'],
+          ['after', 'skipped'],
+        ]);
+      });
+
+      it('take the branch of the outcome, and join again', async () => {
+        for (const [condition, taken, skipped] of [
+          ['trigger == manual', 'a', 'b'],
+          ['trigger == schedule', 'b', 'a'],
+        ] as const) {
+          const { record } = await run({
+            version: 'v1',
+            nodes: [start, node('c', 'if_event', { if_condition: condition }), text('a'), text('b'), text('d')],
+            edges: [edge('s', 'c'), edge('c', 'a', 'true'), edge('c', 'b', 'false'), edge('a', 'd'), edge('b', 'd')],
+          });
+          expect(outcomes(record).slice(1)).to.deep.equal([
+            [taken, 'succeeded'],
+            ['d', 'succeeded'],
+            [skipped, 'skipped'],
+          ]);
+        }
+      });
+
+      it('decide by the reply of the node before', async () => {
+        const { record } = await run(
+          chain(text('hello'), node('c', 'if_event', { if_condition: 'prev_reply == "Re: hello"' }), text('after')),
+        );
+        expect(outcomes(record).at(-1)).to.deep.equal(['after', 'succeeded']);
+      });
+
+      it('stop at a node that failed, or go on, and have failed in both cases', async () => {
+        isFailing = true;
+        for (const goesOn of [false, true]) {
+          const bad = node('n1', 'echo', { say: 'x', ...(goesOn ? { continue_on_error: true } : {}) });
+          const { status, message, record, state } = await run(chain(bad, text('n2')));
+          const error = 'workflow node n1 failed: an unexpected error occurred';
+          expect([status, message, state.last_error]).to.deep.equal([500, error, error]);
+          expect(record.had_failures).to.equal(true);
+          expect(outcomes(record)).to.deep.equal([
+            ['n1', 'failed'],
+            ['n2', goesOn ? 'succeeded' : 'skipped'],
+          ]);
+        }
+        isFailing = false;
+      });
+
+      it('end at the time limit of the run, whatever continue_on_error says', async () => {
+        const { message, record } = await run(
+          chain(node('d', 'delay', { delay_seconds: 60, continue_on_error: true }), text('after')),
+          { runtime: { timeout_seconds: 1 } },
+        );
+        expect(message).to.equal('workflow node d failed: cron execution timeout after 1s');
+        expect(outcomes(record)).to.deep.equal([
+          ['d', 'failed'],
+          ['after', 'skipped'],
+        ]);
+      });
+
+      it('accept, check and run node types of third parties', async () => {
+        seen.length = 0;
+        const { record, run: last } = await run(
+          chain(
+            node('n 1', 'echo', { say: { deep: [1] }, own: true }),
+            node('n2', 'echo', { say: '{{ nodes["n 1"].said.deep[0] }}' }),
+            node('n3', 'echo', { say: 'It was {{ prev.reply }}, {{ job.name }}' }),
+            node('n4', 'echo', { say: 'stop' }),
+            text('after'),
+          ),
+        );
+        expect(seen.map(({ params }) => params.say)).to.deep.equal([{ deep: [1] }, 1, 'It was 1, w', 'stop']);
+        expect(seen[0]?.params).to.have.property('own', true);
+        expect(seen[0]?.ctx.idempotencyKey).to.equal(`cron:w:${last?.run_id}:n%201`);
+        expect(seen[0]?.ctx.principal).to.deep.include({ id: 'local', admin: false });
+        expect(outcomes(record).at(-1)).to.deep.equal(['after', 'skipped']);
+        const refused = async (say?: unknown) => {
+          const workflow = chain(node('n', 'echo', say === undefined ? {} : { say }));
+          const { body } = await cron.call('POST', '/jobs', { id: 'x', name: 'x', schedule: { cron: '1h' }, workflow });
+          return (body as { error: { message: string } }).error.message;
+        };
+        expect(await refused('nothing')).to.equal('workflow node n invalid: say something');
+        expect(await refused()).to.match(/^workflow node n invalid: say /);
+        expect(await refused('{{ open')).to.match(/^workflow node n invalid: template error: /);
+      });
+
+      it('fail when a template names what does not exist', async () => {
+        const { message } = await run(chain(node('n', 'echo', { say: '{{ nodes.nobody.said }}' })));
+        expect(message).to.match(/^workflow node n failed: template error: undefined variable: nodes\.nobody/);
+      });
+
+      it('fail, and keep their job, when a node type is gone', async () => {
+        await cron.save('gone', '1h', {
+          enabled: false,
+          workflow: chain(node('n', 'echo', { say: 'x' })),
+          task_type: 'workflow',
+        });
+        await cron.host.control.disable('third-party');
+        const { body } = await cron.call('POST', '/jobs/gone/run');
+        expect((body as { error: { message: string } }).error.message).to.equal(
+          'unsupported workflow node type="echo"',
+        );
+        await cron.host.control.enable('third-party');
+        expect((await cron.call('POST', '/jobs/gone/run')).status).to.equal(200);
+      });
+
+      it('run turns with a chosen model and tools', async () => {
+        const { record, status } = await run(
+          chain(
+            node('ask', 'agent_turn', { prompt: 'What is {{ job.id }}?' }),
+            node('tools', 'agent_turn', { prompt: 'tools?', tools: ['count'] }),
+            node('none', 'agent_turn', { prompt: 'tools?', tools: [], continue_on_error: true }),
+          ),
+        );
+        expect(status).to.equal(200);
+        expect(record.nodes.map(({ output }) => output?.reply)).to.deep.equal([
+          'Re: What is w?',
+          'count',
+          '(empty reply)',
+        ]);
+        const wrong = await run(chain(node('n', 'agent_turn', { prompt: 'x', model: 'nobody/m1' })));
+        expect(wrong.message).to.contain('code=provider_not_found');
+      });
+
+      it('call tools of the agent', async () => {
+        const { record, status } = await run(
+          chain(
+            node('t', 'tool_call', { tool: 'count', arguments: { text: '{{ job.name }}' } }),
+            node('n', 'echo', { say: '{{ nodes.t.json.letters }}' }),
+          ),
+        );
+        expect(status).to.equal(200);
+        expect(record.nodes.at(-1)?.output).to.deep.equal({ said: 1 });
+        const wrong = await run(chain(node('n', 'tool_call', { tool: 'missing' })));
+        expect(wrong.message).to.contain('code=tool_not_supported');
+      });
+
+      describe('with HTTP requests', () => {
+        let server: Server;
+        let origin: string;
+        let requests = 0;
+
+        before(async () => {
+          server = createServer((_request, response) => {
+            requests += 1;
+            response.end('{}');
+          });
+          await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+          origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+        });
+
+        after(() => void server.close());
+
+        it('reach no private address', async () => {
+          const { message } = await run(chain(node('h', 'http_request', { url: `${origin}/{{ job.id }}` })));
+          expect(message).to.match(/^workflow node h failed: The host 127\.0\.0\.1 may not be reached/);
+          expect(requests).to.equal(0);
+        });
+
+        it('are refused with an address that is none', async () => {
+          const workflow = chain(node('h', 'http_request', { url: 'ftp://example.com' }));
+          const { body } = await cron.call('POST', '/jobs', { id: 'x', name: 'x', schedule: { cron: '1h' }, workflow });
+          expect((body as { error: { message: string } }).error.message).to.equal(
+            'workflow node h invalid: url must be an http or https URL',
+          );
+        });
+      });
+
+      it('show their nodes while they run', async () => {
+        const gone = new AbortController();
+        const response = await cron.host.fetch('/cron/events', { signal: gone.signal });
+        let shown = '';
+        const reading = (async () => {
+          const decoder = new TextDecoder();
+          for await (const chunk of response.body ?? []) shown += decoder.decode(chunk);
+        })().catch(() => undefined);
+        await until('the stream', () => shown !== '');
+        await run(chain(text('secret text')));
+        await until('the node', () => shown.includes('"node_id":"secret text","node_type":"text_event"'));
+        gone.abort();
+        await reading;
+        expect(shown).not.to.contain('"input"');
+      });
+    },
+    { keepRows: true },
+  );
+});
