@@ -69,6 +69,10 @@ export function makePlan(given: PlanInput): Plan {
     problems.set(key, found);
     if (found.code === 'key_conflict') contested.set(key, claimed);
   }
+  for (const entry of enabled) {
+    const found = problems.has(entry.key) ? undefined : takenSchema(entry, input.catalogue, input.enabled);
+    if (found) problems.set(entry.key, found);
+  }
   const requires = new Map(enabled.map((entry) => [entry.key, entry.manifest?.requires ?? []]));
   for (const { key } of enabled) {
     const circle = problems.has(key) ? undefined : circleOf(key, requires);
@@ -139,6 +143,28 @@ function inertOf({ key, manifest }: CatalogueEntry, points: KnownPoints): readon
     const owner = owners.find((one) => manifest?.optional?.includes(one));
     return open || owner === undefined ? [] : [{ key, point, owner }];
   });
+}
+
+/**
+ * A schema of another plugin in the manifest. Shipped plugins may share one, since each of their tables has one owner;
+ * they are never kept out by a plugin that was dropped in.
+ */
+function takenSchema(
+  { key, source, manifest }: CatalogueEntry,
+  catalogue: readonly CatalogueEntry[],
+  enabled: ReadonlySet<string>,
+): Problem | undefined {
+  if (source === 'first-party') return undefined;
+  for (const schema of manifest?.permissions?.schemas ?? []) {
+    const owner = catalogue.find(
+      (other) =>
+        other.key !== key &&
+        (other.source === 'first-party' || enabled.has(other.key)) &&
+        other.manifest?.permissions?.schemas?.includes(schema),
+    );
+    if (owner) return problem('schema_taken', schema, owner.key);
+  }
+  return undefined;
 }
 
 /** Everything one plugin claims: contributions, points, services, and each method and path of its routes. */

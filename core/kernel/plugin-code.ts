@@ -70,8 +70,14 @@ async function explainImport(error: unknown, entry: CatalogueEntry): Promise<str
   const known = placeOf(error, codeFolder);
   const place =
     !known && error instanceof SyntaxError && file && codeFolder ? await syntaxPlace(file, codeFolder) : known;
-  return explainError(error, codeFolder, place);
+  const text = explainError(error, codeFolder, place);
+  return error instanceof SyntaxError && commonJs.test(text) ? `${text}, because ${readAsCommonJs}` : text;
 }
+
+/** What Node says about module syntax in a file that it reads as CommonJS. */
+const commonJs = /Unexpected token 'export'|Cannot use import statement outside a module/;
+const readAsCommonJs =
+  'Node reads the file as CommonJS: name the entry .mjs, or put a package.json with {"type": "module"} beside plugin.json and restart the server';
 
 function checkDefinition(entry: CatalogueEntry, value: unknown): PluginDefinition {
   const wrong = (why: string): PluginProblem => new PluginProblem(problem('definition_invalid', why));

@@ -45,9 +45,15 @@ export function wrapContribution(value: object): (call: PendingWork) => object {
 
 /**
  * A service as other plugins get it: the same members, whose functions run on the account of the plugin that provides
- * it, with the timers that they start. Functions of what they return are not covered.
+ * it, with the timers that they start. Members that are objects with functions are services within the service.
+ * Functions of what they return are not covered.
  */
 export function wrapService(plugin: string, service: unknown): unknown {
+  return wrapWithin(plugin, service, new Map());
+}
+
+/** @param facades what was wrapped already, for services that contain each other */
+function wrapWithin(plugin: string, service: unknown, facades: Map<object, object>): unknown {
   const own: PluginMark = { plugin };
   const call = (run: unknown, self: unknown, args: unknown[]): unknown => {
     const caller = currentMark();
@@ -56,13 +62,36 @@ export function wrapService(plugin: string, service: unknown): unknown {
   };
   if (typeof service === 'function') return (...args: unknown[]): unknown => call(service, undefined, args);
   if (typeof service !== 'object' || service === null) return service;
+  const known = facades.get(service);
+  if (known !== undefined) return known;
   const facade: object = Object.create(Object.getPrototypeOf(service));
+  facades.set(service, facade);
   for (const [name, isFunction] of membersOf(service)) {
     const read = (): unknown => Reflect.get(service, name);
     const value = (...args: unknown[]): unknown => call(read(), service, args);
-    Object.defineProperty(facade, name, isFunction ? { value, enumerable: true } : { get: read, enumerable: true });
+    const part: unknown = isFunction ? undefined : Object.getOwnPropertyDescriptor(service, name)?.value;
+    const wrapped = isPart(part) ? wrapWithin(plugin, part, facades) : part;
+    // A member may be replaced while the service is in use.
+    const get = wrapped === part ? read : () => (read() === part ? wrapped : read());
+    Object.defineProperty(facade, name, isFunction ? { value, enumerable: true } : { get, enumerable: true });
   }
   return Object.freeze(facade);
+}
+
+/** An object of the plugin's own making that has functions; not a list, a signal or another value of the language. */
+function isPart(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null || value instanceof EventTarget) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== null && prototype !== Object.prototype && isBuiltIn(value)) return false;
+  return [...membersOf(value).values()].includes(true);
+}
+
+/** Lists, maps, dates, promises, bytes: their functions need the object itself. */
+function isBuiltIn(value: object): boolean {
+  if (Symbol.iterator in value || isThenable(value)) return true;
+  return (
+    Object.prototype.toString.call(value) !== '[object Object]' || value instanceof Date || value instanceof WeakMap
+  );
 }
 
 /** A call of a service is part of the leased call it is made in. */

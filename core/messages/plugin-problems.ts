@@ -86,6 +86,10 @@ const rows = {
     message: `The manifest declares the route ${path}, which the platform serves itself.`,
     hint: 'Give the route another path in plugin.json.',
   }),
+  schema_taken: (schema: string, owner: string) => ({
+    message: `It declares the database schema "${schema}", which belongs to the plugin "${owner}".`,
+    hint: 'Give the schema another name under "permissions.schemas" in plugin.json; data of other plugins is reached through their services.',
+  }),
   dependency_missing: (key: string) => ({
     message: `It requires the plugin "${key}", which is not installed.`,
     hint: `Install "${key}", or remove it from "requires" in plugin.json.`,

@@ -37,6 +37,7 @@ const table = {
   backpressure: [503, 'the server is overloaded, please try again'],
   shutting_down: [503, 'the server is shutting down'],
   server_shutdown: [503, 'the server is shutting down'],
+  plugin_stopping: [503, 'a plugin that the turn needs is being stopped'],
   client_closed: [499, 'the client has left'],
   agent_step_limit: [422, 'agent step limit reached'],
   agent_loop_detected: [422, 'the model repeats the same tool call'],

@@ -9,7 +9,7 @@ import { publishReply } from './send-reply.js';
 import type { TurnDeps } from './turn-deps.js';
 
 /** Failures that are not faults. */
-const requestedEnds: readonly string[] = ['turn_cancelled', 'client_closed', 'server_shutdown'];
+const requestedEnds: readonly string[] = ['turn_cancelled', 'client_closed', 'server_shutdown', 'plugin_stopping'];
 
 /** Runs a turn for each message: with the request of the entry point that submitted it, else with the message's text. */
 export function turnHandler(deps: TurnDeps): ObservationHandler {

@@ -40,7 +40,7 @@ interface TurnEnd {
 }
 
 /** Reasons for which the platform, not the caller, ends a turn. */
-const platformCodes = ['server_shutdown', 'plugin_stopping', 'shutting_down'];
+const platformCodes = ['server_shutdown', 'shutting_down'];
 
 /** The connection broke; the caller did not ask for the end. */
 const brokenCode = 'connection_lost';
@@ -54,6 +54,8 @@ export function endOf(reason: unknown): TurnEnd {
     if (code === 'turn_cancelled') return { status: 'cancelled', error: agentErrorLike(code, message, status) };
     if (code === 'agent_turn_timeout') return { status: 'timed_out', error: agentError(code, { message, details }) };
     if (code === brokenCode) return { status: 'interrupted', error: agentError('client_closed') };
+    // Its message names the plugin: the server runs on.
+    if (code === 'plugin_stopping') return { status: 'interrupted', error: agentError(code, { message }) };
     if (platformCodes.includes(code)) return { status: 'interrupted', error: agentError('server_shutdown') };
   }
   return { status: 'cancelled', error: agentError('client_closed') };

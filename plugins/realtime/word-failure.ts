@@ -35,6 +35,7 @@ const wordings: Readonly<Record<string, Wording>> = {
   adapter_cooldown: () => wording(wireError('ADAPTER_COOLDOWN')),
   client_closed: () => wording(wireError('SERVER_SHUTTING_DOWN')),
   server_shutdown: () => wording(wireError('SERVER_SHUTTING_DOWN')),
+  plugin_stopping: ({ message }) => wording(wireError('PLUGIN_UNAVAILABLE', message)),
   shutting_down: () => wording(wireError('SERVER_SHUTTING_DOWN')),
   invalid_request: ({ message, details }) =>
     wording(wireError('INVALID_PARAMS', `Invalid params: ${message}`, details)),

@@ -97,6 +97,23 @@ const faults: readonly Fault[] = [
   broken('dependency_missing', /Install "nowhere"/, { manifest: { requires: ['nowhere'] } }),
   broken('entry_missing', /Build the plugin/, { manifest: { entry: 'dist/index.js' } }),
   broken('import_failed', /mortise plugin restart/, { code: 'export default () => ({' }),
+  {
+    ...broken('import_failed', /mortise plugin restart/, {}, 'has-commonjs'),
+    name: 'a plugin that Node reads as CommonJS',
+    make: async (host) => {
+      await dropIn(host, 'has-commonjs', idle('has-commonjs'));
+      await writeFile(join(host.pluginsDir, 'has-commonjs', 'package.json'), '{"type": "commonjs"}');
+      await enable(host, 'has-commonjs');
+      const { message } = await host.control.inspect('has-commonjs');
+      expect(message).to.match(/reads the file as CommonJS: name the entry \.mjs/);
+    },
+    repair: async (host) => {
+      await dropIn(host, 'has-commonjs', '', { entry: 'index.mjs' });
+      await writeFile(join(host.pluginsDir, 'has-commonjs', 'index.mjs'), idle('has-commonjs'));
+      await host.control.restart('has-commonjs');
+      await remove(host, 'has-commonjs');
+    },
+  },
   broken('register_async', /start\(host\)/, {
     code: `export default () => ({ key: 'has-register-async', async register() {} });`,
   }),

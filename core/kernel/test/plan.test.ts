@@ -76,6 +76,26 @@ describe('the plan', () => {
     expect(message('stranger')).to.include('"rest"');
   });
 
+  it('keeps out plugins that declare the schema of another one, but no shipped plugin', () => {
+    const uses = (key: string, schema: string) => ({ key, permissions: { schemas: [schema] } });
+    const made = [
+      uses('ledger', 'books'),
+      uses('report', 'books'),
+      uses('thief', 'books'),
+      uses('one', 'mine'),
+      uses('two', 'mine'),
+    ];
+    const catalogue = [...made, uses('own', 'own')].map((manifest) => {
+      const entry = entryOf({ manifest, definition: () => undefined });
+      return ['ledger', 'report'].includes(manifest.key) ? { ...entry, source: 'first-party' as const } : entry;
+    });
+    const enabled = new Set(['report', 'thief', 'one', 'two', 'own']);
+    const { codes, message } = plan([], { catalogue, enabled });
+    const taken = 'schema_taken';
+    expect(codes).to.deep.equal({ one: taken, own: null, report: null, thief: taken, two: taken });
+    expect(message('thief')).to.include('"books"').and.to.include('"ledger"');
+  });
+
   it('reports no unknown mount when its owner is enabled and not installed', () => {
     const entry = (key: string, more: Partial<PluginManifest> = {}) => {
       const routes = [{ name: key, kind: 'http', path: `/${key}`, auth: 'public', mount: 'rest' }] as const;

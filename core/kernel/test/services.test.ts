@@ -65,6 +65,25 @@ describe('a service', () => {
     expect(service).to.be.instanceOf(Counter);
   });
 
+  it('run the functions of their parts on the account of the provider as well, with the timers that they start', async () => {
+    class Rows {
+      readonly #rows = ['one'];
+      whose(): string {
+        return `${currentPlugin()} ${this.#rows.length}`;
+      }
+      later(): Promise<string | undefined> {
+        return new Promise((resolve) => setTimeout(() => resolve(currentPlugin()), 1));
+      }
+    }
+    const list = ['data'];
+    const made = { rows: new Rows(), plain: { whose: () => currentPlugin() }, list, map: new Map([[1, 2]]) };
+    const service = wrapService('it', made) as typeof made;
+    expect([service.rows.whose(), service.plain.whose()]).to.deep.equal(['it 1', 'it']);
+    expect(await service.rows.later()).to.equal('it');
+    expect([service.list, service.map.get(1)]).to.deep.equal([list, 2]);
+    expect(service.list).to.equal(list);
+  });
+
   it('may be a frozen object or a function', () => {
     const frozen = wrapService('it', Object.freeze({ whose: () => currentPlugin() })) as { whose(): string };
     const called = wrapService('it', (text: string) => `${currentPlugin()} ${text}`) as (text: string) => string;

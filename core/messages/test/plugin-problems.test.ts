@@ -20,6 +20,7 @@ const rendered: Readonly<Record<ProblemCode, ReturnType<typeof problem>>> = {
   host_service_unknown: problem('host_service_unknown', 'databse', ['database']),
   mount_unknown: problem('mount_unknown', 'rest', ['other']),
   route_reserved: problem('route_reserved', '/healthz'),
+  schema_taken: problem('schema_taken', 'logbook', 'logbook'),
   dependency_missing: problem('dependency_missing', 'echo'),
   dependency_disabled: problem('dependency_disabled', 'echo'),
   dependency_not_active: problem('dependency_not_active', 'echo', 'failed'),

@@ -18,6 +18,8 @@ import {
 export interface TestPlugin {
   readonly manifest: Partial<PluginManifest> & { readonly key: string };
   readonly definition: PluginDefinition | (() => unknown);
+  /** It counts as shipped with the platform, and may then use the schemas of shipped plugins. */
+  readonly isShipped?: boolean;
   /** JSON Schema of its configuration. */
   readonly configSchema?: Readonly<Record<string, unknown>>;
 }
@@ -186,7 +188,7 @@ function entryOf(plugin: TestPlugin): CatalogueEntry {
   const { definition } = plugin;
   return {
     key: manifest.key,
-    source: 'local',
+    source: plugin.isShipped ? 'first-party' : 'local',
     folder: projectDir,
     entry: null,
     manifest: plugin.configSchema ? { config: 'inline', ...manifest } : manifest,

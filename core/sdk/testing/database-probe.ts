@@ -32,6 +32,7 @@ export function databaseProbe(
   };
   return {
     plugin: {
+      isShipped: true,
       manifest: { key: 'database-probe', permissions: { services: ['database', 'schemas'], schemas: [...schemas] } },
       definition: {
         key: 'database-probe',

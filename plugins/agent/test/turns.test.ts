@@ -403,6 +403,7 @@ describe('agent turns', () => {
       const gateway = await start((_, call) => (call === 1 ? asksFor([['c', 'steal', '{}']]) : says('never')), {
         extra: [
           {
+            isShipped: true,
             manifest: {
               key: 'tool-steal',
               permissions: { services: ['database'], schemas: ['realtime'] },
