@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
@@ -51,7 +51,9 @@ export function settingsPageText(checkout) {
   ];
   for (const key of readdirSync(join(checkout, 'plugins')).sort()) {
     const schema = readIfPresent(join(checkout, 'plugins', key, 'config.schema.json'));
-    if (schema) sections.push(section(key, `${key}.json`, schema, `Plugin \`${key}\``));
+    // Without a manifest it is no plugin.
+    if (schema && existsSync(join(checkout, 'plugins', key, 'plugin.json')))
+      sections.push(section(key, `${key}.json`, schema, `Plugin \`${key}\``));
   }
   const other = ['| variable | default | meaning |', '| --- | --- | --- |', ...variables.map((cells) => row(cells))];
   const head = ['## All settings', '', 'A setting is named `<owner>.<property>`, as `mortise config` prints it.'];

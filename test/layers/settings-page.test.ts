@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { checkout } from '../launcher/modules.js';
@@ -32,7 +32,9 @@ describe('the settings page', () => {
   it('names every variable that sets something', () => {
     const schemas = [
       join('schemas', 'mortise.schema.json'),
-      ...readdirSync(join(checkout, 'plugins')).map((key) => join('plugins', key, 'config.schema.json')),
+      ...readdirSync(join(checkout, 'plugins'))
+        .filter((key) => existsSync(join(checkout, 'plugins', key, 'plugin.json')))
+        .map((key) => join('plugins', key, 'config.schema.json')),
     ];
     for (const path of schemas) {
       let schema: unknown;

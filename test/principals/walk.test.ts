@@ -51,6 +51,17 @@ const message = (user: string, text: string) => ({
   user_id: user,
   input: [{ role: 'user', type: 'message', content: [{ type: 'text', text }] }],
 });
+const ofSession = { session_id: session, user_id: 'alice', channel: 'console' };
+/** A job that says something of alice, and never runs by itself. */
+const job = (id: string, user: string, text = 'x') => ({
+  id,
+  name: id,
+  enabled: false,
+  task_type: 'text',
+  schedule: { type: 'cron', cron: '0 0 1 1 *' },
+  text,
+  dispatch: { channel: 'console', target: { user_id: user, session_id: session } },
+});
 const chat = (id: string) => ({ id, name: 'x', session_id: session, user_id: 'alice', channel: 'console', meta: {} });
 const rpc = (method: string, params: object) => ({ jsonrpc: '2.0', id: 1, method, params });
 /** A direct call of a tool for agents, in a chat of the caller. */
@@ -123,6 +134,33 @@ const routes = (own: Belongings): Readonly<Record<string, Row>> => ({
   'GET /skills/:name/files/:source/*file_path': {
     calls: [{ path: '/skills/none/files/scripts/..%2f..%2fdata%2fmortise.db' }],
   },
+  'POST /v1/chat/completions': { calls: [{ body: { model: 'demo', messages: [{ role: 'user', content: 'hi' }] } }] },
+  'POST /v1/responses': { calls: [{ body: { model: 'demo', input: 'hi' } }] },
+  'GET /v1/models': { calls: [{}] },
+  'GET /v1/models/*id': { calls: [{ path: '/v1/models/demo' }] },
+  'GET /runtime-config': { calls: [{}] },
+  'GET /agent/system-layers': { calls: [{}, { path: `/agent/system-layers?session_id=${session}&user_id=alice` }] },
+  'GET /mcp-tools': { calls: [{}] },
+  'POST /agent/tool-input-answer': { calls: [{ body: { ...ofSession, request_id: 'r-1', answers: {} } }] },
+  'GET /agent/tool-input-requests': {
+    calls: [{}, { path: `/agent/tool-input-requests?session_id=${session}&user_id=alice&channel=console` }],
+  },
+  'GET /cron/jobs': { shown: true, calls: [{}, { path: '/cron/jobs?user_id=alice' }] },
+  'POST /cron/jobs': { calls: [{ body: job('alices-job', 'alice') }, { body: job('alices-job', '{caller}') }] },
+  'GET /cron/jobs/:job_id': { shown: true, calls: [{ path: '/cron/jobs/alices-job' }] },
+  'PUT /cron/jobs/:job_id': { calls: [{ path: '/cron/jobs/alices-job', body: job('alices-job', '{caller}') }] },
+  'DELETE /cron/jobs/:job_id': { calls: [{ path: '/cron/jobs/alices-job' }] },
+  'POST /cron/jobs/:job_id/pause': { calls: [{ path: '/cron/jobs/alices-job/pause', body: {} }] },
+  'POST /cron/jobs/:job_id/resume': { calls: [{ path: '/cron/jobs/alices-job/resume', body: {} }] },
+  'POST /cron/jobs/:job_id/run': { calls: [{ path: '/cron/jobs/alices-job/run', body: {} }] },
+  'GET /cron/jobs/:job_id/state': { calls: [{ path: '/cron/jobs/alices-job/state' }] },
+  'GET /cron/jobs/:job_id/runs': { calls: [{ path: '/cron/jobs/alices-job/runs' }] },
+  'GET /cron/jobs/:job_id/slots': { calls: [{ path: '/cron/jobs/alices-job/slots' }] },
+  'GET /cron/runs/:run_id': { calls: [{ path: '/cron/runs/none' }] },
+  'POST /cron/runs/:run_id/cancel': { calls: [{ path: '/cron/runs/none/cancel', body: {} }] },
+  'POST /cron/preview': { calls: [{ body: {} }] },
+  // A stream of events, which a test of its own would have to read.
+  'GET /cron/events': { calls: [] },
   'POST /observations': {
     calls: [
       { body: { ...observation, session_key: `console:alice:${session}` } },
@@ -224,6 +262,19 @@ const tools: Readonly<Record<string, Row>> = {
   shell: { calls: [agentTool('shell', { command: 'env' })] },
   exec_command: { calls: [agentTool('exec_command', { cmd: 'env' })] },
   write_stdin: { calls: [1, 2, 3].map((session_id) => agentTool('write_stdin', { session_id, chars: 'x' })) },
+  spawn_agent: { calls: [agentTool('spawn_agent', { message: 'hi' })] },
+  send_input: { calls: [agentTool('send_input', { id: 'none', message: 'hi' })] },
+  resume_agent: { calls: [agentTool('resume_agent', { id: 'none' })] },
+  wait: { calls: [agentTool('wait', { ids: ['none'], timeout_ms: 1 })] },
+  close_agent: { calls: [agentTool('close_agent', { id: 'none' })] },
+  'browser*': { calls: [tool('browser', {})] },
+  'mcp__*': { calls: [tool('mcp__none__none', {})] },
+  update_plan: { calls: [agentTool('update_plan', { plan: [] })] },
+  request_user_input: { calls: [agentTool('request_user_input', { questions: [] })] },
+  apply_patch: {
+    calls: [agentTool('apply_patch', { patch: `*** Begin Patch\n*** Delete File: ${stored}\n*** End Patch` })],
+  },
+  'search*': { calls: [tool('search', { query: 'x' })] },
   'suggest_tuning*': { calls: [tool('suggest_tuning', {}), tool('suggest_tuning_apply', {})] },
 };
 
@@ -428,6 +479,8 @@ async function settle(host: TestHost): Promise<Belongings> {
     const stored = await post('/memory/store', { payload_md: text, target_space: space });
     expect(stored.body, JSON.stringify(stored.body)).to.include({ ok: true, action: 'allow' });
   }
+  const planned = await post('/cron/jobs', job('alices-job', 'alice', 'feed the walrus-of-alice'));
+  expect(planned.response.status, JSON.stringify(planned.body)).to.equal(200);
   const turn = await post('/agent/process', message('alice', 'I met a walrus-of-alice.'));
   expect(turn.response.status, JSON.stringify(turn.body)).to.equal(200);
   const chats = (await (await host.fetch('/chats', { headers: headersOf('alice') })).json()) as { id: string }[];
