@@ -73,7 +73,7 @@ export class WatchedFile {
     try {
       const before = await file.stat({ bigint: true });
       if (!before.isFile()) return this.unusable('is not a file');
-      if (sameStamp(this.stamp, before) && !force && !this.mustHash(before)) return undefined;
+      if (sameStamp(this.stamp, before) && !force && !this.mustHash()) return undefined;
       if (before.size > maxBytes) {
         return this.unusable(`is larger than 1 MiB (${before.size} bytes)`, `${before.size} ${before.mtimeNs}`, before);
       }
@@ -87,10 +87,9 @@ export class WatchedFile {
     }
   }
 
-  private mustHash(stamp: Stamp): boolean {
+  private mustHash(): boolean {
     const now = this.now();
-    const fresh = Math.abs(Number(stamp.mtimeNs / 1_000_000n) - this.loadedAt) <= freshMs;
-    return fresh || now - this.hashedAt >= rehashMs;
+    return now - this.loadedAt <= freshMs || now - this.hashedAt >= rehashMs;
   }
 
   private absent(): FileContent | undefined {

@@ -1,4 +1,4 @@
-import type { AdmittedTurn, DirectToolCall, TurnInput } from 'mortise/contracts/agent';
+import type { AdmittedTurn, DirectToolCall, PreparedPrompt, TurnInput } from 'mortise/contracts/agent';
 import type { Chat, SessionRef } from 'mortise/contracts/sessions';
 import type { CallContext, JsonObject, Observation } from 'mortise/sdk';
 import { checkInput } from './build-context.js';
@@ -39,14 +39,8 @@ export async function admitTurn(deps: TurnDeps, turn: TurnInput, ctx: CallContex
     ctx,
   );
   // A direct tool call needs neither a prompt nor a model.
-  if (!tool)
-    await checkModel(
-      deps,
-      turn,
-      chat,
-      { promptMode, meta: { ...chat?.meta, ...chatMeta, ...params.runtimeTools } },
-      ctx,
-    );
+  const meta = { ...chat?.meta, ...chatMeta, ...params.runtimeTools };
+  const prompt = tool ? undefined : await preparePrompt(deps, turn, chat, { promptMode, meta }, ctx);
   return {
     request: {
       session,
@@ -56,6 +50,7 @@ export async function admitTurn(deps: TurnDeps, turn: TurnInput, ctx: CallContex
       runtimeTools: params.runtimeTools,
       maxSteps: params.maxSteps,
       debug: params.debug,
+      prompt,
       tool,
       dispatch: dispatchOf(session, params),
       model: turn.model,
@@ -105,17 +100,19 @@ async function directTool(
   }
 }
 
-async function checkModel(
+/** Checks the model, and builds the prompt for it. */
+async function preparePrompt(
   deps: TurnDeps,
   { input, session: { sessionId }, model: own }: TurnInput,
   chat: Chat | undefined,
   prompt: { readonly promptMode: PromptMode; readonly meta: JsonObject },
   ctx: CallContext,
-): Promise<void> {
-  await buildLayers(deps, promptRequest({ ...prompt, sessionId, userText: userText(input) }), ctx);
+): Promise<PreparedPrompt> {
   const model = await deps.models.resolve(own ?? ownSlot(chat?.meta ?? {}), deps.model);
   if (!model.capabilities.attachments && attachments(input).length > 0) throw agentError('provider_not_supported');
   checkInput(model.limits, input);
+  const request = promptRequest({ ...prompt, sessionId, userText: userText(input), modelSlug: model.model });
+  return { request, chatUpdatedAt: chat?.updatedAt, layers: await buildLayers(deps, request, ctx) };
 }
 
 function dispatchOf({ channel }: SessionRef, { channelConfig }: BusinessParams): AdmittedTurn['request']['dispatch'] {

@@ -1,8 +1,9 @@
-import type { TurnEvent, TurnRequest, TurnResult } from 'mortise/contracts/agent';
+import { isDeepStrictEqual } from 'node:util';
+import type { PreparedPrompt, TurnEvent, TurnRequest, TurnResult } from 'mortise/contracts/agent';
 import type { HandlerContext } from 'mortise/contracts/conversation';
 import type { ResolvedModel } from 'mortise/contracts/models';
-import type { NewMessage, OpenTurnResult, StoredMessage, TurnDetail } from 'mortise/contracts/sessions';
-import { type CallContext, extendContext } from 'mortise/sdk';
+import type { Chat, NewMessage, OpenTurnResult, StoredMessage, TurnDetail } from 'mortise/contracts/sessions';
+import { type CallContext, extendContext, type PromptRequest } from 'mortise/sdk';
 import { askModels, type ModelAnswer } from './ask-model.js';
 import { checkInput, historyLimit } from './build-context.js';
 import { buildLayers } from './build-layers.js';
@@ -75,7 +76,7 @@ export async function runTurn(deps: TurnDeps, request: TurnRequest, ctx: Handler
 async function prepare(
   deps: TurnDeps,
   live: LiveTurn,
-  { input, promptMode: requestedMode, runtimeTools, model: own }: TurnRequest,
+  { input, promptMode: requestedMode, runtimeTools, model: own, prompt }: TurnRequest,
   ctx: HandlerContext,
 ): Promise<ResolvedModel> {
   const { chat } = live.turn;
@@ -87,19 +88,21 @@ async function prepare(
   const promptMode = effectiveMode(requestedMode, chat.meta);
   live.promptMode = promptMode;
   const { sessionId } = chat.session;
-  live.layers = await buildLayers(
-    deps,
-    promptRequest({
-      promptMode,
-      meta: { ...chat.meta, ...runtimeTools },
-      userText: userText(input),
-      sessionId,
-      modelSlug: model.model,
-      tools: await toolNames(deps, live, promptMode, ctx),
-    }),
-    ctx,
-  );
+  const request = promptRequest({
+    promptMode,
+    meta: { ...chat.meta, ...runtimeTools },
+    userText: userText(input),
+    sessionId,
+    modelSlug: model.model,
+    tools: await toolNames(deps, live, promptMode, ctx),
+  });
+  live.layers = prompt && isFor(prompt, request, chat) ? prompt.layers : await buildLayers(deps, request, ctx);
   return model;
+}
+
+/** Whether a prompt that was built before the session was claimed still holds: no turn has ended in the chat since. */
+function isFor(prompt: PreparedPrompt, request: PromptRequest, { createdAt, updatedAt }: Chat): boolean {
+  return (prompt.chatUpdatedAt ?? createdAt) === updatedAt && isDeepStrictEqual(prompt.request, request);
 }
 
 /** Only prompts of the codex mode speak of the tools by name. */

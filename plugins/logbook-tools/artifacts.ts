@@ -9,9 +9,12 @@ import { findPatchByUri } from './patches.js';
 import type { Args, ToolCode, ToolDeps } from './run-tool.js';
 import { toolError } from './tool-error.js';
 
+const scheme = /^[a-z][a-z0-9+.-]*:/i;
+
 /** The key that the arguments name by URI or path. @throws MortiseError `MISSING_REQUIRED_PARAMETER`, `INVALID_URI`. */
 function artifactKey({ uri, path }: Args, artifacts: ArtifactStore): string {
-  if (typeof uri === 'string') return artifacts.keyOf(uri);
+  // Models often write a path where the URI belongs.
+  if (typeof uri === 'string') return scheme.test(uri) ? artifacts.keyOf(uri) : uri;
   if (typeof path === 'string') return path;
   throw toolError('MISSING_REQUIRED_PARAMETER', { parameter: 'uri, path' });
 }

@@ -43,6 +43,11 @@ const everyEnum = {
 
 /** Tools that send logs, progress and questions to their client while they run. */
 export const clientTools: Tools = {
+  test_reconnection: tool('Ends its connection, and answers when the client is back.', async (_, ctx) => {
+    ctx.releaseStream?.();
+    await pause(stepMs, undefined, { signal: ctx.signal });
+    return text('Reconnection test completed successfully');
+  }),
   test_tool_with_logging: tool(
     'Logs while it runs.',
     async (_, ctx) => {

@@ -16,6 +16,8 @@ export interface ClientSide {
   readonly capabilities: JsonObject | undefined;
   /** Sends progress; present when the client asked for it. */
   readonly progress?: ToolContext['progress'] | undefined;
+  /** Ends the connection of the request, to which the client comes back; absent where it cannot. */
+  readonly release?: (() => void) | undefined;
   readonly log?: { readonly threshold: LogLevel; readonly sink: LogSink } | undefined;
   /** Asks the client, who may ask a person; absent where the client cannot be asked. */
   readonly ask?: ((request: JsonObject) => Promise<JsonObject>) | undefined;
@@ -26,6 +28,7 @@ type LogSink = (level: LogLevel, message: string) => void;
 /** The context of a call, with the functions that reach its client. */
 export class ClientContext extends CallView {
   readonly progress: ToolContext['progress'];
+  readonly releaseStream: ToolContext['releaseStream'];
   readonly requireInput: ToolContext['requireInput'];
   readonly requireCapability: (capability: string) => void;
   readonly #clientLog: ClientSide['log'];
@@ -33,9 +36,10 @@ export class ClientContext extends CallView {
 
   constructor(call: CallContext, client: ClientSide, deadline?: Deadline) {
     super(call);
-    const { ask, capabilities, log, progress } = client;
+    const { ask, capabilities, log, progress, release } = client;
     this.#clientLog = log;
     this.progress = progress;
+    this.releaseStream = release;
     this.requireInput = ask && ((request) => askAndWait(ask, request, deadline));
     this.requireCapability = (capability) => requireCapability(capabilities, capability.split('.'));
   }

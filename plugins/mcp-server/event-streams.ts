@@ -44,6 +44,8 @@ export interface SessionStreams {
   publish(session: string, stream: string, json: string): void;
   /** Adds an event without data, which gives the client an id to resume from. */
   prime(session: string, stream: string): void;
+  /** Disconnects the readers of a stream that goes on. */
+  release(session: string, stream: string): void;
   /** Ends a stream: no message follows. */
   finish(session: string, stream: string): void;
   /** Reads a stream from its beginning, or after an event. */
@@ -115,6 +117,11 @@ export function createSessionStreams(now: () => number): SessionStreams {
     },
     publish: (session, stream, json) => add(session, stream, (id) => eventText(json, id)),
     prime: (session, stream) => add(session, stream, primingText),
+    release(session, stream) {
+      const log = logOf(session);
+      endReaders(log.readers.get(stream));
+      log.readers.delete(stream);
+    },
     finish(session, stream) {
       const log = logOf(session);
       log.open.delete(stream);

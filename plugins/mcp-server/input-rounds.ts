@@ -63,6 +63,7 @@ function clientOf(call: MethodCall): ClientSide {
   const level = call.mode === 'session' ? call.session?.logLevel : member(meta, metaNames.logLevel);
   return {
     capabilities: call.capabilities,
+    release: outbound.release,
     progress: wantsProgress
       ? (progress, total, message) =>
           outbound.send(notificationText('notifications/progress', { progressToken: token, progress, total, message }))

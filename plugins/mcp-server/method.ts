@@ -20,6 +20,8 @@ export interface Outbound {
   /** False: the client reads only the response, and messages are dropped. */
   readonly open: boolean;
   send(json: string): void;
+  /** Ends the connection; the client reconnects for what follows. Absent where it cannot. */
+  readonly release?: (() => void) | undefined;
 }
 
 /** One JSON-RPC request and its context. */

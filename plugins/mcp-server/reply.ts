@@ -46,16 +46,25 @@ export async function reply({ accept, version, session, streams, run }: ReplyOpt
   const stream = session ? sessionStream(session, streams, version) : singleStream();
   const { promise, resolve, reject } = Promise.withResolvers<HttpReply | 'opened'>();
   let opened = false;
+  const open = () => {
+    if (opened) return;
+    opened = true;
+    stream.begin();
+    resolve('opened');
+  };
+  const { release } = stream;
   const outbound: Outbound = {
     open: true,
     send(json) {
-      if (!opened) {
-        opened = true;
-        stream.begin();
-        resolve('opened');
-      }
+      open();
       stream.send(json);
     },
+    release:
+      release &&
+      (() => {
+        open();
+        release();
+      }),
   };
   const done = run(outbound, () => opened && session !== undefined);
   done.then(resolve, reject);
@@ -78,6 +87,8 @@ const closed: Outbound = { open: false, send: () => {} };
 interface ResponseStream {
   begin(): void;
   send(json: string): void;
+  /** Present when the stream has an event from which its client can resume. */
+  readonly release?: (() => void) | undefined;
   end(): void;
   messages(): AsyncIterable<string>;
 }
@@ -94,13 +105,23 @@ function singleStream(): ResponseStream {
 
 function sessionStream(session: Session, streams: SessionStreams, version: string): ResponseStream {
   let stream = '';
+  let released = false;
+  const release = () => {
+    released = true;
+    streams.release(session.id, stream);
+  };
   return {
+    release: hasPrimingEvent(version) ? release : undefined,
     begin() {
       stream = streams.begin(session.id);
       if (hasPrimingEvent(version)) streams.prime(session.id, stream);
     },
     send: (json) => streams.publish(session.id, stream, json),
     end: () => streams.finish(session.id, stream),
-    messages: () => streams.read(session.id, stream),
+    messages() {
+      const messages = streams.read(session.id, stream);
+      if (released) streams.release(session.id, stream);
+      return messages;
+    },
   };
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Store } from './store/store.js';
-import { requestCancel } from './store/turn-rows.js';
+import { readRequestedCancels, requestCancel } from './store/turn-rows.js';
 
 export const cancelChannel = 'session-turn-cancel';
 
@@ -14,6 +14,12 @@ export async function cancelTurn(store: Store, running: RunningTurns, turnId: st
   if (!(await requestCancel(store, turnId))) return false;
   if (!running.cancel(turnId)) await store.database.notify(cancelChannel, turnId);
   return true;
+}
+
+/** Ends the turns of this process that another one asked to end: SQLite has no notifications between processes. */
+export async function followRequests(store: Store, running: RunningTurns): Promise<void> {
+  if (running.size === 0) return;
+  for (const turnId of await readRequestedCancels(store)) running.cancel(turnId);
 }
 
 /** Ends the running turns of a chat and waits until they have ended, at most `waitMs`. */

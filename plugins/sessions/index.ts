@@ -1,5 +1,5 @@
 import type { PluginDefinition } from 'mortise/sdk';
-import { cancelChannel, RunningTurns } from './cancel-turns.js';
+import { cancelChannel, followRequests, RunningTurns } from './cancel-turns.js';
 import { ensureDefaultChat } from './chats.js';
 import type { Config } from './config.generated.js';
 import { sessionTables } from './migrations/0001-sessions.js';
@@ -10,6 +10,9 @@ import { cancelTurnRoute, listTurnsRoute, readTurnRoute } from './routes/turns.j
 import { sessionsService } from './service.js';
 import { openStore } from './store/store.js';
 import { sweepSessions } from './sweep.js';
+
+/** How often requests of other processes to end a turn are read, milliseconds. */
+const followMs = 500;
 
 /** The one store of sessions, chats, turns and messages. */
 export default function sessions(): PluginDefinition<Config> {
@@ -30,6 +33,7 @@ export default function sessions(): PluginDefinition<Config> {
       await sweep();
       host.every(host.config.sweepSeconds * 1_000, sweep);
       host.own(await database.listen(cancelChannel, (turnId) => running.cancel(turnId)));
+      if (database.dialect === 'sqlite') host.every(followMs, () => followRequests(store, running));
 
       host.provide('sessions', service);
       host.contribute('route', 'list-chats', listChatsRoute(store));

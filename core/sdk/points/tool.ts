@@ -49,6 +49,8 @@ export interface ToolContext extends CallContext {
   commit?(): void;
   requireInput?(request: Readonly<Record<string, unknown>>): Promise<Readonly<Record<string, unknown>>>;
   requireCapability?(capability: string): void;
+  /** Ends the connection of a long call; its client comes back for the result. Absent where a client cannot come back. */
+  releaseStream?(): void;
 }
 
 /** A JSON object. If `text` is a string, the model receives it instead of the JSON. */

@@ -1,4 +1,5 @@
 import type { NewMessage, SessionRef, TurnUsage } from 'mortise/contracts/sessions';
+import type { PromptLayer, PromptRequest } from 'mortise/sdk';
 
 /**
  * The `request` of `conversation.submit` that turns a message into an agent turn. An observation without one becomes a
@@ -18,6 +19,8 @@ export interface TurnRequest {
   readonly maxSteps?: number | undefined;
   /** Adds what the model was sent to the last event. */
   readonly debug?: boolean | undefined;
+  /** The prompt as it was built for the checks; the turn builds it again when its request or its chat has changed. */
+  readonly prompt?: PreparedPrompt | undefined;
   /** The tool to call instead of asking a model. */
   readonly tool?: DirectToolCall | undefined;
   /** The model of this turn; the chat's own, else the configured one, when absent. */
@@ -28,6 +31,13 @@ export interface TurnRequest {
   readonly dispatch?: { readonly config?: Readonly<Record<string, unknown>> } | undefined;
   /** Epoch milliseconds until which the turn waits for its session, all queues together; 0 = it does not wait. */
   readonly waitUntil: number;
+}
+
+export interface PreparedPrompt {
+  readonly request: PromptRequest;
+  /** `updatedAt` of the chat; undefined when the session had none. */
+  readonly chatUpdatedAt: number | undefined;
+  readonly layers: readonly PromptLayer[];
 }
 
 /** A tool call that the caller asked for directly. */

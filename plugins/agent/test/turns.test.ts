@@ -591,6 +591,36 @@ describe('agent turns', () => {
       expect(gateway.model.requests[0]?.messages.map(({ content }) => content)).to.deep.equal(['one', 'two', 'hi']);
     });
 
+    it('asks each prompt source once for a message, and again when a turn has ended in between', async () => {
+      const built: (readonly [session: unknown, text: unknown])[] = [];
+      const { promise: held, resolve: release } = Promise.withResolvers<void>();
+      const counting = contributing(
+        'prompt-source',
+        'counting',
+        { summary: 'Made by a test.', order: 1, required: true },
+        {
+          async build({ sessionId, userText }) {
+            built.push([sessionId, userText]);
+            if (userText === 'early') await held;
+            return [];
+          },
+        },
+      );
+      const gateway = await start(() => says('ok'), { extra: [counting] });
+      await gateway.process('one');
+      await gateway.process('two');
+      expect(built).to.deep.equal([
+        ['s1', 'one'],
+        ['s1', 'two'],
+      ]);
+      const early = gateway.process('early');
+      await until('the prompt is being built', () => built.length === 3);
+      await gateway.process('late');
+      release();
+      expect((await early).status).to.equal(200);
+      expect(built.slice(2).map(([, text]) => text)).to.deep.equal(['early', 'late', 'early']);
+    });
+
     it('writes nothing when a required layer is missing', async () => {
       const gateway = await start(() => says('ok'), { extra: [promptSource('needed', 1, true)] });
       expect(await errorOf(await gateway.process('hi'))).to.include({ status: 500, code: 'ai_tool_guide_unavailable' });

@@ -127,7 +127,7 @@ describe('the logbook tools', () => {
         reason: 'logbook-tools:done',
         targetSpace: 'artifact:notes/a.txt',
       });
-      for (const name of [{ path: 'notes/a.txt' }, { uri: 'artifact://local/notes/a.txt' }]) {
+      for (const name of [{ path: 'notes/a.txt' }, { uri: 'artifact://local/notes/a.txt' }, { uri: 'notes/a.txt' }]) {
         expect(await call('artifacts_get', name)).to.deep.include({ ok: true, content_text: 'hello', size_bytes: 5 });
         expect(await call('artifacts_exists', name)).to.deep.include({ ok: true, exists: true, sha256: sha('hello') });
       }
@@ -155,6 +155,7 @@ describe('the logbook tools', () => {
       ['no content', 'artifacts_put', { path: 'a' }, 'MISSING_REQUIRED_PARAMETER'],
       ['a foreign URI', 'artifacts_put', { uri: 's3://x/y', content: 'a' }, 'INVALID_URI'],
       ['a path out of the root', 'artifacts_put', { path: '../a', content: 'a' }, 'PATH_TRAVERSAL_ERROR'],
+      ['a path out of the root as a URI', 'artifacts_put', { uri: '../a', content: 'a' }, 'PATH_TRAVERSAL_ERROR'],
       ['another hash', 'artifacts_put', { path: 'a', content: 'a', expected_sha256: sha('b') }, 'CHECKSUM_MISMATCH'],
       ['a path out of the root', 'artifacts_get', { path: 'a/../../b' }, 'PATH_TRAVERSAL_ERROR'],
       ['what is not there', 'artifacts_get', { path: 'none' }, 'ARTIFACT_NOT_FOUND'],

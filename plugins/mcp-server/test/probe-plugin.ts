@@ -152,6 +152,15 @@ export function createProbe(): Probe {
       await Promise.race([free, untilAborted(ctx.signal)]);
       return { ok: true, survived: !ctx.signal.aborted };
     }),
+    releases_and_waits: tool(async (_, ctx) => {
+      ctx.releaseStream?.();
+      const free = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      started();
+      await Promise.race([free, untilAborted(ctx.signal)]);
+      return { ok: true, released: ctx.releaseStream !== undefined };
+    }),
     logs: tool(
       (_, ctx) => {
         ctx.log.debug('fine detail');

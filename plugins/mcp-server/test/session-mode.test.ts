@@ -116,6 +116,25 @@ eachDatabase((engine) => {
       expect(await again.next()).to.equal(undefined);
     });
 
+    it('let a tool end the connection of its call, whose client comes back for the result', async () => {
+      const { headers } = await beginSession(host, '2025-11-25');
+      const begun = probe.waiting();
+      const first = await openEvents(host, call('releases_and_waits', headers));
+      const priming = await first.nextEvent();
+      expect(await first.nextEvent()).to.equal(undefined);
+      await begun;
+      const again = await openEvents(host, { headers: { ...headers, 'last-event-id': String(priming?.id) } });
+      probe.release();
+      expect(at(await again.next(), 'result', 'structuredContent', 'released')).to.equal(true);
+      expect(await again.next()).to.equal(undefined);
+      const older = await beginSession(host, '2025-06-18');
+      const waiting = probe.waiting();
+      const whole = fetch(`${host.origin}/mcp`, call('releases_and_waits', older.headers));
+      await waiting;
+      probe.release();
+      expect(at(await (await whole).json(), 'result', 'structuredContent', 'released')).to.equal(false);
+    });
+
     it('start the GET stream in the same way', async () => {
       const { headers } = await beginSession(host, '2025-11-25');
       const accept = { ...headers, accept: 'text/event-stream' };

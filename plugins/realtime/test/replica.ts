@@ -6,7 +6,7 @@ import { type ServerProcess, startServer, type TestEngine, temporaryFolder } fro
 /** TTL of the replicas' leases. */
 export const ttlSeconds = 1;
 
-const keys = ['sessions', 'conversation', 'agent', 'channel-console', 'realtime', 'replica-model'];
+const keys = ['logbook', 'sessions', 'conversation', 'models', 'agent', 'channel-console', 'realtime', 'replica-model'];
 
 /**
  * Says `slow` in many pieces, asks people a question on `ask`, calls a tool that never ends on `tool`, answers on `roles`
@@ -76,7 +76,7 @@ export interface Replica {
 }
 
 /** Each has folders of its own; what they share is the database alone. */
-export async function startReplica(engine: TestEngine): Promise<Replica> {
+export async function startReplica(engine: TestEngine, claimSeconds = ttlSeconds): Promise<Replica> {
   const folder = temporaryFolder('replica');
   const plugin = join(folder, 'plugins', 'replica-model');
   await mkdir(plugin, { recursive: true });
@@ -88,7 +88,7 @@ export async function startReplica(engine: TestEngine): Promise<Replica> {
     folder,
     plugins: { version: 1, plugins: Object.fromEntries(keys.map((key) => [key, { enabled: true }])) },
     database: settings.dialect === 'sqlite' ? { MORTISE_DATABASE_FILE: settings.file } : engine.env,
-    env: { MORTISE_SESSION_CLAIM_TTL_SECONDS: String(ttlSeconds) },
+    env: { MORTISE_SESSION_CLAIM_TTL_SECONDS: String(claimSeconds) },
   });
   const client = await SocketClient.open(server.origin);
   return {

@@ -16,8 +16,11 @@ describe('two processes on one database', () => {
       await Promise.all(replicas.splice(0).map((replica) => replica.dispose()));
     });
 
-    async function start(): Promise<[Replica, Replica]> {
-      const both: [Replica, Replica] = [await startReplica(engine), await startReplica(engine)];
+    async function start(claimSeconds?: number): Promise<[Replica, Replica]> {
+      const both: [Replica, Replica] = [
+        await startReplica(engine, claimSeconds),
+        await startReplica(engine, claimSeconds),
+      ];
       replicas.push(...both);
       return both;
     }
@@ -68,6 +71,14 @@ describe('two processes on one database', () => {
       expect((await b.client.answer('chat.cancel', { session_id: 'main' })).cancelled).to.equal(true);
       expect((await a.client.end(id)).at(-1)?.data.finish_reason).to.equal('cancelled');
       expect(textOf(await b.client.ask('chat.send', { content: 'mine' }))).to.equal('Re: mine');
+    }).timeout(patient);
+
+    it('cancel each other’s turns long before a claim is renewed', async () => {
+      const [a, b] = await start(60);
+      const id = a.client.request('chat.send', { content: 'slow' });
+      await until('a chunk', () => a.client.of(id).length > 0);
+      expect((await b.client.answer('chat.cancel', { session_id: 'main' })).cancelled).to.equal(true);
+      expect((await a.client.end(id)).at(-1)?.data.finish_reason).to.equal('cancelled');
     }).timeout(patient);
 
     it('take over from a killed one once its lease has expired, and the history is whole', async () => {

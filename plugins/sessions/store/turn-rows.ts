@@ -67,6 +67,15 @@ export async function readCancelRequest(store: Store, turnId: string): Promise<b
   return rows.length > 0 && store.database.codec.parseFlag(rows[0]?.cancel_requested);
 }
 
+/** Running turns of this process whose end was requested, by any process. */
+export async function readRequestedCancels(store: Store): Promise<readonly string[]> {
+  const { rows } = await store.database.statement<{ turn_id: string }>(
+    "select turn_id from {realtime.turns} where status = 'running' and owner = ? and cancel_requested = ?",
+    [store.owner, true],
+  );
+  return rows.map(({ turn_id }) => turn_id);
+}
+
 /** A new row of status `running`. */
 export function insertTurn(
   store: Store,

@@ -130,6 +130,7 @@ describe('session lease', () => {
       const owner = await claimed(store);
       await releaseSession(store, session.key, owner.token);
       expect(await codeOf(append(store, old, 'too late'))).to.equal('session_fenced');
+      expect(await renewSession(store, old, 1_000)).to.equal(false);
     });
 
     it('fences a token of a session that does not exist, and creates no row', async () => {
