@@ -1,5 +1,5 @@
 import type { ModelNaming, ModelSlot, OfferedModel, ResolvedModel } from 'mortise/contracts/models';
-import type { ProviderFacts, ProviderSettings } from 'mortise/sdk';
+import type { ModelFacts, ProviderFacts, ProviderSettings } from 'mortise/sdk';
 import { type Catalogue, type CatalogueProvider, mergeModels } from './catalogue.js';
 import { modelError } from './errors.js';
 import type { ModelInfo } from './model-info.js';
@@ -23,6 +23,8 @@ export interface KnownProvider {
   readonly baseUrl: string | undefined;
   /** Whether requests have a key: its own, or that of the adapter's configuration. */
   readonly hasKey: boolean;
+  /** It has neither key nor address of its own, and the adapter's configuration has them. */
+  readonly usesAdapterAccount: boolean;
   /** Models, without aliases. */
   readonly models: readonly ModelInfo[];
   readonly aliases: Readonly<Record<string, string>>;
@@ -126,7 +128,6 @@ export class ModelTable {
     if (!facts) throw modelError('provider_not_supported', { message: `adapter "${adapter}" is not supported` });
     const info = provider?.models.find(({ id }) => id === model);
     const declared = facts.models?.find(({ id }) => id === model);
-    if (facts.models && !declared && provider?.hasKey === false) throw unknownModel(model);
     const { attachment, reasoning, tool_call: toolCall } = info?.capabilities ?? {};
     const { context, output } = { ...declared, ...info?.limit };
     const capabilities = {
@@ -140,7 +141,7 @@ export class ModelTable {
       model,
       adapter,
       capabilities,
-      settings: provider ? settingsOf(provider, facts, capabilities.reasoning, output, this.#limits) : {},
+      settings: provider ? settingsOf(provider, capabilities.reasoning, output, this.#limits) : {},
       limits: { ...(context === undefined ? {} : { context }), ...(output === undefined ? {} : { output }) },
     });
   }
@@ -255,7 +256,14 @@ function knownProvider(
   const prefix = variablePrefix(id);
   const adapter = adapterOf(id, options.adapter ?? entry.adapter);
   const apiKey = stored.apiKey ?? variable(`${prefix}_API_KEY`);
-  const ownKey = accountOfAdapter[adapter] === id && adapters.get(adapter)?.configured === true;
+  const facts = adapters.get(adapter);
+  const usesAdapterAccount =
+    accountOfAdapter[adapter] === id &&
+    facts?.configured === true &&
+    stored.apiKey === undefined &&
+    options.base_url === undefined;
+  // The configuration of the adapter's account may name the only models it may use.
+  const allowed = usesAdapterAccount ? facts.models?.map(modelOf) : undefined;
   return {
     id,
     displayName: options.display_name ?? entry.displayName ?? id,
@@ -263,13 +271,19 @@ function knownProvider(
     enabled: options.enabled ?? true,
     apiKey,
     baseUrl: options.base_url ?? variable(`${prefix}_BASE_URL`)?.replace(/\/+$/, '') ?? entry.baseUrl,
-    hasKey: apiKey !== undefined || ownKey || !callsAnyApi.has(adapter),
-    models: mergeModels(entry.models, options.models ?? []),
+    hasKey: apiKey !== undefined || usesAdapterAccount || !callsAnyApi.has(adapter),
+    usesAdapterAccount,
+    models: mergeModels(allowed ?? entry.models, options.models ?? []),
     aliases: options.model_aliases ?? {},
-    allowUnknownModels: options.allow_unknown_models ?? entry.allowUnknownModels ?? true,
+    allowUnknownModels: options.allow_unknown_models ?? (allowed ? false : (entry.allowUnknownModels ?? true)),
     defaultModel: entry.defaultModel ?? options.models?.[0]?.id,
     stored,
   };
+}
+
+function modelOf({ id, context, output }: ModelFacts): ModelInfo {
+  const limit = { ...(context === undefined ? {} : { context }), ...(output === undefined ? {} : { output }) };
+  return { id, name: id, limit };
 }
 
 /** The adapter of a provider, from its settings or its id. */
@@ -284,20 +298,14 @@ function adapterOf(id: string, chosen: string | undefined): string {
 /** What the adapter is called with. A provider without an account of its own uses the adapter's configuration. */
 function settingsOf(
   provider: KnownProvider,
-  { configured }: ProviderFacts,
   reasons: boolean,
   output: number | undefined,
   limits: DefaultLimits,
 ): ProviderSettings {
-  const { stored, apiKey, baseUrl, id, adapter } = provider;
+  const { stored, apiKey, baseUrl, usesAdapterAccount } = provider;
   const { reasoning_effort: effort, store, timeout_ms, max_retries, attachments } = stored.options;
-  const isOfAdapter =
-    configured === true &&
-    accountOfAdapter[adapter] === id &&
-    stored.apiKey === undefined &&
-    stored.options.base_url === undefined;
   const members: ProviderSettings = {
-    ...(isOfAdapter ? {} : { api_key: apiKey, base_url: baseUrl }),
+    ...(usesAdapterAccount ? {} : { api_key: apiKey, base_url: baseUrl }),
     headers: Object.keys(stored.headers).length > 0 ? stored.headers : undefined,
     reasoning_effort: reasons ? effort : undefined,
     store,

@@ -145,6 +145,24 @@ describe('the model of a request', () => {
       });
     });
 
+    it('is one that the adapter’s own configuration allows, while its account is used', async () => {
+      const allowed = [{ id: 'gpt-own', context: 9_000 }];
+      host = await createTestHost({
+        plugins: ['models'],
+        extra: [silent('openai-compatible', { configured: true, models: allowed })],
+        database: engine.env,
+      });
+      models = host.service('models');
+      const resolve = (model: string) => models.resolve({ providerId: 'openai', model });
+      const own = await resolve('gpt-own');
+      expect([own.limits, own.settings]).to.deep.equal([{ context: 9_000 }, {}]);
+      expect(await resolve('gpt-4o-mini').catch(({ code }) => code)).to.equal('model_not_found');
+      expect((await models.list()).map(({ id }) => id)).to.deep.equal(['openai/gpt-own']);
+      await configure('openai', { api_key: 'sk-another-account' });
+      expect(await resolve('gpt-own').catch(({ code }) => code)).to.equal('model_not_found');
+      expect((await resolve('gpt-4o-mini')).settings).to.include({ api_key: 'sk-another-account' });
+    });
+
     it('may fall back to others, without the one that failed and those that cannot be used', async () => {
       await start({ MORTISE_MODEL_FALLBACKS: 'openai/gpt-4o-mini, ghost/x, demo/demo-chat' });
       const found = await models.fallbacks({ providerId: 'openai', model: 'gpt-4o-mini' });

@@ -1,8 +1,10 @@
 /**
  * A model API that costs as little as possible: `/v1/messages` and `/v1/chat/completions` with a fixed answer of 1 KB, or as a
- * stream. A request with `metadata.seed` gets the bytes of that seed, cut at random and with random pauses. Sends its port over
+ * stream. A request with `metadata.seed` gets the bytes of that seed, cut at random and with random pauses, and their hash as
+ * `x-sha256`. Sends its port over
  * IPC and ends with its parent.
  */
+import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -60,7 +62,8 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
 async function sendSeeded(seed: number, response: ServerResponse): Promise<void> {
   const bytes = seededBytes(seed);
   const random = randomFrom(seed + 1);
-  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  const sha256 = createHash('sha256').update(bytes).digest('hex');
+  response.writeHead(200, { 'content-type': 'text/event-stream', 'x-sha256': sha256 });
   for (let at = 0; at < bytes.length; ) {
     const size = 1 + Math.floor(random() * 2_048);
     if (!response.write(bytes.subarray(at, at + size))) {
