@@ -1,4 +1,14 @@
-import { estimateInput, nameModel, openRaw, passOn, refuseStopped } from 'mortise/contracts/models';
+import {
+  type ApiRequest,
+  admitRequest,
+  estimateInput,
+  type ModelApiDeps,
+  openRaw,
+  passesThrough,
+  passOn,
+  type ResolvedModel,
+  rawExchange,
+} from 'mortise/contracts/models';
 import {
   callOptions,
   isCodedError,
@@ -7,23 +17,17 @@ import {
   type RouteRequest,
   type RouteResponse,
 } from 'mortise/sdk';
-import { findModel, isOwn, type MessagesDeps, rawExchange } from './messages.js';
+import { messagesApi } from './messages-api.js';
 import { readMessages } from './read-messages.js';
-import { type ClaudeRequest, readClaudeRequest } from './request.js';
 import { translateRequest } from './translate-request.js';
 
-type CountDeps = Pick<MessagesDeps, 'points' | 'models' | 'gate' | 'passable'>;
-type FoundModel = Awaited<ReturnType<typeof findModel>>;
-
 /** `POST /v1/messages/count_tokens`: the provider's own count, or an estimate. */
-export function countTokensRoute(deps: CountDeps): Route {
+export function countTokensRoute(deps: ModelApiDeps): Route {
   return {
     async handle(request, ctx) {
-      const asked = readClaudeRequest(request.body);
-      refuseStopped(deps.gate.current, asked.user, ctx.principal);
-      const model = await findModel(deps.models, asked.model);
-      nameModel(ctx, model);
-      const counted = isOwn(deps, model)
+      const asked = messagesApi.read(request);
+      const model = await admitRequest(deps, messagesApi, asked, ctx);
+      const counted = passesThrough(deps, messagesApi, model)
         ? await forward(deps, request, asked, model, ctx)
         : await askAdapter(deps, asked, model, ctx);
       if (counted) {
@@ -40,14 +44,14 @@ export function countTokensRoute(deps: CountDeps): Route {
 
 /** Undefined when the provider cannot be reached, has failed, or does not count. */
 async function forward(
-  { points }: CountDeps,
+  { points }: ModelApiDeps,
   request: RouteRequest,
-  asked: ClaudeRequest,
-  model: FoundModel,
+  asked: ApiRequest,
+  model: ResolvedModel,
   ctx: RouteContext,
 ): Promise<RouteResponse | undefined> {
   try {
-    const answer = await openRaw(points, model, rawExchange(request, asked, model), ctx);
+    const answer = await openRaw(points, model, rawExchange(messagesApi, request, asked, model), ctx);
     if (answer.status !== 404 && answer.status < 500) return passOn(answer);
     await answer.body[Symbol.asyncIterator]().return?.();
   } catch (error) {
@@ -59,9 +63,9 @@ async function forward(
 
 /** Undefined when the adapter does not count, or fails to. */
 async function askAdapter(
-  { points }: CountDeps,
-  asked: ClaudeRequest,
-  model: FoundModel,
+  { points }: ModelApiDeps,
+  asked: ApiRequest,
+  model: ResolvedModel,
   ctx: RouteContext,
 ): Promise<RouteResponse | undefined> {
   const counts = points

@@ -1,15 +1,12 @@
 import { type AnswerUsage, objectsOf, type PassedAnswer } from 'mortise/contracts/models';
 import { isJsonObject, type JsonObject } from 'mortise/sdk';
 
-/** What is recorded of an answer that was passed through. */
-export interface ReadAnswer {
+interface ReadAnswer {
   readonly reply: string;
   readonly usage: AnswerUsage;
-  /** It ended by itself, and not with a call of a tool. */
-  readonly complete: boolean;
 }
 
-/** Reads the copy of an answer; undefined for one that is no message. */
+/** Reads the copy of an answer that was passed through; undefined for one that broke off or calls tools. */
 export function readPassedAnswer(passed: PassedAnswer): ReadAnswer | undefined {
   const objects = objectsOf(passed);
   return passed.streams ? readEvents(objects) : readWhole(objects[0]);
@@ -18,10 +15,10 @@ export function readPassedAnswer(passed: PassedAnswer): ReadAnswer | undefined {
 function readWhole(message: JsonObject | undefined): ReadAnswer | undefined {
   if (!message || !Array.isArray(message.content)) return undefined;
   const reply = message.content.filter(isJsonObject).map(textMember).join('');
-  return { reply, usage: readUsage(message.usage), complete: isEnd(message.stop_reason) };
+  return isEnd(message.stop_reason) ? { reply, usage: readUsage(message.usage) } : undefined;
 }
 
-function readEvents(events: readonly JsonObject[]): ReadAnswer {
+function readEvents(events: readonly JsonObject[]): ReadAnswer | undefined {
   let reply = '';
   let usage: JsonObject = {};
   let stopReason: unknown;
@@ -33,7 +30,7 @@ function readEvents(events: readonly JsonObject[]): ReadAnswer {
     if (delta.type === 'text_delta') reply += textMember(delta);
     stopReason = delta.stop_reason ?? stopReason;
   }
-  return { reply, usage: readUsage(usage), complete: isEnd(stopReason) };
+  return isEnd(stopReason) ? { reply, usage: readUsage(usage) } : undefined;
 }
 
 function textMember({ text }: JsonObject): string {

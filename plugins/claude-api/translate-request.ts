@@ -1,4 +1,4 @@
-import { invalidField, type ResolvedModel } from 'mortise/contracts/models';
+import { invalidField, type ResolvedModel, type TranslatedRequest } from 'mortise/contracts/models';
 import {
   type GenerateRequest,
   isJsonObject,
@@ -9,12 +9,6 @@ import {
   type ToolChoice,
 } from 'mortise/sdk';
 import { readMessages } from './read-messages.js';
-
-/** A request in neutral form, and the fields that have no effect. */
-export interface TranslatedRequest {
-  readonly request: GenerateRequest;
-  readonly ignored: readonly string[];
-}
 
 const understood: ReadonlySet<string> = new Set([
   'model',
@@ -42,7 +36,7 @@ export function translateRequest(body: JsonObject, model: ResolvedModel): Transl
   const { tools, choice, parallel } = capabilities.toolCall ? readTools(body, ignored) : noTools(body, ignored);
   const effort = capabilities.reasoning ? readEffort(body) : undefined;
   if (effort !== undefined) drop(ignored, 'thinking');
-  const format = capabilities.jsonSchema === true ? readFormat(body) : undefined;
+  const format = readFormat(body);
   if (format) drop(ignored, 'output_format');
   if (effort !== undefined || format) drop(ignored, 'output_config');
   const stops = Array.isArray(stop) ? stop.filter((one) => typeof one === 'string').slice(0, 4) : [];

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import {
   type AnswerBlock,
   type AnswerEnd,
+  type AnswerFacts,
   AnswerReader,
   type AnswerUsage,
   type BlockEvent,
@@ -10,61 +11,52 @@ import {
 } from 'mortise/contracts/models';
 import { type GenerateEvent, isJsonObject, type JsonObject } from 'mortise/sdk';
 
-/** What an answer says of its request. */
-export interface AnswerFacts {
-  /** As the client named it. */
-  readonly model: string;
-  /** For a provider that does not count. */
-  readonly estimatedInput: number;
-}
-
 /** The answer to a request without `stream`. */
-export function writeMessage({ blocks, ...end }: ModelAnswer, facts: AnswerFacts): JsonObject {
+export function writeMessage({ blocks, ...end }: ModelAnswer, { asked, estimatedInput }: AnswerFacts): JsonObject {
   return {
-    ...emptyMessage(facts.model),
+    ...emptyMessage(asked.model),
     content: blocks.flatMap(writeBlock),
     ...writeEnd(end),
-    usage: writeUsage(end.usage, facts.estimatedInput, blocks),
+    usage: writeUsage(end.usage, estimatedInput, blocks),
   };
 }
 
-/**
- * The event stream of an answer, as it arrives.
- *
- * @param finished receives the complete answer before its last event is sent
- * @throws what the model's events throw
- */
+/** The event stream of an answer, as it arrives. One that fails ends with an error event. */
 export async function* writeStream(
   events: AsyncIterable<GenerateEvent>,
-  facts: AnswerFacts,
+  { asked, estimatedInput, errorBody }: AnswerFacts,
   finished: (answer: ModelAnswer) => void,
 ): AsyncGenerator<string> {
-  const { model, estimatedInput } = facts;
   const usage = { ...writeUsage(undefined, estimatedInput, []), output_tokens: 1 };
-  yield frame('message_start', { message: { ...emptyMessage(model), stop_reason: null, stop_sequence: null, usage } });
+  const begun = { ...emptyMessage(asked.model), stop_reason: null, stop_sequence: null, usage };
+  yield frame('message_start', { message: begun });
   yield ping;
   const reader = new AnswerReader();
-  const numbers = new ShownBlocks();
+  const shown = new ShownBlocks();
   const blocks: AnswerBlock[] = [];
-  for await (const event of events) {
-    let frames = '';
-    for (const one of reader.read(event)) {
-      if (one.type === 'stop') blocks.push(one.block);
-      frames += numbers.frameOf(one);
+  try {
+    for await (const event of events) {
+      let frames = '';
+      for (const one of reader.read(event)) {
+        if (one.type === 'stop') blocks.push(one.block);
+        frames += shown.frameOf(one);
+      }
+      if (frames !== '') yield frames;
     }
-    if (frames !== '') yield frames;
+    const end = reader.end();
+    finished({ blocks, ...end });
+    const counted = writeUsage(end.usage, estimatedInput, blocks);
+    yield frame('message_delta', { delta: writeEnd(end), usage: counted }) + frame('message_stop', {});
+  } catch (error) {
+    yield `event: error\ndata: ${JSON.stringify(errorBody(error))}\n\n`;
   }
-  const end = reader.end();
-  finished({ blocks, ...end });
-  const counted = writeUsage(end.usage, estimatedInput, blocks);
-  yield frame('message_delta', { delta: writeEnd(end), usage: counted }) + frame('message_stop', {});
 }
 
 /** Keeps an event stream alive; clients ignore it. */
 export const ping = frame('ping', {});
 
 /** One event. */
-export function frame(type: string, members: JsonObject): string {
+function frame(type: string, members: JsonObject): string {
   return `event: ${type}\ndata: ${JSON.stringify({ type, ...members })}\n\n`;
 }
 

@@ -1,6 +1,6 @@
 import type { ModelsService, OfferedModel } from 'mortise/contracts/models';
 import type { JsonObject, Route, RouteRequest } from 'mortise/sdk';
-import { modelNotFound } from './route.js';
+import { modelNotFound } from './request.js';
 
 /** `GET /v1/models`. A client of Claude's API, which sends its version, gets the list in that API's shape. */
 export function modelsRoute(models: ModelsService): Route {

@@ -1,21 +1,17 @@
-import { invalidField, statelessError } from 'mortise/contracts/models';
-import { isJsonObject, type JsonObject, type RouteRequest } from 'mortise/sdk';
+import { type ApiRequest, invalidField, type ModelApi, statelessError } from 'mortise/contracts/models';
+import { isJsonObject, type RouteRequest } from 'mortise/sdk';
 
-/** The fields that every request of the API has; all others are read where they are used. */
-export interface OpenAiRequest {
-  readonly body: JsonObject;
-  /** As the client names it. */
-  readonly model: string;
-  readonly metadata: JsonObject;
-  /** The session that the exchange is recorded in. */
-  readonly sessionId: unknown;
-  /** The user that the request names. */
-  readonly user: string | undefined;
-  readonly streams: boolean;
-}
+/** What both APIs have in common. */
+export const sharedApi: Pick<ModelApi, 'naming' | 'forwardedHeaders' | 'read' | 'modelNotFound' | 'providerPath'> = {
+  naming: 'openai',
+  forwardedHeaders: ['openai-*', 'accept', 'accept-*', 'content-type', 'user-agent', 'x-stainless-*'],
+  read: readRequest,
+  modelNotFound,
+  // The base URL of a provider contains the version.
+  providerPath: (path) => path.replace(/^\/v1/, ''),
+};
 
-/** @throws invalid_json for a body that is no object, invalid_request without a model */
-export function readOpenAiRequest({ body, headers }: Pick<RouteRequest, 'body' | 'headers'>): OpenAiRequest {
+function readRequest({ body, headers }: Pick<RouteRequest, 'body' | 'headers'>): ApiRequest {
   if (!isJsonObject(body)) throw statelessError('invalid_json');
   const { model, stream } = body;
   if (typeof model !== 'string' || model.trim() === '') throw invalidField('model is required', 'model');
@@ -23,6 +19,10 @@ export function readOpenAiRequest({ body, headers }: Pick<RouteRequest, 'body' |
   const sessionId = headers['x-mortise-session'] ?? metadata.session_id;
   const user = [body.user, metadata.user_id, body.safety_identifier].find((one) => typeof one === 'string');
   return { body, model, metadata, sessionId, user, streams: stream === true };
+}
+
+export function modelNotFound(name: string): Error {
+  return statelessError('model_not_found', { message: `The model \`${name}\` does not exist`, param: 'model' });
 }
 
 /** @throws unsupported_parameter */

@@ -3,6 +3,8 @@ const memory = 'The harbour opens at six.';
 /** A request for each feature, and the plugins that answer it. */
 const features = [
   { uses: ['agent', 'provider-demo', 'channel-console'], ask: askTurn },
+  { uses: ['claude-api', 'models', 'provider-demo'], ask: askAsClaudeClient },
+  { uses: ['openai-api', 'models', 'provider-demo'], ask: askAsOpenAiClient },
   { uses: ['mcp-server', 'memory-gateway'], ask: storeMemory },
   { uses: ['mcp-server', 'memory-gateway', 'memory-backend-local'], ask: findMemory },
 ];
@@ -24,6 +26,21 @@ async function askTurn(origin) {
   const input = [{ role: 'user', type: 'message', content: [{ type: 'text', text: 'hello' }] }];
   const { reply } = await post(origin, '/agent/process', { session_id: 's1', user_id: 'me', input });
   if (reply !== 'Echo: hello') throw new Error(`/agent/process replied ${JSON.stringify(reply)}`);
+}
+
+const demo = { model: 'demo/demo-chat', max_tokens: 9, messages: [{ role: 'user', content: 'hello' }] };
+
+/** @param {string} origin */
+async function askAsClaudeClient(origin) {
+  const { content } = await post(origin, '/v1/messages', demo);
+  if (content[0]?.text !== 'Echo: hello') throw new Error(`/v1/messages answered ${JSON.stringify(content)}`);
+}
+
+/** @param {string} origin */
+async function askAsOpenAiClient(origin) {
+  const { choices } = await post(origin, '/v1/chat/completions', demo);
+  const text = choices[0]?.message.content;
+  if (text !== 'Echo: hello') throw new Error(`/v1/chat/completions answered ${JSON.stringify(text)}`);
 }
 
 /** @param {string} origin */

@@ -145,6 +145,19 @@ describe('POST /v1/messages, translated', () => {
     expect(claude.scripted.requests.at(-1)?.stop).to.deep.equal(['END']);
   });
 
+  it('checks the answer where the provider has no mode for the asked format', async () => {
+    const schema = { type: 'object', required: ['a'] };
+    const body = say('hi', { output_config: { format: { type: 'json_schema', schema } } });
+    claude.scripted.answer(says('```json\n{"a":1}\n```'));
+    const valid = await claude.ask(body);
+    expect(await valid.json()).to.deep.include({ content: [{ type: 'text', text: '{"a":1}' }] });
+    expect(valid.headers.get('x-mortise-ignored')).to.equal(null);
+    claude.scripted.answer(says('{}'));
+    const invalid = await claude.ask(body);
+    expect(invalid.status).to.equal(502);
+    expect(((await invalid.json()) as { error: object }).error).to.include({ code: 'invalid_model_output' });
+  });
+
   it('answers what the provider refuses', async () => {
     const failed = (status: number, retryAfterSeconds?: number) => () => {
       throw new MortiseError('provider_request_failed', `provider returned status ${status}`, {

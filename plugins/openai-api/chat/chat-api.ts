@@ -1,4 +1,5 @@
-import type { ModelApi } from '../route.js';
+import type { ModelApi } from 'mortise/contracts/models';
+import { sharedApi } from '../request.js';
 import { readPassedChat } from './passed-chat.js';
 import { readChatMessages } from './read-messages.js';
 import { translateChat } from './translate-chat.js';
@@ -6,7 +7,8 @@ import { writeCompletion, writeCompletionStream } from './write-completion.js';
 
 /** `POST /v1/chat/completions`. */
 export const chatApi: ModelApi = {
-  passes: ({ adapter }) => adapter === 'openai-compatible',
+  ...sharedApi,
+  isSpokenBy: ({ adapter }) => adapter === 'openai-compatible',
   translate: translateChat,
   readMessages: ({ messages }) => readChatMessages(messages, true),
   write: writeCompletion,

@@ -1,5 +1,5 @@
-import { invalidField, type ResolvedModel } from 'mortise/contracts/models';
-import { type GenerateRequest, isJsonObject, type JsonObject } from 'mortise/sdk';
+import { invalidField, type ResolvedModel, type TranslatedRequest } from 'mortise/contracts/models';
+import { isJsonObject, type JsonObject } from 'mortise/sdk';
 import {
   type OfferedTools,
   offerTools,
@@ -38,10 +38,7 @@ const understood: ReadonlySet<string> = new Set([
 ]);
 
 /** A chat completion in neutral form. @throws invalid_request, unsupported_parameter, provider_not_supported */
-export function translateChat(
-  body: JsonObject,
-  model: ResolvedModel,
-): { readonly request: GenerateRequest; readonly ignored: readonly string[] } {
+export function translateChat(body: JsonObject, model: ResolvedModel): TranslatedRequest {
   refuseUnsupported(body);
   const ignored = Object.keys(body).filter((name) => !understood.has(name));
   const { max_completion_tokens: most, max_tokens: oldMost, response_format: format } = body;

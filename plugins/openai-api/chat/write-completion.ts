@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import {
   type AnswerBlock,
   type AnswerEnd,
+  type AnswerFacts,
   AnswerReader,
   type BlockEvent,
   countedUsage,
@@ -10,7 +11,6 @@ import {
   textOf,
 } from 'mortise/contracts/models';
 import { type GenerateEvent, isJsonObject, type JsonObject } from 'mortise/sdk';
-import type { AnswerFacts } from '../route.js';
 
 const finishReasons: Readonly<Record<StopReason, string>> = {
   end_turn: 'stop',

@@ -1,4 +1,5 @@
-import type { ModelApi } from '../route.js';
+import type { ModelApi } from 'mortise/contracts/models';
+import { sharedApi } from '../request.js';
 import { readPassedResponse } from './passed-response.js';
 import { readInput } from './read-input.js';
 import { translateResponse } from './translate-response.js';
@@ -6,7 +7,8 @@ import { writeResponse, writeResponseStream } from './write-response.js';
 
 /** `POST /v1/responses`. Of the compatible APIs, only OpenAI's own has it for sure. */
 export const responsesApi: ModelApi = {
-  passes: ({ adapter, providerId }) =>
+  ...sharedApi,
+  isSpokenBy: ({ adapter, providerId }) =>
     adapter === 'codex-compatible' || (adapter === 'openai-compatible' && providerId === 'openai'),
   translate: translateResponse,
   readMessages: (body) => readInput(body, true, []),

@@ -1,5 +1,5 @@
-import { invalidField, type ResolvedModel } from 'mortise/contracts/models';
-import { type GenerateRequest, isJsonObject, type JsonObject } from 'mortise/sdk';
+import { invalidField, type ResolvedModel, type TranslatedRequest } from 'mortise/contracts/models';
+import { isJsonObject, type JsonObject } from 'mortise/sdk';
 import {
   type OfferedTools,
   offerTools,
@@ -35,10 +35,7 @@ const understood: ReadonlySet<string> = new Set([
 ]);
 
 /** A response request in neutral form. @throws invalid_request, unsupported_parameter, provider_not_supported */
-export function translateResponse(
-  body: JsonObject,
-  model: ResolvedModel,
-): { readonly request: GenerateRequest; readonly ignored: readonly string[] } {
+export function translateResponse(body: JsonObject, model: ResolvedModel): TranslatedRequest {
   // Nothing is stored, so nothing can be continued.
   for (const name of ['previous_response_id', 'conversation', 'background']) {
     if (body[name] !== undefined && body[name] !== null && body[name] !== false) refuseParameter(name);

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import {
   type AnswerBlock,
   type AnswerEnd,
+  type AnswerFacts,
   AnswerReader,
   type BlockEvent,
   countedUsage,
@@ -9,7 +10,6 @@ import {
   type StopReason,
 } from 'mortise/contracts/models';
 import { type GenerateEvent, isJsonObject, type JsonObject } from 'mortise/sdk';
-import type { AnswerFacts } from '../route.js';
 
 /** The answer to a request without `stream`. */
 export function writeResponse({ blocks, ...end }: ModelAnswer, facts: AnswerFacts): JsonObject {

@@ -165,3 +165,28 @@ for (const api of [
     });
   });
 }
+
+describe('responses of another provider with the same API', () => {
+  it('pass through to the adapter codex-compatible, and are translated for one of chat completions', async () => {
+    const upstream = await startUpstream({ basePath: '/v1', nothingScripted: openAi.fails(500) });
+    upstream.always(({ path }) => (path === '/v1/responses' ? json(200, { passed: true }) : openAi.says('translated')));
+    const account = { OPENAI_API_KEY: apiKey, CODEX_COMPATIBLE_B_API_KEY: apiKey, OLLAMA_API_KEY: apiKey };
+    const openai = await openAiHost(
+      {},
+      {
+        plugins: ['provider-openai', 'provider-codex'],
+        env: { ...account, CODEX_COMPATIBLE_B_BASE_URL: upstream.baseUrl, OLLAMA_BASE_URL: upstream.baseUrl },
+      },
+    );
+    try {
+      const passed = await openai.respond({ model: 'codex-compatible-b/gpt-5-codex', input: 'hi' });
+      expect(await passed.json()).to.deep.equal({ passed: true });
+      const translated = await openai.client.responses.create({ model: 'ollama/llama', input: 'hi' });
+      expect(translated.output_text).to.equal('translated');
+      expect(upstream.requests.map(({ path }) => path)).to.deep.equal(['/v1/responses', '/v1/chat/completions']);
+    } finally {
+      await openai.stop();
+      await upstream.stop();
+    }
+  });
+});

@@ -1,7 +1,9 @@
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate, zstdDecompress } from 'node:zlib';
 import {
+  type ContributionCache,
   callOptions,
+  createContributionCache,
   isCodedError,
   isJsonObject,
   type JsonObject,
@@ -13,6 +15,15 @@ import {
 } from 'mortise/sdk';
 import type { ResolvedModel } from '../index.js';
 import { clientFailure, statelessError } from './errors.js';
+
+/** The adapters that pass raw exchanges through. */
+export function passableAdapters(points: Pick<Points, 'list' | 'onChange'>): ContributionCache<ReadonlySet<string>> {
+  return createContributionCache(
+    points,
+    'provider',
+    (all) => new Set(all.filter(({ active, offers }) => active && offers.includes('raw')).map(({ key }) => key)),
+  );
+}
 
 /** The end of an answer that was passed through, as text. */
 export interface PassedAnswer {

@@ -1,4 +1,3 @@
-import { statelessError } from 'mortise/contracts/models';
 import {
   type GenerateEvent,
   isCodedError,
@@ -7,6 +6,7 @@ import {
   type ResponseFormat,
   type SchemasService,
 } from 'mortise/sdk';
+import { statelessError } from './errors.js';
 
 /** The JSON that an answer must be, for models of providers without a mode for it. */
 export interface JsonCheck {
@@ -32,11 +32,10 @@ export function jsonCheck(format: ResponseFormat | undefined, schemas: SchemasSe
 
 function compile(schema: Readonly<Record<string, unknown>>, schemas: SchemasService) {
   try {
-    return schemas.compile(schema, { name: 'response_format' });
+    return schemas.compile(schema, { name: 'format of an answer' });
   } catch (error) {
     if (!isCodedError(error)) throw error;
-    const message = 'response_format: the schema is not a valid JSON Schema';
-    throw statelessError('invalid_request', { message, param: 'response_format' });
+    throw statelessError('invalid_request', { message: 'the schema of the format is not a valid JSON Schema' });
   }
 }
 

@@ -1,0 +1,30 @@
+import { type ModelApi, statelessError } from 'mortise/contracts/models';
+import { readPassedAnswer } from './passed-answer.js';
+import { readMessages } from './read-messages.js';
+import { readRequest } from './request.js';
+import { translateRequest } from './translate-request.js';
+import { ping, writeMessage, writeStream } from './write-answer.js';
+
+/** `POST /v1/messages`. */
+export const messagesApi: ModelApi = {
+  naming: 'anthropic',
+  forwardedHeaders: [
+    'anthropic-*',
+    'accept',
+    'accept-encoding',
+    'content-type',
+    'user-agent',
+    'x-app',
+    'x-stainless-*',
+  ],
+  keepAlive: ping,
+  read: readRequest,
+  modelNotFound: (name) => statelessError('model_not_found', { message: `model: ${name}` }),
+  isSpokenBy: ({ adapter }) => adapter === 'anthropic',
+  providerPath: (path) => path,
+  translate: translateRequest,
+  readMessages: (body) => readMessages(body, true),
+  write: writeMessage,
+  stream: writeStream,
+  readPassed: readPassedAnswer,
+};
