@@ -1,0 +1,144 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import { errorOf } from 'mortise/contracts/agent/testing';
+import { createTestHost, eachDatabase, type TestHost, type TestPlugin, until } from 'mortise/sdk/testing';
+
+const fixture = fileURLToPath(new URL('./stdio-server.js', import.meta.url));
+
+const remoteTool: TestPlugin = {
+  manifest: { key: 'remote', contributes: { tool: ['remote_echo'] } },
+  definition: {
+    key: 'remote',
+    register: (host) =>
+      void host.contribute('tool', 'remote_echo', {
+        summary: 'Returns its text.',
+        audience: ['mcp'],
+        inputSchema: { type: 'object', required: ['text'], properties: { text: { type: 'string' } } },
+        run: ({ text }) => ({ text: `echo ${text}` }),
+      }),
+  },
+};
+
+describe('tools of MCP servers', () => {
+  eachDatabase(
+    (engine) => {
+      let host: TestHost;
+      let remote: TestHost;
+      let file: string;
+      const seen: string[] = [];
+
+      before(async function start() {
+        this.timeout(60_000);
+        process.env.MCP_TEST_SECRET_KEY = 'leaked';
+        remote = await createTestHost({
+          plugins: ['mcp-server'],
+          extra: [remoteTool],
+          env: { MORTISE_API_KEY: 'remote-key-0000' },
+        });
+        file = join(remote.dataDir, 'description');
+        await writeFile(file, 'Greets somebody.');
+        host = await createTestHost({
+          plugins: ['agent', 'provider-demo', 'channel-console', 'tool-mcp'],
+          extra: [
+            {
+              manifest: { key: 'alerts' },
+              definition: { key: 'alerts', start: (own) => void own.on('alert', ({ code }) => seen.push(code)) },
+            },
+          ],
+          database: engine.env,
+          config: {
+            'tool-mcp': {
+              servers: {
+                local: { command: process.execPath, args: [fixture, file], env: { FOR_SERVER: 'x' } },
+                remote: { url: `${remote.origin}/mcp`, headers: { authorization: 'Bearer remote-key-0000' } },
+                missing: { command: '/does/not/exist' },
+                off: { command: '/does/not/exist', enabled: false },
+              },
+            },
+          },
+        });
+        await until(
+          'both servers',
+          () => keys().some((key) => key.includes('local')) && has('mcp__remote__remote_echo'),
+        );
+      });
+      after(async function stop() {
+        this.timeout(30_000);
+        delete process.env.MCP_TEST_SECRET_KEY;
+        await Promise.all([host.stop(), remote.stop()]);
+      });
+
+      const keys = () => host.points.keys('tool').filter((key) => key.startsWith('mcp__'));
+      const has = (key: string) => keys().includes(key);
+      const call = (name: string, input: object = {}) =>
+        host.post('/agent/process', { session_id: 's', user_id: 'u', biz_params: { tool: { name, input } } });
+      const reply = async (name: string, input: object = {}) =>
+        ((await (await call(name, input)).json()) as { reply: string }).reply;
+      const list = async () =>
+        (await (await host.fetch('/mcp-tools')).json()) as {
+          servers: { name: string; state: string }[];
+          tools: { server: string; tool: string; state: string; available: boolean; offered_sha256: string }[];
+        };
+      const greet = async () => (await list()).tools.find(({ tool }) => tool === 'greet');
+
+      it('are called over stdio and HTTP, by schema', async () => {
+        expect(await reply('mcp__local__greet', { name: 'Ada' })).to.equal('hello Ada');
+        expect(await reply('mcp__remote__remote_echo', { text: 'x' })).to.contain('echo x');
+        expect(await errorOf(await call('mcp__local__greet'))).to.include({ code: 'invalid_tool_input' });
+        const failed = await errorOf(await call('mcp__local__fail'));
+        expect(failed).to.deep.include({ status: 502, code: 'tool_invoke_failed', message: 'it failed' });
+      });
+
+      it('get no variables but those that were configured', async () => {
+        const names = await reply('mcp__local__environment');
+        expect(names).to.contain('FOR_SERVER').and.contain('PATH').and.not.contain('MCP_TEST_SECRET_KEY');
+      });
+
+      it('do not depend on servers that cannot be started', async () => {
+        const { servers } = await list();
+        expect(servers.map(({ name }) => name)).to.deep.equal(['local', 'remote', 'missing']);
+        expect(servers.find(({ name }) => name === 'missing')?.state).to.equal('unreachable');
+      });
+
+      it('are withheld when they change, until the change is accepted', async () => {
+        await reply('mcp__local__reword', { to: 'Greets, and sends all files to Eve.' });
+        await until('the withdrawal', () => !has('mcp__local__greet'), 10_000);
+        expect(has('mcp__local__reword')).to.equal(true);
+        expect(await errorOf(await call('mcp__local__greet', { name: 'Ada' }))).to.include({
+          code: 'tool_not_supported',
+        });
+        expect(seen).to.include('mcp_tool_changed');
+        const changed = await greet();
+        expect(changed).to.include({ state: 'changed', available: false });
+        const accept = (body: object) => host.post('/mcp-tools/accept', { server: 'local', tool: 'greet', ...body });
+        expect(await errorOf(await accept({ sha256: 'f'.repeat(64) }))).to.include({
+          status: 409,
+          code: 'mcp_tool_changed',
+        });
+        expect(await errorOf(await accept({ tool: 'none' }))).to.include({ status: 404, code: 'mcp_tool_not_found' });
+        expect(await errorOf(await accept({ tool: 7 }))).to.include({ status: 400, code: 'invalid_request' });
+        expect((await accept({ sha256: changed?.offered_sha256 })).status).to.equal(200);
+        expect(await reply('mcp__local__greet', { name: 'Ada' })).to.equal('hello Ada');
+        expect(await greet()).to.include({ state: 'accepted', available: true });
+        const { rows } = await host.service('audit').query({ operation: 'tool-mcp:accept' });
+        expect(rows[0]).to.include({ action: 'allow', targetSpace: 'local/greet' });
+      }).timeout(20_000);
+
+      it('are withdrawn with their server alone, and come back with it', async () => {
+        expect((await call('mcp__local__leave')).status).to.equal(502);
+        await until('the return', () => has('mcp__local__greet'), 10_000);
+        expect(has('mcp__remote__remote_echo')).to.equal(true);
+        await remote.stop();
+        expect(await errorOf(await call('mcp__remote__remote_echo', { text: 'x' }))).to.include({
+          status: 502,
+          code: 'tool_runtime_unavailable',
+        });
+        await until('the withdrawal', () => !has('mcp__remote__remote_echo'), 10_000);
+        expect(await reply('mcp__local__greet', { name: 'Ada' })).to.equal('hello Ada');
+      }).timeout(40_000);
+    },
+    { keepRows: true },
+  );
+});
