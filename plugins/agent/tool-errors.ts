@@ -9,8 +9,9 @@ export interface ToolError {
   readonly code: string;
   readonly message: string;
   readonly detail?: string;
-  /** For direct callers alone. */
+  /** For direct callers alone, as is the HTTP status; the code's own when absent. */
   readonly details?: Readonly<Record<string, unknown>>;
+  readonly status?: number;
 }
 
 export function unknownTool(
@@ -43,9 +44,13 @@ export function toolFailure(name: string, error: unknown): ToolError {
   if (!isCodedError(error)) {
     return { error_code: 'EXECUTION_ERROR', code: 'tool_invoke_failed', message: `Tool ${name} failed` };
   }
-  const { code, message, details } = error;
+  const { code, message, details, status } = error;
   if (code === 'contribution_unknown') return unknownTool(name);
-  const facts = details === undefined ? {} : { details };
+  // 500 is what an error has that names none.
+  const facts = {
+    ...(details === undefined ? {} : { details }),
+    ...(status === undefined || status === 500 ? {} : { status }),
+  };
   return { error_code: 'EXECUTION_ERROR', code, message: `Tool ${name} failed`, detail: message, ...facts };
 }
 
@@ -79,7 +84,7 @@ export function toolDisabled(name: string): MortiseError {
 /** The same for a direct caller: a code of the error table, else `tool_invoke_failed` with the cause. */
 export function directToolError(
   name: string,
-  { error_code: kind, code, message, detail, details }: ToolError,
+  { error_code: kind, code, message, detail, details, status }: ToolError,
 ): MortiseError {
   if (kind === 'INVALID_ARGS') return agentError('invalid_tool_input', { message });
   if (code === 'tool_not_supported') return agentError(code, { message: `tool "${name}" is not supported` });
@@ -87,7 +92,7 @@ export function directToolError(
   if (code === 'tool_timeout') return agentError(code, { message: `tool "${name}" timed out` });
   if (code === 'tool_invalid_result') return agentError(code);
   if (code === 'RATE_LIMITED') return agentError('rate_limited', { message: detail });
-  if (isAgentErrorCode(code) && detail !== undefined) return agentError(code, { message: detail, details });
+  if (isAgentErrorCode(code) && detail !== undefined) return agentError(code, { message: detail, details, status });
   const failed = `tool "${name}" invocation failed`;
   return agentError('tool_invoke_failed', {
     message: failed,

@@ -20,9 +20,9 @@ export function succeeded(name: string, result: unknown): ToolOutcome {
   return { ok: true, text, summary: shorten(text.trim(), summaryLimit) };
 }
 
-/** The details of an error are for direct callers; the model's text does not hold them. */
+/** Details and status of an error are for direct callers; the model's text does not hold them. */
 export function failed(error: ToolError): ToolOutcome {
-  const { details: _, ...shown } = error;
+  const { details: _, status: __, ...shown } = error;
   const summary = shorten(`${error.code}: ${error.message}`, summaryLimit);
   return { ok: false, text: JSON.stringify(shown), summary, error };
 }
