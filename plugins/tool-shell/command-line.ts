@@ -1,13 +1,8 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
+import type { CommandLine } from 'mortise/contracts/tool-shell';
 import type { GuardedPaths } from 'mortise/sdk';
 import { shellError } from './errors.js';
-
-/** A program and its arguments. */
-export interface CommandLine {
-  readonly file: string;
-  readonly args: readonly string[];
-}
 
 export interface ShellChoice {
   /** Name or path of the shell; the machine's usual one when absent. */

@@ -1,6 +1,6 @@
+import { commandEnvironment } from 'mortise/contracts/tool-shell';
 import type { PluginDefinition } from 'mortise/sdk';
 import type { Config } from './config.generated.js';
-import { commandEnvironment } from './environment.js';
 import { explainShell } from './errors.js';
 import { type ExecRequest, ShellSessions, type StdinRequest } from './sessions.js';
 import { runShell, type ShellDeps, type ShellItem } from './shell.js';

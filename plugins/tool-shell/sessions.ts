@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { RunningCommand } from 'mortise/contracts/tool-shell';
 import type { ToolContext } from 'mortise/sdk';
 import { shellError } from './errors.js';
-import { mostOutput, type RunningCommand } from './running-command.js';
+import { mostOutput } from './running-command.js';
 import { type ShellDeps, start, textOf, tooManyProcesses } from './shell.js';
 
 const firstId = 1_000;

@@ -1,10 +1,11 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { WorkspaceFiles } from 'mortise/contracts/tool-files';
+import type { CommandLine, RunningCommand } from 'mortise/contracts/tool-shell';
 import { type SettingsService, startDeadline } from 'mortise/sdk';
 import { findProgram, type SandboxFolders, type ShellChoice, sandboxed, shellLine } from './command-line.js';
 import { shellError } from './errors.js';
-import { type RunningCommand, startCommand } from './running-command.js';
+import { mostOutput, startCommand } from './running-command.js';
 
 /** What commands are started with. */
 export interface ShellDeps {
@@ -34,7 +35,7 @@ export async function start(request: CommandRequest, deps: ShellDeps): Promise<R
   const env = deps.environment();
   const line = shellLine(command, request, env.PATH);
   const confined = deps.sandbox === 'off' ? line : await inSandbox(line, cwd, deps, env.PATH);
-  return startCommand(confined, { cwd, env, tty, processLimit: deps.processLimit });
+  return startCommand(confined, tty, { cwd, env, processLimit: deps.processLimit, outputLimit: mostOutput });
 }
 
 async function folderOf(cwd: string | undefined, { files }: ShellDeps): Promise<string> {
@@ -46,7 +47,7 @@ async function folderOf(cwd: string | undefined, { files }: ShellDeps): Promise<
   return real;
 }
 
-async function inSandbox(line: ReturnType<typeof shellLine>, cwd: string, deps: ShellDeps, path: string | undefined) {
+async function inSandbox(line: CommandLine, cwd: string, deps: ShellDeps, path: string | undefined) {
   const bwrap = findProgram('bwrap', path);
   if (!bwrap) {
     throw shellError('tool_runtime_unavailable', 'the sandbox program bwrap is missing', {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
+import { OutputBuffer } from 'mortise/contracts/tool-shell';
 import { createTestHost } from 'mortise/sdk/testing';
 import { findProgram, sandboxed } from '../command-line.js';
-import { OutputBuffer } from '../output-buffer.js';
 
 describe('output of a command', () => {
   it('is cut at a whole character, and empty once it was taken', () => {

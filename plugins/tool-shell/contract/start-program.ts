@@ -1,0 +1,129 @@
+import { spawn } from 'node:child_process';
+import { OutputBuffer } from './output-buffer.js';
+import { killTree, watchProcesses } from './process-tree.js';
+
+/** A program and its arguments. */
+export interface CommandLine {
+  readonly file: string;
+  readonly args: readonly string[];
+}
+
+export interface StartOptions {
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** Processes of the session that are allowed. */
+  readonly processLimit: number;
+  /** Bytes of output that are kept until they are read. */
+  readonly outputLimit: number;
+}
+
+/** How a command ended. A signal counts as 128 and its number, as in a shell. */
+export interface CommandEnd {
+  readonly exitCode: number;
+  /** It had too many processes and was ended. */
+  readonly exceeded: boolean;
+}
+
+/** A command that was started, in a process session of its own that is ended as a whole. */
+export interface RunningCommand {
+  readonly output: OutputBuffer;
+  readonly end: CommandEnd | undefined;
+  /** Types into the terminal; undefined without one. */
+  readonly type: ((chars: string) => void) | undefined;
+  /** Resolves at the next output, or at the end. */
+  changed(): Promise<void>;
+  ended(): Promise<CommandEnd>;
+  kill(): void;
+}
+
+/** A started program whose output and end are reported to it, whatever connects it to this process. */
+export class Command implements RunningCommand {
+  readonly output: OutputBuffer;
+  readonly type: ((chars: string) => void) | undefined;
+  end: CommandEnd | undefined;
+  readonly #pid: number;
+  readonly #unwatch: () => void;
+  #exceeded = false;
+  #waiting: (() => void)[] = [];
+
+  constructor(
+    pid: number,
+    { processLimit, outputLimit }: Pick<StartOptions, 'processLimit' | 'outputLimit'>,
+    type?: (chars: string) => void,
+  ) {
+    this.output = new OutputBuffer(outputLimit);
+    this.#pid = pid;
+    this.type = type;
+    this.#unwatch = watchProcesses(pid, processLimit, () => {
+      this.#exceeded = true;
+    });
+  }
+
+  wrote(chunk: Buffer): void {
+    this.output.add(chunk);
+    this.#wake();
+  }
+
+  exited(exitCode: number): void {
+    if (this.end) return;
+    this.#unwatch();
+    this.end = { exitCode, exceeded: this.#exceeded };
+    // What the command left behind in the background ends with it.
+    killTree(this.#pid);
+    this.#wake();
+  }
+
+  changed(): Promise<void> {
+    if (this.end) return Promise.resolve();
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  async ended(): Promise<CommandEnd> {
+    while (!this.end) await this.changed();
+    return this.end;
+  }
+
+  kill(): void {
+    if (!this.end) killTree(this.#pid);
+  }
+
+  #wake(): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const resolve of waiting) resolve();
+  }
+}
+
+/** Signals that end commands, by name. */
+const signals: Readonly<Record<string, number>> = { SIGHUP: 1, SIGINT: 2, SIGKILL: 9, SIGSEGV: 11, SIGTERM: 15 };
+
+/** Output that is still in the pipe when its command has ended arrives within this time. */
+const lastOutputMs = 200;
+
+/**
+ * Starts a program without input, its output and its errors in one buffer, in a session that is ended as a whole.
+ *
+ * @throws what the system answered when the program cannot be started
+ */
+export function startProgram({ file, args }: CommandLine, options: StartOptions): Promise<RunningCommand> {
+  const { cwd, env } = options;
+  const child = spawn(file, [...args], { cwd, env: { ...env }, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('spawn', () => {
+      const command = new Command(child.pid ?? 0, options);
+      child.stdout.on('data', (chunk: Buffer) => command.wrote(chunk));
+      child.stderr.on('data', (chunk: Buffer) => command.wrote(chunk));
+      child.once('exit', (code, signal) => {
+        const exitCode = code ?? 128 + (signals[signal ?? ''] ?? 0);
+        // A process in the background may hold the pipe open for ever.
+        const timer = setTimeout(() => command.exited(exitCode), lastOutputMs);
+        child.once('close', () => {
+          clearTimeout(timer);
+          command.exited(exitCode);
+        });
+      });
+      resolve(command);
+    });
+  });
+}
