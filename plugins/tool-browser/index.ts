@@ -24,7 +24,7 @@ export default function toolBrowser(): PluginDefinition<Config> {
       const deps = {
         agentDir,
         fetch: host.use('fetch'),
-        environment: async () => commandEnvironment(process.env, (await envs.current?.all()) ?? {}),
+        environment: async () => commandEnvironment(process.env, envs.current?.exported() ?? {}),
       };
       host.contribute('tool', 'browser', {
         ...browserFacts,

@@ -2,13 +2,8 @@ import { mkdir, readFile, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { asksFor, errorOf, eventsOf, fakeModel, inTurn, says } from 'mortise/contracts/agent/testing';
-<<<<<<< HEAD
-import { createTestHost, type TestHost, until } from 'mortise/sdk/testing';
-import { sessionMembers } from '../process-tree.js';
-=======
 import { sessionMembers } from 'mortise/contracts/tool-shell';
-import { createTestHost, type TestHost, type TestPlugin, until } from 'mortise/sdk/testing';
->>>>>>> 8069575 (Add the browser tool)
+import { createTestHost, type TestHost, until } from 'mortise/sdk/testing';
 
 const limit = 24;
 
