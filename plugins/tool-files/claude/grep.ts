@@ -1,11 +1,9 @@
 import { stat } from 'node:fs/promises';
 import { relative } from 'node:path';
-import { Worker } from 'node:worker_threads';
 import type { WorkspaceFiles } from 'mortise/contracts/tool-files';
-import { MortiseError } from 'mortise/sdk';
-import { invalidInput } from '../errors.js';
 import { walk } from '../walk.js';
-import type { FileMatches, SearchJob, SearchReply } from './search-worker.js';
+import type { SearchThreads } from './search-threads.js';
+import type { FileMatches } from './search-worker.js';
 
 export interface GrepQuery {
   readonly pattern: string;
@@ -22,18 +20,17 @@ export interface GrepQuery {
   readonly head_limit?: number;
 }
 
-/** An expression that backtracks for ever is ended with its thread. */
-const limitMs = 5_000;
 const mostRows = 1_000;
 
 /** Files whose path below the folder matches a glob, most recently changed first. */
 export async function glob(
   { pattern, path = '.' }: { readonly pattern: string; readonly path?: string },
   files: WorkspaceFiles,
+  threads: SearchThreads,
   signal: AbortSignal,
 ) {
   const walked = await walk(path, files, signal);
-  const found = await search({ kind: 'glob', root: walked.start, files: walked.files, glob: pattern }, signal);
+  const found = await threads.search({ kind: 'glob', root: walked.start, files: walked.files, glob: pattern }, signal);
   const dated = await Promise.all(
     found.map(async ({ file }) => ({ file, at: (await stat(file).catch(() => undefined))?.mtimeMs ?? 0 })),
   );
@@ -43,11 +40,11 @@ export async function glob(
 }
 
 /** Searches files by a regular expression, in a thread of its own with a time limit. */
-export async function grep(query: GrepQuery, files: WorkspaceFiles, signal: AbortSignal) {
+export async function grep(query: GrepQuery, files: WorkspaceFiles, threads: SearchThreads, signal: AbortSignal) {
   const { pattern, path = '.', output_mode: mode = 'files_with_matches', head_limit: limit } = query;
   const around = query['-C'] ?? 0;
   const walked = await walk(path, files, signal);
-  const found = await search(
+  const found = await threads.search(
     {
       kind: 'grep',
       root: walked.start,
@@ -81,37 +78,4 @@ function limited(rows: readonly string[], limit: number | undefined): readonly s
   const most = Math.min(limit ?? mostRows, mostRows);
   const rest = rows.length - most;
   return rest > 0 ? [...rows.slice(0, most), `... (${rest} more)`] : rows;
-}
-
-/** @throws MortiseError `tool_timeout` after 5 s, `invalid_tool_input` for an expression that is not valid */
-async function search(job: SearchJob, signal: AbortSignal): Promise<readonly FileMatches[]> {
-  signal.throwIfAborted();
-  const worker = new Worker(new URL('./search-worker.js', import.meta.url), {
-    workerData: job,
-    env: {},
-    resourceLimits: { maxOldGenerationSizeMb: 256 },
-  });
-  let timer: NodeJS.Timeout | undefined;
-  let leave: () => void = () => undefined;
-  try {
-    return await new Promise<readonly FileMatches[]>((resolve, reject) => {
-      leave = () => reject(signal.reason);
-      signal.addEventListener('abort', leave, { once: true });
-      timer = setTimeout(() => {
-        reject(new MortiseError('tool_timeout', 'the search took longer than 5 seconds', { status: 504 }));
-      }, limitMs);
-      worker.once('message', (reply: SearchReply) => {
-        if (reply.ok) resolve(reply.found);
-        else reject(invalidInput(reply.message));
-      });
-      worker.once('error', reject);
-      worker.once('exit', () =>
-        reject(new MortiseError('tool_invoke_failed', 'the search ended early', { status: 502 })),
-      );
-    });
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener('abort', leave);
-    await worker.terminate();
-  }
 }

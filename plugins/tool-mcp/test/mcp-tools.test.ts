@@ -3,7 +3,14 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { errorOf } from 'mortise/contracts/agent/testing';
-import { createTestHost, eachDatabase, type TestHost, type TestPlugin, until } from 'mortise/sdk/testing';
+import {
+  createTestHost,
+  eachDatabase,
+  localPrincipal,
+  type TestHost,
+  type TestPlugin,
+  until,
+} from 'mortise/sdk/testing';
 
 const fixture = fileURLToPath(new URL('./stdio-server.js', import.meta.url));
 
@@ -124,6 +131,29 @@ describe('tools of MCP servers', () => {
         expect(await greet()).to.include({ state: 'accepted', available: true });
         const { rows } = await host.service('audit').query({ operation: 'tool-mcp:accept' });
         expect(rows[0]).to.include({ action: 'allow', targetSpace: 'local/greet' });
+      }).timeout(20_000);
+
+      it('are listed and accepted on the command line', async () => {
+        const run = (...args: string[]) =>
+          host.points.call(
+            'command',
+            'mcp-tools',
+            (command, ctx) => command.run({ args, options: {}, json: false }, ctx),
+            {
+              principal: localPrincipal,
+            },
+          );
+        const { exitCode, text } = await run('list');
+        expect({ exitCode, text }).to.deep.include({ exitCode: 0 });
+        expect(text)
+          .to.contain('missing: unreachable')
+          .and.match(/accepted available local greet/);
+        await reply('mcp__local__reword', { to: 'Greets loudly.' });
+        await until('the withdrawal', () => !has('mcp__local__greet'), 10_000);
+        expect(await run('list')).to.include({ exitCode: 1 });
+        expect((await run('accept', 'local', 'greet')).text).to.match(/^Accepted local greet \([0-9a-f]{12}\)\.$/);
+        expect(has('mcp__local__greet')).to.equal(true);
+        expect(await run('accept', 'local')).to.include({ exitCode: 2 });
       }).timeout(20_000);
 
       it('are withdrawn with their server alone, and come back with it', async () => {

@@ -97,8 +97,8 @@ export class Command implements RunningCommand {
 /** Signals that end commands, by name. */
 const signals: Readonly<Record<string, number>> = { SIGHUP: 1, SIGINT: 2, SIGKILL: 9, SIGSEGV: 11, SIGTERM: 15 };
 
-/** Output that is still in the pipe when its command has ended arrives within this time. */
-const lastOutputMs = 200;
+/** A process in a session of its own may hold the pipe of a command that has ended: it is not waited for any longer. */
+const lastOutputMs = 2_000;
 
 /**
  * Starts a program without input, its output and its errors in one buffer, in a session that is ended as a whole.
@@ -116,7 +116,8 @@ export function startProgram({ file, args }: CommandLine, options: StartOptions)
       child.stderr.on('data', (chunk: Buffer) => command.wrote(chunk));
       child.once('exit', (code, signal) => {
         const exitCode = code ?? 128 + (signals[signal ?? ''] ?? 0);
-        // A process in the background may hold the pipe open for ever.
+        // What was left in the background holds the pipe open; what it has written is still read.
+        command.kill();
         const timer = setTimeout(() => command.exited(exitCode), lastOutputMs);
         child.once('close', () => {
           clearTimeout(timer);
