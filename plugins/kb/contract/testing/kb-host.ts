@@ -7,6 +7,8 @@ import type { RefreshReport, SearchAnswer } from '../kb.js';
 export interface KbHost {
   readonly host: TestHost;
   readonly root: string;
+  /** The file of the index. */
+  readonly indexFile: string;
   write(path: string, content: string | Uint8Array): Promise<void>;
   remove(path: string): Promise<void>;
   refresh(request?: object): Promise<RefreshReport>;
@@ -59,6 +61,7 @@ export async function createKbHost(
   return {
     host,
     root,
+    indexFile: join(host.dataDir, 'data', 'kb.db'),
     write,
     remove: (path) => rm(join(root, path), { recursive: true }),
     refresh: (request = {}) => good('/kb/refresh', { ...request, wait: true }),
