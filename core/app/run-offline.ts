@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Principal } from '../sdk/context.js';
 import { MortiseError } from '../sdk/errors.js';
 import type { PlatformChange } from '../sdk/events.js';
@@ -15,6 +16,8 @@ export interface OfflineRun {
   readonly signal: AbortSignal;
   /** Not even errors are logged (unless a log level is set): a script reads the output of the command. */
   readonly quiet: boolean;
+  /** Gets the results of a command that goes on. */
+  each?(result: CommandResult): void;
 }
 
 /** Runs a contributed command without a server: boots its plugin and what that requires, without a port. @throws MortiseError */
@@ -30,10 +33,16 @@ export async function runCommandOffline(key: string, input: CommandInput, run: O
   }
   return withApp(run, needed, async (app) => {
     if (owner !== undefined) expectActive(app, [owner]);
-    return app.kernel.points.call('command', key, (command, ctx) => command.run(input, ctx), {
-      signal: run.signal,
-      principal: operator,
-    });
+    const options = { signal: run.signal, principal: operator };
+    let result = await app.kernel.points.call('command', key, (command, ctx) => command.run(input, ctx), options);
+    while (result.again) {
+      const { resume, afterMs } = result.again;
+      run.each?.(result);
+      await delay(afterMs, undefined, { signal: run.signal });
+      const next = { ...input, resume };
+      result = await app.kernel.points.call('command', key, (command, ctx) => command.run(next, ctx), options);
+    }
+    return result;
   });
 }
 

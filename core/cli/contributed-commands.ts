@@ -9,6 +9,7 @@ import { checkInput, type NamedOption } from './check-input.js';
 import type { CommandEnvironment } from './environment.js';
 import { exitCodes } from './exit.js';
 import { CommandError, examples, noServer, table, UnfinishedRun } from './output.js';
+import { createProgress, untilDone } from './progress.js';
 
 interface ContributedCommand extends CommandFacts {
   readonly key: string;
@@ -106,7 +107,10 @@ function addCommand(
     const { args } = command;
     checkInput(one, { args, options: command.opts() }, known);
     const options = await withDocuments(await withFiles(command.opts(), files), documents);
-    const result = await run(environment, one, { args, options, json: environment.json }).catch((error: unknown) => {
+    const { columns = 80, isTTY } = process.stdout;
+    const terminal = isTTY ? { terminal: { columns } } : {};
+    const input = { args, options, json: environment.json, cwd: process.cwd(), ...terminal };
+    const result = await run(environment, one, input).catch((error: unknown) => {
       throw new UnfinishedRun(one.failureExit ?? exitCodes.refused, error);
     });
     const rows = result.table && table(result.table.head, result.table.rows, process.stdout.columns);
@@ -169,14 +173,25 @@ async function run(
   input: CommandInput,
 ): Promise<CommandResult> {
   const server = await environment.server();
-  if (server) return server.request<CommandResult>('POST', `/admin/commands/${encodeURIComponent(one.key)}`, input);
+  const progress = createProgress(process.stderr, environment.json);
+  const each = (result: CommandResult): void => {
+    progress.show(result.again?.progress);
+    if (result.text !== '' && !environment.json) process.stdout.write(`${result.text}\n`);
+  };
+  if (server) {
+    const path = `/admin/commands/${encodeURIComponent(one.key)}`;
+    const ask = (next: CommandInput) => server.request<CommandResult>('POST', path, next);
+    return untilDone(ask, input, each, environment.signal).finally(progress.end);
+  }
   if (!one.offline) throw noServer(await environment.silentServer());
   const { projectDir, signal, json } = environment;
   const { runCommandOffline } = await import('../app/run-offline.js');
   try {
-    return await runCommandOffline(one.key, input, { projectDir, signal, quiet: json });
+    return await runCommandOffline(one.key, input, { projectDir, signal, quiet: json, each });
   } catch (error) {
     if (signal.aborted) throw new MortiseError('interrupted', 'It was interrupted.');
     throw error;
+  } finally {
+    progress.end();
   }
 }

@@ -37,7 +37,13 @@ async function isRead(points: Points, key: string, input: CommandInput, ctx: Cal
 }
 
 function inputOf(body: unknown): CommandInput {
-  const { args = [], options = {}, json = false } = (body ?? {}) as Partial<Record<keyof CommandInput, unknown>>;
+  const {
+    args = [],
+    options = {},
+    json = false,
+    ...rest
+  } = (body ?? {}) as Partial<Record<keyof CommandInput, unknown>>;
+  const { cwd, terminal, resume } = rest;
   const isText = (value: unknown): boolean => typeof value === 'string';
   const isOption = (value: unknown): boolean =>
     isText(value) || typeof value === 'boolean' || (Array.isArray(value) && value.every(isText));
@@ -47,13 +53,23 @@ function inputOf(body: unknown): CommandInput {
     args.every(isText) &&
     isJsonObject(options) &&
     Object.values(options).every(isOption) &&
-    typeof json === 'boolean';
+    typeof json === 'boolean' &&
+    (cwd === undefined || isText(cwd)) &&
+    (resume === undefined || isText(resume)) &&
+    (terminal === undefined || Number.isFinite((terminal as { columns?: unknown } | null)?.columns));
   if (!valid) {
     throw new MortiseError(
       'invalid_request',
-      'The body must be {args?: [text], options?: {name: text, list of texts, true or false}, json?: true or false}.',
+      'The body must be {args?: [text], options?: {name: text, list of texts, true or false}, json?: true or false, cwd?: text, resume?: text, terminal?: {columns: number}}.',
       { status: 400 },
     );
   }
-  return { args, options, json } as CommandInput;
+  return {
+    args,
+    options,
+    json,
+    ...(cwd === undefined ? {} : { cwd }),
+    ...(terminal === undefined ? {} : { terminal }),
+    ...(resume === undefined ? {} : { resume }),
+  } as CommandInput;
 }

@@ -53,6 +53,15 @@ describe('the README', function () {
     expect(found.results[0].content).to.equal('The harbour opens at six.');
   });
 
+  it('finds a passage of its own documents with its lines', async () => {
+    const [block = ''] = await blocks('First search', 'sh');
+    const answer = await paste(`cd ${projectDir}\n${block}`);
+    expect(answer).to.match(/^Total files: [1-9]\d+$/m);
+    expect(answer).to.match(/^1\. {2}\S+\.md:\d+ {2}L\d+-L\d+/m);
+    expect(answer).to.include('ARCHITECTURE.md');
+    expect(answer).to.match(/^ {3}document_boost: /m);
+  });
+
   it('adds a first plugin of at most 15 lines without a restart', async () => {
     const [facts = ''] = await blocks('First plugin', 'json');
     const [code = ''] = await blocks('First plugin', 'js');

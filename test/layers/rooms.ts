@@ -88,11 +88,12 @@ export const rooms: readonly Room[] = [
   },
 
   // What looks at the whole from outside. Plugins are reached through a booted host, so that any of them can be deleted.
-  { name: 'test', path: 'test/', uses: [...core, ...testing, ...contracts, 'main'] },
+  { name: 'test', path: 'test/', uses: [...core, ...testing, ...contracts, 'main', 'gates'] },
   { name: 'scripts', path: 'scripts/', uses: [...core, ...testing, ...contracts] },
   // What the product is measured beside: other people's libraries without the product around them.
   { name: 'peers', path: 'scripts/bench/peers/', uses: [] },
   { name: 'chaos', path: 'scripts/chaos/', uses: [...testing, ...contracts, 'chaos/checker'] },
+  { name: 'gates', path: 'scripts/gates/', uses: [...testing, ...contracts, 'process'] },
   // It judges the product, so it uses nothing of it.
   { name: 'chaos/checker', path: 'scripts/chaos/checker/', uses: [], testsUse: [...testing, ...contracts] },
 ];
@@ -123,7 +124,7 @@ export const exclusivePackages: readonly ExclusivePackage[] = [
   { packages: ['undici', 'ipaddr.js'], rooms: ['fetch', 'peers'] },
   { packages: ['ws'], rooms: ['http', 'scripts', 'contract/testing'], inTests: true },
   { packages: ['knex'], rooms: ['database', 'peers'], typesIn: ['core/sdk/host/database.ts'] },
-  { packages: ['better-sqlite3'], rooms: ['database', 'peers', 'chaos/checker', 'plugins/kb'] },
+  { packages: ['better-sqlite3'], rooms: ['database', 'peers', 'chaos/checker', 'plugins/kb', 'gates'] },
   { packages: ['markdown-it', 'yaml', 'smol-toml', 'ignore'], rooms: ['plugins/kb'] },
   { packages: ['picomatch'], rooms: ['plugins/kb', 'plugins/tool-files'] },
   {

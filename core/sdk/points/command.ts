@@ -46,6 +46,23 @@ export interface CommandInput {
   readonly args: readonly string[];
   readonly options: Readonly<Record<string, string | boolean | readonly string[]>>;
   readonly json: boolean;
+  /** The caller's working directory, for commands whose arguments name files; absent over an older client. */
+  readonly cwd?: string;
+  /** Present when the output is read on a terminal. */
+  readonly terminal?: { readonly columns: number };
+  /** `again.resume` of the previous result of the same command. */
+  readonly resume?: string;
+}
+
+/** How far long work is; shown while the command goes on. */
+export interface CommandProgress {
+  readonly phase: string;
+  readonly done: number;
+  /** 0 when it is not known yet. */
+  readonly total: number;
+  /** Per second. */
+  readonly rate?: number | null;
+  readonly etaSeconds?: number | null;
 }
 
 export interface CommandResult {
@@ -59,6 +76,11 @@ export interface CommandResult {
   readonly table?: { readonly head: readonly string[]; readonly rows: readonly (readonly string[])[] };
   /** Additional text for people, printed on stderr. */
   readonly detail?: string;
+  /**
+   * The work goes on: the CLI shows the progress, prints `text` if there is any, and runs the command again with `resume`
+   * after this time. So one command reports progress with and without a server.
+   */
+  readonly again?: { readonly resume: string; readonly afterMs: number; readonly progress?: CommandProgress };
 }
 
 export interface Command extends CommandFacts {

@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
-import { readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync, realpathSync, statSync } from 'node:fs';
+import { join, sep } from 'node:path';
 import type Database from 'better-sqlite3';
 import type { ChunkDetails, EvidenceAnswer, KbStats } from '../contract/kb.js';
 import { decodeBytes } from '../documents/decode-bytes.js';
-import { formatEvidenceRef, lineRange, parseEvidenceRef } from '../documents/evidence-ref.js';
+import { formatEvidenceRef, leavesItsRoot, lineRange, parseEvidenceRef } from '../documents/evidence-ref.js';
 import { readLines } from '../documents/lines.js';
 import { kbError } from '../errors.js';
 import type { EmbedderId } from './embeddings.js';
@@ -293,4 +293,87 @@ export function healthOf(index: IndexFile | undefined, repos: readonly string[])
     staleness: Number(database.prepare("select count(*) from kb_sources where status = 'stale'").pluck().get([])),
     lagSeconds: oldest === null ? null : Math.round((Date.now() - oldest) / 1_000),
   };
+}
+
+/** Lines to read: those of a ref, or of an indexed path. */
+export interface LinesQuery {
+  readonly ref: string | undefined;
+  readonly path: string | undefined;
+  readonly startLine: number | undefined;
+  readonly endLine: number | undefined;
+  readonly repo: string | undefined;
+  /** Lines before and after. */
+  readonly context: number;
+}
+
+export interface IndexedLines {
+  readonly repo: string;
+  readonly path: string;
+  readonly start_line: number;
+  readonly end_line: number;
+  readonly lines: readonly string[];
+  readonly state: EvidenceAnswer['state'];
+}
+
+const maxLines = 2_000;
+
+/**
+ * Reads lines of an indexed source. Only a path in the index is opened, and only within its repo's real folder.
+ *
+ * @throws MortiseError `source_not_found`, `invalid_evidence_ref`, `invalid_request`
+ */
+export function readIndexedLines(
+  database: Database,
+  query: LinesQuery & { readonly repos: readonly string[] },
+): IndexedLines {
+  const evidence = query.ref === undefined ? undefined : resolveEvidence(database, query.ref, query.repos, query.repo);
+  const path =
+    evidence?.chunk?.path ?? (query.ref === undefined ? query.path : parseEvidenceRef(query.ref)?.path) ?? '';
+  if (leavesItsRoot(path))
+    throw kbError('invalid_request', { field: 'path', problem: 'must be relative to the repo and stay inside it' });
+  const find = database.prepare(
+    `select kb_repos.name as repo, root, path, file_hash from kb_sources join kb_repos on kb_repos.id = repo
+     where path = ? and kb_repos.name = ? and status in ('indexed', 'stale')`,
+  );
+  const repos = evidence?.chunk ? [evidence.chunk.repo] : query.repos;
+  const source = repos.map((repo) => find.get([path, repo])).find((row) => row !== undefined) as
+    | { readonly repo: string; readonly root: string; readonly path: string; readonly file_hash: string | null }
+    | undefined;
+  if (source === undefined || evidence?.state === 'missing') throw kbError('source_not_found', { path });
+  const cited = query.ref === undefined ? undefined : parseEvidenceRef(query.ref);
+  const first = Math.max(1, (evidence?.start_line ?? cited?.startLine ?? query.startLine ?? 1) - query.context);
+  const last = (evidence?.end_line ?? cited?.endLine ?? query.endLine ?? first + maxLines - 1) + query.context;
+  if (last < first) throw kbError('invalid_request', { field: 'end_line', problem: 'must not be before start_line' });
+  const read = readConfined(source.root, source.path);
+  if (read === undefined) {
+    const chunk = evidence?.chunk;
+    if (chunk === undefined) throw kbError('source_not_found', { path });
+    const lines = chunk.content.split('\n');
+    return { repo: chunk.repo, path, start_line: chunk.start_line, end_line: chunk.end_line, lines, state: 'changed' };
+  }
+  const lines = readLines(read.text);
+  const end = Math.min(last, lines.count, first + maxLines - 1);
+  const isSame = read.hash === source.file_hash;
+  return {
+    repo: source.repo,
+    path,
+    start_line: first,
+    end_line: end,
+    lines: Array.from({ length: Math.max(0, end - first + 1) }, (_, index) => lines.text(first - 1 + index)),
+    state: evidence?.state ?? (isSame ? 'current' : 'changed'),
+  };
+}
+
+/** The text of a file inside a folder; undefined when it is gone, is no text, or leaves the folder through a link. */
+function readConfined(root: string, path: string): { readonly text: string; readonly hash: string } | undefined {
+  try {
+    const realRoot = realpathSync(root);
+    const real = realpathSync(join(root, path));
+    if (!real.startsWith(realRoot + sep)) return undefined;
+    const bytes = readFileSync(real);
+    const decoded = decodeBytes(bytes);
+    return 'text' in decoded ? { text: decoded.text, hash: hash('sha256', bytes) } : undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -15,7 +15,9 @@ import { type IndexFile, openIndex, setAside, toUnavailable } from '../index/ope
 import {
   type ChunkQuery,
   healthOf,
+  type LinesQuery,
   readChunkDetails,
+  readIndexedLines,
   readSources,
   readStats,
   resolveEvidence,
@@ -115,6 +117,13 @@ export function createOperations(file: string, analysis: TextAnalysis) {
       reading(
         ({ index }) => resolveEvidence(index.database, ref, repos, chosen),
         () => resolveEvidence(undefined, ref, repos, chosen),
+      ),
+    lines: (query: LinesQuery & { readonly repos: readonly string[] }) =>
+      reading(
+        ({ index }) => readIndexedLines(index.database, query),
+        () => {
+          throw kbError('source_not_found', { path: query.path ?? query.ref });
+        },
       ),
     sources: (query: SourcesQuery) =>
       reading(

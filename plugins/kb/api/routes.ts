@@ -1,0 +1,160 @@
+import type { Route, RouteRequest } from 'mortise/sdk';
+import { kbError } from '../errors.js';
+import type { Job } from '../service/jobs.js';
+import type { KbService } from '../service/knowledge-base.js';
+
+type Handler = Route['handle'];
+
+/** The handlers of `/kb/*`, by route name. */
+export function createRoutes(kb: KbService): Readonly<Record<string, Route>> {
+  const handlers: Record<string, Handler> = {
+    'kb-search': async ({ body }, ctx) => {
+      const { repo, ...request } = objectOf(body);
+      return { body: await kb.search(request, { repo: textOf(repo, 'repo') }, ctx) };
+    },
+    'kb-search-get': async ({ query }, ctx) => {
+      const { repo, ...request } = searchOfQuery(query);
+      return { body: await kb.search(request, { repo }, ctx) };
+    },
+    'kb-chunk': async ({ params, query }) => ({
+      body: await kb.chunk(params.chunk_id ?? '', {
+        query: query.get('query') ?? undefined,
+        terms: flagOf(query, 'terms') ?? false,
+      }),
+    }),
+    'kb-evidence': async ({ query }) => {
+      const repo = query.get('repo') ?? undefined;
+      if (repo !== undefined) kb.repoOf({ repo });
+      return { body: await kb.evidence(query.get('ref') ?? '', repo) };
+    },
+    'kb-sources': async ({ query }) => ({ body: await sourcesOf(kb, query) }),
+    'kb-refresh': async ({ body }, ctx) => {
+      const { repo, wait, ...request } = objectOf(body);
+      const unknown = Object.keys(request).find((name) => name !== 'mode' && name !== 'paths');
+      if (unknown !== undefined) throw invalid(unknown, 'is no parameter of a refresh');
+      const job = kb.refresh(request, { repo: textOf(repo, 'repo') }, callerOf(ctx));
+      return wait === true ? { body: await kb.reportOf(job.id) } : accepted(job);
+    },
+    'kb-jobs': () => ({ body: { items: kb.jobs.list() } }),
+    'kb-job': ({ params }) => ({ body: kb.jobs.get(params.id ?? '') }),
+    'kb-job-events': ({ params }, ctx) => {
+      kb.jobs.get(params.id ?? '');
+      return { sse: true, stream: events(kb, params.id ?? '', ctx.signal) };
+    },
+    'kb-job-cancel': ({ params }) => ({ body: { cancelled: kb.jobs.cancel(params.id ?? '') } }),
+    'kb-stats': async () => ({ body: await kb.stats() }),
+    'kb-health': () => kb.health(),
+    'kb-reindex': ({ body }, ctx) => accepted(kb.reindex({ repo: repoOf(body) }, callerOf(ctx))),
+    'kb-repair': ({ body }) => {
+      const { check, deep } = objectOf(body);
+      return accepted(kb.repair({ check: check === true, deep: deep === true }));
+    },
+    'kb-embeddings-build': ({ body }, ctx) => accepted(embed(kb, 'embed_build', body, callerOf(ctx))),
+    'kb-embeddings-refresh': ({ body }, ctx) => accepted(embed(kb, 'embed_refresh', body, callerOf(ctx))),
+  };
+  return Object.fromEntries(Object.entries(handlers).map(([name, handle]) => [name, { handle }]));
+}
+
+type Caller = Parameters<KbService['refresh']>[2];
+
+/** A job outlives its request: it keeps the caller, not the signal. */
+function callerOf({ principal, correlationId, requestId }: Parameters<Handler>[1]): NonNullable<Caller> {
+  return { principal, correlationId, requestId };
+}
+
+function embed(kb: KbService, kind: 'embed_build' | 'embed_refresh', body: unknown, caller: Caller): Job {
+  const repo = repoOf(body);
+  return kb.embed(kind, repo === undefined ? undefined : { repo }, undefined, caller);
+}
+
+function accepted(job: Job) {
+  return { status: 202, body: { job } };
+}
+
+function invalid(field: string, problem: string): Error {
+  return kbError('invalid_request', { field, problem });
+}
+
+function objectOf(body: RouteRequest['body']): Record<string, unknown> {
+  if (body === undefined) return {};
+  if (typeof body === 'object' && body !== null && !Array.isArray(body)) return body as Record<string, unknown>;
+  throw Object.assign(kbError('invalid_request', { field: 'body', problem: 'must be a JSON object' }), {
+    code: 'invalid_json',
+  });
+}
+
+function textOf(value: unknown, field: string): string | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (typeof value === 'string') return value;
+  throw Object.assign(invalid(field, 'must be a text'), { code: 'invalid_json' });
+}
+
+function repoOf(body: unknown): string | undefined {
+  return textOf(objectOf(body).repo, 'repo');
+}
+
+function flagOf(query: URLSearchParams, name: string): boolean | undefined {
+  const value = query.get(name);
+  if (value === null) return undefined;
+  if (value === 'true' || value === '1' || value === '') return true;
+  if (value === 'false' || value === '0') return false;
+  throw invalid(name, 'must be true or false');
+}
+
+function numberOf(query: URLSearchParams, name: string): number | undefined {
+  const value = query.get(name);
+  if (value === null) return undefined;
+  if (!/^-?\d+$/.test(value)) throw invalid(name, 'must be a whole number');
+  return Number(value);
+}
+
+/** A search as query parameters; lists are repeated parameters. */
+function searchOfQuery(query: URLSearchParams): Record<string, unknown> & { readonly repo?: string | undefined } {
+  const lists = {
+    doc_types: [...query.getAll('doc_types'), ...query.getAll('doc_type')],
+    tags: [...query.getAll('tags'), ...query.getAll('tag')],
+  };
+  const texts = ['path_glob', 'modified_after', 'modified_before'].map((name) => [name, query.get(name) ?? undefined]);
+  const request = {
+    query: query.get('q') ?? query.get('query') ?? '',
+    top_k: numberOf(query, 'top_k'),
+    offset: numberOf(query, 'offset'),
+    scope: query.get('scope') ?? undefined,
+    explain: flagOf(query, 'explain'),
+    content: flagOf(query, 'content'),
+    rerank: flagOf(query, 'rerank'),
+    syntax: flagOf(query, 'syntax'),
+    as_of: query.get('as_of') ?? undefined,
+    filters: { ...lists, ...Object.fromEntries(texts) },
+  };
+  return { ...request, repo: query.get('repo') ?? undefined };
+}
+
+const statuses = ['indexed', 'stale', 'skipped', 'error'];
+
+async function sourcesOf(kb: KbService, query: URLSearchParams) {
+  const limit = numberOf(query, 'limit') ?? 100;
+  if (limit < 1 || limit > 1_000) throw invalid('limit', 'must be from 1 to 1000');
+  const status = query.get('status') ?? undefined;
+  if (status !== undefined && !statuses.includes(status))
+    throw invalid('status', `must be one of ${statuses.join(', ')}`);
+  const docType = query.get('doc_type') ?? undefined;
+  const pathPrefix = query.get('path_prefix') ?? undefined;
+  const { items, next } = await kb.sources({
+    repo: kb.repoOf({ repo: query.get('repo') ?? undefined }).name,
+    limit,
+    after: cursorOf(query.get('cursor')),
+    ...(status === undefined ? {} : { status }),
+    ...(docType === undefined ? {} : { docType }),
+    ...(pathPrefix === undefined ? {} : { pathPrefix }),
+  });
+  return { items, next_cursor: next === null ? null : Buffer.from(next).toString('base64url') };
+}
+
+function cursorOf(cursor: string | null): string {
+  return cursor === null ? '' : Buffer.from(cursor, 'base64url').toString('utf8');
+}
+
+async function* events(kb: KbService, id: string, signal: AbortSignal): AsyncGenerator<string> {
+  for await (const job of kb.jobs.follow(id, signal)) yield `event: job\ndata: ${JSON.stringify(job)}\n\n`;
+}

@@ -1,0 +1,204 @@
+import { oneLine } from 'mortise/sdk';
+import type { ChunkDetails, Hit, KbStats, RefreshReport, SearchAnswer } from '../contract/kb.js';
+import type { RepairReport } from '../index/repair-index.js';
+
+/** Text of a document on a terminal: its own escapes and control characters are removed. */
+export function plain(text: string): string {
+  return text
+    .split('\n')
+    .map((line) => oneLine(line.replaceAll('\t', '  ').replace(ansi, '')))
+    .join('\n');
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: escapes of terminals begin with a control character
+const ansi = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|.)/g;
+
+interface Style {
+  bold(text: string): string;
+  dim(text: string): string;
+  mark(text: string): string;
+  /** A link of the terminal to a line of a file. */
+  link(text: string, file: string, line: number): string;
+}
+
+const plainStyle: Style = { bold: (text) => text, dim: (text) => text, mark: (text) => text, link: (text) => text };
+
+const terminalStyle: Style = {
+  bold: (text) => `\u001b[1m${text}\u001b[22m`,
+  dim: (text) => `\u001b[2m${text}\u001b[22m`,
+  mark: (text) => `\u001b[1;33m${text}\u001b[22;39m`,
+  link: (text, file, line) =>
+    `\u001b]8;;file://${file.split('/').map(encodeURIComponent).join('/')}#L${line}\u001b\\${text}\u001b]8;;\u001b\\`,
+};
+
+const number = (value: number): string => (Number.isInteger(value) ? String(value) : value.toFixed(4));
+
+/** The hits of a search for people. */
+export function formatSearch(
+  answer: SearchAnswer,
+  options: {
+    readonly explain: boolean;
+    readonly isTerminal: boolean;
+    readonly rootOf: (repo: string) => string | undefined;
+  },
+): string {
+  const style = options.isTerminal ? terminalStyle : plainStyle;
+  if (answer.results.length === 0) return formatEmpty(answer);
+  const many = new Set(answer.results.map(({ repo }) => repo)).size > 1;
+  const blocks = answer.results.map((hit) => formatHit(hit, style, options, many));
+  return [...blocks, ...(answer.notes ?? []).map((note) => style.dim(note))].join('\n\n');
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  not_indexed: 'Nothing is indexed yet. Run: mortise kb refresh',
+  no_searchable_terms: 'The query has no searchable words.',
+  no_match: 'No passage matches.',
+  filtered_out: 'Passages match, but none within the filters.',
+};
+
+function formatEmpty({ reason = 'no_match', suggestions = [] }: SearchAnswer): string {
+  const close = suggestions.length > 0 ? `\nClose terms: ${suggestions.join(', ')}` : '';
+  return `${reasons[reason] ?? reason} (${reason})${close}`;
+}
+
+function formatHit(
+  hit: Hit,
+  style: Style,
+  { explain, rootOf }: { readonly explain: boolean; readonly rootOf: (repo: string) => string | undefined },
+  namesRepo: boolean,
+): string {
+  const root = rootOf(hit.repo);
+  const place = `${plain(hit.path)}:${hit.start_line}`;
+  const linked = root === undefined ? place : style.link(place, `${root}/${hit.path}`, hit.start_line);
+  const head = [
+    `${hit.rank}.`,
+    style.bold(linked),
+    hit.lines,
+    ...(namesRepo ? [`[${hit.repo}]`] : []),
+    `score ${number(hit.score)}`,
+  ];
+  const lines = [head.join('  ')];
+  if (hit.heading_path.length > 0) lines.push(`   ${style.dim(plain(hit.heading_path.join(' > ')))}`);
+  if (hit.stale) lines.push('   stale: the file has changed since it was indexed');
+  const shown = hit.content ?? marked(hit, style);
+  lines.push(...shown.split('\n').map((line) => `   | ${line}`));
+  if (hit.snippet.heading_only) lines.push(`   ${style.dim('(the heading or the path matches)')}`);
+  lines.push(`   ${style.dim(plain(hit.evidence_ref))}`);
+  if (explain && hit.explanation)
+    lines.push(...formatExplanation(hit.explanation).map((line) => `   ${style.dim(line)}`));
+  return lines.join('\n');
+}
+
+function marked({ snippet: { text, marks } }: Hit, style: Style): string {
+  let end = 0;
+  let shown = '';
+  for (const [from, to] of marks) {
+    shown += plain(text.slice(end, from)) + style.mark(plain(text.slice(from, to)));
+    end = to;
+  }
+  return shown + plain(text.slice(end));
+}
+
+/** The parts of a score under their field names, one per line. */
+export function formatExplanation(explanation: NonNullable<Hit['explanation']>): readonly string[] {
+  const { matched_terms: matched, term_frequencies: frequencies, parts } = explanation;
+  const lines = [
+    `matched_terms: ${plain(matched.map((term) => `${term} (${frequencies[term] ?? 0})`).join(', '))}`,
+    `bm25_score: ${number(explanation.bm25_score)}`,
+    `parts: ${Object.entries(parts)
+      .map(([name, value]) => `${name} ${number(value)}`)
+      .join(' + ')} = text_score ${number(explanation.text_score)}`,
+    `document_boost: ${number(explanation.document_boost)} (${explanation.doc_type})`,
+    `recency_boost: ${number(explanation.recency_boost)} (${explanation.days} days)`,
+  ];
+  const expanded = explanation.terms.filter((term) => term.expanded_from !== undefined);
+  for (const term of expanded) lines.push(`expanded_from: ${plain(term.expanded_from ?? '')} -> ${term.term}`);
+  if (explanation.final_score === undefined) return lines;
+  return [
+    ...lines,
+    ...(
+      ['keyword_score', 'keyword_norm', 'vector_score', 'alpha', 'final_score', 'rerank_delta', 'final_rank'] as const
+    ).map((name) => `${name}: ${explanation[name] === null ? 'none' : number(explanation[name] ?? 0)}`),
+  ];
+}
+
+/** The figures of a refresh, one per line, and the files that are not indexed. */
+export function formatRefresh(report: RefreshReport, isVerbose: boolean): string {
+  const figures: readonly (readonly [string, number | string])[] = [
+    ['Total files', report.total_files],
+    ['Changed files', report.changed_files],
+    ['Touched files', report.touched_files],
+    ['Deleted files', report.deleted_files],
+    ['Total chunks', report.total_chunks],
+    ['New chunks', report.new_chunks],
+    ['Deleted chunks', report.deleted_chunks],
+    ['Skipped files', report.skipped_files],
+    ['Errors', report.errors],
+    ['Duration', `${(report.duration_ms / 1_000).toFixed(2)} s`],
+  ];
+  const shown = isVerbose ? report.failures : report.failures.slice(0, 20);
+  const hidden = report.failures.length - shown.length;
+  return [
+    ...report.warnings.slice(0, isVerbose ? undefined : 20).map((warning) => `Warning: ${plain(warning)}`),
+    ...figures.map(([name, value]) => `${name}: ${value}`),
+    ...(report.embeddings ? [`Embeddings: ${formatEmbeddings(report.embeddings)}`] : []),
+    ...shown.map(
+      ({ path, reason, detail, status }) => `${status}: ${plain(path)}: ${reason}${detail ? ` (${detail})` : ''}`,
+    ),
+    ...(hidden > 0 ? [`${hidden} more; --verbose lists them all.`] : []),
+  ].join('\n');
+}
+
+export function formatEmbeddings(report: { total: number; built: number; skipped: number; errors: number }): string {
+  return `total ${report.total}, built ${report.built}, skipped ${report.skipped}, errors ${report.errors}`;
+}
+
+/** Coverage as `98.5% (197/200)`. */
+export function formatCoverage({ embeddings: { total, coverage } }: KbStats): string {
+  const all = coverage > 0 ? Math.round(total / coverage) : 0;
+  return `${(Math.floor(coverage * 1_000) / 10).toFixed(1)}% (${total}/${all})`;
+}
+
+export function formatStats(stats: KbStats, file: string): string {
+  const repos = stats.repos.flatMap((repo) => [
+    `Repo ${repo.name}: ${repo.files} files, ${repo.chunks} chunks, ${repo.errors} errors, ${repo.skipped} skipped`,
+    ...Object.entries(repo.by_type).map(([type, count]) => `  ${type}: ${count}`),
+  ]);
+  return [
+    `Schema version: ${stats.schema_version}`,
+    `Index revision: ${stats.index_revision}`,
+    `Last refresh: ${stats.last_refresh ?? 'never'}`,
+    `Database path: ${file}`,
+    `Database size: ${(stats.database.bytes / 1_048_576).toFixed(2)} MiB`,
+    ...repos,
+    `Embedding coverage: ${formatCoverage(stats)}`,
+  ].join('\n');
+}
+
+export function formatChunk(chunk: ChunkDetails, state: string): string {
+  const explained = chunk.explanation
+    ? ['', ...formatExplanation(chunk.explanation), `score: ${number(chunk.explanation.score)}`]
+    : [];
+  const rank = chunk.rank === undefined ? [] : [`rank: ${chunk.rank ?? 'not a candidate'}`];
+  return [
+    `${chunk.chunk_id}  ${state}${chunk.stale ? ', stale' : ''}`,
+    `path: ${plain(chunk.path)}:${chunk.start_line}`,
+    `lines: ${chunk.lines}`,
+    `heading: ${plain(chunk.heading_path.join(' > ')) || '(none)'}`,
+    `doc_type: ${chunk.doc_type}`,
+    '',
+    plain(chunk.content),
+    ...explained,
+    ...rank,
+  ].join('\n');
+}
+
+export function formatRepair({ checks, needs_refresh: needs }: RepairReport): string {
+  const rows = checks.map(({ name, found, repaired, remedy }) =>
+    found === 0 ? `${name}: ok` : `${name}: ${found} found, ${repaired} repaired. ${remedy}`,
+  );
+  return (
+    [...rows, ...(needs ? ['Files have to be indexed again: mortise kb refresh'] : [])].join('\n') ||
+    'There is no index yet.'
+  );
+}

@@ -1,0 +1,354 @@
+import { statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { CallContext, Command, CommandInput, CommandResult, PluginControl } from 'mortise/sdk';
+import { MortiseError } from 'mortise/sdk';
+import type { RefreshReport } from '../contract/kb.js';
+import { evaluateQueries } from '../evaluate/evaluate-queries.js';
+import type { Evaluation } from '../evaluate/evaluate-set.js';
+import { readJsonLines } from '../evaluate/read-set.js';
+import type { RepairReport } from '../index/repair-index.js';
+import type { Job } from '../service/jobs.js';
+import type { EmbedReport, KbService, RepoChoice } from '../service/knowledge-base.js';
+import { createWatch, type RepoWatch } from '../service/watch-repo.js';
+import {
+  formatChunk,
+  formatCoverage,
+  formatEmbeddings,
+  formatRefresh,
+  formatRepair,
+  formatSearch,
+  formatStats,
+  plain,
+} from './format.js';
+
+export interface CommandDeps {
+  readonly kb: KbService;
+  readonly plugins: PluginControl;
+  /** The index, for people. */
+  readonly file: string;
+}
+
+type Run = (input: CommandInput, ctx: CallContext) => Promise<CommandResult>;
+
+/** A job answers at least this often with its progress, milliseconds. */
+const stepMs = 250;
+
+/** The commands by contribution key; their usage and options are in the manifest. */
+export function createCommands(deps: CommandDeps): Readonly<Record<string, { run: Run; isRead: Command['isRead'] }>> {
+  const { kb } = deps;
+  const watches = new Map<string, RepoWatch>();
+  const reads = new Set(['kb-search', 'kb-explain', 'kb-inspect', 'kb-stats', 'kb-sources', 'kb-eval']);
+  const runs: Record<string, Run> = {
+    'kb-refresh': (input, ctx) => refresh(kb, input, ctx),
+    'kb-search': (input, ctx) => search(kb, input, ctx),
+    'kb-explain': (input) => explain(kb, input),
+    'kb-inspect': async (input) => {
+      const id = argument(input, 'chunk_id');
+      const chunk = await kb.chunk(id, { terms: true });
+      const terms = Object.entries(chunk.terms ?? {}).map(([term, count]) => `  ${plain(term)} ${count}`);
+      const vectors = (chunk.vectors ?? []).map(
+        (one) => `  ${one.embedder} ${one.model}, ${one.dimensions} dimensions`,
+      );
+      const facts = [
+        `tokens: ${chunk.tokens}`,
+        `content_hash: ${chunk.content_hash}`,
+        `previous: ${chunk.previous_chunk_id ?? '-'}`,
+        `next: ${chunk.next_chunk_id ?? '-'}`,
+      ];
+      return done(
+        chunk,
+        [formatChunk(chunk, 'current'), '', ...facts, 'vectors:', ...vectors, 'terms:', ...terms].join('\n'),
+      );
+    },
+    'kb-stats': async (input) => {
+      const stats = await kb.stats(choiceOf(input));
+      return done({ ...stats, database_path: deps.file }, formatStats(stats, deps.file));
+    },
+    'kb-sources': async (input) => {
+      const status = input.options.status;
+      const { items } = await kb.sources({
+        repo: kb.repoOf(choiceOf(input)).name,
+        limit: Number(input.options.limit ?? 1_000),
+        after: '',
+        ...(typeof status === 'string' ? { status } : {}),
+      });
+      const rows = items.map((one) =>
+        [one.status, String(one.chunks), one.doc_type, plain(one.path), one.reason ?? ''].join('  ').trimEnd(),
+      );
+      return done({ items }, [`status  chunks  type  path  reason`, ...rows].join('\n'));
+    },
+    'kb-eval': (input) => evaluate(kb, input),
+    'kb-reindex': async (input, ctx) => {
+      if (input.resume === undefined && input.options.confirm !== true) {
+        const { repos } = await kb.stats(choiceOf(input));
+        const [repo] = repos;
+        const text = `This deletes ${repo?.chunks ?? 0} chunks of ${repo?.files ?? 0} files of the repo "${repo?.name ?? ''}" and indexes them again. Run it with --confirm.`;
+        return { exitCode: 2, data: { error: 'confirmation_required', repo }, text };
+      }
+      return await followed(
+        kb,
+        input,
+        () => kb.reindex(choiceOf(input), callerOf(ctx)),
+        (report) => {
+          const done_ = report as RefreshReport;
+          return done(done_, formatRefresh(done_, false));
+        },
+      );
+    },
+    'kb-repair': (input) =>
+      followed(
+        kb,
+        input,
+        () => kb.repair({ check: input.options.check === true, deep: input.options.deep === true }),
+        (report) => {
+          const repaired = report as RepairReport;
+          const isBad = input.options.check === true && repaired.checks.some(({ found }) => found > 0);
+          return { exitCode: isBad ? 1 : 0, data: repaired, text: formatRepair(repaired) };
+        },
+      ),
+    'kb-embed': (input, ctx) => embed(kb, input, ctx),
+    'kb-watch': (input, ctx) => watch(kb, input, ctx, watches),
+    'kb-repos': (input) => repos(deps, input),
+  };
+  const isRead = (key: string) => (input: CommandInput) =>
+    reads.has(key) ||
+    input.resume !== undefined ||
+    (key === 'kb-repos' && input.args.length === 0) ||
+    input.args[0] === 'stats';
+  return Object.fromEntries(Object.entries(runs).map(([key, run]) => [key, { run, isRead: isRead(key) }]));
+}
+
+function done(data: unknown, text: string): CommandResult {
+  return { exitCode: 0, data, text };
+}
+
+function usage(problem: string): CommandResult {
+  return { exitCode: 2, data: { error: 'usage', message: problem }, text: problem };
+}
+
+function argument({ args }: CommandInput, name: string): string {
+  const [first, second] = args;
+  if (first === undefined || second !== undefined) {
+    throw new MortiseError('invalid_request', `Give one ${name}.`, { status: 400 });
+  }
+  return first;
+}
+
+function choiceOf({ options, cwd }: CommandInput): RepoChoice {
+  const { repo, root } = options;
+  return {
+    repo: typeof repo === 'string' ? repo : undefined,
+    root: typeof root === 'string' ? resolve(cwd ?? process.cwd(), root) : undefined,
+  };
+}
+
+function callerOf({ principal, correlationId, requestId }: CallContext) {
+  return { principal, correlationId, requestId };
+}
+
+function listOf(value: CommandInput['options'][string] | undefined): readonly string[] {
+  return Array.isArray(value) ? value : typeof value === 'string' ? [value] : [];
+}
+
+/** Starts a job, or goes on waiting for it; reports its progress until it has ended. */
+async function followed(
+  kb: KbService,
+  { resume }: CommandInput,
+  start: () => Job,
+  finish: (report: object) => CommandResult,
+): Promise<CommandResult> {
+  const id = resume ?? start().id;
+  const job = await kb.jobs.wait(id, stepMs);
+  if (job.state === 'queued' || job.state === 'running') return goesOn(job);
+  return finish(await kb.reportOf(id));
+}
+
+function goesOn(job: Job): CommandResult {
+  const progress = { phase: job.phase, done: job.done, total: job.total, rate: job.rate, etaSeconds: job.eta_seconds };
+  return { exitCode: 0, data: { job }, text: '', again: { resume: job.id, afterMs: 0, progress } };
+}
+
+const waiting = 'wait';
+
+async function refresh(kb: KbService, input: CommandInput, ctx: CallContext): Promise<CommandResult> {
+  const { options } = input;
+  const choice = choiceOf(input);
+  const repo = kb.repoOf(choice).name;
+  const start = (): Job => {
+    const mode = options.verify === true ? 'verify' : options.full === true ? 'full' : 'incremental';
+    const paths = listOf(options.path);
+    return kb.refresh({ mode, ...(paths.length > 0 ? { paths } : {}) }, choice, callerOf(ctx));
+  };
+  try {
+    const active = kb.jobs.active(repo);
+    const isWaiting = input.resume === waiting || input.resume === undefined;
+    if (isWaiting && active !== undefined && options.wait !== false) {
+      const { phase, done: count, total } = await kb.jobs.wait(active.id, stepMs);
+      return {
+        exitCode: 0,
+        data: {},
+        text: '',
+        again: { resume: waiting, afterMs: 0, progress: { phase, done: count, total } },
+      };
+    }
+    const resumed = input.resume === waiting ? { ...input, resume: undefined } : input;
+    return await followed(kb, resumed as CommandInput, start, (report) => {
+      const done_ = report as RefreshReport;
+      const isStrict = options.strict === true && done_.errors + done_.skipped_files > 0;
+      return { exitCode: isStrict ? 1 : 0, data: done_, text: formatRefresh(done_, options.verbose === true) };
+    });
+  } catch (error) {
+    // Another process refreshes this repo.
+    if ((error as { code?: unknown }).code !== 'refresh_running' || options.wait === false) throw error;
+    const progress = { phase: 'waiting', done: 0, total: 0 };
+    return { exitCode: 0, data: {}, text: '', again: { resume: waiting, afterMs: 500, progress } };
+  }
+}
+
+async function search(kb: KbService, input: CommandInput, ctx: CallContext): Promise<CommandResult> {
+  const { options, args } = input;
+  if (args.length === 0) return usage('Give a query: mortise kb search "how do I …?"');
+  const choice = choiceOf(input);
+  const isExplained = options.explain !== false;
+  const text = (name: string): string | undefined => (typeof options[name] === 'string' ? options[name] : undefined);
+  const types = listOf(options.docType);
+  const tags = listOf(options.tag);
+  const body = {
+    query: args.join(' '),
+    ...(text('topK') === undefined ? {} : { top_k: Number(text('topK')) }),
+    ...(text('offset') === undefined ? {} : { offset: Number(text('offset')) }),
+    ...(text('scope') === undefined ? {} : { scope: text('scope') }),
+    ...(text('asOf') === undefined ? {} : { as_of: text('asOf') }),
+    ...(typeof options.rerank === 'boolean' ? { rerank: options.rerank } : {}),
+    syntax: options.syntax === true,
+    content: options.content === true,
+    explain: isExplained,
+    filters: {
+      ...(types.length > 0 ? { doc_types: types } : {}),
+      ...(tags.length > 0 ? { tags } : {}),
+      ...(text('since') === undefined ? {} : { modified_after: text('since') }),
+      ...(text('until') === undefined ? {} : { modified_before: text('until') }),
+    },
+  };
+  const answer = await kb.search(body, choice, ctx);
+  const rootOf = (repo: string): string | undefined =>
+    choice.root ?? kb.settings.repos.find(({ name }) => name === repo)?.root;
+  const shown = formatSearch(answer, { explain: isExplained, isTerminal: input.terminal !== undefined, rootOf });
+  const detail = answer.degraded && `${answer.degraded.message}\nTry: ${answer.degraded.hint}`;
+  return { exitCode: 0, data: answer, text: shown, ...(detail ? { detail } : {}) };
+}
+
+async function explain(kb: KbService, input: CommandInput): Promise<CommandResult> {
+  const given = argument(input, 'evidence ref or chunk id');
+  const query = typeof input.options.query === 'string' ? input.options.query : undefined;
+  const isRef = given.startsWith('kb:');
+  const choice = choiceOf(input);
+  const evidence = isRef
+    ? await kb.evidence(given, choice.repo ?? (choice.root ? kb.repoOf(choice).name : undefined))
+    : undefined;
+  if (evidence !== undefined && evidence.chunk === undefined) {
+    return { exitCode: 1, data: evidence, text: `${plain(given)}: ${evidence.state}` };
+  }
+  const id = evidence?.chunk?.chunk_id ?? given;
+  const chunk = await kb.chunk(id, query === undefined ? {} : { query });
+  return done({ ...(evidence ?? { state: 'current' }), chunk }, formatChunk(chunk, evidence?.state ?? 'current'));
+}
+
+async function evaluate(kb: KbService, input: CommandInput): Promise<CommandResult> {
+  const path = resolve(input.cwd ?? process.cwd(), argument(input, 'folder or .jsonl file'));
+  const given = String(input.options.k ?? '1,3,5,10,100')
+    .split(',')
+    .map(Number);
+  if (given.some((k) => !Number.isInteger(k) || k < 1 || k > 100))
+    return usage('--k takes whole numbers from 1 to 100, such as 1,5,10.');
+  const cutOffs = [...new Set([...given, 10])].sort((a, b) => a - b);
+  const format = (report: object): CommandResult => {
+    const { set, documents, queries, metrics, timing } = report as Evaluation;
+    const rows = [
+      ...Object.entries(metrics).map(([name, value]) => [
+        name,
+        Number.isInteger(value) ? String(value) : value.toFixed(4),
+      ]),
+      ...Object.entries(timing).map(([name, value]) => [name, String(value)]),
+    ];
+    const lines = rows.map(([name = '', value]) => `${name.padEnd(22)}${value}`);
+    return done(report, [`${set}: ${documents} documents, ${queries} queries`, ...lines].join('\n'));
+  };
+  const isFolder = input.resume !== undefined || statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  if (isFolder) return followed(kb, input, () => kb.evaluateFolder(path, cutOffs), format);
+  return format(await evaluateQueries(kb, readJsonLines(path), path, cutOffs, choiceOf(input)));
+}
+
+async function embed(kb: KbService, input: CommandInput, ctx: CallContext): Promise<CommandResult> {
+  const [action] = input.args;
+  if (action === 'stats') {
+    const stats = await kb.stats();
+    const { embedder, model, total } = stats.embeddings;
+    const text = [
+      `Embedder: ${embedder ?? '(not active)'}`,
+      `Model: ${model ?? '-'}`,
+      `Vectors: ${total}`,
+      `Coverage: ${formatCoverage(stats)}`,
+    ];
+    return done(stats.embeddings, text.join('\n'));
+  }
+  const kind = action === 'refresh' ? 'embed_refresh' : 'embed_build';
+  const size = input.options.batchSize;
+  const choice = input.options.repo === undefined && input.options.root === undefined ? undefined : choiceOf(input);
+  return followed(
+    kb,
+    input,
+    () => kb.embed(kind, choice, typeof size === 'string' ? Number(size) : undefined, callerOf(ctx)),
+    (report) => {
+      const built = report as EmbedReport;
+      return { exitCode: built.errors > 0 ? 1 : 0, data: built, text: formatEmbeddings(built) };
+    },
+  );
+}
+
+async function watch(
+  kb: KbService,
+  input: CommandInput,
+  { signal }: CallContext,
+  watches: Map<string, RepoWatch>,
+): Promise<CommandResult> {
+  const repo = kb.repoOf(choiceOf(input));
+  let own = watches.get(repo.name);
+  if (own === undefined) {
+    own = createWatch(kb, repo, { warn: () => undefined });
+    watches.set(repo.name, own);
+    own.start();
+  }
+  const lines = await own.next(1_000, signal);
+  if (signal.aborted) {
+    own.close();
+    watches.delete(repo.name);
+  }
+  const text = lines
+    .map(
+      (report) =>
+        `${new Date().toISOString()} ${repo.name}: ${report.changed_files} changed, ${report.deleted_files} deleted`,
+    )
+    .join('\n');
+  return { exitCode: 0, data: { repo: repo.name }, text, again: { resume: repo.name, afterMs: 0 } };
+}
+
+async function repos({ kb, plugins }: CommandDeps, { args, cwd }: CommandInput): Promise<CommandResult> {
+  const [action, name, dir] = args;
+  const current = kb.settings.repos.map((repo) => ({ name: repo.name, path: repo.root }));
+  if (action === undefined)
+    return done({ repos: current }, current.map((one) => `${one.name}  ${plain(one.path)}`).join('\n'));
+  const isAdd = action === 'add' && name !== undefined && dir !== undefined;
+  const isRemove = action === 'remove' && name !== undefined && dir === undefined;
+  if (!isAdd && !isRemove) return usage('Usage: mortise kb repos [add NAME DIR | remove NAME]');
+  if (isRemove && !current.some((one) => one.name === name)) kb.repoOf({ repo: name });
+  const path = resolve(cwd ?? process.cwd(), dir ?? '.');
+  if (isAdd && statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true)
+    return usage(`${plain(path)} is no folder.`);
+  const next = isAdd
+    ? [...current.filter((one) => one.name !== name), { name, path }]
+    : current.filter((one) => one.name !== name);
+  const { config } = await plugins.inspect('kb');
+  await plugins.configure('kb', { ...config, repos: next });
+  return done({ repos: next }, next.map((one) => `${one.name}  ${plain(one.path)}`).join('\n'));
+}

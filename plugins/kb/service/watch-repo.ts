@@ -1,0 +1,140 @@
+import { type FSWatcher, watch } from 'node:fs';
+import { join } from 'node:path';
+import type { Logger } from 'mortise/sdk';
+import type { RefreshReport } from '../contract/kb.js';
+import { scanRepo } from '../scan/scan-repo.js';
+import type { KbService } from './knowledge-base.js';
+import type { Repo } from './settings.js';
+
+/** Refreshes a repo when its files change. */
+export interface RepoWatch {
+  start(): void;
+  /** The reports of refreshes that changed something, after at most this time. */
+  next(ms: number, signal: AbortSignal): Promise<readonly RefreshReport[]>;
+  close(): void;
+}
+
+/** A burst of changes is one refresh: after this much quiet, but no later than the second limit; milliseconds. */
+const quietMs = 150;
+const longestMs = 1_500;
+/** Where folders cannot be watched. */
+const pollMs = 2_000;
+
+export function createWatch(kb: KbService, repo: Repo, log: Pick<Logger, 'warn'>): RepoWatch {
+  const watchers = new Map<string, FSWatcher>();
+  const reports: RefreshReport[] = [];
+  let wake: () => void = () => undefined;
+  let quiet: NodeJS.Timeout | undefined;
+  let first = 0;
+  let poll: NodeJS.Timeout | undefined;
+  let isRunning = false;
+  let isDirty = false;
+  let isClosed = false;
+
+  const refresh = async (): Promise<void> => {
+    if (isRunning) {
+      isDirty = true;
+      return;
+    }
+    isRunning = true;
+    first = 0;
+    try {
+      const active = kb.jobs.active(repo.name);
+      if (active !== undefined) await kb.jobs.wait(active.id);
+      if (isClosed) return;
+      const { id } = kb.refresh(
+        {},
+        { ...(kb.settings.repos.includes(repo) ? { repo: repo.name } : { root: repo.root }) },
+      );
+      const report = (await kb.reportOf(id)) as RefreshReport;
+      if (report.changed_files + report.deleted_files + report.touched_files > 0) reports.push(report);
+      wake();
+      watchFolders();
+    } catch (error) {
+      if (!isClosed)
+        log.warn({ err: error, repo: repo.name }, 'A refresh after a change failed; the next change tries again.');
+    } finally {
+      isRunning = false;
+      if (isDirty && !isClosed) {
+        isDirty = false;
+        changed();
+      }
+    }
+  };
+  const changed = (): void => {
+    if (isClosed) return;
+    const now = Date.now();
+    first ||= now;
+    clearTimeout(quiet);
+    quiet = setTimeout(() => void refresh(), Math.max(0, Math.min(quietMs, first + longestMs - now)));
+    quiet.unref();
+  };
+  const startPolling = (reason: string): void => {
+    if (poll !== undefined || isClosed) return;
+    log.warn(
+      { repo: repo.name, reason },
+      'Folders cannot be watched any more; the repo is refreshed every 2 seconds instead.',
+    );
+    poll = setInterval(() => void refresh(), pollMs);
+    poll.unref();
+  };
+  /** Watches every folder that is scanned; a folder that is gone ends its watcher. */
+  const watchFolders = (): void => {
+    if (isClosed || poll !== undefined) return;
+    let folders: readonly string[];
+    try {
+      folders = scanRepo(repo.name, repo.root, { ...kb.settings.repoConfig(repo).rules, include: [] }).folders;
+    } catch {
+      return;
+    }
+    const wanted = new Set(folders);
+    for (const [folder, watcher] of watchers) {
+      if (wanted.has(folder)) continue;
+      watcher.close();
+      watchers.delete(folder);
+    }
+    for (const folder of folders) {
+      if (watchers.has(folder)) continue;
+      try {
+        const watcher = watch(join(repo.root, folder), { persistent: false }, changed);
+        watcher.on('error', () => {
+          watcher.close();
+          watchers.delete(folder);
+          changed();
+        });
+        watchers.set(folder, watcher);
+      } catch (error) {
+        const code = String((error as NodeJS.ErrnoException).code);
+        if (code !== 'ENOSPC' && code !== 'EMFILE') continue;
+        startPolling(code);
+        return;
+      }
+    }
+  };
+  return {
+    start: () => {
+      watchFolders();
+      changed();
+    },
+    next: async (ms, signal) => {
+      if (reports.length === 0) {
+        let timer: NodeJS.Timeout | undefined;
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+          timer = setTimeout(resolve, ms);
+          signal.addEventListener('abort', () => resolve(), { once: true });
+        });
+        clearTimeout(timer);
+      }
+      return reports.splice(0);
+    },
+    close: () => {
+      isClosed = true;
+      clearTimeout(quiet);
+      clearInterval(poll);
+      for (const watcher of watchers.values()) watcher.close();
+      watchers.clear();
+      wake();
+    },
+  };
+}

@@ -1,0 +1,124 @@
+import { expect } from 'chai';
+import { createKbHost, type KbHost, wrongExplanations } from 'mortise/contracts/kb/testing';
+import type { Embedder } from 'mortise/contracts/text-analysis';
+import type { TestPlugin } from 'mortise/sdk/testing';
+import { rerankScores } from '../service/rerank-hits.js';
+
+describe('the order by keywords and vectors', () => {
+  const goldens: readonly (readonly [readonly number[], number, readonly number[], readonly number[]])[] = [
+    [[1, 1, 1], 0, [1, 0.444444, 0], [0, 0, 0]],
+    [[1, 1, 1], 0.3, [1, 0.611111, 0.3], [0, 0, 0]],
+    [[1, 1, 1], 0.7, [1, 0.833333, 0.7], [0, 0, 0]],
+    [[0, 0.5, 1], 0.3, [0.7, 0.461111, 0.3], [0, 0, 0]],
+    [[0, 0.5, 1], 0.5, [0.5, 0.472222, 0.5], [0, -1, 1]],
+    [[0, 0.5, 1], 0.7, [0.3, 0.483333, 0.7], [-2, 0, 2]],
+  ];
+  for (const [vectors, alpha, scores, deltas] of goldens) {
+    it(`is that of the published figures: vectors ${vectors}, alpha ${alpha}`, () => {
+      const ordered = rerankScores([10, 5, 1], vectors, alpha);
+      for (const [index, { from, finalScore }] of ordered.entries()) {
+        expect(finalScore).to.be.closeTo(scores[from] ?? -1, 1e-6);
+        expect(from - index).to.equal(deltas[from]);
+      }
+    });
+  }
+});
+
+describe('a search with vectors', () => {
+  let kb: KbHost;
+  let behaviour: Embedder['embed'];
+  /** The last document is what every query means. */
+  const vector = (text: string): Float32Array =>
+    Float32Array.from(text.includes('zeta') || text.startsWith('query') ? [0, 1] : [1, 0]);
+  const probe = (model: string): TestPlugin => ({
+    manifest: { key: 'embedder-probe', optional: ['text-analysis'], contributes: { embedder: ['probe'] } },
+    definition: () => ({
+      key: 'embedder-probe',
+      register: (host: { contribute: (point: 'embedder', key: string, value: Embedder) => unknown }) =>
+        void host.contribute('embedder', 'probe', {
+          dimensions: 2,
+          model,
+          embed: (request, ctx) => behaviour(request, ctx),
+        }),
+    }),
+  });
+  const rerank = { enabled: true, embedder: 'probe', candidate_k: 10, alpha: 0.7, timeout_ms: 300 };
+
+  beforeEach(async () => {
+    behaviour = async ({ texts }) => texts.map(vector);
+    const words = ['alpha', 'beta', 'gamma', 'delta', 'zeta'];
+    const files = Object.fromEntries(
+      words.map((word, index) => [`${word}.md`, `# ${word}\n\n${'query '.repeat(6 - index)}${word} text\n`]),
+    );
+    kb = await createKbHost(files, { rerank }, { plugins: ['logbook'], extra: [probe('one')] });
+    await kb.refresh();
+  });
+  afterEach(() => kb.stop());
+
+  const audited = async () => {
+    const { rows } = await kb.host.service('audit').query({ operation: 'kb:search' });
+    return rows.map(({ reason }) => reason);
+  };
+
+  it('reorders the hits of keywords and explains it', async () => {
+    const keyword = await kb.search('query', { rerank: false });
+    const hybrid = await kb.search('query');
+    expect([keyword.mode, hybrid.mode]).to.deep.equal(['keyword', 'hybrid']);
+    expect(keyword.results[0]?.path).to.equal('alpha.md');
+    expect(hybrid.results[0]?.path).to.equal('zeta.md');
+    expect(hybrid.results[0]?.explanation).to.include({ alpha: 0.7, final_rank: 1, vector_score: 1, rerank_delta: 4 });
+    expect(wrongExplanations(hybrid)).to.deep.equal([]);
+    expect(hybrid.results).to.have.length(keyword.results.length);
+  });
+
+  it('keeps the order of keywords while vectors are missing', async () => {
+    behaviour = async () => {
+      throw new Error('no');
+    };
+    for (const name of ['eta', 'theta']) await kb.write(`${name}.md`, `# ${name}\n\nquery ${name}\n`);
+    expect((await kb.refresh()).embeddings?.errors).to.equal(2);
+    behaviour = async ({ texts }) => texts.map(vector);
+    const answer = await kb.search('query');
+    expect([answer.mode, answer.degraded?.code, answer.degraded?.hint]).to.deep.equal([
+      'keyword',
+      'embedding_coverage_low',
+      'mortise kb embed build',
+    ]);
+    await kb.refresh();
+    expect((await kb.search('query')).mode).to.equal('hybrid');
+  });
+
+  const failures: Readonly<Record<string, Embedder['embed']>> = {
+    throws: async () => {
+      throw new Error('down');
+    },
+    hangs: (_request, { signal }) =>
+      new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true })),
+    'gives NaN': async ({ texts }) => texts.map(() => Float32Array.from([Number.NaN, 1])),
+    'gives the wrong length': async ({ texts }) => texts.map(() => Float32Array.from([1])),
+    'gives too few': async () => [],
+  };
+  for (const [name, failing] of Object.entries(failures)) {
+    it(`answers by keywords when the embedder ${name}, with one audit row at the beginning and one at the end`, async () => {
+      behaviour = failing;
+      for (let round = 0; round < 3; round += 1) {
+        const answer = await kb.search(`query ${name} ${round}`);
+        expect([answer.mode, answer.degraded?.code, answer.results.length]).to.deep.equal([
+          'keyword',
+          'embedder_unavailable',
+          5,
+        ]);
+      }
+      expect(await audited()).to.deep.equal(['kb:embedder_unavailable']);
+      behaviour = async ({ texts }) => texts.map(vector);
+      expect((await kb.search('query again')).mode).to.equal('hybrid');
+      expect((await audited()).sort()).to.deep.equal(['kb:embedder_available', 'kb:embedder_unavailable']);
+    });
+  }
+
+  it('answers by keywords while the plugin of the embedder is disabled', async () => {
+    await kb.host.control.disable('embedder-probe');
+    const answer = await kb.search('query');
+    expect([answer.mode, answer.degraded?.code]).to.deep.equal(['keyword', 'embedder_unavailable']);
+  });
+});
