@@ -2,6 +2,7 @@
  * Kills the product at random points while its memory backend misbehaves, and runs an independent checker on what is
  * left. See README.md.
  */
+import { cronChaos } from './cron/command.js';
 import { readOptions, UsageError } from './options.js';
 import { shareKills } from './plan/kills.js';
 import { replay, reportText, stopText } from './report.js';
@@ -17,6 +18,9 @@ function readUsage() {
     process.exit(2);
   }
 }
+
+// Scheduled jobs have a campaign of their own.
+if (process.argv[2] === 'cron') process.exit(await cronChaos(process.argv.slice(3)));
 
 const { kills, stops, seed, life, databases, backends, json } = readUsage();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
