@@ -1,18 +1,18 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { createDrain, type Drain, type GroupCommit, retryCommit } from 'mortise/sdk';
-import type { CronRun } from './contract/index.js';
 import type { CronDeps } from './cron-deps.js';
 import { executeRun } from './execute-run.js';
 import { effectiveRuntime } from './read-job-spec.js';
 import { abortOf, RunAborted } from './run-aborted.js';
 import { type Finished, type FinishedRun, finishing, type RunEnd } from './store/finish-runs.js';
-import { expireLeases, recordProgress, renewLeases } from './store/hold-runs.js';
+import { expireLeases, type Progress, progressing, renewLeases } from './store/hold-runs.js';
 import { readRun } from './store/read-runs.js';
-import type { RunRow } from './store/rows.js';
+import { type RunRow, runOf } from './store/rows.js';
 import { type StartedRun, startRuns } from './store/start-runs.js';
+import { timeText } from './times.js';
 
 /** Runs started in one transaction. */
-const batchSize = 64;
+const batchSize = 128;
 /** Milliseconds of shutdown that are kept for aborted runs to end. */
 const abortMs = 2_500;
 
@@ -29,6 +29,7 @@ export class Dispatcher {
   readonly #deps: CronDeps;
   readonly #live = new Map<string, LiveRun>();
   readonly #finish: GroupCommit<FinishedRun, Finished>;
+  readonly #step: GroupCommit<Progress, boolean>;
   readonly #starting: Drain;
   /** Runs outlive the tick or request that queued them. */
   readonly #detached = AsyncLocalStorage.snapshot();
@@ -37,6 +38,7 @@ export class Dispatcher {
   constructor(deps: CronDeps) {
     this.#deps = deps;
     this.#finish = finishing(deps);
+    this.#step = progressing(deps);
     this.#starting = createDrain(
       () => this.#start(),
       (error) => deps.log.warn({ err: error }, 'queued runs could not be started; the next tick tries again'),
@@ -71,7 +73,7 @@ export class Dispatcher {
   /** Renews the leases of all runs, and aborts those that are lost or were cancelled elsewhere. */
   async renew(): Promise<void> {
     this.#abortExpired();
-    const held = [...this.#live.values()];
+    const held = [...this.#live.values()].filter(({ controller }) => abortOf(controller.signal)?.kind !== 'lost');
     if (held.length === 0) return;
     const from = this.#deps.clock.monotonic();
     const renewed = await renewLeases(
@@ -155,7 +157,7 @@ export class Dispatcher {
     const { run, controller } = live;
     const { timeoutSeconds } = effectiveRuntime(run.spec.runtime);
     const from = this.#deps.clock.monotonic();
-    void this.#announce(run.row.run_id);
+    this.#announce(run.row);
     const timer = setTimeout(() => {
       controller.abort(new RunAborted('timeout', `cron execution timeout after ${timeoutSeconds}s`));
     }, timeoutSeconds * 1_000);
@@ -174,11 +176,11 @@ export class Dispatcher {
   }
 
   /** Nothing begins on a lease that may have expired. */
-  async #progress(live: LiveRun, step: Parameters<typeof recordProgress>[2]): Promise<void> {
+  async #progress(live: LiveRun, step: Omit<Progress, 'run'>): Promise<void> {
     const { signal } = live.controller;
     signal.throwIfAborted();
     this.#abortExpired();
-    const isHeld = !signal.aborted && (await recordProgress(this.#deps, live.run, step));
+    const isHeld = !signal.aborted && (await this.#step.submit({ run: live.run, ...step }));
     if (!isHeld && !signal.aborted) await this.#findOut(live);
     signal.throwIfAborted();
     this.#abortExpired();
@@ -206,7 +208,13 @@ export class Dispatcher {
       return;
     }
     metrics.finished(end.status, seconds);
-    await this.#announce(run.row.run_id);
+    this.#announce({
+      ...run.row,
+      status: end.status,
+      error: end.error,
+      result: end.result,
+      finished_at: timeText(this.#deps.clock.now()),
+    });
     if (end.status === 'failed' && isAlarming(failures, alertAfterFailures)) {
       alert({
         source: `cron:${run.row.job_id}`.slice(0, 128),
@@ -220,16 +228,11 @@ export class Dispatcher {
 
   #reject(row: RunRow): void {
     this.#deps.metrics.slots('overlap', row.scheduled_at === null ? 0 : 1);
-    void this.#announce(row.run_id);
+    this.#announce(row);
   }
 
-  async #announce(runId: string): Promise<void> {
-    try {
-      const run: CronRun | undefined = await readRun(this.#deps.database, runId).then((row) => row?.run);
-      if (run) this.#deps.events.publish({ type: 'run', run });
-    } catch (error) {
-      this.#deps.log.debug({ err: error }, 'a change of a run was not announced');
-    }
+  #announce(row: RunRow): void {
+    this.#deps.events.publish({ type: 'run', run: runOf(row) });
   }
 
   #abortExpired(): void {

@@ -91,7 +91,7 @@ export const cronTables: Migration = {
       'create index cron_slots_through on {cron.slots} (job_id, through_at)',
       'create index cron_slots_decided on {cron.slots} (decided_at)',
       "create index cron_runs_queued on {cron.runs} (not_before, run_id) where status = 'queued'",
-      "create index cron_runs_running on {cron.runs} (run_id) where status = 'running'",
+      "create index cron_runs_running on {cron.runs} (lease_id) where status = 'running'",
       "create index cron_runs_unfinished on {cron.runs} (job_id) where status in ('queued', 'running')",
       'create index cron_runs_by_job on {cron.runs} (job_id, queued_at, run_id)',
       'create index cron_leases_by_id on {cron.leases} (lease_id)',

@@ -1,4 +1,10 @@
-import { type BatchStatement, createTransactionGroup, type GroupCommit, type Transaction } from 'mortise/sdk';
+import {
+  type BatchStatement,
+  createTransactionGroup,
+  type GroupCommit,
+  jsonTexts,
+  type Transaction,
+} from 'mortise/sdk';
 import type { CronRun, WorkflowExecution } from '../contract/index.js';
 import type { CronDeps } from '../cron-deps.js';
 import { effectiveRuntime } from '../read-job-spec.js';
@@ -58,10 +64,7 @@ async function finishRuns(
   for (const [index, one] of held.entries()) {
     outcomes.set(one, { recorded: true, failures: Number(results[index]?.rows[0]?.failures ?? 0) });
   }
-  await database.batch(
-    held.flatMap((one) => afterwards(one, now)),
-    { trx },
-  );
+  await database.batch([...releaseStatements(deps, held), ...held.flatMap((one) => afterwards(one, now))], { trx });
   return runs.map((one) => outcomes.get(one) ?? { recorded: false, failures: 0 });
 }
 
@@ -99,12 +102,9 @@ function jobStatement({ run, end }: FinishedRun): BatchStatement {
 }
 
 function afterwards({ run, end }: FinishedRun, now: number): BatchStatement[] {
-  const { row, leaseId } = run;
+  const { row } = run;
   const retry = end.status === 'failed' ? retryOf(run, now) : undefined;
-  const statements: BatchStatement[] = [
-    { sql: 'delete from {cron.leases} where lease_id = ?', bindings: [leaseId] },
-    releaseWaiting(row.job_id),
-  ];
+  const statements: BatchStatement[] = [];
   if (retry) statements.push(queueRun(retry));
   if (row.scheduled_at !== null) {
     const outcome = retry ? 'queued' : end.status === 'succeeded' ? 'succeeded' : 'failed';
@@ -120,6 +120,23 @@ function afterwards({ run, end }: FinishedRun, now: number): BatchStatement[] {
     });
   }
   return statements;
+}
+
+/** Releases leases; runs of the same jobs that waited for one may try again. One statement for all runs. */
+function releaseStatements({ database }: FinishDeps, held: readonly FinishedRun[]): BatchStatement[] {
+  if (held.length === 0) return [];
+  const list = jsonTexts(database.dialect);
+  const jobIds = [...new Set(held.map(({ run }) => run.row.job_id))];
+  return [
+    {
+      sql: `delete from {cron.leases} where lease_id in ${list}`,
+      bindings: [JSON.stringify(held.map(({ run }) => run.leaseId))],
+    },
+    {
+      sql: `update {cron.runs} set waits = ? where status = 'queued' and waits and job_id in ${list}`,
+      bindings: [false, JSON.stringify(jobIds)],
+    },
+  ];
 }
 
 /** Runs of a job that waited for a lease may try again. */

@@ -1,4 +1,4 @@
-import { jsonTexts } from 'mortise/sdk';
+import { type BatchStatement, createTransactionGroup, type Dialect, type GroupCommit, jsonTexts } from 'mortise/sdk';
 import type { WorkflowExecution } from '../contract/index.js';
 import type { CronDeps } from '../cron-deps.js';
 import { timeText } from '../times.js';
@@ -37,20 +37,54 @@ export async function expireLeases({ database, clock }: HoldDeps, leaseIds: read
   ]);
 }
 
+/** How far a run is. */
+export interface Progress {
+  readonly run: StartedRun;
+  /** An effect is about to begin. */
+  readonly effect: boolean;
+  readonly execution: WorkflowExecution | undefined;
+}
+
 /**
- * Records that an effect of a run begins, and how far its workflow is. Fenced by the lease.
- * @returns false when the run was taken over or cancelled: the effect must not begin
+ * Records that effects of runs begin, and how far their workflows are; what waits at the same time shares a commit. Fenced
+ * by the lease: false when the run was taken over or cancelled, and its effect must not begin.
  */
-export async function recordProgress(
-  { database, clock }: HoldDeps,
-  { row, leaseId }: StartedRun,
-  { effect, execution }: { readonly effect: boolean; readonly execution: WorkflowExecution | undefined },
-): Promise<boolean> {
-  const now = timeText(clock.now());
-  const { changes } = await database.statement(
-    `update {cron.runs} set effect_at = ?, execution_json = ? where run_id = ? and lease_id = ? and status = 'running'
-       and cancel_reason is null and exists (select 1 from {cron.leases} l where l.lease_id = ? and l.expires_at > ?)`,
-    [effect ? now : null, execution ? JSON.stringify(execution) : null, row.run_id, leaseId, leaseId, now],
+export function progressing(deps: HoldDeps): GroupCommit<Progress, boolean> {
+  const { database, clock } = deps;
+  return createTransactionGroup<Progress, boolean>(
+    database,
+    async (steps, trx) => {
+      const now = timeText(clock.now());
+      const texts = steps.filter(({ effect, execution }) => effect && execution === undefined);
+      const others = steps.filter((step) => !texts.includes(step));
+      const [begun, ...recorded] = await database.batch(
+        [beginStatement(database.dialect, texts, now), ...others.map((step) => progressStatement(step, now))],
+        { trx },
+      );
+      const held = new Set(begun?.rows.map(({ lease_id }) => lease_id));
+      const isRecorded = new Map(others.map((step, index) => [step, recorded[index]?.changes === 1]));
+      return steps.map((step) => isRecorded.get(step) ?? held.has(step.run.leaseId));
+    },
+    { retries: (error) => database.codec.errorKind(error) === 'busy' },
   );
-  return changes === 1;
+}
+
+/** The effects of text tasks begin: one statement for all of them. */
+function beginStatement(dialect: Dialect, steps: readonly Progress[], now: string): BatchStatement {
+  return {
+    sql: `update {cron.runs} set effect_at = ? where lease_id in ${jsonTexts(dialect)} and status = 'running'
+       and cancel_reason is null and exists
+         (select 1 from {cron.leases} l where l.lease_id = {cron.runs}.lease_id and l.expires_at > ?)
+       returning lease_id`,
+    bindings: [now, JSON.stringify(steps.map(({ run }) => run.leaseId)), now],
+  };
+}
+
+function progressStatement({ run, effect, execution }: Progress, now: string): BatchStatement {
+  const { row, leaseId } = run;
+  return {
+    sql: `update {cron.runs} set effect_at = ?, execution_json = ? where run_id = ? and lease_id = ? and status = 'running'
+       and cancel_reason is null and exists (select 1 from {cron.leases} l where l.lease_id = ? and l.expires_at > ?)`,
+    bindings: [effect ? now : null, execution ? JSON.stringify(execution) : null, row.run_id, leaseId, leaseId, now],
+  };
 }

@@ -55,24 +55,37 @@ export function startRuns(deps: StartDeps, limit: number): Promise<StartOutcome>
       { trx },
     );
     if (rows.length === 0) return { started: [], busy: [], seen: 0 };
-    const leases = new LeaseTable(deps, await readLeases(deps, rows, trx), now);
+    const free = new FreeLeases(deps, await readLeases(deps, rows, trx), now);
+    const wanted = rows.map((row): WantedLease => {
+      const spec = JSON.parse(row.job_spec_json) as CronJobSpec;
+      return { row, spec, leaseId: newLeaseId(), slotNo: free.choose(row, spec) };
+    });
+    const taken = await takeLeases(deps, wanted, now, trx);
     const started: StartedRun[] = [];
     const busy: RunRow[] = [];
     const writes: { readonly jobId: string; readonly statements: readonly BatchStatement[] }[] = [];
-    for (const row of rows) {
-      const spec = JSON.parse(row.job_spec_json) as CronJobSpec;
-      const leaseId = newLeaseId();
-      const taken = await leases.take(row, spec, leaseId, trx);
-      if (taken) {
-        const run = { row, spec, leaseId, correlationId: newCorrelationId(), leasedUntil };
-        started.push({ ...run, owner: JSON.parse(row.owner_json) as Principal });
-        writes.push({ jobId: row.job_id, statements: startStatements(deps, run, now) });
+    for (const { row, spec, leaseId } of wanted) {
+      if (taken.has(leaseId)) {
+        const { job_spec_json, owner_json, ...queued } = row;
+        const correlationId = newCorrelationId();
+        const running = { status: 'running', started_at: now, lease_id: leaseId, owner: deps.instances.id } as const;
+        const run = {
+          row: { ...queued, ...running, correlation_id: correlationId, spec_json: job_spec_json },
+          spec,
+          owner: JSON.parse(owner_json) as Principal,
+          leaseId,
+          correlationId,
+          leasedUntil,
+        };
+        started.push(run);
+        writes.push({ jobId: row.job_id, statements: startStatements(run) });
       } else if (waitsForLease(row, spec)) {
         const sql = 'update {cron.runs} set waits = ? where run_id = ?';
         writes.push({ jobId: row.job_id, statements: [{ sql, bindings: [true, row.run_id] }] });
       } else {
-        busy.push(row);
-        writes.push({ jobId: row.job_id, statements: rejectStatements(row, spec, now) });
+        const rejected = rejectStatements(row, spec, now);
+        busy.push({ ...row, status: 'failed', error: rejected.error, finished_at: now });
+        writes.push({ jobId: row.job_id, statements: rejected.statements });
       }
     }
     // Every process locks the rows of jobs in the same order.
@@ -103,48 +116,38 @@ async function readLeases(
     .whereIn('job_id', jobIds);
 }
 
-/** The leases of some jobs, as they are within one transaction. */
-class LeaseTable {
+interface WantedLease {
+  readonly row: QueuedRow;
+  readonly spec: CronJobSpec;
+  readonly leaseId: string;
+  /** Undefined: all leases of the job are taken. */
+  readonly slotNo: number | undefined;
+}
+
+/** The leases of some jobs that are free, as they were when a transaction read them. */
+class FreeLeases {
   readonly #deps: StartDeps;
-  readonly #now: string;
   /** By job: the numbers that are taken. */
   readonly #held = new Map<string, Set<number>>();
 
   constructor(deps: StartDeps, rows: readonly LeaseRow[], now: string) {
     this.#deps = deps;
-    this.#now = now;
     for (const { job_id, slot_no, expires_at } of rows) if (expires_at > now) this.#of(job_id).add(slot_no);
   }
 
-  /** Takes a free or expired lease. False when there is none. */
-  async take(row: RunRow, { runtime }: CronJobSpec, leaseId: string, trx: Transaction): Promise<boolean> {
-    const held = this.#of(row.job_id);
+  /** The number of a free or expired lease, which counts as taken from now on. */
+  choose({ job_id, trigger }: RunRow, { runtime }: CronJobSpec): number | undefined {
+    const { leaseFolder, clock } = this.#deps;
+    const held = this.#of(job_id);
     const { maxConcurrency, misfirePolicy } = effectiveRuntime(runtime);
     // Missed slots run one after another.
-    if (misfirePolicy === 'run_all' && row.trigger === 'schedule' && held.size > 0) return false;
+    if (misfirePolicy === 'run_all' && trigger === 'schedule' && held.size > 0) return undefined;
     for (let slotNo = 0; slotNo < maxConcurrency; slotNo += 1) {
       if (held.has(slotNo)) continue;
       held.add(slotNo);
-      if (isHeldByFile(this.#deps.leaseFolder, row.job_id, slotNo, this.#deps.clock.now())) continue;
-      if (await this.#write(row, slotNo, leaseId, trx)) return true;
+      if (!isHeldByFile(leaseFolder, job_id, slotNo, clock.now())) return slotNo;
     }
-    return false;
-  }
-
-  /** False when another process has taken the lease in between. */
-  async #write({ job_id, run_id }: RunRow, slotNo: number, leaseId: string, trx: Transaction): Promise<boolean> {
-    const { database, clock, instances, leaseMs } = this.#deps;
-    const expires = timeText(clock.now() + leaseMs);
-    const { changes } = await database.statement(
-      `insert into {cron.leases} as held (job_id, slot_no, lease_id, run_id, owner, acquired_at, expires_at)
-       values (?, ?, ?, ?, ?, ?, ?)
-       on conflict (job_id, slot_no) do update set lease_id = excluded.lease_id, run_id = excluded.run_id,
-         owner = excluded.owner, acquired_at = excluded.acquired_at, expires_at = excluded.expires_at
-       where held.expires_at <= excluded.acquired_at`,
-      [job_id, slotNo, leaseId, run_id, instances.id, this.#now, expires],
-      { trx },
-    );
-    return changes === 1;
+    return undefined;
   }
 
   #of(jobId: string): Set<number> {
@@ -154,22 +157,43 @@ class LeaseTable {
   }
 }
 
-function startStatements(
-  { instances }: StartDeps,
-  { row, spec, leaseId, correlationId }: Pick<StartedRun, 'row' | 'spec' | 'leaseId' | 'correlationId'>,
+/** Writes the leases; another process may have taken one in between. @returns the ids of those that were taken */
+async function takeLeases(
+  { database, clock, instances, leaseMs }: StartDeps,
+  wanted: readonly WantedLease[],
   now: string,
-): BatchStatement[] {
+  trx: Transaction,
+): Promise<ReadonlySet<string>> {
+  const expires = timeText(clock.now() + leaseMs);
+  const chosen = wanted.filter(({ slotNo }) => slotNo !== undefined);
+  // Every process takes the leases of jobs in the same order.
+  chosen.sort((a, b) => (a.row.job_id < b.row.job_id ? -1 : a.row.job_id > b.row.job_id ? 1 : 0));
+  const results = await database.batch(
+    chosen.map(({ row, leaseId, slotNo = 0 }) => ({
+      sql: `insert into {cron.leases} as held (job_id, slot_no, lease_id, run_id, owner, acquired_at, expires_at)
+            values (?, ?, ?, ?, ?, ?, ?)
+            on conflict (job_id, slot_no) do update set lease_id = excluded.lease_id, run_id = excluded.run_id,
+              owner = excluded.owner, acquired_at = excluded.acquired_at, expires_at = excluded.expires_at
+            where held.expires_at <= excluded.acquired_at`,
+      bindings: [row.job_id, slotNo, leaseId, row.run_id, instances.id, now, expires],
+    })),
+    { trx },
+  );
+  return new Set(chosen.flatMap(({ leaseId }, index) => (results[index]?.changes === 1 ? [leaseId] : [])));
+}
+
+function startStatements({ row }: StartedRun): BatchStatement[] {
   const statements: BatchStatement[] = [
     {
       sql: `update {cron.runs} set status = 'running', waits = ?, started_at = ?, lease_id = ?, owner = ?,
               correlation_id = ?, spec_json = ? where run_id = ?`,
       // The run ends with the job that it started with.
-      bindings: [false, now, leaseId, instances.id, correlationId, JSON.stringify(spec), row.run_id],
+      bindings: [false, row.started_at, row.lease_id, row.owner, row.correlation_id, row.spec_json, row.run_id],
     },
     {
       sql: `update {cron.jobs} set last_run_at = ?, last_run_id = ?, last_status = 'running', last_error = null
             where job_id = ?`,
-      bindings: [now, row.run_id, row.job_id],
+      bindings: [row.started_at, row.run_id, row.job_id],
     },
   ];
   if (row.scheduled_at !== null) {
@@ -182,7 +206,7 @@ function startStatements(
   return statements;
 }
 
-function rejectStatements(row: RunRow, { runtime }: CronJobSpec, now: string): BatchStatement[] {
+function rejectStatements(row: RunRow, { runtime }: CronJobSpec, now: string) {
   const error = `max_concurrency limit reached (${effectiveRuntime(runtime).maxConcurrency})`;
   const statements: BatchStatement[] = [
     {
@@ -201,5 +225,5 @@ function rejectStatements(row: RunRow, { runtime }: CronJobSpec, now: string): B
       bindings: [row.run_id, row.job_id, row.scheduled_at],
     });
   }
-  return statements;
+  return { error, statements };
 }

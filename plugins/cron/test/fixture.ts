@@ -65,7 +65,13 @@ const sender = 'sender';
 export async function testScheduler(
   engine: TestEngine,
   send: Send,
-  { at = '2026-11-20T10:00:00Z', id = 'one', clock = new TestClock(at), alive = () => [id] as readonly string[] } = {},
+  {
+    at = '2026-11-20T10:00:00Z',
+    id = 'one',
+    clock = new TestClock(at),
+    alive = () => [id] as readonly string[],
+    leaseMs = 30_000,
+  } = {},
 ): Promise<TestScheduler> {
   const database = await engine.open('cron', ['cron']);
   await database.migrate([cronTables]);
@@ -103,7 +109,7 @@ export async function testScheduler(
     events: new RunEvents(database, silentLog, () => undefined),
     alert: (alert) => void alerts.push(alert),
     leaseFolder: temporaryPath('leases'),
-    leaseMs: 30_000,
+    leaseMs,
     maxRuns: 16,
     alertAfterFailures: 3,
   };

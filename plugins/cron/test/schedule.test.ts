@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import * as fc from 'fast-check';
-import { seededRandom } from 'mortise/sdk/testing';
+import { rounds, seededRandom } from 'mortise/sdk/testing';
 import type { CronSchedule } from '../contract/index.js';
 import { nextSlots, readSchedule, slotsOf } from '../schedule/schedule.js';
 import { oracleSlots, randomCase, transitionsOf } from './slot-oracle.js';
@@ -86,15 +86,16 @@ describe('every series of slots', () => {
     );
   }).timeout(20_000);
 
-  it('has the slots of an independent implementation: 10,000 random expressions, zones and instants', () => {
+  it('has the slots of an independent implementation: random expressions, zones and instants', () => {
+    const cases = rounds(10_000, 100_000);
     const random = seededRandom(2026);
     const changes = transitionsOf();
-    for (let index = 0; index < 10_000; index += 1) {
+    for (let index = 0; index < cases; index += 1) {
       const one = randomCase(random, changes);
       const { schedule, after } = one;
       const expected = oracleSlots(one, 2);
       const found = expected.length === 0 ? [] : nextSlots(slotsOf(readSchedule(schedule), 0), after, expected.length);
       expect(found, `${JSON.stringify(schedule)} after ${new Date(after).toISOString()}`).to.deep.equal(expected);
     }
-  }).timeout(60_000);
+  }).timeout(600_000);
 });

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { eachDatabase, until } from 'mortise/sdk/testing';
 import type { CronSlot } from '../contract/index.js';
-import { recordProgress } from '../store/hold-runs.js';
+import { progressing } from '../store/hold-runs.js';
 import { prune } from '../store/prune.js';
 import { startRuns } from '../store/start-runs.js';
 import { setPaused } from '../store/write-jobs.js';
@@ -125,33 +125,33 @@ describe('the scheduler', () => {
 
     it('fails a slot that finds all leases taken, or lets the newest of them wait', async () => {
       const running: (() => void)[] = [];
+      const busy = await testScheduler(engine, (...call) => send(...call), { leaseMs: 3_600_000 });
       send = (_text, key) =>
         new Promise((resolve) => {
           sent.push(key);
           running.push(resolve);
         });
-      await cron.save('r', '60s', { runtime: { timeout_seconds: 3_600 } });
-      await cron.save('q', '60s', { runtime: { timeout_seconds: 3_600, overlap_policy: 'queue' } });
+      await busy.save('r', '60s', { runtime: { timeout_seconds: 3_600 } });
+      await busy.save('q', '60s', { runtime: { timeout_seconds: 3_600, overlap_policy: 'queue' } });
       for (const minute of [1, 2, 3]) {
-        cron.clock.set(`2026-11-20T10:0${minute}:00Z`);
-        await cron.scheduler.renewLeases();
-        await cron.tick();
+        busy.clock.set(`2026-11-20T10:0${minute}:00Z`);
+        await busy.tick();
       }
-      expect(shown(await cron.slots('r'))).to.deep.equal([
+      expect(shown(await busy.slots('r'))).to.deep.equal([
         '01:00 running',
         '02:00 failed overlap',
         '03:00 failed overlap',
       ]);
-      expect(shown(await cron.slots('q'))).to.deep.equal(['01:00 running', '02:00 skipped coalesced', '03:00 queued']);
-      expect(await cron.state('r')).to.deep.include({
+      expect(shown(await busy.slots('q'))).to.deep.equal(['01:00 running', '02:00 skipped coalesced', '03:00 queued']);
+      expect(await busy.state('r')).to.deep.include({
         last_status: 'failed',
         last_error: 'max_concurrency limit reached (1)',
       });
       for (const resolve of running) resolve();
       await until('the waiting run', () => sent.includes('cron:q:2026-11-20T10:03:00Z'));
       for (const resolve of running) resolve();
-      await until('its end', () => cron.scheduler.running === 0);
-      expect(shown(await cron.slots('q')).at(-1)).to.equal('03:00 succeeded');
+      await until('its end', () => busy.scheduler.running === 0);
+      expect(shown(await busy.slots('q')).at(-1)).to.equal('03:00 succeeded');
     });
 
     it('keeps running what a suspended process has lost, and lets it write nothing', async () => {
@@ -190,7 +190,7 @@ describe('the scheduler', () => {
       await import('../store/claim-slots.js').then(({ claimDueSlots }) => claimDueSlots(dead.deps, { aborted: false }));
       const { started } = await startRuns(dead.deps, 16);
       for (const run of started) {
-        if (effect) await recordProgress(dead.deps, run, { effect: true, execution: undefined });
+        if (effect) await progressing(dead.deps).submit({ run, effect: true, execution: undefined });
       }
     }
 

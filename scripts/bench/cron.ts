@@ -1,0 +1,189 @@
+import { readFileSync } from 'node:fs';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { availableParallelism, loadavg, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Database } from '../../core/sdk/index.js';
+import { createTestDatabase, openDatabase, silentLog, type TestDatabase, until } from '../../core/sdk/testing/index.js';
+import { fillJobs, lateness } from './cron/fill-jobs.js';
+import { type Product, startProduct } from './parts/product.js';
+import { runPgBoss } from './peers/pg-boss.js';
+
+/**
+ * What many jobs cost: start-up, memory and ticks while nothing is due; lateness with jobs that are due every second; and
+ * how fast jobs that are due at one instant are claimed and run, beside pg-boss where it is installed.
+ *
+ *     npm install --ignore-scripts --prefix .bench/pg-boss pg-boss
+ *     npm run bench -- cron [--database sqlite|postgres] [--jobs 100000] [--due 1000] [--seconds 10] [--burst 5000]
+ *                           [--peer .bench/pg-boss] [--profile FOLDER] [--json]
+ */
+const option = (name: string): string | undefined => {
+  const index = process.argv.indexOf(name);
+  return index < 0 ? undefined : process.argv[index + 1];
+};
+
+const jobs = Number(option('--jobs') ?? 100_000);
+const due = Number(option('--due') ?? 1_000);
+const seconds = Number(option('--seconds') ?? 10);
+const burst = Number(option('--burst') ?? 5_000);
+const peer = option('--peer');
+const profile = option('--profile');
+const month = 30 * 86_400;
+
+type Row = Readonly<Record<string, string | number>>;
+
+const rows: Row[] = [];
+for (const dialect of ['sqlite', 'postgres'] as const) {
+  if (option('--database') !== undefined && option('--database') !== dialect) continue;
+  rows.push(await measure(dialect));
+}
+if (peer !== undefined) {
+  const store = await createTestDatabase('postgres');
+  try {
+    const place = 'connection' in store.settings ? store.settings.connection : {};
+    rows.push({ scenario: 'pg-boss', ...(await runPgBoss(peer, place, burst)) });
+  } finally {
+    await store.drop();
+  }
+}
+const load = loadavg().map((value) => value.toFixed(1));
+if (process.argv.includes('--json')) process.stdout.write(`${JSON.stringify({ load, rows })}\n`);
+else {
+  for (const row of rows) {
+    process.stdout.write(
+      `${Object.entries(row)
+        .map(([name, value]) => `${name} ${value}`)
+        .join(', ')}\n`,
+    );
+  }
+  process.stdout.write(`load ${load.join(' ')} on ${availableParallelism()} cores\n`);
+}
+
+async function measure(dialect: 'sqlite' | 'postgres'): Promise<Row> {
+  const folder = await mkdtemp(join(tmpdir(), 'mortise-bench-cron-'));
+  const store = await createTestDatabase(dialect);
+  await dropInSink(join(folder, 'plugins', 'bench-sink'));
+  const boot = (): Promise<Product> => start(folder, store);
+  // Makes the tables.
+  const first = await boot();
+  await until('the tables', async () => (await first.server.fetch('/cron/jobs')).ok, 30_000);
+  await first.server.end('SIGTERM');
+  const host = await openDatabase(store.settings, silentLog);
+  const database = host.forPlugin('bench', ['cron']);
+  let product: Product | undefined;
+  try {
+    await fillJobs(database, { prefix: 'idle', count: jobs, seconds: month, from: wholeSecond() });
+    const began = performance.now();
+    product = await boot();
+    const startMs = Math.round(performance.now() - began);
+    await sleep(6_000);
+    const tick = await tickFigures(product);
+    const memory = memoryMb(product);
+    const every = await dueEverySecond(database);
+    const once = await dueAtOnce(database);
+    return { scenario: dialect, jobs, start_ms: startMs, rss_mb: memory, ...tick, ...every, ...once };
+  } finally {
+    await product?.server.end('SIGTERM');
+    await product?.server.dispose();
+    await host.close();
+    await store.drop();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function start(folder: string, store: TestDatabase): Promise<Product> {
+  return startProduct({
+    folder,
+    plugins: { 'bench-sink': { enabled: true } },
+    env: {
+      MORTISE_CRON_MAX_RUNS: '512',
+      ...(profile === undefined ? {} : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${profile}` }),
+      ...(store.settings.dialect === 'sqlite' ? { MORTISE_DATABASE_FILE: store.settings.file } : store.env),
+    },
+  });
+}
+
+function wholeSecond(): number {
+  return Math.floor(Date.now() / 1_000) * 1_000;
+}
+
+function memoryMb({ server }: Product): number {
+  const pages = Number(readFileSync(`/proc/${server.child.pid}/statm`, 'utf8').split(' ')[1]);
+  return Math.round((pages * 4_096) / 1_048_576);
+}
+
+/** Mean of a tick while nothing is due, and the bucket below which 99 % of the ticks are; milliseconds. */
+async function tickFigures({ server }: Product): Promise<Row> {
+  const text = await (await server.fetch('/metrics')).text();
+  const read = (name: string): number =>
+    Number(new RegExp(`^${name} ([\\d.e+-]+)$`, 'm').exec(text)?.[1] ?? Number.NaN);
+  const count = read('mortise_cron_tick_seconds_count');
+  const buckets = [...text.matchAll(/^mortise_cron_tick_seconds_bucket\{le="([^"]+)"\} (\d+)$/gm)];
+  const [, below] = buckets.find(([, , within]) => Number(within) >= count * 0.99) ?? [];
+  return {
+    ticks: count,
+    tick_mean_ms: Number(((read('mortise_cron_tick_seconds_sum') / count) * 1_000).toFixed(2)),
+    tick_p99_below_ms: Number(below) * 1_000,
+  };
+}
+
+async function dueEverySecond(database: Database): Promise<Row> {
+  await fillJobs(database, { prefix: 'due', count: due, seconds: 1, from: wholeSecond() + 2_000 });
+  await sleep((seconds + 3) * 1_000);
+  await stopJobs(database, 'due');
+  await until('all runs to end', async () => (await lateness(database, 'due')).open === 0, 60_000);
+  const { late } = await lateness(database, 'due');
+  return { due_per_second: due, due_runs: late.length, late_p50_ms: at(late, 0.5), late_p99_ms: at(late, 0.99) };
+}
+
+async function dueAtOnce(database: Database): Promise<Row> {
+  const from = wholeSecond() + 5_000;
+  await fillJobs(database, { prefix: 'burst', count: burst, seconds: month, from: from - month * 1_000 });
+  const ended = async () => {
+    const { late, open } = await lateness(database, 'burst');
+    return late.length >= burst && open === 0;
+  };
+  await until('the burst to end', ended, 120_000);
+  const { late, lastEnd } = await lateness(database, 'burst');
+  const { rows: claims } = await database.statement<{ last: string }>(
+    "select max(decided_at) as last from {cron.slots} where job_id like 'burst-%'",
+  );
+  const claimMs = Math.max(1, Date.parse(claims[0]?.last ?? '') - from);
+  return {
+    burst,
+    claims_per_second: Math.round(burst / (claimMs / 1_000)),
+    runs_per_second: Math.round(burst / ((lastEnd - from) / 1_000)),
+    burst_p50_ms: at(late, 0.5),
+    burst_p99_ms: at(late, 0.99),
+  };
+}
+
+async function stopJobs(database: Database, prefix: string): Promise<void> {
+  await database.statement('update {cron.jobs} set next_run_at = null where job_id like ?', [`${prefix}-%`]);
+}
+
+function at(sorted: readonly number[], share: number): number {
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}
+
+async function dropInSink(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  const manifest = {
+    manifestVersion: 1,
+    key: 'bench-sink',
+    version: '0.0.0',
+    title: 'Bench sink',
+    summary: 'A channel that accepts everything.',
+    entry: 'index.js',
+    contributes: { channel: ['bench-sink'] },
+  };
+  await writeFile(join(folder, 'plugin.json'), JSON.stringify(manifest));
+  await writeFile(join(folder, 'package.json'), '{"type":"module"}');
+  await writeFile(
+    join(folder, 'index.js'),
+    `export default () => ({
+  key: 'bench-sink',
+  register: (host) => void host.contribute('channel', 'bench-sink', { async sendText() {} }),
+});`,
+  );
+}
