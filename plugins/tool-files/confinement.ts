@@ -114,7 +114,10 @@ export async function readTextFile(real: string): Promise<TextFile> {
 
 type Undo = () => Promise<unknown>;
 
-async function commitAll(changes: readonly FileChange[], files: Pick<FilesService, 'writeAtomic'>): Promise<void> {
+async function commitAll(
+  changes: readonly FileChange[],
+  files: Pick<FilesService, 'confine' | 'writeAtomic'>,
+): Promise<void> {
   const undo: Undo[] = [];
   try {
     for (const change of changes) undo.push(await commitOne(change, files));
@@ -128,8 +131,9 @@ async function commitAll(changes: readonly FileChange[], files: Pick<FilesServic
 /** @returns what restores the old state */
 async function commitOne(
   { real, content, modeOf }: FileChange,
-  files: Pick<FilesService, 'writeAtomic'>,
+  files: Pick<FilesService, 'confine' | 'writeAtomic'>,
 ): Promise<Undo> {
+  await checkUnmoved(real, files);
   const before = await readFile(real).catch(() => undefined);
   const mode = await stat(modeOf ?? real).then(
     (facts) => facts.mode & 0o777,
@@ -149,4 +153,10 @@ async function commitOne(
     if (before) await files.writeAtomic(real, before);
     else await rm(made ?? real, { recursive: true, force: true });
   };
+}
+
+/** A program may have replaced a folder by a link since the path was located. */
+async function checkUnmoved(real: string, files: Pick<FilesService, 'confine'>): Promise<void> {
+  const now = await files.confine(parse(real).root, real).catch(() => undefined);
+  if (now !== real) throw inputError('path_invalid', { reason: 'outside_roots' });
 }

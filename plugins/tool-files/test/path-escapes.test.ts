@@ -123,4 +123,29 @@ describe('paths that lead out of the workspace', () => {
     }
     expect((await readdir(outside)).sort()).to.deep.equal(['secret.txt', 'sub']);
   }).timeout(60_000);
+
+  it('are not taken by a folder that became a link after it was checked', async () => {
+    const files = host.service('workspace-files');
+    await mkdir(join(root, 'swapped'));
+    await writeFile(join(root, 'swapped', 'secret.txt'), 'inside');
+    const [old, added] = [
+      await files.locate('swapped/secret.txt', 'write'),
+      await files.locate('swapped/new.txt', 'write'),
+    ];
+    await rm(join(root, 'swapped'), { recursive: true });
+    await symlink(outside, join(root, 'swapped'));
+    for (const change of [
+      { real: old, content: 'overwritten' },
+      { real: old, content: null },
+      { real: added, content: 'x' },
+    ]) {
+      const outcome = await files.commit([change]).then(
+        () => 'written',
+        (error: { code: string }) => error.code,
+      );
+      expect(outcome).to.equal('invalid_tool_input');
+    }
+    expect(await readFile(join(outside, 'secret.txt'), 'utf8')).to.equal(canary);
+    expect((await readdir(outside)).sort()).to.deep.equal(['secret.txt', 'sub']);
+  });
 });
