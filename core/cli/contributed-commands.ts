@@ -10,6 +10,7 @@ import type { CommandEnvironment } from './environment.js';
 import { exitCodes } from './exit.js';
 import { CommandError, examples, noServer, table, UnfinishedRun } from './output.js';
 import { createProgress, untilDone } from './progress.js';
+import { styledText } from './styled-text.js';
 
 interface ContributedCommand extends CommandFacts {
   readonly key: string;
@@ -114,10 +115,13 @@ function addCommand(
       throw new UnfinishedRun(one.failureExit ?? exitCodes.refused, error);
     });
     const rows = result.table && table(result.table.head, result.table.rows, process.stdout.columns);
-    environment.print(
-      [...(rows ? [rows] : []), ...(rows && result.text === '' ? [] : [result.text])].join('\n'),
-      result.data,
-    );
+    const isStyled = result.spans !== undefined && isTTY && !environment.json && process.env.NO_COLOR === undefined;
+    if (isStyled) process.stdout.write(`${styledText(result.spans ?? [])}\n`);
+    else
+      environment.print(
+        [...(rows ? [rows] : []), ...(rows && result.text === '' ? [] : [result.text])].join('\n'),
+        result.data,
+      );
     if (result.detail) process.stderr.write(`${printableText(result.detail)}\n`);
     environment.exitWith(result.exitCode);
   });
@@ -176,7 +180,7 @@ async function run(
   const progress = createProgress(process.stderr, environment.json);
   const each = (result: CommandResult): void => {
     progress.show(result.again?.progress);
-    if (result.text !== '' && !environment.json) process.stdout.write(`${result.text}\n`);
+    if (result.text !== '' && !environment.json) process.stdout.write(`${printableText(result.text)}\n`);
   };
   if (server) {
     const path = `/admin/commands/${encodeURIComponent(one.key)}`;

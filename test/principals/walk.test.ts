@@ -172,6 +172,18 @@ const routes = (own: Belongings): Readonly<Record<string, Row>> => ({
     calls: [{ body: { ...observation, session_key: `console:alice:${session}` } }, { body: observation }],
   },
   'GET /gate/status': { calls: [{}] },
+  'POST /kb/search': { calls: [{ body: { query: 'heron walrus of-alice' } }] },
+  'GET /kb/search': { calls: [{ path: '/kb/search?q=heron' }] },
+  'GET /kb/chunks/:chunk_id': { calls: [{ path: '/kb/chunks/chunk_0' }] },
+  'GET /kb/evidence': { calls: [{ path: '/kb/evidence?ref=kb:chunk_0:a.md%23L1-L2' }] },
+  'GET /kb/sources': { calls: [{}] },
+  'POST /kb/refresh': { calls: [{ body: { paths: ['nothing.md'], wait: true } }] },
+  'GET /kb/jobs': { calls: [{}] },
+  'GET /kb/jobs/:id': { calls: [{ path: '/kb/jobs/job-0' }] },
+  'GET /kb/jobs/:id/events': { calls: [{ path: '/kb/jobs/job-0/events' }] },
+  'POST /kb/jobs/:id/cancel': { calls: [{ path: '/kb/jobs/job-0/cancel' }] },
+  'GET /kb/stats': { calls: [{}] },
+  'GET /kb/health': { calls: [{}] },
   'GET /gate/pools/:pool': {
     shown: true,
     calls: ['drop', 'sink', 'tool'].map((pool) => ({ path: `/gate/pools/${pool}` })),
@@ -275,6 +287,8 @@ const tools: Readonly<Record<string, Row>> = {
     calls: [agentTool('apply_patch', { patch: `*** Begin Patch\n*** Delete File: ${stored}\n*** End Patch` })],
   },
   'search*': { calls: [tool('search', { query: 'x' })] },
+  kb_search: { calls: [agentTool('kb_search', { query: 'heron walrus' })] },
+  kb_read: { calls: [agentTool('kb_read', { path: '../data/x.md' }), agentTool('kb_read', { path: 'nothing.md' })] },
   'suggest_tuning*': { calls: [tool('suggest_tuning', {}), tool('suggest_tuning_apply', {})] },
 };
 

@@ -65,6 +65,14 @@ export interface CommandProgress {
   readonly etaSeconds?: number | null;
 }
 
+/** A part of a text and how a terminal shows it. */
+export interface TextSpan {
+  readonly text: string;
+  readonly style?: 'strong' | 'dim' | 'mark';
+  /** Links to a line of a file on the machine of the command. */
+  readonly file?: { readonly path: string; readonly line: number };
+}
+
 export interface CommandResult {
   /** 0: success; 1: refused or findings; 2: wrong usage. */
   readonly exitCode: number;
@@ -74,6 +82,8 @@ export interface CommandResult {
   readonly text: string;
   /** Rows for people, printed before the text: each cell is one line, and the widest are cut to fit the terminal. */
   readonly table?: { readonly head: readonly string[]; readonly rows: readonly (readonly string[])[] };
+  /** The same text in parts, for a terminal; together their texts are `text`. */
+  readonly spans?: readonly TextSpan[];
   /** Additional text for people, printed on stderr. */
   readonly detail?: string;
   /**

@@ -1,4 +1,4 @@
-import { oneLine } from 'mortise/sdk';
+import { oneLine, type TextSpan } from 'mortise/sdk';
 import type { ChunkDetails, Hit, KbStats, RefreshReport, SearchAnswer } from '../contract/kb.js';
 import type { RepairReport } from '../index/repair-index.js';
 
@@ -13,40 +13,20 @@ export function plain(text: string): string {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: escapes of terminals begin with a control character
 const ansi = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|.)/g;
 
-interface Style {
-  bold(text: string): string;
-  dim(text: string): string;
-  mark(text: string): string;
-  /** A link of the terminal to a line of a file. */
-  link(text: string, file: string, line: number): string;
-}
-
-const plainStyle: Style = { bold: (text) => text, dim: (text) => text, mark: (text) => text, link: (text) => text };
-
-const terminalStyle: Style = {
-  bold: (text) => `\u001b[1m${text}\u001b[22m`,
-  dim: (text) => `\u001b[2m${text}\u001b[22m`,
-  mark: (text) => `\u001b[1;33m${text}\u001b[22;39m`,
-  link: (text, file, line) =>
-    `\u001b]8;;file://${file.split('/').map(encodeURIComponent).join('/')}#L${line}\u001b\\${text}\u001b]8;;\u001b\\`,
-};
-
 const number = (value: number): string => (Number.isInteger(value) ? String(value) : value.toFixed(4));
 
 /** The hits of a search for people. */
 export function formatSearch(
   answer: SearchAnswer,
-  options: {
-    readonly explain: boolean;
-    readonly isTerminal: boolean;
-    readonly rootOf: (repo: string) => string | undefined;
-  },
-): string {
-  const style = options.isTerminal ? terminalStyle : plainStyle;
-  if (answer.results.length === 0) return formatEmpty(answer);
+  options: { readonly explain: boolean; readonly rootOf: (repo: string) => string | undefined },
+): readonly TextSpan[] {
+  if (answer.results.length === 0) return [{ text: formatEmpty(answer) }];
   const many = new Set(answer.results.map(({ repo }) => repo)).size > 1;
-  const blocks = answer.results.map((hit) => formatHit(hit, style, options, many));
-  return [...blocks, ...(answer.notes ?? []).map((note) => style.dim(note))].join('\n\n');
+  const blocks = [
+    ...answer.results.map((hit) => formatHit(hit, options, many)),
+    ...(answer.notes ?? []).map((note): readonly TextSpan[] => [{ text: note, style: 'dim' }]),
+  ];
+  return blocks.flatMap((block, index) => (index === 0 ? block : [{ text: '\n\n' }, ...block]));
 }
 
 const reasons: Readonly<Record<string, string>> = {
@@ -63,40 +43,43 @@ function formatEmpty({ reason = 'no_match', suggestions = [] }: SearchAnswer): s
 
 function formatHit(
   hit: Hit,
-  style: Style,
   { explain, rootOf }: { readonly explain: boolean; readonly rootOf: (repo: string) => string | undefined },
   namesRepo: boolean,
-): string {
+): readonly TextSpan[] {
   const root = rootOf(hit.repo);
   const place = `${plain(hit.path)}:${hit.start_line}`;
-  const linked = root === undefined ? place : style.link(place, `${root}/${hit.path}`, hit.start_line);
-  const head = [
-    `${hit.rank}.`,
-    style.bold(linked),
-    hit.lines,
-    ...(namesRepo ? [`[${hit.repo}]`] : []),
-    `score ${number(hit.score)}`,
+  const file = root === undefined ? {} : { file: { path: `${root}/${hit.path}`, line: hit.start_line } };
+  const repo = namesRepo ? `  [${hit.repo}]` : '';
+  const dim = (text: string): TextSpan => ({ text: `\n   ${text}`, style: 'dim' });
+  return [
+    { text: `${hit.rank}.  ` },
+    { text: place, style: 'strong', ...file },
+    { text: `  ${hit.lines}${repo}  score ${number(hit.score)}` },
+    ...(hit.heading_path.length > 0 ? [dim(plain(hit.heading_path.join(' > ')))] : []),
+    ...(hit.stale ? [{ text: '\n   stale: the file has changed since it was indexed' }] : []),
+    { text: '\n   | ' },
+    ...(hit.content === undefined ? marked(hit) : [{ text: indented(plain(hit.content)) }]),
+    ...(hit.snippet.heading_only ? [dim('(the heading or the path matches)')] : []),
+    dim(plain(hit.evidence_ref)),
+    ...(explain && hit.explanation ? formatExplanation(hit.explanation).map(dim) : []),
   ];
-  const lines = [head.join('  ')];
-  if (hit.heading_path.length > 0) lines.push(`   ${style.dim(plain(hit.heading_path.join(' > ')))}`);
-  if (hit.stale) lines.push('   stale: the file has changed since it was indexed');
-  const shown = hit.content ?? marked(hit, style);
-  lines.push(...shown.split('\n').map((line) => `   | ${line}`));
-  if (hit.snippet.heading_only) lines.push(`   ${style.dim('(the heading or the path matches)')}`);
-  lines.push(`   ${style.dim(plain(hit.evidence_ref))}`);
-  if (explain && hit.explanation)
-    lines.push(...formatExplanation(hit.explanation).map((line) => `   ${style.dim(line)}`));
-  return lines.join('\n');
 }
 
-function marked({ snippet: { text, marks } }: Hit, style: Style): string {
+function indented(text: string): string {
+  return text.replaceAll('\n', '\n   | ');
+}
+
+function marked({ snippet: { text, marks } }: Hit): readonly TextSpan[] {
+  const spans: TextSpan[] = [];
   let end = 0;
-  let shown = '';
   for (const [from, to] of marks) {
-    shown += plain(text.slice(end, from)) + style.mark(plain(text.slice(from, to)));
+    spans.push(
+      { text: indented(plain(text.slice(end, from))) },
+      { text: indented(plain(text.slice(from, to))), style: 'mark' },
+    );
     end = to;
   }
-  return shown + plain(text.slice(end));
+  return [...spans, { text: indented(plain(text.slice(end))) }];
 }
 
 /** The parts of a score under their field names, one per line. */

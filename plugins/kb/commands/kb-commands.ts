@@ -233,9 +233,10 @@ async function search(kb: KbService, input: CommandInput, ctx: CallContext): Pro
   const answer = await kb.search(body, choice, ctx);
   const rootOf = (repo: string): string | undefined =>
     choice.root ?? kb.settings.repos.find(({ name }) => name === repo)?.root;
-  const shown = formatSearch(answer, { explain: isExplained, isTerminal: input.terminal !== undefined, rootOf });
+  const spans = formatSearch(answer, { explain: isExplained, rootOf });
+  const shown = spans.map((span) => span.text).join('');
   const detail = answer.degraded && `${answer.degraded.message}\nTry: ${answer.degraded.hint}`;
-  return { exitCode: 0, data: answer, text: shown, ...(detail ? { detail } : {}) };
+  return { exitCode: 0, data: answer, text: shown, spans, ...(detail ? { detail } : {}) };
 }
 
 async function explain(kb: KbService, input: CommandInput): Promise<CommandResult> {
