@@ -194,6 +194,7 @@ export class Exchange {
     this.#streaming = true;
     try {
       await sendStream(response, stream, {
+        flushHead: sse,
         keepAliveMs: sse ? this.#settings.keepAliveMs : 0,
         keepAlive: answer.keepAlive ?? ': keep-alive\n\n',
         slowReader: this.#slowReader(),

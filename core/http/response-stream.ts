@@ -1,6 +1,8 @@
 import type { ServerResponse } from 'node:http';
 
 interface StreamOptions {
+  /** Sends the head before the first chunk: its reader acts on it. */
+  readonly flushHead: boolean;
   /** Silence after which `keepAlive` is sent, milliseconds; 0 = never. */
   readonly keepAliveMs: number;
   /** The comment or event; an empty text sends nothing. */
@@ -23,7 +25,7 @@ export interface SlowReaderRule {
 export async function sendStream(
   response: ServerResponse,
   stream: AsyncIterable<string | Uint8Array>,
-  { keepAliveMs, keepAlive, slowReader }: StreamOptions,
+  { flushHead, keepAliveMs, keepAlive, slowReader }: StreamOptions,
 ): Promise<void> {
   const iterator = stream[Symbol.asyncIterator]();
   let closing: Promise<void> | undefined;
@@ -35,7 +37,7 @@ export async function sendStream(
   };
   response.once('close', leave);
   if (response.destroyed) leave();
-  else response.flushHeaders();
+  else if (flushHead) response.flushHeaders();
   if (keepAliveMs > 0 && keepAlive !== '' && !closing) {
     timer = setInterval(() => sendWhileIdle(response, keepAlive), keepAliveMs);
   }
