@@ -5,7 +5,17 @@ import { expect } from 'chai';
 import { eachDatabase, type ServerProcess, startServer, temporaryFolder, until } from 'mortise/sdk/testing';
 import { WebSocket } from 'ws';
 
-const keys = ['sessions', 'conversation', 'agent', 'admin', 'channel-console', 'realtime', 'held-model'];
+const keys = [
+  'logbook',
+  'sessions',
+  'conversation',
+  'models',
+  'agent',
+  'admin',
+  'channel-console',
+  'realtime',
+  'held-model',
+];
 const facts = { capabilities: { stream: true, toolCall: false, attachments: false, reasoning: false } };
 
 /** Says one piece at once, and the rest when the file `go` is there; never the rest of `hang`. */

@@ -40,7 +40,7 @@ const checkingEntries: readonly Entry[] = [
   },
   {
     plugin: 'agent',
-    needs: ['sessions', 'conversation', 'channel-console', 'provider-demo'],
+    needs: ['logbook', 'sessions', 'conversation', 'models', 'channel-console', 'provider-demo'],
     send: (server) =>
       server.ask('POST', '/agent/process', {
         session_id: 's1',
