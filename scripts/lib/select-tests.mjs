@@ -81,7 +81,7 @@ export function unitTestFilter(root) {
     const text = readFileSync(join(root, file), 'utf8');
     const helpers = [...text.matchAll(relativeImports)]
       .map(([, path]) => join(dirname(file), String(path)))
-      .filter((path) => /\/(test|testing)\//.test(path));
+      .filter((path) => /\/(test|testing|scripts)\//.test(path));
     const names = [...text.matchAll(testingImports)].flatMap(([, list = '']) =>
       list.split(',').map((name) => name.trim()),
     );
