@@ -59,9 +59,9 @@ interface KnownSource {
   readonly doc_type: string;
 }
 
-/** A transaction contains at most this many files, or the files of this many milliseconds. */
+/** A transaction contains at most this many files, or those that were read within this time, milliseconds. */
 const batchFiles = 200;
-const batchMs = 100;
+const batchMs = 400;
 
 /** A file this fresh may change again within the resolution of its times, milliseconds. */
 const racyMs = 2_000;

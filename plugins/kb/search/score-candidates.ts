@@ -88,7 +88,7 @@ export function scoreCandidates(
   corpus: CorpusFacts,
   facts: TermFacts,
 ): ScoredCandidates {
-  const indexOf = new Map(query.terms.map(({ id }, index) => [id, index]));
+  const indexOf = lookUp(query.terms);
   const scored = candidates.map((candidate) => {
     const found = occurrences(candidate.stream, indexOf, query.terms.length);
     const terms = termScores(query.terms, found, candidate.length / Math.max(corpus.averageLength, 1));
@@ -131,7 +131,14 @@ export function scoreCandidates(
   };
 }
 
-function occurrences(stream: TokenStream, indexOf: ReadonlyMap<number, number>, size: number): Occurrences {
+/** The index of each term by its id, -1 for others: streams have thousands of values, and a map costs several times as much. */
+function lookUp(terms: readonly { readonly id: number }[]): Int32Array {
+  const indexOf = new Int32Array(terms.reduce((most, { id }) => Math.max(most, id), 0) + 1).fill(-1);
+  for (const [index, { id }] of terms.entries()) indexOf[id] = index;
+  return indexOf;
+}
+
+function occurrences(stream: TokenStream, indexOf: Int32Array, size: number): Occurrences {
   const found = { weighted: new Float64Array(size), body: new Uint32Array(size), heading: new Uint32Array(size) };
   let field = 0;
   let weight: number = fieldWeights.body;
@@ -144,8 +151,8 @@ function occurrences(stream: TokenStream, indexOf: ReadonlyMap<number, number>, 
       }
       continue;
     }
-    const index = indexOf.get(value >>> 1);
-    if (index === undefined) continue;
+    const index = indexOf[value >>> 1] ?? -1;
+    if (index < 0) continue;
     found.weighted[index] = (found.weighted[index] ?? 0) + weight;
     if (field === 0) found.body[index] = (found.body[index] ?? 0) + 1;
     else if (field === 1) found.heading[index] = (found.heading[index] ?? 0) + 1;
@@ -286,7 +293,7 @@ function feedbackValues(
   candidates: readonly Candidate[],
   corpus: CorpusFacts,
 ): readonly number[] {
-  const indexOf = new Map(feedback.map(({ id }, index) => [id, index]));
+  const indexOf = lookUp(feedback);
   return candidates.map(({ stream, length }) => {
     const { weighted } = occurrences(stream, indexOf, feedback.length);
     const factor = length / Math.max(corpus.averageLength, 1);
@@ -301,7 +308,7 @@ function feedbackValues(
 
 /** The weight of the query's terms in the best window of a few sentences, for the best candidates. */
 function passageValues(
-  indexOf: ReadonlyMap<number, number>,
+  indexOf: Int32Array,
   terms: readonly ScoredTerm[],
   scored: readonly Scored[],
 ): readonly number[] {
@@ -313,12 +320,7 @@ function passageValues(
   );
 }
 
-function bestWindow(
-  stream: TokenStream,
-  indexOf: ReadonlyMap<number, number>,
-  terms: readonly ScoredTerm[],
-  size: number,
-): number {
+function bestWindow(stream: TokenStream, indexOf: Int32Array, terms: readonly ScoredTerm[], size: number): number {
   const recent: number[][] = [[]];
   let best = 0;
   const measure = (): void => {
@@ -336,8 +338,8 @@ function bestWindow(
       if (recent.length > size) recent.shift();
       continue;
     }
-    const index = indexOf.get(value >>> 1);
-    if (index !== undefined) recent.at(-1)?.push(index);
+    const index = indexOf[value >>> 1] ?? -1;
+    if (index >= 0) recent.at(-1)?.push(index);
   }
   measure();
   return best;

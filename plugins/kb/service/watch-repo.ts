@@ -49,7 +49,8 @@ export function createWatch(kb: KbService, repo: Repo, log: Pick<Logger, 'warn'>
       const report = (await kb.reportOf(id)) as RefreshReport;
       if (report.changed_files + report.deleted_files + report.touched_files > 0) reports.push(report);
       wake();
-      watchFolders();
+      // A file may have changed in a new folder before the folder was watched.
+      if (watchFolders()) changed();
     } catch (error) {
       if (!isClosed)
         log.warn({ err: error, repo: repo.name }, 'A refresh after a change failed; the next change tries again.');
@@ -78,14 +79,15 @@ export function createWatch(kb: KbService, repo: Repo, log: Pick<Logger, 'warn'>
     poll = setInterval(() => void refresh(), pollMs);
     poll.unref();
   };
-  /** Watches every folder that is scanned; a folder that is gone ends its watcher. */
-  const watchFolders = (): void => {
-    if (isClosed || poll !== undefined) return;
+  /** Watches every folder that is scanned; a folder that is gone ends its watcher. @returns whether there are new ones */
+  const watchFolders = (): boolean => {
+    if (isClosed || poll !== undefined) return false;
+    let hasNew = false;
     let folders: readonly string[];
     try {
       folders = scanRepo(repo.name, repo.root, { ...kb.settings.repoConfig(repo).rules, include: [] }).folders;
     } catch {
-      return;
+      return false;
     }
     const wanted = new Set(folders);
     for (const [folder, watcher] of watchers) {
@@ -103,13 +105,15 @@ export function createWatch(kb: KbService, repo: Repo, log: Pick<Logger, 'warn'>
           changed();
         });
         watchers.set(folder, watcher);
+        hasNew = true;
       } catch (error) {
         const code = String((error as NodeJS.ErrnoException).code);
         if (code !== 'ENOSPC' && code !== 'EMFILE') continue;
         startPolling(code);
-        return;
+        return false;
       }
     }
+    return hasNew;
   };
   return {
     start: () => {
