@@ -1,13 +1,15 @@
+import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import type { Database } from '../../core/sdk/index.js';
 import { createTestDatabase, openDatabase, silentLog, type TestDatabase, until } from '../../core/sdk/testing/index.js';
 import { fillJobs, lateness } from './cron/fill-jobs.js';
 import { type Product, startProduct } from './parts/product.js';
-import { runPgBoss } from './peers/pg-boss.js';
 
 /**
  * What many jobs cost: start-up, memory and ticks while nothing is due; lateness with jobs that are due every second; and
@@ -41,7 +43,14 @@ if (peer !== undefined) {
   const store = await createTestDatabase('postgres');
   try {
     const place = 'connection' in store.settings ? store.settings.connection : {};
-    rows.push({ scenario: 'pg-boss', ...(await runPgBoss(peer, place, burst)) });
+    const script = fileURLToPath(new URL('./peers/pg-boss.js', import.meta.url));
+    const { stdout } = await promisify(execFile)(process.execPath, [
+      script,
+      resolve(peer),
+      JSON.stringify(place),
+      String(burst),
+    ]);
+    rows.push({ scenario: 'pg-boss', ...(JSON.parse(stdout) as Row) });
   } finally {
     await store.drop();
   }

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 
 /** Due jobs by pg-boss: queued for one instant, fetched in batches and completed. */
-export interface PeerFigures {
+interface PeerFigures {
   readonly version: string;
   readonly jobs: number;
   /** From the instant to the last completion. */
@@ -23,8 +23,7 @@ interface Boss {
 const workers = 8;
 const batchSize = 100;
 
-/** @param folder where pg-boss is installed; @param place the database's connection */
-export async function runPgBoss(folder: string, place: object, count: number): Promise<PeerFigures> {
+async function runPgBoss(folder: string, place: object, count: number): Promise<PeerFigures> {
   const require = createRequire(join(folder, 'package.json'));
   const { version } = require('pg-boss/package.json') as { readonly version: string };
   const PgBoss = require('pg-boss') as new (options: object) => Boss;
@@ -61,3 +60,8 @@ export async function runPgBoss(folder: string, place: object, count: number): P
     await boss.stop({ graceful: false });
   }
 }
+
+// pg-boss.js <folder where it is installed> <connection as JSON> <number of jobs>; prints figures as JSON.
+const [folder = '', place = '{}', jobs = '1000'] = process.argv.slice(2);
+process.stdout.write(JSON.stringify(await runPgBoss(folder, JSON.parse(place) as object, Number(jobs))));
+process.exit(0);
