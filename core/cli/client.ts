@@ -22,6 +22,8 @@ export interface Answer {
 export interface Client {
   /** Something answers as a Mortise server. */
   alive(): Promise<boolean>;
+  /** Whether the server that answers has the admin API, which ends with its plugin. */
+  administers(): Promise<boolean>;
   /** Whatever the status is. @throws MortiseError `no_server` */
   ask(method: string, path: string, body?: unknown): Promise<Answer>;
   /** @throws MortiseError with the server's code, message, details and hint. */
@@ -53,6 +55,7 @@ export function createClient(options: ClientOptions): Client {
         return false;
       }
     },
+    administers: async () => (await ask('HEAD', '/admin/plugins')).status !== 404,
     ask,
     request: async <T>(method: string, path: string, body?: unknown): Promise<T> => {
       const answer = await ask(method, path, body);

@@ -42,6 +42,9 @@ interface EnvironmentPorts {
 
 /** The server, or where none answered. */
 interface Found {
+  /** A server that answers. */
+  readonly running?: Client;
+  /** The same, if it can be administered. */
   readonly client?: Client;
   readonly silent?: string;
 }
@@ -61,7 +64,9 @@ export function createEnvironment({ projectDir, signal, options, exitWith }: Env
       adminKey: given.adminKey ?? env.GOVERNANCE_ADMIN_KEY ?? configured.adminKey,
       signal,
     });
-    return (await client.alive()) ? { client } : { silent: new URL(base).origin };
+    if (!(await client.alive())) return { silent: new URL(base).origin };
+    // Without its admin API a running server is asked nothing but its state: plugins are then toggled by their file.
+    return { running: client, ...((await client.administers()) ? { client } : { silent: new URL(base).origin }) };
   };
   const useOffline = async <T>(use: (engine: OfflineControl) => Promise<T> | T, filesOnly: boolean): Promise<T> => {
     // The whole engine is only loaded where there is no server to ask.
@@ -87,9 +92,9 @@ export function createEnvironment({ projectDir, signal, options, exitWith }: Env
     server,
     silentServer: async () => (await find()).silent,
     needServer: async () => {
-      const { client, silent } = await find();
-      if (!client) throw noServer(silent);
-      return client;
+      const { running, silent } = await find();
+      if (!running) throw noServer(silent);
+      return running;
     },
     either: async (online, offline) => {
       const client = await server();

@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import type { Finding, LoadTreeNode, PluginDetail, PluginPlan, PluginRow } from 'mortise/sdk';
 import { createTestHost, type TestHost, type TestPlugin, until } from 'mortise/sdk/testing';
-import { onServer } from './run-cli.js';
+import { onServer, runCli } from './run-cli.js';
 
 /** A plugin without any work. */
 const quiet = (
@@ -135,10 +135,14 @@ describe('the command line with a server', function () {
     const without = { ...plugins, admin: { enabled: false, required: true } };
     await writeFile(host.pluginsFile, JSON.stringify({ ...rest, plugins: without }));
     await until('admin is off', () => stateOf('admin') === 'disabled');
-    const { code } = await cli('status');
-    // Without its admin plugin the server answers no question about itself.
-    expect(code).to.equal(3);
-    await host.control.enable('admin');
+    const { code, stdout } = await cli('status');
+    expect(code).to.equal(1);
+    expect(stdout).to.match(/not ready yet\.\n {2}admin is disabled/);
+    // Nothing can be asked to enable it, so the command edits the file, which the server watches.
+    const files = { MORTISE_PLUGINS_FILE: host.pluginsFile, MORTISE_CONFIG_DIR: host.configDir };
+    const enabled = await runCli(['--api-base', host.origin, 'plugin', 'enable', 'admin'], files);
+    expect(enabled.code, enabled.stderr).to.equal(0);
+    await until('admin is on', () => stateOf('admin') === 'active');
   });
 
   it('says nothing of the file where the file is the state', async () => {

@@ -114,7 +114,8 @@ describe('two processes on one database', () => {
       const frames = await a.client.end(id);
       expect(frames.at(-1)?.error).to.include({
         code: 'SESSION_FENCED',
-        message: 'Lock token mismatch for session main: another worker has taken over',
+        message:
+          'The database did not renew the lease of the session in time, so the turn was ended before another worker may take the session.',
       });
       await until('the mark on its turn', async () => (await stored()).turns[0] === 'fenced');
       const after = await stored();

@@ -81,11 +81,11 @@ describe('a turn of the socket whose store fails', () => {
       ]);
     }).timeout(patient);
 
-    it('at its end reports it, and is interrupted by the next owner once the lease has expired', async () => {
+    it('at its end is tried until the lease ends, and is interrupted by the next owner', async () => {
       platform = await openPlatform(engine, breaking('turns'));
       const client = await platform.connect();
       const frames = await client.ask('chat.send', { content: 'go' });
-      expect(kinds(frames)).to.deep.equal(['stream_chunk', 'tool_call', 'stream_chunk', 'INTERNAL_ERROR']);
+      expect(kinds(frames)).to.deep.equal(['stream_chunk', 'tool_call', 'stream_chunk', 'SESSION_FENCED']);
       await hide('turns', false);
       expect(await nextSeq()).to.equal(3);
       let next = await client.ask('chat.send', { content: 'on' });
