@@ -25,6 +25,17 @@ export function isPublicAddress(address: string): boolean {
   return inner ? inner.range() === 'unicast' : parsed.range() === 'unicast';
 }
 
+/** Metadata services of clouds (AWS, Alibaba, Oracle, Azure) that are not link-local. */
+const metadataAddresses = new Set(['fd00:ec2::254', '100.100.100.200', '192.0.0.192', '168.63.129.16']);
+
+/** Whether an address is link-local or one of a metadata service, in any form that an IPv6 address can carry it. */
+export function isLinkLocalAddress(address: string): boolean {
+  if (!ipaddr.isValid(address)) return false;
+  const parsed = ipaddr.process(address);
+  const inner = carriedIpv4(parsed) ?? parsed;
+  return inner.range() === 'linkLocal' || metadataAddresses.has(inner.toString());
+}
+
 /** The IPv4 address inside a NAT64 (RFC 6052) or 6to4 (RFC 3056) address. */
 function carriedIpv4(address: AnyAddress): AnyAddress | undefined {
   if (address.kind() !== 'ipv6') return undefined;
@@ -63,17 +74,32 @@ export const resolveBySystem: Resolve = (hostname) =>
     lookup(hostname, { all: true }, (error, addresses) => (error ? reject(error) : resolve(addresses)));
   });
 
+/** Which addresses a request may reach, and how a refusal explains itself. */
+export interface AddressRule {
+  allows(address: string): boolean;
+  readonly why: string;
+}
+
+/** For addresses that somebody else named. */
+export const publicOnly: AddressRule = { allows: isPublicAddress, why: 'it does not lie on the public internet' };
+
+/** For addresses that an administrator named. */
+export const notLinkLocal: AddressRule = {
+  allows: (address) => !isLinkLocalAddress(address),
+  why: 'its address is link-local or that of a metadata service',
+};
+
 /**
  * A lookup for connections to addresses that somebody else named. The connection is made to the very addresses that were
  * checked, so a name cannot change its mind in between; one bad address among them condemns the name.
  */
-export function createPinnedLookup(resolve: Resolve): LookupFunction {
+export function createPinnedLookup(resolve: Resolve, { allows, why }: AddressRule = publicOnly): LookupFunction {
   return (hostname, options, callback) => {
     resolve(hostname).then(
       (addresses) => {
         const [first] = addresses;
-        if (!first || addresses.some(({ address }) => !isPublicAddress(address))) {
-          callback(networkDenied(hostname, 'it does not lie on the public internet'), '', 0);
+        if (!first || addresses.some(({ address }) => !allows(address))) {
+          callback(networkDenied(hostname, why), '', 0);
         } else if (options.all) {
           callback(null, [...addresses]);
         } else {

@@ -8,10 +8,12 @@ import {
   MortiseError,
 } from '../sdk/index.js';
 import {
+  type AddressRule,
   createPinnedLookup,
-  isPublicAddress,
   matchesHost,
   networkDenied,
+  notLinkLocal,
+  publicOnly,
   type Resolve,
   resolveBySystem,
 } from './addresses.js';
@@ -87,17 +89,24 @@ export function createFetchGuard({
   resolve = resolveBySystem,
 }: FetchGuardOptions = {}): FetchGuard {
   const trusted = new Agent();
-  const untrusted = allowPrivate ? trusted : new Agent({ connect: { lookup: createPinnedLookup(resolve) } });
+  const guarding = (rule: AddressRule) => new Agent({ connect: { lookup: createPinnedLookup(resolve, rule) } });
+  const untrusted = allowPrivate ? trusted : guarding(publicOnly);
+  const chosen = guarding(notLinkLocal);
 
   return {
     forHosts(patterns) {
       const guarded = async (url: string | URL, options: GuardedFetchOptions = {}): Promise<Response> => {
-        const { untrusted: named = false, ...init } = options;
-        const isGuarded = named && !allowPrivate;
+        const { untrusted: named = false, linkLocal, ...init } = options;
+        const [dispatcher, rule] =
+          named && !allowPrivate
+            ? [untrusted, publicOnly]
+            : linkLocal === 'refused'
+              ? [chosen, notLinkLocal]
+              : [trusted, undefined];
         let step = { url: new URL(url), init: await withPortableBody(init) };
         for (let redirects = 0; ; redirects += 1) {
-          requireAllowed(step.url, patterns, isGuarded);
-          const response = await send(step.url, step.init, named ? untrusted : trusted);
+          requireAllowed(step.url, patterns, rule);
+          const response = await send(step.url, step.init, dispatcher);
           if (!isRedirect(response) || (init.redirect ?? 'follow') !== 'follow') return response;
           if (redirects === mostRedirects) throw networkDenied(step.url.hostname, 'it redirects too often');
           await response.body?.cancel();
@@ -107,27 +116,25 @@ export function createFetchGuard({
       return Object.assign(guarded, {
         async bytes(url: string | URL, exchange: ByteExchange) {
           const address = new URL(url);
-          requireAllowed(address, patterns, false);
+          requireAllowed(address, patterns);
           return sendBytes(address, exchange, trusted);
         },
       });
     },
     async close() {
-      await Promise.all([trusted.destroy(), ...(untrusted === trusted ? [] : [untrusted.destroy()])]);
+      await Promise.all([...new Set([trusted, untrusted, chosen])].map((agent) => agent.destroy()));
     },
   };
 }
 
-function requireAllowed({ protocol, hostname }: URL, patterns: readonly string[], guarded: boolean): void {
+function requireAllowed({ protocol, hostname }: URL, patterns: readonly string[], rule?: AddressRule): void {
   if (protocol !== 'http:' && protocol !== 'https:') throw networkDenied(hostname, 'only http and https are spoken');
   if (!matchesHost(patterns, hostname)) {
     throw networkDenied(hostname, 'the manifest does not list it', 'Add it to permissions.network of plugin.json.');
   }
   const literal = hostname.replace(/^\[(.*)\]$/, '$1');
   // A literal address is connected to without a lookup.
-  if (guarded && isIP(literal) !== 0 && !isPublicAddress(literal)) {
-    throw networkDenied(hostname, 'it does not lie on the public internet');
-  }
+  if (rule && isIP(literal) !== 0 && !rule.allows(literal)) throw networkDenied(hostname, rule.why);
 }
 
 async function sendBytes(url: URL, exchange: ByteExchange, dispatcher: Dispatcher): Promise<ByteResponse> {

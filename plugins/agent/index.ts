@@ -16,6 +16,7 @@ export default function agent(): PluginDefinition<Config> {
     start(host) {
       const { config, points } = host;
       const schedule = host.use('schedule');
+      const channelConfigs = host.watch('channels');
       const refused = (refusal: Refusal) => host.emit('refusal', refusal);
       const deps: TurnDeps = {
         points,
@@ -24,6 +25,7 @@ export default function agent(): PluginDefinition<Config> {
         models: host.use('models'),
         prompts: createContributionCache(points, 'prompt-source', activeByKey),
         channels: createContributionCache(points, 'channel', activeByKey),
+        channelConfigs: () => channelConfigs.current,
         tools: new ToolRunner({
           points,
           registry: new ToolRegistry({

@@ -12,7 +12,10 @@ import { TurnPipe } from './turn-pipe.js';
 const streamEnd = 'data: [DONE]\n\n';
 
 /** `POST /agent/process`. A request that can be refused is refused before anything is written. */
-export function processRoute(deps: Pick<TurnDeps, 'points' | 'channels'>, turns: TurnService): Route {
+export function processRoute(
+  deps: Pick<TurnDeps, 'points' | 'channels' | 'channelConfigs'>,
+  turns: TurnService,
+): Route {
   return {
     async handle({ body, headers }, ctx) {
       const request = readProcessRequest(body);
@@ -109,7 +112,7 @@ function replay(
 
 /** The response to a command: the events of a turn, although no model was asked and no turn was recorded. */
 async function commandAnswer(
-  deps: Pick<TurnDeps, 'points' | 'channels'>,
+  deps: Pick<TurnDeps, 'points' | 'channels' | 'channelConfigs'>,
   session: SessionRef,
   reply: string,
   stream: boolean,

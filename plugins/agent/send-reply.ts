@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TurnEvent, TurnRequest, TurnResult } from 'mortise/contracts/agent';
+import { configOfChannel, isChannelEnabled } from 'mortise/contracts/channels';
 import type { HandlerContext } from 'mortise/contracts/conversation';
 import type { SessionRef } from 'mortise/contracts/sessions';
 import { type CallContext, callOptions, isCodedError } from 'mortise/sdk';
@@ -61,13 +62,13 @@ export function publishReply(
 
 /** The configuration of a channel. @throws channel_not_supported, channel_disabled */
 export function usableChannel(
-  { channels }: Pick<TurnDeps, 'channels'>,
+  { channels, channelConfigs }: Pick<TurnDeps, 'channels' | 'channelConfigs'>,
   name: string,
 ): Readonly<Record<string, unknown>> {
   const channel = channels.current.get(name);
   if (!channel) throw agentError('channel_not_supported', { message: `channel "${name}" is not supported` });
-  const config = channel.facts.defaults ?? {};
-  if (config.enabled === false) {
+  const config = configOfChannel(channel, channelConfigs());
+  if (!isChannelEnabled(config)) {
     throw agentError('channel_disabled', { message: `channel "${name}" is disabled` });
   }
   return config;
@@ -79,7 +80,7 @@ export function usableChannel(
  * @throws channel_dispatch_failed
  */
 export async function dispatchReply(
-  deps: Pick<TurnDeps, 'points' | 'channels'>,
+  deps: Pick<TurnDeps, 'points' | 'channels' | 'channelConfigs'>,
   { session, text, deliveryId, config }: Dispatch,
   ctx: CallContext,
 ): Promise<void> {

@@ -1,3 +1,4 @@
+import type { ChannelsService } from 'mortise/contracts/channels';
 import type { ConversationService, QueueWait } from 'mortise/contracts/conversation';
 import type { ModelSlot, ModelsService } from 'mortise/contracts/models';
 import type { SessionsService, TurnStatus } from 'mortise/contracts/sessions';
@@ -13,6 +14,8 @@ export interface TurnDeps {
   readonly models: ModelsService;
   readonly prompts: ContributionCache<ActiveContributions<'prompt-source'>>;
   readonly channels: ContributionCache<ActiveContributions<'channel'>>;
+  /** Undefined where channels cannot be configured: they have their defaults. */
+  readonly channelConfigs: () => ChannelsService | undefined;
   readonly tools: ToolRunner;
   readonly metrics: TurnMetrics;
   /** Reports a refused caller to the audit trail. */

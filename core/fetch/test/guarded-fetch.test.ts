@@ -157,6 +157,35 @@ describe('guarded fetch', () => {
     expect(seen).to.have.length(0);
   });
 
+  it('refuses link-local addresses and metadata services to requests that must not reach them, and no private ones', async () => {
+    const names: Record<string, string> = {
+      'metadata.example': '169.254.169.254',
+      'v6.example': 'fe80::1',
+      'alibaba.example': '100.100.100.200',
+      'aws6.example': 'fd00:ec2::254',
+      'local.example': '127.0.0.1',
+    };
+    const resolve = async (name: string) => {
+      const address = names[name] ?? '';
+      return [{ address, family: address.includes(':') ? 6 : 4 }];
+    };
+    const fetch = guard(['*'], { resolve, allowPrivate: true });
+    const options = { linkLocal: 'refused' } as const;
+    for (const host of [
+      ...Object.keys(names).filter((name) => name !== 'local.example'),
+      '169.254.1.1',
+      '[fe80::1]',
+      '[::ffff:a9fe:a9fe]',
+      '[64:ff9b::a9fe:a9fe]',
+      '168.63.129.16',
+    ]) {
+      expect((await refusal(fetch(`http://${host}:${port}/`, options))).code, host).to.equal('network_denied');
+    }
+    for (const host of ['local.example', '127.0.0.1']) {
+      expect((await fetch(`http://${host}:${port}/`, options)).status, host).to.equal(200);
+    }
+  });
+
   it('lets trusted requests, and all of them when the admin says so, reach private addresses', async () => {
     expect((await guard(['*'])(`http://127.0.0.1:${port}/`)).status).to.equal(200);
     const lenient = guard(['*'], { allowPrivate: true });

@@ -1,6 +1,11 @@
 export interface GuardedFetchOptions extends RequestInit {
   /** Set when the URL comes from a user or a model: private, loopback, link-local and metadata addresses are refused. */
   readonly untrusted?: boolean;
+  /**
+   * Set to `refused` when an administrator chose the URL and the platform sends data of people to it: link-local addresses
+   * and the metadata services of clouds are refused, whatever the settings. Private and loopback addresses are allowed.
+   */
+  readonly linkLocal?: 'refused';
 }
 
 /** A request that is passed on for a client, to an address that an administrator chose. */

@@ -1,0 +1,17 @@
+import type { PluginDefinition } from 'mortise/sdk';
+import { sendWebhook } from './send-webhook.js';
+
+/** The channel of people who receive replies at an HTTP endpoint of their own. */
+export default function channelWebhook(): PluginDefinition {
+  return {
+    key: 'channel-webhook',
+    register() {},
+    start(host) {
+      const fetch = host.use('fetch');
+      host.contribute('channel', 'webhook', {
+        ...host.facts('channel', 'webhook'),
+        sendText: (message, { signal }) => sendWebhook(fetch, message, signal),
+      });
+    },
+  };
+}

@@ -1,0 +1,226 @@
+import type { ChannelsService } from 'mortise/contracts/channels';
+import type { AuditService } from 'mortise/contracts/logbook';
+import {
+  activeByKey,
+  type CallContext,
+  createContributionCache,
+  type Database,
+  isCodedError,
+  isJsonObject,
+  isUnstorableJson,
+  type JsonObject,
+  openStoredSnapshot,
+  type SchemasService,
+  type SecretsService,
+  type StartHost,
+  type Transaction,
+} from 'mortise/sdk';
+import { channelError, storing } from './errors.js';
+import { mapLeaves, maskSecrets, pathKey, unmaskSecrets } from './secret-members.js';
+
+interface StoreDeps {
+  readonly host: Pick<StartHost, 'own' | 'every' | 'log' | 'points'>;
+  readonly database: Database;
+  readonly secrets: SecretsService;
+  readonly schemas: SchemasService;
+  readonly audit: AuditService;
+}
+
+/** What a change of channels is for the audit trail; values are never part of it. */
+export interface ChannelChange {
+  readonly operation: 'replace' | 'set' | 'reveal';
+  readonly names: readonly string[];
+}
+
+/** The service, and what only this plugin's own routes and commands do. */
+export interface ChannelStore extends ChannelsService {
+  /** As {@link ChannelsService.parse}, for one channel. */
+  parseOne(name: string, body: unknown): JsonObject;
+  replace(name: string, config: JsonObject, ctx: CallContext): Promise<void>;
+  audit(change: ChannelChange, ctx: CallContext, trx?: Transaction): Promise<void>;
+}
+
+interface ChannelRow {
+  readonly name: string;
+  readonly config_json: unknown;
+  readonly secrets_enc: string | null;
+}
+
+const notified = 'channels';
+
+export async function openChannels({ host, database, secrets, schemas, audit }: StoreDeps): Promise<ChannelStore> {
+  const active = createContributionCache(host.points, 'channel', activeByKey);
+  const snapshot = await openStoredSnapshot(host, {
+    database,
+    channel: notified,
+    read: () => readChannels(database, secrets, host.log),
+  });
+  const table = (trx: Transaction) => database.query({ trx })(database.table('agent.channels'));
+  const schemaOf = (name: string) => active.current.get(name)?.facts.configSchema;
+
+  const config = (name: string): JsonObject | undefined => {
+    const channel = active.current.get(name);
+    return channel && { ...channel.facts.defaults, ...snapshot.current.get(name) };
+  };
+
+  const parseOne = (name: string, body: unknown): JsonObject => {
+    const channel = active.current.get(name);
+    if (!channel) {
+      throw channelError('channel_not_supported', {
+        message: `channel "${name.slice(0, 64)}" is not supported`,
+        details: { channels: [...active.current.keys()].sort() },
+      });
+    }
+    if (!isJsonObject(body)) throw channelError('invalid_json');
+    if (isUnstorableJson(JSON.stringify(body))) {
+      throw channelError('invalid_json', { message: 'texts must not have NUL characters or lone surrogates' });
+    }
+    const { configSchema, defaults } = channel.facts;
+    mapLeaves(body, configSchema, ({ path, value, isSecret }) => {
+      if (!isSecret || value === null || typeof value === 'string') return;
+      throw channelError('invalid_channel_config', { message: `${path.join('.')} must be a text` });
+    });
+    const parsed = unmaskSecrets(body, config(name) ?? {}, configSchema);
+    const [issue] = configSchema
+      ? schemas.compile(configSchema, { name: `channel ${name}` }).check({ ...defaults, ...parsed })
+      : [];
+    if (issue) {
+      throw channelError('invalid_channel_config', {
+        message: `the configuration of channel ${name} is invalid at ${issue.path || '/'}: ${issue.message}`,
+        details: { channel: name, path: issue.path },
+      });
+    }
+    return parsed;
+  };
+
+  const writeAudit = async (
+    { operation, names }: ChannelChange,
+    { principal, correlationId }: CallContext,
+    trx?: Transaction,
+  ): Promise<void> => {
+    await audit.write(
+      {
+        action: 'allow',
+        operation: `channels:${operation}`,
+        reason: 'channels:done',
+        status: 'success',
+        principal: principal.id,
+        actorUserId: principal.actor ?? null,
+        targetSpace: null,
+        correlationId,
+        evidence: { names: names.slice(0, 100), count: names.length },
+      },
+      trx ? { trx } : {},
+    );
+  };
+
+  const save = async (name: string, value: JsonObject, trx: Transaction): Promise<void> => {
+    const sealed: Record<string, string> = {};
+    const shown = mapLeaves(value, schemaOf(name), ({ path, value: leaf, isSecret }) => {
+      if (!isSecret || typeof leaf !== 'string' || leaf === '') return leaf;
+      sealed[pathKey(path)] = secrets.seal(leaf, placeOf(name, pathKey(path)));
+      return '';
+    });
+    const row = {
+      config_json: database.codec.json(shown),
+      secrets_enc: Object.keys(sealed).length === 0 ? null : JSON.stringify(sealed),
+      updated_at: database.codec.time(Date.now()),
+    };
+    await table(trx)
+      .insert({ name, ...row })
+      .onConflict('name')
+      .merge(row);
+  };
+
+  const change = async (
+    audited: ChannelChange,
+    ctx: CallContext,
+    write: (trx: Transaction) => Promise<unknown>,
+    outer?: Transaction,
+  ): Promise<void> => {
+    const run = async (trx: Transaction): Promise<void> => {
+      await write(trx);
+      await writeAudit(audited, ctx, trx);
+      await database.notify(notified, audited.operation, { trx });
+    };
+    await storing(() => (outer ? run(outer) : database.transaction(run)));
+    if (!outer) await storing(() => snapshot.refresh());
+  };
+
+  return {
+    types: () => [...active.current.keys()].sort(),
+    config,
+    masked(name) {
+      const found = config(name);
+      return found && maskSecrets(found, schemaOf(name));
+    },
+    parseOne,
+    parse(body) {
+      if (!isJsonObject(body)) throw channelError('invalid_json');
+      return new Map(
+        Object.entries(body).map(([key, value]) => {
+          const name = key.toLowerCase();
+          return [name, parseOne(name, value)];
+        }),
+      );
+    },
+    replace: (name, value, ctx) => change({ operation: 'set', names: [name] }, ctx, (trx) => save(name, value, trx)),
+    replaceAll: (configs, ctx, options) =>
+      change(
+        { operation: 'replace', names: [...configs.keys()] },
+        ctx,
+        async (trx) => {
+          // Channels of plugins that are disabled at the moment are in no answer of the API: their rows stay.
+          const gone = [...active.current.keys()].filter((name) => !configs.has(name));
+          await table(trx).whereIn('name', gone).delete();
+          // In one order, so that two writers cannot block each other.
+          for (const name of [...configs.keys()].sort()) await save(name, configs.get(name) ?? {}, trx);
+        },
+        options?.trx,
+      ),
+    audit: writeAudit,
+    onChange: (run) => snapshot.onRead(() => run()),
+  };
+}
+
+async function readChannels(
+  database: Database,
+  secrets: SecretsService,
+  log: StartHost['log'],
+): Promise<ReadonlyMap<string, JsonObject>> {
+  const rows: ChannelRow[] = await database
+    .query()(database.table('agent.channels'))
+    .select('name', 'config_json', 'secrets_enc');
+  return new Map(
+    rows.map(({ name, config_json, secrets_enc }) => {
+      const opened = unsealAll(name, secrets_enc, secrets, log);
+      const stored = database.codec.parseJson<JsonObject>(config_json);
+      return [name, mapLeaves(stored, undefined, ({ path, value }) => opened.get(pathKey(path)) ?? value)];
+    }),
+  );
+}
+
+/** The secrets of a channel by path. One that cannot be decrypted counts as empty: everything else must go on working. */
+function unsealAll(
+  name: string,
+  stored: string | null,
+  secrets: SecretsService,
+  log: StartHost['log'],
+): ReadonlyMap<string, string> {
+  const sealed = Object.entries(stored === null ? {} : (JSON.parse(stored) as Record<string, string>));
+  return new Map(
+    sealed.flatMap(([path, text]): [string, string][] => {
+      try {
+        return [[path, secrets.unseal(text, placeOf(name, path))]];
+      } catch (error) {
+        if (!isCodedError(error)) throw error;
+        log.error({ code: error.code, channel: name, path }, error.message);
+        return [];
+      }
+    }),
+  );
+}
+
+function placeOf(name: string, path: string): string {
+  return `channel ${name} ${path}`;
+}

@@ -1,0 +1,43 @@
+import type { CallContext, Contribution, Disposable, JsonObject, TransactionOption } from 'mortise/sdk';
+
+/** The service `channels`: the configuration of every channel, which people change at run time. */
+export interface ChannelsService {
+  /** Names of the active channels, sorted. */
+  types(): readonly string[];
+  /** The declared defaults of a channel overlaid by what is stored, secrets in clear; undefined for an unknown channel. */
+  config(name: string): JsonObject | undefined;
+  /** The same with secrets masked. */
+  masked(name: string): JsonObject | undefined;
+  /**
+   * Checks the configurations of an API body by channel name; a secret that is the mask of the stored one becomes the
+   * stored one.
+   * @throws channel_not_supported, invalid_channel_config, invalid_json
+   */
+  parse(body: unknown): ReadonlyMap<string, JsonObject>;
+  /**
+   * Replaces the stored configurations of all channels, in the caller's transaction if there is one. Channels without an
+   * entry return to their defaults.
+   */
+  replaceAll(configs: ReadonlyMap<string, JsonObject>, ctx: CallContext, options?: TransactionOption): Promise<void>;
+  /** Calls after each change, on this or another replica. */
+  onChange(run: () => void): Disposable;
+}
+
+/** The configuration to send with: the stored one where channels can be configured, else the declared defaults. */
+export function configOfChannel(
+  { key, facts }: Pick<Contribution<'channel'>, 'key' | 'facts'>,
+  channels: Pick<ChannelsService, 'config'> | undefined,
+): JsonObject {
+  return channels?.config(key) ?? { ...facts.defaults };
+}
+
+/** Whether a channel may be used: unless its configuration has a flag `enabled` that is not true. */
+export function isChannelEnabled({ enabled = true }: JsonObject): boolean {
+  return enabled === true;
+}
+
+declare module 'mortise/sdk' {
+  interface Services {
+    channels: ChannelsService;
+  }
+}

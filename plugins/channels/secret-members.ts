@@ -1,0 +1,62 @@
+import { maskCredential, unmaskCredential } from 'mortise/contracts/envs';
+import { isJsonObject, isSensitiveName, type JsonObject } from 'mortise/sdk';
+
+/** JSON Schema of a channel's configuration, as the channel declares it. */
+export type ConfigSchema = Readonly<Record<string, unknown>> | undefined;
+
+/** A value of a configuration that is neither an object nor a list. */
+export interface Leaf {
+  /** Names and list indexes from the root. */
+  readonly path: readonly string[];
+  readonly value: unknown;
+  /** It is, or is inside, a member with a sensitive name or one that the schema marks as `x-secret`. */
+  readonly isSecret: boolean;
+}
+
+/** A copy of a configuration with each leaf replaced. */
+export function mapLeaves(config: JsonObject, schema: ConfigSchema, replace: (leaf: Leaf) => unknown): JsonObject {
+  const mapMembers = (object: JsonObject, from: ConfigSchema, above: Omit<Leaf, 'value'>): JsonObject =>
+    Object.fromEntries(
+      Object.entries(object).map(([name, member]) => {
+        const own = schemaOf(from?.properties, name);
+        const isSecret = above.isSecret || isSensitiveName(name) || own?.['x-secret'] === true;
+        return [name, mapValue(member, own, { path: [...above.path, name], isSecret })];
+      }),
+    );
+  const mapValue = (value: unknown, from: ConfigSchema, at: Omit<Leaf, 'value'>): unknown => {
+    if (isJsonObject(value)) return mapMembers(value, from, at);
+    if (!Array.isArray(value)) return replace({ ...at, value });
+    const items = schemaOf(from, 'items');
+    return value.map((item, index) => mapValue(item, items, { ...at, path: [...at.path, `${index}`] }));
+  };
+  return mapMembers(config, schema, { path: [], isSecret: false });
+}
+
+function schemaOf(container: unknown, name: string): ConfigSchema {
+  const schema = isJsonObject(container) && Object.hasOwn(container, name) ? container[name] : undefined;
+  return isJsonObject(schema) ? schema : undefined;
+}
+
+/** The configuration as the API shows it. A secret that is empty is shown as such. */
+export function maskSecrets(config: JsonObject, schema: ConfigSchema): JsonObject {
+  return mapLeaves(config, schema, ({ value, isSecret }) => {
+    if (!isSecret || value === '' || value === null) return value;
+    return maskCredential(typeof value === 'string' ? value : '');
+  });
+}
+
+/** The configuration to store: masks that the API showed become the secrets that they stand for. */
+export function unmaskSecrets(given: JsonObject, known: JsonObject, schema: ConfigSchema): JsonObject {
+  const secrets = new Map<string, string>();
+  mapLeaves(known, schema, ({ path, value, isSecret }) => {
+    if (isSecret && typeof value === 'string') secrets.set(pathKey(path), value);
+  });
+  return mapLeaves(given, schema, ({ path, value, isSecret }) =>
+    isSecret && typeof value === 'string' ? unmaskCredential(value, secrets.get(pathKey(path))) : value,
+  );
+}
+
+/** A path as the key of a map; names may have any characters. */
+export function pathKey(path: readonly string[]): string {
+  return JSON.stringify(path);
+}
