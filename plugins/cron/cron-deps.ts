@@ -1,4 +1,5 @@
 import type { TurnService } from 'mortise/contracts/agent';
+import type { ChannelsService } from 'mortise/contracts/channels';
 import type { SessionsService } from 'mortise/contracts/sessions';
 import type { Alert, Database, InstancesService, Logger, Points } from 'mortise/sdk';
 import type { Clock } from './clock.js';
@@ -17,6 +18,8 @@ export interface CronDeps {
   readonly sessions: SessionsService;
   /** Undefined while no agent is running. */
   readonly turns: () => TurnService | undefined;
+  /** Undefined where channels cannot be configured: they have their defaults. */
+  readonly channels: () => ChannelsService | undefined;
   readonly metrics: CronMetrics;
   readonly events: RunEvents;
   readonly alert: (alert: Alert) => void;

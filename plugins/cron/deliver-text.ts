@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { TurnAnswer, TurnFailure } from 'mortise/contracts/agent';
+import { configOfChannel, isChannelEnabled } from 'mortise/contracts/channels';
 import type { NewMessage } from 'mortise/contracts/sessions';
 import {
   type CallContext,
@@ -14,7 +15,7 @@ import type { CronDeps } from './cron-deps.js';
 import { causeOf, cronError } from './errors.js';
 import type { StartedRun } from './store/start-runs.js';
 
-type DeliverDeps = Pick<CronDeps, 'turns' | 'points' | 'log' | 'clock'>;
+type DeliverDeps = Pick<CronDeps, 'turns' | 'channels' | 'points' | 'log' | 'clock'>;
 
 /** Runs of one session that may wait for it. */
 const queueLimit = 1_000;
@@ -137,12 +138,12 @@ function dispatchFailed(channel: string, cause: string) {
 }
 
 /** Sends a text without a model. */
-async function sendRaw({ points }: DeliverDeps, text: string, { spec, ctx, key }: Delivery): Promise<void> {
+async function sendRaw({ points, channels }: DeliverDeps, text: string, { spec, ctx, key }: Delivery): Promise<void> {
   const { channel, target } = spec.dispatch;
   const found = points.list('channel').find((one) => one.key === channel && one.active);
   if (!found) throw cronError('cron_run_failed', { message: `channel "${channel}" is not supported` });
-  const config = found.facts.defaults ?? {};
-  if (config.enabled === false) throw cronError('cron_run_failed', { message: `channel "${channel}" is disabled` });
+  const config = configOfChannel(found, channels());
+  if (!isChannelEnabled(config)) throw cronError('cron_run_failed', { message: `channel "${channel}" is disabled` });
   try {
     await points.call(
       'channel',

@@ -43,6 +43,7 @@ export default function cron(): PluginDefinition<Config> {
       const database = host.use('database');
       const schedule = host.use('schedule');
       const turns = host.watch('turns');
+      const channels = host.watch('channels');
       await database.migrate([cronTables]);
       const clock = new DatabaseClock(database, schedule);
       await clock.sample();
@@ -57,6 +58,7 @@ export default function cron(): PluginDefinition<Config> {
         types: nodeTypes(host.points, host.use('schemas')),
         sessions: host.use('sessions'),
         turns: () => turns.current,
+        channels: () => channels.current,
         metrics: cronMetrics(host.use('metrics'), database, () => scheduler.running),
         events,
         alert: (alert) => host.emit('alert', alert),

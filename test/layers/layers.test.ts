@@ -9,6 +9,11 @@ import { exclusivePackages, rooms } from './rooms.js';
 
 /** Names of features that core may use, each with its reason. */
 const allowedNames: readonly AllowedName[] = [
+  {
+    name: '/config',
+    in: 'core/cli/config-commands.ts',
+    reason: 'the end of a path below /admin/plugins, which is not the route of channel configurations',
+  },
   { name: '/admin', in: 'core/cli/', reason: 'the command line is a client of the admin API' },
   { name: 'admin', in: 'core/http/', reason: 'the admin right, one of the three rights of a route' },
   { name: 'admin', in: 'core/sdk/manifest.ts', reason: 'the admin right, one of the three rights of a route' },

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { expect } from 'chai';
 import { errorOf, eventsOf, user } from 'mortise/contracts/agent/testing';
 import type { JsonObject } from 'mortise/sdk';
-import { createTestHost, type TestHost } from 'mortise/sdk/testing';
+import { createTestHost, localPrincipal, type TestHost, until } from 'mortise/sdk/testing';
 import { hangUp, Receiver, silence, status } from './receiver.js';
 
 describe('the webhook channel', () => {
@@ -14,7 +14,9 @@ describe('the webhook channel', () => {
     this.timeout(30_000);
     receiver = await new Receiver().open();
     other = await new Receiver().open();
-    host = await createTestHost({ plugins: ['agent', 'provider-demo', 'channels', 'channel-webhook'] });
+    host = await createTestHost({
+      plugins: ['agent', 'provider-demo', 'channels', 'channel-webhook', 'cron'],
+    });
   });
   beforeEach(() => {
     receiver.reset();
@@ -176,6 +178,50 @@ describe('the webhook channel', () => {
     for (const address of ['169.254.169.254', '[fe80::1]', '[::ffff:169.254.169.254]', '100.100.100.200']) {
       expect(await failureOf({ url: `http://${address}/latest` }), address).to.contain('may not be reached');
     }
+  });
+
+  it('delivers the text of a schedule without a model, and its failure is that of the run', async () => {
+    await configure({});
+    const job = {
+      id: 'news',
+      name: 'news',
+      enabled: false,
+      task_type: 'text',
+      schedule: { type: 'interval', cron: '1h' },
+      text: 'hi',
+      dispatch: { channel: 'webhook', target: { user_id: 'u1', session_id: 's1' } },
+    };
+    expect((await host.post('/cron/jobs', job)).status).to.equal(200);
+    expect((await host.post('/cron/jobs/news/run', {})).status).to.equal(200);
+    const sent = receiver.received.map(({ body }) => JSON.parse(body) as JsonObject);
+    expect(sent).to.have.length(1);
+    expect(sent[0]).to.include({ user_id: 'u1', session_id: 's1', text: 'hi' });
+    receiver.script.push(status(500));
+    expect(await errorOf(await host.post('/cron/jobs/news/run', {}))).to.include({
+      status: 500,
+      code: 'cron_run_failed',
+      message: 'failed to dispatch cron job to channel "webhook": webhook returned status 500',
+    });
+  });
+
+  it('delivers what an agent says in a session without a waiting caller', async () => {
+    await configure({});
+    const published = host.service('conversation').publish(
+      {
+        source_name: 'agent:speaker',
+        source_kind: 'internal',
+        ingress: 'internal',
+        session_key: 'webhook:u1:s1',
+        actor: { actor_type: 'system', actor_id: 'agent' },
+        payload: { text: 'good morning' },
+        metadata: { direction: 'outbound' },
+      },
+      { principal: localPrincipal },
+    );
+    await until('the text to arrive', () => receiver.received.length === 1);
+    const [request] = receiver.received;
+    expect(JSON.parse(request?.body ?? '')).to.include({ user_id: 'u1', session_id: 's1', text: 'good morning' });
+    expect(request?.headers['idempotency-key']).to.equal(published.ok ? published.observation.obs_id : '');
   });
 
   it('explains a configuration that it cannot send with, without its secrets', async () => {

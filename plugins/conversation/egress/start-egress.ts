@@ -1,3 +1,4 @@
+import { type ChannelsService, configOfChannel, isChannelEnabled } from 'mortise/contracts/channels';
 import type { Egress } from 'mortise/contracts/conversation';
 import type { SessionsService } from 'mortise/contracts/sessions';
 import {
@@ -46,6 +47,7 @@ export function startEgress(
   alerts: AlertLimiter,
 ): EgressHub {
   const { points, config } = host;
+  const configs = host.watch('channels');
   const active = createContributionCache(points, 'egress', (contributions) => {
     const byKey = activeByKey(contributions);
     return { byKey, adapters: [...byKey.values()].map(({ key, facts }) => ({ ...facts, key })) };
@@ -71,7 +73,7 @@ export function startEgress(
     coolingDown: (adapter) => cooldowns.left(adapter) > 0,
     send: async (adapter, observation) => {
       if (adapter.startsWith(channelPrefix)) {
-        await sendThroughChannel(host, sessions, adapter.slice(channelPrefix.length), observation);
+        await sendThroughChannel(host, sessions, configs.current, adapter.slice(channelPrefix.length), observation);
         return;
       }
       const timeoutMs = active.current.byKey.get(adapter)?.facts.timeoutMs ?? config.egressTimeoutMs;
@@ -140,14 +142,15 @@ function egressCounters(metrics: MetricsService): (adapter: string, what: Egress
 async function sendThroughChannel(
   { points }: StartHost<Config>,
   sessions: Pick<SessionsService, 'parseKey'>,
+  configs: ChannelsService | undefined,
   name: string,
   observation: Observation,
 ): Promise<void> {
   const session = sessions.parseKey(observation.session_key ?? '');
-  const facts = points.list('channel').find(({ key, active }) => active && key === name)?.facts;
-  const channelConfig = facts?.defaults ?? {};
+  const channel = points.list('channel').find(({ key, active }) => active && key === name);
+  const channelConfig = channel ? configOfChannel(channel, configs) : {};
   const { text } = observation.payload;
-  if (!session || !facts || channelConfig.enabled === false) {
+  if (!session || !channel || !isChannelEnabled(channelConfig)) {
     throw new MortiseError('channel_not_supported', `The channel "${name}" cannot be used.`, { status: 400 });
   }
   const message = {

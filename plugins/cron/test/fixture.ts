@@ -105,6 +105,7 @@ export async function testScheduler(
     types: { facts: () => undefined, problem: async () => undefined, run: async () => ({}) },
     sessions: { turnByKey: async () => undefined } as unknown as CronDeps['sessions'],
     turns: () => undefined,
+    channels: () => undefined,
     metrics: { slots() {}, started() {}, finished() {}, tick() {} },
     events: new RunEvents(database, silentLog, () => undefined),
     alert: (alert) => void alerts.push(alert),
