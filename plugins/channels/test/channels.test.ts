@@ -35,7 +35,7 @@ describe('the configuration of channels', () => {
     beforeEach(async function start() {
       this.timeout(30_000);
       host = await createTestHost({
-        plugins: ['channels', 'channel-console'],
+        plugins: ['admin', 'channels', 'channel-console'],
         extra: [pager, bare],
         database: engine.env,
         env: { MORTISE_SECRET_KEY: secretKey },
@@ -147,6 +147,22 @@ describe('the configuration of channels', () => {
       await send('PUT', '/config/channels', {});
       await host.control.enable('channel-pager');
       expect((await send('GET', '/config/channels/pager')).answer.retries).to.equal(5);
+    });
+
+    it('are read and replaced by commands too', async () => {
+      const run = async (key: string, args: readonly string[], options: object = {}) => {
+        const response = await host.post(`/admin/commands/${key}`, { args, options, json: true });
+        return JSON.parse(JSON.stringify(await response.json())) as JsonObject;
+      };
+      const body = JSON.stringify({ enabled: true, secret: 'secret-abcdef' });
+      const config = { enabled: true, url: '', retries: 2, secret: 'sec***def' };
+      expect((await run('channels-set', ['Pager'], { body })).data).to.deep.equal(config);
+      expect((await run('channels-get', ['PAGER'])).data).to.deep.equal(config);
+      expect((await run('channels-types', [])).data).to.deep.equal(['bare', 'console', 'pager']);
+      expect((await run('channels-list', [])).data).to.deep.include({ pager: config, bare: {} });
+      expect((await run('channels-set', ['pager'])).exitCode).to.equal(2);
+      expect(JSON.stringify(await run('channels-set', ['sms'], { body }))).to.contain('channel_not_supported');
+      expect(JSON.stringify(await run('channels-get', ['sms']))).to.contain('channel not found');
     });
 
     it('are not revealed where no key proves the admin right', async () => {
