@@ -52,7 +52,7 @@ async function spoil(engine: TestEngine, table: string, dataDir: string): Promis
     register() {},
     start: (host) => migrate(host.use('database')),
   };
-  const host = await createTestHost({ extra: [{ manifest, definition }], dataDir, listen: false });
+  const host = await createTestHost({ extra: [{ manifest, definition, isShipped: true }], dataDir, listen: false });
   const state = host.control.list().find(({ key }) => key === 'spoiler')?.state;
   await host.stop();
   expect(state).to.equal('active');

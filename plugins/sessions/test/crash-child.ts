@@ -3,12 +3,13 @@
 import { openDatabase, silentLog } from 'mortise/sdk/testing';
 import { RunningTurns } from '../cancel-turns.js';
 import { sessionTables } from '../migrations/0001-sessions.js';
+import { chatSummaries } from '../migrations/0002-chat-summaries.js';
 import { sessionsService } from '../service.js';
 import { openStore } from '../store/store.js';
 
 const host = await openDatabase(JSON.parse(process.argv[2] ?? '{}'), silentLog);
 const database = host.forPlugin('sessions', ['realtime']);
-await database.migrate([sessionTables]);
+await database.migrate([sessionTables, chatSummaries]);
 const store = openStore(database, `child-${process.pid}`, silentLog);
 const service = sessionsService({ store, running: new RunningTurns(), ttlMs: 60_000 });
 

@@ -164,8 +164,8 @@ describe('the memory commands in their own process', () => {
         it('outbox and outbox-worker: show, retry, deliver, and exit with 1 after a failure', async () => {
           await memory.storeUnder({ kind: 'status', status: 400 }, 'Dead.');
           const waits = (await memory.storeUnder({ kind: 'success-false' }, 'Waits.')).body.outbox_id;
-          const [dead = ''] = lines(await run('memory', 'outbox', 'list', '--status', 'dead'));
-          const [id = ''] = dead.split(' ');
+          const dead = await run('memory', 'outbox', 'list', '--status', 'dead', '--json');
+          const id = String(dead.json<{ rows: { outbox_id: number }[] }>().rows[0]?.outbox_id);
           expect((await run('memory', 'outbox', 'show', id)).stdout).to.contain('Dead.');
           expect((await run('memory', 'outbox', 'retry', String(waits))).code).to.equal(1);
           const retried = await run('memory', 'outbox', 'retry', '--all-dead');
