@@ -69,7 +69,7 @@ describe('kills at random points, while the memory backend misbehaves', () => {
     ]) {
       const { code, stdout, stderr } = await chaos(...args);
       expect([code, stdout]).to.deep.equal([2, '']);
-      expect(stderr).to.contain('npm run chaos -- --kills <n>');
+      expect(stderr).to.contain('npm run chaos -- [--kills <n>]');
     }
   });
 });
