@@ -1,6 +1,6 @@
 import type { ResolvedModel } from 'mortise/contracts/models';
 import type { StoredMessage, TurnUsage } from 'mortise/contracts/sessions';
-import type { CallContext, GenerateEvent, GenerateRequest, ModelToolCall } from 'mortise/sdk';
+import type { CallContext, GenerateEvent, GenerateRequest, ModelToolCall, ModelToolDefinition } from 'mortise/sdk';
 import { buildContext } from './build-context.js';
 import { agentError, failureOf } from './errors.js';
 import type { LiveTurn } from './live-turn.js';
@@ -75,18 +75,13 @@ async function askModel(
   ctx: CallContext,
 ): Promise<ModelAnswer> {
   const { adapter, capabilities, settings } = model;
-  const definitions = capabilities.toolCall ? await deps.tools.registry.definitions(ctx.principal, live.tools) : [];
-  const tools = definitions.map(({ name, facts }) => ({
-    name,
-    description: facts.description ?? facts.summary,
-    parameters: facts.inputSchema,
-  }));
+  const tools = await offeredTools(deps, live, model, ctx);
   live.sent = buildContext(rows, {
     layers: live.layers,
     tools,
     limits: model.limits,
     compaction: deps.compaction,
-    earlier: live.earlier,
+    omitted: live.omitted,
     turnId: live.turn.turnId,
     modelMessages: deps.sessions.modelMessages,
   });
@@ -127,6 +122,21 @@ async function askModel(
   if (toolCalls.length > 0 && !capabilities.toolCall) throw agentError('provider_invalid_reply');
   live.addUsage(usage);
   return { text, toolCalls, responseId: end.responseId, opaque: end.opaque };
+}
+
+/** Definitions of the tools that are sent with each request of the turn. */
+export async function offeredTools(
+  { tools }: TurnDeps,
+  live: LiveTurn,
+  { capabilities }: ResolvedModel,
+  { principal }: CallContext,
+): Promise<readonly ModelToolDefinition[]> {
+  if (!capabilities.toolCall) return [];
+  return (await tools.registry.definitions(principal, live.tools)).map(({ name, facts }) => ({
+    name,
+    description: facts.description ?? facts.summary,
+    parameters: facts.inputSchema,
+  }));
 }
 
 /** The response that this request continues, if the provider stores responses and gave the newest one of the chat. */

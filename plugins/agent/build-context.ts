@@ -1,11 +1,5 @@
 import { estimateTokens } from 'mortise/contracts/models';
-import type {
-  HistoryLimit,
-  NewMessage,
-  RecentHistory,
-  SessionsService,
-  StoredMessage,
-} from 'mortise/contracts/sessions';
+import type { HistoryLimit, NewMessage, SessionsService, StoredMessage } from 'mortise/contracts/sessions';
 import type { ModelFacts, ModelMessage, PromptLayer } from 'mortise/sdk';
 import { agentError } from './errors.js';
 
@@ -21,8 +15,8 @@ const defaultOutput = 16_384;
 /** Token counts are estimates, not a tokenizer's: a tenth of the context is reserved for their error. */
 const usable = 0.9;
 
-/** What happens to turns that do not fit into the model's context: left out, or sent anyway. */
-export type Compaction = 'window' | 'off';
+/** What happens to turns that do not fit into the model's context: summarised, left out, or sent anyway. */
+export type Compaction = 'auto' | 'window' | 'off';
 
 type Limits = Pick<ModelFacts, 'context' | 'output'>;
 
@@ -33,39 +27,47 @@ export interface ContextOptions {
   /** Sizes of the model. */
   readonly limits: Limits;
   readonly compaction: Compaction;
-  /** What stands for rows of the chat that were not read. */
-  readonly earlier?: Pick<RecentHistory, 'summary' | 'omitted'> | undefined;
+  /** Turns of the chat that were not read, and that no summary stands for. */
+  readonly omitted?: number | undefined;
   /** The current turn. */
   readonly turnId: string;
   readonly modelMessages: SessionsService['modelMessages'];
 }
 
 /**
- * The messages for the model: the layers, the chat's summary, then the rows of the chat, oldest first, repaired so that each
- * tool call has its answer. Of the earlier turns the newest that fit; a system line in place of the others gives their number.
+ * The messages for the model: the layers, then the rows of the chat, oldest first, repaired so that each tool call has its
+ * answer. Of the earlier turns the newest that fit; a system line in place of the others gives their number.
  */
 export function buildContext(rows: readonly StoredMessage[], options: ContextOptions): readonly ModelMessage[] {
-  const { layers, tools, limits, compaction, earlier: earlierTurns, turnId, modelMessages } = options;
-  const begin = rows.findIndex((row) => row.turnId === turnId);
-  const current = begin < 0 ? [] : rows.slice(begin);
-  const earlier = cutOldToolTexts(begin < 0 ? rows : rows.slice(0, begin), turnId);
-  const summary: ModelMessage[] =
-    earlierTurns?.summary === undefined
-      ? []
-      : [{ role: 'system', content: `Summary of the earlier conversation:\n${earlierTurns.summary}` }];
-  const { rows: fitting, omitted: unfit } =
-    compaction === 'off'
-      ? { rows: earlier, omitted: 0 }
-      : fitHistory(
-          earlier,
-          historyBudget(limits, { layers, tools, current }) -
-            sum(summary.map(({ content }) => estimateTokens(String(content)))),
-        );
-  const omitted = unfit + (earlierTurns?.omitted ?? 0);
+  const { layers, modelMessages } = options;
+  const { fitting, unfit, current } = splitHistory(rows, options);
+  const omitted = countTurns(unfit) + (options.omitted ?? 0);
   const system: ModelMessage[] = layers.map(({ role, content }) => ({ role, content }));
   const gap: ModelMessage[] =
     omitted === 0 ? [] : [{ role: 'system', content: `Earlier conversation omitted (${omitted} turns).` }];
-  return [...system, ...summary, ...gap, ...modelMessages([...fitting, ...current])];
+  return [...system, ...gap, ...modelMessages([...fitting, ...current])];
+}
+
+export interface HistorySplit {
+  /** Rows of earlier turns that are left out, oldest first. */
+  readonly unfit: readonly StoredMessage[];
+  /** Rows of the newest earlier turns, at least two, that fit. */
+  readonly fitting: readonly StoredMessage[];
+  readonly current: readonly StoredMessage[];
+}
+
+/** @param reserved tokens that are kept free for more than the options name. */
+export function splitHistory(
+  rows: readonly StoredMessage[],
+  { layers, tools, limits, compaction, turnId }: Omit<ContextOptions, 'modelMessages' | 'omitted'>,
+  reserved = 0,
+): HistorySplit {
+  const begin = rows.findIndex((row) => row.turnId === turnId);
+  const current = begin < 0 ? [] : rows.slice(begin);
+  const earlier = cutOldToolTexts(begin < 0 ? rows : rows.slice(0, begin), turnId);
+  if (compaction === 'off') return { unfit: [], fitting: earlier, current };
+  const budget = historyBudget(limits, { layers, tools, current }) - reserved;
+  return { ...fitHistory(earlier, budget), current };
 }
 
 /** @throws context_too_large when the new input alone exceeds the model's context */
@@ -78,11 +80,14 @@ export function checkInput({ context: limit = defaultContext }: Limits, input: r
   }
 }
 
-/** How much of a chat is read: what may fit into the model's context, or everything. */
+/** What is summarised has to be read as well: as much again as may fit. */
+const readShare: Readonly<Record<Compaction, number>> = { auto: 2, window: 1, off: Number.POSITIVE_INFINITY };
+
+/** How much of a chat is read: what may fit into the model's context or is summarised, or everything. */
 export function historyLimit(limits: Limits, compaction: Compaction): HistoryLimit {
   const nothing = { layers: [], tools: [], current: [] };
   return {
-    budget: compaction === 'off' ? Number.POSITIVE_INFINITY : historyBudget(limits, nothing),
+    budget: historyBudget(limits, nothing) * readShare[compaction],
     // Tool texts count as they are sent when they are old; those of the newest turns may only add to what is read.
     sizeOf: ({ role, content, ...rest }) =>
       messageTokens({ role, ...rest, content: role === 'tool' ? content.slice(0, oldToolText) : content }),
@@ -125,7 +130,7 @@ function cutOldToolTexts(rows: readonly StoredMessage[], turnId: string): readon
 
 /** The newest whole turns that fit into the budget; `rows` are those before the current turn, oldest first. */
 function fitHistory(rows: readonly StoredMessage[], budget: number) {
-  if (sum(rows.map(mostTokens)) <= budget) return { rows, omitted: 0 };
+  if (sum(rows.map(mostTokens)) <= budget) return { unfit: [], fitting: rows };
   const turns = groupTurns(rows);
   let left = budget;
   let fitting = 0;
@@ -134,7 +139,12 @@ function fitHistory(rows: readonly StoredMessage[], budget: number) {
     if (left < 0 && fitting >= fewestTurns) break;
     fitting += 1;
   }
-  return { rows: turns.slice(turns.length - fitting).flat(), omitted: turns.length - fitting };
+  const begin = turns.length - fitting;
+  return { unfit: turns.slice(0, begin).flat(), fitting: turns.slice(begin).flat() };
+}
+
+export function countTurns(rows: readonly StoredMessage[]): number {
+  return groupTurns(rows).length;
 }
 
 /** Rows of one turn are adjacent. Rows without a turn, such as imported ones, form one turn per user message. */

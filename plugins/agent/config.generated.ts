@@ -3,8 +3,10 @@
 export interface Config {
   /** Model of chats without one of their own, as provider/model: openai/gpt-4o-mini. Defaults to the demo model. */
   readonly model?: string;
-  /** What happens to earlier turns that exceed the model's context: omitted (window) or sent anyway (off). */
-  readonly compaction: 'window' | 'off';
+  /**
+   * What happens to earlier turns that exceed the model's context: summarised (auto), omitted (window) or sent anyway (off).
+   */
+  readonly compaction: 'auto' | 'window' | 'off';
   /** Maximum number of model calls in one turn. */
   readonly maxSteps: number;
   /** Time limit of a turn in seconds; 0 = no limit. */

@@ -1,7 +1,7 @@
 import type { TurnCall, TurnEvent } from 'mortise/contracts/agent';
 import type { ReplyPort } from 'mortise/contracts/conversation';
 import type { ResolvedModel } from 'mortise/contracts/models';
-import type { OpenTurn, RecentHistory, TurnUsage } from 'mortise/contracts/sessions';
+import type { OpenTurn, TurnUsage } from 'mortise/contracts/sessions';
 import type { ModelMessage, PromptLayer } from 'mortise/sdk';
 import type { PromptMode } from './business-params.js';
 import type { ToolScope } from './tool-registry.js';
@@ -16,8 +16,8 @@ export class LiveTurn {
   /** Text of the current step that no row has yet. */
   unsaved = '';
   usage: TurnUsage | undefined;
-  /** What stands for the rows of the chat that were not read. */
-  earlier: Pick<RecentHistory, 'summary' | 'omitted'> = { summary: undefined, omitted: 0 };
+  /** Turns of the chat that were not read, and that no summary stands for. */
+  omitted = 0;
   /** What the model was sent last. */
   sent: readonly ModelMessage[] = [];
   /** These three are set once they are resolved; a turn may end before. */

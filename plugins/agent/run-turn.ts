@@ -9,6 +9,7 @@ import { checkInput, historyLimit } from './build-context.js';
 import { buildLayers } from './build-layers.js';
 import { effectiveMode, type PromptMode } from './business-params.js';
 import { closeAtLimit, closeCompleted, closeFailed, type TurnReply } from './close-turn.js';
+import { compactHistory, isCompactCommand, storeReplyAsSummary, summaryLayer } from './compact-history.js';
 import { agentError, failureOf } from './errors.js';
 import { attachments, userText } from './input-messages.js';
 import { LiveTurn } from './live-turn.js';
@@ -128,15 +129,20 @@ async function converse(
   ctx: CallContext,
 ): Promise<TurnReply> {
   const { turn } = live;
-  const { messages, ...earlier } = await turn.recentHistory(historyLimit(model.limits, deps.compaction));
-  live.earlier = earlier;
+  const recent = await turn.recentHistory(historyLimit(model.limits, deps.compaction));
+  const { messages, summary, omitted } = await compactHistory(deps, live, model, recent, ctx);
+  live.omitted = omitted;
+  if (summary !== undefined) live.layers = [...live.layers, summaryLayer(summary)];
   const rows: StoredMessage[] = [...messages];
   const detector = new LoopDetector();
   for (;;) {
     await live.beginStep(ctx.signal);
     const { step } = live;
     const answer = await askModels(deps, live, live.model ?? model, rows, ctx);
-    if (answer.toolCalls.length === 0) return finalReply(live, answer);
+    if (answer.toolCalls.length === 0) {
+      if (isCompactCommand(live, rows)) await storeReplyAsSummary(live, answer.text, rows);
+      return finalReply(live, answer);
+    }
     const meta = { step, ...answerMeta(live, answer) };
     rows.push(...(await turn.append([{ role: 'assistant', content: answer.text, toolCalls: answer.toolCalls, meta }])));
     live.unsaved = '';

@@ -49,30 +49,20 @@ function context(rows: readonly StoredMessage[], parts: Partial<ContextOptions> 
 const sizes = (messages: readonly ModelMessage[]) => messages.map(({ content }) => String(content).length);
 
 describe('the rows that were not read', () => {
-  const earlier = { summary: 'They met.', omitted: 3 };
-
-  it('are replaced by the summary and the number of omitted turns', () => {
-    const sent = context([...turnOf('one', 10), asked], { earlier });
-    expect(sent.slice(0, 2)).to.deep.equal([
-      { role: 'system', content: 'Summary of the earlier conversation:\nThey met.' },
-      { role: 'system', content: 'Earlier conversation omitted (3 turns).' },
-    ]);
-    expect(sent).to.have.length(5);
-  });
-
-  it('count toward the budget, and are added to the turns that do not fit', () => {
+  it('are counted with the turns that do not fit', () => {
+    const sent = context([...turnOf('one', 10), asked], { omitted: 3 });
+    expect(sent[0]).to.deep.equal({ role: 'system', content: 'Earlier conversation omitted (3 turns).' });
+    expect(sent).to.have.length(4);
     const turns = ['one', 'two', 'three', 'four', 'five'].flatMap((name) => turnOf(name, 60));
-    const sent = context([...turns, asked], { earlier: { ...earlier, summary: 'abcd '.repeat(60) } });
-    const without = context([...turns, asked]);
-    expect(sent[1]?.content).to.equal('Earlier conversation omitted (5 turns).');
-    expect(without[0]?.content).to.equal('Earlier conversation omitted (1 turns).');
+    expect(context([...turns, asked], { omitted: 3 })[0]?.content).to.equal('Earlier conversation omitted (4 turns).');
   });
 
-  it('are those beyond the context of the model; without compaction all are read', () => {
+  it('are those beyond the context of the model, or beyond what is summarised; without compaction all are read', () => {
     const { budget, sizeOf } = historyLimit({ context: 400, output: 100 }, 'window');
     expect(budget).to.equal(270);
     expect(sizeOf(row('a', 'tool', 'abcd '.repeat(1_000)))).to.equal(100);
     expect(sizeOf(row('a', 'user', 'abcd '.repeat(1_000)))).to.equal(1_000);
+    expect(historyLimit({ context: 400, output: 100 }, 'auto').budget).to.equal(540);
     expect(historyLimit({ context: 400 }, 'off').budget).to.equal(Number.POSITIVE_INFINITY);
   });
 });

@@ -87,7 +87,7 @@ describe('the model of a turn', () => {
 
     it('is sent the part of a long chat that fits, and an input that does not fit is refused', async () => {
       const small = adapter('small', [{ id: 'tiny', context: 200, output: 40 }]);
-      await start({ MORTISE_MODEL: 'small/tiny' }, small);
+      await start({ MORTISE_MODEL: 'small/tiny', MORTISE_AGENT_COMPACTION: 'window' }, small);
       for (const name of ['a', 'b', 'c', 'd', 'e']) await gateway.process(`${name} ${'word '.repeat(60)}`);
       const { events } = (await (await gateway.process('now', { biz_params: { debug: true } })).json()) as {
         events: { meta?: { model_request?: { input: { content: string }[] } } }[];
