@@ -147,6 +147,7 @@ describe('the scheduler', () => {
         last_status: 'failed',
         last_error: 'max_concurrency limit reached (1)',
       });
+      await until('the effects of both', () => running.length === 2);
       for (const resolve of running) resolve();
       await until('the waiting run', () => sent.includes('cron:q:2026-11-20T10:03:00Z'));
       for (const resolve of running) resolve();
