@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Database } from '../../core/sdk/index.js';
 import { createTestDatabase, openDatabase, silentLog, type TestDatabase, until } from '../../core/sdk/testing/index.js';
-import { fillJobs, lateness } from './cron/fill-jobs.js';
+import { fillJobs, lateness, untilEnded } from './cron/fill-jobs.js';
 import { type Product, startProduct } from './parts/product.js';
 
 /**
@@ -140,7 +140,7 @@ async function dueEverySecond(database: Database): Promise<Row> {
   await fillJobs(database, { prefix: 'due', count: due, seconds: 1, from: wholeSecond() + 2_000 });
   await sleep((seconds + 3) * 1_000);
   await stopJobs(database, 'due');
-  await until('all runs to end', async () => (await lateness(database, 'due')).open === 0, 60_000);
+  await untilEnded(database, 'due', 1);
   const { late } = await lateness(database, 'due');
   return { due_per_second: due, due_runs: late.length, late_p50_ms: at(late, 0.5), late_p99_ms: at(late, 0.99) };
 }
@@ -148,11 +148,7 @@ async function dueEverySecond(database: Database): Promise<Row> {
 async function dueAtOnce(database: Database): Promise<Row> {
   const from = wholeSecond() + 5_000;
   await fillJobs(database, { prefix: 'burst', count: burst, seconds: month, from: from - month * 1_000 });
-  const ended = async () => {
-    const { late, open } = await lateness(database, 'burst');
-    return late.length >= burst && open === 0;
-  };
-  await until('the burst to end', ended, 120_000);
+  await untilEnded(database, 'burst', burst);
   const { late, lastEnd } = await lateness(database, 'burst');
   const { rows: claims } = await database.statement<{ last: string }>(
     "select max(decided_at) as last from {cron.slots} where job_id like 'burst-%'",
@@ -168,7 +164,12 @@ async function dueAtOnce(database: Database): Promise<Row> {
 }
 
 async function stopJobs(database: Database, prefix: string): Promise<void> {
-  await database.statement('update {cron.jobs} set next_run_at = null where job_id like ?', [`${prefix}-%`]);
+  const lock = database.dialect === 'postgres' ? 'order by job_id for update' : '';
+  await database.statement(
+    `update {cron.jobs} set next_run_at = null
+     where job_id in (select job_id from {cron.jobs} where job_id like ? ${lock})`,
+    [`${prefix}-%`],
+  );
 }
 
 function at(sorted: readonly number[], share: number): number {
