@@ -12,8 +12,9 @@ import { fillJobs, lateness, untilEnded } from './cron/fill-jobs.js';
 import { type Product, startProduct } from './parts/product.js';
 
 /**
- * What many jobs cost: start-up, memory and ticks while nothing is due; lateness with jobs that are due every second; and
- * how fast jobs that are due at one instant are claimed and run, beside pg-boss where it is installed.
+ * What many jobs cost: start-up, memory and ticks while nothing is due; lateness with jobs that are due every second; how
+ * fast jobs that are due at one instant are claimed and run, beside pg-boss where it is installed; and how soon a new
+ * process continues after a kill.
  *
  *     npm install --ignore-scripts --prefix .bench/pg-boss pg-boss
  *     npm run bench -- cron [--database sqlite|postgres] [--jobs 100000] [--due 1000] [--seconds 10] [--burst 5000]
@@ -30,6 +31,8 @@ const seconds = Number(option('--seconds') ?? 10);
 const burst = Number(option('--burst') ?? 5_000);
 const peer = option('--peer');
 const profile = option('--profile');
+const queued = 1_000;
+const maxRuns = 512;
 const month = 30 * 86_400;
 
 type Row = Readonly<Record<string, string | number>>;
@@ -90,7 +93,11 @@ async function measure(dialect: 'sqlite' | 'postgres'): Promise<Row> {
     const memory = memoryMb(product);
     const every = await dueEverySecond(database);
     const once = await dueAtOnce(database);
-    return { scenario: dialect, jobs, start_ms: startMs, rss_mb: memory, ...tick, ...every, ...once };
+    const killed = await killWithQueue(product, database);
+    const restarted = performance.now();
+    product = await boot();
+    const recovery = await recoveryAfter(restarted, killed, database);
+    return { scenario: dialect, jobs, start_ms: startMs, rss_mb: memory, ...tick, ...every, ...once, ...recovery };
   } finally {
     await product?.server.end('SIGTERM');
     await product?.server.dispose();
@@ -105,7 +112,7 @@ function start(folder: string, store: TestDatabase): Promise<Product> {
     folder,
     plugins: { 'bench-sink': { enabled: true } },
     env: {
-      MORTISE_CRON_MAX_RUNS: '512',
+      MORTISE_CRON_MAX_RUNS: String(maxRuns),
       ...(profile === undefined ? {} : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${profile}` }),
       ...(store.settings.dialect === 'sqlite' ? { MORTISE_DATABASE_FILE: store.settings.file } : store.env),
     },
@@ -163,6 +170,46 @@ async function dueAtOnce(database: Database): Promise<Row> {
   };
 }
 
+/** Kills the process while a part of `queued` runs hangs and the others wait. @returns when, epoch milliseconds */
+async function killWithQueue({ server }: Product, database: Database): Promise<number> {
+  const from = wholeSecond() + 2_000;
+  await fillJobs(database, {
+    prefix: 'queued',
+    count: queued,
+    seconds: month,
+    from: from - month * 1_000,
+    text: 'hang',
+  });
+  await until('runs that hang', async () => (await startsOf(database, 0)).length >= Math.min(queued, maxRuns), 60_000);
+  await server.end('SIGKILL');
+  return Date.now();
+}
+
+/** From the start of the process to the first start of a run, and to the recovery of the last run that was interrupted. */
+async function recoveryAfter(restarted: number, killed: number, database: Database): Promise<Row> {
+  const passed = (): number => Math.round(performance.now() - restarted);
+  await until('the first run', async () => (await startsOf(database, killed)).length > 0, 60_000);
+  const firstMs = passed();
+  const left = async (): Promise<number> => {
+    const { rows } = await database.statement<{ count: number | string }>(
+      "select count(*) as count from {cron.runs} where status = 'running' and started_at < ?",
+      [new Date(killed).toISOString()],
+    );
+    return Number(rows[0]?.count);
+  };
+  await until('the recovery', async () => (await left()) === 0, 120_000);
+  return { killed_with_queued: queued, first_start_ms: firstMs, recovered_ms: passed() };
+}
+
+async function startsOf(database: Database, after: number): Promise<readonly object[]> {
+  await sleep(50);
+  const { rows } = await database.statement(
+    "select run_id from {cron.runs} where status = 'running' and started_at > ? and job_id like 'queued-%'",
+    [new Date(after).toISOString()],
+  );
+  return rows;
+}
+
 async function stopJobs(database: Database, prefix: string): Promise<void> {
   const lock = database.dialect === 'postgres' ? 'order by job_id for update' : '';
   await database.statement(
@@ -193,7 +240,14 @@ async function dropInSink(folder: string): Promise<void> {
     join(folder, 'index.js'),
     `export default () => ({
   key: 'bench-sink',
-  register: (host) => void host.contribute('channel', 'bench-sink', { async sendText() {} }),
+  register: (host) =>
+    void host.contribute('channel', 'bench-sink', {
+      sendText: ({ text }, { signal }) =>
+        new Promise((resolve, reject) => {
+          if (text !== 'hang') resolve();
+          signal.addEventListener('abort', () => reject(signal.reason));
+        }),
+    }),
 });`,
   );
 }

@@ -33,10 +33,15 @@ export interface JobFill {
   readonly count: number;
   readonly seconds: number;
   readonly from: number;
+  /** What the channel of the bench is sent: `tick`, or `hang`, which it does not answer. */
+  readonly text?: string;
 }
 
 /** Inserts enabled jobs for the bench's channel. Over HTTP a hundred thousand of them would take minutes. */
-export async function fillJobs(database: Database, { prefix, count, seconds, from }: JobFill): Promise<void> {
+export async function fillJobs(
+  database: Database,
+  { prefix, count, seconds, from, text: sent = 'tick' }: JobFill,
+): Promise<void> {
   const text = (at: number): string => `${new Date(at).toISOString().slice(0, 19)}Z`;
   const schedule = { type: 'interval', cron: `${seconds}s`, timezone: 'UTC' };
   const [begun, next] = [text(from), text(from + seconds * 1_000)];
@@ -50,7 +55,7 @@ export async function fillJobs(database: Database, { prefix, count, seconds, fro
           enabled: true,
           schedule,
           task_type: 'text',
-          text: 'tick',
+          text: sent,
           dispatch: { type: '', channel: 'bench-sink', target: { user_id: '', session_id: '' }, mode: '', meta: {} },
           runtime: { max_concurrency: 4, timeout_seconds: 30, misfire_grace_seconds: 0 },
           meta: {},
