@@ -8,11 +8,15 @@ export interface Clock {
   monotonic(): number;
 }
 
-/** A clock that follows the database's; on SQLite it is the process's own. */
+/**
+ * The time of slots in a running process. On SQLite it is the process's own clock. On PostgreSQL it is the database's, read
+ * now and then and continued by the monotonic clock, so that a process whose clock is set claims neither early nor late.
+ */
 export class DatabaseClock implements Clock {
   readonly #database: Database;
   readonly #schedule: ScheduleService;
-  #offset = 0;
+  /** What to add to the monotonic clock; undefined on SQLite. */
+  #offset: number | undefined;
 
   constructor(database: Database, schedule: ScheduleService) {
     this.#database = database;
@@ -20,19 +24,19 @@ export class DatabaseClock implements Clock {
   }
 
   now(): number {
-    return this.#schedule.now() + this.#offset;
+    return this.#offset === undefined ? this.#schedule.now() : this.#schedule.monotonic() + this.#offset;
   }
 
   monotonic(): number {
     return this.#schedule.monotonic();
   }
 
-  /** Compares the clocks; the answer was read in the middle of the round trip. */
+  /** Reads the database's clock; the answer was made in the middle of the round trip. */
   async sample(): Promise<void> {
     if (this.#database.dialect === 'sqlite') return;
-    const [before, from] = [this.#schedule.now(), this.#schedule.monotonic()];
+    const from = this.#schedule.monotonic();
     const { rows } = await this.#database.statement<{ now: number }>(`select ${this.#database.now.millis} as now`);
-    const roundTrip = this.#schedule.monotonic() - from;
-    if (rows[0]) this.#offset = Number(rows[0].now) - (before + roundTrip / 2);
+    const middle = (from + this.#schedule.monotonic()) / 2;
+    if (rows[0]) this.#offset = Number(rows[0].now) - middle;
   }
 }

@@ -8,12 +8,13 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Database } from '../../core/sdk/index.js';
 import { createTestDatabase, openDatabase, silentLog, type TestDatabase, until } from '../../core/sdk/testing/index.js';
-import { fillJobs, lateness } from './cron/fill-jobs.js';
+import { fillJobs, lateness, untilEnded } from './cron/fill-jobs.js';
 import { type Product, startProduct } from './parts/product.js';
 
 /**
- * What many jobs cost: start-up, memory and ticks while nothing is due; lateness with jobs that are due every second; and
- * how fast jobs that are due at one instant are claimed and run, beside pg-boss where it is installed.
+ * What many jobs cost: start-up, memory and ticks while nothing is due; lateness with jobs that are due every second; how
+ * fast jobs that are due at one instant are claimed and run, beside pg-boss where it is installed; and how soon a new
+ * process continues after a kill.
  *
  *     npm install --ignore-scripts --prefix .bench/pg-boss pg-boss
  *     npm run bench -- cron [--database sqlite|postgres] [--jobs 100000] [--due 1000] [--seconds 10] [--burst 5000]
@@ -30,6 +31,8 @@ const seconds = Number(option('--seconds') ?? 10);
 const burst = Number(option('--burst') ?? 5_000);
 const peer = option('--peer');
 const profile = option('--profile');
+const queued = 1_000;
+const maxRuns = 512;
 const month = 30 * 86_400;
 
 type Row = Readonly<Record<string, string | number>>;
@@ -90,7 +93,11 @@ async function measure(dialect: 'sqlite' | 'postgres'): Promise<Row> {
     const memory = memoryMb(product);
     const every = await dueEverySecond(database);
     const once = await dueAtOnce(database);
-    return { scenario: dialect, jobs, start_ms: startMs, rss_mb: memory, ...tick, ...every, ...once };
+    const killed = await killWithQueue(product, database);
+    const restarted = performance.now();
+    product = await boot();
+    const recovery = await recoveryAfter(restarted, killed, database);
+    return { scenario: dialect, jobs, start_ms: startMs, rss_mb: memory, ...tick, ...every, ...once, ...recovery };
   } finally {
     await product?.server.end('SIGTERM');
     await product?.server.dispose();
@@ -105,7 +112,7 @@ function start(folder: string, store: TestDatabase): Promise<Product> {
     folder,
     plugins: { 'bench-sink': { enabled: true } },
     env: {
-      MORTISE_CRON_MAX_RUNS: '512',
+      MORTISE_CRON_MAX_RUNS: String(maxRuns),
       ...(profile === undefined ? {} : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${profile}` }),
       ...(store.settings.dialect === 'sqlite' ? { MORTISE_DATABASE_FILE: store.settings.file } : store.env),
     },
@@ -140,7 +147,7 @@ async function dueEverySecond(database: Database): Promise<Row> {
   await fillJobs(database, { prefix: 'due', count: due, seconds: 1, from: wholeSecond() + 2_000 });
   await sleep((seconds + 3) * 1_000);
   await stopJobs(database, 'due');
-  await until('all runs to end', async () => (await lateness(database, 'due')).open === 0, 60_000);
+  await untilEnded(database, 'due', 1);
   const { late } = await lateness(database, 'due');
   return { due_per_second: due, due_runs: late.length, late_p50_ms: at(late, 0.5), late_p99_ms: at(late, 0.99) };
 }
@@ -148,11 +155,7 @@ async function dueEverySecond(database: Database): Promise<Row> {
 async function dueAtOnce(database: Database): Promise<Row> {
   const from = wholeSecond() + 5_000;
   await fillJobs(database, { prefix: 'burst', count: burst, seconds: month, from: from - month * 1_000 });
-  const ended = async () => {
-    const { late, open } = await lateness(database, 'burst');
-    return late.length >= burst && open === 0;
-  };
-  await until('the burst to end', ended, 120_000);
+  await untilEnded(database, 'burst', burst);
   const { late, lastEnd } = await lateness(database, 'burst');
   const { rows: claims } = await database.statement<{ last: string }>(
     "select max(decided_at) as last from {cron.slots} where job_id like 'burst-%'",
@@ -167,8 +170,53 @@ async function dueAtOnce(database: Database): Promise<Row> {
   };
 }
 
+/** Kills the process while a part of `queued` runs hangs and the others wait. @returns when, epoch milliseconds */
+async function killWithQueue({ server }: Product, database: Database): Promise<number> {
+  const from = wholeSecond() + 2_000;
+  await fillJobs(database, {
+    prefix: 'queued',
+    count: queued,
+    seconds: month,
+    from: from - month * 1_000,
+    text: 'hang',
+  });
+  await until('runs that hang', async () => (await startsOf(database, 0)).length >= Math.min(queued, maxRuns), 60_000);
+  await server.end('SIGKILL');
+  return Date.now();
+}
+
+/** From the start of the process to the first start of a run, and to the recovery of the last run that was interrupted. */
+async function recoveryAfter(restarted: number, killed: number, database: Database): Promise<Row> {
+  const passed = (): number => Math.round(performance.now() - restarted);
+  await until('the first run', async () => (await startsOf(database, killed)).length > 0, 60_000);
+  const firstMs = passed();
+  const left = async (): Promise<number> => {
+    const { rows } = await database.statement<{ count: number | string }>(
+      "select count(*) as count from {cron.runs} where status = 'running' and started_at < ?",
+      [new Date(killed).toISOString()],
+    );
+    return Number(rows[0]?.count);
+  };
+  await until('the recovery', async () => (await left()) === 0, 120_000);
+  return { killed_with_queued: queued, first_start_ms: firstMs, recovered_ms: passed() };
+}
+
+async function startsOf(database: Database, after: number): Promise<readonly object[]> {
+  await sleep(50);
+  const { rows } = await database.statement(
+    "select run_id from {cron.runs} where status = 'running' and started_at > ? and job_id like 'queued-%'",
+    [new Date(after).toISOString()],
+  );
+  return rows;
+}
+
 async function stopJobs(database: Database, prefix: string): Promise<void> {
-  await database.statement('update {cron.jobs} set next_run_at = null where job_id like ?', [`${prefix}-%`]);
+  const lock = database.dialect === 'postgres' ? 'order by job_id for update' : '';
+  await database.statement(
+    `update {cron.jobs} set next_run_at = null
+     where job_id in (select job_id from {cron.jobs} where job_id like ? ${lock})`,
+    [`${prefix}-%`],
+  );
 }
 
 function at(sorted: readonly number[], share: number): number {
@@ -192,7 +240,14 @@ async function dropInSink(folder: string): Promise<void> {
     join(folder, 'index.js'),
     `export default () => ({
   key: 'bench-sink',
-  register: (host) => void host.contribute('channel', 'bench-sink', { async sendText() {} }),
+  register: (host) =>
+    void host.contribute('channel', 'bench-sink', {
+      sendText: ({ text }, { signal }) =>
+        new Promise((resolve, reject) => {
+          if (text !== 'hang') resolve();
+          signal.addEventListener('abort', () => reject(signal.reason));
+        }),
+    }),
 });`,
   );
 }

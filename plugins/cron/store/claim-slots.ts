@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type BatchStatement, insertRows, type Transaction } from 'mortise/sdk';
+import { type BatchStatement, type Dialect, insertRows, jsonRows, type Transaction } from 'mortise/sdk';
 import type { CronJobSpec } from '../contract/index.js';
 import type { CronDeps } from '../cron-deps.js';
 import { decideSlots, type SlotDecision } from '../decide-slots.js';
@@ -130,6 +130,7 @@ export async function claimSlots(
   const slots: (string | number | null)[][] = [];
   const runs: { readonly id: string; readonly jobId: string; readonly slot: string; readonly dueAt: string }[] = [];
   const updates: BatchStatement[] = [];
+  const next: { readonly job: string; readonly at: string }[] = [];
   const decidedAt = timeText(now);
   for (const row of rows) {
     const claimed = decide(deps, row, now);
@@ -150,7 +151,9 @@ export async function claimSlots(
       slots.push([row.job_id, slot, slot, 1, row.epoch, 'queued', null, id, instances.id, decidedAt]);
       runs.push({ id, jobId: row.job_id, slot, dueAt: timeText(at) });
     }
-    updates.push(advance(row, decision));
+    next.push({ job: row.job_id, at: slotText(decision.next) });
+    const misfire = decision.runs.length === 0 && decision.skips.findLast(({ reason }) => reason === 'misfire');
+    if (misfire) updates.push(sayMisfire(row, misfire.through));
   }
   const inserted = await insertRows<{ job_id: string; scheduled_at: string }>(database, slotColumns, slots, { trx });
   const isNew = new Set(inserted.map(({ job_id, scheduled_at }) => `${scheduled_at} ${job_id}`));
@@ -172,7 +175,7 @@ export async function claimSlots(
     ]),
     { trx },
   );
-  await database.batch(updates, { trx });
+  await database.batch([advance(database.dialect, next), ...updates], { trx });
   return started.length;
 }
 
@@ -198,14 +201,18 @@ function breakJob({ job_id }: JobRow, error: string): BatchStatement {
   };
 }
 
-function advance({ job_id }: JobRow, { runs, skips, next }: SlotDecision): BatchStatement {
-  const misfire = runs.length === 0 ? skips.findLast(({ reason }) => reason === 'misfire') : undefined;
-  if (!misfire) {
-    return { sql: 'update {cron.jobs} set next_run_at = ? where job_id = ?', bindings: [slotText(next), job_id] };
-  }
+function advance(dialect: Dialect, next: readonly object[]): BatchStatement {
   return {
-    sql: "update {cron.jobs} set next_run_at = ?, last_status = 'failed', last_error = ? where job_id = ?",
-    bindings: [slotText(next), `misfire skipped: scheduled_at=${slotText(misfire.through)}`, job_id],
+    sql: `update {cron.jobs} set next_run_at = v.at
+          from ${jsonRows(dialect, { job: 'text', at: 'text' })} v where job_id = v.job`,
+    bindings: [JSON.stringify(next)],
+  };
+}
+
+function sayMisfire({ job_id }: JobRow, through: number): BatchStatement {
+  return {
+    sql: "update {cron.jobs} set last_status = 'failed', last_error = ? where job_id = ?",
+    bindings: [`misfire skipped: scheduled_at=${slotText(through)}`, job_id],
   };
 }
 

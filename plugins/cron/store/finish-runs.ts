@@ -1,7 +1,9 @@
 import {
   type BatchStatement,
   createTransactionGroup,
+  type Dialect,
   type GroupCommit,
+  jsonRows,
   jsonTexts,
   type Transaction,
 } from 'mortise/sdk';
@@ -9,7 +11,7 @@ import type { CronRun, WorkflowExecution } from '../contract/index.js';
 import type { CronDeps } from '../cron-deps.js';
 import { effectiveRuntime } from '../read-job-spec.js';
 import { timeText } from '../times.js';
-import { newRunId, type RunRow } from './rows.js';
+import { lockJobs, newRunId, type RunRow } from './rows.js';
 import type { StartedRun } from './start-runs.js';
 
 type FinishDeps = Pick<CronDeps, 'database' | 'clock'>;
@@ -52,20 +54,28 @@ async function finishRuns(
 ): Promise<readonly Finished[]> {
   const { database, clock } = deps;
   const now = clock.now();
-  // Every process locks the rows of jobs in the same order.
-  const ordered = [...runs].sort((a, b) => (a.run.row.job_id < b.run.row.job_id ? -1 : 1));
   const ended = await database.batch(
-    ordered.map((one) => endStatement(one, now)),
+    runs.map((one) => endStatement(one, now)),
     { trx },
   );
-  const held = ordered.filter((_, index) => ended[index]?.changes === 1);
-  const outcomes = new Map<FinishedRun, Finished>();
-  const results = await database.batch(held.map(jobStatement), { trx });
-  for (const [index, one] of held.entries()) {
-    outcomes.set(one, { recorded: true, failures: Number(results[index]?.rows[0]?.failures ?? 0) });
-  }
-  await database.batch([...releaseStatements(deps, held), ...held.flatMap((one) => afterwards(one, now))], { trx });
-  return runs.map((one) => outcomes.get(one) ?? { recorded: false, failures: 0 });
+  const held = runs.filter((_, index) => ended[index]?.changes === 1);
+  if (held.length === 0) return runs.map(() => ({ recorded: false, failures: 0 }));
+  const counts = [...Map.groupBy(held, ({ run }) => run.row.job_id)].map(([job, of]) => ({
+    job,
+    ...countFailures(of),
+  }));
+  const jobIds = counts.map(({ job }) => job);
+  const locks = lockJobs(database, jobIds);
+  const written = await database.batch(
+    [...locks, ...jobStatements(database.dialect, held, counts), ...afterwards(deps, held, jobIds)],
+    { trx },
+  );
+  const failures = new Map(written[locks.length]?.rows.map((row) => [row.job_id, Number(row.failures)]));
+  const recorded = new Set(held);
+  return runs.map((one) => ({
+    recorded: recorded.has(one),
+    failures: recorded.has(one) ? (failures.get(one.run.row.job_id) ?? 0) : 0,
+  }));
 }
 
 /** Fenced by the lease: a run that was taken over is not changed. */
@@ -78,56 +88,72 @@ function endStatement({ run, end }: FinishedRun, now: number): BatchStatement {
   };
 }
 
-/** The state of a job shows the run that started last; failures count whatever run they are of. */
-function jobStatement({ run, end }: FinishedRun): BatchStatement {
-  const isFailure = end.status === 'failed';
-  const shows = 'case when last_run_id = ? then ? else';
-  const execution = end.execution === undefined ? null : JSON.stringify(end.execution);
-  const id = run.row.run_id;
-  return {
-    sql: `update {cron.jobs} set failures = ${isFailure ? 'failures + 1' : '0'},
-            last_status = ${shows} last_status end, last_error = ${shows} last_error end,
-            last_execution_json = ${shows} last_execution_json end
-          where job_id = ? returning failures`,
-    bindings: [
-      id,
-      isFailure || end.status === 'cancelled' ? 'failed' : 'succeeded',
-      id,
-      end.error,
-      id,
-      execution,
-      run.row.job_id,
-    ],
-  };
+interface FailureCount {
+  readonly job: string;
+  readonly failures: number;
+  /** 1: a run succeeded or was cancelled before these failures. */
+  readonly restarts: number;
 }
 
-function afterwards({ run, end }: FinishedRun, now: number): BatchStatement[] {
-  const { row } = run;
-  const retry = end.status === 'failed' ? retryOf(run, now) : undefined;
-  const statements: BatchStatement[] = [];
-  if (retry) statements.push(queueRun(retry));
-  if (row.scheduled_at !== null) {
-    const outcome = retry ? 'queued' : end.status === 'succeeded' ? 'succeeded' : 'failed';
-    statements.push({
-      sql: 'update {cron.slots} set outcome = ?, reason = ?, run_id = ? where job_id = ? and scheduled_at = ?',
-      bindings: [
-        outcome,
-        end.status === 'cancelled' ? 'cancelled' : null,
-        retry?.run_id ?? row.run_id,
-        row.job_id,
-        row.scheduled_at,
-      ],
+function countFailures(ends: readonly FinishedRun[]): Omit<FailureCount, 'job'> {
+  const failures = ends.length - 1 - ends.findLastIndex(({ end }) => end.status !== 'failed');
+  return { failures, restarts: failures < ends.length ? 1 : 0 };
+}
+
+/** The state of a job shows the run that started last; failures count whatever run they are of. */
+function jobStatements(
+  dialect: Dialect,
+  held: readonly FinishedRun[],
+  counts: readonly FailureCount[],
+): BatchStatement[] {
+  return [
+    {
+      sql: `update {cron.jobs} set failures = v.added + case when v.restarts = 1 then 0 else failures end
+            from ${jsonRows(dialect, { job: 'text', added: 'integer', restarts: 'integer' })} v
+            where job_id = v.job returning job_id, failures`,
+      bindings: [JSON.stringify(counts.map(({ job, failures, restarts }) => ({ job, added: failures, restarts })))],
+    },
+    {
+      sql: `update {cron.jobs} set last_status = case when r.status = 'succeeded' then r.status else 'failed' end,
+              last_error = r.error, last_execution_json = r.execution_json
+            from {cron.runs} r where r.run_id in ${jsonTexts(dialect)}
+              and {cron.jobs}.job_id = r.job_id and {cron.jobs}.last_run_id = r.run_id`,
+      bindings: [JSON.stringify(held.map(({ run }) => run.row.run_id))],
+    },
+  ];
+}
+
+const slotColumns = { job: 'text', at: 'text', outcome: 'text', reason: 'text', run: 'text' } as const;
+
+/** Retries, the ledger, and leases, for which runs of the same jobs may have waited. */
+function afterwards(
+  { database: { dialect }, clock }: FinishDeps,
+  held: readonly FinishedRun[],
+  jobIds: readonly string[],
+): BatchStatement[] {
+  const retries: BatchStatement[] = [];
+  const slots: object[] = [];
+  for (const { run, end } of held) {
+    const { row } = run;
+    const retry = end.status === 'failed' ? retryOf(run, clock.now()) : undefined;
+    if (retry) retries.push(queueRun(retry));
+    if (row.scheduled_at === null) continue;
+    slots.push({
+      job: row.job_id,
+      at: row.scheduled_at,
+      outcome: retry ? 'queued' : end.status === 'succeeded' ? 'succeeded' : 'failed',
+      reason: end.status === 'cancelled' ? 'cancelled' : null,
+      run: retry?.run_id ?? row.run_id,
     });
   }
-  return statements;
-}
-
-/** Releases leases; runs of the same jobs that waited for one may try again. One statement for all runs. */
-function releaseStatements({ database }: FinishDeps, held: readonly FinishedRun[]): BatchStatement[] {
-  if (held.length === 0) return [];
-  const list = jsonTexts(database.dialect);
-  const jobIds = [...new Set(held.map(({ run }) => run.row.job_id))];
+  const list = jsonTexts(dialect);
   return [
+    ...retries,
+    {
+      sql: `update {cron.slots} set outcome = v.outcome, reason = v.reason, run_id = v.run
+            from ${jsonRows(dialect, slotColumns)} v where job_id = v.job and scheduled_at = v.at`,
+      bindings: [JSON.stringify(slots)],
+    },
     {
       sql: `delete from {cron.leases} where lease_id in ${list}`,
       bindings: [JSON.stringify(held.map(({ run }) => run.leaseId))],

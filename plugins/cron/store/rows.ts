@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { DatabaseCodec, Principal } from 'mortise/sdk';
+import { type BatchStatement, type Database, type DatabaseCodec, jsonTexts, type Principal } from 'mortise/sdk';
 import type { CronJobSpec, CronJobState, CronRun, CronSlot, WorkflowExecution } from '../contract/index.js';
 
 export interface JobRow {
@@ -20,6 +20,17 @@ export interface JobRow {
   readonly last_status: CronJobState['last_status'] | null;
   readonly last_error: string | null;
   readonly last_execution_json: string | null;
+}
+
+/** Locks the rows of jobs until the transaction ends, in the order in which every process locks them. */
+export function lockJobs({ dialect }: Pick<Database, 'dialect'>, jobIds: readonly string[]): BatchStatement[] {
+  if (dialect === 'sqlite' || jobIds.length === 0) return [];
+  return [
+    {
+      sql: `select 1 from {cron.jobs} where job_id in ${jsonTexts(dialect)} order by job_id for update`,
+      bindings: [JSON.stringify(jobIds)],
+    },
+  ];
 }
 
 /** A job as it is stored. */

@@ -1,10 +1,10 @@
-import type { BatchStatement, Principal, Transaction } from 'mortise/sdk';
+import { type BatchStatement, jsonRows, type Principal, type Transaction } from 'mortise/sdk';
 import type { CronJobSpec } from '../contract/index.js';
 import type { CronDeps } from '../cron-deps.js';
 import { effectiveRuntime } from '../read-job-spec.js';
 import { timeText } from '../times.js';
 import { isHeldByFile } from './lease-files.js';
-import { newCorrelationId, newLeaseId, type RunRow } from './rows.js';
+import { lockJobs, newCorrelationId, newLeaseId, type RunRow } from './rows.js';
 
 type StartDeps = Pick<CronDeps, 'database' | 'clock' | 'instances' | 'leaseFolder' | 'leaseMs' | 'metrics'>;
 
@@ -63,7 +63,7 @@ export function startRuns(deps: StartDeps, limit: number): Promise<StartOutcome>
     const taken = await takeLeases(deps, wanted, now, trx);
     const started: StartedRun[] = [];
     const busy: RunRow[] = [];
-    const writes: { readonly jobId: string; readonly statements: readonly BatchStatement[] }[] = [];
+    const statements: BatchStatement[] = [];
     for (const { row, spec, leaseId } of wanted) {
       if (taken.has(leaseId)) {
         const { job_spec_json, owner_json, ...queued } = row;
@@ -78,22 +78,19 @@ export function startRuns(deps: StartDeps, limit: number): Promise<StartOutcome>
           leasedUntil,
         };
         started.push(run);
-        writes.push({ jobId: row.job_id, statements: startStatements(run) });
       } else if (waitsForLease(row, spec)) {
         const sql = 'update {cron.runs} set waits = ? where run_id = ?';
-        writes.push({ jobId: row.job_id, statements: [{ sql, bindings: [true, row.run_id] }] });
+        statements.push({ sql, bindings: [true, row.run_id] });
       } else {
         const rejected = rejectStatements(row, spec, now);
         busy.push({ ...row, status: 'failed', error: rejected.error, finished_at: now });
-        writes.push({ jobId: row.job_id, statements: rejected.statements });
+        statements.push(...rejected.statements);
       }
     }
-    // Every process locks the rows of jobs in the same order.
-    writes.sort((a, b) => (a.jobId < b.jobId ? -1 : a.jobId > b.jobId ? 1 : 0));
-    await database.batch(
-      writes.flatMap(({ statements }) => statements),
-      { trx },
-    );
+    const jobIds = [...started, ...busy.map((row) => ({ row }))].map(({ row }) => row.job_id);
+    await database.batch([...lockJobs(database, jobIds), ...startStatements(deps, started, now), ...statements], {
+      trx,
+    });
     return { started, busy, seen: rows.length };
   });
 }
@@ -164,46 +161,63 @@ async function takeLeases(
   now: string,
   trx: Transaction,
 ): Promise<ReadonlySet<string>> {
-  const expires = timeText(clock.now() + leaseMs);
-  const chosen = wanted.filter(({ slotNo }) => slotNo !== undefined);
+  const taken = wanted.flatMap(({ row, leaseId, slotNo }) =>
+    slotNo === undefined ? [] : [{ job: row.job_id, slot: slotNo, lease: leaseId, run: row.run_id }],
+  );
+  if (taken.length === 0) return new Set();
   // Every process takes the leases of jobs in the same order.
-  chosen.sort((a, b) => (a.row.job_id < b.row.job_id ? -1 : a.row.job_id > b.row.job_id ? 1 : 0));
-  const results = await database.batch(
-    chosen.map(({ row, leaseId, slotNo = 0 }) => ({
-      sql: `insert into {cron.leases} as held (job_id, slot_no, lease_id, run_id, owner, acquired_at, expires_at)
-            values (?, ?, ?, ?, ?, ?, ?)
-            on conflict (job_id, slot_no) do update set lease_id = excluded.lease_id, run_id = excluded.run_id,
-              owner = excluded.owner, acquired_at = excluded.acquired_at, expires_at = excluded.expires_at
-            where held.expires_at <= excluded.acquired_at`,
-      bindings: [row.job_id, slotNo, leaseId, row.run_id, instances.id, now, expires],
-    })),
+  const { rows } = await database.statement<{ lease_id: string }>(
+    `insert into {cron.leases} as held (job_id, slot_no, lease_id, run_id, owner, acquired_at, expires_at)
+     select v.job, v.slot, v.lease, v.run, ?, ?, ? from ${jsonRows(database.dialect, leaseColumns)} v
+     where true order by v.job, v.slot
+     on conflict (job_id, slot_no) do update set lease_id = excluded.lease_id, run_id = excluded.run_id,
+       owner = excluded.owner, acquired_at = excluded.acquired_at, expires_at = excluded.expires_at
+     where held.expires_at <= excluded.acquired_at
+     returning lease_id`,
+    [instances.id, now, timeText(clock.now() + leaseMs), JSON.stringify(taken)],
     { trx },
   );
-  return new Set(chosen.flatMap(({ leaseId }, index) => (results[index]?.changes === 1 ? [leaseId] : [])));
+  return new Set(rows.map(({ lease_id }) => lease_id));
 }
 
-function startStatements({ row }: StartedRun): BatchStatement[] {
-  const statements: BatchStatement[] = [
+const leaseColumns = { job: 'text', slot: 'integer', lease: 'text', run: 'text' } as const;
+const startColumns = { run: 'text', lease: 'text', correlation: 'text', spec: 'text' } as const;
+const slotColumns = { job: 'text', at: 'text', run: 'text', attempt: 'integer' } as const;
+
+/** One statement per table, however many runs start. */
+function startStatements(
+  { database: { dialect }, instances }: StartDeps,
+  started: readonly StartedRun[],
+  now: string,
+): BatchStatement[] {
+  if (started.length === 0) return [];
+  const runs = started.map(({ row, leaseId, correlationId }) => {
+    return { run: row.run_id, lease: leaseId, correlation: correlationId, spec: row.spec_json };
+  });
+  // The last of several runs of a job is the one that its state shows.
+  const jobs = new Map(started.map(({ row }) => [row.job_id, { job: row.job_id, run: row.run_id }]));
+  const slots = started.flatMap(({ row }) =>
+    row.scheduled_at === null ? [] : [{ job: row.job_id, at: row.scheduled_at, run: row.run_id, attempt: row.attempt }],
+  );
+  return [
     {
-      sql: `update {cron.runs} set status = 'running', waits = ?, started_at = ?, lease_id = ?, owner = ?,
-              correlation_id = ?, spec_json = ? where run_id = ?`,
-      // The run ends with the job that it started with.
-      bindings: [false, row.started_at, row.lease_id, row.owner, row.correlation_id, row.spec_json, row.run_id],
+      // A run ends with the job that it started with.
+      sql: `update {cron.runs} set status = 'running', waits = ?, started_at = ?, owner = ?, lease_id = v.lease,
+              correlation_id = v.correlation, spec_json = v.spec
+            from ${jsonRows(dialect, startColumns)} v where run_id = v.run`,
+      bindings: [false, now, instances.id, JSON.stringify(runs)],
     },
     {
-      sql: `update {cron.jobs} set last_run_at = ?, last_run_id = ?, last_status = 'running', last_error = null
-            where job_id = ?`,
-      bindings: [row.started_at, row.run_id, row.job_id],
+      sql: `update {cron.jobs} set last_run_at = ?, last_run_id = v.run, last_status = 'running', last_error = null
+            from ${jsonRows(dialect, { job: 'text', run: 'text' })} v where job_id = v.job`,
+      bindings: [now, JSON.stringify([...jobs.values()])],
+    },
+    {
+      sql: `update {cron.slots} set outcome = 'running', reason = null, run_id = v.run, attempts = v.attempt
+            from ${jsonRows(dialect, slotColumns)} v where job_id = v.job and scheduled_at = v.at`,
+      bindings: [JSON.stringify(slots)],
     },
   ];
-  if (row.scheduled_at !== null) {
-    statements.push({
-      sql: `update {cron.slots} set outcome = 'running', reason = null, run_id = ?, attempts = ?
-            where job_id = ? and scheduled_at = ?`,
-      bindings: [row.run_id, row.attempt, row.job_id, row.scheduled_at],
-    });
-  }
-  return statements;
 }
 
 function rejectStatements(row: RunRow, { runtime }: CronJobSpec, now: string) {

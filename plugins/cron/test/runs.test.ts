@@ -16,6 +16,8 @@ describe('runs of cron jobs', () => {
       const aborted: string[] = [];
       const alerts: Alert[] = [];
       const tries = new Map<string, number>();
+      /** What the text `held` waits for. */
+      let held = Promise.resolve();
 
       const hook = contributing(
         'channel',
@@ -30,6 +32,10 @@ describe('runs of cron jobs', () => {
             if (text === 'flaky' && tried < 3) throw new MortiseError('channel_failed', 'not yet', { status: 502 });
             if (text === 'slow') {
               await sleep(60_000, undefined, { signal }).catch(() => aborted.push(deliveryId));
+              signal.throwIfAborted();
+            }
+            if (text === 'held') {
+              await held;
               signal.throwIfAborted();
             }
             sent.push({ text: `${userId}/${sessionId}: ${text}`, deliveryId, principal });
@@ -151,6 +157,26 @@ describe('runs of cron jobs', () => {
         expect(aborted).to.include(`cron:cancelled:${id}`);
         expect(await stateOf('cancelled')).to.deep.include({ last_status: 'failed', last_error: 'run cancelled' });
         expect((await cron.call('POST', `/runs/${id}/cancel`)).body).to.deep.equal({ cancelled: false });
+      });
+
+      it('end normally when the caller who waits for them disconnects', async () => {
+        let release: () => void = () => undefined;
+        held = new Promise((resolve) => {
+          release = resolve;
+        });
+        await cron.save('left', '1h', toHook('held'));
+        const gone = new AbortController();
+        const waiting = cron.host.fetch('/cron/jobs/left/run', { method: 'POST', signal: gone.signal });
+        const started = async () => (await cron.runs('left'))[0]?.status === 'running';
+        await until('the run to begin', started);
+        gone.abort();
+        await waiting.then(
+          () => expect.fail('the caller got an answer'),
+          () => undefined,
+        );
+        release();
+        await until('its end', async () => (await cron.runs('left'))[0]?.status === 'succeeded');
+        expect(sent.at(-1)?.text).to.equal('u1/s1: held');
       });
 
       it('are cancelled when their job is deleted', async () => {

@@ -155,6 +155,35 @@ describe('the scheduler', () => {
       expect(shown(await busy.slots('q')).at(-1)).to.equal('03:00 succeeded');
     });
 
+    it('shares the slots of many jobs with another process, each once', async () => {
+      const by: string[][] = [[], []];
+      const started = Date.parse('2026-11-20T10:00:00Z');
+      const shared = await Promise.all(
+        by.map((keys, index) =>
+          testScheduler(engine, async (_text, key) => void keys.push(key), {
+            id: `p${index}`,
+            clock: cron.clock,
+            alive: () => ['p0', 'p1'],
+          }),
+        ),
+      );
+      for (let job = 0; job < 100; job += 1) await shared[0]?.save(`s${job}`, '1s');
+      const expected: string[] = [];
+      for (let second = 1; second <= 60; second += 1) {
+        const at = new Date(started + second * 1_000).toISOString();
+        cron.clock.set(at);
+        for (let job = 0; job < 100; job += 1) expected.push(`cron:s${job}:${at.replace('.000Z', 'Z')}`);
+        await Promise.all(shared.map((one) => one.tick()));
+        await until('the runs of a second', async () => {
+          await Promise.all(shared.map(({ scheduler }) => scheduler.started()));
+          return by.flat().length >= expected.length && shared.every(({ scheduler }) => scheduler.running === 0);
+        });
+      }
+      expect(by.flat().sort()).to.deep.equal(expected.sort());
+      expect(by.map((keys) => keys.length > 100)).to.deep.equal([true, true]);
+      for (const { scheduler } of shared) await scheduler.stop(5_000);
+    }).timeout(120_000);
+
     it('keeps running what a suspended process has lost, and lets it write nothing', async () => {
       let resume: () => void = () => undefined;
       send = (_text, key) =>

@@ -1,5 +1,6 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { type Database, insertRows } from '../../../core/sdk/index.js';
+import { until } from '../../../core/sdk/testing/index.js';
 
 const jobs = {
   table: 'cron.jobs',
@@ -32,10 +33,15 @@ export interface JobFill {
   readonly count: number;
   readonly seconds: number;
   readonly from: number;
+  /** What the channel of the bench is sent: `tick`, or `hang`, which it does not answer. */
+  readonly text?: string;
 }
 
 /** Inserts enabled jobs for the bench's channel. Over HTTP a hundred thousand of them would take minutes. */
-export async function fillJobs(database: Database, { prefix, count, seconds, from }: JobFill): Promise<void> {
+export async function fillJobs(
+  database: Database,
+  { prefix, count, seconds, from, text: sent = 'tick' }: JobFill,
+): Promise<void> {
   const text = (at: number): string => `${new Date(at).toISOString().slice(0, 19)}Z`;
   const schedule = { type: 'interval', cron: `${seconds}s`, timezone: 'UTC' };
   const [begun, next] = [text(from), text(from + seconds * 1_000)];
@@ -49,7 +55,7 @@ export async function fillJobs(database: Database, { prefix, count, seconds, fro
           enabled: true,
           schedule,
           task_type: 'text',
-          text: 'tick',
+          text: sent,
           dispatch: { type: '', channel: 'bench-sink', target: { user_id: '', session_id: '' }, mode: '', meta: {} },
           runtime: { max_concurrency: 4, timeout_seconds: 30, misfire_grace_seconds: 0 },
           meta: {},
@@ -72,11 +78,27 @@ export async function fillJobs(database: Database, { prefix, count, seconds, fro
   }
 }
 
+/** Waits until this many runs of jobs with this prefix have ended, and none is left. Looks seldom: it shares the machine. */
+export async function untilEnded(database: Database, prefix: string, least: number): Promise<void> {
+  await until(
+    `the runs of ${prefix}`,
+    async () => {
+      await sleep(250);
+      const { rows } = await database.statement<{ ended: number | string; open: number | string }>(
+        `select count(finished_at) as ended, count(*) - count(finished_at) as open from {cron.runs} where job_id like ?`,
+        [`${prefix}-%`],
+      );
+      return Number(rows[0]?.open) === 0 && Number(rows[0]?.ended) >= least;
+    },
+    120_000,
+  );
+}
+
 /** Lateness of the runs of jobs with this prefix, milliseconds, ascending, and when the last one ended. */
 export async function lateness(
   database: Database,
   prefix: string,
-): Promise<{ readonly late: readonly number[]; readonly lastEnd: number; readonly open: number }> {
+): Promise<{ readonly late: readonly number[]; readonly lastEnd: number }> {
   const { rows } = await database.statement<{
     scheduled_at: string;
     started_at: string | null;
@@ -89,6 +111,5 @@ export async function lateness(
   return {
     late: late.sort((a, b) => a - b),
     lastEnd: Math.max(0, ...ends),
-    open: rows.length - ends.length,
   };
 }

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -16,23 +16,28 @@ export interface CronChaosRun {
   readonly kills: number;
   readonly seed: number;
   readonly jobs: number;
+  /** Times that the wall clock of a process is set, by an hour. */
+  readonly jumps: number;
   readonly onKill?: (killed: number) => void;
 }
 
 export interface CronChaosResult extends LedgerReport, Omit<CronChaosRun, 'onKill'> {
   readonly ok: boolean;
   readonly killed: number;
+  /** Times that a wall clock was set. */
+  readonly jumped: number;
   /** Processes that were suspended until their leases had expired, and continued. */
   readonly suspended: number;
 }
 
 const plugins = ['sessions', 'conversation', 'cron', 'cron-nodes', 'chaos-sink'];
 const leaseSeconds = 1;
+const hourMs = 3_600_000;
 const settleMs = 60_000;
 
 /** Kills and suspends processes that run jobs every second, lets them settle, and checks ledger and journal. */
 export async function runCronChaos({ onKill, ...run }: CronChaosRun): Promise<CronChaosResult> {
-  const { database, kills, seed, jobs: count } = run;
+  const { database, kills, seed, jobs: count, jumps } = run;
   const base = await mkdtemp(join(tmpdir(), 'mortise-chaos-cron-'));
   const journal = join(base, 'journal');
   await writeFile(journal, '');
@@ -40,21 +45,24 @@ export async function runCronChaos({ onKill, ...run }: CronChaosRun): Promise<Cr
   const replicas = database === 'sqlite' ? 1 : 2;
   const folders = Array.from({ length: replicas }, (_, index) => join(base, `replica-${index}`));
   for (const folder of folders) await installSink(folder, journal);
+  const clocks = new Map<string, ShiftedClock>();
+  if (jumps > 0) for (const folder of folders) clocks.set(folder, await openClock(join(folder, 'clock')));
   const file = store.settings.dialect === 'sqlite' ? { MORTISE_DATABASE_FILE: store.settings.file } : store.env;
   const boot = (folder: string): Promise<ServerProcess> =>
     startServer({
       folder,
       plugins: { version: 1, plugins: Object.fromEntries(plugins.map((key) => [key, { enabled: true }])) },
       database: file,
-      env: { MORTISE_CRON_LEASE_SECONDS: String(leaseSeconds) },
+      env: { MORTISE_CRON_LEASE_SECONDS: String(leaseSeconds), ...clocks.get(folder)?.env },
       limitMs: 60_000,
     });
-  const planned = planJobs(seed, count);
+  const planned = planJobs(seed, count, { catchUp: jumps === 0 });
   const servers = new Map<string, ServerProcess>();
   try {
     for (const folder of folders) servers.set(folder, await boot(folder));
     for (const job of planned) await request(servers, '/cron/jobs', jobBody(job));
-    const figures = await disturb({ folders, servers, boot, kills, onKill, random: randomStream(seed, 'cron kills') });
+    const random = randomStream(seed, 'cron kills');
+    const figures = await disturb({ folders, servers, clocks, boot, kills, jumps, onKill, random });
     for (const { id } of planned) await request(servers, `/cron/jobs/${id}/pause`);
     const reader =
       store.settings.dialect === 'sqlite'
@@ -78,20 +86,28 @@ export async function runCronChaos({ onKill, ...run }: CronChaosRun): Promise<Cr
 interface Disturbance {
   readonly folders: readonly string[];
   readonly servers: Map<string, ServerProcess>;
+  readonly clocks: ReadonlyMap<string, ShiftedClock>;
   readonly boot: (folder: string) => Promise<ServerProcess>;
   readonly kills: number;
+  readonly jumps: number;
   readonly onKill: ((killed: number) => void) | undefined;
   readonly random: RandomStream;
 }
 
 /** Ends a random process at a random moment and starts it again; with two of them, one is suspended now and then. */
-async function disturb({ folders, servers, boot, kills, onKill, random }: Disturbance) {
+async function disturb({ folders, servers, clocks, boot, kills, jumps, onKill, random }: Disturbance) {
   let suspended = 0;
+  let jumped = 0;
   for (let killed = 1; killed <= kills; killed += 1) {
     await sleep(random.between(200, 3_000));
     const folder = folders[random.between(0, folders.length - 1)] ?? '';
     const server = servers.get(folder);
     if (!server) continue;
+    const clock = clocks.get(folder);
+    if (clock && jumped < (jumps * killed) / kills) {
+      await setClock(clock, random);
+      jumped += 1;
+    }
     if (folders.length > 1 && random.chance(0.3)) {
       server.child.kill('SIGSTOP');
       await sleep(leaseSeconds * 1_000 + random.between(500, 2_000));
@@ -104,7 +120,41 @@ async function disturb({ folders, servers, boot, kills, onKill, random }: Distur
     servers.set(folder, await boot(folder));
     onKill?.(killed);
   }
-  return { killed: kills, suspended };
+  return { killed: kills, suspended, jumped };
+}
+
+/** The wall clock of the processes of a folder. */
+interface ShiftedClock {
+  readonly file: string;
+  readonly env: Readonly<Record<string, string>>;
+  shiftMs: number;
+}
+
+async function openClock(file: string): Promise<ShiftedClock> {
+  await writeFile(file, '0');
+  const preload = new URL('./shift-clock.js', import.meta.url).href;
+  return { file, env: { NODE_OPTIONS: `--import=${preload}`, CHAOS_CLOCK_FILE: file }, shiftMs: 0 };
+}
+
+/**
+ * Sets a clock forward for good, or back for some seconds, during which nothing is due on SQLite: slots that have an outcome
+ * come again.
+ */
+async function setClock(clock: ShiftedClock, random: RandomStream): Promise<void> {
+  if (random.chance(0.5)) {
+    await shiftBy(clock, hourMs);
+    return;
+  }
+  await shiftBy(clock, -hourMs);
+  await sleep(random.between(500, 3_000));
+  await shiftBy(clock, hourMs);
+}
+
+async function shiftBy(clock: ShiftedClock, ms: number): Promise<void> {
+  clock.shiftMs += ms;
+  const next = `${clock.file}.next`;
+  await writeFile(next, String(clock.shiftMs));
+  await rename(next, clock.file);
 }
 
 /** A request to any server. */

@@ -1,0 +1,23 @@
+import { readFileSync } from 'node:fs';
+
+/**
+ * Loaded into a server before its own code (`--import`): shows it a wall clock that is wrong by the milliseconds in a file,
+ * which are read anew twenty times a second. The monotonic clock is right, as it is when an operator sets a machine's clock.
+ */
+const file = process.env.CHAOS_CLOCK_FILE ?? '';
+const rightNow = Date.now;
+let shift = 0;
+
+function read(): void {
+  shift = Number(readFileSync(file, 'utf8'));
+}
+
+read();
+setInterval(read, 50).unref();
+
+const ShiftedDate = new Proxy(Date, {
+  construct: (target, args, newTarget) =>
+    Reflect.construct(target, args.length === 0 ? [rightNow() + shift] : args, newTarget),
+});
+ShiftedDate.now = () => rightNow() + shift;
+globalThis.Date = ShiftedDate;
