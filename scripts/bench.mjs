@@ -10,7 +10,10 @@ import { createProgress } from './lib/progress.mjs';
 import { runCompiled } from './lib/run-product.mjs';
 
 /** What a benchmark runs beside, as npm packages. @type {Readonly<Record<string, readonly string[]>>} */
-const peers = { llm: ['@portkey-ai/gateway@1.15.2'] };
+const peers = {
+  llm: ['@portkey-ai/gateway@1.15.2'],
+  kb: ['minisearch@7.2.0', 'lunr@2.3.9', '@orama/orama@3.1.18', '@tobilu/qmd@2.8.3'],
+};
 
 runEntry(async () => {
   const [name = '', ...args] = process.argv.slice(2);
@@ -33,7 +36,8 @@ async function install(packages) {
   mkdirSync(folder, { recursive: true });
   const interrupts = watchInterrupts();
   const npm = createNpm(projectRoot, { interrupts });
-  const command = ['install', '--prefix', folder, '--ignore-scripts', '--no-package-lock', '--no-save', ...packages];
+  const flags = ['--ignore-scripts', '--no-package-lock', '--no-save', '--omit=optional'];
+  const command = ['install', '--prefix', folder, ...flags, ...packages];
   const { say, step } = createProgress();
   try {
     await step('installing the peers', () => npm(command, { what: 'The peers', node }));

@@ -72,9 +72,10 @@ export function evaluateSet(set: EvaluationSet, analysis: TextAnalysis, options:
               options.limits,
             );
             const times = { mtime: now, mtimeNs: '', ctimeNs: '', inode: '', readAt: now, commitTime: null };
-            writer.replace(
+            writer.write(
               { sourceId: path, path, docType: 'default', bytes: text.length, fileHash: null, ...times },
               document,
+              undefined,
             );
           }
           writer.flush();

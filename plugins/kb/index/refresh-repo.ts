@@ -60,7 +60,7 @@ interface KnownSource {
 }
 
 /** A transaction contains at most this many files, or those that were read within this time, milliseconds. */
-const batchFiles = 200;
+const batchFiles = 1_000;
 const batchMs = 400;
 
 /** A file this fresh may change again within the resolution of its times, milliseconds. */
@@ -173,7 +173,7 @@ function run(
       .run([started, options.paths === undefined || repo.policy === policy ? policy : repo.policy, repo.id]);
     if (gone > 0 || work.hasRevised) bumpRevision(index, repo.id);
   });
-  if (revised) database.pragma('wal_checkpoint(passive)');
+  if (revised) database.pragma('wal_checkpoint(truncate)');
   return {
     repo: config.name,
     mode: rebuildAll ? 'full' : mode,
@@ -321,7 +321,8 @@ class RefreshWork {
       return;
     }
     if (change.kind === 'write') {
-      const { added, removed } = writer.replace(change.facts, change.document);
+      const known = this.#deps.known.get(change.facts.path)?.id;
+      const { added, removed } = writer.write(change.facts, change.document, known);
       this.counts.new_chunks += added;
       this.counts.deleted_chunks += removed;
       const { warning } = change.document.frontMatter;
@@ -372,7 +373,7 @@ class RefreshWork {
     const status = keeps ? 'stale' : problem.status;
     if (before?.status !== status) this.hasRevised = true;
     if (keeps) this.#deps.writer.markStale(before.id, problem.reason);
-    else this.counts.deleted_chunks += this.#deps.writer.fail(facts, problem, false).removed;
+    else this.counts.deleted_chunks += this.#deps.writer.fail(facts, problem, before?.id).removed;
     if (problem.status === 'skipped') this.counts.skipped_files += 1;
     else this.counts.errors += 1;
     this.failures.push({ path: facts.path, status, reason: problem.reason, detail: problem.detail });

@@ -30,10 +30,18 @@ export interface SourceProblem {
 
 /** The only statements that change sources, chunks, terms and the search table. Each runs within the caller's transaction. */
 export interface SourceWriter {
-  /** Replaces a source with its chunks. @returns the number of chunks that were not there before, and of those gone */
-  replace(facts: SourceFacts, document: PreparedDocument): { readonly added: number; readonly removed: number };
-  /** Records why a file is not indexed; its chunks go, unless they are kept as stale. */
-  fail(facts: SourceFacts, problem: SourceProblem, keepChunks: boolean): { readonly removed: number };
+  /**
+   * Writes a source with its chunks.
+   * @param known the id of the row that it replaces
+   * @returns the number of chunks that were not there before, and of those gone
+   */
+  write(
+    facts: SourceFacts,
+    document: PreparedDocument,
+    known: number | undefined,
+  ): { readonly added: number; readonly removed: number };
+  /** Records why a file is not indexed; its chunks go. */
+  fail(facts: SourceFacts, problem: SourceProblem, known: number | undefined): { readonly removed: number };
   /** Updates the times of a file whose content is unchanged. */
   touch(id: number, facts: SourceFacts): void;
   markStale(id: number, reason: string): void;
@@ -113,27 +121,30 @@ export function createSourceWriter(database: Database, repo: number): SourceWrit
     count(frequencies, 1);
   };
 
-  const upsert = (facts: SourceFacts, values: readonly unknown[]): number =>
-    Number(
-      statements.upsertSource.get([
-        repo,
-        facts.sourceId,
-        facts.path,
-        facts.bytes,
-        facts.mtime,
-        facts.mtimeNs,
-        facts.ctimeNs,
-        facts.inode,
-        facts.readAt,
-        facts.commitTime,
-        ...values,
-      ]),
-    );
+  /** Without `on conflict`, whose statement journal would cost ten times as much as the row. */
+  const store = (facts: SourceFacts, values: readonly unknown[], known: number | undefined): number => {
+    const row = [
+      repo,
+      facts.sourceId,
+      facts.path,
+      facts.bytes,
+      facts.mtime,
+      facts.mtimeNs,
+      facts.ctimeNs,
+      facts.inode,
+      facts.readAt,
+      facts.commitTime,
+      ...values,
+    ];
+    if (known === undefined) return Number(statements.addSource.run(row).lastInsertRowid);
+    statements.updateSource.run([...row, known]);
+    return known;
+  };
 
   return {
-    replace: (facts, document) => {
+    write: (facts, document, known) => {
       const { frontMatter, title, chunks, terms } = document;
-      const id = upsert(facts, [
+      const values = [
         facts.docType,
         JSON.stringify(frontMatter.tags),
         title,
@@ -144,9 +155,10 @@ export function createSourceWriter(database: Database, repo: number): SourceWrit
         null,
         frontMatter.warning ?? null,
         Date.now(),
-      ]);
+      ];
+      const id = store(facts, values, known);
       const kept = new Set(chunks.map(({ chunkId }) => chunkId));
-      const before = new Set(statements.chunkIds.all([id]) as string[]);
+      const before = new Set(known === undefined ? [] : (statements.chunkIds.all([id]) as string[]));
       const removed = before.size > 0 ? removeChunks(id, kept) : 0;
       const global = Uint32Array.from(terms, termId);
       let added = 0;
@@ -156,14 +168,10 @@ export function createSourceWriter(database: Database, repo: number): SourceWrit
       }
       return { added, removed };
     },
-    fail: (facts, { status, reason, detail }, keepChunks) => {
-      const known = statements.findSource.get([repo, facts.path]);
-      if (keepChunks && known !== undefined) {
-        statements.setProblem.run([status, reason, detail, known]);
-        return { removed: 0 };
-      }
-      const id = upsert(facts, [facts.docType, '[]', null, facts.fileHash, null, status, reason, detail, null, null]);
-      return { removed: removeChunks(id, new Set()) };
+    fail: (facts, { status, reason, detail }, known) => {
+      const values = [facts.docType, '[]', null, facts.fileHash, null, status, reason, detail, null, null];
+      const id = store(facts, values, known);
+      return { removed: known === undefined ? 0 : removeChunks(id, new Set()) };
     },
     touch: (id, { bytes, mtime, mtimeNs, ctimeNs, inode, readAt, commitTime }) => {
       statements.touch.run([bytes, mtime, mtimeNs, ctimeNs, inode, readAt, commitTime, id]);
@@ -177,14 +185,13 @@ export function createSourceWriter(database: Database, repo: number): SourceWrit
       return { removed };
     },
     flush: () => {
-      for (const [id, change] of changes) {
-        if (change === 0) continue;
-        statements.countTerm.run([change, id]);
-        if (change > 0) continue;
-        const unused = statements.deleteUnused.get([id]);
-        if (unused !== undefined) ids.delete(String(unused));
-      }
+      const changed = [...changes].filter(([, change]) => change !== 0);
       changes.clear();
+      if (changed.length === 0) return;
+      statements.countTerms.run([JSON.stringify(changed)]);
+      const fewer = changed.flatMap(([id, change]) => (change < 0 ? [id] : []));
+      if (fewer.length === 0) return;
+      for (const term of statements.deleteUnused.all([JSON.stringify(fewer)])) ids.delete(String(term));
     },
     reset: () => {
       ids.clear();
@@ -204,14 +211,16 @@ function prepareStatements(database: Database) {
   const source = `repo, source_id, path, bytes, mtime, mtime_ns, ctime_ns, inode, read_at, commit_time, doc_type, tags,
     title, file_hash, document_time, status, reason, detail, warning, indexed_at`;
   const names = source.split(',').map((name) => name.trim());
-  const updates = names
-    .filter((name) => name !== 'repo' && name !== 'path')
-    .map((name) => `${name} = excluded.${name}`);
   return {
     findTerm: database.prepare('select id from kb_terms where repo = ? and term = ?').pluck(),
     addTerm: database.prepare('insert into kb_terms (repo, term, df) values (?, ?, 0)'),
-    countTerm: database.prepare('update kb_terms set df = df + ? where id = ?'),
-    deleteUnused: database.prepare('delete from kb_terms where id = ? and df <= 0 returning term').pluck(),
+    countTerms: database.prepare(
+      `update kb_terms set df = df + change
+       from (select value ->> 0 as changed, value ->> 1 as change from json_each(?)) where id = changed`,
+    ),
+    deleteUnused: database
+      .prepare('delete from kb_terms where id in (select value from json_each(?)) and df <= 0 returning term')
+      .pluck(),
     chunksOf: database.prepare('select id, chunk_id, content_hash, stream from kb_chunks where source = ?'),
     chunkIds: database.prepare('select chunk_id from kb_chunks where source = ?').pluck(),
     deleteChunk: database.prepare('delete from kb_chunks where id = ?'),
@@ -226,13 +235,10 @@ function prepareStatements(database: Database) {
       `insert into kb_chunks (source, chunk_id, heading, heading_path, start_line, end_line, content, content_hash, tokens,
         length, stream) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
-    upsertSource: database
-      .prepare(
-        `insert into kb_sources (${source}) values (${names.map(() => '?').join(', ')})
-         on conflict (repo, path) do update set ${updates.join(', ')} returning id`,
-      )
-      .pluck(),
-    findSource: database.prepare('select id from kb_sources where repo = ? and path = ?').pluck(),
+    addSource: database.prepare(`insert into kb_sources (${source}) values (${names.map(() => '?').join(', ')})`),
+    updateSource: database.prepare(
+      `update kb_sources set ${names.map((name) => `${name} = ?`).join(', ')} where id = ?`,
+    ),
     setProblem: database.prepare('update kb_sources set status = ?, reason = ?, detail = ? where id = ?'),
     touch: database.prepare(
       `update kb_sources set bytes = ?, mtime = ?, mtime_ns = ?, ctime_ns = ?, inode = ?, read_at = ?, commit_time = ?,

@@ -294,13 +294,32 @@ function feedbackValues(
   corpus: CorpusFacts,
 ): readonly number[] {
   const indexOf = lookUp(feedback);
+  const weighted = new Float64Array(feedback.length);
+  const met = new Uint32Array(feedback.length);
   return candidates.map(({ stream, length }) => {
-    const { weighted } = occurrences(stream, indexOf, feedback.length);
     const factor = length / Math.max(corpus.averageLength, 1);
+    let count = 0;
+    let field = 0;
+    let weight: number = fieldWeights.body;
+    for (let at = 0; at < stream.length; at += 1) {
+      const value = stream[at] ?? 0;
+      if (value <= fieldEnd) {
+        if (value === fieldEnd) {
+          field += 1;
+          weight = field === 1 ? fieldWeights.heading : fieldWeights.path;
+        }
+        continue;
+      }
+      const index = indexOf[value >>> 1] ?? -1;
+      if (index < 0) continue;
+      if (weighted[index] === 0) met[count++] = index;
+      weighted[index] = (weighted[index] ?? 0) + weight;
+    }
     let sum = 0;
-    for (const [index, { weight }] of feedback.entries()) {
-      const tf = weighted[index] ?? 0;
-      if (tf > 0) sum += weight * bm25Share(tf, factor, ranking.feedback);
+    // In the order of the terms: a sum of floating-point numbers depends on it.
+    for (const index of met.subarray(0, count).sort()) {
+      sum += (feedback[index]?.weight ?? 0) * bm25Share(weighted[index] ?? 0, factor, ranking.feedback);
+      weighted[index] = 0;
     }
     return sum;
   });

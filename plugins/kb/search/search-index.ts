@@ -73,6 +73,7 @@ export interface KeywordAnswer {
 
 const dayMs = 86_400_000;
 const maxPhraseChecks = 5_000;
+const maxBoostLists = 4;
 
 /** Searches one open index. Not thread-safe: it belongs to the thread of its connection. */
 export interface IndexSearcher {
@@ -90,6 +91,20 @@ export function createSearcher(database: Database, analysis: TextAnalysis): Inde
   const readChunk = database.prepare(
     `select chunk_id, heading, heading_path, start_line, end_line, content, content_hash from kb_chunks where id = ?`,
   );
+
+  /** The boosts of a snapshot's sources on one day; the searches of a day share them. */
+  let known: { readonly of: RepoSnapshot['sources']; readonly key: string; readonly boosts: (Boosts | undefined)[] }[] =
+    [];
+  const boostsIn = (repo: RepoSnapshot, wanted: IndexSearch, config: SearchConfig): ((source: number) => Boosts) => {
+    const key = JSON.stringify([Math.floor(wanted.asOf / dayMs), config.docTypes, config.recency]);
+    let found = known.find((one) => one.of === repo.sources && one.key === key);
+    if (found === undefined) {
+      found = { of: repo.sources, key, boosts: Array.from(repo.sources, () => undefined) };
+      known = [found, ...known].slice(0, maxBoostLists);
+    }
+    const { boosts } = found;
+    return (source) => (boosts[source] ??= boostsOf(repo.sources[source] as SourceRow, wanted, config));
+  };
 
   const snapshot = (name: string): RepoSnapshot | undefined => {
     const row = readRepoRow(database, name);
@@ -141,9 +156,10 @@ export function createSearcher(database: Database, analysis: TextAnalysis): Inde
     let matchesOutside = false;
     let explained: KeywordAnswer['explained'];
     for (const repo of repos) {
-      const own = termsOf(query, repo);
+      const terms = termsOf(query, repo);
       const allows = createFilter(wanted, repo, config);
-      const chosen = chooseCandidates({ repo, terms: own, wanted, config, corpus, allows, analysis, streamOf });
+      const boosts = boostsIn(repo, wanted, config);
+      const chosen = chooseCandidates({ repo, terms, wanted, config, corpus, allows, analysis, streamOf, boosts });
       totalCandidates += chosen.total;
       matchesOutside ||= chosen.matchesOutside;
       const slots = [...chosen.slots];
@@ -156,22 +172,22 @@ export function createSearcher(database: Database, analysis: TextAnalysis): Inde
       }));
       const phrases = query.phrases.map((phrase) => phraseIds(analysis, phrase, repo));
       const scored = scoreCandidates(
-        { terms: own, phrases: phrases.filter((ids) => ids !== undefined), isStopWord: analysis.isStopWord },
+        { terms, phrases: phrases.filter((ids) => ids !== undefined), isStopWord: analysis.isStopWord },
         candidates,
         corpus,
         repo.termFacts,
       );
       for (const [index, slot] of slots.entries()) {
         const source = repo.sources[repo.sourceOf[slot] ?? 0] as SourceRow;
-        const boosts = boostsOf(source, wanted, config);
+        const own = boosts(repo.sourceOf[slot] ?? 0);
         const score = scored.scores[index] as CandidateScore;
         const one: Found = {
           repo,
           slot,
           source,
-          boosts,
+          boosts: own,
           score,
-          total: score.text * boosts.document * boosts.recency,
+          total: score.text * own.document * own.recency,
           feedback: scored.feedback.map(({ term }) => term),
           startLine: 0,
         };
@@ -330,9 +346,17 @@ function phraseIds(analysis: TextAnalysis, phrase: string, repo: RepoSnapshot): 
   return ids.every((id) => id !== undefined) && ids.length > 0 ? ids : undefined;
 }
 
-/** The filters of a search, on sources. */
-function createFilter(wanted: IndexSearch, repo: RepoSnapshot, config: SearchConfig): (source: number) => boolean {
+/** The filters of a search, on sources; undefined when it has none. */
+function createFilter(
+  wanted: IndexSearch,
+  repo: RepoSnapshot,
+  config: SearchConfig,
+): ((source: number) => boolean) | undefined {
   const { scope, syntax } = wanted;
+  const isOpen = [scope, wanted.pathGlob, wanted.modifiedAfter, wanted.modifiedBefore, syntax].every(
+    (filter) => filter === undefined,
+  );
+  if (isOpen && wanted.docTypes.length === 0 && wanted.tags.length === 0) return undefined;
   const glob = wanted.pathGlob === undefined ? undefined : picomatch(wanted.pathGlob, { dot: true });
   const types = [...wanted.docTypes, ...(syntax?.types ?? [])];
   const tags = [...wanted.tags, ...(syntax?.tags ?? [])];
@@ -379,9 +403,11 @@ interface CandidateDeps {
   readonly wanted: IndexSearch;
   readonly config: SearchConfig;
   readonly corpus: { readonly chunks: number; readonly averageLength: number };
-  readonly allows: (source: number) => boolean;
+  readonly allows: ((source: number) => boolean) | undefined;
   readonly analysis: TextAnalysis;
   readonly streamOf: (row: number) => TokenStream;
+  /** By index of the source. */
+  readonly boosts: (source: number) => Boosts;
 }
 
 /** The chunks with the highest approximate scores, boosts included. Rare terms find them; common ones only add. */
@@ -390,7 +416,7 @@ function chooseCandidates(deps: CandidateDeps): {
   readonly total: number;
   readonly matchesOutside: boolean;
 } {
-  const { repo, terms, config, corpus, allows } = deps;
+  const { repo, terms, config, corpus, allows, boosts } = deps;
   const scores = new Float64Array(repo.count);
   const touched: number[] = [];
   const isRuledOut = ruledOut(deps);
@@ -401,7 +427,7 @@ function chooseCandidates(deps: CandidateDeps): {
     const { slots, columns } = repo.postings(term.id, repo.termFacts(term.id)?.df ?? 0);
     for (let at = 0; at < slots.length; at += 1) {
       const slot = slots[at] ?? 0;
-      if (!allows(repo.sourceOf[slot] ?? 0) || isRuledOut(slot)) {
+      if (allows?.(repo.sourceOf[slot] ?? 0) === false || isRuledOut?.(slot)) {
         matchesOutside = true;
         continue;
       }
@@ -410,16 +436,9 @@ function chooseCandidates(deps: CandidateDeps): {
       scores[slot] = (scores[slot] ?? 0) + contribution(term, columnFrequency(columns[at] ?? 0), lengthFactor);
     }
   }
-  const boostOf = new Map<number, number>();
   const boosted = touched.map((slot) => {
-    const source = repo.sourceOf[slot] ?? 0;
-    let boost = boostOf.get(source);
-    if (boost === undefined) {
-      const { document, recency } = boostsOf(repo.sources[source] as SourceRow, deps.wanted, config);
-      boost = document * recency;
-      boostOf.set(source, boost);
-    }
-    return (scores[slot] ?? 0) * boost;
+    const { document, recency } = boosts(repo.sourceOf[slot] ?? 0);
+    return (scores[slot] ?? 0) * document * recency;
   });
   const wanted = Math.max(config.candidates, deps.wanted.limit);
   if (touched.length <= wanted) return { slots: touched, total: touched.length, matchesOutside };
@@ -430,10 +449,10 @@ function chooseCandidates(deps: CandidateDeps): {
   return { slots: [...above, ...equal.slice(0, wanted - above.length)], total: touched.length, matchesOutside };
 }
 
-/** Chunks without a required phrase or with an excluded word. */
-function ruledOut({ repo, wanted, analysis, streamOf }: CandidateDeps): (slot: number) => boolean {
+/** Chunks without a required phrase or with an excluded word; undefined when the query has no operators. */
+function ruledOut({ repo, wanted, analysis, streamOf }: CandidateDeps): ((slot: number) => boolean) | undefined {
   const { syntax } = wanted;
-  if (syntax === undefined) return () => false;
+  if (syntax === undefined) return undefined;
   const excluded = new Set<number>();
   for (const word of syntax.excluded) {
     for (const { term } of analysis.analyseQuery(word).terms) {

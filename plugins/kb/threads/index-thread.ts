@@ -2,7 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import type { TextAnalysis } from 'mortise/contracts/text-analysis';
 import { toWireError } from '../errors.js';
 import { createOperations, type OperationHooks } from './operations.js';
-import { createShared, type Request, type ThreadData } from './thread-protocol.js';
+import { createShared, jsonOperations, type Request, type ThreadData } from './thread-protocol.js';
 
 /** The entry of a thread that works on the index: requests come and answers go as messages, one at a time. */
 const { file, analysisModule, buffer } = workerData as ThreadData;
@@ -29,7 +29,9 @@ parentPort?.on('message', ({ id, operation, args }: Request) => {
   try {
     const run = operations[operation] as (...given: readonly unknown[]) => unknown;
     const value = run(...args, hooksOf(id));
-    parentPort?.postMessage({ id, ok: true, value });
+    parentPort?.postMessage(
+      jsonOperations.has(operation) ? { id, ok: true, json: JSON.stringify(value) } : { id, ok: true, value },
+    );
   } catch (error) {
     const cancelled = (error as { code?: unknown }).code === 'cancelled';
     const wire = cancelled ? { code: 'cancelled', message: 'It was cancelled.', status: 499 } : toWireError(error);

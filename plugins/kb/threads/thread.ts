@@ -63,7 +63,7 @@ export function createThread(file: string, analysisModule: string): Thread {
       }
       pending.delete(reply.id);
       if (pending.size === 0) started.unref();
-      if (reply.ok) one.resolve(reply.value);
+      if (reply.ok) one.resolve('json' in reply ? JSON.parse(reply.json) : reply.value);
       else one.reject(fromWireError(reply.error));
     });
     const ended = (): void => {
