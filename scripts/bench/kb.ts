@@ -19,7 +19,6 @@ import { type Corpus, writeCorpus } from './kb/corpus.js';
 import { median, percentile } from './parts/closed-loop.js';
 import { type Figure, figureLine, isMet } from './parts/measure.js';
 import { startPeer } from './parts/peer.js';
-import type { PeerIndex } from './peers/kb-search.js';
 
 const { values } = parseArgs({
   options: {
@@ -41,6 +40,13 @@ interface Engine {
   /** Milliseconds of each query, in order. */
   ask(queries: readonly string[]): Promise<readonly number[]>;
   close(): Promise<void>;
+}
+
+/** What a peer sends when it has indexed the corpus; `bytes` is 0 without a file. */
+interface PeerIndex {
+  readonly version: string;
+  readonly seconds: number;
+  readonly bytes: number;
 }
 
 interface Opened {

@@ -13,13 +13,6 @@ interface Library {
   search(query: string): Promise<number> | number;
 }
 
-/** What a peer sends after indexing. */
-export interface PeerIndex {
-  readonly version: string;
-  readonly seconds: number;
-  readonly bytes: number;
-}
-
 const [name = '', peers = '', corpus = '', scratch = ''] = process.argv.slice(2);
 const require = createRequire(join(peers, 'package.json'));
 
@@ -156,7 +149,7 @@ if (!library) throw new Error(`There is no peer ${name}.`);
 const from = performance.now();
 const bytes = await library.index();
 const seconds = (performance.now() - from) / 1_000;
-process.send?.({ version: library.version, seconds, bytes } satisfies PeerIndex);
+process.send?.({ version: library.version, seconds, bytes });
 process.on('message', async ({ queries }: { readonly queries: readonly string[] }) => {
   const latencies: number[] = [];
   let empty = 0;
