@@ -187,13 +187,11 @@ function authenticate({ authenticator, authFailures, limiter, hosts, now }: Admi
     // The browser of a page sends the request from this machine, whoever wrote the page.
     const local = client.loopback && isFromOwnPage(hosts, request);
     const { principal, credentials } = authenticator.identify(request.headers, client.loopback, local);
-    const known = credentials === 'good' && authFailures.knows(client.address, principal.id);
-    const blockedSeconds = upgrade && !known ? authFailures.blockedFor(client.address, now()) : 0;
+    const blockedSeconds = upgrade && credentials === 'bad' ? authFailures.blockedFor(client.address, now()) : 0;
     if (blockedSeconds > 0) {
       throw new RefusedRequest('auth_rate_limited', { retryAfterSeconds: blockedSeconds, retryable: true });
     }
     exchange.principal = principal;
-    if (upgrade && credentials === 'good') authFailures.succeeded(client.address, principal.id);
     // A wrong key takes from the bucket of its address, on public routes too.
     if (credentials === 'bad') takeToken(limiter, exchange, now());
     const keyMissing = declaration.auth !== 'public' && authenticator.keyed && credentials !== 'good';
