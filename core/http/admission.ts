@@ -264,7 +264,8 @@ const readBody: Stage = ({ exchange }, next) => {
 };
 
 /** Calls the contribution through its lease, which lasts until the response is written or the socket is closed. */
-function callHandler({ sockets }: AdmissionDeps): Stage {
+function callHandler({ sockets, limiter, now }: AdmissionDeps): Stage {
+  const takeItsToken = (exchange: Exchange) => takeToken(limiter, exchange, now());
   return ({ exchange }, next) => {
     const match = servedMatch(exchange);
     const invoke = invokerOf(match);
@@ -277,7 +278,7 @@ function callHandler({ sockets }: AdmissionDeps): Stage {
     };
     return invoke.call((contribution: RouteContribution, call: CallContext) => {
       if (!('handle' in contribution)) throw notServed(match);
-      const answer = contribution.handle(request, new RouteCall(call, exchange));
+      const answer = contribution.handle(request, new RouteCall(call, exchange, takeItsToken));
       return 'then' in answer ? answer.then(respond) : respond(answer);
     }, exchange.callOptions());
   };
