@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { answerOf, type Json } from 'mortise/contracts/memory-gateway/testing';
-import { createTestHost, eachDatabase, type TestHost } from 'mortise/sdk/testing';
+import { createTestHost, eachDatabase, type TestHost, until } from 'mortise/sdk/testing';
 import { memoryPlugins } from './memory-host.js';
 
 describe('the rate limit of requests', () => {
@@ -79,9 +79,7 @@ describe('the rate limit of a tool', function () {
       it('writes an audit row', async () => {
         const found = async () =>
           (await host.service('audit').query({ reasonPrefix: 'rate_limited:memory_query' })).rows;
-        const until = Date.now() + 8_000;
-        while ((await found()).length === 0 && Date.now() < until)
-          await new Promise((resolve) => setTimeout(resolve, 50));
+        await until('the audit row', async () => (await found()).length > 0);
         expect((await found())[0]).to.deep.include({ action: 'reject', reason: 'rate_limited:memory_query' });
       });
     },
