@@ -69,7 +69,7 @@ function aboutPlugin(record: PluginRecord, kernel: Kernel): readonly Finding[] {
       key,
       code: 'invalid_config',
       message: clean(`${key} runs on its last good configuration: ${record.config.problem.message}`),
-      fix: `Correct config/${key}.json or the named variable.`,
+      fix: `Correct what it names, config/${key}.json or a variable.`,
     });
   }
   for (const { what, count, limit } of record.run?.output.dropped() ?? []) {

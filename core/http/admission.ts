@@ -187,13 +187,11 @@ function authenticate({ authenticator, authFailures, limiter, hosts, now }: Admi
     // The browser of a page sends the request from this machine, whoever wrote the page.
     const local = client.loopback && isFromOwnPage(hosts, request);
     const { principal, credentials } = authenticator.identify(request.headers, client.loopback, local);
-    const known = credentials === 'good' && authFailures.knows(client.address, principal.id);
-    const blockedSeconds = upgrade && !known ? authFailures.blockedFor(client.address, now()) : 0;
+    const blockedSeconds = upgrade && credentials === 'bad' ? authFailures.blockedFor(client.address, now()) : 0;
     if (blockedSeconds > 0) {
       throw new RefusedRequest('auth_rate_limited', { retryAfterSeconds: blockedSeconds, retryable: true });
     }
     exchange.principal = principal;
-    if (upgrade && credentials === 'good') authFailures.succeeded(client.address, principal.id);
     // A wrong key takes from the bucket of its address, on public routes too.
     if (credentials === 'bad') takeToken(limiter, exchange, now());
     const keyMissing = declaration.auth !== 'public' && authenticator.keyed && credentials !== 'good';
@@ -266,7 +264,8 @@ const readBody: Stage = ({ exchange }, next) => {
 };
 
 /** Calls the contribution through its lease, which lasts until the response is written or the socket is closed. */
-function callHandler({ sockets }: AdmissionDeps): Stage {
+function callHandler({ sockets, limiter, now }: AdmissionDeps): Stage {
+  const takeItsToken = (exchange: Exchange) => takeToken(limiter, exchange, now());
   return ({ exchange }, next) => {
     const match = servedMatch(exchange);
     const invoke = invokerOf(match);
@@ -279,7 +278,7 @@ function callHandler({ sockets }: AdmissionDeps): Stage {
     };
     return invoke.call((contribution: RouteContribution, call: CallContext) => {
       if (!('handle' in contribution)) throw notServed(match);
-      const answer = contribution.handle(request, new RouteCall(call, exchange));
+      const answer = contribution.handle(request, new RouteCall(call, exchange, takeItsToken));
       return 'then' in answer ? answer.then(respond) : respond(answer);
     }, exchange.callOptions());
   };

@@ -2,8 +2,9 @@ import type { Duplex } from 'node:stream';
 import { type Logger, MortiseError, type Refusal } from '../sdk/index.js';
 import { acceptRequestId, newCorrelationId } from '../telemetry/index.js';
 import { refusalSubject } from './caller.js';
-import { defaultEnvelope, toFailure } from './envelope.js';
+import { defaultEnvelope, type Envelope, toFailure } from './envelope.js';
 import type { Exchange } from './exchange.js';
+import type { Mount } from './mounts.js';
 import { STATUS_CODES } from './node-http.js';
 import { type RefusalName, RefusedRequest } from './refusals.js';
 
@@ -24,7 +25,7 @@ export function answerError(
       correlationId,
     });
   }
-  const failure = exchange.fail(error, refused?.reason === 'PARSE_ERROR' ? mount.parseEnvelope : undefined);
+  const failure = exchange.fail(error, envelopeOf(error, mount));
   if (failure.code === 'client_closed') {
     log.debug({ correlation_id: correlationId, path: match.pattern }, 'a client left');
     return;
@@ -40,6 +41,11 @@ export function answerError(
   };
   if (failure.status >= 500) log.error(fields, 'a request failed');
   else log.debug(fields, 'a request was refused');
+}
+
+function envelopeOf(error: unknown, { envelope, parseEnvelope, unavailableEnvelope }: Mount): Envelope {
+  if (error instanceof RefusedRequest && error.row.reason === 'PARSE_ERROR') return parseEnvelope;
+  return error instanceof MortiseError && error.status === 503 ? unavailableEnvelope : envelope;
 }
 
 /** After the upgrade no HTTP answer is possible; the error is only logged. */

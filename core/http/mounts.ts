@@ -1,4 +1,4 @@
-import type { CorsRule, ManifestMount, SettingLimit } from '../sdk/index.js';
+import type { CorsRule, EnvelopeTemplate, ManifestMount, SettingLimit } from '../sdk/index.js';
 import { compileEnvelope, compileIdTemplate, defaultEnvelope, type Envelope, type RequestIds } from './envelope.js';
 import { type RefusalRow, refusalRows } from './refusals.js';
 
@@ -7,6 +7,8 @@ export interface Mount {
   readonly envelope: Envelope;
   /** Envelope of bodies that are not valid text or JSON. */
   readonly parseEnvelope: Envelope;
+  /** Envelope of errors with status 503. */
+  readonly unavailableEnvelope: Envelope;
   /** Largest body, bytes; named in the refusal. */
   readonly maxBytes: number;
   /** Bytes accepted beyond `maxBytes`, for framing that is not content. */
@@ -29,6 +31,7 @@ const mebibyte = 1024 * 1024;
 export const defaultMount: Mount = {
   envelope: defaultEnvelope,
   parseEnvelope: defaultEnvelope,
+  unavailableEnvelope: defaultEnvelope,
   maxBytes: 4 * mebibyte,
   framingBytes: 0,
   maxDepth: 64,
@@ -75,14 +78,16 @@ function compileMount(declared: ManifestMount, setting: ReadSetting): Mount {
   const {
     envelope,
     parseEnvelope = envelope,
+    unavailableEnvelope = envelope,
     maxBytes = defaultMount.maxBytes,
     badEscape,
     cors,
     optionsBody,
   } = declared;
   return {
-    envelope: envelope === undefined ? defaultEnvelope : compileEnvelope(envelope),
-    parseEnvelope: parseEnvelope === undefined ? defaultEnvelope : compileEnvelope(parseEnvelope),
+    envelope: envelopeOf(envelope),
+    parseEnvelope: envelopeOf(parseEnvelope),
+    unavailableEnvelope: envelopeOf(unavailableEnvelope),
     maxBytes: typeof maxBytes === 'number' ? maxBytes : limitOf(maxBytes, setting),
     framingBytes: declared.framingBytes ?? defaultMount.framingBytes,
     maxDepth: declared.maxDepth ?? defaultMount.maxDepth,
@@ -96,6 +101,9 @@ function compileMount(declared: ManifestMount, setting: ReadSetting): Mount {
       : defaultMount.badEscape,
   };
 }
+
+const envelopeOf = (template: EnvelopeTemplate | undefined): Envelope =>
+  template === undefined ? defaultEnvelope : compileEnvelope(template);
 
 function limitOf(limit: SettingLimit, setting: ReadSetting): number {
   const { factor = 1, add = 0, minimum, maximum } = limit;

@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache';
 import { type HttpService, MortiseError, type Refusal } from '../sdk/index.js';
 import type { RequestRate } from './http-settings.js';
 
@@ -77,27 +76,13 @@ const allowedFailures = 5;
 const windowMs = 60_000;
 const blockMs = 300_000;
 const sweepAddressesAbove = 1_000;
-/** Remembered per address. */
-const mostPrincipals = 1_000;
-
 /**
- * Counts failed authentications of sockets by address: 5 within a minute block the address for 5 minutes. A key that has
- * authenticated from there before is still accepted; any other one would make the block pointless for who guesses keys.
+ * Counts failed authentications of sockets by address: after 5 within a minute, wrong keys from there are answered
+ * `rate_limited` for 5 minutes. A good key is accepted all the same: others may share the address, and a guess is
+ * answered over HTTP too.
  */
 export class AuthFailures {
   readonly #addresses = new Map<string, Failures>();
-  /** Principals that have authenticated from an address: wrong keys of others there do not lock them out. */
-  readonly #successes = new LRUCache<string, Set<string>>({ max: sweepAddressesAbove });
-
-  succeeded(address: string, principal: string): void {
-    const known = this.#successes.get(address);
-    if (!known) this.#successes.set(address, new Set([principal]));
-    else if (known.size < mostPrincipals) known.add(principal);
-  }
-
-  knows(address: string, principal: string): boolean {
-    return this.#successes.get(address)?.has(principal) === true;
-  }
 
   /** Seconds for which the address is still blocked; 0 = it is not. */
   blockedFor(address: string, now: number): number {

@@ -41,10 +41,12 @@ export class PluginRequest implements RouteRequest {
 /** The context of a route: that of the lease, with access to the headers of the response. */
 export class RouteCall extends CallView implements RouteContext {
   readonly #exchange: Exchange;
+  readonly #takeToken: (exchange: Exchange) => void;
 
-  constructor(call: CallContext, exchange: Exchange) {
+  constructor(call: CallContext, exchange: Exchange, takeToken: (exchange: Exchange) => void) {
     super(call);
     this.#exchange = exchange;
+    this.#takeToken = takeToken;
   }
 
   setHeader(name: string, value: string): void {
@@ -53,6 +55,10 @@ export class RouteCall extends CallView implements RouteContext {
 
   errorBody(error: unknown): unknown {
     return this.#exchange.errorBody(error);
+  }
+
+  limitRate(): void {
+    this.#takeToken(this.#exchange);
   }
 }
 

@@ -139,14 +139,10 @@ export class SocketOpener {
     const { authenticator, authFailures, now } = this.#deps;
     const { address, loopback } = exchange.client;
     const principal = authenticator.principalOf(key, loopback);
-    const known = principal !== undefined && authFailures.knows(address, principal.id);
-    if (!known && authFailures.blockedFor(address, now()) > 0) {
+    if (principal) return { ok: true, principal };
+    if (authFailures.blockedFor(address, now()) > 0) {
       this.#refused('rate_limited', exchange);
       return { ok: false, reason: 'rate_limited' };
-    }
-    if (principal) {
-      authFailures.succeeded(address, principal.id);
-      return { ok: true, principal };
     }
     authFailures.add(address, now());
     this.#refused('auth_failed', exchange);

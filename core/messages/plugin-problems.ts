@@ -124,7 +124,7 @@ const rows = {
   }),
   invalid_config: (errors: string | readonly { path: string; message: string }[]) => ({
     message: `Its configuration is invalid: ${typeof errors === 'string' ? errors.replace(/\.$/, '') : errors.map((e) => `${e.path || '/'} ${e.message}`).join('; ')}.`,
-    hint: 'Correct config/<key>.json or the named environment variable; the plugin starts as soon as the file is valid.',
+    hint: 'Correct what the message names, config/<key>.json or a variable; the plugin starts as soon as the file is valid.',
   }),
   config_schema: (file: string, why: string) => ({
     message: `Its configuration schema ${file} cannot be used: ${why}.`,

@@ -1,4 +1,6 @@
+import { syncBuiltinESMExports } from 'node:module';
 import { Server } from 'node:net';
+import timers from 'node:timers';
 import { currentPlugin } from '../kernel/attribution.js';
 
 /** Timers and listening servers that plugins made without the host, while they exist. The doctor reports them. */
@@ -6,29 +8,35 @@ const resources = new Map<string, Map<object, string>>();
 let watching = false;
 
 /**
- * Begins to record raw intervals and listening servers that plugins make.
+ * Begins to record raw intervals and listening servers that plugins make. Intervals are recorded whether a plugin takes the
+ * functions from the global scope or from `node:timers`, and forgotten whichever way they are ended.
  */
 export function watchRawResources(): void {
   if (watching) return;
   watching = true;
-  const setIntervalBefore = globalThis.setInterval;
-  const clearIntervalBefore = globalThis.clearInterval;
-  globalThis.setInterval = Object.assign((...args: Parameters<typeof setIntervalBefore>) => {
-    const timer = setIntervalBefore(...args);
+  const { setInterval: start, clearInterval: endInterval, clearTimeout: endTimeout } = timers;
+  timers.setInterval = Object.assign((...args: Parameters<typeof start>) => {
+    const timer = start(...args);
     const plugin = currentPlugin();
-    if (plugin !== undefined) note(plugin, timer, 'an interval timer');
+    if (plugin !== undefined) {
+      note(plugin, timer, 'an interval timer');
+      forgetClosed(timer);
+    }
     return timer;
-  }, setIntervalBefore) as typeof setInterval;
-  globalThis.clearInterval = (timer) => {
-    if (typeof timer === 'object' && timer !== null) forget(timer);
-    clearIntervalBefore(timer);
+  }, start) as typeof start;
+  timers.clearInterval = (timer) => {
+    forgetTimer(timer);
+    endInterval(timer);
   };
   // It ends intervals as well.
-  const clearTimeoutBefore = globalThis.clearTimeout;
-  globalThis.clearTimeout = (timer) => {
-    if (resources.size > 0 && typeof timer === 'object' && timer !== null) forget(timer);
-    clearTimeoutBefore(timer);
+  timers.clearTimeout = (timer) => {
+    forgetTimer(timer);
+    endTimeout(timer);
   };
+  globalThis.setInterval = timers.setInterval;
+  globalThis.clearInterval = timers.clearInterval;
+  globalThis.clearTimeout = timers.clearTimeout;
+  syncBuiltinESMExports();
   const listen = Server.prototype.listen;
   Server.prototype.listen = function (this: Server, ...args: unknown[]) {
     const plugin = currentPlugin();
@@ -64,4 +72,28 @@ function note(plugin: string, resource: object, name: string): void {
 
 function forget(resource: object): void {
   for (const own of resources.values()) own.delete(resource);
+}
+
+/** An interval is ended by itself, or by its number, too. */
+function forgetTimer(timer: NodeJS.Timeout | string | number | undefined | null): void {
+  if (resources.size === 0 || timer === undefined || timer === null) return;
+  if (typeof timer === 'object') {
+    forget(timer);
+    return;
+  }
+  for (const own of resources.values()) {
+    for (const resource of own.keys())
+      if (!(resource instanceof Server) && Number(resource) === Number(timer)) own.delete(resource);
+  }
+}
+
+/** `close()` and disposal end a timer without the functions that are watched. */
+function forgetClosed(timer: NodeJS.Timeout): void {
+  const close = timer.close.bind(timer);
+  const end = (): NodeJS.Timeout => {
+    forget(timer);
+    return close();
+  };
+  timer.close = end;
+  timer[Symbol.dispose] = () => void end();
 }

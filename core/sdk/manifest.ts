@@ -99,6 +99,8 @@ export interface ManifestMount {
   readonly envelope?: EnvelopeTemplate;
   /** Body of an error when the request body is not valid text or JSON; `envelope` when absent. */
   readonly parseEnvelope?: EnvelopeTemplate;
+  /** Body of a 503: the server is shutting down, or the plugin is not running; `envelope` when absent. */
+  readonly unavailableEnvelope?: EnvelopeTemplate;
   /** Largest request body, bytes; 4 MiB when absent. Larger ones are refused with this number. */
   readonly maxBytes?: number | SettingLimit;
   /** Bytes accepted beyond `maxBytes` for framing that is not content; 0 when absent. */

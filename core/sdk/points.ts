@@ -108,6 +108,12 @@ export interface PipelineStage<P extends keyof ExtensionPoints & string> {
  *
  * @example points.call('tool', key, run, { ...callOptions(ctx), timeoutMs: 5_000 });
  */
-export function callOptions({ signal, principal, requestId, correlationId, trace }: CallOptions): CallOptions {
+export function callOptions<Context extends CallOptions>({
+  signal,
+  principal,
+  requestId,
+  correlationId,
+  trace,
+}: Context): CallOptions & Pick<Context, 'principal'> {
   return { signal, principal, requestId, correlationId, trace };
 }

@@ -200,8 +200,10 @@ function computeNow(input: ComputeInput): Computed {
       return { ...issue, origin: schemaFile, place: `the default of ${issue.path}`, shown };
     }
     if (from?.source !== 'environment') {
+      const [variable] = issue.keyword === 'required' ? (propertyAt(facts, path)?.env ?? []) : [];
       return {
         ...issue,
+        ...(variable !== undefined && { message: `${issue.message}: write it there, or set ${variable}` }),
         origin: input.fileName,
         place: issue.path,
         shown: shownValue(getAt(value, path), secret),

@@ -11,7 +11,6 @@ import {
   type Observation,
   type ObservationError,
   type ObservationInput,
-  type Principal,
   platformPrincipal,
 } from 'mortise/sdk';
 import type { AlertCode } from './alerts.js';
@@ -52,12 +51,25 @@ const unreadable: ObservationError = {
   message: 'the observation cannot be read',
 };
 
-/** Users' observations are never handled for the platform. */
+/** No observation is handled for the platform because its publisher named nobody. */
 const withoutPrincipal: ObservationError = {
   path: 'principal',
   code: 'required',
-  message: 'messages and world data are published for a principal',
+  message:
+    'an observation is published for a principal: that of the call, or platformPrincipal for the platform itself',
 };
+
+/** Options as they arrive: plugins in JavaScript may omit what the types require. */
+type Given<Options extends PublishOptions> = Omit<Options, 'principal'> & Partial<Pick<Options, 'principal'>>;
+
+/** A valid observation with its principal, or why it is refused. */
+type Read<Options> =
+  | {
+      readonly ok: true;
+      readonly observation: Observation;
+      readonly options: Options & Pick<PublishOptions, 'principal'>;
+    }
+  | Extract<PublishResult, { ok: false }>;
 
 /**
  * Accepts observations: validates and routes them, and puts them on the bus or refuses them with a reason. `inside` means
@@ -78,15 +90,15 @@ export class Intake {
   }
 
   /** For producers without a waiting caller. Never throws and never blocks. */
-  publish(input: ObservationInput, options: PublishOptions = {}, inside = this.#inside): PublishResult {
+  publish(input: ObservationInput, options: Given<PublishOptions> = {}, inside = this.#inside): PublishResult {
     const read = this.#read(input, options, inside);
-    return read.ok ? this.#publish(read, options, inside) : read;
+    return read.ok ? this.#publish(read.observation, read.options, inside) : read;
   }
 
   /** As {@link publish}, but waits for room on the bus. */
   async publishOrWait(
     input: ObservationInput,
-    options: PublishOptions & { readonly signal?: AbortSignal; readonly timeoutMs?: number } = {},
+    options: Given<PublishOptions> & { readonly signal?: AbortSignal; readonly timeoutMs?: number } = {},
   ): Promise<PublishResult> {
     const inside = this.#inside;
     const read = this.#read(input, options, inside);
@@ -94,21 +106,21 @@ export class Intake {
     if (!this.#hasRoom(read.observation)) {
       await this.#waitForRoom(read.observation, inside, options.timeoutMs ?? roomMs, options.signal);
     }
-    return this.#publish(read, options, inside);
+    return this.#publish(read.observation, read.options, inside);
   }
 
   /** For callers that wait until the observation is handled. Never rejects. */
-  async submit(input: ObservationInput, options: SubmitOptions): Promise<Settled> {
+  async submit(input: ObservationInput, given: Given<SubmitOptions>): Promise<Settled> {
     const { waits, inboxes } = this.#deps;
     const from = waits.current;
     const inside = from !== undefined;
-    const read = this.#read(input, options, inside);
+    const read = this.#read(input, given, inside);
     if (!read.ok) {
       if (read.reason === 'closed') return { outcome: 'closed' };
       if (read.reason === 'adapter_cooldown') return { outcome: 'cooldown' };
       return { outcome: 'invalid', errors: read.errors ?? [] };
     }
-    const { observation } = read;
+    const { observation, options } = read;
     if (this.#deps.handlers(observation.obs_type).length === 0) return { outcome: 'closed', observation };
     const target = observation.session_key ?? '';
     if (from !== undefined && waits.wouldDeadlock(from, target)) return { outcome: 'busy', observation };
@@ -120,7 +132,8 @@ export class Intake {
       if (!this.#hasRoom(observation) && !(await this.#waitForRoom(observation, inside, roomMs, options.signal))) {
         return { outcome: options.signal?.aborted ? 'cancelled' : 'backpressure', observation };
       }
-      const ticket = new Ticket(observation, principalOf(options), this.#settled, options, inside, options.decided);
+      const { principal, decided } = options;
+      const ticket = new Ticket(observation, principal, this.#settled, options, inside, decided);
       const reason = this.#offer(ticket, inside);
       if (reason === 'inbox_full') return { outcome: 'queue_full', observation };
       if (reason !== undefined) return { outcome: reason === 'closed' ? 'closed' : 'backpressure', observation };
@@ -163,27 +176,29 @@ export class Intake {
   }
 
   /** Checks in this order: closed, cooldown, validity, principal. Counts the attempt and its refusal. */
-  #read(input: ObservationInput, { adapter, principal }: PublishOptions, inside: boolean): PublishResult {
+  #read<Options extends Given<PublishOptions>>(
+    input: ObservationInput,
+    options: Options,
+    inside: boolean,
+  ): Read<Options> {
     this.bus.attempt();
     if (this.bus.shut(inside)) return { ok: false, dropped: true, reason: this.#refused('closed') };
-    if (this.#coolsDown(input, adapter)) {
+    if (this.#coolsDown(input, options.adapter)) {
       return { ok: false, dropped: true, reason: this.#refused('adapter_cooldown') };
     }
     const read = this.preview(input);
-    if (read.ok && (principal || isSystemPlane(read.observation))) return read;
+    if (read.ok && hasPrincipal(options)) return { ok: true, observation: read.observation, options };
     this.#refused('invalid');
     return read.ok ? { ok: false, dropped: true, reason: 'invalid', errors: [withoutPrincipal] } : read;
   }
 
-  #publish(read: Extract<PublishResult, { ok: true }>, options: PublishOptions, inside: boolean): PublishResult {
-    const { observation } = read;
-    const { decided } = options;
-    const ticket = new Ticket(observation, principalOf(options), this.#settled, undefined, false, decided);
+  #publish(observation: Observation, { principal, decided, adapter }: PublishOptions, inside: boolean): PublishResult {
+    const ticket = new Ticket(observation, principal, this.#settled, undefined, false, decided);
     const reason = this.#offer(ticket, inside);
-    if (reason === undefined) return read;
+    if (reason === undefined) return { ok: true, observation };
     const { source_name } = observation;
     // Publishers that name their adapter raise this alert themselves.
-    if (reason === 'queue_full' && options.adapter === undefined) {
+    if (reason === 'queue_full' && adapter === undefined) {
       this.#deps.raise('input_bus_backpressure', undefined, { source_name });
     }
     return { ok: false, dropped: true, reason: reason === 'inbox_full' ? 'queue_full' : reason };
@@ -246,7 +261,8 @@ export class Intake {
   }
 }
 
-/** Only the platform's own observations come without a principal. */
-function principalOf({ principal }: PublishOptions): Principal {
-  return principal ?? platformPrincipal;
+function hasPrincipal<Options extends Given<PublishOptions>>(
+  options: Options,
+): options is Options & Pick<PublishOptions, 'principal'> {
+  return Boolean(options.principal);
 }

@@ -87,7 +87,7 @@ export async function startConversation(host: StartHost<Config>): Promise<Runnin
     changed: store && ((session) => store.changed(session)),
   });
   const { intake } = conversation;
-  host.on('alert', (alert) => intake.publish(alertObservation(alert)));
+  host.on('alert', (alert) => intake.publish(alertObservation(alert), { principal: platformPrincipal }));
   await store?.restore(conversation.live);
   const adapters = new InputAdapters({
     points,
@@ -105,7 +105,7 @@ export async function startConversation(host: StartHost<Config>): Promise<Runnin
   });
   if (config.tickSeconds > 0) {
     const tick = timerAdapter(
-      (observation) => intake.publish(observation),
+      (observation) => intake.publish(observation, { principal: platformPrincipal }),
       () => schedule.now(),
     );
     host.every(config.tickSeconds * 1_000, tick);
@@ -167,7 +167,7 @@ function serviceOf(
     publish: (observation, options) => intake.publish(observation, options),
     publishOrWait: (observation, options) => intake.publishOrWait(observation, options),
     preview: (observation) => intake.preview(observation),
-    ingestText: textAdapter((observation) => intake.publish(observation, { principal: platformPrincipal })),
+    ingestText: textAdapter((observation, principal) => intake.publish(observation, { principal })),
     trigger: (adapter, request, options) => adapters.trigger(adapter, request, options),
     submit: (observation, options) => intake.submit(observation, options),
     busy: (sessionKey) => live.busy(sessionKey),

@@ -1,6 +1,6 @@
 import type { ConversationService } from 'mortise/contracts/conversation';
 import type { GateControl } from 'mortise/contracts/gate';
-import type { Alert, Observation, ObservationInput, StartHost } from 'mortise/sdk';
+import { type Alert, type Observation, type ObservationInput, platformPrincipal, type StartHost } from 'mortise/sdk';
 import { continueTrace } from './cause.js';
 import type { Config } from './config.generated.js';
 import type { ControlEntry } from './control-entry.js';
@@ -63,7 +63,8 @@ export async function startReflex(host: StartHost<Config>): Promise<RunningRefle
   const overloads = metrics.counter('mortise_reflex_overload_total', 'Ticks with too many drops');
   const monotonic = () => schedule.monotonic();
   const now = () => schedule.now();
-  const publish = (observation: ObservationInput): void => void conversation.publish(observation);
+  const publish = (observation: ObservationInput): void =>
+    void conversation.publish(observation, { principal: platformPrincipal });
   const reflex = new SystemReflex({
     gate,
     store: {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { answerOf, type MemoryHost } from 'mortise/contracts/memory-gateway/testing';
-import { eachDatabase } from 'mortise/sdk/testing';
+import { eachDatabase, until } from 'mortise/sdk/testing';
 import { type DatabaseProxy, startDatabaseProxy } from './database-proxy.js';
 import { memoryPlugins, startMemory } from './memory-host.js';
 
@@ -78,9 +78,11 @@ describe('memories without a database', () => {
         expect(deep.body).to.deep.include({ ok: false, status: 'error' });
 
         await proxy.reconnect();
-        const until = Date.now() + 15_000;
         let again = await memory.store(body);
-        while (again.status !== 200 && Date.now() < until) again = await memory.store(body);
+        await until('the database answers', async () => {
+          if (again.status !== 200) again = await memory.store(body);
+          return again.status === 200;
+        });
         expect(again.body).to.deep.include({ ok: true, action: 'allow', dedup: false });
       });
     },

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { get } from 'node:http';
 import { expect } from 'chai';
 import { answerOf, type Json, type MemoryHost } from 'mortise/contracts/memory-gateway/testing';
-import { eachDatabase } from 'mortise/sdk/testing';
+import { eachDatabase, until } from 'mortise/sdk/testing';
 import { startMemory } from './memory-host.js';
 
 describe('the memory endpoints', () => {
@@ -220,8 +220,7 @@ describe('the memory endpoints', () => {
           const { rows } = await audit.query({ reasonPrefix: 'origin_refused:/memory' });
           return rows.reduce((sum, { evidence }) => sum + Number(evidence.count), 0);
         };
-        const until = Date.now() + 8_000;
-        while ((await counts()) < 5 && Date.now() < until) await new Promise((resolve) => setTimeout(resolve, 50));
+        await until('all refusals are audited', async () => (await counts()) >= 5);
         const { rows } = await audit.query({ reasonPrefix: 'origin_refused:/memory' });
         expect(await counts()).to.equal(5);
         expect(rows.length).to.be.at.most(2);

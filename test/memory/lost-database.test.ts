@@ -60,6 +60,16 @@ describe('a SQLite file that is taken from the running server', function () {
   });
   afterEach(() => memory?.stop());
 
+  it('makes the next answer of /ready 503, without waiting for the periodic look', async () => {
+    const elsewhere = join(memory.host.dataDir, 'elsewhere.db');
+    for (let round = 0; round < 3; round += 1) {
+      renameSync(file, elsewhere);
+      expect(await ready(memory)).to.equal('503 database database_file_missing');
+      renameSync(elsewhere, file);
+      expect(await ready(memory)).to.equal('200');
+    }
+  });
+
   it('is noticed when it is moved, and used again once it is back', async () => {
     const elsewhere = join(memory.host.dataDir, 'elsewhere.db');
     renameSync(file, elsewhere);

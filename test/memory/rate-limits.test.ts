@@ -1,7 +1,23 @@
 import { expect } from 'chai';
 import { answerOf, type Json } from 'mortise/contracts/memory-gateway/testing';
-import { createTestHost, eachDatabase, type TestHost } from 'mortise/sdk/testing';
+import { createTestHost, eachDatabase, type TestHost, until } from 'mortise/sdk/testing';
 import { memoryPlugins } from './memory-host.js';
+
+describe('the rate limit of requests', () => {
+  it('applies to deep health, which is public and asks every dependency, and not to plain health', async () => {
+    const host = await createTestHost({ plugins: memoryPlugins, env: { MORTISE_RATE_LIMIT: '2/3600' } });
+    try {
+      const status = async (path: string) => (await host.fetch(path)).status;
+      for (const expected of [200, 200, 429]) expect(await status('/health?deep=1')).to.equal(expected);
+      for (let call = 0; call < 5; call += 1) expect(await status('/health')).to.equal(200);
+      const refused = await host.fetch('/health?deep=1');
+      expect(Number(refused.headers.get('retry-after'))).to.be.within(1, 3_600);
+      expect(await refused.json()).to.deep.include({ ok: false, reason: 'RATE_LIMITED' });
+    } finally {
+      await host.stop();
+    }
+  }).timeout(30_000);
+});
 
 describe('the rate limit of a tool', function () {
   this.timeout(30_000);
@@ -63,9 +79,7 @@ describe('the rate limit of a tool', function () {
       it('writes an audit row', async () => {
         const found = async () =>
           (await host.service('audit').query({ reasonPrefix: 'rate_limited:memory_query' })).rows;
-        const until = Date.now() + 8_000;
-        while ((await found()).length === 0 && Date.now() < until)
-          await new Promise((resolve) => setTimeout(resolve, 50));
+        await until('the audit row', async () => (await found()).length > 0);
         expect((await found())[0]).to.deep.include({ action: 'reject', reason: 'rate_limited:memory_query' });
       });
     },

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { hostname } from 'node:os';
 import { expect } from 'chai';
 import type { Finding } from 'mortise/sdk';
-import { type ServerProcess, startServer } from 'mortise/sdk/testing';
+import { type ServerProcess, startServer, until } from 'mortise/sdk/testing';
 import type { Instance } from '../../sdk/host/instances.js';
 import { type Neighbours, watchNeighbours } from '../replicas.js';
 
@@ -67,18 +67,16 @@ describe('servers on one data directory', function () {
 
   it('are reported once, when they stay, and forgotten when they end', async () => {
     let looks = 0;
-    let stays = true;
+    let stays = false;
     const lines: string[] = [];
     const made = await watch(() => {
       looks += 1;
       if (looks === 3) return [instance('passing')];
-      return looks > 5 && stays ? [instance('staying')] : [];
+      return stays ? [instance('staying')] : [];
     }, lines);
-    const until = async (condition: () => boolean): Promise<void> => {
-      while (!condition()) await new Promise((resolve) => setTimeout(resolve, 2));
-    };
-    await until(() => looks === 5);
+    await until(() => looks >= 5);
     expect(lines).to.deep.equal([]);
+    stays = true;
     await until(() => made.findings().length === 1 && looks > 12);
     expect(lines).to.have.length(1);
     stays = false;

@@ -46,6 +46,12 @@ export interface RouteContext extends CallContext {
   setHeader(name: string, value: string): void;
   /** The body that the route's mount would answer an error with, for a stream that has begun. Aborted calls name the abort. */
   errorBody(error: unknown): unknown;
+  /**
+   * Counts the request against its caller's rate limit, for answers of a public route that are expensive. Requests of
+   * all other routes are counted before the handler is called.
+   * @throws MortiseError `rate_limited`, status 429
+   */
+  limitRate(): void;
 }
 
 /** An accepted WebSocket. */

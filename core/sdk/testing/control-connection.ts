@@ -41,7 +41,10 @@ export async function controlConnection(
 
   const control: ControlConnection = {
     dialect: engine.dialect,
-    async createDatabase(base) {
+    async createDatabase(configured) {
+      // A number at its end is replaced: the guard accepts one.
+      const base = configured.replace(/_?\d+$/, '');
+      assertTestName(base);
       await dropAbandoned(base);
       for (;;) {
         const name = `${base}_${randomInt(1, 2 ** 31)}`;

@@ -287,6 +287,20 @@ describe('the configuration of a plugin', () => {
     expect(config.snapshot?.config.limit).to.equal(0.2);
   });
 
+  it('names the variable that can set a required property', async () => {
+    const required = {
+      type: 'object',
+      required: ['address'],
+      properties: { address: { type: 'string', 'x-env': ['MORTISE_KB_ADDRESS'] } },
+    };
+    const { config } = await owned({}, undefined, required);
+    expect(config.problem?.message).to.equal(
+      `${shown}: /address is required: write it there, or set MORTISE_KB_ADDRESS.`,
+    );
+    const set = await owned({ MORTISE_KB_ADDRESS: 'here' }, undefined, required);
+    expect(set.config.problem).to.equal(null);
+  });
+
   it('goes on when a listener throws', async () => {
     const { settings, config } = await owned({}, { limit: 0.1 });
     let told = 0;

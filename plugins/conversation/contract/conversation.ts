@@ -19,14 +19,22 @@ export interface SessionSummary {
 /** Names the principal and the publishing adapter, so that a cooldown can stop that adapter alone. */
 export interface PublishOptions {
   /**
-   * The principal that the observation is published for: its handlers and the tools they call run for it. Required for
-   * messages and world data, which are `invalid` without; other types without one belong to the platform.
+   * The principal that the observation is published for: its handlers and the tools they call run for it. An observation
+   * without one is `invalid`; what the platform itself reports is published for `platformPrincipal`.
    */
-  readonly principal?: Principal | undefined;
+  readonly principal: Principal;
   /** The observation's `source_name` when absent. */
   readonly adapter?: string | undefined;
   /** Called once, after the gate's decision. */
   readonly decided?: ((decision: GateDecision) => void) | undefined;
+}
+
+/** Whose text it is. */
+export interface TextOptions extends Pick<PublishOptions, 'principal'> {
+  /** Default `user`. */
+  readonly actor_id?: string;
+  /** Default `dm:local`. */
+  readonly session_key?: string;
 }
 
 /** An adapter whose observations are refused until a point in time. */
@@ -46,7 +54,7 @@ export interface QueueWait {
 }
 
 /** A call context can be passed as it is: its signal aborts when the caller has left. */
-export interface SubmitOptions extends CallOptions, PublishOptions {
+export interface SubmitOptions extends Omit<CallOptions, 'principal'>, PublishOptions {
   /** Receives the events of the turn. */
   readonly port?: ReplyPort | undefined;
   readonly wait: QueueWait;
@@ -127,19 +135,16 @@ export interface EgressStatus {
 /** The single entry point for observations: a bus, a router, and one serial worker per session. */
 export interface ConversationService {
   /** For producers without a waiting caller. Never throws and never blocks. */
-  publish(observation: ObservationInput, options?: PublishOptions): PublishResult;
+  publish(observation: ObservationInput, options: PublishOptions): PublishResult;
   /** As {@link publish}, but waits for room on the bus, 1,000 ms when `timeoutMs` is absent. */
   publishOrWait(
     observation: ObservationInput,
-    options?: PublishOptions & { readonly signal?: AbortSignal; readonly timeoutMs?: number },
+    options: PublishOptions & { readonly signal?: AbortSignal; readonly timeoutMs?: number },
   ): Promise<PublishResult>;
   /** Validates and routes like {@link publish}, and publishes nothing. */
   preview(observation: ObservationInput): PublishResult;
   /** Publishes typed text as a message with the ingress `adapter`. Returns null for blank text and publishes nothing. */
-  ingestText(
-    text: string,
-    options?: { readonly actor_id?: string; readonly session_key?: string },
-  ): PublishResult | null;
+  ingestText(text: string, options: TextOptions): PublishResult | null;
   /** Calls `observe` of an input adapter, at most once per its `minIntervalMs`. Never rejects. */
   trigger(adapter: string, request: ObserveRequest, options?: CallOptions): Promise<TriggerResult>;
   /** For callers that wait until the observation is handled. Never rejects. */

@@ -1,12 +1,9 @@
-import type { PublishResult } from 'mortise/contracts/conversation';
-import type { ObservationInput } from 'mortise/sdk';
+import type { ConversationService, PublishResult } from 'mortise/contracts/conversation';
+import type { ObservationInput, Principal } from 'mortise/sdk';
 import { cutText } from '../observation/payload.js';
 
-/** Publishes an observation of the platform. */
-type Publish = (observation: ObservationInput) => PublishResult;
-
 /** The timer adapter: each call publishes the next tick, counted from 1. Late timers publish one tick, not several. */
-export function timerAdapter(publish: Publish, now: () => number): () => void {
+export function timerAdapter(publish: (observation: ObservationInput) => void, now: () => number): () => void {
   let tick = 0;
   return () => {
     tick += 1;
@@ -24,18 +21,19 @@ export function timerAdapter(publish: Publish, now: () => number): () => void {
 
 /** The text adapter: publishes typed text as a numbered message. Returns null for blank text. */
 export function textAdapter(
-  publish: Publish,
-): (text: string, options?: { readonly actor_id?: string; readonly session_key?: string }) => PublishResult | null {
+  publish: (observation: ObservationInput, principal: Principal) => PublishResult,
+): ConversationService['ingestText'] {
   let count = 0;
-  return (text, { actor_id = 'user', session_key = 'dm:local' } = {}) => {
+  return (text, { principal, actor_id = 'user', session_key = 'dm:local' }) => {
     if (text.trim() === '') return null;
     count += 1;
-    return publish({
+    const observation = {
       source_name: 'text_input',
       ingress: 'adapter',
       session_key,
       actor: { actor_type: 'user', actor_id },
       ...cutText({ text, extra: { message_id: `text_input:${count}` } }),
-    });
+    } as const;
+    return publish(observation, principal);
   };
 }

@@ -123,9 +123,11 @@ describe('an input adapter', () => {
       expect(await alert('adapter_parse_error')).to.include({ adapter: 'hostile', consecutive_failures: 1 });
       const conversation = host.service('conversation');
       const refused = { ok: false, dropped: true, reason: 'invalid' };
-      expect(conversation.publish(given as ObservationInput)).to.include(refused);
+      expect(conversation.publish(given as ObservationInput, { principal: localPrincipal })).to.include(refused);
       expect(conversation.preview(given as ObservationInput)).to.include(refused);
-      expect(await conversation.publishOrWait(given as ObservationInput)).to.include(refused);
+      expect(await conversation.publishOrWait(given as ObservationInput, { principal: localPrincipal })).to.include(
+        refused,
+      );
       expect(JSON.stringify(alerts()) + host.logs.join('\n')).to.not.contain('canary');
       expect(publish(event('after'))).to.deep.equal({ ok: true });
     });

@@ -1,7 +1,14 @@
 import { expect } from 'chai';
 import { listener } from 'mortise/contracts/conversation/testing';
 import type { Observation } from 'mortise/sdk';
-import { createTestHost, databaseProbe, type TestHost, type TestHostOptions, until } from 'mortise/sdk/testing';
+import {
+  createTestHost,
+  databaseProbe,
+  localPrincipal,
+  type TestHost,
+  type TestHostOptions,
+  until,
+} from 'mortise/sdk/testing';
 import { RecentIds } from '../ingest/recent-ids.js';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -108,7 +115,10 @@ describe('events of other systems', () => {
   it('of an adapter are refused likewise when no turn can run', async () => {
     await start();
     const tooLong = { ...event('hi', { session_key: 's'.repeat(257) }), ingress: 'adapter' } as const;
-    expect(host.service('conversation').publish(tooLong)).to.include({ ok: false, reason: 'invalid' });
+    expect(host.service('conversation').publish(tooLong, { principal: localPrincipal })).to.include({
+      ok: false,
+      reason: 'invalid',
+    });
   });
 
   it('may have the longest names that a turn can have; world data may have any key', async () => {
@@ -255,8 +265,8 @@ describe('events of other systems', () => {
   it('can be typed text', async () => {
     await start();
     const conversation = host.service('conversation');
-    expect(conversation.ingestText('  ')).to.equal(null);
-    const result = conversation.ingestText('hello');
+    expect(conversation.ingestText('  ', { principal: localPrincipal })).to.equal(null);
+    const result = conversation.ingestText('hello', { principal: localPrincipal });
     expect(result).to.include({ ok: true });
     await until('the text', () => seen.length === 1);
     expect(seen[0]).to.deep.include({ payload: { text: 'hello', extra: { message_id: 'text_input:1' } } });

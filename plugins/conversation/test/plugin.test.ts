@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { GateService } from 'mortise/contracts/gate';
-import type { Observation, ObservationType, Points } from 'mortise/sdk';
+import type { CallContext, Observation, ObservationInput, ObservationType, Points, Principal } from 'mortise/sdk';
 import {
   contributing,
   createTestHost,
@@ -13,7 +13,7 @@ import {
 import { handlerTable } from '../handler-table.js';
 import { message, patient } from './fixture.js';
 
-type Handle = (observation: Observation) => Promise<unknown>;
+type Handle = (observation: Observation, ctx: CallContext) => Promise<unknown>;
 
 /** A plugin that handles observations of some types. */
 function handler(types: readonly ObservationType[], handle: Handle, limit: { timeoutMs?: number } = {}): TestPlugin {
@@ -245,6 +245,35 @@ describe('the plugin conversation', () => {
     });
     await until('the query', () => read === 1);
     expect(opened.logs.join('\n')).to.not.contain('nested_query');
+  });
+
+  it('publishes no observation of any type without a principal', async () => {
+    const handled: Principal[] = [];
+    const types = ['message', 'world_data', 'alert', 'control', 'schedule', 'system'] as const;
+    const opened = await start(handler([...types], async (_, { principal }) => void handled.push(principal)));
+    const conversation = opened.service('conversation');
+    const nobody = {} as { principal: Principal };
+    const payloads: Record<(typeof types)[number], ObservationInput['payload']> = {
+      message: { text: 'hi' },
+      world_data: { schema_id: 'weather', data: {} },
+      alert: { alert_type: 'x', severity: 'low' },
+      control: { kind: 'tuning_suggestion', data: {} },
+      schedule: { schedule_id: 's', data: {} },
+      system: { text: 'x' },
+    };
+    for (const obs_type of types) {
+      const given = { obs_type, source_name: 'test:adapter', session_key: 'one', payload: payloads[obs_type] };
+      const refused = conversation.publish(given, nobody);
+      expect(refused, obs_type).to.include({ ok: false, reason: 'invalid' });
+      expect(refused).to.have.nested.property('errors[0].path', 'principal');
+      expect(await conversation.publishOrWait(given, nobody)).to.deep.equal(refused);
+      const settled = await conversation.submit(given, { ...nobody, wait: patient });
+      expect(settled).to.have.nested.property('errors[0].path', 'principal');
+      expect(conversation.publish(given, { principal: localPrincipal }), obs_type).to.include({ ok: true });
+    }
+    expect(conversation.ingestText('typed', nobody)).to.include({ ok: false, reason: 'invalid' });
+    await until('all that were published for a principal', () => handled.length === types.length);
+    expect(new Set(handled.map(({ id }) => id))).to.deep.equal(new Set(['local']));
   });
 
   it('counts what it does', async () => {

@@ -8,7 +8,7 @@ import {
   type TransactionOption,
 } from 'mortise/sdk';
 import { withEvent } from './gateway-event.js';
-import { pendingRows, queryRows } from './query-rows.js';
+import { pendingRows, queryRows, readRow } from './query-rows.js';
 import { verifyChain } from './verify-chain.js';
 import { finalizeEntry, insertEntries, withoutSecrets } from './write-rows.js';
 
@@ -67,6 +67,7 @@ export function createAudit({ database, instanceId, committed }: AuditDeps): Aud
         database.afterCommit(trx, () => committed(event));
         return true;
       }),
+    get: (auditId, options) => readRow(database, auditId, options),
     query: (query, options) => queryRows(database, query, options),
     pending: (wanted, options) => pendingRows(database, wanted, options),
     verify: () => verifyChain(database),

@@ -69,6 +69,19 @@ function limitOf(limit: number | undefined): number {
   return wanted;
 }
 
+export async function readRow(
+  database: Database,
+  auditId: string,
+  options: TransactionOption = {},
+): Promise<AuditRow | undefined> {
+  const { rows } = await database.statement<AuditColumns>(
+    `select ${auditColumns} from {governance.write_audit} where audit_id = ?`,
+    [auditId],
+    options,
+  );
+  return rows[0] && auditRowOf(database, rows[0]);
+}
+
 /**
  * Audit rows, newest first; `next` is the cursor of the following page.
  * @throws MortiseError `invalid_audit_query` (400).

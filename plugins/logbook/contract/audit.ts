@@ -41,6 +41,8 @@ export interface AuditService {
     },
     options?: TransactionOption,
   ): Promise<boolean>;
+  /** A row by its id. */
+  get(auditId: string, options?: TransactionOption): Promise<AuditRow | undefined>;
   query(
     query: AuditQuery,
     options?: TransactionOption,

@@ -1,7 +1,25 @@
+import { Agent, request } from 'node:http';
+import { json } from 'node:stream/consumers';
 import { expect } from 'chai';
 import { createTestHost, eachDatabase, type TestHost } from 'mortise/sdk/testing';
 import { createProbe, type Probe } from './probe-plugin.js';
 import { at, beginSession, openEvents } from './support.js';
+
+/** Posts a message over a kept connection. */
+function postOver(agent: Agent, origin: string, message: unknown): Promise<{ status?: number; body: unknown }> {
+  const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+  return new Promise((resolve, reject) => {
+    const sent = request(`${origin}/mcp`, { agent, method: 'POST', headers }, async (response) => {
+      try {
+        resolve({ status: response.statusCode, body: await json(response) });
+      } catch (error) {
+        reject(error);
+      }
+    });
+    sent.on('error', reject);
+    sent.end(JSON.stringify(message));
+  });
+}
 
 eachDatabase((engine) => {
   describe('the MCP endpoint of a server that stops', () => {
@@ -37,6 +55,25 @@ eachDatabase((engine) => {
       expect(at(answer, 'id')).to.equal(7);
       expect(at(answer, 'result', 'structuredContent', 'survived')).to.equal(true);
       expect(await stream.next()).to.equal(undefined);
+      await stopped;
+    });
+
+    it('answers requests that arrive during the shutdown with a JSON-RPC error', async () => {
+      const { headers } = await beginSession(host, '2025-11-25');
+      const stream = await beginCall(headers);
+      // A connection that is open before the stop: afterwards the server accepts none.
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+      const ping = { jsonrpc: '2.0', id: 8, method: 'ping' };
+      expect((await postOver(agent, host.origin, ping)).status).to.equal(200);
+      const stopped = host.stop(10_000);
+      const refused = await postOver(agent, host.origin, ping);
+      expect(refused.status).to.equal(503);
+      expect(at(refused.body, 'jsonrpc')).to.equal('2.0');
+      expect(at(refused.body, 'error', 'code')).to.equal(-32001);
+      expect(at(refused.body, 'error', 'data', 'reason')).to.equal('SHUTTING_DOWN');
+      expect(at(refused.body, 'error', 'data', 'retryable')).to.equal(true);
+      probe.release();
+      expect(at(await stream.next(), 'id')).to.equal(7);
       await stopped;
     });
 

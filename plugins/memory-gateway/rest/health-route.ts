@@ -66,11 +66,12 @@ async function deepHealth(gateway: Gateway, ctx: CallContext) {
   return { status, checks: { database, memory_backend, outbox } };
 }
 
-/** `GET /health`: without `deep=1` it accesses neither database nor backend. */
+/** `GET /health`: without `deep=1` it accesses neither database nor backend, and is not rate limited. */
 export function healthRoute(gateway: Gateway): Route {
   return {
     async handle({ query }, ctx) {
       const isDeep = query.get('deep') === '1';
+      if (isDeep) ctx.limitRate();
       const { status, checks } = isDeep ? await deepHealth(gateway, ctx) : { status: 'ok', checks: undefined };
       return {
         status: status === 'error' ? 503 : 200,

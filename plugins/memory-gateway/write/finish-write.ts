@@ -1,7 +1,14 @@
 import type { Delivery, FailedDelivery } from 'mortise/contracts/memory-gateway';
 import { retryCommit } from 'mortise/sdk';
 import type { Gateway } from '../gateway.js';
-import { type BegunWrite, type SettleDeps, SettledElsewhere, settleFailed, settleStored } from './settle-write.js';
+import {
+  type BegunWrite,
+  lostWrite,
+  type SettleDeps,
+  SettledElsewhere,
+  settleFailed,
+  settleStored,
+} from './settle-write.js';
 import { type WriteOutcome, WriteUnsettled } from './write-job.js';
 
 /**
@@ -33,13 +40,16 @@ function settle(write: BegunWrite, delivery: Delivery, deps: FinishDeps): Promis
   });
 }
 
-/** The outcome that another process committed because it considered this one dead. */
-async function readSettled({ memory }: BegunWrite, delivery: Delivery, deps: FinishDeps): Promise<WriteOutcome> {
-  const [row] = await deps.logbook.ledger.byKeys([memory.memoryKey]);
-  if (row?.state === 'active') return { kind: 'stored', memoryId: row.backendMemoryId ?? '', isDedup: false };
-  const { outboxId } = row ?? { outboxId: null };
-  if (outboxId === null || delivery.kind === 'stored') throw new WriteUnsettled();
-  return { kind: 'outbox', outboxId, isDead: row?.state !== 'queued', failed: delivery };
+/**
+ * The outcome that another process committed because it considered this one dead. The answer is what the audit row says,
+ * whatever has become of the memory since: the outbox may have delivered one that was redirected.
+ */
+async function readSettled({ auditId }: BegunWrite, { audit }: FinishDeps): Promise<WriteOutcome> {
+  const row = await audit.get(auditId);
+  const { memory_id, outbox_id } = row?.evidence ?? {};
+  if (row?.status === 'success') return { kind: 'stored', memoryId: String(memory_id ?? ''), isDedup: false };
+  if (typeof outbox_id !== 'number') throw new WriteUnsettled();
+  return { kind: 'outbox', outboxId: outbox_id, isDead: false, failed: lostWrite('unknown') };
 }
 
 /**
@@ -86,7 +96,7 @@ export async function finishWrite(write: BegunWrite, begunAt: number, deps: Fini
         },
       );
     } catch (error) {
-      if (error instanceof SettledElsewhere && delivery !== undefined) return await readSettled(write, delivery, deps);
+      if (error instanceof SettledElsewhere) return await readSettled(write, deps);
       throw new WriteUnsettled(error);
     }
   } finally {

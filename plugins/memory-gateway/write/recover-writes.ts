@@ -1,8 +1,7 @@
 import type { LedgerMemory, PendingAudit } from 'mortise/contracts/logbook';
-import type { FailedDelivery } from 'mortise/contracts/memory-gateway';
 import { isJsonObject, type StoredMemory } from 'mortise/sdk';
 import type { Gateway } from '../gateway.js';
-import { type BegunWrite, SettledElsewhere, settleFailed, settleStored } from './settle-write.js';
+import { type BegunWrite, lostWrite, SettledElsewhere, settleFailed, settleStored } from './settle-write.js';
 
 /** The result of one pass, as numbers of writes. */
 export interface Recovery {
@@ -43,18 +42,6 @@ async function lookUp({ memory }: BegunWrite, gateway: Gateway): Promise<Found> 
   } catch {
     return 'unknown';
   }
-}
-
-function lostWrite(applied: 'no' | 'unknown'): FailedDelivery {
-  return {
-    kind: 'failed',
-    class: 'unavailable',
-    detail: 'recovered_after_crash',
-    message: 'the process that was storing the memory ended',
-    applied,
-    retryAfterMs: null,
-    mergedInto: null,
-  };
 }
 
 async function recoverWrite(write: BegunWrite, gateway: Gateway): Promise<'stored' | 'queued'> {

@@ -27,6 +27,19 @@ export class SettledElsewhere extends Error {
   }
 }
 
+/** How recovery settles a write that it did not find in the backend, or could not look up. */
+export function lostWrite(applied: 'no' | 'unknown'): FailedDelivery {
+  return {
+    kind: 'failed',
+    class: 'unavailable',
+    detail: 'recovered_after_crash',
+    message: 'the process that was storing the memory ended',
+    applied,
+    retryAfterMs: null,
+    mergedInto: null,
+  };
+}
+
 const MAX_ERROR_LENGTH = 500;
 const timeouts: readonly string[] = ['timeout', 'api_error_504'];
 

@@ -2,7 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { listener } from 'mortise/contracts/conversation/testing';
 import type { Observation, ObservationInput } from 'mortise/sdk';
-import { createTestHost, eachDatabase, type TestHost, temporaryFolder, until } from 'mortise/sdk/testing';
+import {
+  createTestHost,
+  eachDatabase,
+  localPrincipal,
+  type TestHost,
+  temporaryFolder,
+  until,
+} from 'mortise/sdk/testing';
 
 const suggestion = (value: boolean, ttl_sec: number): ObservationInput => ({
   obs_type: 'control',
@@ -63,7 +70,7 @@ describe('stored overrides', () => {
     it('apply again after a start, and expire on time', async () => {
       const first = await start();
       await set(first, { drop_actors: ['u1'] });
-      first.service('conversation').publish(suggestion(true, 600));
+      first.service('conversation').publish(suggestion(true, 600), { principal: localPrincipal });
       await until('both', () => overrides(first).force_low_model && overrides(first).drop_actors.length === 1);
       await until('both rows', async () => (await count(first, 'overlays')) === 2);
       await first.stop();
@@ -79,7 +86,7 @@ describe('stored overrides', () => {
 
     it('that expire while no process runs are audited once at the next start', async () => {
       const first = await start();
-      first.service('conversation').publish(suggestion(true, 1));
+      first.service('conversation').publish(suggestion(true, 1), { principal: localPrincipal });
       await until('the row', async () => (await count(first, 'overlays')) === 1);
       await first.stop();
       await sleep(1_100);
@@ -116,9 +123,9 @@ describe('stored overrides', () => {
         await two.fetch('/gate/overrides/drop_sessions', { method: 'DELETE' });
         await until('the end', () => overrides(one).drop_sessions.length === 0);
         seen.length = 0;
-        one.service('conversation').publish(suggestion(true, 1));
+        one.service('conversation').publish(suggestion(true, 1), { principal: localPrincipal });
         await until('both', () => overrides(one).force_low_model && overrides(two).force_low_model);
-        const refused = two.service('conversation').publish(suggestion(false, 1));
+        const refused = two.service('conversation').publish(suggestion(false, 1), { principal: localPrincipal });
         expect(refused.ok).to.equal(true);
         await until('the refusal', () =>
           seen.some(({ payload }) => (payload.data as { reason?: string }).reason === 'cooldown'),

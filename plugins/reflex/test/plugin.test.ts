@@ -79,7 +79,7 @@ describe('the plugin reflex', () => {
 
     it('applies a suggestion from the bus, and expires it without traffic', async () => {
       await start();
-      host.service('conversation').publish(suggestion({ force_low_model: true }, 1));
+      host.service('conversation').publish(suggestion({ force_low_model: true }, 1), { principal: localPrincipal });
       await until('the change', () => overrides().force_low_model);
       const appliedAt = performance.now();
       await until('the answers', () => kinds().length === 3);
@@ -101,7 +101,7 @@ describe('the plugin reflex', () => {
 
     it('keeps an override when the file changes', async () => {
       await start({ config: { gate: { version: 1 } } });
-      host.service('conversation').publish(suggestion({ force_low_model: true }, 1));
+      host.service('conversation').publish(suggestion({ force_low_model: true }, 1), { principal: localPrincipal });
       await until('the change', () => overrides().force_low_model);
       await writeFile(join(host.configDir, 'gate.json'), '{"version":1,"overrides":{"drop_actors":["x"]}}');
       const reload = await host.post('/gate/config/reload', {});
@@ -265,7 +265,8 @@ describe('the plugin reflex', () => {
           listener(seen),
         ],
       });
-      for (const _ of [1, 2]) host.service('conversation').publish(suggestion({ force_low_model: true }, 1));
+      for (const _ of [1, 2])
+        host.service('conversation').publish(suggestion({ force_low_model: true }, 1), { principal: localPrincipal });
       const alerts = () => seen.filter(({ payload }) => payload.alert_type === 'system_reflex_error');
       await until('both alerts', () => alerts().length === 2);
       expect(alerts()[0]?.payload).to.include({ severity: 'high' });

@@ -2,6 +2,7 @@ import type { ObservationHandler } from 'mortise/contracts/conversation';
 import type { ObservationInput } from '../../../core/sdk/index.js';
 import {
   createTestHost,
+  localPrincipal,
   type TestHost,
   type TestHostOptions,
   type TestPlugin,
@@ -55,7 +56,7 @@ export async function publishRounds(host: TestHost, sessions: number, rounds: nu
   let published = 0;
   for (let round = first; round < first + rounds; round += 1) {
     for (let session = 0; session < sessions; session += 1) {
-      conversation.publish(messageOf(session, round));
+      conversation.publish(messageOf(session, round), { principal: localPrincipal });
       published += 1;
       if (published % 200 === 0) await breath();
     }

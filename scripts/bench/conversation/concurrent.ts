@@ -1,5 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { localPrincipal } from '../../../core/sdk/testing/index.js';
 import { breath, type Measured, messageOf, openBenchHost, quantile, rounded } from './bench-host.js';
 
 const limits = { p99DelayMs: 50, growthMiB: 200 };
@@ -41,7 +42,7 @@ export async function concurrent(): Promise<Measured> {
     for (; next < due; next += 1) {
       const session = next % sessions;
       published[session] = performance.now();
-      conversation.publish(messageOf(session, Math.floor(next / sessions)));
+      conversation.publish(messageOf(session, Math.floor(next / sessions)), { principal: localPrincipal });
     }
     await breath();
   }

@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks';
+import { localPrincipal } from '../../../core/sdk/testing/index.js';
 import { breath, type Measured, messageOf, openBenchHost, quantile, rounded } from './bench-host.js';
 
 const limits = { p50Ms: 0.3, p99Ms: 2 };
@@ -17,7 +18,10 @@ export async function latency(): Promise<Measured> {
   const added: number[] = [];
   for (let call = 0; call < calls; call += 1) {
     const from = performance.now();
-    await conversation.submit(messageOf(call % 500, call), { wait: { limit: 16, timeoutMs: 120_000 } });
+    await conversation.submit(messageOf(call % 500, call), {
+      wait: { limit: 16, timeoutMs: 120_000 },
+      principal: localPrincipal,
+    });
     if (call >= 500) added.push(begun - from + (performance.now() - ended));
   }
   await host.stop();

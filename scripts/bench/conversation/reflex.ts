@@ -1,5 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { localPrincipal } from '../../../core/sdk/testing/index.js';
 import { breath, type Measured, openBenchHost, quantile, rounded } from './bench-host.js';
 
 const limits = { p99Ms: 20, expiryErrorMs: 50 };
@@ -16,12 +17,15 @@ export async function reflex(): Promise<Measured> {
   const gate = host.service('gate-control');
   const forced = () => gate.snapshot().config.overrides.force_low_model;
   const suggest = (force_low_model: boolean, ttl_sec: number) =>
-    conversation.publish({
-      obs_type: 'control',
-      source_name: 'agent:speaker',
-      source_kind: 'internal',
-      payload: { kind: 'tuning_suggestion', data: { suggested_overrides: { force_low_model }, ttl_sec } },
-    });
+    conversation.publish(
+      {
+        obs_type: 'control',
+        source_name: 'agent:speaker',
+        source_kind: 'internal',
+        payload: { kind: 'tuning_suggestion', data: { suggested_overrides: { force_low_model }, ttl_sec } },
+      },
+      { principal: localPrincipal },
+    );
   const waits: number[] = [];
   for (let round = 0; round < suggestions; round += 1) {
     const wanted = round % 2 === 0;

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
-import type { TestPlugin } from '../../../core/sdk/testing/index.js';
+import { localPrincipal, type TestPlugin } from '../../../core/sdk/testing/index.js';
 import { breath, type Measured, messageOf, openBenchHost, quantile, rounded } from './bench-host.js';
 
 const reloadMs = 100;
@@ -52,7 +52,8 @@ export async function reload(): Promise<Measured> {
   for (let swap = 0; swap < swaps; swap += 1) {
     await write(swap);
     await owner.reload();
-    for (let message = 0; message < 20; message += 1) conversation.publish(messageOf(round % 1_000, round++));
+    for (let message = 0; message < 20; message += 1)
+      conversation.publish(messageOf(round % 1_000, round++), { principal: localPrincipal });
     await breath();
   }
   const waits: number[] = [];

@@ -1,4 +1,4 @@
-import type { TestPlugin } from '../../../core/sdk/testing/index.js';
+import { localPrincipal, type TestPlugin } from '../../../core/sdk/testing/index.js';
 import { breath, cpuSeconds, type Measured, openBenchHost, rounded } from './bench-host.js';
 
 const limits = { share: 0.05 };
@@ -22,15 +22,18 @@ export async function slowEgress(): Promise<Measured> {
   const host = await openBenchHost(async () => undefined, { extra: [blocked] });
   const conversation = host.service('conversation');
   const reply = (session: string, index: number) =>
-    conversation.publish({
-      source_name: 'agent:speaker',
-      source_kind: 'internal',
-      session_key: session,
-      actor: { actor_type: 'system', actor_id: 'agent' },
-      payload: { text: `reply ${index}` },
-      // Somebody has waited for it: only what is bound to the session gets it.
-      metadata: { direction: 'outbound', answered_by: 'console' },
-    });
+    conversation.publish(
+      {
+        source_name: 'agent:speaker',
+        source_kind: 'internal',
+        session_key: session,
+        actor: { actor_type: 'system', actor_id: 'agent' },
+        payload: { text: `reply ${index}` },
+        // A caller has waited for it, so only adapters that are bound to the session get it.
+        metadata: { direction: 'outbound', answered_by: 'console' },
+      },
+      { principal: localPrincipal },
+    );
   const pass = async (bound: boolean): Promise<number> => {
     const sessions = Array.from({ length: 100 }, (_, index) => `console:${bound ? 'b' : 'f'}${index}:s`);
     if (bound) for (const session of sessions) conversation.bindSession(session, 'blocked');

@@ -1,3 +1,4 @@
+import { localPrincipal } from '../../../core/sdk/testing/index.js';
 import { breath, type Measured, messageOf, openBenchHost, rounded } from './bench-host.js';
 
 const limits = { heapMiBPerMillion: 1 };
@@ -17,7 +18,7 @@ export async function soak(millions: number): Promise<Measured> {
   let index = 0;
   for (let million = 0; million < millions; million += 1) {
     for (let count = 0; count < 1_000_000; count += 1, index += 1) {
-      conversation.publish(messageOf((index * 7_919) % keys, index));
+      conversation.publish(messageOf((index * 7_919) % keys, index), { principal: localPrincipal });
       if (index % 200 === 199) await breath();
     }
     while (handled < index) await breath();

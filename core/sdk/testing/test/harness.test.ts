@@ -270,6 +270,33 @@ describe('the test harness', () => {
       await server.dispose();
     });
 
+    it('whose configured database may have a number, and drops what it created beside it', async function numbered() {
+      this.timeout(60_000);
+      const server = await ownPostgres();
+      const connection = await testServerParts(server.port);
+      const first = await controlConnection({ dialect: 'postgres', connection });
+      await first.createNamedDatabase('a_test_12');
+      await first.close();
+      const settings = { dialect: 'postgres', connection: { ...connection, database: 'a_test_12' } } as const;
+      const control = await controlConnection(settings);
+      const created = await control.createDatabase('a_test_12');
+      expect(created)
+        .to.match(/^a_test_\d+$/)
+        .and.not.to.equal('a_test_12');
+      const emptied = await controlConnection({ ...settings, connection: { ...connection, database: created } });
+      await emptied.empty();
+      await emptied.close();
+      await control.dropDatabase(created);
+      await control.close();
+      const host = await openDatabase(settings, silentLog);
+      const { rows } = await host
+        .forPlugin('look', [])
+        .statement<{ name: string }>(`select datname as name from pg_database where datname like 'a_test%'`);
+      expect(rows.map(({ name }) => name)).to.deep.equal(['a_test_12']);
+      await host.close();
+      await server.dispose();
+    });
+
     it('on which databases of killed runs are dropped by the next one', async function abandoned() {
       this.timeout(60_000);
       const server = await ownPostgres();

@@ -62,5 +62,33 @@ describe('a write that has begun', () => {
       expect(remote.server.requests.filter(({ call }) => call === 'add')).to.have.length(0);
       expect(await remote.count('logbook.outbox_memory')).to.equal(0);
     });
+
+    it('is answered as redirected when recovery put it into the outbox, though the backend has it by now', async () => {
+      const write = await begin();
+      const outcome = { status: 'redirected', action: 'redirect' } as const;
+      const reason = 'OPENMEMORY_WRITE_FAILED:recovered_after_crash';
+      const { logbook, audit } = {
+        logbook: remote.host.service('logbook'),
+        audit: remote.host.service('audit'),
+      };
+      const outboxId = await logbook.outbox.enqueueMemory({
+        ...write.memory,
+        payload: TEXT,
+        requestedSpace: 'private:a',
+        status: 'pending',
+        lastError: 'lost',
+        lastErrorClass: 'unavailable',
+        verifyFirst: true,
+        delaySeconds: 3_600,
+      });
+      await audit.finalize(write.auditId, { ...outcome, reason, patch: { outbox_id: outboxId } });
+      await logbook.ledger.queue('mk_held', outboxId);
+      const delivered = { memoryKey: 'mk_held', backend: 'openmemory', backendMemoryId: 'om-9', dropsPayload: false };
+      await logbook.ledger.activate([delivered]);
+      const finished = await finish(write, 0);
+      expect(finished).to.deep.include({ kind: 'outbox', outboxId });
+      expect(finished).to.have.nested.property('failed.detail', 'recovered_after_crash');
+      expect(await audit.get(write.auditId)).to.deep.include({ action: 'redirect', reason });
+    });
   });
 });
