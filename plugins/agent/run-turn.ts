@@ -1,5 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { PreparedPrompt, TurnEvent, TurnRequest, TurnResult } from 'mortise/contracts/agent';
+import {
+  cutText,
+  type PreparedPrompt,
+  type TurnEvent,
+  type TurnRequest,
+  type TurnResult,
+} from 'mortise/contracts/agent';
 import type { HandlerContext } from 'mortise/contracts/conversation';
 import type { ResolvedModel } from 'mortise/contracts/models';
 import type { Chat, NewMessage, OpenTurnResult, StoredMessage, TurnDetail } from 'mortise/contracts/sessions';
@@ -20,7 +26,6 @@ import { sendReply } from './send-reply.js';
 import { directToolError } from './tool-errors.js';
 import { toolScope } from './tool-scope.js';
 import type { TurnDeps } from './turn-deps.js';
-import { cutText } from './turn-events.js';
 import { endOf, turnSignal } from './turn-signal.js';
 
 /** The answer of a turn that has used up its steps. */

@@ -1,6 +1,10 @@
 import type { TurnService } from './turns.js';
 
 export * from './turn.js';
+export * from './turn-events.js';
+export * from './turn-failure.js';
+export * from './turn-frames.js';
+export * from './turn-pipe.js';
 export * from './turns.js';
 
 /** A turn asked people a question, or no longer waits for the answer. */
