@@ -1,6 +1,5 @@
 import type { Chat } from 'mortise/contracts/sessions';
-import type { SqlValue, Transaction } from 'mortise/sdk';
-import { newId } from '../ids.js';
+import { newId, type SqlValue, type Transaction } from 'mortise/sdk';
 import { type ChatRow, toChat } from './rows.js';
 import { replaceCurrent, revokeLease } from './session-row.js';
 import type { Session, Store } from './store.js';
