@@ -93,12 +93,13 @@ async function prepare(
   checkInput(model.limits, input);
   const promptMode = effectiveMode(requestedMode, chat.meta);
   live.promptMode = promptMode;
-  const { sessionId } = chat.session;
+  const { sessionId, userId } = chat.session;
   const request = promptRequest({
     promptMode,
     meta: { ...chat.meta, ...runtimeTools },
     userText: userText(input),
     sessionId,
+    userId,
     modelSlug: model.model,
     tools: await toolNames(deps, live, promptMode, ctx),
   });
