@@ -17,6 +17,8 @@ export class LiveTurn {
   usage: TurnUsage | undefined;
   /** Turns of the chat that were not read, and that no summary stands for. */
   omitted = 0;
+  /** The task command that the turn began with; in the codex mode alone. */
+  task: string | undefined;
   /** What the model was sent last. */
   sent: readonly ModelMessage[] = [];
   /** These three are set once they are resolved; a turn may end before. */

@@ -70,6 +70,7 @@ export async function runTurn(deps: TurnDeps, request: TurnRequest, ctx: Handler
       : await converse(deps, live, await prepare(deps, live, request, turnCtx), maxSteps, turnCtx);
     if (reply.kind === 'step_limit') return await closeAtLimit(live, reply, maxSteps, deps.metrics);
     completed = await closeCompleted(live, reply, request.debug === true, deps.metrics);
+    announceTask(deps, live, ctx);
   } catch (error) {
     return await closeFailed(live, signal, error, deps.metrics);
   } finally {
@@ -103,6 +104,7 @@ async function prepare(
     modelSlug: model.model,
     tools: await toolNames(deps, live, promptMode, ctx),
   });
+  live.task = request.taskCommand;
   live.layers = prompt && isFor(prompt, request, chat) ? prompt.layers : await buildLayers(deps, request, ctx);
   return model;
 }
@@ -198,6 +200,16 @@ async function callNamedTool(
   for (const delta of cutText(outcome.text)) await live.emitText(delta);
   const meta = { step: live.step, tool_order: 1, text_order: 2 };
   return { kind: 'answered', message: { role: 'assistant', content: outcome.text, meta }, responseId: undefined };
+}
+
+function announceTask(
+  deps: TurnDeps,
+  { task, turn, model }: LiveTurn,
+  { principal, correlationId }: CallContext,
+): void {
+  if (task === undefined) return;
+  const { turnId, chat } = turn;
+  deps.taskCompleted({ task, turnId, chatId: chat.id, session: chat.session, model, principal, correlationId });
 }
 
 /** The stored answer of an earlier turn with the same idempotency key. */
