@@ -73,7 +73,7 @@ export function readBootstrap(given: unknown, idempotencyKey: string | undefined
 }
 
 /**
- * Starts a session with one turn. A chat that this call created is removed again when the turn fails.
+ * Starts a session with one turn. A chat that this call created is removed again when the turn fails; the turn stays.
  * @throws actor_mismatch, and the codes of a request for a turn
  */
 export async function startBootstrap(
@@ -105,7 +105,9 @@ export async function startBootstrap(
     ctx,
   );
   const answer = submitted.then(async (settled) => {
-    if (chatId !== undefined && before === undefined && failureOf(settled)) await sessions.deleteChats([chatId]);
+    if (chatId !== undefined && before === undefined && failureOf(settled)) {
+      await sessions.deleteChats([chatId], { keepTurns: true });
+    }
     if (settled.kind === 'turn' && settled.result.kind === 'replayed') {
       setHeader('X-Idempotent-Replay', 'true');
       setHeader('X-Turn-Id', settled.result.turnId);

@@ -87,6 +87,9 @@ describe('a session that is started by a program', () => {
       const failed = await bootstrap({ user_id: 'u', first_input: 'hi' });
       expect(failed.status).to.be.at.least(500);
       expect(await chats('u')).to.deep.equal([]);
+      const turn = await host.service('sessions').getTurn(failed.headers.get('x-turn-id') ?? '');
+      expect(turn).to.include({ status: 'failed' });
+      expect(turn?.input).to.deep.equal([{ role: 'user', content: 'hi' }]);
       const events = await eventsOf(
         await host.post('/agent/self/sessions/bootstrap', { user_id: 'u', first_input: 'hi', stream: true }),
       );
