@@ -128,6 +128,18 @@ const routes = (own: Belongings): Readonly<Record<string, Row>> => ({
   'GET /config/channels/types': { calls: [{}] },
   'GET /config/channels/:name': { calls: [{ path: '/config/channels/console' }] },
   'PUT /config/channels/:name': { calls: [{ path: '/config/channels/console', body: {} }] },
+  'GET /workspace/files': { calls: [{}] },
+  'GET /workspace/files/*file_path': {
+    calls: [
+      { path: '/workspace/files/config/envs.json?reveal=true' },
+      { path: '/workspace/files/prompts/..%2fdata%2fmortise.db' },
+    ],
+  },
+  'PUT /workspace/files/*file_path': { calls: [{ path: '/workspace/files/prompts/walk.md', body: { content: 'x' } }] },
+  'DELETE /workspace/files/*file_path': { calls: [{ path: '/workspace/files/skills/none.json' }] },
+  'POST /workspace/uploads': { calls: [{ body: {} }] },
+  'GET /workspace/export': { calls: [{}, { path: '/workspace/export?reveal=true' }] },
+  'POST /workspace/import': { calls: [{ body: { mode: 'replace', payload: { version: 'v1' } } }] },
   'GET /skills': { calls: [{}] },
   'GET /skills/available': { calls: [{}] },
   'POST /skills': { calls: [{ body: {} }] },
