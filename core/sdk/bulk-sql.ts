@@ -1,4 +1,4 @@
-import type { Database, Dialect, SqlValue, TransactionOption } from './host/database.js';
+import type { Database, Dialect, SqlValue, Transaction, TransactionOption } from './host/database.js';
 
 /** The table and columns of an insert, and what it returns. Create it once, as a constant: its statements are cached with it. */
 export interface InsertTarget {
@@ -67,4 +67,13 @@ export function jsonRows(dialect: Dialect, columns: Readonly<Record<string, 'tex
   return dialect === 'sqlite'
     ? `(select ${entries.map(([name]) => `value ->> '${name}' as ${name}`).join(', ')} from json_each(?))`
     : `(select * from json_to_recordset(?::json) as t(${entries.map(([name, type]) => `${name} ${type}`).join(', ')}))`;
+}
+
+/**
+ * Lets transactions that replace all rows of a table do so one after another; without it the rows of two could be mixed.
+ * Readers go on. On SQLite they are one after another anyway.
+ */
+export async function lockTable(database: Database, table: string, trx: Transaction): Promise<void> {
+  if (database.dialect === 'sqlite') return;
+  await database.statement(`lock table {${table}} in share row exclusive mode`, [], { trx });
 }

@@ -20,6 +20,7 @@ export * from './json.js';
 export * from './make-folders.js';
 export * from './manifest.js';
 export { isSensitiveName, maskDeep, maskSecret, redactSecrets } from './mask.js';
+export * from './new-id.js';
 export * from './observation.js';
 export * from './plugin.js';
 export * from './plugin-health.js';

@@ -103,7 +103,7 @@ async function directTool(
 /** Checks the model, and builds the prompt for it. */
 async function preparePrompt(
   deps: TurnDeps,
-  { input, session: { sessionId }, model: own }: TurnInput,
+  { input, session: { sessionId, userId }, model: own }: TurnInput,
   chat: Chat | undefined,
   prompt: { readonly promptMode: PromptMode; readonly meta: JsonObject },
   ctx: CallContext,
@@ -111,7 +111,7 @@ async function preparePrompt(
   const model = await deps.models.resolve(own ?? ownSlot(chat?.meta ?? {}), deps.model);
   if (!model.capabilities.attachments && attachments(input).length > 0) throw agentError('provider_not_supported');
   checkInput(model.limits, input);
-  const request = promptRequest({ ...prompt, sessionId, userText: userText(input), modelSlug: model.model });
+  const request = promptRequest({ ...prompt, sessionId, userId, userText: userText(input), modelSlug: model.model });
   return { request, chatUpdatedAt: chat?.updatedAt, layers: await buildLayers(deps, request, ctx) };
 }
 

@@ -84,12 +84,3 @@ export function failureOf(error: unknown): TurnFailure | undefined {
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
   };
 }
-
-export function errorOf(failure: TurnFailure): MortiseError {
-  const { code, message, status, details, retryAfterSeconds } = failure;
-  return new MortiseError(code, message, {
-    status,
-    ...(details === undefined ? {} : { details }),
-    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
-  });
-}

@@ -1,8 +1,8 @@
-import type { TurnRequest } from 'mortise/contracts/agent';
+import { errorOf, type TurnRequest } from 'mortise/contracts/agent';
 import type { HandlerContext, ObservationHandler } from 'mortise/contracts/conversation';
 import type { SessionsService } from 'mortise/contracts/sessions';
 import type { Observation } from 'mortise/sdk';
-import { agentError, errorOf } from './errors.js';
+import { agentError } from './errors.js';
 import { isNewCommand, newChatReply } from './input-messages.js';
 import { runTurn } from './run-turn.js';
 import { publishReply } from './send-reply.js';

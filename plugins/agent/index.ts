@@ -40,6 +40,7 @@ export default function agent(): PluginDefinition<Config> {
         }),
         metrics: turnMetrics(host.use('metrics')),
         refused,
+        taskCompleted: (task) => host.emit('task-completed', task),
         model: readSlot(config.model),
         compaction: config.compaction,
         maxSteps: config.maxSteps,

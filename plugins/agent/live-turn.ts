@@ -1,4 +1,4 @@
-import type { TurnCall, TurnEvent } from 'mortise/contracts/agent';
+import { EventLog, type TurnCall, type TurnEvent } from 'mortise/contracts/agent';
 import type { ReplyPort } from 'mortise/contracts/conversation';
 import type { ResolvedModel } from 'mortise/contracts/models';
 import type { OpenTurn, TurnUsage } from 'mortise/contracts/sessions';
@@ -6,7 +6,6 @@ import type { ModelMessage, PromptLayer } from 'mortise/sdk';
 import type { PromptMode } from './business-params.js';
 import type { ToolScope } from './tool-registry.js';
 import type { TurnMetrics } from './turn-deps.js';
-import { EventLog } from './turn-events.js';
 
 /** A turn while it runs: what must be known of it whenever it ends. */
 export class LiveTurn {
@@ -18,6 +17,8 @@ export class LiveTurn {
   usage: TurnUsage | undefined;
   /** Turns of the chat that were not read, and that no summary stands for. */
   omitted = 0;
+  /** The task command that the turn began with; in the codex mode alone. */
+  task: string | undefined;
   /** What the model was sent last. */
   sent: readonly ModelMessage[] = [];
   /** These three are set once they are resolved; a turn may end before. */

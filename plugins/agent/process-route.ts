@@ -1,15 +1,23 @@
-import type { TurnAnswer, TurnEvent, TurnFailure, TurnResult, TurnService } from 'mortise/contracts/agent';
+import {
+  cutDeltas,
+  errorFrame,
+  errorOf,
+  eventFrame,
+  restoreDeltas,
+  streamEnd,
+  type TurnAnswer,
+  type TurnEvent,
+  TurnPipe,
+  type TurnResult,
+  type TurnService,
+  turnFrames,
+} from 'mortise/contracts/agent';
 import type { SessionRef } from 'mortise/contracts/sessions';
 import { boundUser, type Route, type RouteContext, type RouteResponse } from 'mortise/sdk';
-import { agentError, errorOf, failureOf } from './errors.js';
+import { agentError, failureOf } from './errors.js';
 import { readIdempotency, readProcessRequest } from './process-request.js';
 import { dispatchReply, usableChannel } from './send-reply.js';
 import type { TurnDeps } from './turn-deps.js';
-import { cutDeltas, restoreDeltas } from './turn-events.js';
-import { TurnPipe } from './turn-pipe.js';
-
-/** The end of every stream. */
-const streamEnd = 'data: [DONE]\n\n';
 
 /** `POST /agent/process`. A request that can be refused is refused before anything is written. */
 export function processRoute(
@@ -63,26 +71,7 @@ async function streamed(pipe: TurnPipe, pending: Promise<TurnAnswer>, ctx: Route
     const early = answerWithoutEvents(await pending, true, ctx);
     if (early) return early;
   }
-  return { stream: frames(pipe, first, pending), sse: true };
-}
-
-async function* frames(
-  pipe: TurnPipe,
-  first: TurnEvent | undefined,
-  pending: Promise<TurnAnswer>,
-): AsyncGenerator<string> {
-  try {
-    for (let event = first; event; event = await pipe.next()) yield eventFrame(event);
-    const answer = await pending;
-    if (answer.kind === 'failed') yield errorFrame(answer.error);
-    else if (answer.kind === 'turn' && answer.result.kind === 'failed') yield errorFrame(answer.result.error);
-    else if (answer.kind === 'turn' && answer.result.kind === 'completed' && answer.result.dispatchError) {
-      yield errorFrame(answer.result.dispatchError);
-    }
-    yield streamEnd;
-  } finally {
-    pipe.leave();
-  }
+  return { stream: turnFrames(pipe, first, pending), sse: true };
 }
 
 /** The response to an answer that no running turn gave; undefined when one did. @throws the error of a failed answer */
@@ -142,12 +131,4 @@ function streamOf(events: readonly TurnEvent[], afterwards?: () => Promise<void>
     yield streamEnd;
   };
   return { stream: frames(), sse: true };
-}
-
-function eventFrame(event: TurnEvent): string {
-  return `data: ${JSON.stringify(event)}\n\n`;
-}
-
-function errorFrame({ code, message, details }: TurnFailure): string {
-  return `data: ${JSON.stringify({ type: 'error', meta: { code, message, ...(details ? { details } : {}) } })}\n\n`;
 }

@@ -8,6 +8,7 @@ interface PromptInput {
   readonly meta: JsonObject;
   readonly userText: string;
   readonly sessionId?: string | undefined;
+  readonly userId?: string | undefined;
   readonly modelSlug?: string | undefined;
   /** Names of the tools that the model is offered. */
   readonly tools?: readonly string[] | undefined;
@@ -16,7 +17,15 @@ interface PromptInput {
 const taskCommands = ['review', 'compact', 'memory'];
 
 /** What prompt sources are asked for a turn. Task commands and collaboration modes belong to the codex mode. */
-export function promptRequest({ promptMode, meta, userText, sessionId, modelSlug, tools }: PromptInput): PromptRequest {
+export function promptRequest({
+  promptMode,
+  meta,
+  userText,
+  sessionId,
+  userId,
+  modelSlug,
+  tools,
+}: PromptInput): PromptRequest {
   const codex = promptMode === 'codex';
   const task = codex ? taskCommandOf(userText) : undefined;
   return {
@@ -26,6 +35,7 @@ export function promptRequest({ promptMode, meta, userText, sessionId, modelSlug
     ...(task ? { taskCommand: task } : {}),
     ...(codex ? { collaborationMode: collaborationOf(meta) } : {}),
     ...(sessionId === undefined ? {} : { sessionId }),
+    ...(userId === undefined ? {} : { userId }),
     ...(modelSlug === undefined ? {} : { modelSlug }),
     ...(tools === undefined ? {} : { tools }),
   };

@@ -1,5 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { PreparedPrompt, TurnEvent, TurnRequest, TurnResult } from 'mortise/contracts/agent';
+import {
+  cutText,
+  type PreparedPrompt,
+  type TurnEvent,
+  type TurnRequest,
+  type TurnResult,
+} from 'mortise/contracts/agent';
 import type { HandlerContext } from 'mortise/contracts/conversation';
 import type { ResolvedModel } from 'mortise/contracts/models';
 import type { Chat, NewMessage, OpenTurnResult, StoredMessage, TurnDetail } from 'mortise/contracts/sessions';
@@ -20,7 +26,6 @@ import { sendReply } from './send-reply.js';
 import { directToolError } from './tool-errors.js';
 import { toolScope } from './tool-scope.js';
 import type { TurnDeps } from './turn-deps.js';
-import { cutText } from './turn-events.js';
 import { endOf, turnSignal } from './turn-signal.js';
 
 /** The answer of a turn that has used up its steps. */
@@ -65,6 +70,7 @@ export async function runTurn(deps: TurnDeps, request: TurnRequest, ctx: Handler
       : await converse(deps, live, await prepare(deps, live, request, turnCtx), maxSteps, turnCtx);
     if (reply.kind === 'step_limit') return await closeAtLimit(live, reply, maxSteps, deps.metrics);
     completed = await closeCompleted(live, reply, request.debug === true, deps.metrics);
+    announceTask(deps, live, ctx);
   } catch (error) {
     return await closeFailed(live, signal, error, deps.metrics);
   } finally {
@@ -88,15 +94,17 @@ async function prepare(
   checkInput(model.limits, input);
   const promptMode = effectiveMode(requestedMode, chat.meta);
   live.promptMode = promptMode;
-  const { sessionId } = chat.session;
+  const { sessionId, userId } = chat.session;
   const request = promptRequest({
     promptMode,
     meta: { ...chat.meta, ...runtimeTools },
     userText: userText(input),
     sessionId,
+    userId,
     modelSlug: model.model,
     tools: await toolNames(deps, live, promptMode, ctx),
   });
+  live.task = request.taskCommand;
   live.layers = prompt && isFor(prompt, request, chat) ? prompt.layers : await buildLayers(deps, request, ctx);
   return model;
 }
@@ -192,6 +200,16 @@ async function callNamedTool(
   for (const delta of cutText(outcome.text)) await live.emitText(delta);
   const meta = { step: live.step, tool_order: 1, text_order: 2 };
   return { kind: 'answered', message: { role: 'assistant', content: outcome.text, meta }, responseId: undefined };
+}
+
+function announceTask(
+  deps: TurnDeps,
+  { task, turn, model }: LiveTurn,
+  { principal, correlationId }: CallContext,
+): void {
+  if (task === undefined) return;
+  const { turnId, chat } = turn;
+  deps.taskCompleted({ task, turnId, chatId: chat.id, session: chat.session, model, principal, correlationId });
 }
 
 /** The stored answer of an earlier turn with the same idempotency key. */

@@ -1,3 +1,4 @@
+import type { CompletedTask } from 'mortise/contracts/agent';
 import type { ChannelsService } from 'mortise/contracts/channels';
 import type { ConversationService, QueueWait } from 'mortise/contracts/conversation';
 import type { ModelSlot, ModelsService } from 'mortise/contracts/models';
@@ -20,6 +21,8 @@ export interface TurnDeps {
   readonly metrics: TurnMetrics;
   /** Reports a refused caller to the audit trail. */
   readonly refused: (refusal: Refusal) => void;
+  /** Tells other plugins that a task command was answered. */
+  readonly taskCompleted: (task: CompletedTask) => void;
   /** The model of chats that have chosen none while no model is active. */
   readonly model: ModelSlot | undefined;
   readonly compaction: Compaction;

@@ -1,6 +1,7 @@
+import { errorOf } from 'mortise/contracts/agent';
 import type { TurnStatus } from 'mortise/contracts/sessions';
 import { isCodedError } from 'mortise/sdk';
-import { agentError, errorOf } from './errors.js';
+import { agentError } from './errors.js';
 
 interface TurnSignal {
   /** Aborted with the reason that {@link endOf} reads. */

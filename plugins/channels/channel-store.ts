@@ -9,6 +9,7 @@ import {
   isJsonObject,
   isUnstorableJson,
   type JsonObject,
+  lockTable,
   openStoredSnapshot,
   type SchemasService,
   type SecretsService,
@@ -171,14 +172,15 @@ export async function openChannels({ host, database, secrets, schemas, audit }: 
         ctx,
         async (trx) => {
           // Channels of plugins that are disabled at the moment are in no answer of the API: their rows stay.
+          await lockTable(database, 'agent.channels', trx);
           const gone = [...active.current.keys()].filter((name) => !configs.has(name));
           await table(trx).whereIn('name', gone).delete();
-          // In one order, so that two writers cannot block each other.
-          for (const name of [...configs.keys()].sort()) await save(name, configs.get(name) ?? {}, trx);
+          for (const [name, config] of configs) await save(name, config, trx);
         },
         options?.trx,
       ),
     audit: writeAudit,
+    refresh: () => storing(() => snapshot.refresh()),
     onChange: (run) => snapshot.onRead(() => run()),
   };
 }

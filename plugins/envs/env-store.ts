@@ -7,6 +7,7 @@ import {
   isJsonObject,
   isSensitiveName,
   isUnstorableText,
+  lockTable,
   openStoredSnapshot,
   type SecretsService,
   type StartHost,
@@ -97,6 +98,7 @@ export async function openEnvs({ host, database, secrets, audit }: StoreDeps): P
         { operation: 'replace', keys: [...values.keys()] },
         ctx,
         async (trx) => {
+          await lockTable(database, 'agent.envs', trx);
           await table(trx).delete();
           const rows = [...values].map(([key, value]) => ({ key, value_enc: secrets.seal(value, placeOf(key)) }));
           for (let at = 0; at < rows.length; at += 100) await table(trx).insert(rows.slice(at, at + 100));
@@ -109,6 +111,7 @@ export async function openEnvs({ host, database, secrets, audit }: StoreDeps): P
       return true;
     },
     audit: writeAudit,
+    refresh: () => storing(() => snapshot.refresh()),
     onChange: (run) => snapshot.onRead(() => run()),
   };
 }

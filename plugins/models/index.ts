@@ -6,6 +6,7 @@ import type { Config } from './config.generated.js';
 import { providerTables } from './migrations/0001-providers.js';
 import { ModelAdministration } from './model-administration.js';
 import { ModelCache } from './model-cache.js';
+import { modelSettings } from './model-settings.js';
 import { modelsService, readSlot } from './models-service.js';
 import { changesChannel, ProviderStore } from './provider-store.js';
 import {
@@ -62,6 +63,10 @@ export default function models(): PluginDefinition<Config> {
       });
 
       host.provide('models', modelsService(cache, config.fallbacks.map(readSlot), log));
+      host.provide(
+        'model-settings',
+        modelSettings({ database, cache, store, checkRight: (ctx, target) => administration.checkRight(ctx, target) }),
+      );
       host.contribute('route', 'list-providers', listProvidersRoute(cache));
       host.contribute('route', 'model-catalog', catalogRoute(cache, adapters));
       host.contribute('route', 'active-model', activeModelRoute(cache));

@@ -24,7 +24,7 @@ export class ModelAdministration {
 
   /** Creates a provider or changes its settings. @throws forbidden, invalid_provider_id, invalid_json, invalid_provider_config */
   async configure(providerId: string, patch: unknown, ctx: CallContext) {
-    this.#checkRight(ctx, 'models:configure');
+    this.checkRight(ctx, 'models:configure');
     const id = readProviderId(providerId);
     const { cache, store } = this.#deps;
     await store.change(ctx, ({ providers }) => ({
@@ -42,7 +42,7 @@ export class ModelAdministration {
 
   /** Deletes a provider with its key; one of the catalogue is hidden until it is configured again. */
   async remove(providerId: string, ctx: CallContext): Promise<{ readonly deleted: boolean }> {
-    this.#checkRight(ctx, 'models:delete');
+    this.checkRight(ctx, 'models:delete');
     const id = readProviderId(providerId);
     const { cache, store } = this.#deps;
     const table = await cache.reload();
@@ -59,7 +59,7 @@ export class ModelAdministration {
 
   /** @throws forbidden, invalid_json, invalid_model_slot, provider_not_found, provider_disabled, model_not_found */
   async setActive(body: unknown, ctx: CallContext) {
-    this.#checkRight(ctx, 'models:activate');
+    this.checkRight(ctx, 'models:activate');
     const asked = readSlotBody(body);
     const { cache, store } = this.#deps;
     let active: ModelSlot = asked;
@@ -78,8 +78,8 @@ export class ModelAdministration {
     return activeSlot({ active });
   }
 
-  /** Providers belong to all users: a key that is bound to one user may not change them. */
-  #checkRight({ principal, correlationId }: CallContext, target: string): void {
+  /** Providers belong to all users: a key that is bound to one user may not change them. @throws forbidden */
+  checkRight({ principal, correlationId }: CallContext, target: string): void {
     if (principal.admin || boundUser(principal) === undefined) return;
     this.#deps.refused({ reason: 'forbidden', subject: principal.id, target, correlationId });
     throw modelError('forbidden');

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { AuditService } from 'mortise/contracts/logbook';
 import type { ModelSlot } from 'mortise/contracts/models';
 import {
@@ -49,7 +50,8 @@ export class ProviderStore {
   }
 
   /** @throws store_error */
-  read(): Promise<StoredModels> {
+  read(outer?: Transaction): Promise<StoredModels> {
+    if (outer) return storing(() => this.#read(outer));
     return storing(() => this.#deps.database.transaction((trx) => this.#read(trx), { readOnlySnapshot: true }));
   }
 
@@ -58,23 +60,58 @@ export class ProviderStore {
    * @param change returns what to store for a provider (a null removes its row) and the active model
    */
   change(ctx: CallContext, change: (stored: StoredModels) => ModelChange): Promise<void> {
+    const { database } = this.#deps;
+    return this.#write(ctx, async (stored, trx) => {
+      const { provider, remove, active, entry } = change(stored);
+      if (remove !== undefined)
+        await database.query({ trx })(database.table('agent.providers')).where({ id: remove }).delete();
+      if (provider) await this.#saveProvider(provider, trx);
+      if (active !== undefined) await this.#setActive(active ?? undefined, trx);
+      return entry;
+    });
+  }
+
+  /** Replaces everything that is stored, as {@link change}, in the caller's transaction if there is one. */
+  replace(
+    ctx: CallContext,
+    replace: (stored: StoredModels) => StoredModels & Pick<ModelChange, 'entry'>,
+    outer?: Transaction,
+  ): Promise<void> {
+    const { database } = this.#deps;
+    const write = async (stored: StoredModels, trx: Transaction): Promise<ModelChange['entry']> => {
+      const { providers, active, entry } = replace(stored);
+      const ids = providers.map(({ id }) => id);
+      await database.query({ trx })(database.table('agent.providers')).whereNotIn('id', ids).delete();
+      for (const provider of providers) {
+        // An unchanged row is not written again: its key may be one that cannot be decrypted at present.
+        const before = stored.providers.find(({ id }) => id === provider.id);
+        if (!isDeepStrictEqual(provider, before)) await this.#saveProvider(provider, trx);
+      }
+      await this.#setActive(active, trx);
+      return entry;
+    };
+    return this.#write(ctx, write, outer);
+  }
+
+  #write(
+    ctx: CallContext,
+    write: (stored: StoredModels, trx: Transaction) => Promise<ModelChange['entry']>,
+    outer?: Transaction,
+  ): Promise<void> {
     const { database, audit } = this.#deps;
-    return storing(() =>
-      database.transaction(async (trx) => {
-        await this.#setValue(revisionKey, { changed_at: new Date().toISOString() }, trx);
-        const { provider, remove, active, entry } = change(await this.#read(trx));
-        if (remove !== undefined)
-          await database.query({ trx })(database.table('agent.providers')).where({ id: remove }).delete();
-        if (provider) await this.#saveProvider(provider, trx);
-        if (active === null) {
-          await database.query({ trx })(database.table('agent.settings')).where({ key: activeKey }).delete();
-        } else if (active) {
-          await this.#setValue(activeKey, { provider_id: active.providerId, model: active.model }, trx);
-        }
-        await audit.write(auditRow(entry, ctx), { trx });
-        await database.notify(changesChannel, entry.operation, { trx });
-      }),
-    );
+    const run = async (trx: Transaction): Promise<void> => {
+      await this.#setValue(revisionKey, { changed_at: new Date().toISOString() }, trx);
+      const entry = await write(await this.#read(trx), trx);
+      await audit.write(auditRow(entry, ctx), { trx });
+      await database.notify(changesChannel, entry.operation, { trx });
+    };
+    return storing(() => (outer ? run(outer) : database.transaction(run)));
+  }
+
+  async #setActive(active: ModelSlot | undefined, trx: Transaction): Promise<void> {
+    const { database } = this.#deps;
+    if (active) return this.#setValue(activeKey, { provider_id: active.providerId, model: active.model }, trx);
+    await database.query({ trx })(database.table('agent.settings')).where({ key: activeKey }).delete();
   }
 
   async #read(trx: Transaction): Promise<StoredModels> {

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import type { PromptLayer, PromptRequest } from 'mortise/sdk';
 import type { LayerPlan, PlannedLayer } from './build-mode.js';
 import type { Config } from './config.generated.js';
@@ -40,7 +39,8 @@ const taskFiles: Readonly<Record<string, TaskFiles>> = {
 interface CodexParts {
   readonly config: Config;
   readonly request: PromptRequest;
-  readonly workspace: string;
+  /** Absolute path of the folder of memories. */
+  readonly memories: string;
   /** Text of the personality file, if there is one. */
   readonly personality: string | undefined;
   /** Text of the stored memory summary, if there is one. */
@@ -80,9 +80,8 @@ export function codexPlan(parts: CodexParts): readonly PlannedLayer[] {
   return [base, ...taskLayers.filter(({ name }) => name === 'codex_review_system'), policy];
 }
 
-function templateVariables({ config, request, workspace, personality, memorySummary }: CodexParts) {
+function templateVariables({ config, request, memories, personality, memorySummary }: CodexParts) {
   const tools = request.tools ?? [];
-  const root = memoryRoot(config, workspace);
   return {
     personality: personality?.trim(),
     KNOWN_MODE_NAMES: 'Default, Plan, Execute, and PairProgramming',
@@ -93,14 +92,10 @@ function templateVariables({ config, request, workspace, personality, memorySumm
     TURN_SANDBOX_POLICY: config.file_roots.trim() === '*' ? 'danger-full-access' : 'workspace-write',
     TURN_MCP_STATUS: namesOf(request.meta?.mcp_status ?? request.meta?.mcp),
     TURN_DYNAMIC_TOOLS: namesOf(request.meta?.dynamic_tools ?? request.meta?.runtime_tools),
-    memory_root: root,
-    base_path: root,
+    memory_root: memories,
+    base_path: memories,
     memory_summary: memorySummary?.trim(),
   };
-}
-
-export function memoryRoot({ codex_memory_root: own }: Pick<Config, 'codex_memory_root'>, workspace: string): string {
-  return own || join(workspace, '.codex', 'memories');
 }
 
 /** The names in a list of tools or servers, or its JSON; `none` without any. */

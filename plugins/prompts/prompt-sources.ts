@@ -1,11 +1,13 @@
-import type { JsonObject, Logger, PromptLayer, PromptRequest } from 'mortise/sdk';
+import { join } from 'node:path';
+import type { JsonObject, Logger, PromptLayer, PromptSource } from 'mortise/sdk';
 import { promptLayer } from 'mortise/sdk';
 import { LayerBuilder, type PlannedLayer } from './build-mode.js';
 import { catalogueInstructions, compareWithCatalogue } from './codex-catalogue.js';
-import { codexPlan, codexPriority, instructionsLayer, memoryRoot, personalityPath } from './codex-mode.js';
+import { codexPlan, codexPriority, instructionsLayer, personalityPath } from './codex-mode.js';
 import type { Config } from './config.generated.js';
 import { defaultPlan } from './default-mode.js';
 import { withoutDuplicates } from './layer-hash.js';
+import { memoryFiles, memoryFolder, workspacePath } from './memories/memory-folder.js';
 import type { PromptFiles } from './prompt-files.js';
 
 interface SourceDeps {
@@ -16,7 +18,7 @@ interface SourceDeps {
   readonly log: Logger;
 }
 
-type Build = (request: PromptRequest) => Promise<readonly PromptLayer[]>;
+type Build = PromptSource['build'];
 
 const claudeRoot = 'prompts/claude/claude-code-reverse';
 
@@ -41,16 +43,17 @@ export function promptSources({
   };
   return {
     default: (request) => builder.build(defaultPlan(config, request, workspace)),
-    async codex(request) {
+    async codex(request, { principal }) {
       const model = request.modelSlug;
+      const memories = memoryFolder(config, workspace, principal);
       const plan = codexPlan({
         config,
         request,
-        workspace,
+        memories,
         personality:
           (await files.find([personalityPath]))?.text ??
           (config.shipped_texts ? await shippedPersonality(files) : undefined),
-        memorySummary: (await files.find([`${memoryRoot(config, workspace)}/memory_summary.md`]))?.text,
+        memorySummary: (await files.find([workspacePath(workspace, join(memories, memoryFiles.summary))]))?.text,
         instructions: config.codex_prompt_source === 'catalog' ? await catalogue(model) : undefined,
       });
       const layers = await builder.build(plan);

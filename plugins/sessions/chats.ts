@@ -1,4 +1,4 @@
-import type { Chat, SessionRef } from 'mortise/contracts/sessions';
+import type { Chat, DeleteChatsOptions, SessionRef } from 'mortise/contracts/sessions';
 import type { Transaction } from 'mortise/sdk';
 import { endTurns, type RunningTurns } from './cancel-turns.js';
 import { sessionError } from './errors.js';
@@ -98,13 +98,18 @@ async function overwrite(
 const patienceMs = 2_000;
 
 /** Ends running turns, then removes the chats, all in one transaction. Unknown ids are ignored. */
-export async function removeChats(store: Store, running: RunningTurns, chatIds: readonly string[]): Promise<number> {
+export async function removeChats(
+  store: Store,
+  running: RunningTurns,
+  chatIds: readonly string[],
+  options: DeleteChatsOptions = {},
+): Promise<number> {
   for (const chatId of chatIds) await endTurns(store, running, chatId, patienceMs);
   return store.database.transaction(async (trx) => {
     let removed = 0;
     for (const chatId of chatIds) {
       const chat = await readChat(store, chatId, trx);
-      if (chat && (await deleteChat(store, chat, trx))) removed += 1;
+      if (chat && (await deleteChat(store, chat, trx, options))) removed += 1;
     }
     return removed;
   });

@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { OpenTurnOptions, OpenTurnRequest, OpenTurnResult } from 'mortise/contracts/sessions';
-import { isCodedError } from 'mortise/sdk';
+import { isCodedError, newId } from 'mortise/sdk';
 import type { RunningTurns } from './cancel-turns.js';
 import { sessionError } from './errors.js';
-import { newId } from './ids.js';
 import { RunningTurn } from './running-turn.js';
 import { type OpenAttempt, openTurnOnce } from './store/open-turn.js';
 import { readTurn } from './store/read-turns.js';

@@ -39,12 +39,12 @@ export function sessionsService(opener: TurnOpener): SessionsService {
       storing(() => saveChat(store, { ...chat, name: name ?? 'New Chat', meta: meta ?? {} })),
     patchChatMeta: (chatId, patch, options) =>
       storing(() => database.transaction((trx) => patchChatMeta(store, chatId, patch, trx), options)),
-    deleteChats(chatIds) {
+    deleteChats(chatIds, options) {
       const protectedId = chatIds.find((id) => id === defaultChat.id);
       if (protectedId !== undefined) {
         return Promise.reject(sessionError('default_chat_protected', { details: { chat_id: protectedId } }));
       }
-      return storing(() => removeChats(store, running, chatIds));
+      return storing(() => removeChats(store, running, chatIds, options));
     },
     startAnew: (session) => storing(() => startAnew(store, running, session)),
     display: (where, page) =>

@@ -1,6 +1,5 @@
-import type { SkillsService } from 'mortise/contracts/skills';
+import { type SkillsService, skillSpec } from 'mortise/contracts/skills';
 import { type Command, type CommandFacts, wrongUsage } from 'mortise/sdk';
-import { skillSpec } from './routes.js';
 import { findSkill } from './skill-store.js';
 
 export function listCommand(facts: CommandFacts, skills: SkillsService): Command {

@@ -1,13 +1,8 @@
-import type { Skill, SkillsService } from 'mortise/contracts/skills';
+import { type Skill, type SkillsService, skillSpec } from 'mortise/contracts/skills';
 import { boundUser, type Principal, type Route } from 'mortise/sdk';
 import { skillError } from './errors.js';
 import { skillFiles } from './skill-folders.js';
 import { findSkill } from './skill-store.js';
-
-/** A skill in the form of the API. */
-export function skillSpec({ name, content, path, references, scripts, enabled }: Skill) {
-  return { name, content, source: 'customized', path, references, scripts, enabled };
-}
 
 export function listRoute(skills: SkillsService, isWanted: (skill: Skill) => boolean): Route {
   return { handle: () => ({ body: skills.list().filter(isWanted).map(skillSpec) }) };

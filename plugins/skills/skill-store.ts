@@ -3,6 +3,7 @@ import type { Skill, SkillContent, SkillFiles, SkillsService } from 'mortise/con
 import {
   type CallContext,
   type Database,
+  lockTable,
   openStoredSnapshot,
   type StartHost,
   type StoredSnapshot,
@@ -77,10 +78,12 @@ export async function openSkills({ host, database, audit, folders }: StoreDeps):
     async replaceAll(skills, ctx, options) {
       for (const { name } of skills) folders.rewrite(name);
       await changes.run(ctx, 'replace_all', `${skills.length} skills`, options, async (trx) => {
+        await lockTable(database, 'agent.skills', trx);
         await database.query({ trx })(database.table('agent.skills')).delete();
         for (const skill of skills) await saveSkill(database, skill, trx);
       });
     },
+    refresh: () => storing(() => snapshot.refresh()),
   };
 }
 

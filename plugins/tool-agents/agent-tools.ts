@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type SessionRef, type SessionsService, sessionNameLimits, violatedNameRule } from 'mortise/contracts/sessions';
-import { boundUser, type JsonObject, type Tool, type ToolContext } from 'mortise/sdk';
+import { boundUser, type JsonObject, newId, type Tool, type ToolContext } from 'mortise/sdk';
 import type { BackgroundRuns } from './background-runs.js';
 import { subAgentError } from './errors.js';
 import type { AgentRef, SubAgents } from './sub-agents.js';
@@ -57,7 +57,7 @@ export function agentTools(deps: AgentToolDeps): Readonly<Record<string, Pick<To
 async function spawn(args: JsonObject, ctx: ToolContext, { agents, runs, sessions }: AgentToolDeps): Promise<object> {
   const parent = parentOf(ctx);
   if (await agents.isSubAgent(parent.key)) throw subAgentError('tool_not_available');
-  const agentId = textOf(args.agent_id) ?? newAgentId();
+  const agentId = textOf(args.agent_id) ?? newId('agent');
   const session: SessionRef = {
     sessionId: textOf(args.session_id) ?? `${parent.sessionId}::${agentId}`,
     userId: textOf(args.user_id) ?? parent.userId,
@@ -110,13 +110,4 @@ function refOf(agentId: unknown, ctx: ToolContext): AgentRef {
 
 function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined;
-}
-
-let last = 0n;
-
-/** `agent-` and 19 digits, growing within a process. */
-function newAgentId(): string {
-  const now = BigInt(Date.now()) * 1_000_000n + (process.hrtime.bigint() % 1_000_000n);
-  last = now > last ? now : last + 1n;
-  return `agent-${last}`;
 }

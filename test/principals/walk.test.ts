@@ -128,6 +128,18 @@ const routes = (own: Belongings): Readonly<Record<string, Row>> => ({
   'GET /config/channels/types': { calls: [{}] },
   'GET /config/channels/:name': { calls: [{ path: '/config/channels/console' }] },
   'PUT /config/channels/:name': { calls: [{ path: '/config/channels/console', body: {} }] },
+  'GET /workspace/files': { calls: [{}] },
+  'GET /workspace/files/*file_path': {
+    calls: [
+      { path: '/workspace/files/config/envs.json?reveal=true' },
+      { path: '/workspace/files/prompts/..%2fdata%2fmortise.db' },
+    ],
+  },
+  'PUT /workspace/files/*file_path': { calls: [{ path: '/workspace/files/prompts/walk.md', body: { content: 'x' } }] },
+  'DELETE /workspace/files/*file_path': { calls: [{ path: '/workspace/files/skills/none.json' }] },
+  'POST /workspace/uploads': { calls: [{ body: {} }] },
+  'GET /workspace/export': { calls: [{}, { path: '/workspace/export?reveal=true' }] },
+  'POST /workspace/import': { calls: [{ body: { mode: 'replace', payload: { version: 'v1' } } }] },
   'GET /skills': { calls: [{}] },
   'GET /skills/available': { calls: [{}] },
   'POST /skills': { calls: [{ body: {} }] },
@@ -194,6 +206,31 @@ const routes = (own: Belongings): Readonly<Record<string, Row>> => ({
     calls: ['drop', 'sink', 'tool'].map((pool) => ({ path: `/gate/pools/${pool}` })),
   },
   'GET /gate/sessions': { shown: true, calls: [{}] },
+  'POST /agent/self/sessions/bootstrap': {
+    calls: [
+      { body: { user_id: 'alice', first_input: 'again', session_seed: session } },
+      { body: { user_id: 'alice', first_input: 'again', session_seed: session, stream: true } },
+    ],
+  },
+  'PUT /agent/self/sessions/:session_id/model': {
+    calls: [
+      {
+        path: `/agent/self/sessions/${session}/model`,
+        body: { user_id: 'alice', provider_id: 'demo', model: 'demo-chat' },
+      },
+    ],
+  },
+  'POST /agent/self/config-mutations/preview': {
+    calls: [
+      {
+        body: {
+          target: 'workspace_file',
+          operations: [{ kind: 'replace', path: 'prompts/walk.md', value: 'of-alice' }],
+        },
+      },
+    ],
+  },
+  'POST /agent/self/config-mutations/apply': { calls: [{ body: { mutation_id: 'none', confirm_hash: 'none' } }] },
   'GET /chats': { shown: true, calls: [{}, { path: '/chats?user_id=alice' }, { path: '/chats?channel=console' }] },
   'POST /chats': { calls: [{ body: chat(own.chat) }, { body: { ...chat(own.chat), user_id: 'bob' } }] },
   'POST /chats/batch-delete': { calls: [{ body: [own.chat] }] },
@@ -288,6 +325,21 @@ const tools: Readonly<Record<string, Row>> = {
   'mcp__*': { calls: [tool('mcp__none__none', {})] },
   update_plan: { calls: [agentTool('update_plan', { plan: [] })] },
   request_user_input: { calls: [agentTool('request_user_input', { questions: [] })] },
+  self_ops: {
+    calls: [
+      { action: 'set_session_model', session_id: session, user_id: 'alice', provider_id: 'demo', model: 'demo-chat' },
+      { action: 'bootstrap_session', session_seed: session, user_id: 'alice', first_input: 'again' },
+      {
+        action: 'preview_mutation',
+        target: 'provider_config',
+        operations: [{ kind: 'json_patch', patch: [{ op: 'test', path: '', value: {} }] }],
+      },
+      { action: 'apply_mutation', mutation_id: 'none', confirm_hash: 'none' },
+    ].map((input) => ({
+      path: '/agent/process',
+      body: { ...message('{caller}', 'x'), session_id: 'tools', biz_params: { tool: { name: 'self_ops', input } } },
+    })),
+  },
   apply_patch: {
     calls: [agentTool('apply_patch', { patch: `*** Begin Patch\n*** Delete File: ${stored}\n*** End Patch` })],
   },

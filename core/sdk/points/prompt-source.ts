@@ -15,6 +15,8 @@ export interface PromptRequest {
   readonly promptMode: string;
   readonly taskCommand?: string;
   readonly sessionId?: string;
+  /** The user of the session. */
+  readonly userId?: string;
   readonly userText?: string;
   readonly collaborationMode?: string;
   readonly modelSlug?: string;

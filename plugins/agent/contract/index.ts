@@ -1,6 +1,12 @@
+import type { SessionRef } from 'mortise/contracts/sessions';
+import type { Principal } from 'mortise/sdk';
 import type { TurnService } from './turns.js';
 
 export * from './turn.js';
+export * from './turn-events.js';
+export * from './turn-failure.js';
+export * from './turn-frames.js';
+export * from './turn-pipe.js';
 export * from './turns.js';
 
 /** A turn asked people a question, or no longer waits for the answer. */
@@ -13,6 +19,19 @@ export interface InputRequestChange {
   readonly questions: readonly Readonly<Record<string, unknown>>[];
 }
 
+/** A turn of the codex mode that began with a task command was answered and stored. */
+export interface CompletedTask {
+  /** The command without its slash. */
+  readonly task: string;
+  readonly turnId: string;
+  readonly chatId: string;
+  readonly session: SessionRef;
+  /** The model that answered. */
+  readonly model: { readonly providerId: string; readonly model: string } | undefined;
+  readonly principal: Principal;
+  readonly correlationId: string;
+}
+
 declare module 'mortise/sdk' {
   interface Services {
     turns: TurnService;
@@ -20,5 +39,6 @@ declare module 'mortise/sdk' {
   interface HostEvents {
     /** A question of a turn was asked, was answered or expired. */
     'input-request': InputRequestChange;
+    'task-completed': CompletedTask;
   }
 }

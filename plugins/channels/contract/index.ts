@@ -19,6 +19,8 @@ export interface ChannelsService {
    * entry return to their defaults.
    */
   replaceAll(configs: ReadonlyMap<string, JsonObject>, ctx: CallContext, options?: TransactionOption): Promise<void>;
+  /** Reads what a transaction of the caller has stored. Await it after the commit, so that the next request sees it. */
+  refresh(): Promise<unknown>;
   /** Calls after each change, on this or another replica. */
   onChange(run: () => void): Disposable;
 }

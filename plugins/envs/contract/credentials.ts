@@ -14,6 +14,11 @@ export function unmaskCredential(given: string, stored: string | undefined): str
   return stored !== undefined && given === maskCredential(stored) ? stored : given;
 }
 
+/** Whether a text has the form of a mask. */
+export function isCredentialMask(text: string): boolean {
+  return /^(?:\*\*\*|.{3}\*\*\*.{3})$/su.test(text);
+}
+
 /**
  * Whether a caller may be shown credentials in clear: only with the admin right, and only where that right is proved by a
  * configured key.

@@ -19,6 +19,8 @@ export interface EnvsService {
   parse(body: unknown): ReadonlyMap<string, string>;
   /** Replaces all variables, in the caller's transaction if there is one. */
   replaceAll(values: ReadonlyMap<string, string>, ctx: CallContext, options?: TransactionOption): Promise<void>;
+  /** Reads what a transaction of the caller has stored. Await it after the commit, so that the next request sees it. */
+  refresh(): Promise<unknown>;
   /** Calls after each change, on this or another replica. */
   onChange(run: () => void): Disposable;
 }

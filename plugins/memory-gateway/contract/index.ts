@@ -1,6 +1,7 @@
 import type { MemoryService } from './memory.js';
 import type { MemoryPolicy, MemoryPolicyFacts } from './policy.js';
 
+export * from './may-use-space.js';
 export * from './memory.js';
 export * from './policy.js';
 

@@ -1,8 +1,9 @@
+import { mayUseSpace } from 'mortise/contracts/memory-gateway';
 import { type CallContext, isBlankText } from 'mortise/sdk';
 import { failureText } from '../backend/read-failure.js';
 import { backendUnavailable, databaseCheckFailed, databaseUnavailable, isDatabaseDown } from '../errors.js';
 import type { Gateway } from '../gateway.js';
-import { mayUseSpace, PrincipalRefused, spaceForbidden } from '../policy/principal-access.js';
+import { PrincipalRefused, spaceForbidden } from '../policy/principal-access.js';
 import { type QueryArguments, readQueryArguments } from './query-arguments.js';
 import { byScore, type QueryResult } from './query-result.js';
 import { searchBackend } from './search-backend.js';

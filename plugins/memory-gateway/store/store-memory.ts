@@ -1,9 +1,10 @@
 import { type AccessRefusal, actorRefusal } from 'mortise/contracts/logbook';
+import { mayUseSpace } from 'mortise/contracts/memory-gateway';
 import type { CallContext } from 'mortise/sdk';
 import { databaseUnavailable, isDatabaseDown } from '../errors.js';
 import type { Gateway } from '../gateway.js';
 import { privateSpaceOf } from '../policy/decide.js';
-import { mayUseSpace, PrincipalRefused, spaceForbidden } from '../policy/principal-access.js';
+import { PrincipalRefused, spaceForbidden } from '../policy/principal-access.js';
 import { BackendFailed, NewUserFailed, type WriteOutcome, WriteUnsettled } from '../write/write-job.js';
 import { auditStore } from './audit-store.js';
 import { decideStore, type StoreDecision } from './decide-store.js';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
+import { mayUseSpace } from 'mortise/contracts/memory-gateway';
 import type { Principal } from 'mortise/sdk';
-import { mayUseSpace } from '../policy/principal-access.js';
 
 const base: Principal = { id: 'local', admin: false, loopback: true, authenticated: false };
 

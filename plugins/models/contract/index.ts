@@ -5,6 +5,7 @@ export * from './answer-body.js';
 export * from './answer-events.js';
 export * from './estimate-tokens.js';
 export * from './forward-raw.js';
+export * from './model-settings.js';
 export * from './provider-error.js';
 export * from './provider-failure.js';
 export * from './stateless/index.js';

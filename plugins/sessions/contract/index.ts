@@ -1,5 +1,6 @@
 import type { SessionsService } from './sessions.js';
 
+export * from './chat-spec.js';
 export * from './session-key.js';
 export * from './session-names.js';
 export * from './sessions.js';

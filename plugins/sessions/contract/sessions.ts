@@ -210,6 +210,11 @@ export interface MessagePage {
   readonly before: number | null;
 }
 
+export interface DeleteChatsOptions {
+  /** Turns and messages stay and are found by the turn's id; only the chat is removed. */
+  readonly keepTurns?: boolean;
+}
+
 /** The one store of sessions, chats, turns and messages. */
 export interface SessionsService {
   /** The unique key of a session. */
@@ -270,7 +275,7 @@ export interface SessionsService {
     options?: TransactionOption,
   ): Promise<boolean>;
   /** Ends running turns, then removes the chats with all their rows. Unknown ids are ignored. @returns how many. */
-  deleteChats(chatIds: readonly string[]): Promise<number>;
+  deleteChats(chatIds: readonly string[], options?: DeleteChatsOptions): Promise<number>;
   /** Ends a running turn and removes the session's current chat; the next turn starts a new one. */
   startAnew(session: SessionRef): Promise<void>;
 

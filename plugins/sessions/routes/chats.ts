@@ -1,10 +1,10 @@
-import type { SessionsService } from 'mortise/contracts/sessions';
+import { chatSpec, type SessionsService } from 'mortise/contracts/sessions';
 import { boundUser, type Route } from 'mortise/sdk';
 import { sessionError, storing } from '../errors.js';
 import { listChats } from '../store/chat-rows.js';
 import type { Store } from '../store/store.js';
 import { readChatBody, readIds } from './chat-body.js';
-import { boundChat, chatNotFound, chatSpec, checkActor, readCursor, readLimit, writeCursor } from './shared.js';
+import { boundChat, chatNotFound, checkActor, readCursor, readLimit, writeCursor } from './shared.js';
 
 export function listChatsRoute(store: Store): Route {
   return {

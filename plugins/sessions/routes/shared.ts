@@ -1,4 +1,10 @@
-import type { Chat, SessionRef, SessionsService, TurnDetail } from 'mortise/contracts/sessions';
+import {
+  type Chat,
+  type SessionRef,
+  type SessionsService,
+  type TurnDetail,
+  wireTime,
+} from 'mortise/contracts/sessions';
 import { boundUser, type Principal } from 'mortise/sdk';
 import { sessionError } from '../errors.js';
 
@@ -60,25 +66,6 @@ export async function boundChat(sessions: SessionsService, principal: Principal,
 
 export function chatNotFound(chatId: string) {
   return sessionError('chat_not_found', { details: { chat_id: chatId } });
-}
-
-/** RFC 3339 UTC with whole seconds. */
-function wireTime(millis: number): string {
-  return `${new Date(millis).toISOString().slice(0, 19)}Z`;
-}
-
-/** A chat in the form of the API: always the same eight members. */
-export function chatSpec(chat: Chat) {
-  return {
-    id: chat.id,
-    name: chat.name,
-    session_id: chat.session.sessionId,
-    user_id: chat.session.userId,
-    channel: chat.session.channel,
-    created_at: wireTime(chat.createdAt),
-    updated_at: wireTime(chat.updatedAt),
-    meta: chat.meta,
-  };
 }
 
 export function turnRecord(turn: TurnDetail) {

@@ -1,6 +1,5 @@
-import type { Chat } from 'mortise/contracts/sessions';
-import type { SqlValue, Transaction } from 'mortise/sdk';
-import { newId } from '../ids.js';
+import type { Chat, DeleteChatsOptions } from 'mortise/contracts/sessions';
+import { newId, type SqlValue, type Transaction } from 'mortise/sdk';
 import { type ChatRow, toChat } from './rows.js';
 import { replaceCurrent, revokeLease } from './session-row.js';
 import type { Session, Store } from './store.js';
@@ -126,16 +125,23 @@ interface ChatToDelete {
 }
 
 /**
- * Removes a chat with its turns and messages; the session's own row, which carries the lease and the numbers, stays.
+ * Removes a chat, with its turns and messages unless they are kept; the session's own row, which carries the lease and the numbers, stays.
  * A turn that still runs on the chat loses its claim.
  *
  * @returns false when it was deleted already.
  */
-export async function deleteChat(store: Store, chat: ChatToDelete, trx: Transaction): Promise<boolean> {
+export async function deleteChat(
+  store: Store,
+  chat: ChatToDelete,
+  trx: Transaction,
+  { keepTurns = false }: DeleteChatsOptions = {},
+): Promise<boolean> {
   const { database } = store;
   await revokeLease(store, chat.sessionKey, chat.id, trx);
-  await database.statement('delete from {realtime.messages} where chat_id = ?', [chat.id], { trx });
-  await database.statement('delete from {realtime.turns} where chat_id = ?', [chat.id], { trx });
+  if (!keepTurns) {
+    await database.statement('delete from {realtime.messages} where chat_id = ?', [chat.id], { trx });
+    await database.statement('delete from {realtime.turns} where chat_id = ?', [chat.id], { trx });
+  }
   await replaceCurrent(store, chat.sessionKey, chat.id, trx);
   const { changes } = await database.statement('delete from {realtime.chats} where id = ?', [chat.id], { trx });
   return changes === 1;

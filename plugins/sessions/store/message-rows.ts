@@ -1,6 +1,5 @@
 import type { MessagePage, NewMessage, StoredMessage, TurnStatus } from 'mortise/contracts/sessions';
-import type { BatchStatement, SqlValue, Transaction } from 'mortise/sdk';
-import { newId } from '../ids.js';
+import { type BatchStatement, newId, type SqlValue, type Transaction } from 'mortise/sdk';
 import { answered } from './recent-history.js';
 import { type MessageRow, toMessage, writeToolCalls } from './rows.js';
 import { allocateFenced, allocateUnfenced } from './session-row.js';

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { SessionRef } from 'mortise/contracts/sessions';
+import { newId } from 'mortise/sdk';
 import { parseSessionKey, sessionKey } from '../contract/session-key.js';
-import { newId } from '../ids.js';
 
 const part = fc.stringMatching(/^[a-z:%3A2-5]{1,12}$/);
 const anySession = fc.record({ channel: part, userId: part, sessionId: part });

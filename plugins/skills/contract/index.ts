@@ -20,6 +20,11 @@ export interface Skill extends SkillContent {
   readonly path: string;
 }
 
+/** A skill in the form of the API. */
+export function skillSpec({ name, content, path, references, scripts, enabled }: Skill) {
+  return { name, content, source: 'customized', path, references, scripts, enabled };
+}
+
 /** The service `skills`. Changes are audited, and seen by every replica. */
 export interface SkillsService {
   /** All skills, by name. */
@@ -45,6 +50,8 @@ export interface SkillsService {
     ctx: CallContext,
     options: TransactionOption,
   ): Promise<void>;
+  /** Reads what a transaction of the caller has stored. Await it after the commit, so that the next request sees it. */
+  refresh(): Promise<unknown>;
 }
 
 declare module 'mortise/sdk' {

@@ -1,4 +1,4 @@
-import type { TurnEvent } from 'mortise/contracts/agent';
+import type { TurnEvent } from './turn.js';
 
 /** Code points of a delta where the provider does not cut the text. */
 const deltaSize = 12;

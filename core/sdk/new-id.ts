@@ -4,7 +4,7 @@ let last = 0n;
  * `<prefix>-<19-digit unix nanoseconds>`, strictly increasing in this process. The wall clock has only milliseconds;
  * the digits below come from the monotonic clock, which keeps two processes apart. Primary keys catch the rest.
  */
-export function newId(prefix: 'chat' | 'msg' | 'turn'): string {
+export function newId(prefix: string): string {
   const now = BigInt(Date.now()) * 1_000_000n + (process.hrtime.bigint() % 1_000_000n);
   last = now > last ? now : last + 1n;
   return `${prefix}-${last}`;

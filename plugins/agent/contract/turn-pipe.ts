@@ -1,5 +1,5 @@
-import type { TurnEvent, TurnPortEvent } from 'mortise/contracts/agent';
 import type { ReplyPort } from 'mortise/contracts/conversation';
+import type { TurnEvent, TurnPortEvent } from './turn.js';
 
 /** Unread events at which the turn waits for its reader. */
 const highWater = 64;
@@ -7,13 +7,13 @@ const highWater = 64;
 /** Carries the events of a turn from its worker to the reader, and makes the turn wait for a slow reader. */
 export class TurnPipe {
   readonly #events: TurnEvent[] = [];
-  readonly #onOpened: (turnId: string) => void;
+  readonly #onOpened: (turnId: string, chatId: string) => void;
   #wakeReader: (() => void) | undefined;
   #wakeWriters: (() => void)[] = [];
   #closed = false;
   #left = false;
 
-  constructor(onOpened: (turnId: string) => void) {
+  constructor(onOpened: (turnId: string, chatId: string) => void) {
     this.#onOpened = onOpened;
   }
 
@@ -44,7 +44,7 @@ export class TurnPipe {
   }
 
   #send(event: TurnPortEvent): void | Promise<void> {
-    if (event.type === 'opened') return this.#onOpened(event.turnId);
+    if (event.type === 'opened') return this.#onOpened(event.turnId, event.chatId);
     if (this.#left) return undefined;
     this.#events.push(storedForm(event));
     this.#wakeReader?.();

@@ -1,0 +1,26 @@
+import type { Principal } from 'mortise/sdk';
+
+const defaultSpaces = ['team:*', 'org:*'];
+
+/** Principals without a key of their own: no key, the one key of the server. */
+const unboundPrincipals = new Set(['local', 'default']);
+
+/** A glob over spaces: `*` matches any text, `?` one character. */
+function matchesGlob(glob: string, space: string): boolean {
+  const pattern = glob
+    .replaceAll(/[.+^${}()|[\]\\]/g, '\\$&')
+    .replaceAll('*', '.*')
+    .replaceAll('?', '.');
+  return new RegExp(`^${pattern}$`, 'su').test(space);
+}
+
+/**
+ * Whether a principal may read and write a space. A bound principal may use its own private space and those that its key
+ * names; an unbound one may use every space.
+ */
+export function mayUseSpace({ id, actor, spaces }: Principal, space: string): boolean {
+  const isBound = actor !== undefined || spaces !== undefined || !unboundPrincipals.has(id);
+  if (!isBound) return true;
+  if (actor !== undefined && space === `private:${actor}`) return true;
+  return (spaces ?? defaultSpaces).some((glob) => matchesGlob(glob, space));
+}

@@ -1,0 +1,48 @@
+import { isCodedError, MortiseError } from 'mortise/sdk';
+
+const table = {
+  invalid_json: [400, 'invalid request body'],
+  invalid_request: [400, 'invalid request'],
+  invalid_channel: [400, 'channel must be a name of letters, digits, "-" and "_"'],
+  actor_mismatch: [403, 'user_id is not the user this key belongs to'],
+  forbidden: [403, 'this key may not change the settings of all users'],
+  session_not_found: [404, 'session not found'],
+  session_model_invalid: [400, 'the model cannot be used'],
+  mutation_not_found: [404, 'mutation not found'],
+  mutation_expired: [410, 'mutation has expired'],
+  mutation_apply_conflict: [409, 'mutation is already applied'],
+  mutation_hash_mismatch: [409, 'confirm_hash does not match the preview'],
+  mutation_sensitive_denied: [403, 'sensitive changes require allow_sensitive=true'],
+  mutation_path_denied: [403, 'the path may not be changed'],
+  store_error: [500, 'mutations cannot be read or stored'],
+} as const satisfies Record<string, readonly [status: number, sentence: string]>;
+
+type SelfOpsErrorCode = keyof typeof table;
+
+interface SelfOpsErrorOptions {
+  readonly message?: string;
+  readonly hint?: string;
+  readonly details?: Readonly<Record<string, unknown>>;
+  readonly cause?: unknown;
+}
+
+/** An error of this plugin; `message` replaces the sentence of its row. */
+export function selfOpsError(code: SelfOpsErrorCode, { message, ...options }: SelfOpsErrorOptions = {}): MortiseError {
+  const [status, sentence] = table[code];
+  return new MortiseError(code, message ?? sentence, { status, ...options });
+}
+
+/** An `invalid_request` with a sentence of its own. */
+export function invalidRequest(message: string, details?: Readonly<Record<string, unknown>>): MortiseError {
+  return selfOpsError('invalid_request', { message, ...(details ? { details } : {}) });
+}
+
+/** Runs a store operation; an error of the database becomes `store_error`, with the cause for the log only. */
+export async function storing<T>(run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    if (isCodedError(error)) throw error;
+    throw selfOpsError('store_error', { cause: error });
+  }
+}

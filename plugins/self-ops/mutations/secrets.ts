@@ -1,0 +1,74 @@
+import { isDeepStrictEqual } from 'node:util';
+import { isSensitiveName } from 'mortise/sdk';
+
+/** A value that is no object and no list, by the names on the way to it. */
+interface Leaf {
+  readonly names: readonly string[];
+  readonly value: unknown;
+}
+
+const secretMembers = ['api_key', 'client_secret'];
+const variableForm = /^[A-Z][A-Z0-9_]*_(?:KEY|TOKEN|SECRET)$/;
+const secretWords = /\bapi_key\b|\b[A-Z][A-Z0-9_]*_(?:KEY|TOKEN|SECRET)\b/g;
+
+/** JSON pointers of the secrets that differ between two documents. */
+export function changedSecrets(before: unknown, after: unknown): readonly string[] {
+  const [old, next] = [leavesByPointer(before), leavesByPointer(after)];
+  const pointers = new Set([...old.keys(), ...next.keys()]);
+  return [...pointers]
+    .filter((pointer) => !isDeepStrictEqual(old.get(pointer)?.value, next.get(pointer)?.value))
+    .filter((pointer) => isSecret((old.get(pointer) ?? next.get(pointer))?.names ?? []))
+    .sort();
+}
+
+function isSecret(names: readonly string[]): boolean {
+  return names.some(
+    (name, index) =>
+      secretMembers.includes(name) ||
+      variableForm.test(name) ||
+      (names[index - 1] === 'headers' && isSensitiveName(name)),
+  );
+}
+
+/** The names of secrets in the changed lines of a text. */
+export function secretWordsIn(lines: readonly string[]): readonly string[] {
+  return [...new Set(lines.flatMap((line) => line.match(secretWords) ?? []))].sort();
+}
+
+const changedMark = '*** (changed)';
+const mark = '***';
+
+/** A copy of a document for people: every secret is a mark, and one that differs from `other` says so. */
+export function maskSecrets(document: unknown, other?: unknown): unknown {
+  const others = other === undefined ? undefined : leavesByPointer(other);
+  const mask = (value: unknown, names: readonly string[]): unknown => {
+    if (Array.isArray(value)) return value.map((item, index) => mask(item, [...names, String(index)]));
+    if (typeof value === 'object' && value !== null) {
+      return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, mask(member, [...names, name])]));
+    }
+    if (!names.some((name) => isSensitiveName(name)) && !isSecret(names)) return value;
+    if (others === undefined || isDeepStrictEqual(others.get(pointerOf(names))?.value, value)) return mark;
+    return changedMark;
+  };
+  return mask(document, []);
+}
+
+const assignment = /(\bapi_key\b|\b[A-Z][A-Z0-9_]*_(?:KEY|TOKEN|SECRET)\b)(["']?\s*[:=]\s*)\S.*$/;
+
+/** A line of a text without the value that it assigns to a secret. */
+export function maskLine(line: string, isAdded: boolean): string {
+  return line.replace(assignment, (_, name: string, sign: string) => `${name}${sign}${isAdded ? changedMark : mark}`);
+}
+
+function leavesByPointer(document: unknown): ReadonlyMap<string, Leaf> {
+  return new Map([...leaves(document, [])].map((leaf) => [pointerOf(leaf.names), leaf]));
+}
+
+function* leaves(value: unknown, names: readonly string[]): Generator<Leaf> {
+  if (typeof value !== 'object' || value === null) yield { names, value };
+  else for (const [name, member] of Object.entries(value)) yield* leaves(member, [...names, name]);
+}
+
+function pointerOf(names: readonly string[]): string {
+  return names.map((name) => `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+}

@@ -1,0 +1,8 @@
+/** Generated from config.schema.json by `npm run generate`. Do not edit. */
+
+export interface Config {
+  /** Days after which uploaded files are deleted; 0 keeps them for ever. */
+  readonly upload_retention_days: number;
+  /** File with the tool guide below the workspace, which may be read and written too. */
+  readonly ai_tools_guide_path: string;
+}

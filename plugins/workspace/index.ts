@@ -1,0 +1,51 @@
+import { join } from 'node:path';
+import type { PluginDefinition } from 'mortise/sdk';
+import { workspaceCommands } from './commands.js';
+import type { Config } from './config.generated.js';
+import type { Parts } from './parts.js';
+import { workspaceRoutes } from './routes.js';
+import { TextFiles } from './text-files.js';
+import { Uploads } from './uploads.js';
+import { Workspace } from './workspace.js';
+
+const dayMs = 86_400_000;
+
+/** What people have configured as files: prompts, skills and settings; uploads; export and import. */
+export default function workspacePlugin(): PluginDefinition<Config> {
+  return {
+    key: 'workspace',
+    async start(host) {
+      const { upload_retention_days: days, ai_tools_guide_path: guide } = host.config;
+      const [envs, channels] = [host.watch('envs'), host.watch('channels')];
+      const [models, skills] = [host.watch('model-settings'), host.watch('skills')];
+      const parts: Parts = {
+        get envs() {
+          return envs.current;
+        },
+        get channels() {
+          return channels.current;
+        },
+        get models() {
+          return models.current;
+        },
+        get skills() {
+          return skills.current;
+        },
+      };
+      const workspace = new Workspace({
+        parts,
+        texts: new TextFiles(host.use('workspace-files'), guide),
+        audit: host.use('audit'),
+        http: host.use('http'),
+        refused: (refusal) => host.emit('refusal', refusal),
+      });
+      const uploads = new Uploads(join(host.use('settings').dataDir, 'uploads'));
+      const deps = { workspace, uploads, parts, database: host.use('database') };
+      for (const [name, route] of Object.entries(workspaceRoutes(deps))) host.contribute('route', name, route);
+      const commands = workspaceCommands(deps, (key) => host.facts('command', key));
+      for (const [key, command] of Object.entries(commands)) host.contribute('command', key, command);
+      await uploads.prune(days, host.log);
+      host.every(dayMs, () => uploads.prune(days, host.log));
+    },
+  };
+}

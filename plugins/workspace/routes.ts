@@ -1,0 +1,52 @@
+import type { Database, Route } from 'mortise/sdk';
+import type { Parts } from './parts.js';
+import { exportWorkspace, importWorkspace } from './transfer.js';
+import { readUpload, type Uploads } from './uploads.js';
+import type { Workspace } from './workspace.js';
+
+export interface RouteDeps {
+  readonly workspace: Workspace;
+  readonly uploads: Uploads;
+  readonly parts: Parts;
+  readonly database: Database;
+}
+
+/** The routes by their names in the manifest. */
+export function workspaceRoutes({ workspace, uploads, parts, database }: RouteDeps): Readonly<Record<string, Route>> {
+  return {
+    'list-workspace-files': { handle: async (_request, ctx) => ({ body: { files: await workspace.list(ctx) } }) },
+    'read-workspace-file': {
+      handle: async ({ params, query }, ctx) => ({
+        body: await workspace.read(params.file_path ?? '', query.get('reveal') === 'true', ctx),
+      }),
+    },
+    'write-workspace-file': {
+      async handle({ params, body }, ctx) {
+        await workspace.write(params.file_path ?? '', body, ctx);
+        return { body: { updated: true } };
+      },
+    },
+    'delete-workspace-file': {
+      handle: async ({ params }, ctx) => ({ body: { deleted: await workspace.remove(params.file_path ?? '', ctx) } }),
+    },
+    'upload-workspace-file': {
+      async handle({ rawBody, headers }) {
+        const { name, bytes } = await readUpload(rawBody, headers['content-type']);
+        return { body: { uploaded: true, ...(await uploads.store(name, bytes)) } };
+      },
+    },
+    'export-workspace': {
+      async handle({ query }, ctx) {
+        const isRevealed = query.get('reveal') === 'true';
+        if (isRevealed) await workspace.checkReveal('export', ctx);
+        return { body: await exportWorkspace(parts, isRevealed, ctx) };
+      },
+    },
+    'import-workspace': {
+      async handle({ body }, ctx) {
+        await importWorkspace({ parts, database }, body, ctx);
+        return { body: { imported: true } };
+      },
+    },
+  };
+}
