@@ -44,6 +44,7 @@ export default function channelQq(): PluginDefinition<Config> {
         store,
         turns: host.use('turns'),
         log: host.log,
+        signal: host.signal,
         async reply({ userId, sessionId, reply }, text, deliveryId, signal) {
           if (!isChannelEnabled(config())) throw qqError('channel_disabled');
           await sendText(sending, { userId, sessionId, text, deliveryId, config: { ...config(), ...reply } }, signal);
@@ -86,7 +87,7 @@ export default function channelQq(): PluginDefinition<Config> {
       return {
         async drain() {
           await supervisor.stop();
-          await inbox.idle();
+          await inbox.drain();
         },
         async stop() {
           await supervisor.stop();

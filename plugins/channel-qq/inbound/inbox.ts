@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { TurnAnswer, TurnFailure, TurnService } from 'mortise/contracts/agent';
 import type { ReplyPort } from 'mortise/contracts/conversation';
 import type { SessionRef } from 'mortise/contracts/sessions';
-import { type CallContext, extendContext, isCodedError, type Logger, type Principal } from 'mortise/sdk';
+import { type CallContext, canonicalJson, extendContext, isCodedError, type Logger, type Principal } from 'mortise/sdk';
 import type { EventEnd, EventStore, StoredEvent } from './event-store.js';
 import type { QqEvent } from './read-event.js';
 
@@ -12,6 +12,8 @@ interface InboxDeps {
   readonly store: EventStore;
   readonly turns: TurnService;
   readonly log: Logger;
+  /** Aborted when the plugin is being stopped. */
+  readonly signal: AbortSignal;
   /** Sends a text that no turn sends: the answer to a command, or the stored answer of a turn that was cut off. */
   readonly reply: (event: QqEvent, text: string, deliveryId: string, signal: AbortSignal) => Promise<void>;
 }
@@ -31,6 +33,7 @@ export class Inbox {
   /** The last background run of each session, which the next one waits for. */
   readonly #tails = new Map<string, Promise<void>>();
   readonly #held = new Set<string>();
+  #draining = false;
   /** Leaves the call that brings an event: its time limit is not that of the turn. */
   readonly #detached = AsyncLocalStorage.snapshot();
 
@@ -82,15 +85,16 @@ export class Inbox {
     }
   }
 
-  /** Resolves when all background runs have ended. */
-  async idle(): Promise<void> {
+  /** Resolves when all background runs have ended. One that fails from now on is released: the shutdown may be the cause. */
+  async drain(): Promise<void> {
+    this.#draining = true;
     while (this.#tails.size > 0) await Promise.all(this.#tails.values());
   }
 
   /** Aborts the background runs; their events are released. */
   async stop(): Promise<void> {
     this.#stopping.abort(new Error('The plugin stops.'));
-    await this.idle();
+    await this.drain();
   }
 
   async #settle(event: StoredEvent): Promise<void> {
@@ -100,7 +104,7 @@ export class Inbox {
       await store.start(event.key);
       const answer = signal.aborted ? undefined : await this.#runPatiently(event, signal);
       const failure = answer && failureOf(answer);
-      if (!answer || (failure && signal.aborted)) {
+      if (!answer || (failure && this.#isEnding())) {
         await store.release(event.key);
         return;
       }
@@ -114,11 +118,15 @@ export class Inbox {
     }
   }
 
+  #isEnding(): boolean {
+    return this.#draining || this.#deps.signal.aborted;
+  }
+
   async #runPatiently(event: StoredEvent, signal: AbortSignal): Promise<EventAnswer> {
     for (const waitMs of waitsMs) {
       const answer = await this.#attempt(event, signal);
       const failure = failureOf(answer);
-      if (!failure || !isPassing(failure)) return answer;
+      if (!failure || !isPassing(failure) || this.#isEnding()) return answer;
       await sleep(waitMs, undefined, { signal }).catch(() => undefined);
       if (signal.aborted) return answer;
     }
@@ -182,9 +190,10 @@ function backgroundCall(event: StoredEvent, log: Logger, signal: AbortSignal): C
   };
 }
 
+/** Equal before and after the event was stored: PostgreSQL orders the members of objects in its own way. */
 function digestOf({ text, reply }: QqEvent): string {
   return createHash('sha256')
-    .update(JSON.stringify([text, reply]))
+    .update(canonicalJson([text, reply]))
     .digest('hex');
 }
 
