@@ -6,9 +6,9 @@ const table = {
   invalid_signature: [401, 'the signature of the event is missing, wrong or too old'],
   unauthorized: [401, 'an unsigned event needs the API key, or a caller on this machine when no key is configured'],
   actor_mismatch: [403, 'this key may not send events of another user'],
+  forbidden: [403, 'this key may not see the channels of all users'],
   channel_disabled: [400, 'channel "qq" is disabled'],
   channel_dispatch_failed: [502, 'QQ did not accept the message'],
-  gate_sunk: [202, 'the message was put aside by the gate'],
   store_error: [500, 'the event cannot be stored'],
 } as const satisfies Record<string, readonly [status: number, sentence: string]>;
 

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { JsonObject, LeasesService, NamedLease, Route } from 'mortise/sdk';
+import { boundUser, type JsonObject, type LeasesService, type NamedLease, type Route } from 'mortise/sdk';
+import { qqError } from '../errors.js';
 import { type QqAccount, readAccount, readInbound } from '../qq-config.js';
 import { defaultIntents, runWorker, type WorkerDeps, type WorkerState } from './worker.js';
 
@@ -135,5 +136,10 @@ export class GatewaySupervisor {
 
 /** `GET /channels/qq/state`: of the process that answers. */
 export function stateRoute(supervisor: GatewaySupervisor): Route {
-  return { handle: () => ({ body: supervisor.state() }) };
+  return {
+    handle(_, { principal }) {
+      if (boundUser(principal) !== undefined) throw qqError('forbidden');
+      return { body: supervisor.state() };
+    },
+  };
 }

@@ -341,6 +341,10 @@ describe('events of QQ with API keys', () => {
     });
     expect(response.status).to.equal(200);
     await until('the answer', () => platform.messages.length === 2);
-    expect((await host.fetch('/channels/qq/state')).status).to.equal(401);
+    const stateFor = async (caller: Record<string, string>) =>
+      (await host.fetch('/channels/qq/state', { headers: caller })).status;
+    expect(await stateFor({})).to.equal(401);
+    expect(await stateFor({ 'x-api-key': 'alice-key-0123456789' })).to.equal(403);
+    expect(await stateFor(operator)).to.equal(200);
   });
 });
