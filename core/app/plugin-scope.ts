@@ -72,6 +72,7 @@ export function createLazyFetch(options: { readonly allowPrivate: boolean }): La
       };
       return Object.assign(async (...args: Parameters<GuardedFetch>) => (await loaded())(...args), {
         bytes: async (...args: Parameters<GuardedFetch['bytes']>) => (await loaded()).bytes(...args),
+        socket: async (...args: Parameters<GuardedFetch['socket']>) => (await loaded()).socket(...args),
       });
     },
     load: () => void load().catch(() => undefined),

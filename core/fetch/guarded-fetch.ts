@@ -6,6 +6,7 @@ import {
   type GuardedFetch,
   type GuardedFetchOptions,
   MortiseError,
+  type SocketExchange,
 } from '../sdk/index.js';
 import {
   type AddressRule,
@@ -17,6 +18,7 @@ import {
   type Resolve,
   resolveBySystem,
 } from './addresses.js';
+import { openSocket } from './open-socket.js';
 
 interface Step {
   readonly url: URL;
@@ -93,16 +95,20 @@ export function createFetchGuard({
   const untrusted = allowPrivate ? trusted : guarding(publicOnly);
   const chosen = guarding(notLinkLocal);
 
+  const ruleOf = ({
+    untrusted: named = false,
+    linkLocal,
+  }: Pick<GuardedFetchOptions, 'untrusted' | 'linkLocal'>): AddressRule | undefined => {
+    if (named && !allowPrivate) return publicOnly;
+    return linkLocal === 'refused' ? notLinkLocal : undefined;
+  };
+
   return {
     forHosts(patterns) {
       const guarded = async (url: string | URL, options: GuardedFetchOptions = {}): Promise<Response> => {
         const { untrusted: named = false, linkLocal, ...init } = options;
-        const [dispatcher, rule] =
-          named && !allowPrivate
-            ? [untrusted, publicOnly]
-            : linkLocal === 'refused'
-              ? [chosen, notLinkLocal]
-              : [trusted, undefined];
+        const rule = ruleOf({ untrusted: named, linkLocal });
+        const dispatcher = rule === publicOnly ? untrusted : rule === notLinkLocal ? chosen : trusted;
         let step = { url: new URL(url), init: await withPortableBody(init) };
         for (let redirects = 0; ; redirects += 1) {
           requireAllowed(step.url, patterns, rule);
@@ -119,6 +125,12 @@ export function createFetchGuard({
           requireAllowed(address, patterns);
           return sendBytes(address, exchange, trusted);
         },
+        async socket(url: string | URL, exchange: SocketExchange) {
+          const address = new URL(url);
+          const rule = ruleOf(exchange);
+          requireAllowed(address, patterns, rule, socketProtocols);
+          return openSocket(address, exchange, rule && createPinnedLookup(resolve, rule));
+        },
       });
     },
     async close() {
@@ -127,8 +139,19 @@ export function createFetchGuard({
   };
 }
 
-function requireAllowed({ protocol, hostname }: URL, patterns: readonly string[], rule?: AddressRule): void {
-  if (protocol !== 'http:' && protocol !== 'https:') throw networkDenied(hostname, 'only http and https are spoken');
+const httpProtocols = ['http:', 'https:'];
+const socketProtocols = ['ws:', 'wss:'];
+
+function requireAllowed(
+  { protocol, hostname }: URL,
+  patterns: readonly string[],
+  rule?: AddressRule,
+  protocols: readonly string[] = httpProtocols,
+): void {
+  if (!protocols.includes(protocol)) {
+    const names = protocols.map((name) => name.slice(0, -1));
+    throw networkDenied(hostname, `only ${names.join(' and ')} are spoken`);
+  }
   if (!matchesHost(patterns, hostname)) {
     throw networkDenied(hostname, 'the manifest does not list it', 'Add it to permissions.network of plugin.json.');
   }

@@ -122,7 +122,7 @@ export interface ExclusivePackage {
 export const exclusivePackages: readonly ExclusivePackage[] = [
   { packages: ['koa', '@koa/router', 'mime-types'], rooms: ['http'] },
   { packages: ['undici', 'ipaddr.js'], rooms: ['fetch', 'peers'] },
-  { packages: ['ws'], rooms: ['http', 'scripts', 'contract/testing'], inTests: true },
+  { packages: ['ws'], rooms: ['http', 'fetch', 'scripts', 'contract/testing'], inTests: true },
   { packages: ['knex'], rooms: ['database', 'peers'], typesIn: ['core/sdk/host/database.ts'] },
   { packages: ['better-sqlite3'], rooms: ['database', 'peers', 'chaos/checker', 'plugins/kb', 'gates'] },
   { packages: ['markdown-it', 'yaml', 'smol-toml', 'ignore'], rooms: ['plugins/kb'] },

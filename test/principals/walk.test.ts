@@ -140,6 +140,13 @@ const routes = (own: Belongings): Readonly<Record<string, Row>> => ({
   'POST /workspace/uploads': { calls: [{ body: {} }] },
   'GET /workspace/export': { calls: [{}, { path: '/workspace/export?reveal=true' }] },
   'POST /workspace/import': { calls: [{ body: { mode: 'replace', payload: { version: 'v1' } } }] },
+  'GET /channels/qq/state': { calls: [{}] },
+  'POST /channels/qq/inbound': {
+    calls: [
+      { body: {} },
+      { body: { t: 'C2C_MESSAGE_CREATE', d: { id: 'walk', content: 'again', author: { user_openid: 'alice' } } } },
+    ],
+  },
   'GET /skills': { calls: [{}] },
   'GET /skills/available': { calls: [{}] },
   'POST /skills': { calls: [{ body: {} }] },

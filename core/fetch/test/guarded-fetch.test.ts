@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createNetServer } from 'node:net';
 import { expect } from 'chai';
+import { WebSocketServer } from 'ws';
 import { type GuardedFetch, MortiseError } from '../../sdk/index.js';
 import { createFetchGuard, type FetchGuard, type FetchGuardOptions } from '../index.js';
 
@@ -233,6 +234,84 @@ describe('guarded fetch', () => {
     expect(JSON.stringify(seen.at(-1)?.headers)).not.to.include('canary');
     await fetch(`http://127.0.0.1:${port}/redirect?to=%2Fsame`, { headers });
     expect(seen.at(-1)?.headers.authorization).to.equal('Bearer canary');
+  });
+
+  describe('of a WebSocket', () => {
+    const ends = () => {
+      const seenFrames: string[] = [];
+      const controller = new AbortController();
+      let closed: (code: number) => void = () => undefined;
+      const closing = new Promise<number>((resolve) => {
+        closed = resolve;
+      });
+      const exchange = {
+        signal: controller.signal,
+        message: (frame: string) => void seenFrames.push(frame),
+        close: (code: number) => closed(code),
+      };
+      return { seenFrames, controller, closing, exchange };
+    };
+    let sockets: WebSocketServer;
+    let address: string;
+
+    before((done) => {
+      sockets = new WebSocketServer({ host: '127.0.0.1', port: 0 }, () => {
+        address = `ws://127.0.0.1:${(sockets.address() as AddressInfo).port}/`;
+        done();
+      });
+      sockets.on('connection', (socket) => {
+        socket.send('hello');
+        socket.on('message', (data) => {
+          const text = data.toString();
+          if (text === 'bye') socket.close(4_001);
+          else socket.send(text === 'long' ? 'x'.repeat(2_000) : `echo ${text}`);
+        });
+      });
+    });
+    after((done) => {
+      for (const client of sockets.clients) client.terminate();
+      sockets.close(done);
+    });
+
+    it('passes text messages on in order, the first of the server included, and reports the code of the end', async () => {
+      const { seenFrames, closing, exchange } = ends();
+      const socket = await guard(['127.0.0.1']).socket(address, exchange);
+      for (const text of ['a', 'b', 'bye']) socket.send(text);
+      expect(await closing).to.equal(4_001);
+      expect(seenFrames).to.deep.equal(['hello', 'echo a', 'echo b']);
+    });
+
+    it('closes the connection on a message that is too large, and with its signal', async () => {
+      const large = ends();
+      const socket = await guard(['*']).socket(address, { ...large.exchange, maxFrameBytes: 1_000 });
+      socket.send('long');
+      expect(await large.closing).to.be.a('number');
+      expect(large.seenFrames).to.deep.equal(['hello']);
+      const aborted = ends();
+      await guard(['*']).socket(address, aborted.exchange);
+      aborted.controller.abort(new Error('enough'));
+      expect(await aborted.closing).to.equal(1_006);
+    });
+
+    it('refuses what a request is refused, and reports a server that does not answer', async () => {
+      const { exchange } = ends();
+      const to = (url: string, options: object = {}, hosts = ['*']) =>
+        guard(hosts).socket(url, { ...exchange, ...options });
+      expect((await refusal(to(address, {}, ['example.com']))).code).to.equal('network_denied');
+      expect((await refusal(to(address, { untrusted: true }))).code).to.equal('network_denied');
+      expect((await refusal(to('http://127.0.0.1/'))).message).to.contain('only ws and wss');
+      expect((await refusal(to('ws://169.254.169.254/', { linkLocal: 'refused' }))).code).to.equal('network_denied');
+      const inside = createFetchGuard({ resolve: async () => [{ address: '10.0.0.1', family: 4 }] });
+      guards.push(inside);
+      const named = inside.forHosts(['*']).socket('ws://gateway.example/', { ...exchange, untrusted: true });
+      expect((await refusal(named)).code).to.equal('network_denied');
+      const silent = createNetServer(() => undefined);
+      await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+      const { port: silentPort } = silent.address() as AddressInfo;
+      const outcome = await to(`ws://127.0.0.1:${silentPort}/`, { openMs: 50 }).catch((error: Error) => error.message);
+      expect(outcome).to.contain('timed out');
+      silent.close();
+    });
   });
 
   it('ends with the caller’s signal', async () => {

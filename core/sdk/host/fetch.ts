@@ -28,6 +28,29 @@ export interface ByteResponse {
   readonly body: AsyncIterable<Uint8Array>;
 }
 
+/** How a {@link GuardedFetch.socket} connects, and who receives its frames. */
+export interface SocketExchange extends Pick<GuardedFetchOptions, 'untrusted' | 'linkLocal'> {
+  /** Ends the connection without a closing handshake. */
+  readonly signal: AbortSignal;
+  /** Milliseconds until the connection must be open; 10,000 when absent. */
+  readonly openMs?: number;
+  /** Largest accepted message, bytes; a larger one closes the connection. 1 MiB when absent. */
+  readonly maxFrameBytes?: number;
+  /** A whole text message. The first one may arrive before the call of {@link GuardedFetch.socket} has returned. */
+  message(frame: string, socket: OutboundSocket): void;
+  /** Called once for a connection that was open, after the last message. The code is 1006 when the connection was lost. */
+  close(code: number): void;
+}
+
+/** A WebSocket connection to another server. */
+export interface OutboundSocket {
+  /** Does nothing once the connection is closing. */
+  send(frame: string): void;
+  close(code?: number): void;
+  /** Ends the connection without a closing handshake. */
+  terminate(): void;
+}
+
 /**
  * `fetch` that only reaches the hosts of the manifest's `permissions.network`. Redirects are checked again.
  * @throws MortiseError `network_denied`.
@@ -39,4 +62,9 @@ export interface GuardedFetch {
    * @throws MortiseError `network_denied`, or the error of the connection
    */
   bytes(url: string | URL, exchange: ByteExchange): Promise<ByteResponse>;
+  /**
+   * Opens a WebSocket; redirects are not followed. Resolves when it is open.
+   * @throws MortiseError `network_denied`, or the error of the connection
+   */
+  socket(url: string | URL, exchange: SocketExchange): Promise<OutboundSocket>;
 }

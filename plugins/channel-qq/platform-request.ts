@@ -1,0 +1,106 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type GuardedFetch, isCodedError, isJsonObject, type JsonObject } from 'mortise/sdk';
+import { sendFailed } from './errors.js';
+
+export interface PlatformRequest {
+  /** For messages: `token API`. */
+  readonly api: string;
+  readonly method: 'GET' | 'POST';
+  readonly url: URL;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: JsonObject;
+  /** Milliseconds for one attempt. */
+  readonly timeoutMs: number;
+  /** Whether the request may be sent again although the first one may have had an effect. */
+  readonly isRepeatable: boolean;
+}
+
+export interface PlatformAnswer {
+  readonly status: number;
+  /** Empty for anything but a JSON object. */
+  readonly body: JsonObject;
+}
+
+/** The largest answer that is read, bytes. Those of QQ have some hundred. */
+const mostBytes = 262_144;
+const mostRetries = 2;
+const firstWaitMs = 200;
+/** Also the longest `Retry-After` that is waited for. */
+const longestWaitMs = 3_000;
+/** The request was refused and had no effect. */
+const throttled = 429;
+/** It may have had an effect. */
+const unavailable = [502, 503, 504];
+
+/**
+ * Sends a request to QQ, again after a fault that may pass. Every status is returned.
+ * @throws channel_dispatch_failed, network_denied
+ */
+export async function askPlatform(
+  fetch: GuardedFetch,
+  request: PlatformRequest,
+  signal: AbortSignal,
+): Promise<PlatformAnswer> {
+  for (let attempt = 0; ; attempt += 1) {
+    const isLast = attempt === mostRetries;
+    let waitMs = firstWaitMs * 2 ** attempt * (0.8 + 0.4 * Math.random());
+    try {
+      const { status, headers, body } = await askOnce(fetch, request, signal);
+      const mayPass = status === throttled || (request.isRepeatable && unavailable.includes(status));
+      if (isLast || !mayPass) return { status, body };
+      const seconds = Number(headers.get('retry-after') ?? Number.NaN);
+      if (seconds >= 0) waitMs = Math.min(seconds * 1_000, longestWaitMs);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (isCodedError(error)) throw error;
+      const { name } = error as Error;
+      if (name === 'TimeoutError') {
+        throw sendFailed(`qq ${request.api} did not answer within ${request.timeoutMs / 1_000} s`, error);
+      }
+      if (isLast || !request.isRepeatable) throw sendFailed(`qq ${request.api} could not be reached`, error);
+    }
+    await sleep(waitMs, undefined, { signal });
+  }
+}
+
+async function askOnce(
+  fetch: GuardedFetch,
+  { method, url, headers = {}, body, timeoutMs }: PlatformRequest,
+  caller: AbortSignal,
+): Promise<PlatformAnswer & { readonly headers: Headers }> {
+  const response = await fetch(url, {
+    method,
+    headers: body ? { ...headers, 'content-type': 'application/json' } : headers,
+    ...(body && { body: JSON.stringify(body) }),
+    signal: AbortSignal.any([caller, AbortSignal.timeout(timeoutMs)]),
+    redirect: 'manual',
+    linkLocal: 'refused',
+  });
+  return { status: response.status, headers: response.headers, body: parse(await readText(response)) };
+}
+
+async function readText({ body }: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body ?? []) {
+    size += chunk.length;
+    if (size > mostBytes) return '';
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
+}
+
+function parse(text: string): JsonObject {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+/** What an answer says about its failure. QQ's own text may quote the message, so only its code is reported. */
+export function refusalText(api: string, { status, body }: PlatformAnswer): string {
+  const code = body.code ?? body.err_code;
+  return `qq ${api} returned status ${status}${typeof code === 'number' ? ` (code ${code})` : ''}`;
+}
