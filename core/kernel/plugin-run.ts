@@ -140,16 +140,20 @@ export class PluginRun {
     await this.#call('drain', (on) => on.drain?.(until), this.#limit('drain', longestDrainMs), late);
   }
 
-  /** Withdraws, waits for calls in flight, aborts what is left, stops, and releases everything. */
+  /**
+   * Withdraws, waits for calls in flight, aborts what is left, stops, and releases everything. Aborted calls get the last
+   * part of the drain limit to end, at most {@link abortGraceMs}.
+   */
   async end(reason: StopReason): Promise<void> {
     if (this.#ended) return;
     this.#ended = true;
     this.staging.withdraw();
     this.#deps.services.withdraw(this.entry.key);
-    const timeouts = { ...defaultTimeouts, ...this.entry.manifest?.timeouts };
-    if (!(await this.leases.whenIdle(this.#limit('drain', timeouts.drain)))) {
+    const drain = this.entry.manifest?.timeouts?.drain ?? defaultTimeouts.drain;
+    const grace = Math.min(abortGraceMs, drain / 2);
+    if (!(await this.leases.whenIdle(this.#limit('drain', drain - grace)))) {
       this.leases.abortAll(this.#stopping());
-      if (!(await this.leases.whenIdle(this.#limit('abort', abortGraceMs)))) this.leases.reportIgnored();
+      if (!(await this.leases.whenIdle(this.#limit('abort', grace)))) this.leases.reportIgnored();
     }
     this.#stop.abort(this.#stopping());
     await this.#stopPlugin(reason);

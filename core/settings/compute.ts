@@ -8,9 +8,10 @@ import {
   withinTime,
 } from '../schema/index.js';
 import type { EffectiveValue } from '../sdk/index.js';
+import { isJsonObject } from '../sdk/json.js';
 import { convertVariable, isDoubtfulFlag } from './convert.js';
 import type { Environment, SecretVariablesOf } from './environment.js';
-import { allAt, fromPointer, getAt, isAtOrBelow, isObject, member, removeAt, setAt, toPointer } from './path.js';
+import { allAt, fromPointer, getAt, isAtOrBelow, member, removeAt, setAt, toPointer } from './path.js';
 import { issueSentence, shownValue } from './problems.js';
 import { isSecretPath, type PropertyFacts, propertyAt, type SchemaFacts } from './schema-facts.js';
 import type { ConfigIssue } from './types.js';
@@ -38,7 +39,7 @@ function fillParents(schema: JsonSchema, root: JsonSchema, value: Record<string,
     if (!isSchemaObject(raw)) continue;
     const property = resolveLocal(raw, root);
     const present = member(value, name);
-    if (isObject(present)) fillParents(property, root, present, depth + 1);
+    if (isJsonObject(present)) fillParents(property, root, present, depth + 1);
     else if (present === undefined && property.default === undefined && defaultsItself(property, root, depth)) {
       const made: Record<string, unknown> = {};
       value[name] = made;
@@ -260,7 +261,7 @@ function defaultAt(facts: SchemaFacts, path: readonly string[]): unknown {
 
 /** The name in `{"$secret": "NAME"}`; undefined for anything else. */
 export function secretReference(value: unknown): string | undefined {
-  if (!isObject(value) || Object.keys(value).length !== 1) return undefined;
+  if (!isJsonObject(value) || Object.keys(value).length !== 1) return undefined;
   return typeof value.$secret === 'string' ? value.$secret : undefined;
 }
 

@@ -1,5 +1,6 @@
 import { delimiter } from 'node:path';
 import type { JsonSchema } from '../schema/index.js';
+import { isJsonObject } from '../sdk/json.js';
 
 export type Converted = { readonly ok: true; readonly value: unknown } | { readonly ok: false };
 
@@ -55,7 +56,7 @@ function convertTo(type: unknown, text: string, schema: JsonSchema): Converted {
     case 'array':
       return toList(text, schema);
     case 'object':
-      return toJson(text, (value) => typeof value === 'object' && value !== null && !Array.isArray(value));
+      return toJson(text, isJsonObject);
     case 'null':
       return text.trim() === 'null' ? converted(null) : failed;
     default:

@@ -1,8 +1,9 @@
 import type { EffectiveValue } from '../sdk/index.js';
+import { isJsonObject } from '../sdk/json.js';
 import { maskSecret, redactSecrets } from '../sdk/mask.js';
 import type { ComputedConfig, Provenance } from './compute.js';
 import type { SecretVariablesOf } from './environment.js';
-import { getAt, isAtOrBelow, isObject } from './path.js';
+import { getAt, isAtOrBelow } from './path.js';
 import { isSecretPath, propertyAt, type SchemaFacts } from './schema-facts.js';
 
 interface EffectiveInput {
@@ -75,7 +76,7 @@ export function effectiveValues(input: EffectiveInput): readonly EffectiveValue[
       const at = [...path, name];
       const inner = getAt(value, [name]);
       const branch = described.some((property) => property.branch && property.path.at(-1) === name);
-      return branch && isObject(inner) ? rows(inner, at) : [row(at, inner)];
+      return branch && isJsonObject(inner) ? rows(inner, at) : [row(at, inner)];
     });
   }
 

@@ -4,12 +4,13 @@ import { isDeepStrictEqual } from 'node:util';
 import { writeAtomic } from '../files/index.js';
 import { type CompiledSchema, deepestFile, deepFreeze, isTooDeep } from '../schema/index.js';
 import { type Alert, type ConfigStatus, type Disposable, type EffectiveValue, MortiseError } from '../sdk/index.js';
+import { isJsonObject } from '../sdk/json.js';
 import { makeFolders } from '../sdk/make-folders.js';
 import { type Computed, type ComputedConfig, compute, schemaFile } from './compute.js';
 import { effectiveValues } from './effective.js';
 import type { Environment, SecretVariablesOf } from './environment.js';
 import { applyMergePatch } from './merge-patch.js';
-import { fromPointer, getAt, isAtOrBelow, isObject } from './path.js';
+import { fromPointer, getAt, isAtOrBelow } from './path.js';
 import { problemOf, sayUnwritten } from './problems.js';
 import { propertyAt, type SchemaFacts } from './schema-facts.js';
 import { keepSecrets, type SecretStore, separateSecrets, unusedSecrets } from './secrets.js';
@@ -378,7 +379,7 @@ function parseObject(text: string): Config | undefined {
   if (isTooDeep(text)) return undefined;
   try {
     const value: unknown = JSON.parse(text.startsWith('\uFEFF') ? text.slice(1) : text);
-    return isObject(value) ? value : undefined;
+    return isJsonObject(value) ? value : undefined;
   } catch {
     return undefined;
   }

@@ -1,8 +1,6 @@
-type JsonObject = Record<string, unknown>;
+import { isJsonObject } from '../sdk/json.js';
 
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
+type JsonObject = Record<string, unknown>;
 
 /** An own member: names such as `constructor` are not found by accident. */
 export function member(value: unknown, name: string): unknown {
@@ -20,7 +18,7 @@ export function setAt(target: JsonObject, path: readonly string[], value: unknow
   let current = target;
   for (const name of path.slice(0, -1)) {
     const next = member(current, name);
-    const inner: JsonObject = isObject(next) ? next : {};
+    const inner: JsonObject = isJsonObject(next) ? next : {};
     if (next !== inner) define(current, name, inner);
     current = inner;
   }
@@ -31,7 +29,7 @@ export function setAt(target: JsonObject, path: readonly string[], value: unknow
 export function removeAt(target: JsonObject, path: readonly string[]): void {
   const parent = getAt(target, path.slice(0, -1));
   const last = path.at(-1);
-  if (isObject(parent) && last !== undefined) delete parent[last];
+  if (isJsonObject(parent) && last !== undefined) Reflect.deleteProperty(parent, last);
 }
 
 function define(target: JsonObject, name: string, value: unknown): void {

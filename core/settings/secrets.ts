@@ -4,11 +4,12 @@ import { dirname } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { writeAtomic } from '../files/index.js';
 import { type MortiseError as Coded, MortiseError, type SecretsService } from '../sdk/index.js';
+import { isJsonObject } from '../sdk/json.js';
 import { makeFolders } from '../sdk/make-folders.js';
 import { maskSecret } from '../sdk/mask.js';
 import { secretReference } from './compute.js';
 import type { Environment } from './environment.js';
-import { isObject, member, toPointer } from './path.js';
+import { member, toPointer } from './path.js';
 import { sayUnwritten } from './problems.js';
 import { isSecretPath, type SchemaFacts } from './schema-facts.js';
 import { sealSecret, unsealSecret } from './seal-secret.js';
@@ -67,7 +68,8 @@ export function createSecretStore(
     } else {
       try {
         const value: unknown = JSON.parse(content.text);
-        if (!isObject(value) || !Object.values(value).every((secret) => typeof secret === 'string')) throw new Error();
+        if (!isJsonObject(value) || !Object.values(value).every((secret) => typeof secret === 'string'))
+          throw new Error();
         stored = value as Stored;
       } catch {
         refuse('is not a JSON object of texts', 'Write {"NAME": "value"}. The secrets read before stay in force.');
@@ -170,7 +172,7 @@ export function keepSecrets(
     }
     if (Array.isArray(value))
       return value.map((entry, index) => keep(entry, member(old, String(index)), [...path, `${index}`]));
-    if (!isObject(value)) return value;
+    if (!isJsonObject(value)) return value;
     return Object.fromEntries(
       Object.entries(value).map(([name, entry]) => [name, keep(entry, member(old, name), [...path, name])]),
     );
@@ -218,7 +220,7 @@ export function separateSecrets(
       return { $secret: name };
     }
     if (Array.isArray(value)) return value.map((entry, index) => separate(entry, [...path, `${index}`]));
-    if (!isObject(value) || secretReference(value) !== undefined) return value;
+    if (!isJsonObject(value) || secretReference(value) !== undefined) return value;
     return Object.fromEntries(Object.entries(value).map(([name, entry]) => [name, separate(entry, [...path, name])]));
   }
 

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import type { CallOptions } from '../../sdk/points.js';
 import { until } from '../../sdk/testing/until.js';
 import { currentPlugin } from '../attribution.js';
+import { abortGraceMs } from '../lease.js';
 import { type MadeKernel, makeKernel, plugin } from './kernel-fixture.js';
 
 type Source = (signal: AbortSignal) => AsyncIterable<string>;
@@ -132,6 +133,20 @@ describe('a leased stream', () => {
     await made.control.disable('words');
     expect([closed, made.kernel.record('words')?.lastFault]).to.deep.equal([true, null]);
     expect(await stream.next().catch(codeOf)).to.equal('plugin_stopping');
+  });
+
+  it('does not let a plugin that ignores the abort exceed the drain limit', async () => {
+    await boot(() => ({ [Symbol.asyncIterator]: () => ({ next: () => new Promise<never>(() => undefined) }) }), {
+      drain: 100,
+    });
+    const first = read()[Symbol.asyncIterator]().next().catch(codeOf);
+    const from = performance.now();
+    await made.control.disable('words');
+    expect(performance.now() - from).to.be.lessThan(abortGraceMs);
+    expect([await first, made.kernel.record('words')?.lastFault?.code]).to.deep.equal([
+      'plugin_stopping',
+      'ignored_abort',
+    ]);
   });
 
   it('reads nothing more from a plugin after an abort', async () => {
