@@ -20,12 +20,14 @@ function readUsage() {
   }
 }
 
+// The exit ends the processes that a campaign has started.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
+
 // Scheduled jobs and turns have campaigns of their own.
 if (process.argv[2] === 'cron') process.exit(await cronChaos(process.argv.slice(3)));
 if (process.argv[2] === 'turns') process.exit(await turnChaos(process.argv.slice(3)));
 
 const { kills, stops, seed, life, databases, backends, json } = readUsage();
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
 
 const REPORT_EVERY_KILLS = 50;
 const runs = (kills > 0 ? shareKills(kills, databases, backends) : []).map((share) => ({

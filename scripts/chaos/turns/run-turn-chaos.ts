@@ -8,6 +8,7 @@ import { openPostgres, openSqlite } from '../checker/open-database.js';
 import { type DatabaseReader, table } from '../checker/read-database.js';
 import type { DatabaseKind } from '../options.js';
 import { randomStream } from '../plan/random-stream.js';
+import { createChildren } from '../stage/process-lives.js';
 import { askForTurns } from './ask-for-turns.js';
 import { installTurns } from './turn-plugin.js';
 
@@ -49,7 +50,9 @@ export async function runTurnChaos({ onKill, ...run }: TurnChaosRun): Promise<Tu
       database: file,
       env: { MORTISE_SESSION_CLAIM_TTL_SECONDS: '1', MORTISE_SESSION_LEASE_SWEEP_SECONDS: '0.2' },
       limitMs: bootMs,
+      onSpawn: (child) => children.add(child),
     });
+  const children = createChildren();
   const servers = new Map<string, ServerProcess>();
   const stopping = new AbortController();
   const sent: SentRequest[] = [];
@@ -98,6 +101,7 @@ export async function runTurnChaos({ onKill, ...run }: TurnChaosRun): Promise<Tu
     }
   } finally {
     await Promise.all([...servers.values()].map((server) => server.dispose()));
+    children.end();
     await store.drop();
     await rm(base, { recursive: true, force: true });
   }
