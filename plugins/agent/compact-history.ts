@@ -115,7 +115,7 @@ async function summarise(
   try {
     for await (const event of points.stream('provider', adapter, (own, call) => own.generate(request, call), ctx)) {
       if (event.type === 'content_delta') text += event.text;
-      else if (event.type === 'usage') live.addUsage(event);
+      else if (event.type === 'usage') live.addUsage(event, { providerId, model });
       else if (event.type === 'done') done = true;
     }
     if (!done || text.trim() === '') throw agentError('provider_invalid_reply');

@@ -40,6 +40,21 @@ interface Reply {
   readonly events: readonly ShownEvent[];
 }
 
+/** Events with adjacent deltas as one, and without the ids of the turn. */
+function joined(events: readonly ShownEvent[]): readonly object[] {
+  const whole: ShownEvent[] = [];
+  for (const event of events) {
+    const last = whole.at(-1);
+    if (event.type === 'assistant_delta' && last?.type === 'assistant_delta' && last.step === event.step) {
+      whole.splice(-1, 1, { ...last, delta: `${last.delta}${event.delta}` });
+    } else whole.push(event);
+  }
+  return whole.map((event) => {
+    const { turn_id: _, ...meta } = { turn_id: '', ...event.meta };
+    return { ...event, meta };
+  });
+}
+
 describe('the agent gateway as it is shipped', () => {
   for (const variable of ['MORTISE_API_KEY', 'NEXTAI_API_KEY']) {
     it(`A01 A02 A03 asks for the key of ${variable}, but for what is public`, async function keyed() {
@@ -324,6 +339,50 @@ describe('the agent gateway as it is shipped', () => {
       expect(await again.text()).to.equal(await first.text());
       expect(again.headers.get('x-idempotent-replay')).to.equal('true');
       expect(upstream.requests).to.have.length(1);
+    });
+
+    it('counts the tokens of turns by provider and model', async () => {
+      await useFake();
+      const counted = async (name: string) => {
+        const text = await (await host.fetch('/metrics')).text();
+        const own = `mortise_${name}_tokens_total{`;
+        const line = text.split('\n').find((one) => one.startsWith(own) && one.includes('model="gpt-4o-mini"'));
+        return Number(line?.split(' ').at(-1) ?? 0);
+      };
+      const before = [await counted('prompt'), await counted('completion')];
+      upstream.always(openAi.completes({ text: ['ok'], usage: { prompt: 9, completion: 3 } }));
+      await ask('hi');
+      expect([await counted('prompt'), await counted('completion')]).to.deep.equal([
+        (before[0] ?? 0) + 9,
+        (before[1] ?? 0) + 3,
+      ]);
+    });
+
+    it('has the same events streamed or not, but for how deltas are cut', async () => {
+      await useFake();
+      const call = (id: string, text: string) => openAi.asksFor([id, 'shell', JSON.stringify({ command: text })]);
+      const scripts = [
+        () => [openAi.says('Hel', 'lo ', 'there, this is long')],
+        () => [call('c1', 'echo a'), openAi.says('done')],
+        () => [call('c1', 'exit 3'), call('c2', 'echo b'), openAi.says('two ', 'tools')],
+        () => [
+          openAi.asksFor(['c1', 'shell', '{"command":"echo 1"}'], ['c2', 'shell', '{"command":"echo 2"}']),
+          openAi.says('both'),
+        ],
+        () => [openAi.asksFor(['c1', 'shell', 'not json']), openAi.says('sorry')],
+        () => [openAi.asksFor(['c1', 'no_such_tool', '{}']), openAi.says('none')],
+        () => [openAi.says('你好，'.repeat(9))],
+      ];
+      for (const [index, script] of scripts.entries()) {
+        const turn = async (stream: boolean) => {
+          upstream.clear();
+          upstream.answer(...script());
+          const response = await process('go', { session_id: `${index}-${stream}`, stream });
+          if (stream) return joined(((await eventsOf(response)) as ShownEvent[]).slice(0, -1));
+          return joined(((await response.json()) as Reply).events);
+        };
+        expect(await turn(true), String(index)).to.deep.equal(await turn(false));
+      }
     });
 
     it('A69 logs neither the text of a message nor a key', async () => {
