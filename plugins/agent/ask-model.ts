@@ -120,7 +120,7 @@ async function askModel(
   if (!end) throw agentError('provider_request_failed', { details: { cause: 'incomplete_stream' } });
   if (!capabilities.stream && text !== '') await live.emitText(text);
   if (toolCalls.length > 0 && !capabilities.toolCall) throw agentError('provider_invalid_reply');
-  live.addUsage(usage);
+  live.addUsage(usage, model);
   return { text, toolCalls, responseId: end.responseId, opaque: end.opaque };
 }
 

@@ -1,5 +1,5 @@
 import type { TurnEvent, TurnFailure, TurnResult } from 'mortise/contracts/agent';
-import type { NewMessage, TurnOutcome } from 'mortise/contracts/sessions';
+import type { ChatSummary, NewMessage, TurnOutcome } from 'mortise/contracts/sessions';
 import { agentError, failureOf } from './errors.js';
 import type { LiveTurn } from './live-turn.js';
 import type { TurnMetrics } from './turn-deps.js';
@@ -13,12 +13,14 @@ export interface TurnReply {
   readonly kind: 'answered' | 'step_limit';
   readonly message: NewMessage;
   readonly responseId: string | undefined;
+  /** Of everything before the turn; stored together with the answer. */
+  readonly summary?: ChatSummary | undefined;
 }
 
 /** Stores the answer and ends the turn. @returns its last event, which may be sent now that the answer is committed. */
 export async function closeCompleted(
   live: LiveTurn,
-  { message, responseId }: TurnReply,
+  { message, responseId, summary }: TurnReply,
   debug: boolean,
   metrics: TurnMetrics,
 ): Promise<Completed> {
@@ -36,7 +38,7 @@ export async function closeCompleted(
     },
   };
   log.add(completed);
-  await turn.close(outcomeOf(live, 'completed', [message]));
+  await turn.close({ ...outcomeOf(live, 'completed', [message]), summary });
   metrics.turn('completed', model?.providerId ?? 'none');
   return completed;
 }

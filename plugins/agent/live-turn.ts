@@ -1,6 +1,6 @@
 import { EventLog, type TurnCall, type TurnEvent } from 'mortise/contracts/agent';
 import type { ReplyPort } from 'mortise/contracts/conversation';
-import type { ResolvedModel } from 'mortise/contracts/models';
+import type { ModelSlot, ResolvedModel } from 'mortise/contracts/models';
 import type { OpenTurn, TurnUsage } from 'mortise/contracts/sessions';
 import type { ModelMessage, PromptLayer } from 'mortise/sdk';
 import type { PromptMode } from './business-params.js';
@@ -80,8 +80,10 @@ export class LiveTurn {
     await this.#port?.send(call ? { ...event, call } : event);
   }
 
-  addUsage(usage: TurnUsage | undefined): void {
+  /** Adds what a call of a model has used. */
+  addUsage(usage: TurnUsage | undefined, model: ModelSlot): void {
     if (!usage) return;
+    this.#metrics.tokens(usage, model);
     const { inputTokens, outputTokens } = this.usage ?? { inputTokens: 0, outputTokens: 0 };
     this.usage = { inputTokens: inputTokens + usage.inputTokens, outputTokens: outputTokens + usage.outputTokens };
   }

@@ -15,7 +15,7 @@ import { checkInput, historyLimit } from './build-context.js';
 import { buildLayers } from './build-layers.js';
 import { effectiveMode, type PromptMode } from './business-params.js';
 import { closeAtLimit, closeCompleted, closeFailed, type TurnReply } from './close-turn.js';
-import { compactHistory, isCompactCommand, storeReplyAsSummary, summaryLayer } from './compact-history.js';
+import { compactHistory, isCompactCommand, replyAsSummary, summaryLayer } from './compact-history.js';
 import { agentError, failureOf } from './errors.js';
 import { attachments, userText } from './input-messages.js';
 import { LiveTurn } from './live-turn.js';
@@ -148,8 +148,8 @@ async function converse(
     const { step } = live;
     const answer = await askModels(deps, live, live.model ?? model, rows, ctx);
     if (answer.toolCalls.length === 0) {
-      if (isCompactCommand(live, rows)) await storeReplyAsSummary(live, answer.text, rows);
-      return finalReply(live, answer);
+      const reply = await finalReply(live, answer);
+      return isCompactCommand(live, rows) ? { ...reply, summary: replyAsSummary(live, answer.text, rows) } : reply;
     }
     const meta = { step, ...answerMeta(live, answer) };
     rows.push(...(await turn.append([{ role: 'assistant', content: answer.text, toolCalls: answer.toolCalls, meta }])));

@@ -2,7 +2,7 @@ import type { CompletedTask } from 'mortise/contracts/agent';
 import type { ChannelsService } from 'mortise/contracts/channels';
 import type { ConversationService, QueueWait } from 'mortise/contracts/conversation';
 import type { ModelSlot, ModelsService } from 'mortise/contracts/models';
-import type { SessionsService, TurnStatus } from 'mortise/contracts/sessions';
+import type { SessionsService, TurnStatus, TurnUsage } from 'mortise/contracts/sessions';
 import type { ActiveContributions, ContributionCache, MetricsService, Points, Refusal } from 'mortise/sdk';
 import type { Compaction } from './build-context.js';
 import type { ToolRunner } from './tool-runner.js';
@@ -38,12 +38,21 @@ export interface TurnDeps {
 export interface TurnMetrics {
   turn(status: TurnStatus, provider: string): void;
   firstToken(seconds: number): void;
+  /** What one call of a model has used. */
+  tokens(usage: TurnUsage, model: ModelSlot): void;
 }
 
 export function turnMetrics(metrics: MetricsService): TurnMetrics {
   const turns = metrics.counter('mortise_turns_total', 'Agent turns by how they ended', ['status', 'provider']);
   const first = metrics.histogram('mortise_turn_first_token_seconds', 'From the open turn to its first text');
+  const labels = ['provider', 'model'] as const;
+  const prompt = metrics.counter('mortise_prompt_tokens_total', 'Tokens that models have read in turns', labels);
+  const completion = metrics.counter('mortise_completion_tokens_total', 'Tokens that models wrote in turns', labels);
   return {
+    tokens({ inputTokens, outputTokens }, { providerId: provider, model }) {
+      prompt.add(inputTokens, { provider, model });
+      completion.add(outputTokens, { provider, model });
+    },
     turn: (status, provider) => turns.add(1, { status, provider }),
     firstToken: (seconds) => first.record(seconds),
   };

@@ -1,5 +1,6 @@
 import type {
   Chat,
+  ChatSummary,
   HistoryLimit,
   NewMessage,
   OpenTurn,
@@ -73,7 +74,7 @@ export class RunningTurn implements OpenTurn {
     return storing(() => readRecentHistory(store, this.chat.id, this.turnId, limit));
   }
 
-  storeSummary(summary: { readonly text: string; readonly throughSeq: number }): Promise<void> {
+  storeSummary(summary: ChatSummary): Promise<void> {
     const { store, opened } = this.#options;
     return storing(() => storeSummary(store, opened.lease, this.chat.id, summary));
   }

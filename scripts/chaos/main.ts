@@ -8,6 +8,7 @@ import { shareKills } from './plan/kills.js';
 import { replay, reportText, stopText } from './report.js';
 import { type ChaosResult, runChaos } from './run-chaos.js';
 import { runStops, type StopResult } from './stops/run-stops.js';
+import { turnChaos } from './turns/command.js';
 
 function readUsage() {
   try {
@@ -19,11 +20,14 @@ function readUsage() {
   }
 }
 
-// Scheduled jobs have a campaign of their own.
+// The exit ends the processes that a campaign has started.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
+
+// Scheduled jobs and turns have campaigns of their own.
 if (process.argv[2] === 'cron') process.exit(await cronChaos(process.argv.slice(3)));
+if (process.argv[2] === 'turns') process.exit(await turnChaos(process.argv.slice(3)));
 
 const { kills, stops, seed, life, databases, backends, json } = readUsage();
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
 
 const REPORT_EVERY_KILLS = 50;
 const runs = (kills > 0 ? shareKills(kills, databases, backends) : []).map((share) => ({

@@ -101,6 +101,14 @@ eachDatabase((engine) => {
       expect(lastSent()[0]?.content).to.equal(`Summary of the earlier conversation:\nsummary ${summaries().length}`);
     });
 
+    it('is summarised far enough that many turns fit before the next summary', async () => {
+      await start();
+      // A question of 100 tokens per turn: twelve of them fill the context.
+      const question = (n: number) => `q${n} ${'word '.repeat(98)}`.trim();
+      for (let n = 0; n < 30; n += 1) await ask(question(n));
+      expect(summaries().length).to.be.within(1, 3);
+    });
+
     it('names the summary among the system layers', async () => {
       await start();
       for (const name of ['a', 'b', 'c']) await ask(long(name));

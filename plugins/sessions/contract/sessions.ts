@@ -160,7 +160,7 @@ export interface OpenTurn {
    * Stores a summary that stands for all rows of the chat up to a number.
    * @throws MortiseError `session_fenced` (409).
    */
-  storeSummary(summary: { readonly text: string; readonly throughSeq: number }): Promise<void>;
+  storeSummary(summary: ChatSummary): Promise<void>;
   /** Appends rows in one fenced transaction. @throws MortiseError `session_fenced` (409). */
   append(messages: readonly NewMessage[]): Promise<readonly StoredMessage[]>;
   /**
@@ -180,6 +180,14 @@ export interface TurnOutcome {
   readonly usage?: TurnUsage | undefined;
   readonly error?: { readonly code: string; readonly message: string } | undefined;
   readonly events?: readonly Readonly<Record<string, unknown>>[] | undefined;
+  /** Stored in the same transaction. */
+  readonly summary?: ChatSummary | undefined;
+}
+
+/** A summary of all rows of a chat up to a number. */
+export interface ChatSummary {
+  readonly text: string;
+  readonly throughSeq: number;
 }
 
 /** An entry of a list of sessions. */

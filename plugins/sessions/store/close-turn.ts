@@ -1,4 +1,4 @@
-import type { TurnOutcome } from 'mortise/contracts/sessions';
+import type { ChatSummary, TurnOutcome } from 'mortise/contracts/sessions';
 import type { BatchStatement } from 'mortise/sdk';
 import { sessionError } from '../errors.js';
 import { messageInserts } from './message-rows.js';
@@ -15,7 +15,7 @@ interface ClosingTurn {
 }
 
 /**
- * One transaction: the final rows, the turn's end, the chat's time and name, and the release. A turn is visible as
+ * One transaction: the final rows, the turn's end, the chat's time, name and summary, and the release. A turn is visible as
  * completed only together with its answer.
  *
  * @throws session_fenced, with nothing written.
@@ -38,6 +38,7 @@ export async function closeTurn(store: Store, turn: ClosingTurn, outcome: TurnOu
         ...messageInserts(store, place, messages),
         endTurn(store, turn.turnId, outcome),
         touchedChat(store, turn, outcome),
+        ...(outcome.summary ? [summarisedChat(turn, outcome.summary)] : []),
       ],
       { trx },
     );
@@ -50,5 +51,12 @@ function touchedChat({ database }: Store, { chatId, chatName }: ClosingTurn, { s
        name = case when name = 'New Chat' then coalesce(?, name) else name end
      where id = ?`,
     bindings: [status === 'completed' ? chatName : null, chatId],
+  };
+}
+
+function summarisedChat({ chatId }: ClosingTurn, { text, throughSeq }: ChatSummary): BatchStatement {
+  return {
+    sql: 'update {realtime.chats} set summary = ?, summary_seq = ? where id = ?',
+    bindings: [text, throughSeq, chatId],
   };
 }

@@ -1,4 +1,4 @@
-import type { HistoryLimit, RecentHistory, StoredMessage } from 'mortise/contracts/sessions';
+import type { ChatSummary, HistoryLimit, RecentHistory, StoredMessage } from 'mortise/contracts/sessions';
 import { sessionError } from '../errors.js';
 import { type MessageRow, toMessage } from './rows.js';
 import type { Lease, Store } from './store.js';
@@ -96,7 +96,7 @@ export async function storeSummary(
   { database }: Store,
   lease: Lease,
   chatId: string,
-  { text, throughSeq }: { readonly text: string; readonly throughSeq: number },
+  { text, throughSeq }: ChatSummary,
 ): Promise<void> {
   const { changes } = await database.statement(
     `update {realtime.chats} set summary = ?, summary_seq = ?

@@ -82,6 +82,32 @@ eachDatabase((engine) => {
       expect([summary, omitted]).to.deep.equal(['Ninety-eight questions.', 0]);
     });
 
+    it('begins after the summary that a turn left with its end, unless the end was not stored', async () => {
+      const { service, store } = await openSessions(engine);
+      await ask(service, 'one', '1');
+      const summarising = async () => {
+        const turn = await opened(service, turnRequest('summarise'));
+        const first = (await turn.history()).find(({ turnId }) => turnId === turn.turnId);
+        return { turn, summary: { text: 'One question.', throughSeq: (first?.seq ?? 0) - 1 } };
+      };
+      const lost = await summarising();
+      await store.database.statement("update {realtime.sessions} set lock_token = 'other' where id = ?", [
+        lost.turn.sessionKey,
+      ]);
+      const end = { status: 'completed', messages: [assistant('done')], steps: 1 } as const;
+      expect(await codeOf(lost.turn.close({ ...end, summary: lost.summary }))).to.equal('session_fenced');
+      await store.database.statement('update {realtime.sessions} set lock_token = null where id = ?', [
+        lost.turn.sessionKey,
+      ]);
+      const { turn, summary } = await summarising();
+      expect((await turn.recentHistory(everything)).summary).to.equal(undefined);
+      await turn.close({ ...end, summary });
+      const next = await opened(service, turnRequest('now'));
+      const { messages, summary: stored } = await next.recentHistory(everything);
+      expect(stored).to.equal('One question.');
+      expect(texts(messages)).to.deep.equal(['summarise', 'done', 'now']);
+    });
+
     it('gets no summary of a turn that lost its session', async () => {
       const { service, store } = await openSessions(engine);
       const turn = await opened(service);
