@@ -194,8 +194,10 @@ async function run(
   one: ContributedCommand,
   input: CommandInput,
 ): Promise<CommandResult> {
-  if (one.client !== undefined)
-    return (await clientCommand(environment, one, one.client))(input, await environment.caller());
+  if (one.client !== undefined) {
+    const command = await clientCommand(environment, one, one.client);
+    return command(input, { ...(await environment.caller()), command: one });
+  }
   const server = await environment.server();
   const progress = createProgress(process.stderr, environment.json);
   const each = (result: CommandResult): void => {

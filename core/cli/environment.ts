@@ -25,7 +25,7 @@ export interface CommandEnvironment {
   /** @throws MortiseError `no_server` */
   needServer(): Promise<Client>;
   /** The server's API as a command in this process uses it. */
-  caller(): Promise<CommandCaller>;
+  caller(): Promise<Omit<CommandCaller, 'command'>>;
   /** Asks the running server; without one, answers from the files. */
   either<T>(online: (server: Client) => Promise<T>, offline: (engine: OfflineControl) => Promise<T> | T): Promise<T>;
   /** Answers from the files alone, whatever became of server and database. */
@@ -113,7 +113,8 @@ export function createEnvironment({ projectDir, signal, options, exitWith }: Env
     caller: async () => {
       const { base, apiKey, client } = await address();
       const { stdin, stdout, env } = process;
-      return { apiBase: base.replace(/\/$/, ''), apiKey, request: client.request, signal, stdin, stdout, env };
+      const { request, stream } = client;
+      return { apiBase: base.replace(/\/$/, ''), apiKey, request, stream, signal, stdin, stdout, env };
     },
     either: async (online, offline) => {
       const client = await server();

@@ -103,8 +103,12 @@ export interface CommandCaller {
   /** Address of the server's API, without a slash at its end; whether it answers is not known. */
   readonly apiBase: string;
   readonly apiKey: string | undefined;
+  /** The command that was typed: one module may run several. */
+  readonly command: CommandFacts & { readonly key: string };
   /** A request with the caller's key. @throws MortiseError with the server's code and hint, or `no_server` */
   request<T>(method: string, path: string, body?: unknown): Promise<T>;
+  /** The same, with the body of the answer as it arrives. */
+  stream(method: string, path: string, body?: unknown): AsyncIterable<Uint8Array>;
   /** Aborted by SIGTERM, and by Ctrl-C outside the raw mode of a terminal. */
   readonly signal: AbortSignal;
   readonly stdin: NodeJS.ReadStream;
