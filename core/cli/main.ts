@@ -27,6 +27,9 @@ const program = new Command('mortise')
   .option('--admin-key <key>', 'admin key (GOVERNANCE_ADMIN_KEY)')
   .showHelpAfterError('(mortise --help shows the commands)')
   .exitOverride()
+  .configureHelp({ minWidthToWrap: 20 })
+  // With --json an error is one object, which is written once the command has failed.
+  .configureOutput({ writeErr: (text) => void (process.argv.includes('--json') || process.stderr.write(text)) })
   .addHelpText(
     'after',
     examples(
@@ -110,6 +113,6 @@ try {
 } catch (error) {
   exitCode = interrupt.signal.aborted
     ? exitCodes.interrupted
-    : reportError(error, environment.json, (text) => process.stderr.write(text));
+    : reportError(error, environment.json || process.argv.includes('--json'), (text) => process.stderr.write(text));
 }
 process.exitCode = exitCode;
