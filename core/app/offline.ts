@@ -1,4 +1,5 @@
 import { refuseDisable, refuseDisplacement, withToggled } from '../control/desired-changes.js';
+import { ownFile } from '../kernel/catalogue.js';
 import { MortiseError } from '../sdk/errors.js';
 import type { HostEvents } from '../sdk/events.js';
 import type { PluginControl, PluginRow } from '../sdk/host/plugin-control.js';
@@ -12,6 +13,8 @@ import { offlineParts } from './core-parts.js';
 /** Plugin control on `plugins.json` and `config/`, without a server or running plugins. */
 export interface OfflineControl {
   readonly control: Pick<PluginControl, 'revision' | 'list' | 'inspect' | 'plan' | 'doctor' | 'tree' | 'export'>;
+  /** Path of a module of an installed plugin; undefined when there is no such plugin or module inside its folder. */
+  moduleOf(key: string, name: string): Promise<string | undefined>;
   /** What enabled plugins declare in their manifests. */
   readonly points: Pick<Points, 'list'>;
   /** Every effective value with its source; secrets are masked. */
@@ -68,6 +71,10 @@ export async function openOffline(
   };
   return {
     control,
+    moduleOf: async (key, name) => {
+      const { codeFolder } = kernel.record(key)?.entry ?? {};
+      return codeFolder ? ownFile(codeFolder, name) : undefined;
+    },
     points: kernel.points,
     effective: (owner) => settings.effective(owner),
     want: async (key, enabled, cascade) => {

@@ -1,5 +1,6 @@
-import { request as requestHttp } from 'node:http';
+import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
+import { text as readAll } from 'node:stream/consumers';
 import { MortiseError } from '../sdk/errors.js';
 import { CommandError } from './output.js';
 
@@ -28,6 +29,8 @@ export interface Client {
   ask(method: string, path: string, body?: unknown): Promise<Answer>;
   /** @throws MortiseError with the server's code, message, details and hint. */
   request<T>(method: string, path: string, body?: unknown): Promise<T>;
+  /** The body of an answer as it arrives. @throws MortiseError like `request` */
+  stream(method: string, path: string, body?: unknown): AsyncIterable<Uint8Array>;
 }
 
 const aliveWithinMs = 2_000;
@@ -37,18 +40,20 @@ export function createClient(options: ClientOptions): Client {
   if (options.apiKey) headers['x-api-key'] = options.apiKey;
   if (options.adminKey) headers['x-admin-key'] = options.adminKey;
 
-  const ask = async (method: string, path: string, body?: unknown): Promise<Answer> => {
+  const begin = (method: string, path: string, body?: unknown): Promise<IncomingMessage> => {
     const text = body === undefined ? undefined : JSON.stringify(body);
     const given = text === undefined ? headers : { ...headers, 'content-type': 'application/json' };
     return send(target(options.base, path), { method, headers: given, signal: options.signal }, text);
   };
+  const ask = async (method: string, path: string, body?: unknown): Promise<Answer> =>
+    answerOf(await begin(method, path, body));
 
   return {
     alive: async () => {
       try {
         const url = target(options.base, '/healthz');
         const signal = AbortSignal.any([options.signal, AbortSignal.timeout(aliveWithinMs)]);
-        const { status, body } = await send(url, { method: 'GET', headers: {}, signal });
+        const { status, body } = await answerOf(await send(url, { method: 'GET', headers: {}, signal }));
         return status === 200 && (body as { ok?: unknown } | undefined)?.ok === true;
       } catch (error) {
         if (error instanceof CommandError) throw error;
@@ -61,6 +66,11 @@ export function createClient(options: ClientOptions): Client {
       const answer = await ask(method, path, body);
       if (answer.status < 400) return answer.body as T;
       throw errorOf(answer, options);
+    },
+    async *stream(method: string, path: string, body?: unknown) {
+      const incoming = await begin(method, path, body);
+      if ((incoming.statusCode ?? 0) >= 400) throw errorOf(await answerOf(incoming), options);
+      yield* incoming as AsyncIterable<Uint8Array>;
     },
   };
 }
@@ -82,16 +92,11 @@ interface Sent {
 }
 
 /** `fetch` gives up after five minutes without an answer; a command may work for longer. */
-function send(url: URL, { method, headers, signal }: Sent, body?: string): Promise<Answer> {
+function send(url: URL, { method, headers, signal }: Sent, body?: string): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const request = url.protocol === 'https:' ? requestHttps : requestHttp;
     const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
-    const outgoing = request(url, { method, headers: { ...headers, ...length }, signal }, (incoming) => {
-      let text = '';
-      incoming.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
-      incoming.on('end', () => resolve({ status: incoming.statusCode ?? 0, body: parse(text) }));
-      incoming.on('error', reject);
-    });
+    const outgoing = request(url, { method, headers: { ...headers, ...length }, signal }, resolve);
     outgoing.on('error', (error) => {
       const why = new MortiseError('no_server', `The server at ${url.origin} does not answer: ${error.message}.`, {
         hint: 'Run mortise status to check whether it is running.',
@@ -100,6 +105,10 @@ function send(url: URL, { method, headers, signal }: Sent, body?: string): Promi
     });
     outgoing.end(body);
   });
+}
+
+async function answerOf(incoming: IncomingMessage): Promise<Answer> {
+  return { status: incoming.statusCode ?? 0, body: parse(await readAll(incoming)) };
 }
 
 interface ErrorBody {

@@ -1,9 +1,11 @@
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { text as readAll } from 'node:stream/consumers';
+import { pathToFileURL } from 'node:url';
 import type { Command } from 'commander';
 import type { OfflineControl } from '../app/offline.js';
 import { MortiseError } from '../sdk/errors.js';
-import type { CommandFacts, CommandInput, CommandResult } from '../sdk/points/command.js';
+import type { ClientCommand, CommandFacts, CommandInput, CommandResult } from '../sdk/points/command.js';
 import { oneLine, printableText } from '../sdk/text.js';
 import { checkInput, type NamedOption } from './check-input.js';
 import type { CommandEnvironment } from './environment.js';
@@ -171,11 +173,31 @@ async function withDocuments(
   return { ...options, ...texts };
 }
 
+/** A command in this process: always the module that is installed here, whatever server lists the command. */
+async function clientCommand(
+  { fromFiles }: CommandEnvironment,
+  { plugin }: ContributedCommand,
+  name: string,
+): Promise<ClientCommand> {
+  const path = await fromFiles((engine) => engine.moduleOf(plugin, name));
+  if (path !== undefined && existsSync(path)) {
+    const { default: command } = (await import(pathToFileURL(path).href)) as { readonly default?: unknown };
+    if (typeof command === 'function') return command as ClientCommand;
+  }
+  throw new MortiseError('not_installed', `The plugin ${plugin} with this command is not installed here.`, {
+    hint: 'Install the version of the server, or run the command on its machine.',
+  });
+}
+
 async function run(
   environment: CommandEnvironment,
   one: ContributedCommand,
   input: CommandInput,
 ): Promise<CommandResult> {
+  if (one.client !== undefined) {
+    const command = await clientCommand(environment, one, one.client);
+    return command(input, { ...(await environment.caller()), command: one });
+  }
   const server = await environment.server();
   const progress = createProgress(process.stderr, environment.json);
   const each = (result: CommandResult): void => {

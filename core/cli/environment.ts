@@ -1,4 +1,5 @@
 import { type OfflineControl, serverAddress } from '../app/offline.js';
+import type { CommandCaller } from '../sdk/points/command.js';
 import { printableJson, printableText } from '../sdk/text.js';
 import { type Client, createClient } from './client.js';
 import { noServer } from './output.js';
@@ -23,6 +24,8 @@ export interface CommandEnvironment {
   silentServer(): Promise<string | undefined>;
   /** @throws MortiseError `no_server` */
   needServer(): Promise<Client>;
+  /** The server's API as a command in this process uses it. */
+  caller(): Promise<Omit<CommandCaller, 'command'>>;
   /** Asks the running server; without one, answers from the files. */
   either<T>(online: (server: Client) => Promise<T>, offline: (engine: OfflineControl) => Promise<T> | T): Promise<T>;
   /** Answers from the files alone, whatever became of server and database. */
@@ -49,21 +52,32 @@ interface Found {
   readonly silent?: string;
 }
 
+interface Address {
+  readonly base: string;
+  readonly apiKey: string | undefined;
+  readonly client: Client;
+}
+
 /** The options win over the environment, and that over the settings of the project. */
 export function createEnvironment({ projectDir, signal, options, exitWith }: EnvironmentPorts): CommandEnvironment {
   let found: Promise<Found> | undefined;
 
-  const connect = async (): Promise<Found> => {
+  let known: Promise<Address> | undefined;
+  const readAddress = async (): Promise<Address> => {
     const given = options();
     const { env } = process;
     const configured = await serverAddress(projectDir);
     const base = given.apiBase ?? env.MORTISE_API_BASE ?? configured.base;
-    const client = createClient({
-      base,
-      apiKey: given.apiKey ?? env.MORTISE_API_KEY ?? configured.apiKey,
-      adminKey: given.adminKey ?? env.GOVERNANCE_ADMIN_KEY ?? configured.adminKey,
-      signal,
-    });
+    const apiKey = given.apiKey ?? env.MORTISE_API_KEY ?? configured.apiKey;
+    const adminKey = given.adminKey ?? env.GOVERNANCE_ADMIN_KEY ?? configured.adminKey;
+    return { base, apiKey, client: createClient({ base, apiKey, adminKey, signal }) };
+  };
+  const address = (): Promise<Address> => {
+    known ??= readAddress();
+    return known;
+  };
+  const connect = async (): Promise<Found> => {
+    const { base, client } = await address();
     if (!(await client.alive())) return { silent: new URL(base).origin };
     // Without its admin API a running server is asked nothing but its state: plugins are then toggled by their file.
     return { running: client, ...((await client.administers()) ? { client } : { silent: new URL(base).origin }) };
@@ -95,6 +109,12 @@ export function createEnvironment({ projectDir, signal, options, exitWith }: Env
       const { running, silent } = await find();
       if (!running) throw noServer(silent);
       return running;
+    },
+    caller: async () => {
+      const { base, apiKey, client } = await address();
+      const { stdin, stdout, env } = process;
+      const { request, stream } = client;
+      return { apiBase: base.replace(/\/$/, ''), apiKey, request, stream, signal, stdin, stdout, env };
     },
     either: async (online, offline) => {
       const client = await server();

@@ -12,8 +12,11 @@ export function reportError(error: unknown, json: boolean, write: (text: string)
     const code = reportError(error.cause, json, write);
     return code === exitCodes.refused ? error.exitCode : code;
   }
-  // Commander has said it already.
-  if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.wrongUsage;
+  if (error instanceof CommanderError) {
+    if (error.exitCode === 0) return exitCodes.done;
+    // Commander has printed it for people already.
+    return json ? reportError(misused(error), json, write) : exitCodes.wrongUsage;
+  }
   const coded = isCodedError(error) ? error : unexpected(error);
   const hint = coded instanceof MortiseError ? coded.hint : undefined;
   const { code, message, details, status } = coded;
@@ -21,6 +24,14 @@ export function reportError(error: unknown, json: boolean, write: (text: string)
   else write(`[${oneLine(code)}] ${oneLine(message)}\n${hint ? `  ${oneLine(hint)}\n` : ''}`);
   if (error instanceof CommandError) return exitCodes.wrongUsage;
   return code === 'no_server' ? exitCodes.noServer : exitCodes.refused;
+}
+
+function misused({ code, message }: CommanderError): CommandError {
+  const sentence = code === 'commander.help' ? 'A command is missing.' : message.replace(/^error: /, '').split('\n')[0];
+  return new CommandError(
+    sentence ?? message,
+    'mortise --help shows the commands; with a command it shows its options.',
+  );
 }
 
 function unexpected(error: unknown): MortiseError {

@@ -3,6 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
 import { endProcess } from '../process/exit.js';
+import { addCompletionCommand } from './completion-command.js';
 import { addConfigCommands } from './config-commands.js';
 import { addContributedCommands } from './contributed-commands.js';
 import { createEnvironment } from './environment.js';
@@ -26,6 +27,9 @@ const program = new Command('mortise')
   .option('--admin-key <key>', 'admin key (GOVERNANCE_ADMIN_KEY)')
   .showHelpAfterError('(mortise --help shows the commands)')
   .exitOverride()
+  .configureHelp({ minWidthToWrap: 20 })
+  // With --json an error is one object, which is written once the command has failed.
+  .configureOutput({ writeErr: (text) => void (process.argv.includes('--json') || process.stderr.write(text)) })
   .addHelpText(
     'after',
     examples(
@@ -73,6 +77,7 @@ addPluginCommands(program, environment);
 addConfigCommands(program, environment);
 addStatusCommand(program, environment);
 addMigrateCommand(program, environment);
+addCompletionCommand(program, environment);
 program
   .command('start')
   .description('start the server; Ctrl-C drains it')
@@ -86,10 +91,17 @@ program
     );
   });
 
+/** `--json` before a document is short for `--json --body`. */
+const typed = process.argv.flatMap((word, index, all) =>
+  all[index - 1] === '--json' && /^[{[@]/.test(word) ? ['--body', word] : [word],
+);
+
 /** Reading what plugins add takes a moment, which the platform's own commands need not wait for. */
 async function addCommandsOfPlugins(): Promise<void> {
-  const [first] = program.parseOptions(process.argv.slice(2)).operands;
-  if (program.commands.some((command) => command.name() === first)) return;
+  const [first] = program.parseOptions(typed.slice(2)).operands;
+  const isOwn = program.commands.some((command) => command.name() === first);
+  // Only the completion of a shell knows every command.
+  if (isOwn && first !== 'completion') return;
   const added = addContributedCommands(program, environment);
   // Help is what people ask for when something does not work.
   await (first === undefined || first === 'help' ? added.catch(() => undefined) : added);
@@ -97,10 +109,10 @@ async function addCommandsOfPlugins(): Promise<void> {
 
 try {
   await addCommandsOfPlugins();
-  await program.parseAsync(process.argv);
+  await program.parseAsync(typed);
 } catch (error) {
   exitCode = interrupt.signal.aborted
     ? exitCodes.interrupted
-    : reportError(error, environment.json, (text) => process.stderr.write(text));
+    : reportError(error, environment.json || process.argv.includes('--json'), (text) => process.stderr.write(text));
 }
 process.exitCode = exitCode;

@@ -174,7 +174,7 @@ async function readObject(
  * The path of a plugin's own file; undefined when it is outside the folder, by its name or through a link. A missing file
  * is judged by its name.
  */
-async function ownFile(folder: string, name: string): Promise<string | undefined> {
+export async function ownFile(folder: string, name: string): Promise<string | undefined> {
   const path = resolve(folder, name);
   if (!isInside(folder, path)) return undefined;
   const [realFolder, realFile] = await Promise.all([real(folder), real(path)]);

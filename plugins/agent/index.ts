@@ -1,4 +1,4 @@
-import { activeByKey, createContributionCache, type PluginDefinition, type Refusal } from 'mortise/sdk';
+import { activeByKey, createContributionCache, type PluginDefinition, type Refusal, runsAtCaller } from 'mortise/sdk';
 import type { Config } from './config.generated.js';
 import { turnHandler } from './handle-observation.js';
 import { processRoute } from './process-route.js';
@@ -12,7 +12,9 @@ import { turnService } from './turn-service.js';
 export default function agent(): PluginDefinition<Config> {
   return {
     key: 'agent',
-    register() {},
+    register(host) {
+      host.contribute('command', 'chats-send', runsAtCaller(host.facts('command', 'chats-send')));
+    },
     start(host) {
       const { config, points } = host;
       const schedule = host.use('schedule');

@@ -1,4 +1,4 @@
-import type { PluginDefinition } from 'mortise/sdk';
+import { type PluginDefinition, runsAtCaller } from 'mortise/sdk';
 import { cancelChannel, followRequests, RunningTurns } from './cancel-turns.js';
 import { ensureDefaultChat } from './chats.js';
 import type { Config } from './config.generated.js';
@@ -18,7 +18,11 @@ const followMs = 500;
 export default function sessions(): PluginDefinition<Config> {
   return {
     key: 'sessions',
-    register() {},
+    register(host) {
+      for (const name of ['list', 'create', 'get', 'update', 'delete', 'batch-delete', 'turns']) {
+        host.contribute('command', `chats-${name}`, runsAtCaller(host.facts('command', `chats-${name}`)));
+      }
+    },
     async start(host) {
       const database = host.use('database');
       const instances = host.use('instances');

@@ -15,20 +15,6 @@ export function listCommand(facts: CommandFacts, skills: SkillsService): Command
   };
 }
 
-export function createCommand(facts: CommandFacts, skills: SkillsService): Command {
-  return {
-    ...facts,
-    async run({ options: { name, content, file } }, ctx) {
-      if (typeof name !== 'string') return wrongUsage(facts, '--name is required.');
-      if ((content === undefined) === (file === undefined)) {
-        return wrongUsage(facts, 'Give either --content or --file.');
-      }
-      await skills.save(skills.parse({ name, content: content ?? file }), ctx);
-      return { exitCode: 0, data: { created: true }, text: `The skill ${name} is enabled.` };
-    },
-  };
-}
-
 export function toggleCommand(facts: CommandFacts, skills: SkillsService, enabled: boolean): Command {
   return {
     ...facts,

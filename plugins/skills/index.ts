@@ -1,5 +1,5 @@
-import type { PluginDefinition } from 'mortise/sdk';
-import { createCommand, deleteCommand, listCommand, toggleCommand } from './commands.js';
+import { type PluginDefinition, runsAtCaller } from 'mortise/sdk';
+import { deleteCommand, listCommand, toggleCommand } from './commands.js';
 import { skillTable } from './migrations/0001-skills.js';
 import { batchRoute, deleteRoute, fileRoute, listRoute, saveRoute, toggleRoute } from './routes.js';
 import { SkillFolders } from './skill-folders.js';
@@ -36,7 +36,7 @@ export default function skillsPlugin(): PluginDefinition {
       host.contribute('route', 'delete-skill', deleteRoute(skills));
       host.contribute('route', 'skill-file', fileRoute(skills));
       host.contribute('command', 'skills-list', listCommand(host.facts('command', 'skills-list'), skills));
-      host.contribute('command', 'skills-create', createCommand(host.facts('command', 'skills-create'), skills));
+      host.contribute('command', 'skills-create', runsAtCaller(host.facts('command', 'skills-create')));
       host.contribute('command', 'skills-enable', toggleCommand(host.facts('command', 'skills-enable'), skills, true));
       host.contribute(
         'command',

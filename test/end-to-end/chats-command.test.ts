@@ -1,0 +1,122 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { createTestHost, type TestHost, temporaryFolder } from 'mortise/sdk/testing';
+import { runCommand } from './command-line.js';
+
+interface Chat {
+  readonly id: string;
+  readonly name: string;
+  readonly channel: string;
+  readonly user_id: string;
+  readonly meta: object;
+}
+
+describe('commands that run at the caller', function () {
+  this.timeout(60_000);
+  let host: TestHost;
+  const key = 'heron-key-0123456789';
+  /** A key with no more than the rights of a user. */
+  const run = (args: readonly string[], input = '') => runCommand(host.origin, ['--api-key', key, ...args], input);
+  const json = async <T>(...args: readonly string[]): Promise<T> => {
+    const { code, stdout, stderr } = await run(['--json', ...args]);
+    expect([code, stderr]).to.deep.equal([0, '']);
+    expect(stdout.trimEnd()).not.to.contain('\n');
+    return JSON.parse(stdout) as T;
+  };
+
+  before(async () => {
+    host = await createTestHost({
+      plugins: ['admin', 'agent', 'channel-console', 'provider-demo', 'skills'],
+      env: { MORTISE_API_KEY: key },
+    });
+  });
+  after(() => host.stop());
+
+  it('create, rename, list and delete chats', async () => {
+    const chat = await json<Chat>('chats', 'create', '--session-id', 's', '--user-id', 'u', '--name', '潮汐');
+    expect(chat).to.include({ channel: 'console', user_id: 'u', name: '潮汐' });
+    const renamed = await json<Chat>('chats', 'update', chat.id, '--name', 'Tides', '--meta', '{"a":1}');
+    expect(renamed).to.deep.include({ id: chat.id, name: 'Tides', meta: { a: 1 } });
+    expect((await json<Chat[]>('chats', 'list', '--user-id', 'u')).map(({ id }) => id)).to.deep.equal([chat.id]);
+    expect(await json('chats', 'list', '--user-id', 'nobody')).to.deep.equal([]);
+    expect((await run(['chats', 'list', '--user-id', 'u'])).stdout).to.match(/^ID +NAME +USER +CHANNEL +UPDATED\n/);
+    expect(await json('chats', 'delete', chat.id)).to.deep.equal({ deleted: true });
+    expect(await json('chats', 'batch-delete', chat.id, 'unknown')).to.deep.equal({ deleted: true });
+    const gone = await run(['--json', 'chats', 'update', chat.id, '--name', 'x']);
+    expect([gone.code, JSON.parse(gone.stderr).error.code]).to.deep.equal([1, 'not_found']);
+  });
+
+  it('send a message, and print the reply or the raw stream', async () => {
+    const sent = await run(['chats', 'send', '--chat-session', 'talk', '--user-id', 'u', '--message', '你好']);
+    expect(sent).to.deep.equal({ code: 0, stdout: 'Echo: 你好\n', stderr: '' });
+    const streamed = await run(
+      ['chats', 'send', '--chat-session', 'two', '--user-id', 'u', '--message', '-', '--stream'],
+      'from a pipe',
+    );
+    expect(streamed.code).to.equal(0);
+    expect(streamed.stdout).to.match(
+      /^data: \{"type":"step_started"[\s\S]*Echo: from a pipe[\s\S]*data: \[DONE\]\n\n$/,
+    );
+    const [chat] = await json<Chat[]>('chats', 'list', '--user-id', 'u', '--limit', '1');
+    const id = chat?.id ?? '';
+    expect((await run(['chats', 'get', id])).stdout).to.equal('user: from a pipe\n\nassistant: Echo: from a pipe\n');
+    expect(await json<object[]>('chats', 'turns', id)).to.have.length(1);
+    expect(await json<object[]>('chats', 'turns', id, '--status', 'failed')).to.deep.equal([]);
+  });
+
+  it('end with 1 when the stream ends with an error, or the key is wrong', async () => {
+    const refused = await runCommand(host.origin, ['--api-key', 'wrong', '--json', 'chats', 'list']);
+    expect([refused.code, JSON.parse(refused.stderr).error.code]).to.deep.equal([1, 'unauthorized']);
+    const failed = await run([
+      'chats',
+      'send',
+      '--chat-session',
+      's',
+      '--message',
+      'x',
+      '--channel',
+      'sms',
+      '--stream',
+    ]);
+    expect([failed.code, failed.stderr.split(']')[0]]).to.deep.equal([1, '[channel_not_supported']);
+  });
+
+  for (const args of [
+    ['create'],
+    ['send', '--message', 'x'],
+    ['send', '--chat-session', 'x'],
+    ['get'],
+    ['get', 'a', 'b'],
+    ['update', 'x'],
+    ['batch-delete'],
+  ]) {
+    it(`end with 2 for: chats ${args.join(' ')}`, async () => {
+      const { code, stdout } = await run(['chats', ...args]);
+      expect([code, stdout.includes('Usage: mortise chats')]).to.deep.equal([2, true]);
+    });
+  }
+
+  it('create a skill from a folder', async () => {
+    const folder = join(temporaryFolder('skill'), 'release-notes');
+    await mkdir(join(folder, 'references', 'deep'), { recursive: true });
+    await writeFile(join(folder, 'SKILL.md'), 'Write them.');
+    await writeFile(join(folder, 'references', 'deep', 'guide.md'), 'Guide');
+    await writeFile(join(folder, 'references', '.hidden'), 'no');
+    expect(await json('skills', 'create', '--dir', folder)).to.deep.equal({ created: true });
+    const [skill] = (await (await host.fetch('/skills', { headers: { 'x-api-key': key } })).json()) as object[];
+    expect(skill).to.deep.include({
+      name: 'release-notes',
+      content: 'Write them.',
+      references: { deep: { 'guide.md': 'Guide' } },
+      scripts: {},
+    });
+    await writeFile(join(folder, 'references', 'deep', 'guide.md'), new Uint8Array([0xff, 0xfe]));
+    const binary = await run(['skills', 'create', '--dir', folder]);
+    expect([binary.code, binary.stderr.includes('guide.md is not a text in UTF-8')]).to.deep.equal([1, true]);
+    const empty = await run(['skills', 'create', '--dir', join(folder, 'references')]);
+    expect([empty.code, empty.stderr.includes('has no SKILL.md')]).to.deep.equal([1, true]);
+    const both = await run(['skills', 'create', '--dir', folder, '--content', 'x']);
+    expect([both.code, both.stdout.includes('Give one of')]).to.deep.equal([2, true]);
+  });
+});

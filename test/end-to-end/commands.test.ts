@@ -1,0 +1,177 @@
+import { execFile } from 'node:child_process';
+import { readdir, readFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { spawn } from '@lydell/node-pty';
+import { expect } from 'chai';
+import type { CommandFacts, PluginManifest } from 'mortise/sdk';
+import { childEnvironment, type ServerProcess, startServer } from 'mortise/sdk/testing';
+import stringWidth from 'string-width';
+import { commandLine, runCommand } from './command-line.js';
+
+const project = resolve(dirname(fileURLToPath(import.meta.url)), '..', '..', '..');
+
+/** Processes at once: each needs most of a processor while it starts. */
+const atOnce = 3;
+
+/** Commands that go on until they are interrupted. */
+const endless = new Set(['kb watch']);
+
+/** Commands that are called with less than they need end with one of these. */
+const codes = [0, 1, 2];
+
+describe('every command of every plugin', function () {
+  this.timeout(180_000);
+  let server: ServerProcess;
+  let commands: readonly CommandFacts[];
+
+  before(async () => {
+    const plugins = JSON.parse(await readFile(join(project, 'plugins.json'), 'utf8')) as object;
+    server = await startServer({ plugins });
+    const keys = await readdir(join(project, 'plugins'));
+    const manifests = await Promise.all(
+      keys.map((key) => readFile(join(project, 'plugins', key, 'plugin.json'), 'utf8').catch(() => '{}')),
+    );
+    const declared = manifests.flatMap(
+      (text) => (JSON.parse(text) as Partial<PluginManifest>).contributes?.command ?? [],
+    );
+    commands = declared.flatMap((one) =>
+      typeof one === 'object' && typeof one.facts === 'object' ? [one.facts as unknown as CommandFacts] : [],
+    );
+    expect(commands.length).to.be.above(60);
+    const post = (path: string, body: object) =>
+      fetch(`${server.origin}${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+    await post('/chats', { session_id: 's', user_id: 'u', channel: 'console', name: '港口今天的潮汐时间表' });
+    await post('/chats', { session_id: 't', user_id: 'u', channel: 'console', name: 'Tides' });
+    await post('/skills', { name: 'release-notes', content: '中文' });
+  });
+  after(() => server.dispose());
+
+  const wordsOf = ({ usage }: CommandFacts): readonly string[] => {
+    const parts = usage.split(/\s+/);
+    const end = parts.findIndex((part) => !/^[a-z0-9][\w-]*$/i.test(part));
+    return end < 0 ? parts : parts.slice(0, end);
+  };
+
+  /** Runs a check for commands, and reports all that fail. */
+  async function forEachCommand(
+    some: readonly CommandFacts[],
+    check: (words: readonly string[]) => Promise<void>,
+  ): Promise<void> {
+    const waiting = [...some];
+    const failures: string[] = [];
+    const work = async (): Promise<void> => {
+      for (let facts = waiting.shift(); facts !== undefined; facts = waiting.shift()) {
+        const words = wordsOf(facts);
+        await check(words).catch((error: Error) => failures.push(`${words.join(' ')}: ${error.message}`));
+      }
+    };
+    await Promise.all(Array.from({ length: atOnce }, work));
+    expect(failures).to.deep.equal([]);
+  }
+
+  /** One command of each first word: what the command line does for all is tried with these. */
+  const oneEach = (): readonly CommandFacts[] => [
+    ...new Map(commands.map((facts) => [wordsOf(facts)[0], facts])).values(),
+  ];
+
+  it('has help with an example', async () => {
+    for (const { usage, examples = [] } of commands) expect(examples, usage).not.to.deep.equal([]);
+    await forEachCommand(oneEach(), async (words) => {
+      const { code, stdout } = await runCommand(server.origin, [...words, '--help']);
+      expect(code).to.equal(0);
+      expect(stdout).to.include(`Usage: mortise ${words.join(' ')}`);
+      expect(stdout.split(/\nExamples?:\n/)[1] ?? '', 'examples').to.include(`mortise ${words[0]}`);
+    });
+  });
+
+  it('refuses an unknown option with 2', async () => {
+    await forEachCommand(oneEach(), async (words) => {
+      const { code, stdout, stderr } = await runCommand(server.origin, [...words, '--no-such-option', '--json']);
+      expect([code, stdout]).to.deep.equal([2, '']);
+      expect(JSON.parse(stderr)).to.deep.nested.include({ 'error.code': 'wrong_usage', status: 400 });
+    });
+  });
+
+  it('prints one JSON value with --json', async () => {
+    await forEachCommand(commands, async (words) => {
+      if (endless.has(words.join(' '))) return;
+      const { code, stdout, stderr } = await runCommand(server.origin, ['--json', ...words]);
+      expect(codes).to.include(code);
+      const printed = stdout === '' ? stderr : stdout;
+      expect(() => JSON.parse(printed), printed).not.to.throw();
+      expect(printed.trimEnd()).not.to.include('\n');
+    });
+  });
+
+  const lists = [
+    ['chats', 'list'],
+    ['skills', 'list'],
+    ['models', 'list'],
+    ['plugin', 'list'],
+    ['config'],
+    ['--help'],
+    ['completion', 'bash'],
+  ];
+
+  it('ends quietly when its reader has gone', async () => {
+    for (const words of lists) {
+      const line = [process.execPath, ...commandLine(server.origin, words)].map((word) => `'${word}'`).join(' ');
+      const { code, stdout, stderr } = await shell(`set -o pipefail; ${line} | head -1; echo "$?" >&2`);
+      expect([words.join(' '), code, stdout.split('\n').length, stderr]).to.deep.equal([words.join(' '), 0, 2, '0\n']);
+    }
+  });
+
+  it('keeps the columns of a table straight at 50 columns, Chinese text included', async () => {
+    const text = await onTerminal(['chats', 'list', '--user-id', 'u'], 50);
+    const [head = '', rule = '', ...rows] = text.split('\n').filter((line) => line.trim() !== '');
+    const starts = [...rule.matchAll(/-+/g)].map(({ index }) => index);
+    expect(starts).to.have.length.above(2);
+    expect(rows.some((row) => row.includes('港口'))).to.equal(true);
+    for (const line of [head, ...rows]) {
+      for (const start of starts.slice(1)) expect(columnsBefore(line, start), line).to.match(/ {2}$/);
+    }
+  });
+
+  it('wraps help at 50 columns', async () => {
+    const text = await onTerminal(['chats', 'create', '--help'], 50);
+    const [usage = ''] = text.split('Example');
+    expect(usage).to.include('create a chat');
+    for (const line of usage.split('\n')) expect(stringWidth(line), line).to.be.at.most(50);
+  });
+
+  /** The part of a line that takes the given columns. */
+  function columnsBefore(line: string, columns: number): string {
+    let part = '';
+    for (const character of line) {
+      if (stringWidth(part) >= columns) break;
+      part += character;
+    }
+    return part.padEnd(columns);
+  }
+
+  function onTerminal(args: readonly string[], cols: number): Promise<string> {
+    return new Promise((done) => {
+      const child = spawn(process.execPath, [...commandLine(server.origin, args)], {
+        cols,
+        rows: 400,
+        env: childEnvironment(),
+      });
+      let text = '';
+      child.onData((data) => (text += data));
+      child.onExit(() => done(text.replaceAll('\r\n', '\n')));
+    });
+  }
+
+  function shell(script: string): Promise<{ code: number; stdout: string; stderr: string }> {
+    return new Promise((done) => {
+      const child = execFile('bash', ['-c', script], { env: childEnvironment() }, (error, stdout, stderr) =>
+        done({ code: error ? Number(child.exitCode) : 0, stdout, stderr }),
+      );
+    });
+  }
+});
