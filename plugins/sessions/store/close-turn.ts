@@ -33,15 +33,17 @@ export async function closeTurn(store: Store, turn: ClosingTurn, outcome: TurnOu
       epoch: turn.lease.epoch,
       firstSeq,
     };
-    await database.batch(
+    const [ended] = await database.batch(
       [
-        ...messageInserts(store, place, messages),
         endTurn(store, turn.turnId, outcome),
+        ...messageInserts(store, place, messages),
         touchedChat(store, turn, outcome),
         ...(outcome.summary ? [summarisedChat(turn, outcome.summary)] : []),
       ],
       { trx },
     );
+    // Its owner gave it up while this transaction waited: its idempotency key may belong to another turn by now.
+    if (ended?.changes !== 1) throw sessionError('session_fenced');
   });
 }
 

@@ -106,7 +106,7 @@ export function insertTurn(
   };
 }
 
-/** The end of a turn. One that did not complete gives up its idempotency key. */
+/** The end of a running turn. One that did not complete gives up its idempotency key. */
 export function endTurn({ database }: Store, turnId: string, outcome: TurnOutcome): BatchStatement {
   const { json, truncated } = limitEvents(outcome.events ?? []);
   return {
@@ -114,7 +114,7 @@ export function endTurn({ database }: Store, turnId: string, outcome: TurnOutcom
        steps = ?, input_tokens = ?, output_tokens = ?, error_code = ?, error_message = ?, events = ?,
        events_truncated = ?, finished_at = ${database.now.millis},
        idempotency_key = case when ? then idempotency_key else null end
-     where turn_id = ?`,
+     where turn_id = ? and status = 'running'`,
     bindings: [
       outcome.status,
       outcome.providerId ?? null,

@@ -103,6 +103,42 @@ describe('turns', () => {
       expect((await service.getTurn(turn.turnId))?.status).to.be.oneOf(['interrupted', 'fenced']);
     });
 
+    it('never completes a turn that was given up, so that its idempotency key runs only once', async () => {
+      const { store } = await openSessions(engine);
+      const gate = Promise.withResolvers<void>();
+      let holds = false;
+      let ended: Promise<unknown> | undefined;
+      const database = new Proxy(store.database, {
+        get: (target, name) => {
+          const member: unknown = Reflect.get(target, name);
+          if (typeof member !== 'function') return member;
+          if (name !== 'transaction') return member.bind(target) as unknown;
+          return (...args: unknown[]) => {
+            const run = () => (member as (...all: unknown[]) => Promise<unknown>).apply(target, args);
+            if (!holds) return run();
+            ended = gate.promise.then(run);
+            return ended;
+          };
+        },
+      });
+      const { service } = await openSessions(engine, { database, ttlMs: 600 });
+      const turn = await opened(service, turnRequest('hi', { idempotency: key }));
+      holds = true;
+      const closing = codeOf(turn.close(answered));
+      expect(await closing).to.equal('session_fenced');
+      await until('the mark', async () => (await service.getTurn(turn.turnId))?.status === 'fenced');
+      // The database goes on with what it was asked before.
+      gate.resolve();
+      await ended?.catch(() => undefined);
+      holds = false;
+      expect(await service.getTurn(turn.turnId)).to.include({ status: 'fenced' });
+      const other = await openSessions(engine, { owner: 'process-b' });
+      await until('the claim of another worker', async () => {
+        await sweepSessions(other.store, { alive: async () => new Set() });
+        return (await other.service.openTurn(turnRequest('hi', { idempotency: key }))).kind === 'open';
+      });
+    });
+
     it('writes a turn in two transactions, and one for each round in between', async () => {
       const { store } = await openSessions(engine);
       let writes = 0;
