@@ -87,6 +87,7 @@ export default function cron(): PluginDefinition<Config> {
         await scheduler.tick();
       });
 
+      host.provide('cron', { save: (body, { principal }) => operations.save(principal, body) });
       for (const [name, row] of Object.entries(commandRows)) {
         const key = `cron-${name}`;
         host.contribute('command', key, cronCommand(host.facts('command', key) as CommandFacts, row, operations));

@@ -1,10 +1,12 @@
 import { join } from 'node:path';
+import type {} from 'mortise/contracts/workspace';
 import type { PluginDefinition } from 'mortise/sdk';
 import { workspaceCommands } from './commands.js';
 import type { Config } from './config.generated.js';
 import type { Parts } from './parts.js';
 import { workspaceRoutes } from './routes.js';
 import { TextFiles } from './text-files.js';
+import { importWorkspace } from './transfer.js';
 import { Uploads } from './uploads.js';
 import { Workspace } from './workspace.js';
 
@@ -41,6 +43,7 @@ export default function workspacePlugin(): PluginDefinition<Config> {
       });
       const uploads = new Uploads(join(host.use('settings').dataDir, 'uploads'));
       const deps = { workspace, uploads, parts, database: host.use('database') };
+      host.provide('workspace', { import: (body, ctx) => importWorkspace(deps, body, ctx) });
       for (const [name, route] of Object.entries(workspaceRoutes(deps))) host.contribute('route', name, route);
       const commands = workspaceCommands(deps, (key) => host.facts('command', key));
       for (const [key, command] of Object.entries(commands)) host.contribute('command', key, command);
