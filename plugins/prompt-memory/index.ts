@@ -8,12 +8,10 @@ export default function promptMemory(): PluginDefinition<Config> {
     key: 'prompt-memory',
     start(host) {
       const { config, points } = host;
-      // Without the feature no turn pays for the call.
-      if (!config.enabled) return;
       const { projectKey } = host.use('settings');
       host.contribute('prompt-source', 'memory-recall', {
         ...host.facts('prompt-source', 'memory-recall'),
-        build: (request, ctx) => recallMemories({ points, projectKey, config }, request, ctx),
+        build: (request, ctx) => (config.enabled ? recallMemories({ points, projectKey, config }, request, ctx) : []),
       });
     },
   };
