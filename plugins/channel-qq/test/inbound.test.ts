@@ -189,17 +189,14 @@ eachDatabase((engine) => {
     });
 
     it('acknowledges a signed event at once and answers it once, whether QQ repeats it or not', async () => {
-      platform.expireTokens();
-      platform.script.token.push(silence);
       const event = c2c(nextId(), 'signed');
       for (let repeat = 0; repeat < 3; repeat += 1) {
         expect(await bodyOf(await postSigned(event))).to.deep.equal({ op: 12 });
       }
-      await configure(host, { ...platform.config, bot_prefix: '' });
-      platform.reset();
+      // The next message of the session is answered after all that came before it.
       await postSigned(c2c(nextId(), 'next'));
       await until('the answer', () => platform.messages.some(({ body }) => String(body.content).includes('next')));
-      expect(platform.messages.filter(({ body }) => body.msg_id === event.d.id).length).to.be.at.most(1);
+      expect(platform.messages.filter(({ body }) => body.msg_id === event.d.id)).to.have.length(1);
     });
 
     it('answers groups and direct messages where they were sent, in order', async () => {

@@ -1,4 +1,4 @@
-import { Liquid } from 'liquidjs';
+import { Context, Liquid } from 'liquidjs';
 import { isJsonObject, type JsonObject } from 'mortise/sdk';
 import { cronError } from '../errors.js';
 
@@ -13,9 +13,11 @@ const liquid = new Liquid({
   ownPropertyOnly: true,
   templates: {},
   parseLimit: 1_000_000,
-  renderLimit: 1_000,
-  memoryLimit: 10_000_000,
+  memoryLimit: 250_000,
 });
+
+/** Rendering is synchronous: all templates of a node together get this time, milliseconds. */
+const renderMs = 200;
 
 const maxDepth = 32;
 /** A string that is one output and nothing else keeps the type of its value. */
@@ -45,13 +47,15 @@ export function templateProblem(params: JsonObject): string | undefined {
  * @throws MortiseError `cron_run_failed`: `template error: …`.
  */
 export function renderParams(params: JsonObject, scope: TemplateScope): JsonObject {
+  const until = performance.now() + renderMs;
   try {
     return mapStrings(params, 0, (text) => {
       if (!text.includes('{{') && !text.includes('{%')) return text;
+      const renderLimit = until - performance.now();
+      if (renderLimit <= 0) throw new Error(`the templates of a node may take ${renderMs} ms`);
       const [, expression] = single.exec(text) ?? [];
-      return expression === undefined
-        ? liquid.parseAndRenderSync(text, scope)
-        : (liquid.evalValueSync(expression, { ...scope }) ?? null);
+      if (expression === undefined) return liquid.parseAndRenderSync(text, scope, { renderLimit });
+      return liquid.evalValueSync(expression, new Context(scope, liquid.options, { sync: true, renderLimit })) ?? null;
     }) as JsonObject;
   } catch (error) {
     throw cronError('cron_run_failed', { message: `template error: ${firstLine(error)}`, cause: error });
