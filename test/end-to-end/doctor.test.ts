@@ -1,4 +1,4 @@
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Finding } from 'mortise/sdk';
@@ -204,7 +204,7 @@ const faults: readonly Fault[] = [
     code: 'plugins_file_invalid',
     fix: /Correct/,
     make: async (host) => {
-      await rename(host.pluginsFile, `${host.pluginsFile}.good`);
+      await copyFile(host.pluginsFile, `${host.pluginsFile}.good`);
       await writeFile(host.pluginsFile, '{');
     },
     repair: (host) => rename(`${host.pluginsFile}.good`, host.pluginsFile),
