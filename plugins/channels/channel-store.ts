@@ -64,7 +64,7 @@ export async function openChannels({ host, database, secrets, schemas, audit }: 
     return channel && { ...channel.facts.defaults, ...snapshot.current.get(name) };
   };
 
-  const parseOne = (name: string, body: unknown): JsonObject => {
+  const parseOne = (name: string, body: unknown, otherMasks: 'keep' | 'empty' = 'keep'): JsonObject => {
     const channel = active.current.get(name);
     if (!channel) {
       throw channelError('channel_not_supported', {
@@ -81,7 +81,7 @@ export async function openChannels({ host, database, secrets, schemas, audit }: 
       if (!isSecret || value === null || typeof value === 'string') return;
       throw channelError('invalid_channel_config', { message: `${path.join('.')} must be a text` });
     });
-    const parsed = unmaskSecrets(body, config(name) ?? {}, configSchema);
+    const parsed = unmaskSecrets(body, config(name) ?? {}, { schema: configSchema, otherMasks });
     const [issue] = configSchema
       ? schemas.compile(configSchema, { name: `channel ${name}` }).check({ ...defaults, ...parsed })
       : [];
@@ -156,14 +156,17 @@ export async function openChannels({ host, database, secrets, schemas, audit }: 
       return found && maskSecrets(found, schemaOf(name));
     },
     parseOne,
-    parse(body) {
+    parse(body, { otherMasks } = { otherMasks: 'keep' }) {
       if (!isJsonObject(body)) throw channelError('invalid_json');
-      return new Map(
-        Object.entries(body).map(([key, value]) => {
-          const name = key.toLowerCase();
-          return [name, parseOne(name, value)];
-        }),
-      );
+      const parsed = new Map<string, JsonObject>();
+      for (const [key, value] of Object.entries(body)) {
+        const name = key.toLowerCase();
+        if (parsed.has(name)) {
+          throw channelError('invalid_channel_config', { message: `the channel ${name} is given twice` });
+        }
+        parsed.set(name, parseOne(name, value, otherMasks));
+      }
+      return parsed;
     },
     replace: (name, value, ctx) => change({ operation: 'set', names: [name] }, ctx, (trx) => save(name, value, trx)),
     replaceAll: (configs, ctx, options) =>

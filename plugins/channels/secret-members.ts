@@ -1,4 +1,4 @@
-import { maskCredential, unmaskCredential } from 'mortise/contracts/envs';
+import { isCredentialMask, maskCredential, unmaskCredential } from 'mortise/contracts/envs';
 import { isJsonObject, isSensitiveName, type JsonObject } from 'mortise/sdk';
 
 /** JSON Schema of a channel's configuration, as the channel declares it. */
@@ -46,14 +46,21 @@ export function maskSecrets(config: JsonObject, schema: ConfigSchema): JsonObjec
 }
 
 /** The configuration to store: masks that the API showed become the secrets that they stand for. */
-export function unmaskSecrets(given: JsonObject, known: JsonObject, schema: ConfigSchema): JsonObject {
+export function unmaskSecrets(
+  given: JsonObject,
+  known: JsonObject,
+  { schema, otherMasks }: { readonly schema: ConfigSchema; readonly otherMasks: 'keep' | 'empty' },
+): JsonObject {
   const secrets = new Map<string, string>();
   mapLeaves(known, schema, ({ path, value, isSecret }) => {
     if (isSecret && typeof value === 'string') secrets.set(pathKey(path), value);
   });
-  return mapLeaves(given, schema, ({ path, value, isSecret }) =>
-    isSecret && typeof value === 'string' ? unmaskCredential(value, secrets.get(pathKey(path))) : value,
-  );
+  return mapLeaves(given, schema, ({ path, value, isSecret }) => {
+    if (!isSecret || typeof value !== 'string') return value;
+    const stored = secrets.get(pathKey(path));
+    const secret = unmaskCredential(value, stored);
+    return otherMasks === 'empty' && secret !== stored && isCredentialMask(secret) ? '' : secret;
+  });
 }
 
 /** A path as the key of a map; names may have any characters. */

@@ -1,14 +1,17 @@
-import { readFile, writeFile } from 'node:fs/promises';
-import { basename, resolve } from 'node:path';
-import { type Command, type CommandFacts, isJsonObject, MortiseError, printableText, wrongUsage } from 'mortise/sdk';
+import {
+  type Command,
+  type CommandFacts,
+  isJsonObject,
+  MortiseError,
+  printableText,
+  runsAtCaller,
+  wrongUsage,
+} from 'mortise/sdk';
 import type { RouteDeps } from './routes.js';
-import { exportWorkspace, importWorkspace } from './transfer.js';
 
-const mostUploadBytes = 20 * 1_024 * 1_024;
-
-/** The commands by their keys in the manifest. */
+/** The commands by their keys in the manifest. Those that transfer files run in `transfer-commands.ts`, at the caller. */
 export function workspaceCommands(
-  { workspace, uploads, parts, database }: RouteDeps,
+  { workspace }: Pick<RouteDeps, 'workspace'>,
   factsOf: (key: string) => CommandFacts,
 ): Readonly<Record<string, Command>> {
   const commands: Readonly<Record<string, Omit<Command, keyof CommandFacts>>> = {
@@ -49,40 +52,12 @@ export function workspaceCommands(
         return { exitCode: 0, data: { deleted }, text: deleted ? `${path} is deleted.` : `There is no ${path}.` };
       },
     },
-    'workspace-export': {
-      isRead: ({ options }) => options.out === undefined,
-      async run({ options: { out }, cwd }, ctx) {
-        const data = await exportWorkspace(parts, false, ctx);
-        const text = JSON.stringify(data, null, 2);
-        if (typeof out !== 'string') return { exitCode: 0, data, text: printableText(text) };
-        const file = resolve(cwd ?? process.cwd(), out);
-        await writeFile(file, `${text}\n`, { mode: 0o600 });
-        return { exitCode: 0, data: { exported: true, path: file }, text: `Written to ${file}, secrets masked.` };
-      },
-    },
-    'workspace-import': {
-      async run({ options: { file } }, ctx) {
-        if (typeof file !== 'string') return wrongUsage(factsOf('workspace-import'), '--file is required.');
-        const read = parseJson(file);
-        const body = isJsonObject(read) && read.mode === undefined ? { mode: 'replace', payload: read } : read;
-        await importWorkspace({ parts, database }, body, ctx);
-        return { exitCode: 0, data: { imported: true }, text: 'Imported.' };
-      },
-    },
-    'workspace-upload': {
-      async run({ args: [file], cwd }) {
-        if (file === undefined) return wrongUsage(factsOf('workspace-upload'));
-        const bytes = await readFile(resolve(cwd ?? process.cwd(), file));
-        if (bytes.length > mostUploadBytes) {
-          const details = { max_bytes: mostUploadBytes };
-          throw new MortiseError('payload_too_large', 'the file is larger than 20 MiB', { status: 413, details });
-        }
-        const upload = await uploads.store(basename(file), bytes);
-        return { exitCode: 0, data: { uploaded: true, ...upload }, text: upload.path };
-      },
-    },
   };
-  return Object.fromEntries(Object.entries(commands).map(([key, command]) => [key, { ...factsOf(key), ...command }]));
+  const transfers = ['workspace-export', 'workspace-import', 'workspace-upload'];
+  return Object.fromEntries([
+    ...Object.entries(commands).map(([key, command]) => [key, { ...factsOf(key), ...command }]),
+    ...transfers.map((key) => [key, runsAtCaller(factsOf(key))]),
+  ]);
 }
 
 /** A text file of the workspace holds the text itself, any other one a JSON document. */

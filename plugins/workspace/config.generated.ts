@@ -3,6 +3,8 @@
 export interface Config {
   /** Days after which uploaded files are deleted; 0 keeps them for ever. */
   readonly upload_retention_days: number;
-  /** File with the tool guide below the workspace, which may be read and written too. */
+  /**
+   * File with the tool guide, absolute or from the workspace. Inside of the workspace it may be read and written too.
+   */
   readonly ai_tools_guide_path: string;
 }

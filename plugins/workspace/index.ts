@@ -18,6 +18,7 @@ export default function workspacePlugin(): PluginDefinition<Config> {
     key: 'workspace',
     async start(host) {
       const { upload_retention_days: days, ai_tools_guide_path: guide } = host.config;
+      const settings = host.use('settings');
       const [envs, channels] = [host.watch('envs'), host.watch('channels')];
       const [models, skills] = [host.watch('model-settings'), host.watch('skills')];
       const parts: Parts = {
@@ -36,12 +37,12 @@ export default function workspacePlugin(): PluginDefinition<Config> {
       };
       const workspace = new Workspace({
         parts,
-        texts: new TextFiles(host.use('workspace-files'), guide),
+        texts: new TextFiles(host.use('workspace-files'), settings.workspaceDir, guide),
         audit: host.use('audit'),
         http: host.use('http'),
         refused: (refusal) => host.emit('refusal', refusal),
       });
-      const uploads = new Uploads(join(host.use('settings').dataDir, 'uploads'));
+      const uploads = new Uploads(join(settings.dataDir, 'uploads'));
       const deps = { workspace, uploads, parts, database: host.use('database') };
       host.provide('workspace', { import: (body, ctx) => importWorkspace(deps, body, ctx) });
       for (const [name, route] of Object.entries(workspaceRoutes(deps))) host.contribute('route', name, route);

@@ -2,7 +2,7 @@ import type { ChannelsService } from 'mortise/contracts/channels';
 import { type EnvsService, isCredentialMask } from 'mortise/contracts/envs';
 import type { ModelSettings, ModelSettingsService } from 'mortise/contracts/models';
 import type { SkillsService } from 'mortise/contracts/skills';
-import { isJsonObject, isSensitiveName, type JsonObject } from 'mortise/sdk';
+import { isSensitiveName, type JsonObject } from 'mortise/sdk';
 import { workspaceError } from './errors.js';
 
 /** The plugins whose settings are files here; a part is undefined while its plugin is not active. */
@@ -39,19 +39,7 @@ export function readEnvs(envs: EnvsService, document: unknown): ReadonlyMap<stri
 
 /** The configurations of channels in a document; masks as in {@link readEnvs}. */
 export function readChannels(channels: ChannelsService, document: unknown): ReadonlyMap<string, JsonObject> {
-  return new Map(
-    [...channels.parse(document)].map(([name, config]) => [name, withoutMasks(config, channels.config(name))]),
-  );
-}
-
-function withoutMasks(config: JsonObject, stored: JsonObject | undefined): JsonObject {
-  return Object.fromEntries(
-    Object.entries(config).map(([name, value]): [string, unknown] => {
-      const before = stored?.[name];
-      if (isJsonObject(value)) return [name, withoutMasks(value, isJsonObject(before) ? before : undefined)];
-      return [name, typeof value === 'string' && isCredentialMask(value) && value !== before ? '' : value];
-    }),
-  );
+  return channels.parse(document, { otherMasks: 'empty' });
 }
 
 export function channelConfigs(channels: ChannelsService, isRevealed: boolean): JsonObject {

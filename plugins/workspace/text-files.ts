@@ -1,5 +1,5 @@
 import { readdir, stat } from 'node:fs/promises';
-import { join, posix, relative, sep } from 'node:path';
+import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 import type { WorkspaceFiles } from 'mortise/contracts/tool-files';
 import { isCodedError, isUnstorableText } from 'mortise/sdk';
 import { workspaceError } from './errors.js';
@@ -7,16 +7,23 @@ import { workspaceError } from './errors.js';
 const folders = ['prompts', 'prompt', 'docs/AI'];
 const singleFiles = ['docs/ai-tools.md'];
 const mostListed = 5_000;
+/** What the file system answers when a path cannot name a file, or names a folder. */
+const wrongPathCodes = ['EEXIST', 'EISDIR', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP'];
 
 /** Prompt texts and tool guides in the workspace folder. */
 export class TextFiles {
   readonly #files: WorkspaceFiles;
   readonly #single: ReadonlySet<string>;
 
-  /** @param guide path of the configured tool guide, below the workspace; blank for none */
-  constructor(files: WorkspaceFiles, guide: string) {
+  /**
+   * @param guide path of the configured tool guide, absolute or from the workspace; blank for none. One outside of the
+   *   workspace is none of these files.
+   */
+  constructor(files: WorkspaceFiles, workspaceDir: string, guide: string) {
     this.#files = files;
-    this.#single = new Set([...singleFiles, ...(guide.trim() === '' ? [] : [posix.normalize(guide.trim())])]);
+    const path = guide.trim() === '' ? '' : relative(workspaceDir, resolve(workspaceDir, guide.trim()));
+    const isInside = path !== '' && path.split(sep)[0] !== '..' && !isAbsolute(path);
+    this.#single = new Set([...singleFiles, ...(isInside ? [path.replaceAll(sep, '/')] : [])]);
   }
 
   /** Whether a path without `..` and backslashes is one of these files. */
@@ -25,19 +32,24 @@ export class TextFiles {
   }
 
   async list(): Promise<readonly { readonly path: string; readonly size: number }[]> {
-    const root = await this.#files.root();
-    const found = await Promise.all(folders.map((folder) => filesBelow(join(root, folder))));
-    const paths = [...[...this.#single].map((path) => join(root, path)), ...found.flat()].slice(0, mostListed);
-    const listed = await Promise.all(paths.map((path) => this.#sizeOf(root, path)));
+    const found = await Promise.all(folders.map((folder) => this.#filesBelow(folder)));
+    const paths = [...new Set([...this.#single, ...found.flat()])].slice(0, mostListed);
+    const listed = await Promise.all(paths.map((path) => this.#sizeOf(path)));
     return listed.filter((one) => one !== undefined);
   }
 
-  /** @throws not_found, invalid_path */
+  /** @throws not_found, invalid_path, unsupported_file */
   async read(path: string): Promise<string> {
     const real = await this.#locate(path, 'read');
     const facts = await stat(real).catch(() => undefined);
     if (!facts?.isFile()) throw workspaceError('not_found', { details: { path } });
-    return (await this.#files.readText(real)).text;
+    try {
+      return (await this.#files.readText(real)).text;
+    } catch (error) {
+      if (!isCodedError(error))
+        throw workspaceError('file_error', { message: 'the file could not be read', cause: error });
+      throw workspaceError('unsupported_file', { details: { path, size: facts.size } });
+    }
   }
 
   /** Creates folders as needed. @throws invalid_ai_tools_guide, invalid_path, file_error */
@@ -47,10 +59,13 @@ export class TextFiles {
     }
     await this.#files.exclusive(async () => {
       const real = await this.#locate(path, 'write');
+      if ((await stat(real).catch(() => undefined))?.isFile() === false) throw workspaceError('invalid_path');
       try {
         await this.#files.commit([{ real, content }]);
       } catch (error) {
-        throw isCodedError(error) ? error : workspaceError('file_error', { cause: error });
+        const isWrongPath =
+          isCodedError(error) || wrongPathCodes.includes(String((error as NodeJS.ErrnoException).code));
+        throw workspaceError(isWrongPath ? 'invalid_path' : 'file_error', { cause: error });
       }
     });
   }
@@ -67,22 +82,25 @@ export class TextFiles {
     throw workspaceError('invalid_path');
   }
 
-  async #sizeOf(root: string, path: string) {
-    const shown = relative(root, path).replaceAll(sep, '/');
+  async #sizeOf(path: string) {
     try {
-      const facts = await stat(await this.#locate(shown, 'read'));
-      return facts.isFile() ? { path: shown, size: facts.size } : undefined;
+      const facts = await stat(await this.#locate(path, 'read'));
+      return facts.isFile() ? { path, size: facts.size } : undefined;
     } catch {
       return undefined;
     }
   }
-}
 
-async function filesBelow(folder: string): Promise<readonly string[]> {
-  try {
-    const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-    return entries.filter((entry) => !entry.isDirectory()).map((entry) => join(entry.parentPath, entry.name));
-  } catch {
-    return [];
+  /** Paths from the workspace. A folder that is a link out of the workspace is not searched. */
+  async #filesBelow(folder: string): Promise<readonly string[]> {
+    try {
+      const real = await this.#locate(folder, 'read');
+      const entries = await readdir(real, { recursive: true, withFileTypes: true });
+      return entries
+        .filter((entry) => !entry.isDirectory())
+        .map((entry) => join(folder, relative(real, entry.parentPath), entry.name).replaceAll(sep, '/'));
+    } catch {
+      return [];
+    }
   }
 }

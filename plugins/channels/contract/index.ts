@@ -10,10 +10,10 @@ export interface ChannelsService {
   masked(name: string): JsonObject | undefined;
   /**
    * Checks the configurations of an API body by channel name; a secret that is the mask of the stored one becomes the
-   * stored one.
+   * stored one. Any other mask is kept as it is, or becomes empty.
    * @throws channel_not_supported, invalid_channel_config, invalid_json
    */
-  parse(body: unknown): ReadonlyMap<string, JsonObject>;
+  parse(body: unknown, options?: { readonly otherMasks: 'keep' | 'empty' }): ReadonlyMap<string, JsonObject>;
   /**
    * Replaces the stored configurations of all channels, in the caller's transaction if there is one. Channels without an
    * entry return to their defaults.

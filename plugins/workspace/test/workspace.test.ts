@@ -99,6 +99,30 @@ describe('workspace files', () => {
         expect((await put('guides/tools.md', { content: 'x' })).status).to.equal(200);
         expect((await put('guides/other.md', { content: 'x' })).code).to.equal('invalid_path');
       });
+
+      it('include an absolute path of the tool guide, and list no file twice', async () => {
+        await host.stop();
+        host = await open(folder, { MORTISE_AI_TOOLS_GUIDE_PATH: join(folder, 'prompts/tools.md') });
+        expect((await put('prompts/tools.md', { content: 'x' })).status).to.equal(200);
+        const { files } = (await call('GET', 'files')).body as unknown as { files: { path: string }[] };
+        expect(files.filter(({ path }) => path === 'prompts/tools.md')).to.have.lengthOf(1);
+      });
+
+      it('are refused where the path names a folder, or is below a file or too long', async () => {
+        await put('prompts/deep/review.md', { content: 'x' });
+        const paths = ['prompts/deep', 'prompts/deep/review.md/more.md', `prompts/${'a/'.repeat(2_500)}b.md`];
+        for (const path of [...paths, `prompts/${'a'.repeat(300)}.md`]) {
+          const { status, code } = await put(path, { content: 'y' });
+          expect([status, code], path.slice(0, 40)).to.deep.equal([400, 'invalid_path']);
+        }
+        expect((await get('prompts/deep/review.md')).body).to.deep.equal({ content: 'x' });
+      });
+
+      it('are not shown when they are no texts', async () => {
+        await mkdir(join(folder, 'prompts'));
+        await writeFile(join(folder, 'prompts', 'image.md'), Buffer.from([0xff, 0, 1]));
+        expect(await get('prompts/image.md')).to.deep.include({ status: 422, code: 'unsupported_file' });
+      });
     });
 
     describe('outside of the workspace', () => {
@@ -145,6 +169,14 @@ describe('workspace files', () => {
         expect((await put('prompts/out/new.md', { content: 'x' })).code).to.equal('invalid_path');
         expect(await readFile(join(outside, 'secret.md'), 'utf8')).to.equal('secret');
         expect(JSON.stringify((await call('GET', 'files')).body)).to.not.contain('secret.md');
+      });
+
+      it('are not searched for files when a folder is a link', async () => {
+        await writeFile(join(folder, 'notes.md'), 'private');
+        await symlink('/', join(folder, 'prompt'));
+        await symlink('..', join(folder, 'prompts'));
+        const { files } = (await call('GET', 'files')).body as unknown as { files: { path: string }[] };
+        expect(files.filter(({ path }) => !path.startsWith('config/'))).to.deep.equal([]);
       });
     });
 
@@ -316,6 +348,14 @@ describe('workspace files', () => {
         expect(JSON.stringify(empty)).to.not.contain('***');
       }).timeout(10_000);
 
+      it('keep what only looks like a mask outside of secrets', async () => {
+        const webhook = { bot_prefix: '***', secret: 'abc***def', headers: { authorization: 'Bea***xyz' } };
+        expect((await importing({ version: 'v1', config: { channels: { webhook } } })).status).to.equal(200);
+        const shown = (await exported('?reveal=true', { 'x-admin-key': adminKey })).config;
+        expect(shown).to.deep.nested.include({ 'channels.webhook.bot_prefix': '***', 'channels.webhook.secret': '' });
+        expect(shown).to.deep.nested.include({ 'channels.webhook.headers': { authorization: '' } });
+      });
+
       it('replace only the sections that are there', async () => {
         await importing({ version: 'v1', skills, config });
         expect((await importing({ version: 'v1', config: { envs: { C: '3' } } })).status).to.equal(200);
@@ -338,6 +378,7 @@ describe('workspace files', () => {
             'invalid_provider_config',
           ],
           [{ version: 'v1', config: { models: { active_llm: { model: 'x' } } } }, 'invalid_model_slot'],
+          [{ version: 'v1', config: { channels: { webhook: {}, Webhook: {} } } }, 'invalid_channel_config'],
           [{ version: 'v2', config }, 'invalid_import_version'],
           [{ config }, 'invalid_import_version'],
           [[], 'invalid_json'],
