@@ -1,0 +1,171 @@
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { percentile } from '../parts/closed-loop.js';
+import type { Figure, Measure } from '../parts/measure.js';
+import { createPoster, type JsonPoster } from '../parts/post-json.js';
+import { startProduct } from '../parts/product.js';
+import { type Conversations, createConversations, type Question } from './conversations.js';
+
+const hits = 10;
+const space = (conversation: number): string => `private:talk${conversation}`;
+
+/** The texts of the best hits of a question, best first. */
+type Search = (question: Question) => Promise<readonly string[]> | readonly string[];
+
+/** Recall of messages that answer questions about long conversations, beside rankings that see each message alone. */
+export const measureContext: Measure = async ({ rounds, peers, say }) => {
+  const conversations = createConversations();
+  const product = await startProduct({ env: { MORTISE_UNKNOWN_ACTOR_POLICY: 'auto_create' } });
+  const poster = createPoster(product.origin, 1);
+  try {
+    say(`storing ${conversations.messages.length} messages`);
+    await store(poster, conversations);
+    const latencies = { with: [] as number[], without: [] as number[] };
+    const ask =
+      (context: boolean): Search =>
+      async (question) => {
+        const from = performance.now();
+        const found = await query(poster, question, context);
+        latencies[context ? 'with' : 'without'].push(performance.now() - from);
+        return found;
+      };
+    let [recall, alone] = [0, 0];
+    for (let round = 0; round < rounds; round += 1) {
+      say(`round ${round + 1} of ${rounds}`);
+      for (const context of round % 2 === 0 ? [false, true] : [true, false]) {
+        const found = await recallOf(conversations, ask(context));
+        if (context) recall = found;
+        else alone = found;
+      }
+    }
+    const others: Figure[] = [{ name: '  without context', value: alone, unit: '' }];
+    for (const [name, search] of Object.entries(rankings(conversations, peers))) {
+      others.push({ name: `  ${name}`, value: await recallOf(conversations, search), unit: '' });
+    }
+    const best = Math.max(...others.slice(1).map(({ value }) => value));
+    const [slow, quick] = [latencies.with, latencies.without].map((all) => p95(all));
+    return [
+      { name: `recall@${hits} of evidence in conversations`, value: recall, unit: '' },
+      ...others,
+      { name: '  beside the best ranking of single messages', value: recall / best, unit: 'x', target: '>= 1.12' },
+      { name: '  p95 of a query', value: slow ?? Number.NaN, unit: 'ms' },
+      { name: '  p95 beside that without context', value: (slow ?? 0) / (quick ?? 1), unit: 'x', target: '<= 1.3' },
+    ];
+  } finally {
+    poster.close();
+    await product.dispose();
+  }
+};
+
+function p95(latencies: readonly number[]): number {
+  return percentile(
+    [...latencies].sort((a, b) => a - b),
+    0.95,
+  );
+}
+
+/** The mean share of the evidence among the best hits. */
+async function recallOf({ messages, questions }: Conversations, search: Search): Promise<number> {
+  let sum = 0;
+  for (const question of questions) {
+    const found = new Set(await search(question));
+    const known = question.evidence.filter((index) => found.has(messages[index]?.text ?? ''));
+    sum += known.length / question.evidence.length;
+  }
+  return sum / questions.length;
+}
+
+async function store(poster: JsonPoster, { messages }: Conversations): Promise<void> {
+  for (const { text, conversation } of messages) {
+    const { status, text: answer } = await poster.post('/memory/store', {
+      payload_md: text,
+      target_space: space(conversation),
+      actor_user_id: `talk${conversation}`,
+      meta_json: { conversation_id: String(conversation) },
+    });
+    if (status !== 200 || !answer.includes('"memory_id":"')) throw new Error(`store answered ${status}: ${answer}`);
+  }
+}
+
+async function query(poster: JsonPoster, question: Question, context: boolean): Promise<readonly string[]> {
+  const { status, text } = await poster.post('/memory/query', {
+    query: question.query,
+    spaces: [space(question.conversation)],
+    filters: { context },
+    top_k: hits,
+  });
+  if (status !== 200) throw new Error(`query answered ${status}: ${text}`);
+  const { results } = JSON.parse(text) as { readonly results: readonly { readonly content: string }[] };
+  return results.map(({ content }) => content);
+}
+
+interface Entry {
+  readonly id: number;
+  readonly text: string;
+}
+
+type LunrIndex = { search(query: string): readonly { readonly ref: string }[] };
+
+/** Rankings of single messages, one index per conversation: BM25 of SQLite, and the libraries in the folder. */
+function rankings({ messages }: Conversations, peers: string | undefined): Readonly<Record<string, Search>> {
+  const entries = messages.map(({ text, conversation }, id) => ({ id, text, conversation }));
+  const groups = Map.groupBy(entries, ({ conversation }) => conversation);
+  const per = <Index>(
+    open: (entries: readonly Entry[]) => Index,
+    ask: (index: Index, words: string) => readonly number[],
+  ): Search => {
+    const indexes = new Map([...groups].map(([conversation, group]) => [conversation, open(group)]));
+    return ({ query: words, conversation }) => {
+      const index = indexes.get(conversation);
+      const ids = index === undefined ? [] : ask(index, words);
+      return ids.slice(0, hits).map((id) => messages[id]?.text ?? '');
+    };
+  };
+  const bm25 = per(openFts5, (database, words) => {
+    const find = database.prepare('select rowid as id from talk where talk match ? order by rank limit 10');
+    return (
+      find.all([
+        words
+          .split(' ')
+          .map((word) => `"${word}"`)
+          .join(' OR '),
+      ]) as { readonly id: number }[]
+    ).map(({ id }) => id);
+  });
+  if (peers === undefined) return { 'BM25 of FTS5': bm25 };
+  const require = createRequire(join(peers, 'package.json'));
+  const MiniSearch = require('minisearch') as new (
+    options: object,
+  ) => { addAll(entries: readonly Entry[]): void; search(query: string): readonly { readonly id: number }[] };
+  const lunr = require('lunr') as (
+    build: (this: { field(name: string): void; add(entry: Entry): void }) => void,
+  ) => LunrIndex;
+  return {
+    'BM25 of FTS5': bm25,
+    MiniSearch: per(
+      (group) => {
+        const index = new MiniSearch({ fields: ['text'] });
+        index.addAll(group);
+        return index;
+      },
+      (index, words) => index.search(words).map(({ id }) => id),
+    ),
+    lunr: per(
+      (group) =>
+        lunr(function build() {
+          this.field('text');
+          for (const entry of group) this.add(entry);
+        }),
+      (index, words) => index.search(words).map(({ ref }) => Number(ref)),
+    ),
+  };
+}
+
+function openFts5(entries: readonly Entry[]) {
+  const database = new Database(':memory:');
+  database.exec('create virtual table talk using fts5(text, tokenize = "porter")');
+  const add = database.prepare('insert into talk (rowid, text) values (?, ?)');
+  for (const { id, text } of entries) add.run([id, text]);
+  return database;
+}
