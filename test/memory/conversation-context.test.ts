@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import type { Json, MemoryHost } from 'mortise/contracts/memory-gateway/testing';
+import { createConversations, type Json, type MemoryHost } from 'mortise/contracts/memory-gateway/testing';
 import { extendContext, type MemoryHit } from 'mortise/sdk';
 import { eachDatabase, until } from 'mortise/sdk/testing';
-import { createConversations } from '../../scripts/bench/memory/conversations.js';
+
 import { contents, results, startMemory } from './memory-host.js';
 
 const space = 'private:talk';

@@ -1,11 +1,9 @@
-import { createRequire } from 'node:module';
-import { join } from 'node:path';
-import Database from 'better-sqlite3';
+import { type Conversations, createConversations, type Question } from 'mortise/contracts/memory-gateway/testing';
 import { percentile } from '../parts/closed-loop.js';
 import type { Figure, Measure } from '../parts/measure.js';
+import { type Peer, startPeer } from '../parts/peer.js';
 import { createPoster, type JsonPoster } from '../parts/post-json.js';
 import { startProduct } from '../parts/product.js';
-import { type Conversations, createConversations, type Question } from './conversations.js';
 
 const hits = 10;
 const space = (conversation: number): string => `private:talk${conversation}`;
@@ -40,8 +38,13 @@ export const measureContext: Measure = async ({ rounds, peers, say }) => {
       }
     }
     const others: Figure[] = [{ name: '  without context', value: alone, unit: '' }];
-    for (const [name, search] of Object.entries(rankings(conversations, peers))) {
+    for (const [name, peer] of Object.entries(await openPeers(conversations, peers))) {
+      const search: Search = async ({ query, conversation }) => {
+        const ids = (await peer.ask({ query, conversation })) as readonly number[];
+        return ids.slice(0, hits).map((id) => conversations.messages[id]?.text ?? '');
+      };
       others.push({ name: `  ${name}`, value: await recallOf(conversations, search), unit: '' });
+      peer.close();
     }
     const best = Math.max(...others.slice(1).map(({ value }) => value));
     const [slow, quick] = [latencies.with, latencies.without].map((all) => p95(all));
@@ -100,72 +103,16 @@ async function query(poster: JsonPoster, question: Question, context: boolean): 
   return results.map(({ content }) => content);
 }
 
-interface Entry {
-  readonly id: number;
-  readonly text: string;
-}
-
-type LunrIndex = { search(query: string): readonly { readonly ref: string }[] };
-
-/** Rankings of single messages, one index per conversation: BM25 of SQLite, and the libraries in the folder. */
-function rankings({ messages }: Conversations, peers: string | undefined): Readonly<Record<string, Search>> {
-  const entries = messages.map(({ text, conversation }, id) => ({ id, text, conversation }));
-  const groups = Map.groupBy(entries, ({ conversation }) => conversation);
-  const per = <Index>(
-    open: (entries: readonly Entry[]) => Index,
-    ask: (index: Index, words: string) => readonly number[],
-  ): Search => {
-    const indexes = new Map([...groups].map(([conversation, group]) => [conversation, open(group)]));
-    return ({ query: words, conversation }) => {
-      const index = indexes.get(conversation);
-      const ids = index === undefined ? [] : ask(index, words);
-      return ids.slice(0, hits).map((id) => messages[id]?.text ?? '');
-    };
-  };
-  const bm25 = per(openFts5, (database, words) => {
-    const find = database.prepare('select rowid as id from talk where talk match ? order by rank limit 10');
-    return (
-      find.all([
-        words
-          .split(' ')
-          .map((word) => `"${word}"`)
-          .join(' OR '),
-      ]) as { readonly id: number }[]
-    ).map(({ id }) => id);
+/** Rankings of single messages in a process of their own: BM25 of SQLite, and the libraries in the folder. */
+async function openPeers(
+  { messages }: Conversations,
+  folder: string | undefined,
+): Promise<Readonly<Record<string, Peer>>> {
+  const names = ['fts5', ...(folder === undefined ? [] : ['minisearch', 'lunr'])];
+  const opened = names.map(async (name) => {
+    const peer = await startPeer('message-search', [name, folder ?? '']);
+    await peer.ask({ messages });
+    return [name, peer] as const;
   });
-  if (peers === undefined) return { 'BM25 of FTS5': bm25 };
-  const require = createRequire(join(peers, 'package.json'));
-  const MiniSearch = require('minisearch') as new (
-    options: object,
-  ) => { addAll(entries: readonly Entry[]): void; search(query: string): readonly { readonly id: number }[] };
-  const lunr = require('lunr') as (
-    build: (this: { field(name: string): void; add(entry: Entry): void }) => void,
-  ) => LunrIndex;
-  return {
-    'BM25 of FTS5': bm25,
-    MiniSearch: per(
-      (group) => {
-        const index = new MiniSearch({ fields: ['text'] });
-        index.addAll(group);
-        return index;
-      },
-      (index, words) => index.search(words).map(({ id }) => id),
-    ),
-    lunr: per(
-      (group) =>
-        lunr(function build() {
-          this.field('text');
-          for (const entry of group) this.add(entry);
-        }),
-      (index, words) => index.search(words).map(({ ref }) => Number(ref)),
-    ),
-  };
-}
-
-function openFts5(entries: readonly Entry[]) {
-  const database = new Database(':memory:');
-  database.exec('create virtual table talk using fts5(text, tokenize = "porter")');
-  const add = database.prepare('insert into talk (rowid, text) values (?, ?)');
-  for (const { id, text } of entries) add.run([id, text]);
-  return database;
+  return Object.fromEntries(await Promise.all(opened));
 }

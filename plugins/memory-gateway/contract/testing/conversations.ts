@@ -1,4 +1,4 @@
-import { seededRandom } from '../../../core/sdk/testing/index.js';
+import { seededRandom } from 'mortise/sdk/testing';
 import { createTexts } from './texts.js';
 
 export interface Message {
