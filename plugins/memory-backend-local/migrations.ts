@@ -63,4 +63,16 @@ const mergePairs: Migration = {
   },
 };
 
-export const migrations: readonly Migration[] = [index, vectors, mergePairs];
+/** Finds the neighbours of a memory in its conversation. Ids sort by the time of their creation. */
+const conversations: Migration = {
+  name: '0004-conversations',
+  async up(schema) {
+    await schema.alterTable('logbook.memory_documents', (table) => void table.text('conversation'));
+    await schema.raw(
+      `create index logbook_memory_documents_conversation on {logbook.memory_documents} (conversation, memory_id, seq)
+       where conversation is not null`,
+    );
+  },
+};
+
+export const migrations: readonly Migration[] = [index, vectors, mergePairs, conversations];

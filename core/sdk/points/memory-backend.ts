@@ -38,6 +38,8 @@ export interface MemoryFilters {
   readonly meta?: Readonly<Record<string, unknown>>;
   readonly actorUserId?: string;
   readonly explain?: boolean;
+  /** False: neighbours in a conversation do not affect the score. Defaults to true. */
+  readonly context?: boolean;
   /** Filters unknown to the platform; the backend lists those unknown to it in `unknownFilters`. */
   readonly other?: Readonly<Record<string, unknown>>;
 }
@@ -65,6 +67,11 @@ export interface MemoryHit {
     /** With an embedder: the word and vector scores, each scaled from 0 for the worst hit to 1 for the best. */
     readonly lexical?: number;
     readonly vector?: number;
+    /** For a memory of a conversation: the part of the score from its neighbours, and the score of each. */
+    readonly context?: number;
+    readonly context_from?: readonly { readonly id: string; readonly distance: number; readonly score: number }[];
+    /** The factor in all parts, when they had to be scaled for a best score of 1. */
+    readonly scale?: number;
   };
 }
 

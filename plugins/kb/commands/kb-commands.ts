@@ -108,7 +108,7 @@ export function createCommands(deps: CommandDeps): Readonly<Record<string, { run
       ),
     'kb-embed': (input, ctx) => embed(kb, input, ctx),
     'kb-watch': (input, ctx) => watch(kb, input, ctx, watches),
-    'kb-repos': (input) => repos(deps, input),
+    'kb-repos': (input, ctx) => repos(deps, input, ctx),
   };
   const isRead = (key: string) => (input: CommandInput) =>
     reads.has(key) ||
@@ -334,10 +334,21 @@ async function watch(
   return { exitCode: 0, data: { repo: repo.name }, text, again: { resume: repo.name, afterMs: 0 } };
 }
 
-async function repos({ kb, plugins }: CommandDeps, { args, cwd }: CommandInput): Promise<CommandResult> {
+async function repos(
+  { kb, plugins }: CommandDeps,
+  { args, cwd, resume }: CommandInput,
+  { log }: CallContext,
+): Promise<CommandResult> {
   const [action, name, dir] = args;
   const current = kb.settings.repos.map((repo) => ({ name: repo.name, path: repo.root }));
-  if (action === undefined)
+  if (resume !== undefined && resume !== JSON.stringify(current)) {
+    return {
+      exitCode: 1,
+      data: { repos: current },
+      text: 'The repos were not changed; the log of the server says why.',
+    };
+  }
+  if (action === undefined || resume !== undefined)
     return done({ repos: current }, current.map((one) => `${one.name}  ${plain(one.path)}`).join('\n'));
   const isAdd = action === 'add' && name !== undefined && dir !== undefined;
   const isRemove = action === 'remove' && name !== undefined && dir === undefined;
@@ -349,7 +360,11 @@ async function repos({ kb, plugins }: CommandDeps, { args, cwd }: CommandInput):
   const next = isAdd
     ? [...current.filter((one) => one.name !== name), { name, path }]
     : current.filter((one) => one.name !== name);
-  const { config } = await plugins.inspect('kb');
-  await plugins.configure('kb', { ...config, repos: next });
-  return done({ repos: next }, next.map((one) => `${one.name}  ${plain(one.path)}`).join('\n'));
+  // The change restarts the plugin, which ends its calls: it begins after this one, and the next one reports the outcome.
+  setImmediate(() => {
+    plugins.patchConfig('kb', { repos: next }).catch((error: unknown) => {
+      log.warn({ err: error }, 'The repos of the knowledge base could not be changed.');
+    });
+  });
+  return { exitCode: 0, data: null, text: '', again: { resume: JSON.stringify(next), afterMs: 1_000 } };
 }

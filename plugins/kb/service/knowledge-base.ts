@@ -53,6 +53,8 @@ export interface KbService {
   /** The repo by name or folder; the first configured one by default. @throws MortiseError `repo_not_found` */
   repoOf(choice: RepoChoice): Repo;
   search(body: unknown, choice: RepoChoice, options?: CallOptions): Promise<SearchAnswer>;
+  /** The folders of a repo that are scanned, relative to its root. @throws MortiseError `repo_unavailable` */
+  foldersOf(repo: Repo): Promise<readonly string[]>;
   chunk(
     chunkId: string,
     more?: { readonly query?: string | undefined; readonly terms?: boolean },
@@ -322,6 +324,7 @@ export function createKnowledgeBase(deps: KbDeps): KbService {
     settings,
     repoOf,
     search,
+    foldersOf: (repo) => worker.call('folders', [settings.repoConfig(repo)]),
     chunk: async (chunkId, { query, terms = false } = {}) => {
       const details = await reader.call('chunk', [{ chunkId, terms }]);
       if (query === undefined) return details;

@@ -2,7 +2,6 @@ import { type FSWatcher, watch } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from 'mortise/sdk';
 import type { RefreshReport } from '../contract/kb.js';
-import { scanRepo } from '../scan/scan-repo.js';
 import type { KbService } from './knowledge-base.js';
 import type { Repo } from './settings.js';
 
@@ -17,6 +16,8 @@ export interface RepoWatch {
 /** A burst of changes is one refresh: after this much quiet, but no later than the second limit; milliseconds. */
 const quietMs = 150;
 const longestMs = 1_500;
+/** Folders that begin to be watched before the event loop gets a turn. */
+const foldersPerTurn = 200;
 /** Where folders cannot be watched. */
 const pollMs = 2_000;
 
@@ -50,7 +51,7 @@ export function createWatch(kb: KbService, repo: Repo, log: Pick<Logger, 'warn'>
       if (report.changed_files + report.deleted_files + report.touched_files > 0) reports.push(report);
       wake();
       // A file may have changed in a new folder before the folder was watched.
-      if (watchFolders()) changed();
+      if (await watchFolders()) changed();
     } catch (error) {
       if (!isClosed)
         log.warn({ err: error, repo: repo.name }, 'A refresh after a change failed; the next change tries again.');
@@ -80,22 +81,25 @@ export function createWatch(kb: KbService, repo: Repo, log: Pick<Logger, 'warn'>
     poll.unref();
   };
   /** Watches every folder that is scanned; a folder that is gone ends its watcher. @returns whether there are new ones */
-  const watchFolders = (): boolean => {
+  const watchFolders = async (): Promise<boolean> => {
     if (isClosed || poll !== undefined) return false;
     let hasNew = false;
     let folders: readonly string[];
     try {
-      folders = scanRepo(repo.name, repo.root, { ...kb.settings.repoConfig(repo).rules, include: [] }).folders;
+      folders = await kb.foldersOf(repo);
     } catch {
       return false;
     }
+    if (isClosed) return false;
     const wanted = new Set(folders);
     for (const [folder, watcher] of watchers) {
       if (wanted.has(folder)) continue;
       watcher.close();
       watchers.delete(folder);
     }
-    for (const folder of folders) {
+    for (const [index, folder] of folders.entries()) {
+      if (index % foldersPerTurn === foldersPerTurn - 1) await new Promise((resolve) => setImmediate(resolve));
+      if (isClosed) return false;
       if (watchers.has(folder)) continue;
       try {
         const watcher = watch(join(repo.root, folder), { persistent: false }, changed);
@@ -116,10 +120,7 @@ export function createWatch(kb: KbService, repo: Repo, log: Pick<Logger, 'warn'>
     return hasNew;
   };
   return {
-    start: () => {
-      watchFolders();
-      changed();
-    },
+    start: () => void watchFolders().then(changed),
     next: async (ms, signal) => {
       if (reports.length === 0) {
         let timer: NodeJS.Timeout | undefined;

@@ -43,6 +43,47 @@ describe('a refresh that is killed', function () {
   });
 });
 
+describe('a refresh on a full disk', function () {
+  this.timeout(60_000);
+
+  it('fails without harm to the index, and the next one completes it', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'mortise-kb-full-'));
+    try {
+      const root = join(folder, 'repo');
+      await mkdir(root);
+      const index = join(folder, 'kb.db');
+      for (let at = 0; at < 50; at += 1) await writeFile(join(root, `${at}.md`), text(at, 1));
+      await refresh(root, index);
+      for (let at = 50; at < 500; at += 1) {
+        await writeFile(join(root, `${at}.md`), `${text(at, 1)}${'words that fill the disk '.repeat(600)}\n`);
+      }
+      const failed = await refreshWithin(4_096, root, index);
+      expect(failed).to.include('index_unavailable');
+      expect(query(index, 'pragma integrity_check')).to.deep.equal([['ok']]);
+      await refresh(root, index);
+      const fresh = join(folder, 'fresh.db');
+      await refresh(root, fresh);
+      expect(rows(index)).to.deep.equal(rows(fresh));
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+});
+
+/** Refreshes in a process whose files cannot grow beyond a size, KiB. @returns what it wrote to stderr when it failed */
+function refreshWithin(kib: number, root: string, index: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const command = `ulimit -f ${kib}; exec "$0" "$@"`;
+    const child = spawn('bash', ['-c', command, process.execPath, process_, root, index, '-1'], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    let errors = '';
+    child.stderr.on('data', (bytes: Buffer) => (errors += bytes.toString('utf8')));
+    child.on('error', reject);
+    child.on('close', (code) => (code === 0 ? reject(new Error('The disk was not full.')) : resolve(errors)));
+  });
+}
+
 /** Refreshes in a process of its own, which is killed once it has read this many files. */
 function refresh(root: string, index: string, killAfter?: number): Promise<void> {
   return new Promise((resolve, reject) => {

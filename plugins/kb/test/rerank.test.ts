@@ -30,7 +30,8 @@ describe('a search with vectors', () => {
   /** The last document is what every query means. */
   const vector = (text: string): Float32Array =>
     Float32Array.from(text.includes('zeta') || text.startsWith('query') ? [0, 1] : [1, 0]);
-  const probe = (model: string): TestPlugin => ({
+  let model = 'one';
+  const probe = (): TestPlugin => ({
     manifest: { key: 'embedder-probe', optional: ['text-analysis'], contributes: { embedder: ['probe'] } },
     definition: () => ({
       key: 'embedder-probe',
@@ -45,12 +46,13 @@ describe('a search with vectors', () => {
   const rerank = { enabled: true, embedder: 'probe', candidate_k: 10, alpha: 0.7, timeout_ms: 300 };
 
   beforeEach(async () => {
+    model = 'one';
     behaviour = async ({ texts }) => texts.map(vector);
     const words = ['alpha', 'beta', 'gamma', 'delta', 'zeta'];
     const files = Object.fromEntries(
       words.map((word, index) => [`${word}.md`, `# ${word}\n\n${'query '.repeat(6 - index)}${word} text\n`]),
     );
-    kb = await createKbHost(files, { rerank }, { plugins: ['logbook'], extra: [probe('one')] });
+    kb = await createKbHost(files, { rerank }, { plugins: ['logbook'], extra: [probe()] });
     await kb.refresh();
   });
   afterEach(() => kb.stop());
@@ -120,5 +122,17 @@ describe('a search with vectors', () => {
     await kb.host.control.disable('embedder-probe');
     const answer = await kb.search('query');
     expect([answer.mode, answer.degraded?.code]).to.deep.equal(['keyword', 'embedder_unavailable']);
+  });
+  it('embeds everything again for another model, and uses no vector of the old one', async () => {
+    expect((await kb.search('query')).mode).to.equal('hybrid');
+    model = 'two';
+    behaviour = async ({ texts }) => texts.map((text) => vector(text).reverse());
+    await kb.host.control.disable('embedder-probe');
+    await kb.host.control.enable('embedder-probe');
+    expect((await kb.search('query')).degraded?.code).to.equal('embedding_coverage_low');
+    expect((await kb.refresh()).embeddings).to.include({ built: 5, errors: 0 });
+    const { embeddings } = (await kb.ask('GET', '/kb/stats')).body;
+    expect(embeddings).to.include({ model: 'two', total: 5, coverage: 1 });
+    expect((await kb.search('query')).mode).to.equal('hybrid');
   });
 });

@@ -25,6 +25,7 @@ import {
 } from '../index/read-index.js';
 import { type RefreshOptions, type RepoConfig, refreshRepo } from '../index/refresh-repo.js';
 import { type RepairOptions, repairIndex } from '../index/repair-index.js';
+import { scanRepo } from '../scan/scan-repo.js';
 import {
   createSearcher,
   type IndexSearch,
@@ -136,6 +137,9 @@ export function createOperations(file: string, analysis: TextAnalysis) {
         () => readStats(undefined, repos, embedder),
       ),
     health: (repos: readonly string[]) => healthOf(opened(false)?.index, repos),
+    /** The folders of a repo that are scanned, relative to its root. @throws MortiseError `repo_unavailable` */
+    folders: ({ name, root, rules }: RepoConfig): readonly string[] =>
+      scanRepo(name, root, { ...rules, include: [] }).folders,
     refresh: (config: RepoConfig, options: RefreshOptions, hooks: OperationHooks) =>
       writing((index) => refreshRepo(index, analysis, config, options, hooks)),
     /** Deletes the rows of one repo. */

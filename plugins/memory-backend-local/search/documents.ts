@@ -8,6 +8,8 @@ export interface Document {
   readonly memoryId: string;
   /** The term of its space. */
   readonly spaceTerm: string;
+  /** The key of its conversation. */
+  readonly conversation: string | null;
   readonly length: number;
   readonly postings: Postings;
 }
@@ -22,6 +24,7 @@ interface DocumentColumns {
   readonly length: number;
   readonly postings: Uint8Array;
   readonly analysis: string;
+  readonly conversation: string | null;
 }
 
 const maxCacheBytes = 32 * 1024 * 1024;
@@ -45,12 +48,12 @@ export function createDocuments(database: Database, version: string, limit = max
     }
     if (missing.length === 0) return found;
     const { rows } = await database.statement<DocumentColumns>(
-      `select seq, memory_id, space, length, postings, analysis from {logbook.memory_documents}
+      `select seq, memory_id, space, length, postings, analysis, conversation from {logbook.memory_documents}
        where seq in (select cast(value as bigint) from ${jsonTexts(database.dialect)} wanted)`,
       [JSON.stringify(missing)],
     );
-    for (const { seq, memory_id: memoryId, space: spaceTerm, length, postings, analysis } of rows) {
-      const document = { seq, memoryId, spaceTerm, length, postings };
+    for (const { seq, memory_id: memoryId, space: spaceTerm, length, postings, analysis, conversation } of rows) {
+      const document = { seq, memoryId, spaceTerm, conversation, length, postings };
       if (analysis === version) cache.set(seq, document);
       found.push(document);
     }

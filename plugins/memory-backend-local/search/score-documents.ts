@@ -1,3 +1,4 @@
+import type { ContextParts } from './context-score.js';
 import type { Document } from './documents.js';
 import type { Ranked } from './rank-matches.js';
 import { type ScoredQuery, type ScoreParts, scoreText, totalScore } from './score.js';
@@ -6,7 +7,8 @@ import { type ScoredQuery, type ScoreParts, scoreText, totalScore } from './scor
 export interface Scored {
   readonly seq: number;
   readonly memoryId: string;
-  readonly parts: ScoreParts;
+  readonly conversation: string | null;
+  readonly parts: ScoreParts & Partial<ContextParts>;
   readonly score: number;
 }
 
@@ -25,8 +27,9 @@ export function scoreDocuments(
 ): readonly Scored[] {
   const readable = documents.filter((document) => spaceTerms.includes(document.spaceTerm));
   return readable.map((document) => {
+    const { seq, memoryId, conversation } = document;
     const parts = scoreText(query, document);
-    return { seq: document.seq, memoryId: document.memoryId, parts, score: totalScore(parts) };
+    return { seq, memoryId, conversation, parts, score: totalScore(parts) };
   });
 }
 

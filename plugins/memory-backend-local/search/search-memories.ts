@@ -3,6 +3,7 @@ import type { TextAnalysis } from 'mortise/contracts/text-analysis';
 import type { Database, MemoryHit, MemorySearch } from 'mortise/sdk';
 import { spaceTerm } from '../store/index-text.js';
 import { furtherPages, likeliest } from './candidates.js';
+import { addContext, scaled } from './conversation-context.js';
 import type { ReadCorpus } from './corpus.js';
 import type { ReadDocuments } from './documents.js';
 import { planCandidates } from './plan-candidates.js';
@@ -48,7 +49,10 @@ export async function searchMemories(deps: SearchDeps, search: MemorySearch): Pr
   const best = async (enough: number) => {
     const { ranked, beyond } = await likeliest(deps, plan, weighed, { spaces: spaces.numbers, enough }, corpus);
     const { scored, read: looked } = await scoreLikeliest(ranked, enough, beyond, score);
-    return { ranked, looked, hits: await accept(deps, scored, conditions, limit, isExplained) };
+    const { scored: inContext, scale } =
+      filters.context === false ? { scored, scale: 1 } : await addContext(deps, scored, spaceTerms, query);
+    const seen = new Set(inContext.map(({ seq }) => seq));
+    return { ranked, looked, scale, seen, hits: await accept(deps, inContext, conditions, limit, isExplained) };
   };
 
   let found = await best(isFiltered(conditions) ? Number.POSITIVE_INFINITY : limit);
@@ -57,7 +61,9 @@ export async function searchMemories(deps: SearchDeps, search: MemorySearch): Pr
   const hits = [...found.hits];
   if (hits.length >= limit) return hits;
   for await (const seqs of furtherPages(deps.engine, plan.then, found.ranked.seqs, found.looked)) {
-    const scored = [...(await score(seqs))].sort(bestFirst);
+    const scored = (await score(seqs.filter((seq) => !found.seen.has(seq))))
+      .map((one) => scaled(one, found.scale))
+      .sort(bestFirst);
     hits.push(...(await accept(deps, scored, conditions, limit - hits.length, isExplained)));
     if (hits.length >= limit) break;
   }
@@ -74,9 +80,11 @@ interface Conditions {
   readonly minScore: number;
 }
 
-/** Whether conditions other than the score apply. */
+/** Whether some of the best candidates may not be hits. */
 function isFiltered({ filters, phrases }: Conditions): boolean {
-  return phrases.length > 0 || Object.values(filters).some((value) => value !== undefined);
+  const { kind, createdAfter, createdBefore, evidence, meta, actorUserId } = filters;
+  const wanted = [kind, createdAfter, createdBefore, evidence, meta, actorUserId];
+  return phrases.length > 0 || wanted.some((value) => value !== undefined);
 }
 
 function toHit(memory: LedgerMemory, scored: Scored, isExplained: boolean): MemoryHit {

@@ -11,9 +11,9 @@ export interface IndexedText {
   readonly terms: readonly string[];
 }
 
-/** Version of the indexed form: a memory with another version is indexed again. */
+/** Version of what is indexed of a memory: one with another version is indexed again. */
 export function indexVersion(analysis: TextAnalysis): string {
-  return `${analysis.version}+again`;
+  return `${analysis.version}+again+conversation`;
 }
 
 const sign = /[^a-z0-9\u0080-\u{10ffff}]/gu;

@@ -2,6 +2,7 @@ import type { LogbookService } from 'mortise/contracts/logbook';
 import type { TextAnalysis } from 'mortise/contracts/text-analysis';
 import type { Database, Logger } from 'mortise/sdk';
 import type { SearchEngine } from '../engine/search-engine.js';
+import { conversationOf } from './conversation.js';
 import { indexText, indexVersion, spaceTerm } from './index-text.js';
 
 export interface ReindexDeps {
@@ -31,8 +32,8 @@ async function reindexBatch(deps: ReindexDeps): Promise<number> {
       const memory = memories.get(memory_id);
       const { length, postings, terms } = indexText(analysis, memory?.payload ?? '');
       await database.statement(
-        'update {logbook.memory_documents} set length = ?, postings = ?, analysis = ? where seq = ?',
-        [length, postings, indexVersion(analysis), seq],
+        `update {logbook.memory_documents} set length = ?, postings = ?, analysis = ?, conversation = ? where seq = ?`,
+        [length, postings, indexVersion(analysis), memory === undefined ? null : conversationOf(memory), seq],
         { trx },
       );
       await engine.replace({ seq, spaceTerm: spaceTerm(memory?.space ?? ''), terms }, { trx });

@@ -10,11 +10,12 @@ import {
   type TransactionOption,
 } from 'mortise/sdk';
 import type { SearchEngine } from '../engine/search-engine.js';
+import { conversationOf } from './conversation.js';
 import { indexText, indexVersion, spaceTerm } from './index-text.js';
 
 const documentsTarget = {
   table: 'logbook.memory_documents',
-  columns: ['memory_id', 'space', 'length', 'postings', 'analysis'],
+  columns: ['memory_id', 'space', 'length', 'postings', 'analysis', 'conversation'],
   suffix: 'on conflict (memory_id) do nothing returning seq',
 };
 
@@ -51,7 +52,12 @@ async function indexItems(analysis: TextAnalysis, items: readonly MemoryItem[]) 
       await yieldToOthers();
       since = performance.now();
     }
-    indexed.push({ id: idOf(item), spaceTerm: spaceTerm(item.space), ...indexText(analysis, item.content) });
+    indexed.push({
+      id: idOf(item),
+      spaceTerm: spaceTerm(item.space),
+      conversation: conversationOf(item),
+      ...indexText(analysis, item.content),
+    });
   }
   return indexed;
 }
@@ -68,7 +74,9 @@ async function insertDocuments(
     insertRows<{ seq: number }>(
       database,
       documentsTarget,
-      indexed.map(({ id, spaceTerm, length, postings }) => [id, spaceTerm, length, postings, indexVersion(analysis)]),
+      indexed.map(({ id, spaceTerm, length, postings, conversation }) => {
+        return [id, spaceTerm, length, postings, indexVersion(analysis), conversation];
+      }),
       { trx },
     );
   let rows = await insert();

@@ -12,7 +12,7 @@ describe('scoring the likeliest candidates', () => {
   const boundless = ranked(() => Number.POSITIVE_INFINITY);
   const parts = { bm25: 0, coverage: 0, phrase: 0, matched_terms: [] };
   const scoredBy = (score: (place: number) => number) => async (seqs: readonly number[]) =>
-    seqs.map((seq): Scored => ({ seq, memoryId: String(seq), score: score(1_000 - seq), parts }));
+    seqs.map((seq): Scored => ({ seq, memoryId: String(seq), conversation: null, score: score(1_000 - seq), parts }));
 
   it('ends when no other can be among the best', async () => {
     const score = (place: number) => 1 / (place + 1);

@@ -26,6 +26,7 @@ const knownFilters = new Set([
   'meta',
   'actor_user_id',
   'explain',
+  'context',
 ]);
 
 function readTimeFilter(filters: Json, name: 'created_after' | 'created_before'): string | undefined {
@@ -42,7 +43,7 @@ function present<T extends object>(members: T): T {
 }
 
 function readFilters(filters: Json): MemoryFilters {
-  const { kind, min_score: minScore, evidence, meta, actor_user_id: actorUserId, explain } = filters;
+  const { kind, min_score: minScore, evidence, meta, actor_user_id: actorUserId, explain, context } = filters;
   const other = Object.fromEntries(Object.entries(filters).filter(([name]) => !knownFilters.has(name)));
   return present({
     kind: typeof kind === 'string' ? [kind] : (kind as readonly string[] | undefined),
@@ -53,6 +54,7 @@ function readFilters(filters: Json): MemoryFilters {
     meta: meta as Json | undefined,
     actorUserId: actorUserId as string | undefined,
     explain: explain as boolean | undefined,
+    context: context as boolean | undefined,
     other: Object.keys(other).length === 0 ? undefined : other,
   }) as MemoryFilters;
 }

@@ -1,6 +1,6 @@
 import { type AccessRefusal, actorRefusal } from 'mortise/contracts/logbook';
 import { mayUseSpace } from 'mortise/contracts/memory-gateway';
-import type { CallContext } from 'mortise/sdk';
+import type { CallContext, ToolContext } from 'mortise/sdk';
 import { databaseUnavailable, isDatabaseDown } from '../errors.js';
 import type { Gateway } from '../gateway.js';
 import { privateSpaceOf } from '../policy/decide.js';
@@ -24,7 +24,7 @@ import {
 } from './store-result.js';
 import { writeStore } from './write-store.js';
 
-export interface StoreContext extends CallContext {
+export interface StoreContext extends CallContext, Pick<ToolContext, 'session'> {
   /** Called when the write begins: from then on the caller must wait for the outcome. */
   commit?(): void;
 }

@@ -58,16 +58,30 @@ function checkJson(name: string, value: unknown, maxBytes: number): void {
   if (json.includes('null')) refuseLostNumbers(TOOL, name, value);
 }
 
+/** The caller of a store. */
+export interface StoreCaller {
+  readonly principal: Principal;
+  readonly correlationId: string;
+  /** The session of the calling agent turn. */
+  readonly session?: { readonly sessionId: string };
+}
+
+/** The metadata of a memory; what an agent stores in a chat belongs to that conversation, unless it names another. */
+function metaOf(given: Json, session: StoreCaller['session']): Json {
+  if (session === undefined || 'conversation_id' in given || 'session_id' in given) return given;
+  return { ...given, conversation_id: session.sessionId };
+}
+
 /**
  * Reads arguments that passed the tool's schema, and checks what a schema cannot express.
  * @throws MortiseError `INVALID_PARAM_VALUE` (422).
  */
 export function readStoreRequest(
   args: Json,
-  { principal, correlationId }: { readonly principal: Principal; readonly correlationId: string },
+  { principal, correlationId, session }: StoreCaller,
   defaultSpace: string,
 ): StoreRequest {
-  const meta = (args.meta_json ?? {}) as Json;
+  const meta = metaOf((args.meta_json ?? {}) as Json, session);
   const evidence = (args.evidence ?? []) as readonly Json[];
   const references = (args.evidence_refs ?? []) as readonly string[];
   const payload = args.payload_md as string;

@@ -1,10 +1,10 @@
+import { createTexts } from 'mortise/contracts/memory-gateway/testing';
 import { closedLoop, median, percentile } from '../parts/closed-loop.js';
 import type { Measure } from '../parts/measure.js';
 import { type Peer, startPeer } from '../parts/peer.js';
 import { createPoster, type JsonPoster } from '../parts/post-json.js';
 import { cpuMsOf, startProduct } from '../parts/product.js';
 import { callTool, fill, storeEnv } from './store-loop.js';
-import { createTexts } from './texts.js';
 
 const callers = 16;
 const memories = 1_000;

@@ -3,11 +3,11 @@ import {
   type FakeOpenMemory,
   startFakeOpenMemory,
 } from 'mortise/contracts/memory-backend-openmemory/testing';
+import { createTexts } from 'mortise/contracts/memory-gateway/testing';
 import type { Figure, Measure } from '../parts/measure.js';
 import { createPoster } from '../parts/post-json.js';
 import { startProduct } from '../parts/product.js';
 import { fill, storeEnv } from './store-loop.js';
-import { createTexts } from './texts.js';
 
 const memories = 10_000;
 const driftsOfAKind = 20;

@@ -1,11 +1,11 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { createTexts } from 'mortise/contracts/memory-gateway/testing';
 import { closedLoop, percentile } from '../parts/closed-loop.js';
 import type { Measure } from '../parts/measure.js';
 import { createPoster } from '../parts/post-json.js';
 import { startProduct } from '../parts/product.js';
 import { storeEnv } from './store-loop.js';
-import { createTexts } from './texts.js';
 
 /** How fast a server answers others while 32 stores wait for a backend that accepts connections and never answers. */
 export const measureHealth: Measure = async ({ seconds, say }) => {

@@ -1,9 +1,9 @@
+import { createTexts } from 'mortise/contracts/memory-gateway/testing';
 import { closedLoop, percentile } from '../parts/closed-loop.js';
 import type { Measure } from '../parts/measure.js';
 import { createPoster } from '../parts/post-json.js';
 import { startProduct } from '../parts/product.js';
 import { callTool, fill, storeEnv } from './store-loop.js';
-import { createTexts } from './texts.js';
 
 const memories = 100_000;
 

@@ -1,5 +1,5 @@
+import type { Texts } from 'mortise/contracts/memory-gateway/testing';
 import type { JsonPoster } from '../parts/post-json.js';
-import type { Texts } from './texts.js';
 
 const space = { target_space: 'private:bench', actor_user_id: 'bench' };
 

@@ -1,10 +1,10 @@
+import { createTexts } from 'mortise/contracts/memory-gateway/testing';
 import { closedLoop, median, percentile } from '../parts/closed-loop.js';
 import type { Figure, Measure } from '../parts/measure.js';
 import { type Peer, startPeer } from '../parts/peer.js';
 import { createPoster } from '../parts/post-json.js';
 import { startProduct } from '../parts/product.js';
 import { storeByRest, storeByTool, storeEnv } from './store-loop.js';
-import { createTexts } from './texts.js';
 
 interface Round {
   readonly perSecond: number;

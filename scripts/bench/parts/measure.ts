@@ -11,6 +11,8 @@ export interface MeasureOptions {
   /** Length of one round, seconds. */
   readonly seconds: number;
   readonly rounds: number;
+  /** Folder with the libraries to measure beside. */
+  readonly peers?: string | undefined;
   /** Reports progress. */
   readonly say: (line: string) => void;
 }

@@ -13,6 +13,8 @@ export interface Texts {
   english(length: number): string;
   /** Every third one Chinese. */
   mixed(length: number): string;
+  /** The word with this rank of frequency, from 0. */
+  word(rank: number): string;
   /** Three words, or as much Chinese, of middling frequency: what people search for. */
   question(): string;
 }
@@ -48,6 +50,7 @@ export function createTexts(seed = 1): Texts {
   };
   return {
     english,
+    word,
     mixed: (length) => (next() < 1 / 3 ? chinese(length) : english(length)),
     question: () =>
       next() < 1 / 3

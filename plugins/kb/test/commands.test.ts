@@ -1,0 +1,142 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { createKbHost, type Json, type KbHost } from 'mortise/contracts/kb/testing';
+import { until } from 'mortise/sdk/testing';
+
+describe('the commands of the knowledge base', () => {
+  let kb: KbHost;
+  before(async () => {
+    kb = await createKbHost({ 'a.md': '# A\n\nAn otter swims.\n', 'b.md': '# B\n\nA heron waits.\n' });
+    await kb.refresh();
+  });
+  after(() => kb.stop());
+
+  const run = (
+    key: string,
+    args: readonly string[] = [],
+    more: { options?: Record<string, string>; resume?: string; signal?: AbortSignal } = {},
+  ) => {
+    const { options = {}, resume, signal } = more;
+    const input = { args, options, json: true, ...(resume !== undefined && { resume }) };
+    return kb.host.points.call('command', key, (command, ctx) => command.run(input, ctx), {
+      ...(signal && { signal }),
+    });
+  };
+  /** Runs a command that reports progress until it has ended. */
+  const complete = async (key: string, args: readonly string[]) => {
+    let result = await run(key, args);
+    while (result.again !== undefined) result = await run(key, args, { resume: result.again.resume });
+    return result;
+  };
+
+  it('evaluates a folder with documents, queries and judgements', async () => {
+    const folder = join(kb.host.dataDir, 'set');
+    await mkdir(folder);
+    const lines = (rows: readonly object[]): string => rows.map((row) => `${JSON.stringify(row)}\n`).join('');
+    const documents = ['otters swim in rivers', 'herons wait for fish', 'bread is baked early'];
+    await writeFile(
+      join(folder, 'corpus.jsonl'),
+      lines(documents.map((text, index) => ({ _id: `d${index}`, title: '', text }))),
+    );
+    await writeFile(
+      join(folder, 'queries.jsonl'),
+      lines([
+        { _id: 'q0', text: 'swimming otter' },
+        { _id: 'q1', text: 'baked bread' },
+      ]),
+    );
+    await writeFile(join(folder, 'qrels.tsv'), 'query-id\tcorpus-id\tscore\nq0\td0\t1\nq1\td2\t1\n');
+    const { exitCode, data, text } = await complete('kb-eval', [folder]);
+    expect(exitCode).to.equal(0);
+    const { metrics } = data as Json;
+    expect(text).to.include('3 documents, 2 queries');
+    expect(Object.values(metrics)).to.include(1);
+    expect(metrics).to.include({ 'ndcg@10': 1, 'mrr@10': 1 });
+  });
+
+  it('names the line of a set that cannot be read', async () => {
+    const file = join(kb.host.dataDir, 'bad.jsonl');
+    await writeFile(file, '{"query":"otter","relevant":["a.md"]}\nnonsense\n');
+    const error = await run('kb-eval', [file]).catch((refused: unknown) => refused as Json);
+    expect(error.code).to.equal('invalid_evaluation_set');
+    expect(error.message).to.include('bad.jsonl, line 2');
+    expect((await run('kb-eval', [file], { options: { k: '0' } })).exitCode).to.equal(2);
+  });
+
+  it('prints a line for each change while it watches, and stops with its caller', async () => {
+    const stop = new AbortController();
+    let printed = '';
+    let resume: string | undefined;
+    const step = async (): Promise<void> => {
+      const { text, again } = await run('kb-watch', [], {
+        ...(resume !== undefined && { resume }),
+        signal: stop.signal,
+      });
+      resume = again?.resume;
+      printed += `${text}\n`;
+    };
+    await step();
+    await kb.write('new/c.md', '# C\n\nA stoat runs.\n');
+    await until('the change is printed', async () => {
+      await step();
+      return /default: 1 changed, 0 deleted/.test(printed);
+    });
+    expect((await kb.search('stoat')).results[0]?.path).to.equal('new/c.md');
+    stop.abort();
+    await step().catch(() => undefined);
+  });
+
+  it('lists, adds and removes repos', async () => {
+    const folder = join(kb.host.dataDir, 'second');
+    await mkdir(folder);
+    await writeFile(join(folder, 'z.md'), '# Z\n\nA zebra stands.\n');
+    const names = async (args: readonly string[] = []) =>
+      ((await run('kb-repos', args)).data as Json).repos.map(({ name }: Json) => name);
+    expect(await names()).to.deep.equal(['default']);
+    const change = async (args: readonly string[]) => {
+      const { again } = await run('kb-repos', args);
+      let changed: Json;
+      await until('the repos are changed', async () => {
+        changed = await run('kb-repos', args, { resume: again?.resume ?? '' }).catch(() => undefined);
+        return changed?.exitCode === 0;
+      });
+      return changed.data.repos.map(({ name }: Json) => name);
+    };
+    expect(await change(['add', 'second', folder])).to.deep.equal(['default', 'second']);
+    await kb.refresh({ repo: 'second' });
+    expect((await kb.search('zebra', { repo: 'second' })).results).to.have.length(1);
+    expect(await change(['remove', 'second'])).to.deep.equal(['default']);
+    expect((await kb.ask('POST', '/kb/search', { query: 'zebra', repo: 'second' })).body.error.code).to.equal(
+      'repo_not_found',
+    );
+    const bad = await run('kb-repos', [], { resume: '[]' });
+    expect([bad.exitCode, bad.text]).to.deep.equal([1, 'The repos were not changed; the log of the server says why.']);
+    expect((await run('kb-repos', ['add', 'x', join(folder, 'nothing')])).exitCode).to.equal(2);
+    const unknown = await run('kb-repos', ['remove', 'unknown']).catch((refused: unknown) => refused as Json);
+    expect((unknown as Json).code).to.equal('repo_not_found');
+  });
+});
+
+describe('the tools of the knowledge base over MCP', () => {
+  it('are listed when the setting allows it, and find and read passages', async () => {
+    const files = { 'a.md': '# A\n\nAn otter swims.\n' };
+    const kb = await createKbHost(files, { mcp_tools: true }, { plugins: ['mcp-server'] });
+    try {
+      await kb.refresh();
+      const rpc = async (method: string, params: object): Promise<Json> => {
+        const { body } = await kb.ask('POST', '/mcp', { jsonrpc: '2.0', id: 1, method, params });
+        return body.result;
+      };
+      const { tools } = await rpc('tools/list', {});
+      expect(tools.map(({ name }: Json) => name)).to.include.members(['kb_search', 'kb_read']);
+      const call = (name: string, args: object) => rpc('tools/call', { name, arguments: args });
+      const found = await call('kb_search', { query: 'otter' });
+      const ref = /kb:\S+#L\d+-L\d+/.exec(found.content[0].text)?.[0];
+      expect((await call('kb_read', { ref })).content[0].text).to.include('An otter swims.');
+      expect(await call('kb_read', { path: '../secret' })).to.include({ isError: true });
+    } finally {
+      await kb.stop();
+    }
+  });
+});
