@@ -24,9 +24,9 @@ export function newCorrelationId(): string {
   return `corr-${randomHex(8)}`;
 }
 
-/** The client's request id when it is well formed, else 16 hex digits. */
+/** The client's request id when it is well formed, else `req-` and 16 hex digits. */
 export function acceptRequestId(given: string | undefined): string {
-  return given !== undefined && requestIdGrammar.test(given) ? given : randomHex(8);
+  return given !== undefined && requestIdGrammar.test(given) ? given : `req-${randomHex(8)}`;
 }
 
 /** 32 hex digits, never all zero. */

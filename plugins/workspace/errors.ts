@@ -13,6 +13,7 @@ const table = {
   forbidden: [403, 'this key may not read or change the settings of all users'],
   reveal_forbidden: [403, 'secrets are revealed only with the admin right of a configured key'],
   unsupported_file: [422, 'the file is not a text of at most 32 MiB'],
+  payload_too_large: [413, 'the file is larger than 20 MiB'],
   not_available: [503, 'this part of the workspace is not available'],
   file_error: [500, 'the file could not be written'],
 } as const satisfies Record<string, readonly [status: number, sentence: string]>;

@@ -1,7 +1,8 @@
 import type { Database, Route } from 'mortise/sdk';
+import { workspaceError } from './errors.js';
 import type { Parts } from './parts.js';
 import { exportWorkspace, importWorkspace } from './transfer.js';
-import { readUpload, type Uploads } from './uploads.js';
+import { mostUploadBytes, readUpload, type Uploads } from './uploads.js';
 import type { Workspace } from './workspace.js';
 
 export interface RouteDeps {
@@ -32,6 +33,9 @@ export function workspaceRoutes({ workspace, uploads, parts, database }: RouteDe
     'upload-workspace-file': {
       async handle({ rawBody, headers }) {
         const { name, bytes } = await readUpload(rawBody, headers['content-type']);
+        // The body has room for the framing too.
+        if (bytes.length > mostUploadBytes)
+          throw workspaceError('payload_too_large', { details: { max_bytes: mostUploadBytes } });
         return { body: { uploaded: true, ...(await uploads.store(name, bytes)) } };
       },
     },

@@ -11,8 +11,7 @@ import {
   printableText,
   wrongUsage,
 } from 'mortise/sdk';
-
-const mostUploadBytes = 20 * 1_024 * 1_024;
+import { mostUploadBytes } from './uploads.js';
 
 /** `mortise workspace export|import|upload`: what they read and write are files on the caller's machine. */
 const transferCommand: ClientCommand = (input, caller) => {

@@ -3,6 +3,9 @@ import { basename, join } from 'node:path';
 import type { Logger } from 'mortise/sdk';
 import { workspaceError } from './errors.js';
 
+/** Largest file of an upload. */
+export const mostUploadBytes = 20 * 1_024 * 1_024;
+
 const longestName = 96;
 const dayMs = 86_400_000;
 const unfinished = '.unfinished-';

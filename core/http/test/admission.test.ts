@@ -32,7 +32,7 @@ describe('ids', () => {
     expect((await echoed('a.B:c_d-1'))['x-request-id']).to.equal('a.B:c_d-1');
     expect((await echoed('x'.repeat(128)))['x-request-id']).to.equal('x'.repeat(128));
     for (const bad of ['has blank', 'x'.repeat(129), 'a/b', 'é']) {
-      expect((await echoed(bad))['x-request-id'], bad).to.match(/^[0-9a-f]{16}$/);
+      expect((await echoed(bad))['x-request-id'], bad).to.match(/^req-[0-9a-f]{16}$/);
     }
   });
 

@@ -145,7 +145,7 @@ describe('ids', () => {
     expect(new Set(Array.from({ length: 2_000 }, newCorrelationId)).size).to.equal(2_000);
     expect(acceptRequestId('a.B:c_d-9')).to.equal('a.B:c_d-9');
     for (const bad of [undefined, '', 'a b', 'x'.repeat(129), 'ü']) {
-      expect(acceptRequestId(bad)).to.match(/^[0-9a-f]{16}$/);
+      expect(acceptRequestId(bad)).to.match(/^req-[0-9a-f]{16}$/);
     }
   });
 });

@@ -2,9 +2,10 @@ import type { HttpService, Principal } from 'mortise/sdk';
 
 /**
  * The mask under which the APIs of people's own credentials (variables, provider keys, channel secrets) show one: the first
- * and last three characters of a text with more than six, else only stars.
+ * and last three characters of a text with more than six, else only stars. An empty text has no mask: there is no secret.
  */
 export function maskCredential(value: string): string {
+  if (value === '') return '';
   const points = [...value];
   return points.length <= 6 ? '***' : `${points.slice(0, 3).join('')}***${points.slice(-3).join('')}`;
 }

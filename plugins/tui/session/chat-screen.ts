@@ -46,6 +46,8 @@ export class ChatScreen {
   #state: ScreenState;
   #gateway: Gateway;
   #abort: AbortController | undefined;
+  /** The chat that the last input asked to delete. */
+  #toDelete: string | undefined;
   #drawing: NodeJS.Timeout | undefined;
   readonly #options: ChatScreenOptions;
   readonly #listeners = new Set<() => void>();
@@ -323,9 +325,16 @@ export class ChatScreen {
     });
   }
 
+  /** Deletes the chat when it is asked twice in a row: there is no way back. */
   async #deleteChat(): Promise<void> {
     const { chat } = this.#state;
     if (!chat) return this.newChat();
+    if (this.#toDelete !== chat.id) {
+      this.#toDelete = chat.id;
+      this.#notice('info', this.words.confirmDelete, this.words.confirmDeleteHint);
+      return;
+    }
+    this.#toDelete = undefined;
     await this.#guarded(async () => {
       await this.#gateway.deleteChat(chat.id);
       this.newChat();
@@ -369,6 +378,8 @@ export class ChatScreen {
   }
 
   #remember(text: string): void {
+    // Its name may have been completed.
+    if (!'/delete'.startsWith(text.trim())) this.#toDelete = undefined;
     if (this.#sent.at(-1) !== text) this.#sent.push(text);
     if (this.#sent.length > longestHistory) this.#sent.shift();
     this.#recalled = this.#sent.length;

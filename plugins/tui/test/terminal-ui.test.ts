@@ -116,6 +116,25 @@ describe('the terminal UI', function () {
       await third.shows('● Echo: remember the heron');
     });
 
+    it('deletes a chat when it is asked twice in a row', async () => {
+      const terminal = open({}, '--user-id', 'tidy', '--session-id', 'to-delete');
+      await terminal.shows('Ask anything.');
+      terminal.type('keep this\r');
+      await terminal.shows('● Echo: keep this');
+      terminal.type('/delete\r');
+      await terminal.shows('would be gone for good');
+      terminal.type('/help\r');
+      await terminal.shows('Commands and keys');
+      terminal.type(keys.escape);
+      await terminal.hides('Commands and keys');
+      const chats = async () => (await (await host.fetch('/chats?user_id=tidy')).json()) as readonly object[];
+      for (const expected of [1, 0]) {
+        terminal.type('/delete\r');
+        await terminal.shows(expected === 1 ? 'would be gone for good' : 'The chat is deleted.');
+        expect(await chats()).to.have.length(expected);
+      }
+    });
+
     it('completes commands, explains them, and names a wrong one', async () => {
       const terminal = open();
       await terminal.shows('Ask anything.');
@@ -176,7 +195,8 @@ describe('the terminal UI', function () {
     it('leaves the terminal as it was when it is quit, and when it is ended', async () => {
       const quit = open();
       await quit.shows('Ask anything.');
-      expect([quit.isOnOtherScreen, quit.isCursorShown]).to.deep.equal([true, true]);
+      // The cursor is hidden while a screen is drawn.
+      await quit.settles(() => quit.isOnOtherScreen && quit.isCursorShown);
       quit.type('/exit\r');
       expect([await quit.ended, quit.isOnOtherScreen, quit.isCursorShown]).to.deep.equal([0, false, true]);
       const ended = open();

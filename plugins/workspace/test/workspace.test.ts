@@ -289,10 +289,13 @@ describe('workspace files', () => {
 
       it('are at most 20 MiB', async () => {
         const form = new FormData();
-        form.set('file', new File([new Uint8Array(21 * 1024 * 1024)], 'big'));
-        const { status, code, body } = await upload(form);
-        expect([status, code]).to.deep.equal([413, 'payload_too_large']);
-        expect(body).to.have.nested.property('error.details.max_bytes', 20 * 1024 * 1024);
+        const most = 20 * 1024 * 1024;
+        for (const size of [most + 1, most + 1024 * 1024]) {
+          form.set('file', new File([new Uint8Array(size)], 'big'));
+          const { status, code, body } = await upload(form);
+          expect([status, code]).to.deep.equal([413, 'payload_too_large']);
+          expect(body).to.have.nested.property('error.details.max_bytes', most);
+        }
       });
 
       it('are deleted when they are old', async () => {
