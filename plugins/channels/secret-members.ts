@@ -41,7 +41,7 @@ function schemaOf(container: unknown, name: string): ConfigSchema {
 export function maskSecrets(config: JsonObject, schema: ConfigSchema): JsonObject {
   return mapLeaves(config, schema, ({ value, isSecret }) => {
     if (!isSecret || value === '' || value === null) return value;
-    return maskCredential(typeof value === 'string' ? value : '');
+    return typeof value === 'string' ? maskCredential(value) : '***';
   });
 }
 
