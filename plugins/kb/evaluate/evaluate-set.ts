@@ -6,7 +6,8 @@ import type { ChunkLimits } from '../documents/chunk-document.js';
 import { openIndex } from '../index/open-index.js';
 import { prepareDocument } from '../index/prepare-document.js';
 import { createSourceWriter } from '../index/write-source.js';
-import { createSearcher, type IndexSearch, type SearchConfig } from '../search/search-index.js';
+import type { IndexSearch, SearchConfig } from '../search/index-search.js';
+import { createSearcher } from '../search/search-index.js';
 import { type Measures, measure } from './measures.js';
 import type { EvaluationSet } from './read-set.js';
 

@@ -14,7 +14,7 @@ import { fromWireError, kbError } from '../errors.js';
 import type { EmbedderId } from '../index/embeddings.js';
 import type { LinesQuery, SourcesQuery } from '../index/read-index.js';
 import type { RepairReport } from '../index/repair-index.js';
-import type { KeywordAnswer, KeywordHit } from '../search/search-index.js';
+import type { KeywordAnswer, KeywordHit } from '../search/index-search.js';
 import type { Operations } from '../threads/operations.js';
 import { SlowFile, type Thread } from '../threads/thread.js';
 import { bindEmbedder } from './embedding.js';

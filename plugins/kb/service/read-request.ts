@@ -1,8 +1,8 @@
 import type { SearchRequest } from '../contract/kb.js';
 import { leavesItsRoot } from '../documents/evidence-ref.js';
 import { kbError } from '../errors.js';
+import type { IndexSearch } from '../search/index-search.js';
 import { parseSyntax } from '../search/parse-syntax.js';
-import type { IndexSearch } from '../search/search-index.js';
 import type { KbSettings } from './settings.js';
 
 /** A validated search request. */

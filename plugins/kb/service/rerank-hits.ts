@@ -1,5 +1,5 @@
 import { cosine, scaled } from 'mortise/contracts/text-analysis';
-import type { KeywordHit } from '../search/search-index.js';
+import type { KeywordHit } from '../search/index-search.js';
 
 /** The two scores of a candidate and what follows from them. */
 export interface RerankedScore {

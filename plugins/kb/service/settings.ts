@@ -5,7 +5,7 @@ import { MortiseError } from 'mortise/sdk';
 import type { Config } from '../config.generated.js';
 import { kbError } from '../errors.js';
 import type { RepoConfig } from '../index/refresh-repo.js';
-import type { SearchConfig } from '../search/search-index.js';
+import type { SearchConfig } from '../search/index-search.js';
 
 /** A configured repo, or a folder named with `--root`. */
 export interface Repo {

@@ -26,13 +26,8 @@ import {
 import { type RefreshOptions, type RepoConfig, refreshRepo } from '../index/refresh-repo.js';
 import { type RepairOptions, repairIndex } from '../index/repair-index.js';
 import { scanRepo } from '../scan/scan-repo.js';
-import {
-  createSearcher,
-  type IndexSearch,
-  type IndexSearcher,
-  type KeywordAnswer,
-  type SearchConfig,
-} from '../search/search-index.js';
+import type { IndexSearch, KeywordAnswer, SearchConfig } from '../search/index-search.js';
+import { createSearcher, type IndexSearcher } from '../search/search-index.js';
 
 /** What a running operation can report, and by what it is cancelled. */
 export interface OperationHooks {
