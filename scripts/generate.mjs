@@ -1,10 +1,12 @@
-// Writes the generated files: plugins/<key>/config.generated.ts from config.schema.json, and the settings page.
+// Writes the generated files: plugins/<key>/config.generated.ts from config.schema.json, the settings page, and
+// schemas/openapi.yaml from plugins/*/openapi.yaml.
 import { writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import { configTypes } from './lib/config-types.mjs';
+import { projectRoot, runEntry } from './lib/entry.mjs';
+import { runCompiled } from './lib/run-product.mjs';
 import { settingsPage, settingsPageText } from './lib/settings-page.mjs';
 
-const checkout = dirname(dirname(fileURLToPath(import.meta.url)));
-for (const { path, text } of await configTypes(checkout)) writeFileSync(join(checkout, path), text);
-writeFileSync(join(checkout, settingsPage), settingsPageText(checkout));
+for (const { path, text } of await configTypes(projectRoot)) writeFileSync(join(projectRoot, path), text);
+writeFileSync(join(projectRoot, settingsPage), settingsPageText(projectRoot));
+runEntry(() => runCompiled(projectRoot, 'dist/plugins/openapi/surface.js', []));

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { ownFile, readSmallFile } from '../kernel/catalogue.js';
 import type { Desired, PluginConfigSource } from '../kernel/deps.js';
 import type { Kernel } from '../kernel/kernel.js';
 import type { PluginRecord } from '../kernel/plugin-record.js';
@@ -121,6 +123,12 @@ export function createControl(deps: ControlDeps): PluginControl {
     inspect: async (key) => {
       const record = find(key);
       return { ...(await detailOf(kernel, record, effective)), ...row(record) };
+    },
+
+    shippedText: async (key, file) => {
+      const { entry, run } = find(key);
+      const path = await ownFile((run?.entry ?? entry).folder, file);
+      return path !== undefined && existsSync(path) ? readSmallFile(path) : null;
     },
 
     plan: (changes) => planChanges(kernel, changes, find),

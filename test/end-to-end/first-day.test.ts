@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
+import { exchangeCheck, readDescription } from 'mortise/contracts/openapi/testing';
 import { type FakeOpenAi, openAi, startFakeOpenAi } from 'mortise/contracts/provider-openai/testing';
 import type { JsonObject } from 'mortise/sdk';
 import { type ServerProcess, startServer, until } from 'mortise/sdk/testing';
@@ -42,6 +43,8 @@ describe('the first day of a new user', function () {
   this.timeout(60_000);
   let server: ServerProcess;
   let upstream: FakeOpenAi;
+  /** Each call of the walk is held against the description of the HTTP surface. */
+  const check = exchangeCheck(readDescription());
   const called: { readonly method: string; readonly path: string }[] = [];
 
   before(async () => {
@@ -61,6 +64,7 @@ describe('the first day of a new user', function () {
     });
     const problem = response.ok ? '' : await response.clone().text();
     expect(problem, `${method} ${path}`).to.equal('');
+    await check({ method, path, body, response });
     return response;
   };
   const call = async <T = JsonObject>(method: string, path: string, body?: unknown): Promise<T> =>
@@ -112,6 +116,7 @@ describe('the first day of a new user', function () {
     expect(await call('GET', '/channels/qq/state')).to.include({ configured: false, connected: false });
     called.push({ method: 'POST', path: '/channels/qq/inbound' });
     const inbound = await server.post('/channels/qq/inbound', { t: 'C2C_MESSAGE_CREATE', d: {} });
+    await check({ method: 'POST', path: '/channels/qq/inbound', response: inbound });
     expect([inbound.status, ((await inbound.json()) as { error: { code: string } }).error.code]).to.deep.equal([
       400,
       'channel_disabled',
@@ -130,6 +135,7 @@ describe('the first day of a new user', function () {
     form.set('file', new File(['hello'], 'note.txt'));
     called.push({ method: 'POST', path: '/workspace/uploads' });
     const uploaded = await server.fetch('/workspace/uploads', { method: 'POST', body: form });
+    await check({ method: 'POST', path: '/workspace/uploads', response: uploaded });
     expect(await uploaded.json()).to.include({ uploaded: true, name: 'note.txt', size: 5 });
     const payload = await call('GET', '/workspace/export');
     expect(await call('POST', '/workspace/import', { mode: 'replace', payload })).to.deep.equal({ imported: true });

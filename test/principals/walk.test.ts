@@ -81,6 +81,7 @@ const routes = (own: Belongings): Readonly<Record<string, Row>> => ({
   'GET /healthz': { calls: [{}] },
   'GET /ready': { calls: [{}] },
   'GET /metrics': { calls: [{}] },
+  'GET /openapi.json': { calls: [{}] },
   'GET /health': { calls: [{}, { path: '/health?deep=1' }] },
   'GET /admin/plugins': { calls: [{}] },
   'POST /admin/plugins/plan': { calls: [{ body: { changes: [] } }] },

@@ -119,6 +119,11 @@ export interface PluginControl {
   list(): readonly PluginRow[];
   /** @throws MortiseError `plugin_not_found` (404). */
   inspect(key: string): Promise<PluginDetail>;
+  /**
+   * Text of a file that a plugin ships beside its `plugin.json`, at most 1 MiB; null when it ships none of that name.
+   * @throws MortiseError `plugin_not_found` (404).
+   */
+  shippedText(key: string, file: string): Promise<string | null>;
   plan(changes: readonly PluginChange[]): PluginPlan;
   /** @throws MortiseError `plugin_not_found` (404), `revision_conflict` (409), `plugin_blocked` (422). */
   enable(key: string, options?: ToggleOptions): Promise<PluginRow>;

@@ -1,0 +1,55 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Logger, PluginControl, PluginManifest, Route } from 'mortise/sdk';
+import { joinParts, type PluginPart, partOf } from './join-parts.js';
+
+interface DescriptionDeps {
+  readonly plugins: Pick<PluginControl, 'list' | 'inspect' | 'shippedText'>;
+  /** Where `base.yaml` is. */
+  readonly folder: string;
+  readonly log: Logger;
+  onToggle(run: () => void): void;
+}
+
+/** Returns the description of the active plugins; it is joined again after a plugin has changed its state. */
+export function descriptionRoute(deps: DescriptionDeps): Route {
+  let cached: Promise<object> | undefined;
+  const forget = () => {
+    cached = undefined;
+  };
+  deps.onToggle(forget);
+  return {
+    async handle() {
+      cached ??= describe(deps);
+      const description = cached;
+      description.catch(forget);
+      return { body: await description };
+    },
+  };
+}
+
+async function describe({ plugins, folder, log }: DescriptionDeps): Promise<object> {
+  const base = partOf(await readFile(join(folder, 'base.yaml'), 'utf8'));
+  const active = plugins.list().filter(({ state }) => state === 'active');
+  const parts = await Promise.all(
+    active.map(async ({ key }): Promise<PluginPart | undefined> => {
+      const { manifest } = await plugins.inspect(key);
+      if (!manifest?.permissions?.routes) return undefined;
+      return { manifest, part: await readPart(manifest) };
+    }),
+  );
+  return joinParts(
+    base,
+    parts.filter((part) => part !== undefined),
+  );
+
+  /** A part that cannot be read leaves its plugin's routes without details. */
+  async function readPart({ key }: PluginManifest) {
+    try {
+      return partOf((await plugins.shippedText(key, 'openapi.yaml')) ?? '');
+    } catch (error) {
+      log.warn({ err: error, described: key }, 'The description of a plugin cannot be read');
+      return {};
+    }
+  }
+}

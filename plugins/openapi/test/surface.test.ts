@@ -1,0 +1,63 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { expect } from 'chai';
+import { surfaceFile } from 'mortise/contracts/openapi';
+import { type Description, operationsOf, readDescription } from 'mortise/contracts/openapi/testing';
+import type { PluginManifest } from 'mortise/sdk';
+import { methodsOf, partOf, pathTemplate } from '../join-parts.js';
+import { surfaceText } from '../surface.js';
+
+const checkout = join(import.meta.dirname, '..', '..', '..', '..');
+/** What the host itself serves. */
+const hostPaths = ['/healthz', '/ready', '/version'];
+
+const plugins = readdirSync(join(checkout, 'plugins')).flatMap((key) => {
+  const manifest = read(key, 'plugin.json');
+  return manifest === undefined ? [] : [{ key, manifest: JSON.parse(manifest) as PluginManifest }];
+});
+
+function read(key: string, file: string): string | undefined {
+  try {
+    return readFileSync(join(checkout, 'plugins', key, file), 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+function declared({ permissions }: PluginManifest): readonly string[] {
+  const routes = permissions?.routes ?? [];
+  return routes.flatMap((route) => methodsOf(route).map((method) => `${method} ${pathTemplate(route.path)}`));
+}
+
+describe('the description of the HTTP surface', () => {
+  it('matches the parts of the plugins; `npm run generate` writes it', () => {
+    expect(readFileSync(join(checkout, surfaceFile), 'utf8')).to.equal(surfaceText(checkout));
+  });
+
+  it('is valid OpenAPI 3.1', async () => {
+    const { valid, errors } = await new Validator().validate({ ...readDescription() });
+    expect(valid, JSON.stringify(errors)).to.equal(true);
+  });
+
+  it('has an operation for every route of the host and of every plugin, and no other', () => {
+    const routes = [
+      ...hostPaths.map((path) => `GET ${path}`),
+      ...plugins.flatMap(({ manifest }) => declared(manifest)),
+    ];
+    expect(operationsOf(readDescription()).toSorted()).to.deep.equal(routes.toSorted());
+  });
+
+  for (const { key, manifest } of plugins.filter((one) => declared(one.manifest).length > 0)) {
+    it(`has a part of ${key} with a summary and a response for each of its routes, and no others`, () => {
+      const part = partOf(read(key, 'openapi.yaml') ?? '') as unknown as Description;
+      expect(operationsOf({ paths: part.paths ?? {} }).toSorted()).to.deep.equal(declared(manifest).toSorted());
+      for (const [path, item] of Object.entries(part.paths))
+        for (const [verb, operation] of Object.entries(item)) {
+          if (verb === 'parameters') continue;
+          expect(operation, `${verb} ${path}`).to.include.keys('summary', 'responses');
+          expect(Object.keys(operation.responses), `${verb} ${path}`).to.not.deep.equal([]);
+        }
+    });
+  }
+});
