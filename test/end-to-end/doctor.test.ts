@@ -235,9 +235,9 @@ describe('the doctor', function () {
     it(`has one finding with its fix for ${name}, and none after the repair`, async () => {
       expect(await found()).to.deep.equal([]);
       await make(host);
-      await until(async () => (await found()).length > 0);
+      // A plugin that restarts after the repair before may be reported for a moment.
+      await until(`${code} alone`, async () => (await found()).map((one) => one.code).join() === code);
       const findings = await found();
-      expect(findings.map((one) => one.code)).to.deep.equal([code]);
       expect(findings[0]?.fix).to.match(fix);
       expect(findings[0]?.message.length).to.be.below(600);
       await repair(host);

@@ -140,7 +140,7 @@ describe('the correlation id of a request', () => {
         };
         expect(await requestId('My.own:id-1')).to.equal('My.own:id-1');
         for (const odd of [undefined, 'two words', 'x'.repeat(129), '<b>']) {
-          expect(await requestId(odd)).to.match(/^[0-9a-f]{16}$/);
+          expect(await requestId(odd)).to.match(/^req-[0-9a-f]{16}$/);
         }
       });
     },
