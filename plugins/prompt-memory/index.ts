@@ -11,7 +11,8 @@ export default function promptMemory(): PluginDefinition<Config> {
       const { projectKey } = host.use('settings');
       host.contribute('prompt-source', 'memory-recall', {
         ...host.facts('prompt-source', 'memory-recall'),
-        build: async (request, ctx) => (config.enabled ? recallMemories({ points, projectKey, config }, request, ctx) : []),
+        build: async (request, ctx) =>
+          config.enabled ? recallMemories({ points, projectKey, config }, request, ctx) : [],
       });
     },
   };
