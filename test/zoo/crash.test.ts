@@ -161,7 +161,7 @@ describe('a server that a plugin brings down', function () {
     await until(
       () => server.text().slice(-3_000),
       async () => (await row(plugin)).state === 'quarantined' && (await row('healthy')).state === 'active',
-      15_000,
+      40_000,
     );
     const found = await row(plugin);
     expect(found.code).to.equal(code);

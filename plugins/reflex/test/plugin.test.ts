@@ -135,8 +135,8 @@ describe('the plugin reflex', () => {
         ['admin_set', 'emergency_mode'],
         ['admin_clear', 'emergency_mode'],
       ]);
-      const trail = await host.service('audit').query({ operation: 'gate:admin_set' });
-      expect(trail.rows).to.have.length(1);
+      const trail = async () => (await host.service('audit').query({ operation: 'gate:admin_set' })).rows;
+      await until('the audit row', async () => (await trail()).length === 1);
     });
 
     it('releases a sunk observation once, in spite of emergency mode', async () => {

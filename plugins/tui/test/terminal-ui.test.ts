@@ -120,7 +120,7 @@ describe('the terminal UI', function () {
       const terminal = open({}, '--user-id', 'tidy', '--session-id', 'to-delete');
       await terminal.shows('Ask anything.');
       terminal.type('keep this\r');
-      await terminal.shows('● Echo: keep this');
+      await terminal.shows(/^ ❯ keep this/m);
       terminal.type('/delete\r');
       await terminal.shows('would be gone for good');
       terminal.type('/help\r');
