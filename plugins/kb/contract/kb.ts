@@ -52,6 +52,7 @@ export interface TermExplanation {
 
 export interface ScoreParts {
   readonly bm25: number;
+  /** Quoted phrases, and words of the query that are near one another. */
   readonly phrase: number;
   readonly coverage: number;
   readonly grams: number;

@@ -1,8 +1,8 @@
 /** The version of the tables; every change is a further step of {@link migrations}. */
 export const schemaVersion = 1;
 
-/** Incremented when chunks or token streams of the same file would differ. */
-export const chunkingVersion = 1;
+/** Incremented when chunks, token streams or rows of the search table of the same file would differ. */
+export const chunkingVersion = 2;
 
 /**
  * The search table contains, per chunk, the ids of its distinct terms in base 36, in the column of their frequency. It

@@ -1,11 +1,13 @@
 import type { TextAnalysis } from 'mortise/contracts/text-analysis';
 import type { TokenStream } from '../index/token-stream.js';
+import type { ScoredTerm } from './candidate.js';
 import type { Boosts } from './filter-sources.js';
 import type { IndexSearch, SearchConfig } from './index-search.js';
 import { ranking } from './ranking.js';
 import { phraseIds } from './read-query.js';
 import { columnFrequency, type RepoSnapshot } from './repo-snapshot.js';
-import { contribution, hasPhrase, type ScoredTerm } from './score-candidates.js';
+import { contribution } from './score-candidates.js';
+import { hasPhrase } from './word-order.js';
 
 const maxPhraseChecks = 5_000;
 

@@ -15,9 +15,12 @@ export const ranking = {
   commonShare: 0.2,
   /** Shares of the best score. */
   phrase: 0.25,
+  /** Words of the query that are near one another, at most so many words apart. */
+  neighbours: { share: 0.2, distance: 8 },
   coverage: 0.1,
   grams: 0.1,
-  feedback: { share: 1, documents: 5, terms: 120, commonShare: 0.6, k1: 1.2, b: 0.75 },
+  /** A document weighs by its score to the power of `sharpness`, so that doubtful ones add little. */
+  feedback: { share: 1, documents: 5, sharpness: 3, terms: 120, commonShare: 0.35, k1: 1.2, b: 0.5 },
   passage: { latin: 0.03, segmented: 0.3, documents: 30, sentences: 3 },
   /** A query uses its rarest terms. */
   maxTerms: 64,

@@ -1,8 +1,8 @@
 import { inverseFrequency, type TextAnalysis } from 'mortise/contracts/text-analysis';
+import type { ScoredTerm } from './candidate.js';
 import { closeTerms } from './close-terms.js';
 import { isSegmented, ranking } from './ranking.js';
 import type { RepoSnapshot } from './repo-snapshot.js';
-import type { ScoredTerm } from './score-candidates.js';
 
 /** A term of the query that some repo has. */
 export interface QueryTerm extends Omit<ScoredTerm, 'id'> {
