@@ -3,7 +3,7 @@ import { type CallOptions, MortiseError, type Principal, type RouteResponse, typ
 import { acceptRequestId, newCorrelationId } from '../telemetry/index.js';
 import type { ClientAddress } from './caller.js';
 import { addCorsHeaders } from './cors.js';
-import { type Failure, toFailure } from './envelope.js';
+import { type Envelope, type Failure, toFailure } from './envelope.js';
 import { defaultMount, type Mount } from './mounts.js';
 import { announcesBody, noBody, type RequestBody } from './request-body.js';
 import { type RequestTarget, readRequestTarget } from './request-target.js';
@@ -64,6 +64,9 @@ export class Exchange {
   readonly #controller = new AbortController();
   #begun = false;
   #streaming = false;
+  #sse = false;
+  /** What ends an event stream that has failed, unless it sends its own reason. */
+  #errorEvent: string | undefined;
 
   constructor(
     request: IncomingMessage,
@@ -118,12 +121,15 @@ export class Exchange {
     return undefined;
   }
 
-  /** Answers with an error in an envelope, by default that of the mount. When the head is already sent, disconnects. */
+  /**
+   * Answers with an error in an envelope, by default that of the mount. When the head is already sent, an event stream
+   * ends with an error event, and anything else is disconnected.
+   */
   fail(error: unknown, envelope = this.mount.envelope): Failure {
     const failure = toFailure(this.signal.aborted ? this.signal.reason : error);
     this.failedWith ??= failure.code;
     if (this.#begun) {
-      this.#cutOff();
+      this.#cutOff(failure, envelope);
       return failure;
     }
     if (this.response.destroyed) return failure;
@@ -192,6 +198,7 @@ export class Exchange {
       return;
     }
     this.#streaming = true;
+    this.#sse = sse;
     try {
       await sendStream(response, stream, {
         flushHead: sse,
@@ -201,6 +208,8 @@ export class Exchange {
       });
     } finally {
       this.#streaming = false;
+      // An aborted stream has thrown in place of sending its reason.
+      if (this.#errorEvent !== undefined && !response.writableEnded) this.cut();
     }
   }
 
@@ -222,15 +231,31 @@ export class Exchange {
     return Number(this.request.headers['content-length']) > cheapToDiscard;
   }
 
-  /** A stream whose call was aborted may still send its reason; an answer that broke off must not look complete. */
-  #cutOff(): void {
-    if (this.response.writableEnded) return;
-    if (!this.#streaming) {
-      this.#breakOff();
+  /** Ends the answer now: a failed event stream with its error event; anything else must not look complete. */
+  cut(): void {
+    const { response } = this;
+    if (this.#errorEvent === undefined || response.writableEnded) {
+      response.destroy();
       return;
     }
-    const timer = setTimeout(() => this.response.destroy(), lastWordsMs);
-    this.response.once('close', () => clearTimeout(timer));
+    response.end(this.#errorEvent);
+    cutSlowReader(response, this.#slowReader());
+  }
+
+  /** A stream whose call was aborted may still send its own reason. An unexpected error is not shown to the client. */
+  #cutOff(failure: Failure, envelope: Envelope): void {
+    const { response } = this;
+    if (response.writableEnded || response.destroyed) return;
+    // The empty line ends an event that is incomplete.
+    if (this.#sse && !failure.unexpected)
+      this.#errorEvent = `\n\nevent: error\ndata: ${JSON.stringify(envelope(failure, this))}\n\n`;
+    if (!this.#streaming) {
+      if (this.#errorEvent === undefined) this.#breakOff();
+      else this.cut();
+      return;
+    }
+    const timer = setTimeout(() => this.cut(), lastWordsMs);
+    response.once('close', () => clearTimeout(timer));
   }
 
   /** Closes the connection once the client has read what was written. */

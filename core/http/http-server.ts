@@ -48,7 +48,7 @@ export interface HttpServer {
   mount(routes: readonly MountedRoute[], mounts?: Iterable<ManifestMount>): void;
   /**
    * Stops accepting, answers further requests on open connections with 503 until {@link close}, and waits for what is in
-   * flight. After `deadline` (epoch milliseconds) the rest is aborted with reason `server_shutdown`, and disconnected
+   * flight. After `deadline` (epoch milliseconds) the rest is aborted with reason `server_shutdown`, and cut off
    * `lastWords` milliseconds later (at most a second).
    */
   drain(deadline: number, lastWords?: number): Promise<'clean' | 'degraded'>;
@@ -125,13 +125,13 @@ export function createHttpServer(settings: HttpServerSettings, deps: HttpDeps): 
         inFlight.abortAll(
           new MortiseError('server_shutdown', 'the server is shutting down', { status: 503, retryable: true }),
         );
-        if (!(await inFlight.whenEmpty(Math.min(lastWords, lastWordsMs)))) inFlight.destroyAll();
+        if (!(await inFlight.whenEmpty(Math.min(lastWords, lastWordsMs)))) inFlight.cutAll();
       }
       return clean ? 'clean' : 'degraded';
     },
     async close() {
       isDraining = true;
-      inFlight.destroyAll();
+      inFlight.cutAll();
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeAllConnections();
       await closed;

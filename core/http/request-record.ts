@@ -39,7 +39,7 @@ export class RequestRecords {
     const exchange = new Exchange(request, response, client, now(), exchanges);
     const ongoing = {
       abort: (reason: MortiseError) => exchange.abort(reason),
-      destroy: () => response.destroy(),
+      cut: () => exchange.cut(),
     };
     inFlight.add(ongoing);
     this.#open.set(request.socket, exchange);
@@ -116,8 +116,8 @@ function createMeasure(metrics: RequestRecordDeps['metrics']): Measure {
 interface Ongoing {
   /** Requests its end. */
   abort(reason: MortiseError): void;
-  /** Ends it at once. */
-  destroy(): void;
+  /** Ends it at once; a second call disconnects. */
+  cut(): void;
 }
 
 /** The open requests and sockets. */
@@ -162,7 +162,7 @@ export class InFlight {
     for (const ongoing of [...this.#ongoing]) ongoing.abort(reason);
   }
 
-  destroyAll(): void {
-    for (const ongoing of [...this.#ongoing]) ongoing.destroy();
+  cutAll(): void {
+    for (const ongoing of [...this.#ongoing]) ongoing.cut();
   }
 }

@@ -44,6 +44,7 @@ export async function sendStream(
   try {
     while (!closing) {
       const step = await iterator.next();
+      if (response.writableEnded) leave();
       if (closing) break;
       if (step.done) {
         response.off('close', leave);
@@ -91,7 +92,7 @@ async function returnIterator(iterator: AsyncIterator<unknown>): Promise<void> {
 
 function sendWhileIdle(response: ServerResponse, text: string): void {
   // A client that does not read its events needs none more.
-  if (!response.writableNeedDrain && !response.destroyed) response.write(text);
+  if (!response.writableNeedDrain && !response.writableEnded && !response.destroyed) response.write(text);
 }
 
 /** Resolves when the reader has caught up or has left. */

@@ -110,7 +110,7 @@ export class SocketOpener {
       this.#acceptor(route.maxFrameBytes).handleUpgrade(request, socket, response.head, (webSocket: WebSocket) => {
         const ongoing = {
           abort: () => webSocket.close(1001, 'server_shutdown'),
-          destroy: () => webSocket.terminate(),
+          cut: () => webSocket.terminate(),
         };
         inFlight.add(ongoing);
         call.signal.addEventListener('abort', () => closeAndCut(webSocket), { once: true });

@@ -1,8 +1,10 @@
+import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { expect } from 'chai';
 import { MortiseError } from '../../sdk/index.js';
 import { until } from '../../sdk/testing/until.js';
+import type { RouteInvoker } from '../index.js';
 import { ask, route, type Served, serve, stopAll } from './serve.js';
 
 const sse = (stream: AsyncIterable<string>) => ({ stream, sse: true });
@@ -82,6 +84,55 @@ describe('event streams', () => {
     expect(response.complete).to.equal(false);
     await until('it is logged', () => served.lines.length === 2);
     expect(served.lines.join()).to.include('internal_error').and.not.to.include('canary');
+  });
+
+  it('ends a stream that was aborted and does not end with an error in the envelope of the mount, once', async () => {
+    const aborts: AbortController[] = [];
+    let begun = 0;
+    const stopping = new MortiseError('plugin_stopping', 'It is being stopped.', { status: 503 });
+    const aborted = (path: string, events: (signal: AbortSignal) => AsyncIterable<string>) => {
+      const own = new AbortController();
+      aborts.push(own);
+      const { invoke, ...mounted } = route({ path }, () => {
+        begun += 1;
+        return sse(events(own.signal));
+      });
+      const call: RouteInvoker['call'] = (run, options) =>
+        (invoke as RouteInvoker).call(run, { ...options, signal: own.signal });
+      return { ...mounted, invoke: { call } };
+    };
+    const served = await serve([
+      aborted('/hangs', async function* () {
+        yield 'data: 1\n\n';
+        yield 'data: half';
+        await new Promise(() => undefined);
+      }),
+      aborted('/goes-on', async function* () {
+        for (;;) {
+          yield 'data: 1\n\n';
+          await new Promise((resolve) => setTimeout(resolve, 20));
+        }
+      }),
+      aborted('/throws', async function* (signal) {
+        yield 'data: 1\n\n';
+        await once(signal, 'abort');
+        throw new Error('canary');
+      }),
+      aborted('/says-why', async function* (signal) {
+        yield 'data: 1\n\n';
+        await once(signal, 'abort');
+        yield 'event: error\ndata: "own"\n\n';
+      }),
+    ]);
+    const answers = ['/hangs', '/goes-on', '/throws', '/says-why'].map((path) => ask(served, path));
+    await until('all streams run', () => begun === 4);
+    for (const own of aborts) own.abort(stopping);
+    const [hangs, goesOn, throws, saysWhy] = (await Promise.all(answers)).map(({ text }) => text);
+    const reason = 'event: error\ndata: {"error":{"code":"plugin_stopping","message":"It is being stopped."}}\n\n';
+    expect(hangs).to.equal(`data: 1\n\ndata: half\n\n${reason}`);
+    expect(goesOn).to.match(/^(data: 1\n\n)+\n\nevent: error\n[^\n]*\n\n$/);
+    expect(throws).to.equal(`data: 1\n\n\n\n${reason}`);
+    expect(saysWhy).to.equal('data: 1\n\nevent: error\ndata: "own"\n\n');
   });
 
   it('sends everything that came before the error', async () => {
