@@ -36,11 +36,6 @@ export class Inventory {
     return [...this.#records.values()].sort((a, b) => a.tier - b.tier || (a.key < b.key ? -1 : 1));
   }
 
-  /** Every plugin, in no order. */
-  all(): Iterable<PluginRecord> {
-    return this.#records.values();
-  }
-
   /** By its key, in any spelling, or by a former key. */
   record(key: string): PluginRecord | undefined {
     return this.#records.get(this.resolve(key));

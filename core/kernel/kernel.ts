@@ -9,6 +9,7 @@ import { EventBus } from './event-bus.js';
 import { contributionId, declaredContributions } from './extension-points.js';
 import { Faults } from './faults.js';
 import { Inventory } from './inventory.js';
+import { LeaseSweep } from './lease-book.js';
 import { Lifecycle } from './lifecycle.js';
 import { isSuspicion, ownProblem } from './own-problem.js';
 import { dependantsOf, makePlan, type Plan } from './plan.js';
@@ -18,9 +19,6 @@ import type { PluginRecord } from './plugin-record.js';
 import { Registry } from './registry.js';
 import { ServiceRegistry } from './service-registry.js';
 import { ShutdownDeadline, type Unfinished } from './shutdown-deadline.js';
-
-/** How often open leases are checked against their limits, milliseconds. */
-const sweepEveryMs = 20;
 
 export type PluginConfigs = ReadonlyMap<string, Readonly<Record<string, unknown>>>;
 
@@ -33,6 +31,7 @@ export class Kernel {
   readonly registry: Registry;
   readonly services = new ServiceRegistry();
   readonly events: EventBus;
+  readonly sweep: LeaseSweep;
   /** The host's own calls into plugins (routes, commands). */
   readonly points: Points;
   readonly #inventory: Inventory;
@@ -46,7 +45,6 @@ export class Kernel {
   readonly #schemaProblems = new Map<string, string | null>();
   #queue: Promise<unknown> = Promise.resolve();
   #plan: Plan = { plugins: new Map(), points: new Map() };
-  #sweeper: NodeJS.Timeout | undefined;
   #desiredWatch: { dispose(): void | Promise<void> } | undefined;
 
   constructor(deps: KernelDeps) {
@@ -54,6 +52,7 @@ export class Kernel {
     this.registry = new Registry(deps.points);
     this.events = new EventBus((error) => deps.log.error({ err: error }, 'an event listener failed'));
     this.#inventory = new Inventory(deps, (record) => this.#later(() => this.applyConfig(record)));
+    this.sweep = new LeaseSweep(() => deps.clock.monotonic());
     this.#deadline = new ShutdownDeadline(() => deps.clock.now());
     this.#faults = new Faults({
       ...deps,
@@ -68,6 +67,7 @@ export class Kernel {
       services: this.services,
       events: this.events,
       deadline: this.#deadline,
+      sweep: this.sweep,
       records: () => this.records(),
       mayStart: (record) => ![...this.#heldBack].some((held) => held.includes(record)),
       declared: (point) => this.declared(point),
@@ -116,8 +116,6 @@ export class Kernel {
 
   /** Reads the plugins and starts what should run. Resolves when every plugin has settled. */
   async boot(): Promise<void> {
-    this.#sweeper = setInterval(() => this.#sweep(), sweepEveryMs);
-    this.#sweeper.unref();
     this.#desiredWatch = this.deps.desired.subscribe(() => {
       for (const record of this.records()) if (!this.isEnabled(record.key)) record.run?.cancelStart();
       this.#later(() => this.reconcile());
@@ -154,7 +152,7 @@ export class Kernel {
       await this.#lifecycle.stopAll(running, 'shutdown');
       await this.#inventory.dispose();
     });
-    clearInterval(this.#sweeper);
+    this.sweep.stop();
     return this.#unfinished;
   }
 
@@ -346,10 +344,5 @@ export class Kernel {
     else log.debug(fields, 'plugin state');
     const { key, since } = record;
     this.events.emit('plugin-state', { key, from: before, to: state, code: shown?.code ?? null, at: since });
-  }
-
-  #sweep(): void {
-    const now = this.deps.clock.monotonic();
-    for (const record of this.#inventory.all()) record.run?.leases.sweep(now);
   }
 }

@@ -2,7 +2,7 @@ import type { Logger, TraceContext } from '../sdk/context.js';
 import { MortiseError } from '../sdk/errors.js';
 import type { CallOptions } from '../sdk/points.js';
 import type { SpanHandle } from '../telemetry/types.js';
-import { currentMark } from './attribution.js';
+import { currentMark, runUnmarked } from './attribution.js';
 import { type CallStats, callerGone, Lease, type LeaseOwner } from './lease.js';
 import type { Limit } from './time-limit.js';
 
@@ -19,6 +19,7 @@ export interface LeaseBookDeps {
    * @returns false when another plugin keeps it from stopping: it is called again.
    */
   onIgnoredAbort(lease: Lease): boolean;
+  readonly sweep: LeaseSweep;
 }
 
 /** The open leases of one plugin run. */
@@ -69,6 +70,7 @@ export class LeaseBook implements LeaseOwner {
     const lease = new Lease(this, point, key, stats, timeoutMs, ownLimitMs, options, depth);
     stats.inFlight += 1;
     this.#open.add(lease);
+    if (this.#open.size === 1) this.#deps.sweep.watch(this);
     return lease;
   }
 
@@ -117,6 +119,45 @@ export class LeaseBook implements LeaseOwner {
   #report(lease: Lease): void {
     if (this.#reported.has(lease)) return;
     if (this.#deps.onIgnoredAbort(lease)) this.#reported.add(lease);
+  }
+}
+
+/** How often open leases are checked against their limits, milliseconds. */
+const sweepEveryMs = 20;
+
+/** Checks the open leases of all plugins against their limits; its timer runs only while there are any. */
+export class LeaseSweep {
+  readonly #monotonic: () => number;
+  readonly #books = new Set<LeaseBook>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(monotonic: () => number) {
+    this.#monotonic = monotonic;
+  }
+
+  get running(): boolean {
+    return this.#timer !== undefined;
+  }
+
+  /** Called with a book that has opened its first lease. */
+  watch(book: LeaseBook): void {
+    this.#books.add(book);
+    this.#timer ??= runUnmarked(() => setInterval(() => this.#sweep(), sweepEveryMs).unref());
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  /** Stops only here: calls come in rows, and a timer for each of them would cost more than the sweep. */
+  #sweep(): void {
+    const now = this.#monotonic();
+    for (const book of this.#books) {
+      if (book.inFlight === 0) this.#books.delete(book);
+      else book.sweep(now);
+    }
+    if (this.#books.size === 0) this.stop();
   }
 }
 

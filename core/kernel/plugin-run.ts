@@ -8,7 +8,7 @@ import type { CatalogueEntry } from './catalogue.js';
 import type { KernelDeps, PluginScope } from './deps.js';
 import type { EventBus } from './event-bus.js';
 import { abortGraceMs, type Lease } from './lease.js';
-import { LeaseBook } from './lease-book.js';
+import { LeaseBook, type LeaseSweep } from './lease-book.js';
 import { PluginCallbacks } from './plugin-callbacks.js';
 import { checkStarted, loadDefinition } from './plugin-code.js';
 import { PluginHost } from './plugin-host.js';
@@ -41,6 +41,7 @@ export interface PluginRunDeps extends Pick<KernelDeps, FromKernel> {
   readonly services: ServiceRegistry;
   readonly events: EventBus;
   readonly deadline: ShutdownDeadline;
+  readonly sweep: LeaseSweep;
   /** Waits until this plugin may import. @returns the step that lets the next one. */
   takeImport(): Promise<() => void>;
   declared(point: string): readonly Contribution[];
@@ -89,6 +90,7 @@ export class PluginRun {
       startSpan: ({ point, key, plugin }, parent) =>
         tracing.start(`${point} ${key}`, parent, { 'mortise.plugin': plugin }),
       onIgnoredAbort: (lease) => this.#ignoredAbort(lease),
+      sweep: deps.sweep,
     });
     this.staging = new Staging(entry, deps.registry, this.leases, deps);
   }

@@ -1,5 +1,5 @@
 import { CallStats } from '../../core/kernel/lease.js';
-import { LeaseBook } from '../../core/kernel/lease-book.js';
+import { LeaseBook, LeaseSweep } from '../../core/kernel/lease-book.js';
 import { PluginPoints } from '../../core/kernel/plugin-points.js';
 import { Registry } from '../../core/kernel/registry.js';
 import { wrapContribution } from '../../core/kernel/wrap-members.js';
@@ -87,6 +87,7 @@ function publish(): PluginPoints {
     },
     startSpan: () => undefined,
     onIgnoredAbort: () => true,
+    sweep: new LeaseSweep(() => scheduler.monotonic()),
   });
   registry.swap(
     [

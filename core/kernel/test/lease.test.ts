@@ -59,6 +59,20 @@ describe('a leased call', () => {
     expect(stats('it')?.percentile(0.5)).to.be.a('number');
   });
 
+  it('is watched by a timer that runs only while a call is open', async () => {
+    let finish: (value: object) => void = () => undefined;
+    await boot(withTool('it', () => new Promise((resolve) => (finish = resolve))));
+    const { sweep } = made.kernel;
+    await until('no call is open', () => !sweep.running);
+    for (let round = 0; round < 2; round += 1) {
+      const pending = call('it');
+      expect(sweep.running).to.equal(true);
+      finish({});
+      await pending;
+      await until('the timer has ended', () => !sweep.running);
+    }
+  });
+
   it('passes on what the plugin throws, and counts it', async () => {
     await boot(
       withTool('throws', () => {

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { extensionPoints } from '../../sdk/points/index.js';
 import { CallStats } from '../lease.js';
-import { LeaseBook } from '../lease-book.js';
+import { LeaseBook, LeaseSweep } from '../lease-book.js';
 import { type Registered, Registry } from '../registry.js';
 import { type MadeKernel, plugin as made, makeKernel } from './kernel-fixture.js';
 
@@ -123,6 +123,7 @@ function contribution(point: string, plugin: number, index: number): Registered 
     },
     startSpan: () => undefined,
     onIgnoredAbort: () => true,
+    sweep: new LeaseSweep(() => 0),
   });
   return {
     point,
