@@ -71,6 +71,7 @@ export function createHttpServer(settings: HttpServerSettings, deps: HttpDeps): 
   let table = createRouteTable([], new Mounts([], setting));
   let isDraining = false;
   let origin: string | undefined;
+  const awaitListening = new Set<() => void>();
 
   const draining = () => isDraining;
   const exchanges = {
@@ -90,6 +91,11 @@ export function createHttpServer(settings: HttpServerSettings, deps: HttpDeps): 
     service: {
       get origin() {
         return origin;
+      },
+      onListening(run) {
+        if (origin === undefined) awaitListening.add(run);
+        else run();
+        return { dispose: () => void awaitListening.delete(run) };
       },
       loopback: isLoopbackHost(settings.host),
       keyed: authenticator.keyed,
@@ -111,6 +117,8 @@ export function createHttpServer(settings: HttpServerSettings, deps: HttpDeps): 
       }
       const { port } = await listenOn(server, settings);
       origin = `http://${isIP(settings.host) === 6 ? `[${settings.host}]` : settings.host}:${port}`;
+      for (const run of awaitListening) run();
+      awaitListening.clear();
       return { origin };
     },
     mount(routes, mounts = []) {

@@ -120,15 +120,16 @@ export class Throttle {
   }
 }
 
-const POLL_INTERVAL_MS = 50;
-
 /**
  * Runs once this process serves requests. It never runs in a process that was started for a single command.
  */
-export function whenServing(host: Pick<StartHost, 'every' | 'log'>, http: HttpService, run: () => unknown): void {
-  const poll = host.every(POLL_INTERVAL_MS, async () => {
-    if (http.origin === undefined) return;
-    poll.dispose();
-    await run();
-  });
+export function whenServing(host: Pick<StartHost, 'every' | 'own'>, http: HttpService, run: () => unknown): void {
+  const begin = (): void => {
+    // A timer's callback is a leased call of the plugin: what fails in it is the plugin's fault.
+    const timer = host.every(1, () => {
+      timer.dispose();
+      return run();
+    });
+  };
+  host.own(http.onListening(begin));
 }

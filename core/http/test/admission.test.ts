@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import type { MountedRoute } from '../index.js';
-import { ask, askRaw, route, serve, type settings, stopAll } from './serve.js';
+import { createHttpServer, type MountedRoute } from '../index.js';
+import { ask, askRaw, collectingLog, route, serve, settings, stopAll } from './serve.js';
 
 const whoami = (more: Parameters<typeof route>[0], mount: Partial<MountedRoute> = {}) =>
   route(more, (_, ctx) => ({ body: { principal: ctx.principal } }), mount);
@@ -333,5 +333,19 @@ describe('a public address without a key', () => {
     }
     expect(failed).to.include({ code: 'port_in_use' });
     expect((failed as Error).message).to.include(String(first.port));
+  });
+});
+
+describe('a server that starts', () => {
+  it('calls back once it listens, or at once when it does, and not what was disposed', async () => {
+    const server = createHttpServer(settings, { log: collectingLog([]), emitRefusal: () => undefined });
+    const called: string[] = [];
+    server.service.onListening(() => called.push('before'));
+    server.service.onListening(() => called.push('disposed')).dispose();
+    expect(called).to.deep.equal([]);
+    await server.listen();
+    server.service.onListening(() => called.push('after'));
+    await server.close();
+    expect(called).to.deep.equal(['before', 'after']);
   });
 });

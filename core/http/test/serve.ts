@@ -163,7 +163,7 @@ function asJson(text: string): Answer['json'] {
   }
 }
 
-function collectingLog(lines: string[]): Logger {
+export function collectingLog(lines: string[]): Logger {
   const write = (fields: object | string, message?: string) => {
     lines.push(JSON.stringify([fields, message]));
   };

@@ -1,9 +1,11 @@
-import type { CallContext } from '../context.js';
+import type { CallContext, Disposable } from '../context.js';
 
 /** State and limits of the HTTP server. Routes are contributions to the point `route`. */
 export interface HttpService {
   /** `http://127.0.0.1:8088` once the server listens, otherwise undefined. */
   readonly origin: string | undefined;
+  /** Calls `run` once the server listens: now, if it does already. Disposing forgets it. */
+  onListening(run: () => void): Disposable;
   /** Bound to a loopback address only. */
   readonly loopback: boolean;
   /** At least one API key or principal is configured. */
