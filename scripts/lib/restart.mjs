@@ -1,7 +1,5 @@
 /** The server requests a restart (EX_TEMPFAIL of sysexits.h). */
 const restartRequested = 75;
-/** The server's watchdog ended it because its event loop was blocked. */
-const watchdog = 86;
 const crashSignals = new Set(['SIGSEGV', 'SIGABRT', 'SIGBUS', 'SIGILL', 'SIGTRAP', 'SIGFPE']);
 
 /** Enough to disable two crashing plugins one after the other, and then all that are not required. */
@@ -18,7 +16,7 @@ const restartWindow = 600_000;
  * @returns {boolean} whether it crashed, so that a restart may help
  */
 export function isWorthRestart({ code, signal }) {
-  return signal === null ? code === restartRequested || code === watchdog : crashSignals.has(signal);
+  return signal === null ? code === restartRequested : crashSignals.has(signal);
 }
 
 /**
@@ -29,7 +27,6 @@ export function describeEnd({ code, signal }) {
   if (signal === 'SIGKILL') return 'the server was killed by SIGKILL, from outside or for lack of memory';
   if (signal !== null) return `the server ended by ${signal}`;
   if (code === restartRequested) return `the server ended with code ${code}: it failed and requests a restart`;
-  if (code === watchdog) return `the server ended with code ${code}: its event loop was blocked`;
   return `the server ended with code ${code}`;
 }
 

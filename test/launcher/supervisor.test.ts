@@ -95,22 +95,20 @@ describe('the launcher while the server runs', () => {
     expect((await launcher.ended).signal).to.equal('SIGKILL');
   });
 
-  for (const code of ['75', '86']) {
-    it(`restarts the server when it ends with ${code}, and says why`, async () => {
-      const launcher = start('exit-first', code);
-      expect(await launcher.line('up', 2)).to.match(/supervised 1 crashed 1$/);
-      expect(launcher.errors()).to.match(new RegExp(`ended with code ${code}: .*; starting it again \\(1 of 3`));
-      launcher.closeInput();
-      expect((await launcher.ended).code).to.equal(0);
-    });
+  it('restarts the server when it asks for it, and says why', async () => {
+    const launcher = start('exit-first', '75');
+    expect(await launcher.line('up', 2)).to.match(/supervised 1 crashed 1$/);
+    expect(launcher.errors()).to.match(/ended with code 75: .*; starting it again \(1 of 3/);
+    launcher.closeInput();
+    expect((await launcher.ended).code).to.equal(0);
+  });
 
-    it(`gives up with ${code} after three restarts that end the same way, and says so`, async () => {
-      const launcher = start('exit', code);
-      expect((await launcher.ended).code).to.equal(Number(code));
-      expect(launcher.lines('up')).to.have.length(4);
-      expect(launcher.errors().trim().split('\n').at(-1)).to.match(/after 3 restarts .* not started again .*--safe/);
-    });
-  }
+  it('gives up after three restarts that end the same way, and says so', async () => {
+    const launcher = start('exit', '75');
+    expect((await launcher.ended).code).to.equal(75);
+    expect(launcher.lines('up')).to.have.length(4);
+    expect(launcher.errors().trim().split('\n').at(-1)).to.match(/after 3 restarts .* not started again .*--safe/);
+  });
 
   it('restarts a server that crashed three times, then gives up with the code of the crash', async () => {
     const launcher = start('crash', 'SIGSEGV');
