@@ -1,4 +1,4 @@
-// Writes the generated files: plugins/<key>/config.generated.ts from config.schema.json, the settings page, and
+// Writes the generated files: config.generated.ts of each plugin from its config.schema.json, the settings page, and
 // schemas/openapi.yaml from plugins/*/openapi.yaml.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

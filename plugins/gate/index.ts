@@ -1,12 +1,12 @@
+import type { GateConfig } from 'mortise/contracts/gate';
 import type { PluginDefinition } from 'mortise/sdk';
 import { explainCommand, explainRoute } from './api/explain.js';
 import { poolRoute, poolsCommand } from './api/pools.js';
 import { reloadCommand, reloadRoute, statusCommand, statusRoute } from './api/status.js';
-import type { Config } from './config.generated.js';
 import { startGate } from './start-gate.js';
 
 /** Decides whether an observation is dropped, sunk or delivered, before any handler sees it. */
-export default function gate(): PluginDefinition<Config> {
+export default function gate(): PluginDefinition<GateConfig> {
   return {
     key: 'gate',
     async start(host) {

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { compile } from 'json-schema-to-typescript';
 
@@ -8,7 +8,8 @@ const schemaFile = 'config.schema.json';
 const typesFile = 'config.generated.ts';
 
 /**
- * The types of every plugin's configuration; paths are relative to the checkout.
+ * The types of every plugin's configuration; paths are relative to the checkout. A plugin whose contract shows its
+ * configuration to others keeps the file in `contract/`.
  * @param {string} checkout
  */
 export async function configTypes(checkout) {
@@ -16,7 +17,9 @@ export async function configTypes(checkout) {
   for (const key of readdirSync(join(checkout, 'plugins')).sort()) {
     const text = readIfPresent(join(checkout, 'plugins', key, schemaFile));
     if (text === undefined) continue;
-    files.push({ path: join('plugins', key, typesFile), text: await typesOf(JSON.parse(text)) });
+    const inContract = join('plugins', key, 'contract', typesFile);
+    const path = existsSync(join(checkout, inContract)) ? inContract : join('plugins', key, typesFile);
+    files.push({ path, text: await typesOf(JSON.parse(text)) });
   }
   return files;
 }

@@ -6,6 +6,7 @@ import type {
   ObservationType,
   Principal,
 } from 'mortise/sdk';
+import type { Config } from './config.generated.js';
 
 export type GateAction = 'drop' | 'sink' | 'deliver';
 
@@ -36,14 +37,11 @@ export interface RecentObservation {
 
 export type GatePool = 'drop' | 'sink' | 'tool';
 
-export type GateScene = 'dialogue' | 'group' | 'system' | 'tool_call' | 'tool_result' | 'alert' | 'unknown';
+export type GateScene = keyof Config['scenes'];
 
 export type ModelTier = 'low' | 'high';
 
-export interface LowModel {
-  readonly provider_id: string;
-  readonly model: string;
-}
+export type LowModel = NonNullable<Config['low_model']>;
 
 /** The gate's decision on one observation, with its reasons. Frozen. */
 export interface GateDecision {
@@ -95,14 +93,7 @@ export interface GateContext {
 }
 
 /** Values of `gate.json` that may be overridden at run time. */
-export interface GateOverrides {
-  readonly emergency_mode: boolean;
-  readonly force_low_model: boolean;
-  readonly drop_sessions: readonly string[];
-  readonly drop_actors: readonly string[];
-  readonly deliver_sessions: readonly string[];
-  readonly deliver_actors: readonly string[];
-}
+export type GateOverrides = Config['overrides'];
 
 export type GateOverrideKey = keyof GateOverrides;
 
@@ -119,79 +110,10 @@ export interface GateLayerEntry {
   readonly obs_id: string | null;
 }
 
-export interface GateSceneConfig {
-  readonly deliver_threshold: number;
-  readonly sink_threshold: number;
-  readonly default_action: GateAction;
-  readonly message_mode: 'deliver' | 'threshold';
-  readonly model_tier: ModelTier | null;
-  readonly response_policy: 'respond_now' | 'clarify' | 'ack' | 'defer' | null;
-  readonly dedup_window_sec: number;
-  readonly max_reasons: number;
-}
-
-export interface GateBudget {
-  readonly time_ms: number;
-  readonly max_tokens: number;
-  readonly max_parallel: number;
-  readonly evidence_allowed: boolean;
-  readonly max_tool_calls: number;
-}
-
 /** `gate.json`, version 1, defaults filled in. */
-export interface GateConfig {
-  readonly version: number;
-  /** `sql`: pools survive a restart. */
-  readonly persistence: 'memory' | 'sql';
-  readonly scenes: Readonly<Record<GateScene, GateSceneConfig>>;
-  readonly scoring: {
-    readonly keywords: Readonly<Record<string, number>>;
-    readonly question: number;
-    readonly long_text: number;
-    readonly bot_mention: number;
-    readonly whitelist: number;
-    readonly long_text_chars: number;
-    readonly base: Readonly<Record<GateScene, number>>;
-  };
-  readonly bot_names: readonly string[];
-  readonly actor_whitelist: readonly string[];
-  readonly dedup: { readonly max_entries: number };
-  readonly overrides: GateOverrides;
-  readonly budgets: {
-    readonly thresholds: { readonly high: number; readonly medium: number };
-    readonly profiles: Readonly<Record<'tiny' | 'normal' | 'deep', GateBudget>>;
-  };
-  readonly drop_escalation: {
-    readonly window_sec: number;
-    readonly burst_threshold: number;
-    readonly consecutive_threshold: number;
-    readonly cooldown_sec: number;
-  };
-  readonly overload: {
-    readonly bus_on: number;
-    readonly bus_off: number;
-    readonly lag_on_ms: number;
-    readonly lag_off_ms: number;
-    readonly cooldown_sec: number;
-  };
-  readonly nociception: {
-    readonly window_sec: number;
-    readonly burst: number;
-    readonly adapter_cooldown_sec: number;
-    readonly drop_burst: number;
-    readonly fanout_suppress_sec: number;
-  };
-  readonly system_reflex: {
-    readonly allow_agent_suggestions: boolean;
-    readonly whitelist: readonly ('force_low_model' | 'emergency_mode')[];
-    readonly default_ttl_sec: number;
-    readonly max_ttl_sec: number;
-    readonly cooldown_sec: number;
-  };
-  readonly loop_guard: { readonly allow: readonly string[]; readonly max_hops: number };
-  readonly low_model: LowModel | null;
-  readonly expose_tuning_tool: boolean;
-}
+export type { Config as GateConfig };
+
+export type GateBudget = Config['budgets']['profiles']['tiny'];
 
 /** One snapshot of the gate's configuration; deeply frozen, swapped as a whole. */
 export interface GateSnapshot {
@@ -201,7 +123,7 @@ export interface GateSnapshot {
   /** RFC 3339. */
   readonly loaded_at: string;
   /** The effective values: the file's with the layers applied. */
-  readonly config: GateConfig;
+  readonly config: Config;
   /** The file's own overrides, without the layers. */
   readonly base: GateOverrides;
   readonly layers: readonly GateLayerEntry[];
