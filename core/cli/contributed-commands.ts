@@ -108,8 +108,9 @@ function addCommand(
   if (one.examples && one.examples.length > 0) command.addHelpText('after', examples(...one.examples));
   command.action(async () => {
     const { args } = command;
-    checkInput(one, { args, options: command.opts() }, known);
-    const options = await withDocuments(await withFiles(command.opts(), files), documents);
+    const own = ownValues(command, known);
+    checkInput(one, { args, options: own }, known);
+    const options = await withDocuments(await withFiles(own, files), documents);
     const { columns = 80, isTTY } = process.stdout;
     const terminal = isTTY ? { terminal: { columns } } : {};
     const input = { args, options, json: environment.json, cwd: process.cwd(), ...terminal };
@@ -127,6 +128,12 @@ function addCommand(
     if (result.detail) process.stderr.write(`${printableText(result.detail)}\n`);
     environment.exitWith(result.exitCode);
   });
+}
+
+/** The values of the options that the command declares: global ones may be among those of the parser. */
+function ownValues(command: Command, known: readonly NamedOption[]): CommandInput['options'] {
+  const own = new Set(known.map(({ name }) => name));
+  return Object.fromEntries(Object.entries(command.opts()).filter(([name]) => own.has(name)));
 }
 
 /** Reads the files on the caller's machine, because the command may run on another one. */

@@ -2,15 +2,8 @@ import { type OfflineControl, serverAddress } from '../app/offline.js';
 import type { CommandCaller } from '../sdk/points/command.js';
 import { printableJson, printableText } from '../sdk/text.js';
 import { type Client, createClient } from './client.js';
+import type { GlobalOptions } from './global-options.js';
 import { noServer } from './output.js';
-
-/** The options that every command takes. */
-interface GlobalOptions {
-  readonly json?: boolean;
-  readonly apiBase?: string;
-  readonly apiKey?: string;
-  readonly adminKey?: string;
-}
 
 /** What every command gets: the project, the server, and one way to answer. */
 export interface CommandEnvironment {
@@ -63,6 +56,16 @@ export function createEnvironment({ projectDir, signal, options, exitWith }: Env
   let found: Promise<Found> | undefined;
 
   let known: Promise<Address> | undefined;
+  let knownFor: string | undefined;
+  // The options are final only once every command is known.
+  const checkOptions = (): void => {
+    const { apiBase, apiKey, adminKey } = options();
+    const given = JSON.stringify([apiBase, apiKey, adminKey]);
+    if (given === knownFor) return;
+    knownFor = given;
+    known = undefined;
+    found = undefined;
+  };
   const readAddress = async (): Promise<Address> => {
     const given = options();
     const { env } = process;
@@ -73,6 +76,7 @@ export function createEnvironment({ projectDir, signal, options, exitWith }: Env
     return { base, apiKey, client: createClient({ base, apiKey, adminKey, signal }) };
   };
   const address = (): Promise<Address> => {
+    checkOptions();
     known ??= readAddress();
     return known;
   };
@@ -93,6 +97,7 @@ export function createEnvironment({ projectDir, signal, options, exitWith }: Env
     }
   };
   const find = (): Promise<Found> => {
+    checkOptions();
     found ??= connect();
     return found;
   };

@@ -8,6 +8,7 @@ import { addConfigCommands } from './config-commands.js';
 import { addContributedCommands } from './contributed-commands.js';
 import { createEnvironment } from './environment.js';
 import { exitCodes, reportError } from './exit.js';
+import { addGlobalOptions, type GlobalOptions, preferOwnOptions } from './global-options.js';
 import { addMigrateCommand, addStatusCommand } from './host-commands.js';
 import { CommandError, examples } from './output.js';
 import { addPluginCommands } from './plugin-commands.js';
@@ -18,13 +19,11 @@ function versionOf(folder: string): string {
   return (JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string }).version;
 }
 
-const program = new Command('mortise')
-  .description('Runs and manages Mortise.')
-  .version(versionOf(projectDir), '--version', 'print the version')
-  .option('--json', 'print JSON')
-  .option('--api-base <url>', 'address of the running server (MORTISE_API_BASE; else as its settings say)')
-  .option('--api-key <key>', 'API key (MORTISE_API_KEY)')
-  .option('--admin-key <key>', 'admin key (GOVERNANCE_ADMIN_KEY)')
+const program = addGlobalOptions(
+  new Command('mortise')
+    .description('Runs and manages Mortise.')
+    .version(versionOf(projectDir), '--version', 'print the version'),
+)
   .showHelpAfterError('(mortise --help shows the commands)')
   .exitOverride()
   .configureHelp({ minWidthToWrap: 20 })
@@ -43,10 +42,12 @@ const program = new Command('mortise')
 
 let exitCode: number = exitCodes.done;
 const interrupt = new AbortController();
+/** What is known of the options before every command is. */
+let guessed: GlobalOptions | undefined;
 const environment = createEnvironment({
   projectDir,
   signal: interrupt.signal,
-  options: () => program.opts(),
+  options: () => guessed ?? program.opts(),
   exitWith: (code) => {
     exitCode = code;
   },
@@ -96,15 +97,30 @@ const typed = process.argv.flatMap((word, index, all) =>
   all[index - 1] === '--json' && /^[{[@]/.test(word) ? ['--body', word] : [word],
 );
 
-/** Reading what plugins add takes a moment, which the platform's own commands need not wait for. */
+const words = typed.slice(2);
+
+/**
+ * Reading what plugins add takes a moment, which the platform's own commands need not wait for. Whether a key behind the
+ * name of a command is the server's is only known afterwards: one of the environment is tried first.
+ */
 async function addCommandsOfPlugins(): Promise<void> {
-  const [first] = program.parseOptions(typed.slice(2)).operands;
+  const anywhere = addGlobalOptions(new Command().copyInheritedSettings(program));
+  const { operands } = anywhere.parseOptions(words);
+  const [first] = operands;
   const isOwn = program.commands.some((command) => command.name() === first);
   // Only the completion of a shell knows every command.
   if (isOwn && first !== 'completion') return;
+  const leading = addGlobalOptions(new Command().copyInheritedSettings(program)).passThroughOptions();
+  leading.parseOptions(words);
+  const all = anywhere.opts<GlobalOptions>();
+  const apiKey = leading.opts<GlobalOptions>().apiKey ?? process.env.MORTISE_API_KEY ?? all.apiKey;
+  guessed = { ...all, ...(apiKey === undefined ? {} : { apiKey }) };
   const added = addContributedCommands(program, environment);
   // Help is what people ask for when something does not work.
-  await (first === undefined || first === 'help' ? added.catch(() => undefined) : added);
+  await (first === undefined || first === 'help' ? added.catch(() => undefined) : added).finally(() => {
+    guessed = undefined;
+  });
+  preferOwnOptions(program, operands);
 }
 
 try {

@@ -17,6 +17,43 @@ const facts = {
   examples: ['mortise greet say you'],
 };
 
+/** Options with the names of every global one. */
+const signFacts = {
+  usage: 'sign letter <name> [options]',
+  summary: 'Signs.',
+  options: [
+    { flags: '--api-key <key>', summary: 'key of the signature' },
+    { flags: '--admin-key <key>', summary: 'another key' },
+    { flags: '--version <n>', summary: 'version of the signature' },
+    { flags: '--ink <colour...>', summary: 'colours' },
+  ],
+};
+
+const answer = async ({ args, options, json }: CommandInput) => ({
+  exitCode: 0,
+  data: { args, options, json },
+  text: 'Done.',
+});
+
+const signer: TestPlugin = {
+  manifest: {
+    key: 'signer',
+    contributes: {
+      command: [
+        { key: 'sign-letter', facts: signFacts },
+        { key: 'sign-list', facts: { usage: 'sign list', summary: 'Lists.' } },
+      ],
+    },
+  },
+  definition: {
+    key: 'signer',
+    register(own) {
+      own.contribute('command', 'sign-letter', { ...own.facts('command', 'sign-letter'), run: answer });
+      own.contribute('command', 'sign-list', { ...own.facts('command', 'sign-list'), run: answer });
+    },
+  },
+};
+
 describe('commands of plugins', function () {
   this.timeout(60_000);
 
@@ -62,7 +99,7 @@ describe('commands of plugins', function () {
       },
     };
     before(async () => {
-      host = await createTestHost({ plugins: ['admin', 'logbook'], extra: [greet] });
+      host = await createTestHost({ plugins: ['admin', 'logbook'], extra: [greet, signer] });
     });
     after(() => host.stop());
 
@@ -76,6 +113,20 @@ describe('commands of plugins', function () {
         json: true,
         by: 'local',
       });
+    });
+
+    it('have their own options with the names of global ones, which win after their name', async () => {
+      const typed = ['--api-key', 'sk-1', '--admin-key=a-2', '--version', '3', '--ink', 'red', 'blue', '--json'];
+      const signed = await onServer(host, 'sign', 'letter', 'you', ...typed);
+      expect(signed.json()).to.deep.equal({
+        args: ['you'],
+        options: { apiKey: 'sk-1', adminKey: 'a-2', version: '3', ink: ['red', 'blue'] },
+        json: true,
+      });
+      const trailing = ['sign', '--json', 'letter', 'you', '--api-key', 'sk-1', '--api-base', host.origin];
+      expect((await runCli(trailing)).json()).to.deep.include({ options: { apiKey: 'sk-1' } });
+      const { stdout } = await onServer(host, 'sign', 'letter', '--help');
+      expect(stdout).to.contain('key of the signature').and.not.to.contain('GOVERNANCE_ADMIN_KEY');
     });
 
     it('get the text of a file that is where they are typed', async () => {
@@ -153,6 +204,27 @@ describe('commands of plugins', function () {
         expect(status, JSON.stringify(body)).to.equal(400);
       }
       expect((await host.post('/admin/commands/no-such-command', {})).status).to.equal(404);
+    });
+  });
+
+  describe('with a server that needs a key', () => {
+    let host: TestHost;
+    before(async () => {
+      const env = { MORTISE_API_KEY: 'server-key', GOVERNANCE_ADMIN_KEY: 'admin-key' };
+      host = await createTestHost({ plugins: ['admin', 'logbook'], extra: [signer], env });
+    });
+    after(() => host.stop());
+
+    it('get its key before their name, where one of theirs has the name of the global option', async () => {
+      const admin = ['--api-base', host.origin, '--admin-key', 'admin-key'];
+      const own = ['sign', 'letter', 'you', '--api-key', 'sk-1', '--json'];
+      expect((await runCli([...admin, '--api-key', 'server-key', ...own])).json()).to.deep.include({
+        options: { apiKey: 'sk-1' },
+      });
+      const known = await runCli([...admin, ...own], { MORTISE_API_KEY: 'server-key' });
+      expect(known.json()).to.deep.include({ options: { apiKey: 'sk-1' } });
+      const other = await runCli([...admin, 'sign', 'list', '--json', '--api-key', 'server-key']);
+      expect(other.json()).to.deep.include({ options: {} });
     });
   });
 

@@ -1,0 +1,54 @@
+import { type Command, Option } from 'commander';
+
+/** The values of the options that every command takes. */
+export interface GlobalOptions {
+  readonly json?: boolean;
+  readonly apiBase?: string;
+  readonly apiKey?: string;
+  readonly adminKey?: string;
+}
+
+export function addGlobalOptions(command: Command): Command {
+  return command
+    .option('--json', 'print JSON')
+    .option('--api-base <url>', 'address of the running server (MORTISE_API_BASE; else as its settings say)')
+    .option('--api-key <key>', 'API key (MORTISE_API_KEY)')
+    .option('--admin-key <key>', 'admin key (GOVERNANCE_ADMIN_KEY)');
+}
+
+/**
+ * Lets the called command have options with the names of global ones: after its name they are its own. All other
+ * global options keep their effect there.
+ *
+ * @param words the words that are typed before any unknown option
+ */
+export function preferOwnOptions(program: Command, words: readonly string[]): void {
+  const path = calledPath(program, words);
+  const called = path.at(-1);
+  if (!called || !program.options.some((option) => declares(called, option))) return;
+  program.enablePositionalOptions();
+  for (const command of path) {
+    command.enablePositionalOptions();
+    for (const option of program.options.filter((one) => !declares(command, one))) {
+      command.addOption(new Option(option.flags, option.description).hideHelp());
+      command.on(`option:${option.name()}`, (value?: string) =>
+        program.setOptionValueWithSource(option.attributeName(), value ?? true, 'cli'),
+      );
+    }
+  }
+}
+
+/** The groups that the words name, and the command in them. */
+function calledPath(program: Command, words: readonly string[]): readonly Command[] {
+  const path: Command[] = [];
+  for (const word of words) {
+    const next = (path.at(-1) ?? program).commands.find((command) => command.name() === word);
+    if (!next) break;
+    path.push(next);
+  }
+  return path;
+}
+
+function declares({ options }: Command, { long }: Option): boolean {
+  return options.some((option) => option.long === long);
+}
