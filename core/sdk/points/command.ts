@@ -36,6 +36,11 @@ export interface CommandFacts {
   readonly examples?: readonly string[];
   readonly aliases?: readonly string[];
   readonly options?: readonly CommandOption[];
+  /**
+   * Any valid key may run the command at a server; when absent it needs the admin right. The command then gives the
+   * caller's principal exactly what the HTTP routes behind it give.
+   */
+  readonly auth?: 'key';
   /** Also runs without a server: the CLI boots its plugin and that plugin's requirements without a port. */
   readonly offline?: boolean;
   /**
@@ -154,6 +159,7 @@ export const commandPoint: ExtensionPointDeclaration = {
       examples: { type: 'array', items: { type: 'string' } },
       aliases: { type: 'array', items: { type: 'string' } },
       options: { type: 'array', items: { type: 'object', required: ['flags', 'summary'] } },
+      auth: { enum: ['key'] },
       offline: { type: 'boolean' },
       client: { type: 'string', pattern: '^[a-z0-9][a-z0-9/-]*\\.m?[jt]s$' },
       failureExit: { enum: [1, 2] },
