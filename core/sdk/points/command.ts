@@ -35,6 +35,11 @@ export interface CommandFacts {
   readonly examples?: readonly string[];
   readonly aliases?: readonly string[];
   readonly options?: readonly CommandOption[];
+  /**
+   * Any valid key may run the command at a server; when absent it needs the admin right. The command then gives the
+   * caller's principal exactly what the HTTP routes behind it give.
+   */
+  readonly auth?: 'key';
   /** Also runs without a server: the CLI boots its plugin and that plugin's requirements without a port. */
   readonly offline?: boolean;
   /**

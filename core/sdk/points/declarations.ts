@@ -203,6 +203,7 @@ export const extensionPoints: readonly ExtensionPointDeclaration[] = [
         examples: { type: 'array', items: { type: 'string' } },
         aliases: { type: 'array', items: { type: 'string' } },
         options: { type: 'array', items: { type: 'object', required: ['flags', 'summary'] } },
+        auth: { enum: ['key'] },
         offline: { type: 'boolean' },
         client: { type: 'string', pattern: '^[a-z0-9][a-z0-9/-]*\\.m?[jt]s$' },
         failureExit: { enum: [1, 2] },
