@@ -179,6 +179,8 @@ export interface RawExchange {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
   readonly settings: ProviderSettings;
+  /** Whether the answer begins at once, as a stream does: its head is then waited for no longer than a pause may last. */
+  readonly startsAtOnce?: boolean;
 }
 
 /** Headers have lower-case names; hop-by-hop headers and `set-cookie` are left out. */

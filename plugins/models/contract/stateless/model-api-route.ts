@@ -73,6 +73,7 @@ export function rawExchange(
     path: rawQuery === '' ? ownPath : `${ownPath}?${rawQuery}`,
     headers: forwardable(headers, api.forwardedHeaders),
     body: asked.model === model ? rawBody : spliceModel(rawBody, model),
+    startsAtOnce: asked.streams,
   };
 }
 
