@@ -10,7 +10,7 @@ import { createScheduler } from '../schedule/index.js';
 import { cacheValidators, createSchemaCompiler, loadSchema } from '../schema/index.js';
 import type { CompiledSchema } from '../schema/types.js';
 import type { Finding, PluginControl } from '../sdk/host/plugin-control.js';
-import { extensionPoints } from '../sdk/points/index.js';
+import { extensionPoints } from '../sdk/points/declarations.js';
 import { openPluginsFile, openSettings } from '../settings/index.js';
 import type { PluginsFile, Settings } from '../settings/types.js';
 import { createLogSink, createMetrics, createTracing } from '../telemetry/index.js';

@@ -1,5 +1,12 @@
 import type { DefaultState, Middleware } from 'koa';
-import { type CallContext, type Logger, MortiseError, type Refusal, type RouteContribution } from '../sdk/index.js';
+import {
+  adminHint,
+  type CallContext,
+  type Logger,
+  MortiseError,
+  type Refusal,
+  type RouteContribution,
+} from '../sdk/index.js';
 import { newTraceContext, parseTraceparent, type Tracing } from '../telemetry/index.js';
 import { answerError, logSocketError } from './answer-error.js';
 import { type Authenticator, callerKey } from './caller.js';
@@ -200,7 +207,8 @@ function authenticate({ authenticator, authFailures, limiter, hosts, now }: Admi
       if (upgrade) authFailures.add(client.address, now());
       throw new RefusedRequest('unauthorized');
     }
-    if (declaration.auth === 'admin' && !principal.admin) throw adminRequired(authenticator);
+    if (declaration.auth === 'admin' && !principal.admin)
+      throw new RefusedRequest('admin_required', { hint: adminHint(authenticator) });
     return next();
   };
 }
@@ -332,17 +340,6 @@ function invokerOf({ route }: ServedMatch): RouteInvoker {
 function notServed({ route, pattern }: ServedMatch): MortiseError {
   const { kind, name } = route.mounted.declaration;
   return new MortiseError('route_mismatch', `the contribution "${name}" does not serve ${pattern} as ${kind}`);
-}
-
-function adminRequired({ keyed, adminKeyed }: Authenticator): RefusedRequest {
-  if (adminKeyed) {
-    return new RefusedRequest('admin_required', { hint: 'Send the admin key in the header X-Admin-Key.' });
-  }
-  return new RefusedRequest('admin_required', {
-    hint: keyed
-      ? 'Set GOVERNANCE_ADMIN_KEY on the server and send it in the header X-Admin-Key.'
-      : 'Call from the machine itself, without a proxy, or set GOVERNANCE_ADMIN_KEY on the server.',
-  });
 }
 
 function countHosts(rawHeaders: readonly string[]): number {

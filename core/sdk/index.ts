@@ -19,7 +19,7 @@ export * from './host/index.js';
 export * from './json.js';
 export * from './make-folders.js';
 export * from './manifest.js';
-export { isSensitiveName, maskDeep, maskSecret, redactSecrets } from './mask.js';
+export { isSensitiveName, maskDeep, redactSecrets } from './mask.js';
 export * from './new-id.js';
 export * from './observation.js';
 export * from './plugin.js';

@@ -10,8 +10,9 @@ import {
   isTooDeep,
   loadSchema,
 } from '../schema/index.js';
-import { canonicalKey, type Disposable, type Finding, MortiseError } from '../sdk/index.js';
+import { type Disposable, type Finding, MortiseError } from '../sdk/index.js';
 import { makeFolders } from '../sdk/make-folders.js';
+import { canonicalKey } from '../sdk/points/point.js';
 import { shownPath } from './environment.js';
 import { sayUnwritten } from './problems.js';
 import type { DesiredState, PluginsFile, Settings } from './types.js';

@@ -1,4 +1,14 @@
-import { type CallContext, type CommandInput, isJsonObject, MortiseError, type Points, type Route } from 'mortise/sdk';
+import {
+  adminHint,
+  type CallContext,
+  type CommandInput,
+  type HttpService,
+  isJsonObject,
+  MortiseError,
+  type Points,
+  type Refusal,
+  type Route,
+} from 'mortise/sdk';
 import type { ChangeAudit } from './audit-changes.js';
 
 /** Lists the commands that plugins contribute. */
@@ -12,14 +22,31 @@ export function commandListRoute(points: Points): Route {
   };
 }
 
-/** Runs a command in the server. It is aborted when the caller disconnects. */
-export function commandRunRoute(points: Points, audit: ChangeAudit): Route {
+/**
+ * Runs a command in the server with the right that it declares. It is aborted when the caller disconnects.
+ *
+ * @throws MortiseError `admin_required` (403), also for a command that does not exist
+ */
+export function commandRunRoute(
+  points: Points,
+  audit: ChangeAudit,
+  http: Pick<HttpService, 'keyed' | 'adminKeyed'>,
+  refused: (refusal: Refusal) => void,
+): Route {
   return {
     handle: async ({ params, body }, ctx) => {
       const key = params.key ?? '';
-      const input = inputOf(body);
-      const plugin = points.list('command').find((one) => one.key === key)?.plugin ?? key;
       const { principal, correlationId } = ctx;
+      const { plugin = key, facts } = points.list('command').find((one) => one.key === key) ?? {};
+      if (facts?.auth !== 'key' && !principal.admin) {
+        const target = facts ? `command ${key}` : 'POST /admin/commands/:key';
+        refused({ reason: 'admin_required', subject: principal.id, target, correlationId });
+        throw new MortiseError('admin_required', 'this action needs the admin right', {
+          status: 403,
+          hint: adminHint(http),
+        });
+      }
+      const input = inputOf(body);
       const run = () => points.call('command', key, (command, own) => command.run(input, own), ctx);
       const change = { action: 'command', key: plugin, principal, correlationId };
       return { body: (await isRead(points, key, input, ctx)) ? await run() : await audit(change, run) };

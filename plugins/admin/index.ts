@@ -34,7 +34,11 @@ export default function admin(): PluginDefinition {
       host.contribute('route', 'plugin-export', exportRoute(changes));
 
       host.contribute('route', 'command-list', commandListRoute(host.points));
-      host.contribute('route', 'command-run', commandRunRoute(host.points, audit));
+      host.contribute(
+        'route',
+        'command-run',
+        commandRunRoute(host.points, audit, host.use('http'), (refusal) => host.emit('refusal', refusal)),
+      );
 
       host.contribute('route', 'config', configRoute(settings));
       host.contribute('route', 'events', eventsRoute(host));

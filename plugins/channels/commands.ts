@@ -2,13 +2,14 @@ import { isChannelEnabled } from 'mortise/contracts/channels';
 import { type Command, type CommandFacts, printableJson, wrongUsage } from 'mortise/sdk';
 import type { ChannelStore } from './channel-store.js';
 import { channelError } from './errors.js';
-import { maskedConfigs } from './routes.js';
+import { maskedConfigs, mayUse } from './routes.js';
 
 export function listCommand(facts: CommandFacts, channels: ChannelStore): Command {
   return {
     ...facts,
     isRead: () => true,
-    async run() {
+    async run(_input, { principal }) {
+      mayUse(principal);
       const data = maskedConfigs(channels);
       const lines = Object.entries(data).map(
         ([name, config]) => `${isChannelEnabled(config) ? 'enabled ' : 'disabled'}  ${name}`,
@@ -33,8 +34,9 @@ export function getCommand(facts: CommandFacts, channels: ChannelStore): Command
   return {
     ...facts,
     isRead: () => true,
-    async run({ args: [name] }) {
+    async run({ args: [name] }, { principal }) {
       if (name === undefined) return wrongUsage(facts);
+      mayUse(principal);
       return shown(channels, name.toLowerCase());
     },
   };
@@ -46,6 +48,7 @@ export function setCommand(facts: CommandFacts, channels: ChannelStore): Command
     async run({ args: [given], options: { body } }, ctx) {
       if (given === undefined) return wrongUsage(facts);
       if (typeof body !== 'string') return wrongUsage(facts, '--body is required.');
+      mayUse(ctx.principal);
       const name = given.toLowerCase();
       await channels.replace(name, channels.parseOne(name, JSON.parse(body)), ctx);
       return shown(channels, name);

@@ -94,6 +94,6 @@ function configsBy(channels: ChannelStore, read: (name: string) => JsonObject | 
 }
 
 /** Channels serve all users: a key that is bound to one of them may not see or change their settings. @throws forbidden */
-function mayUse(principal: Principal): void {
+export function mayUse(principal: Principal): void {
   if (boundUser(principal) !== undefined) throw channelError('forbidden');
 }

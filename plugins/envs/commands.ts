@@ -1,10 +1,10 @@
-import { type Command, type CommandFacts, wrongUsage } from 'mortise/sdk';
+import { type Command, type CommandFacts, type Principal, wrongUsage } from 'mortise/sdk';
 import type { EnvStore } from './env-store.js';
 import { envError } from './errors.js';
-import { envList } from './routes.js';
+import { envList, mayUse } from './routes.js';
 
 export function listCommand(facts: CommandFacts, envs: EnvStore): Command {
-  return { ...facts, isRead: () => true, run: async () => shown(envs) };
+  return { ...facts, isRead: () => true, run: async (_input, { principal }) => shown(envs, principal) };
 }
 
 export function setCommand(facts: CommandFacts, envs: EnvStore): Command {
@@ -12,8 +12,9 @@ export function setCommand(facts: CommandFacts, envs: EnvStore): Command {
     ...facts,
     async run({ options: { body } }, ctx) {
       if (typeof body !== 'string') return wrongUsage(facts, '--body is required.');
+      mayUse(ctx.principal);
       await envs.replaceAll(envs.parse(JSON.parse(body)), ctx);
-      return shown(envs);
+      return shown(envs, ctx.principal);
     },
   };
 }
@@ -23,13 +24,15 @@ export function deleteCommand(facts: CommandFacts, envs: EnvStore): Command {
     ...facts,
     async run({ args: [key] }, ctx) {
       if (key === undefined) return wrongUsage(facts);
+      mayUse(ctx.principal);
       if (!(await envs.delete(key, ctx))) throw envError('not_found', { details: { key } });
-      return shown(envs);
+      return shown(envs, ctx.principal);
     },
   };
 }
 
-function shown(envs: EnvStore) {
+function shown(envs: EnvStore, principal: Principal) {
+  mayUse(principal);
   const list = envList(envs.masked());
   const text = list.map(({ key, value }) => `${key}=${value}`).join('\n');
   return { exitCode: 0 as const, data: list, text: text || 'There are no variables. Store some with: mortise env set' };

@@ -48,7 +48,7 @@ export function deleteRoute(envs: EnvStore): Route {
 }
 
 /** The variables belong to all users: a key that is bound to one of them has no part in them. @throws forbidden */
-function mayUse(principal: Principal): void {
+export function mayUse(principal: Principal): void {
   if (boundUser(principal) !== undefined) throw envError('forbidden');
 }
 

@@ -4,8 +4,8 @@ import type { Database, HttpService, InstancesService, Logger, Points, StartHost
 import { createBackendClient } from './backend/backend-client.js';
 import { createCircuitBreaker } from './backend/circuit-breaker.js';
 import type { Config } from './config.generated.js';
-import { createWriter, type Writer } from './write/create-writer.js';
 import { createSettlements, type Settlements } from './write/settlements.js';
+import { createWriter, type Writer } from './write/write-group.js';
 
 /** What the tools, routes and commands of this plugin work with. */
 export interface Gateway {

@@ -23,12 +23,7 @@ export function runtimeConfigRoute(config: Features): Route {
 export function systemLayersRoute(config: Features, turns: Turns): Route {
   return {
     async handle({ query }, ctx) {
-      if (!config.enable_prompt_context_introspect) {
-        throw new MortiseError('feature_disabled', 'prompt context introspection is disabled', {
-          status: 404,
-          hint: 'Set MORTISE_ENABLE_PROMPT_CONTEXT_INTROSPECT=true.',
-        });
-      }
+      if (!config.enable_prompt_context_introspect) throw featureDisabled();
       const text = (name: string): string | undefined => query.get(name) || undefined;
       const asked = {
         promptMode: text('prompt_mode'),
@@ -42,12 +37,20 @@ export function systemLayersRoute(config: Features, turns: Turns): Route {
   };
 }
 
-/** The same for a terminal. The caller administers the server, so no feature has to be on. */
+function featureDisabled(): MortiseError {
+  return new MortiseError('feature_disabled', 'prompt context introspection is disabled', {
+    status: 404,
+    hint: 'Set MORTISE_ENABLE_PROMPT_CONTEXT_INTROSPECT=true.',
+  });
+}
+
+/** The same for a terminal. Who administers the server needs no feature to be on. */
 export function layersCommand(facts: CommandFacts, config: Features, turns: Turns): Command {
   return {
     ...facts,
     isRead: () => true,
     async run({ options }, ctx) {
+      if (!config.enable_prompt_context_introspect && !ctx.principal.admin) throw featureDisabled();
       const text = (name: string): string | undefined =>
         typeof options[name] === 'string' ? options[name] : undefined;
       const asked = {

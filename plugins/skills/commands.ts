@@ -1,5 +1,6 @@
 import { type SkillsService, skillSpec } from 'mortise/contracts/skills';
 import { type Command, type CommandFacts, wrongUsage } from 'mortise/sdk';
+import { mayChange } from './routes.js';
 import { findSkill } from './skill-store.js';
 
 export function listCommand(facts: CommandFacts, skills: SkillsService): Command {
@@ -20,6 +21,7 @@ export function toggleCommand(facts: CommandFacts, skills: SkillsService, enable
     ...facts,
     async run({ args: [name] }, ctx) {
       if (name === undefined) return wrongUsage(facts);
+      mayChange(ctx.principal);
       await skills.setEnabled([findSkill(skills, name).name], enabled, ctx);
       const data = enabled ? { enabled: true } : { disabled: true };
       return { exitCode: 0, data, text: `The skill ${name} is ${enabled ? 'enabled' : 'disabled'}.` };
@@ -32,6 +34,7 @@ export function deleteCommand(facts: CommandFacts, skills: SkillsService): Comma
     ...facts,
     async run({ args: [name] }, ctx) {
       if (name === undefined) return wrongUsage(facts);
+      mayChange(ctx.principal);
       const deleted = await skills.delete(name, ctx);
       return {
         exitCode: 0,

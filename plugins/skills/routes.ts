@@ -60,6 +60,6 @@ export function fileRoute(skills: SkillsService): Route {
 }
 
 /** Skills speak to the agents of all users: a key that is bound to one user may not change them. @throws forbidden */
-function mayChange(principal: Principal): void {
+export function mayChange(principal: Principal): void {
   if (boundUser(principal) !== undefined) throw skillError('forbidden');
 }

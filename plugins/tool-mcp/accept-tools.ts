@@ -67,23 +67,31 @@ export function acceptRoute(deps: AcceptDeps): Route {
   };
 }
 
-/** `mortise mcp list` and `mortise mcp accept <server> <tool>` */
-export function mcpCommand(facts: CommandFacts, deps: AcceptDeps): Command {
+/** `mortise mcp list` */
+export function listCommand(facts: CommandFacts, deps: AcceptDeps): Command {
   return {
     ...facts,
-    isRead: ({ args: [verb] }) => verb === 'list',
-    async run({ args: [verb, server, tool] }, ctx) {
-      if (verb === 'list') {
-        const data = await listed(deps);
-        const servers = data.servers.map(({ name, state }) => `${name}: ${state}`);
-        const tools = data.tools.map(
-          (one) =>
-            `  ${one.state === 'changed' ? 'changed ' : 'accepted'} ${one.available ? 'available' : 'withheld '} ${one.server} ${one.tool}`,
-        );
-        const text = [...servers, ...tools].join('\n') || 'No MCP server is configured.';
-        return { exitCode: data.tools.some(({ state }) => state === 'changed') ? 1 : 0, data, text };
-      }
-      if (verb !== 'accept' || !server || !tool) return wrongUsage(facts);
+    isRead: () => true,
+    async run({ args }) {
+      if (args.length > 0) return wrongUsage(facts);
+      const data = await listed(deps);
+      const servers = data.servers.map(({ name, state }) => `${name}: ${state}`);
+      const tools = data.tools.map(
+        (one) =>
+          `  ${one.state === 'changed' ? 'changed ' : 'accepted'} ${one.available ? 'available' : 'withheld '} ${one.server} ${one.tool}`,
+      );
+      const text = [...servers, ...tools].join('\n') || 'No MCP server is configured.';
+      return { exitCode: data.tools.some(({ state }) => state === 'changed') ? 1 : 0, data, text };
+    },
+  };
+}
+
+/** `mortise mcp accept <server> <tool>` */
+export function acceptCommand(facts: CommandFacts, deps: AcceptDeps): Command {
+  return {
+    ...facts,
+    async run({ args: [server, tool, ...more] }, ctx) {
+      if (!server || !tool || more.length > 0) return wrongUsage(facts);
       const data = await accept(deps, server, tool, undefined, ctx);
       return { exitCode: 0, data, text: `Accepted ${server} ${tool} (${data.sha256.slice(0, 12)}).` };
     },

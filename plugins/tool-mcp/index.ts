@@ -1,5 +1,5 @@
 import type { PluginDefinition } from 'mortise/sdk';
-import { type AcceptDeps, acceptRoute, listRoute, mcpCommand } from './accept-tools.js';
+import { type AcceptDeps, acceptCommand, acceptRoute, listCommand, listRoute } from './accept-tools.js';
 import type { Config } from './config.generated.js';
 import { connect } from './connect.js';
 import { mcpTools } from './migrations/0001-mcp-tools.js';
@@ -39,7 +39,8 @@ export default function toolMcp(): PluginDefinition<Config> {
       const accepting: AcceptDeps = { pins, servers };
       host.contribute('route', 'list-mcp-tools', listRoute(accepting));
       host.contribute('route', 'accept-mcp-tool', acceptRoute(accepting));
-      host.contribute('command', 'mcp-tools', mcpCommand(host.facts('command', 'mcp-tools'), accepting));
+      host.contribute('command', 'mcp-list', listCommand(host.facts('command', 'mcp-list'), accepting));
+      host.contribute('command', 'mcp-accept', acceptCommand(host.facts('command', 'mcp-accept'), accepting));
       // Not awaited: a server that does not answer delays nothing.
       for (const server of servers) void server.refresh();
       return {

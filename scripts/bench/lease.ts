@@ -5,7 +5,8 @@ import { Registry } from '../../core/kernel/registry.js';
 import { wrapContribution } from '../../core/kernel/wrap-members.js';
 import { createScheduler } from '../../core/schedule/index.js';
 import type { CallContext } from '../../core/sdk/context.js';
-import { extensionPoints, type Tool } from '../../core/sdk/points/index.js';
+import { extensionPoints } from '../../core/sdk/points/declarations.js';
+import type { Tool } from '../../core/sdk/points/index.js';
 import { createMetrics } from '../../core/telemetry/index.js';
 
 /**

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { fakeModel, says } from 'mortise/contracts/agent/testing';
 import { SocketClient } from 'mortise/contracts/realtime/testing';
-import type { PluginManifest } from 'mortise/sdk';
+import type { CommandFacts, PluginManifest } from 'mortise/sdk';
 import { createTestHost, eachDatabase, type TestHost, until } from 'mortise/sdk/testing';
 
 /** Says something of alice where it is shown something of her. */
@@ -90,6 +90,8 @@ const routes = (own: Belongings): Readonly<Record<string, Row>> => ({
     calls: ['sessions', 'gate', 'logbook'].map((key) => ({ path: `/admin/plugins/${key}` })),
   },
   'GET /admin/commands': { calls: [{}] },
+  // Each command has a row of its own.
+  'POST /admin/commands/:key': { calls: [] },
   'GET /admin/tree': { calls: [{}] },
   'POST /agent/process': {
     shown: true,
@@ -357,6 +359,106 @@ const tools: Readonly<Record<string, Row>> = {
   'suggest_tuning*': { calls: [tool('suggest_tuning', {}), tool('suggest_tuning_apply', {})] },
 };
 
+const command = (args: readonly string[] = [], options: object = {}) => ({ body: { args, options } });
+const onJob: Row = { calls: [command(['alices-job'])] };
+const asAlice = { user_id: 'alice', first_input: 'again', session_seed: session };
+
+/** Commands that every key may run. */
+const commands: Readonly<Record<string, Row>> = {
+  'channels-list': { calls: [command()] },
+  'channels-types': { calls: [command()] },
+  'channels-get': { calls: [command(['console'])] },
+  'channels-set': { calls: [command(['console'], { body: '{}' })] },
+  observe: {
+    calls: [
+      command([], { text: 'hi', session: `console:alice:${session}` }),
+      command([], { file: JSON.stringify({ ...observation, actor: { actor_type: 'user', actor_id: 'alice' } }) }),
+    ],
+  },
+  'cron-list': { shown: true, calls: [command()] },
+  'cron-create': { calls: [command([], { body: JSON.stringify(job('alices-job', '{caller}')) })] },
+  'cron-update': { calls: [command(['alices-job'], { body: JSON.stringify(job('alices-job', '{caller}')) })] },
+  'cron-delete': onJob,
+  'cron-pause': onJob,
+  'cron-resume': onJob,
+  'cron-run': onJob,
+  'cron-state': { shown: true, ...onJob },
+  'cron-runs': onJob,
+  'cron-slots': onJob,
+  'cron-preview': onJob,
+  'cron-cancel': { calls: [command(['none'])] },
+  'env-list': { calls: [command()] },
+  'env-set': { calls: [command([], { body: '{}' })] },
+  'env-delete': { calls: [command(['NONE'])] },
+  'gate-status': { calls: [command()] },
+  'gate-pools': { shown: true, calls: ['drop', 'sink', 'tool'].map((pool) => command([pool])) },
+  'gate-explain': {
+    calls: [
+      command([], { text: 'hi', session: `console:alice:${session}` }),
+      command([], { text: 'hi', actor: 'alice' }),
+    ],
+  },
+  'kb-refresh': { calls: [command([], { path: ['nothing.md'] }), command([], { root: '{root}/data' })] },
+  'kb-search': { calls: [command(['heron walrus of-alice']), command(['heron'], { root: '{root}/data' })] },
+  'kb-explain': { calls: [command(['chunk_0']), command(['kb:chunk_0:a.md#L1-L2'], { root: '{root}/data' })] },
+  'kb-inspect': { calls: [command(['chunk_0'])] },
+  'kb-stats': { calls: [command(), command([], { root: '{root}/data' })] },
+  'kb-sources': { calls: [command(), command([], { root: '{root}/data' })] },
+  layers: { calls: [command(), command([], { sessionId: session })] },
+  'mcp-list': { calls: [command()] },
+  'memory-report': { calls: [command()] },
+  'models-list': { calls: [command()] },
+  'models-config': { calls: [command(['walk'], { enabled: 'false' })] },
+  'models-active-get': { calls: [command()] },
+  'models-active-set': { calls: [command([], { providerId: 'demo', model: 'demo-chat' })] },
+  'models-delete': { calls: [command(['walk'])] },
+  'self-bootstrap': { calls: [command([], { body: JSON.stringify(asAlice) })] },
+  'self-model': {
+    calls: [
+      command([session], { body: JSON.stringify({ user_id: 'alice', provider_id: 'demo', model: 'demo-chat' }) }),
+    ],
+  },
+  'self-preview': {
+    calls: [
+      command([], {
+        body: JSON.stringify({
+          target: 'workspace_file',
+          operations: [{ kind: 'replace', path: 'prompts/walk.md', value: 'of-alice' }],
+        }),
+      }),
+    ],
+  },
+  'self-apply': { calls: [command([], { body: '{"mutation_id":"none","confirm_hash":"none"}' })] },
+  'skills-list': { calls: [command()] },
+  'skills-enable': { calls: [command(['none'])] },
+  'skills-disable': { calls: [command(['none'])] },
+  'skills-delete': { calls: [command(['none'])] },
+  'workspace-ls': { calls: [command()] },
+  'workspace-cat': { calls: [command(['config/envs.json']), command(['prompts/../data/mortise.db'])] },
+  'workspace-put': { calls: [command([], { path: 'prompts/walk.md', file: 'x' })] },
+  'workspace-rm': { calls: [command(['skills/none.json'])] },
+};
+
+/** Commands that a key of one user may not run, because what they show or change counts for all users. */
+const refusedCommands: readonly (readonly [key: string, input: object])[] = [
+  ['channels-list', {}],
+  ['channels-get', { args: ['console'] }],
+  ['channels-set', { args: ['console'], options: { body: '{}' } }],
+  ['env-list', {}],
+  ['env-set', { options: { body: '[]' } }],
+  ['env-delete', { args: ['NONE'] }],
+  ['models-config', { args: ['walk'], options: { enabled: 'false' } }],
+  ['models-active-set', { options: { providerId: 'demo', model: 'demo-chat' } }],
+  ['models-delete', { args: ['walk'] }],
+  ['skills-enable', { args: ['none'] }],
+  ['skills-disable', { args: ['none'] }],
+  ['skills-delete', { args: ['none'] }],
+  ['workspace-ls', {}],
+  ['workspace-cat', { args: ['config/envs.json'] }],
+  ['workspace-put', { options: { path: 'prompts/walk.md', file: 'x' } }],
+  ['workspace-rm', { args: ['skills/none.json'] }],
+];
+
 /** Methods of the socket. */
 const socketMethods: Readonly<Record<string, { readonly params: readonly object[]; readonly shown?: true }>> = {
   'chat.send': {
@@ -500,11 +602,33 @@ describe('a key that is bound to a user or to spaces', function () {
         expect(await ask('alice', 'POST', '/memory/query', { query: 'planted' })).to.not.include('"planted"');
       });
 
-      it('runs no command of the command line, which all need the admin right', async () => {
-        for (const key of keysOf(manifests, 'command')) {
+      it('sees nothing of another user through any command, and runs none that needs the admin right', async () => {
+        const declared = manifests.flatMap(({ contributes }) => contributes?.command ?? []);
+        const facts = declared.map((one) => {
+          if (typeof one === 'string') throw new Error(`${one} has no facts in its manifest`);
+          return { key: one.key, auth: (one.facts as unknown as CommandFacts).auth ?? 'admin' };
+        });
+        const own = facts.filter(({ auth }) => auth === 'key').map(({ key }) => key);
+        expect(own.sort(), 'a row for each').to.deep.equal(Object.keys(commands).sort());
+        const run = (caller: Caller, key: string, body: unknown) => ask(caller, 'POST', `/admin/commands/${key}`, body);
+        for (const [key, row] of Object.entries(commands)) {
+          await walk(key, row, (caller, { body }) => run(caller, key, body));
+        }
+        for (const { key, auth } of facts) {
+          if (auth === 'key') continue;
           for (const caller of outsiders) {
-            const answer = await ask(caller, 'POST', `/admin/commands/${key}`, { args: [], options: {} });
+            const answer = await run(caller, key, { args: [], options: {} });
             expect(answer, `${caller} ${key}`).to.match(/^403 /).and.include('admin_required');
+          }
+        }
+        expect(await ask('alice', 'GET', '/cron/jobs/alices-job')).to.match(/^200 /);
+      });
+
+      it('changes with no command what belongs to all users', async () => {
+        for (const [key, input] of refusedCommands) {
+          for (const caller of outsiders) {
+            const answer = await ask(caller, 'POST', `/admin/commands/${key}`, { args: [], options: {}, ...input });
+            expect(answer, `${caller} ${key}`).to.match(/^403 /).and.include('"forbidden"');
           }
         }
       });

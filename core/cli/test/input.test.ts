@@ -14,6 +14,7 @@ const facts = {
   ],
 } as const;
 const shelf = { usage: 'shelf <list|show> [id]', summary: 'Looks at a shelf.' };
+const chair = { usage: 'chair', summary: 'Everyone may sit.', auth: 'key' } as const;
 
 const lamp: TestPlugin = {
   manifest: {
@@ -22,16 +23,21 @@ const lamp: TestPlugin = {
       command: [
         { key: 'lamp', facts },
         { key: 'shelf', facts: shelf },
+        { key: 'chair', facts: chair },
       ],
     },
   },
   definition: {
     key: 'lamp',
     register(own) {
-      for (const key of ['lamp', 'shelf']) {
+      for (const key of ['lamp', 'shelf', 'chair']) {
         own.contribute('command', key, {
           ...own.facts('command', key),
-          run: async () => ({ exitCode: 0, data: {}, text: 'Done.' }),
+          run: async (_input, { principal: { admin } }) => ({
+            exitCode: 0,
+            data: { admin },
+            text: 'Done.',
+          }),
         });
       }
     },
@@ -68,6 +74,12 @@ describe('what is typed after a command of a plugin', function () {
       }
       const asJson = await withKey('--json', 'lamp', '--on', '--watts', 'many');
       expect(asJson.error()).to.include({ code: 'wrong_usage', hint: `Usage: mortise ${facts.usage}` });
+    });
+
+    it('is run for every key where the command says so, with the rights of the key', async () => {
+      expect((await withKey('--json', 'chair')).json()).to.deep.equal({ admin: false });
+      const admin = await withKey('--json', '--admin-key', keys.GOVERNANCE_ADMIN_KEY, 'chair');
+      expect(admin.json()).to.deep.equal({ admin: true });
     });
 
     it('is run by who has the right, and else told how to have it from a command line', async () => {

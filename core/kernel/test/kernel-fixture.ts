@@ -6,7 +6,7 @@ import type { HostServices } from '../../sdk/host/index.js';
 import type { PluginManifest } from '../../sdk/manifest.js';
 import { redactSecrets } from '../../sdk/mask.js';
 import type { PluginDefinition, StartHost } from '../../sdk/plugin.js';
-import { extensionPoints } from '../../sdk/points/index.js';
+import { extensionPoints } from '../../sdk/points/declarations.js';
 import { type CatalogueEntry, configSchemaId } from '../catalogue.js';
 import type { Desired, KernelDeps, KernelLogger, PluginConfigSource } from '../deps.js';
 import { contributionId } from '../extension-points.js';

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { problem } from '../../messages/plugin-problems.js';
 import type { PluginManifest } from '../../sdk/manifest.js';
-import { extensionPoints } from '../../sdk/points/index.js';
+import { extensionPoints } from '../../sdk/points/declarations.js';
 import { makePlan, type PlanInput } from '../plan.js';
 import { entryOf } from './kernel-fixture.js';
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { extensionPoints } from '../../sdk/points/index.js';
+import { extensionPoints } from '../../sdk/points/declarations.js';
 import { CallStats } from '../lease.js';
 import { LeaseBook, LeaseSweep } from '../lease-book.js';
 import { type Registered, Registry } from '../registry.js';

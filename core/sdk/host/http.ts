@@ -25,3 +25,11 @@ export interface HttpService {
   /** The process is shutting down and answers new requests with 503. */
   readonly draining: boolean;
 }
+
+/** How a caller gets the admin right that a request lacks. */
+export function adminHint({ keyed, adminKeyed }: Pick<HttpService, 'keyed' | 'adminKeyed'>): string {
+  if (adminKeyed) return 'Send the admin key in the header X-Admin-Key.';
+  return keyed
+    ? 'Set GOVERNANCE_ADMIN_KEY on the server and send it in the header X-Admin-Key.'
+    : 'Call from the machine itself, without a proxy, or set GOVERNANCE_ADMIN_KEY on the server.';
+}

@@ -1,5 +1,4 @@
 import type { CallContext } from '../context.js';
-import type { ExtensionPointDeclaration } from './point.js';
 
 export interface ChannelFacts {
   readonly title?: string;
@@ -22,22 +21,3 @@ export interface Channel extends ChannelFacts {
   /** Resolves when the platform has accepted the text. Throws a coded error otherwise. */
   sendText(message: ChannelMessage, ctx: CallContext): Promise<void>;
 }
-
-export const channelPoint: ExtensionPointDeclaration = {
-  name: 'channel',
-  summary: 'Outputs to people; selected by the dispatch target.',
-  dispatch: 'selected',
-  // Its sessions belong to the realtime socket; channels cannot address them.
-  reserved: ['ws'],
-  factsSchema: {
-    type: 'object',
-    properties: {
-      title: { type: 'string', maxLength: 120 },
-      defaults: { type: 'object' },
-      configSchema: { type: 'object' },
-    },
-  },
-  functions: ['sendText'],
-  timeoutMs: 30_000,
-  failure: 'channel_dispatch_failed; other channels are untouched',
-};

@@ -1,5 +1,4 @@
 import type { CallContext } from '../context.js';
-import type { ExtensionPointDeclaration } from './point.js';
 
 /** Value of an option: one of some words, a number (`from`, or strictly `above`; `to` is inclusive), or an ISO 8601 time. */
 export type OptionValue =
@@ -36,6 +35,11 @@ export interface CommandFacts {
   readonly examples?: readonly string[];
   readonly aliases?: readonly string[];
   readonly options?: readonly CommandOption[];
+  /**
+   * Any valid key may run the command at a server; when absent it needs the admin right. The command then gives the
+   * caller's principal exactly what the HTTP routes behind it give.
+   */
+  readonly auth?: 'key';
   /** Also runs without a server: the CLI boots its plugin and that plugin's requirements without a port. */
   readonly offline?: boolean;
   /**
@@ -140,27 +144,3 @@ export function wrongUsage({ usage }: Pick<CommandFacts, 'usage'>, reason?: stri
   if (reason === undefined) return { exitCode: 2, data: { error: 'usage', usage }, text };
   return { exitCode: 2, data: { error: 'usage', reason, usage }, text: `${reason}\n${text}` };
 }
-
-export const commandPoint: ExtensionPointDeclaration = {
-  name: 'command',
-  summary: 'Commands of the CLI; selected by their words.',
-  dispatch: 'selected',
-  factsSchema: {
-    type: 'object',
-    required: ['usage', 'summary'],
-    properties: {
-      usage: { type: 'string', minLength: 1, maxLength: 200 },
-      summary: { type: 'string', minLength: 1, maxLength: 400 },
-      examples: { type: 'array', items: { type: 'string' } },
-      aliases: { type: 'array', items: { type: 'string' } },
-      options: { type: 'array', items: { type: 'object', required: ['flags', 'summary'] } },
-      offline: { type: 'boolean' },
-      client: { type: 'string', pattern: '^[a-z0-9][a-z0-9/-]*\\.m?[jt]s$' },
-      failureExit: { enum: [1, 2] },
-    },
-  },
-  functions: ['run'],
-  optionalFunctions: ['isRead'],
-  timeoutMs: 0,
-  failure: 'a message and a non-zero exit',
-};

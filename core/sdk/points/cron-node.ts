@@ -1,6 +1,5 @@
 import type { CallContext } from '../context.js';
 import type { JsonObject } from '../json.js';
-import type { ExtensionPointDeclaration } from './point.js';
 
 export interface CronNodeFacts {
   readonly title?: string;
@@ -86,29 +85,3 @@ export interface CronNode extends CronNodeFacts {
   /** Obeys the signal: two seconds after an abort the run no longer waits for it. */
   run(params: JsonObject, ctx: CronNodeContext): Promise<CronNodeResult>;
 }
-
-export const cronNodePoint: ExtensionPointDeclaration = {
-  name: 'cron-node',
-  summary: 'Steps of scheduled workflows; selected by the workflow.',
-  dispatch: 'selected',
-  watched: true,
-  // Where a workflow begins; never executed.
-  reserved: ['start'],
-  factsSchema: {
-    type: 'object',
-    required: ['summary', 'paramsSchema'],
-    properties: {
-      title: { type: 'string', maxLength: 120 },
-      summary: { type: 'string', minLength: 1, maxLength: 400 },
-      paramsSchema: { type: 'object' },
-      effectful: { type: 'boolean' },
-      branches: { type: 'boolean' },
-      templates: { type: 'boolean' },
-      dropsOtherParams: { type: 'boolean' },
-    },
-  },
-  functions: ['run'],
-  optionalFunctions: ['validate'],
-  timeoutMs: 0,
-  failure: 'the node fails; continue_on_error decides',
-};

@@ -1,5 +1,4 @@
 import type { Observation, ObservationInput } from '../observation.js';
-import type { ExtensionPointDeclaration } from './point.js';
 
 export interface GateStageFacts {
   readonly slot: 'scene' | 'hard-bypass' | 'feature' | 'scoring' | 'dedup' | 'policy' | 'finalize';
@@ -38,22 +37,3 @@ export interface GateStage extends GateStageFacts {
   /** Synchronous and without effects; a returned promise is a failure. */
   apply(work: GateWork, ctx: GateStageContext): void;
 }
-
-export const gateStagePoint: ExtensionPointDeclaration = {
-  name: 'gate-stage',
-  summary: 'Steps of the conversation gate; sequential and synchronous.',
-  dispatch: 'synchronous',
-  factsSchema: {
-    type: 'object',
-    required: ['slot', 'order'],
-    properties: {
-      slot: { enum: ['scene', 'hard-bypass', 'feature', 'scoring', 'dedup', 'policy', 'finalize'] },
-      order: { type: 'integer' },
-      onFailure: { enum: ['closed', 'open'] },
-      budgetUs: { type: 'integer', minimum: 10, maximum: 5_000 },
-    },
-  },
-  functions: ['apply'],
-  timeoutMs: 0,
-  failure: 'the fallback that the stage declares, recorded in the reasons',
-};

@@ -1,20 +1,18 @@
-import { type Channel, type ChannelFacts, channelPoint } from './channel.js';
-import { type Command, type CommandFacts, commandPoint } from './command.js';
-import { type CronNode, type CronNodeFacts, cronNodePoint } from './cron-node.js';
-import { type GateStage, type GateStageFacts, gateStagePoint } from './gate-stage.js';
-import { type MemoryBackend, type MemoryBackendFacts, memoryBackendPoint } from './memory-backend.js';
-import type { ExtensionPointDeclaration } from './point.js';
-import { type PromptSource, type PromptSourceFacts, promptSourcePoint } from './prompt-source.js';
-import { type Provider, type ProviderFacts, providerPoint } from './provider.js';
-import { type RouteContribution, routePoint } from './route.js';
-import { type Tool, type ToolFacts, toolPoint } from './tool.js';
+import type { Channel, ChannelFacts } from './channel.js';
+import type { Command, CommandFacts } from './command.js';
+import type { CronNode, CronNodeFacts } from './cron-node.js';
+import type { GateStage, GateStageFacts } from './gate-stage.js';
+import type { MemoryBackend, MemoryBackendFacts } from './memory-backend.js';
+import type { PromptSource, PromptSourceFacts } from './prompt-source.js';
+import type { Provider, ProviderFacts } from './provider.js';
+import type { RouteContribution } from './route.js';
+import type { Tool, ToolFacts } from './tool.js';
 
 export * from './channel.js';
 export * from './command.js';
 export * from './cron-node.js';
 export * from './gate-stage.js';
 export * from './memory-backend.js';
-export * from './point.js';
 export * from './prompt-source.js';
 export * from './provider.js';
 export * from './route.js';
@@ -45,16 +43,3 @@ export interface ExtensionPointFacts {
   route: Readonly<Record<string, unknown>>;
   command: CommandFacts;
 }
-
-/** The extension points of the platform: a new one is a row here and a file next to this one. */
-export const extensionPoints: readonly ExtensionPointDeclaration[] = [
-  providerPoint,
-  channelPoint,
-  toolPoint,
-  promptSourcePoint,
-  cronNodePoint,
-  memoryBackendPoint,
-  gateStagePoint,
-  routePoint,
-  commandPoint,
-];

@@ -1,6 +1,5 @@
 import type { CallContext } from '../context.js';
 import type { Transaction } from '../host/database.js';
-import type { ExtensionPointDeclaration } from './point.js';
 
 export interface MemoryBackendFacts {
   readonly limits?: { readonly maxContentChars?: number };
@@ -139,30 +138,3 @@ export interface BackendFailure {
     readonly problem?: 'connection_error' | 'timeout' | 'invalid_response' | 'content_too_long' | `api_error_${number}`;
   };
 }
-
-export const memoryBackendPoint: ExtensionPointDeclaration = {
-  name: 'memory-backend',
-  summary: 'Stores of memories; one key is bound.',
-  dispatch: 'selected',
-  factsSchema: {
-    type: 'object',
-    required: ['capabilities'],
-    properties: {
-      limits: { type: 'object', properties: { maxContentChars: { type: 'integer', minimum: 1 } } },
-      capabilities: {
-        type: 'object',
-        required: ['transactional', 'readBack', 'list', 'idempotent'],
-        properties: {
-          transactional: { type: 'boolean' },
-          readBack: { type: 'boolean' },
-          list: { type: 'boolean' },
-          idempotent: { type: 'boolean' },
-        },
-      },
-    },
-  },
-  functions: ['store', 'search', 'health'],
-  optionalFunctions: ['storeMany', 'get', 'list', 'find'],
-  timeoutMs: 0,
-  failure: 'outbox for writes, degraded search for reads',
-};

@@ -1,5 +1,4 @@
 import type { CallContext } from '../context.js';
-import type { ExtensionPointDeclaration } from './point.js';
 
 export interface PromptSourceFacts {
   readonly summary: string;
@@ -42,22 +41,3 @@ export interface PromptSource extends PromptSourceFacts {
 export function promptLayer(name: string, source: string, text: string): PromptLayer {
   return { name, role: 'system', source, content: `## ${source}\n${text.trim()}` };
 }
-
-export const promptSourcePoint: ExtensionPointDeclaration = {
-  name: 'prompt-source',
-  summary: 'Layers of the system prompt; all of the mode, in order.',
-  dispatch: 'ordered',
-  factsSchema: {
-    type: 'object',
-    required: ['summary', 'order', 'required'],
-    properties: {
-      summary: { type: 'string', minLength: 1, maxLength: 400 },
-      modes: { type: 'array', items: { type: 'string' } },
-      order: { type: 'integer' },
-      required: { type: 'boolean' },
-    },
-  },
-  functions: ['build'],
-  timeoutMs: 5_000,
-  failure: '*_prompt_unavailable, or skipped with a warning where the layer is optional',
-};

@@ -1,5 +1,4 @@
 import type { CallContext } from '../context.js';
-import type { ExtensionPointDeclaration } from './point.js';
 
 /** A model that an adapter offers. */
 export interface ModelFacts {
@@ -187,44 +186,3 @@ export interface RawExchange {
 export type RawResponseEvent =
   | { readonly type: 'head'; readonly status: number; readonly headers: Readonly<Record<string, string>> }
   | { readonly type: 'body'; readonly bytes: Uint8Array };
-
-export const providerPoint: ExtensionPointDeclaration = {
-  name: 'provider',
-  summary: 'Model adapters; selected by the model slot.',
-  dispatch: 'selected',
-  factsSchema: {
-    type: 'object',
-    required: ['capabilities'],
-    properties: {
-      displayName: { type: 'string', maxLength: 120 },
-      configured: { type: 'boolean' },
-      models: {
-        type: 'array',
-        items: {
-          type: 'object',
-          required: ['id'],
-          properties: {
-            id: { type: 'string', minLength: 1, maxLength: 200 },
-            context: { type: 'integer', minimum: 1 },
-            output: { type: 'integer', minimum: 1 },
-          },
-        },
-      },
-      capabilities: {
-        type: 'object',
-        required: ['stream', 'toolCall', 'attachments', 'reasoning'],
-        properties: {
-          stream: { type: 'boolean' },
-          toolCall: { type: 'boolean' },
-          attachments: { type: 'boolean' },
-          reasoning: { type: 'boolean' },
-          jsonSchema: { type: 'boolean' },
-        },
-      },
-    },
-  },
-  functions: ['generate'],
-  optionalFunctions: ['countTokens', 'raw'],
-  timeoutMs: 0,
-  failure: 'an error event with a provider_* code',
-};

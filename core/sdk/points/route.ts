@@ -1,5 +1,4 @@
 import type { CallContext, Principal } from '../context.js';
-import type { ExtensionPointDeclaration } from './point.js';
 
 /** A request that the host has checked, size-limited and parsed. */
 export interface RouteRequest {
@@ -110,16 +109,3 @@ export interface StaticRoute {
 }
 
 export type RouteContribution = Route | UpgradeRoute | StaticRoute;
-
-export const routePoint: ExtensionPointDeclaration = {
-  name: 'route',
-  summary: 'HTTP routes, socket upgrades and static folders; selected by the router from the manifest.',
-  dispatch: 'selected',
-  // Conflicts of routes are found by method and path, in the plan.
-  privateKeys: true,
-  factsSchema: { type: 'object' },
-  functions: [],
-  optionalFunctions: ['handle', 'open', 'before'],
-  timeoutMs: 0,
-  failure: 'the error envelope of its mount',
-};

@@ -1,5 +1,7 @@
 import type { CallContext, Principal } from '../context.js';
-import type { ExtensionPointDeclaration } from './point.js';
+
+/** Who a tool may be offered to: models in a turn, clients of MCP. */
+export const toolAudiences = ['agent', 'mcp'] as const;
 
 export interface ToolFacts {
   readonly title?: string;
@@ -7,7 +9,7 @@ export interface ToolFacts {
   readonly summary: string;
   /** For the model; defaults to the summary. */
   readonly description?: string;
-  readonly audience: readonly ('agent' | 'mcp')[];
+  readonly audience: readonly (typeof toolAudiences)[number][];
   /** JSON Schema (draft 2020-12) of the arguments; checked before the tool runs. */
   readonly inputSchema: Readonly<Record<string, unknown>>;
   readonly outputSchema?: Readonly<Record<string, unknown>>;
@@ -75,34 +77,3 @@ export interface Tool extends ToolFacts {
     ctx: ToolContext,
   ): Readonly<Record<string, unknown>> | Promise<Readonly<Record<string, unknown>>>;
 }
-
-export const toolPoint: ExtensionPointDeclaration = {
-  name: 'tool',
-  summary: 'What agents and MCP clients can call; selected by the caller.',
-  dispatch: 'selected',
-  keys: 'dotted',
-  factsSchema: {
-    type: 'object',
-    required: ['summary', 'audience', 'inputSchema'],
-    properties: {
-      title: { type: 'string', maxLength: 120 },
-      summary: { type: 'string', minLength: 1, maxLength: 400 },
-      description: { type: 'string', maxLength: 8_000 },
-      audience: { type: 'array', minItems: 1, uniqueItems: true, items: { enum: ['agent', 'mcp'] } },
-      inputSchema: { type: 'object', required: ['type'], properties: { type: { const: 'object' } } },
-      outputSchema: { type: 'object' },
-      annotations: { type: 'object' },
-      capabilities: { type: 'array', items: { type: 'string' } },
-      sideEffects: { type: 'boolean' },
-      task: { enum: ['never', 'allowed', 'required'] },
-      timeoutSeconds: { type: 'number', exclusiveMinimum: 0 },
-      modes: { type: 'array', items: { type: 'string' } },
-      collaborationModes: { type: 'array', items: { type: 'string' } },
-      builtOn: { type: 'array', items: { type: 'string' } },
-    },
-  },
-  functions: ['run'],
-  optionalFunctions: ['normalise', 'explain', 'visibleTo', 'beforeTask'],
-  timeoutMs: 0,
-  failure: 'an error result to the model; never the end of a turn',
-};

@@ -4,15 +4,8 @@ import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type App, openApp } from '../../app/app.js';
 import { type CatalogueEntry, contributionId } from '../../kernel/catalogue.js';
-import {
-  canonicalKey,
-  type PluginControl,
-  type PluginDefinition,
-  type PluginManifest,
-  type Points,
-  type Principal,
-  type Services,
-} from '../index.js';
+import type { PluginControl, PluginDefinition, PluginManifest, Points, Principal, Services } from '../index.js';
+import { canonicalKey } from '../points/point.js';
 
 /** A plugin defined in a test: its manifest, without the members that have a default here, and its definition. */
 export interface TestPlugin {

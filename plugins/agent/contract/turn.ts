@@ -1,5 +1,5 @@
 import type { NewMessage, SessionRef, TurnUsage } from 'mortise/contracts/sessions';
-import type { PromptLayer, PromptRequest } from 'mortise/sdk';
+import { MortiseError, type PromptLayer, type PromptRequest } from 'mortise/sdk';
 
 /**
  * The `request` of `conversation.submit` that turns a message into an agent turn. An observation without one becomes a
@@ -112,4 +112,13 @@ export interface TurnFailure {
   readonly status: number;
   readonly details?: Readonly<Record<string, unknown>> | undefined;
   readonly retryAfterSeconds?: number | undefined;
+}
+
+/** The failure of a turn as an error for the caller. */
+export function errorOf({ code, message, status, details, retryAfterSeconds }: TurnFailure): MortiseError {
+  return new MortiseError(code, message, {
+    status,
+    ...(details === undefined ? {} : { details }),
+    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+  });
 }

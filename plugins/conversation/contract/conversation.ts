@@ -1,7 +1,6 @@
 import type { GateDecision, SessionState } from 'mortise/contracts/gate';
 import type { CallOptions, Observation, ObservationError, ObservationInput, Principal } from 'mortise/sdk';
 import type { ObserveRequest, ReplyPort } from './extension-points.js';
-import type { PublishRefusal, PublishResult } from './publish-result.js';
 
 /** One row of the list of live sessions. */
 export interface SessionSummary {
@@ -175,3 +174,15 @@ export interface ConversationService {
   /** Counters of every egress adapter that is active or was used. */
   egress(): readonly EgressStatus[];
 }
+
+/** Why an observation was not accepted. */
+export type PublishRefusal = 'closed' | 'queue_full' | 'invalid' | 'adapter_cooldown';
+
+export type PublishResult =
+  | { readonly ok: true; readonly observation: Observation }
+  | {
+      readonly ok: false;
+      readonly dropped: true;
+      readonly reason: PublishRefusal;
+      readonly errors?: readonly ObservationError[];
+    };

@@ -1,6 +1,6 @@
 import type { GateDecision } from 'mortise/contracts/gate';
 import type { CallContext, Observation, ObservationInput, ObservationType } from 'mortise/sdk';
-import type { PublishRefusal, PublishResult } from './publish-result.js';
+import type { PublishRefusal, PublishResult } from './conversation.js';
 
 export interface InputAdapterFacts {
   readonly summary?: string;

@@ -9,9 +9,9 @@ import type {
 } from './extension-points.js';
 
 export * from './conversation.js';
+export * from './conversation.js';
 export * from './extension-points.js';
 export * from './observation-kind.js';
-export * from './publish-result.js';
 
 declare module 'mortise/sdk' {
   interface Services {

@@ -142,7 +142,8 @@ export function formatCoverage({ embeddings: { total, coverage } }: KbStats): st
   return `${(Math.floor(coverage * 1_000) / 10).toFixed(1)}% (${total}/${all})`;
 }
 
-export function formatStats(stats: KbStats, file: string): string {
+/** @param file where the index is; absent for a caller who may not see it */
+export function formatStats(stats: KbStats, file?: string): string {
   const repos = stats.repos.flatMap((repo) => [
     `Repo ${repo.name}: ${repo.files} files, ${repo.chunks} chunks, ${repo.errors} errors, ${repo.skipped} skipped`,
     ...Object.entries(repo.by_type).map(([type, count]) => `  ${type}: ${count}`),
@@ -151,7 +152,7 @@ export function formatStats(stats: KbStats, file: string): string {
     `Schema version: ${stats.schema_version}`,
     `Index revision: ${stats.index_revision}`,
     `Last refresh: ${stats.last_refresh ?? 'never'}`,
-    `Database path: ${file}`,
+    ...(file === undefined ? [] : [`Database path: ${file}`]),
     `Database size: ${(stats.database.bytes / 1_048_576).toFixed(2)} MiB`,
     ...repos,
     `Embedding coverage: ${formatCoverage(stats)}`,

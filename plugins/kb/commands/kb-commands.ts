@@ -41,7 +41,7 @@ export function createCommands(deps: CommandDeps): Readonly<Record<string, { run
   const runs: Record<string, Run> = {
     'kb-refresh': (input, ctx) => refresh(kb, input, ctx),
     'kb-search': (input, ctx) => search(kb, input, ctx),
-    'kb-explain': (input) => explain(kb, input),
+    'kb-explain': (input, ctx) => explain(kb, input, ctx),
     'kb-inspect': async (input) => {
       const id = argument(input, 'chunk_id');
       const chunk = await kb.chunk(id, { terms: true });
@@ -60,14 +60,16 @@ export function createCommands(deps: CommandDeps): Readonly<Record<string, { run
         [formatChunk(chunk, 'current'), '', ...facts, 'vectors:', ...vectors, 'terms:', ...terms].join('\n'),
       );
     },
-    'kb-stats': async (input) => {
-      const stats = await kb.stats(choiceOf(input));
+    'kb-stats': async (input, ctx) => {
+      const stats = await kb.stats(choiceOf(input, ctx));
+      // Where the data directory is matters to who administers the server.
+      if (!ctx.principal.admin) return done(stats, formatStats(stats));
       return done({ ...stats, database_path: deps.file }, formatStats(stats, deps.file));
     },
-    'kb-sources': async (input) => {
+    'kb-sources': async (input, ctx) => {
       const status = input.options.status;
       const { items } = await kb.sources({
-        repo: kb.repoOf(choiceOf(input)).name,
+        repo: kb.repoOf(choiceOf(input, ctx)).name,
         limit: Number(input.options.limit ?? 1_000),
         after: '',
         ...(typeof status === 'string' ? { status } : {}),
@@ -77,10 +79,10 @@ export function createCommands(deps: CommandDeps): Readonly<Record<string, { run
       );
       return done({ items }, [`status  chunks  type  path  reason`, ...rows].join('\n'));
     },
-    'kb-eval': (input) => evaluate(kb, input),
+    'kb-eval': (input, ctx) => evaluate(kb, input, ctx),
     'kb-reindex': async (input, ctx) => {
       if (input.resume === undefined && input.options.confirm !== true) {
-        const { repos } = await kb.stats(choiceOf(input));
+        const { repos } = await kb.stats(choiceOf(input, ctx));
         const [repo] = repos;
         const text = `This deletes ${repo?.chunks ?? 0} chunks of ${repo?.files ?? 0} files of the repo "${repo?.name ?? ''}" and indexes them again. Run it with --confirm.`;
         return { exitCode: 2, data: { error: 'confirmation_required', repo }, text };
@@ -88,7 +90,7 @@ export function createCommands(deps: CommandDeps): Readonly<Record<string, { run
       return await followed(
         kb,
         input,
-        () => kb.reindex(choiceOf(input), callerOf(ctx)),
+        () => kb.reindex(choiceOf(input, ctx), callerOf(ctx)),
         (report) => {
           const done_ = report as RefreshReport;
           return done(done_, formatRefresh(done_, false));
@@ -134,8 +136,15 @@ function argument({ args }: CommandInput, name: string): string {
   return first;
 }
 
-function choiceOf({ options, cwd }: CommandInput): RepoChoice {
+/** @throws MortiseError `admin_required` (403) for a folder that is not a configured repo */
+function choiceOf({ options, cwd }: CommandInput, { principal }: CallContext): RepoChoice {
   const { repo, root } = options;
+  if (root !== undefined && !principal.admin) {
+    throw new MortiseError('admin_required', 'Only the admin right opens a folder that is not a configured repo.', {
+      status: 403,
+      hint: 'Name a configured repo with --repo, or give the admin key with --admin-key.',
+    });
+  }
   return {
     repo: typeof repo === 'string' ? repo : undefined,
     root: typeof root === 'string' ? resolve(cwd ?? process.cwd(), root) : undefined,
@@ -172,7 +181,7 @@ const waiting = 'wait';
 
 async function refresh(kb: KbService, input: CommandInput, ctx: CallContext): Promise<CommandResult> {
   const { options } = input;
-  const choice = choiceOf(input);
+  const choice = choiceOf(input, ctx);
   const repo = kb.repoOf(choice).name;
   const start = (): Job => {
     const mode = options.verify === true ? 'verify' : options.full === true ? 'full' : 'incremental';
@@ -208,7 +217,7 @@ async function refresh(kb: KbService, input: CommandInput, ctx: CallContext): Pr
 async function search(kb: KbService, input: CommandInput, ctx: CallContext): Promise<CommandResult> {
   const { options, args } = input;
   if (args.length === 0) return usage('Give a query: mortise kb search "how do I …?"');
-  const choice = choiceOf(input);
+  const choice = choiceOf(input, ctx);
   const isExplained = options.explain !== false;
   const text = (name: string): string | undefined => (typeof options[name] === 'string' ? options[name] : undefined);
   const types = listOf(options.docType);
@@ -232,18 +241,18 @@ async function search(kb: KbService, input: CommandInput, ctx: CallContext): Pro
   };
   const answer = await kb.search(body, choice, ctx);
   const rootOf = (repo: string): string | undefined =>
-    choice.root ?? kb.settings.repos.find(({ name }) => name === repo)?.root;
+    ctx.principal.admin ? (choice.root ?? kb.settings.repos.find(({ name }) => name === repo)?.root) : undefined;
   const spans = formatSearch(answer, { explain: isExplained, rootOf });
   const shown = spans.map((span) => span.text).join('');
   const detail = answer.degraded && `${answer.degraded.message}\nTry: ${answer.degraded.hint}`;
   return { exitCode: 0, data: answer, text: shown, spans, ...(detail ? { detail } : {}) };
 }
 
-async function explain(kb: KbService, input: CommandInput): Promise<CommandResult> {
+async function explain(kb: KbService, input: CommandInput, ctx: CallContext): Promise<CommandResult> {
   const given = argument(input, 'evidence ref or chunk id');
   const query = typeof input.options.query === 'string' ? input.options.query : undefined;
   const isRef = given.startsWith('kb:');
-  const choice = choiceOf(input);
+  const choice = choiceOf(input, ctx);
   const evidence = isRef
     ? await kb.evidence(given, choice.repo ?? (choice.root ? kb.repoOf(choice).name : undefined))
     : undefined;
@@ -255,7 +264,7 @@ async function explain(kb: KbService, input: CommandInput): Promise<CommandResul
   return done({ ...(evidence ?? { state: 'current' }), chunk }, formatChunk(chunk, evidence?.state ?? 'current'));
 }
 
-async function evaluate(kb: KbService, input: CommandInput): Promise<CommandResult> {
+async function evaluate(kb: KbService, input: CommandInput, ctx: CallContext): Promise<CommandResult> {
   const path = resolve(input.cwd ?? process.cwd(), argument(input, 'folder or .jsonl file'));
   const given = String(input.options.k ?? '1,3,5,10,100')
     .split(',')
@@ -277,7 +286,7 @@ async function evaluate(kb: KbService, input: CommandInput): Promise<CommandResu
   };
   const isFolder = input.resume !== undefined || statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
   if (isFolder) return followed(kb, input, () => kb.evaluateFolder(path, cutOffs), format);
-  return format(await evaluateQueries(kb, readJsonLines(path), path, cutOffs, choiceOf(input)));
+  return format(await evaluateQueries(kb, readJsonLines(path), path, cutOffs, choiceOf(input, ctx)));
 }
 
 async function embed(kb: KbService, input: CommandInput, ctx: CallContext): Promise<CommandResult> {
@@ -295,7 +304,8 @@ async function embed(kb: KbService, input: CommandInput, ctx: CallContext): Prom
   }
   const kind = action === 'refresh' ? 'embed_refresh' : 'embed_build';
   const size = input.options.batchSize;
-  const choice = input.options.repo === undefined && input.options.root === undefined ? undefined : choiceOf(input);
+  const choice =
+    input.options.repo === undefined && input.options.root === undefined ? undefined : choiceOf(input, ctx);
   return followed(
     kb,
     input,
@@ -310,10 +320,11 @@ async function embed(kb: KbService, input: CommandInput, ctx: CallContext): Prom
 async function watch(
   kb: KbService,
   input: CommandInput,
-  { signal }: CallContext,
+  ctx: CallContext,
   watches: Map<string, RepoWatch>,
 ): Promise<CommandResult> {
-  const repo = kb.repoOf(choiceOf(input));
+  const { signal } = ctx;
+  const repo = kb.repoOf(choiceOf(input, ctx));
   let own = watches.get(repo.name);
   if (own === undefined) {
     own = createWatch(kb, repo, { warn: () => undefined });

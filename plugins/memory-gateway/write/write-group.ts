@@ -1,6 +1,6 @@
 import type { AuditService, LogbookService, Users } from 'mortise/contracts/logbook';
 import type { MemoryService } from 'mortise/contracts/memory-gateway';
-import type { Database, Transaction } from 'mortise/sdk';
+import { createTransactionGroup, type Database, type GroupCommit, type Transaction } from 'mortise/sdk';
 import {
   BackendFailed,
   LostRace,
@@ -10,7 +10,7 @@ import {
   type WriteOutcome,
 } from './write-job.js';
 
-export interface WriterDeps {
+interface WriterDeps {
   readonly database: Database;
   readonly logbook: LogbookService;
   readonly audit: AuditService;
@@ -102,7 +102,7 @@ function auditsOf({ job, outcome, isActorNew }: Planned) {
  *
  * @throws LostRace when another process has stored a memory of the group; the group must then be rolled back.
  */
-export async function writeGroup(
+async function writeGroup(
   jobs: readonly WriteJob[],
   deps: WriterDeps,
   trx: Transaction,
@@ -130,4 +130,16 @@ export async function writeGroup(
   const inserted = await deps.logbook.ledger.insert(rows, { trx });
   if (inserted.size < rows.length) throw new LostRace();
   return audited.map(({ outcome }) => outcome);
+}
+
+/** Writes memories and audit rows, those that wait at the same time in one transaction. */
+export type Writer = GroupCommit<WriteJob, WriteOutcome>;
+
+export function createWriter(deps: WriterDeps): Writer {
+  return createTransactionGroup<WriteJob, WriteOutcome>(
+    deps.database,
+    (jobs, trx) => writeGroup(jobs, deps, trx),
+    // A race is lost to a memory that is committed, so the next look finds it.
+    { retries: (error) => error instanceof LostRace },
+  );
 }

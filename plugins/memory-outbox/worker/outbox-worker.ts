@@ -2,7 +2,7 @@ import type { OutboxDeps } from '../outbox-deps.js';
 import { addTally, emptyTally, type Tally } from './attempt.js';
 import { markDuplicates, type WaitingAttempt } from './claim.js';
 import { RowLeases } from './row-leases.js';
-import { createSettler, type Settler } from './settler.js';
+import { createSettler, type Settler } from './settle.js';
 import { workRows } from './work-rows.js';
 
 /** Batches claimed together for a backend that accepts many; they share the commits of claiming and settling. */

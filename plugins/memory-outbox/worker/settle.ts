@@ -1,5 +1,5 @@
 import type { FailedDelivery } from 'mortise/contracts/memory-gateway';
-import type { Transaction } from 'mortise/sdk';
+import { createTransactionGroup, type GroupCommit, type Transaction } from 'mortise/sdk';
 import type { OutboxDeps } from '../outbox-deps.js';
 import { type Attempt, flushAudit } from './attempt.js';
 import { judgeFailure, type Verdict } from './failure.js';
@@ -157,7 +157,7 @@ export type Outcome =
   | { readonly kind: 'undelivered'; readonly attempt: Attempt; readonly failed: FailedDelivery };
 
 /** Final effect on its row. */
-export type Settled = 'sent' | 'retried' | 'dead' | 'conflicts';
+type Settled = 'sent' | 'retried' | 'dead' | 'conflicts';
 
 async function settleFailure(
   { attempt, failed }: Extract<Outcome, { readonly kind: 'undelivered' }>,
@@ -174,7 +174,7 @@ async function settleFailure(
  * Records the results of attempts in the caller's transaction: deliveries in a few statements for all, failures one by
  * one. @returns the effect on each row, in order.
  */
-export async function settleAttempts(
+async function settleAttempts(
   outcomes: readonly Outcome[],
   parts: OutboxDeps,
   trx: Transaction,
@@ -188,4 +188,19 @@ export async function settleAttempts(
     else settled.push(acked.has(outcome.attempt) ? 'sent' : 'conflicts');
   }
   return settled;
+}
+
+/** Records results of attempts; those that end while a transaction is running share the next one. */
+export type Settler = Pick<GroupCommit<Outcome, Settled>, 'submit'>;
+
+/** Rows per transaction: a few batches of a backend that accepts many. */
+const LARGEST_SETTLEMENT = 400;
+
+/** An outbox row, its ledger row and its audit row always change in one transaction. */
+export function createSettler(deps: OutboxDeps): Settler {
+  return createTransactionGroup<Outcome, Settled>(
+    deps.database,
+    (outcomes, trx) => settleAttempts(outcomes, deps, trx),
+    { largest: LARGEST_SETTLEMENT },
+  );
 }

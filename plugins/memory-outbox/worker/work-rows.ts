@@ -3,8 +3,8 @@ import { type Attempt, addTally, emptyTally, type Tally } from './attempt.js';
 import { findDuplicates, type WaitingAttempt } from './claim.js';
 import { deliverRows, itemOf } from './deliver-rows.js';
 import type { RowLeases } from './row-leases.js';
+import type { Settler } from './settle.js';
 import { ackRows, type Delivered, type Outcome, recordDatabaseError } from './settle.js';
-import type { Settler } from './settler.js';
 
 /** What processing rows needs. */
 export interface WorkDeps {

@@ -134,10 +134,10 @@ describe('tools of MCP servers', () => {
       }).timeout(20_000);
 
       it('are listed and accepted on the command line', async () => {
-        const run = (...args: string[]) =>
+        const run = (name: string, ...args: string[]) =>
           host.points.call(
             'command',
-            'mcp-tools',
+            `mcp-${name}`,
             (command, ctx) => command.run({ args, options: {}, json: false }, ctx),
             {
               principal: localPrincipal,
