@@ -19,7 +19,7 @@ import {
 import type { GenerateEvent, GenerateRequest, GuardedFetch, Provider, ProviderFacts } from 'mortise/sdk';
 import { AnswerReader } from './answer-reader.js';
 import { accountOf, type Clients } from './clients.js';
-import { countBody, requestBody } from './request-body.js';
+import { countBody, ignoredOptions, requestBody } from './request-body.js';
 
 const jsonBody = { 'content-type': 'application/json' };
 
@@ -59,6 +59,7 @@ export function createProvider(facts: ProviderFacts, clients: Clients, fetch: Gu
         const found = await open(request, signal);
         yield* found.streams ? readStream(found) : readWhole(found);
       }),
+    ignoredOptions,
     async countTokens(request, ctx) {
       const client = await clients.of(request.settings);
       const { timeoutMs, idleMs, maxRetries } = callLimits(request.settings);

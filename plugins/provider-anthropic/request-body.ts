@@ -1,6 +1,7 @@
 import type { Anthropic } from '@anthropic-ai/sdk';
 import { objectOf, providerError } from 'mortise/contracts/models';
 import type {
+  GenerateOption,
   GenerateRequest,
   ModelContentPart,
   ModelMessage,
@@ -27,10 +28,8 @@ const cached = { cache_control: { type: 'ephemeral' as const } };
  * @param adaptive the model decides itself how much it thinks, and refuses budgets
  */
 export function requestBody(request: GenerateRequest, settings: ProviderSettings, adaptive: boolean): string {
-  const { model, maxOutputTokens, temperature, topP, stop } = request;
-  const effort = request.reasoningEffort ?? settings.reasoning_effort;
-  const limit = maxOutputTokens ?? settings.max_output_tokens;
-  const { max_tokens, ...thinking } = thinkingMembers(limit, mayThink(request) ? effort : undefined, adaptive);
+  const { model, temperature, topP, stop } = request;
+  const { max_tokens, ...thinking } = thinkingMembers(request, settings, adaptive);
   const body: Body = {
     model,
     max_tokens,
@@ -45,6 +44,13 @@ export function requestBody(request: GenerateRequest, settings: ProviderSettings
   return withMessages(body, request.messages);
 }
 
+/** A model that thinks takes no sampling options; one that may not think has no use for an effort. */
+export function ignoredOptions(request: GenerateRequest): readonly GenerateOption[] {
+  const thinks = thinkingMembers(request, request.settings, false).thinking !== undefined;
+  const ignored: GenerateOption[] = thinks ? ['temperature', 'topP'] : ['reasoningEffort'];
+  return request.toolChoice === 'none' ? [...ignored, 'parallelToolCalls'] : ignored;
+}
+
 /** The body of `POST <base>/v1/messages/count_tokens`. */
 export function countBody(request: GenerateRequest): string {
   return withMessages({ model: request.model, ...promptMembers(request) }, request.messages);
@@ -55,10 +61,12 @@ function withMessages(body: object, messages: readonly ModelMessage[]): string {
 }
 
 function thinkingMembers(
-  limit: number | undefined,
-  effort: ReasoningEffort | undefined,
+  request: GenerateRequest,
+  settings: ProviderSettings,
   adaptive: boolean,
 ): Pick<Body, 'max_tokens' | 'thinking' | 'output_config'> {
+  const limit = request.maxOutputTokens ?? settings.max_output_tokens;
+  const effort = mayThink(request) ? (request.reasoningEffort ?? settings.reasoning_effort) : undefined;
   const output = limit ?? defaultOutput;
   if (effort === undefined || budgets[effort] === 0) return { max_tokens: output };
   if (adaptive) {

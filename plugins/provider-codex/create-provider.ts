@@ -32,6 +32,8 @@ export function createProvider(facts: ProviderFacts, clients: Clients, fetch: Gu
         const found = await open(request, signal);
         yield* found.streams ? readStream(found) : readWhole(found);
       }),
+    // The API has no stop sequences.
+    ignoredOptions: () => ['stop'],
     raw(exchange, ctx) {
       const { apiKey, baseUrl, headers } = accountOf(exchange.settings);
       const account = { baseUrl, headers: { authorization: `Bearer ${apiKey}`, ...headers } };
