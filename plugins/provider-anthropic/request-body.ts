@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Anthropic } from '@anthropic-ai/sdk';
 import { objectOf, providerError } from 'mortise/contracts/models';
 import type {
@@ -152,7 +153,11 @@ function wireMessages(messages: readonly ModelMessage[]): readonly string[] {
 
 function toolResult(message: ModelMessage): Block {
   const content = textOf(message);
-  return { type: 'tool_result', tool_use_id: message.toolCallId ?? '', ...(content === '' ? {} : { content }) };
+  return {
+    type: 'tool_result',
+    tool_use_id: acceptedId(message.toolCallId ?? ''),
+    ...(content === '' ? {} : { content }),
+  };
 }
 
 /** JSON text of the blocks; undefined for a message without content. */
@@ -163,11 +168,17 @@ function assistantContent(message: ModelMessage): string | undefined {
   const blocks = [
     ...(text.trim() === '' ? [] : [JSON.stringify({ type: 'text', text })]),
     ...(message.toolCalls ?? []).map(({ id, name, arguments: args }) => {
-      const head = JSON.stringify({ type: 'tool_use', id, name });
+      const head = JSON.stringify({ type: 'tool_use', id: acceptedId(id), name });
       return `${head.slice(0, -1)},"input":${objectText(args)}}`;
     }),
   ];
   return blocks.length === 0 ? undefined : `[${blocks.join(',')}]`;
+}
+
+/** Other APIs name calls as they like. The same id always becomes the same one, so that a result finds its call. */
+function acceptedId(id: string): string {
+  if (/^[a-zA-Z0-9_-]+$/.test(id)) return id;
+  return `toolu_${createHash('sha256').update(id).digest('hex').slice(0, 24)}`;
 }
 
 /** Arguments that are no object are wrapped: the API accepts nothing else. */
