@@ -88,6 +88,12 @@ export class ConfigFiles {
     return file;
   }
 
+  /** Whether a variable is read into the configuration of any owner known now. */
+  isSetting(name: string): boolean {
+    const variables = new Set([name]);
+    return [...this.watched.values()].some(({ facts }) => readsAny(facts, variables));
+  }
+
   private async learnSecrets(owner: string, facts: SchemaFacts): Promise<void> {
     const refused = owner === hostOwner ? undefined : this.secretVariables.refusedTo(facts);
     if (refused !== undefined) throw new MortiseError('invalid_schema', `it reads ${refused}, which holds a secret`);

@@ -16,6 +16,8 @@ interface Variable {
 /** The environment as settings see it: the process's variables over those of the env file. Blank is unset. */
 export interface Environment {
   read(name: string): Variable | undefined;
+  /** Of all variables, blank ones included. */
+  readonly names: readonly string[];
   /** The env file, absolute, whether it exists or not. */
   readonly file: string;
 }
@@ -58,7 +60,7 @@ export async function openEnvironment(variables: Variables, cwd: string): Promis
   const named = lookup(variables, 'MORTISE_ENV_FILE')?.value;
   const file = resolve(cwd, named ?? '.env');
   const all: Variables = { ...(await readEnvFile(file, named !== undefined)), ...variables };
-  return { file, read: (name) => lookup(all, name) };
+  return { file, names: Object.keys(all), read: (name) => lookup(all, name) };
 }
 
 /** A path for messages: relative where it lies below the folder. */

@@ -25,6 +25,8 @@ export interface SecretStore {
   readonly problem: Coded | null;
   readonly file: string;
   values(): readonly string[];
+  /** Of all secrets and all variables of the environment. */
+  names(): readonly string[];
   /**
    * Replaces the file, readable to its owner only, and reads it. `change` gets what it holds and returns what it is to
    * hold. The next look finds it changed.
@@ -99,6 +101,7 @@ export function createSecretStore(
     },
     get: (name) => environment.read(name)?.value ?? (member(stored, name) as string | undefined),
     values: () => Object.values(stored),
+    names: () => [...new Set([...environment.names, ...Object.keys(stored)])],
     async poll(force) {
       const changed = (await read(force)) || unreported;
       unreported = false;
@@ -122,16 +125,24 @@ function allows(pattern: string, name: string): boolean {
   return pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : pattern === name;
 }
 
-/** `host.use('secrets')`: only the names a manifest declares. `key` encrypts what plugins store. */
-export function secretsFor(
-  store: SecretStore,
-  names: readonly string[],
-  seen: (value: string) => void,
-  key: Uint8Array | undefined,
-): SecretsService {
+interface SecretsDeps {
+  readonly store: SecretStore;
+  /** Called with each value that is handed out. */
+  readonly seen: (value: string) => void;
+  /** Encrypts what plugins store. */
+  readonly key: Uint8Array | undefined;
+  /** Whether a variable is a setting of the host or of a plugin. */
+  readonly isSetting: (name: string) => boolean;
+}
+
+/** `host.use('secrets')`: only the names a manifest declares. */
+export function secretsFor({ store, seen, key, isSetting }: SecretsDeps, listed: readonly string[]): SecretsService {
+  const isListed = (name: string): boolean => listed.some((pattern) => allows(pattern, name));
   return {
+    names: () =>
+      store.names().filter((name) => isListed(name) && !isSetting(name) && (store.get(name) ?? '').trim() !== ''),
     get(name) {
-      if (!names.some((pattern) => allows(pattern, name))) {
+      if (!isListed(name)) {
         throw new MortiseError('secret_denied', `The manifest does not list the secret ${name}.`, {
           hint: 'Add it to permissions.secrets of plugin.json.',
         });

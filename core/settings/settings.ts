@@ -123,7 +123,16 @@ export function createSettings(files: ConfigFiles, host: HostSettings): Settings
     effective: (owner) => files.effective(owner),
     variable: (name) => environment.read(name)?.value,
     serviceFor,
-    secretsFor: (names) => secretsFor(secrets, names, (value) => files.reveal([value]), host.secretKey),
+    secretsFor: (names) =>
+      secretsFor(
+        {
+          store: secrets,
+          seen: (value) => files.reveal([value]),
+          key: host.secretKey,
+          isSetting: (name) => files.isSetting(name),
+        },
+        names,
+      ),
     onAlert: (run) => files.onAlert(run),
     raise: (alert) => files.raise(alert),
     findings: () => files.findings(),

@@ -1,3 +1,4 @@
+import { idempotencyKeyPattern } from 'mortise/contracts/sessions';
 import { isJsonObject, type JsonObject } from 'mortise/sdk';
 import { agentError } from './errors.js';
 import { runtimeToolMembers } from './runtime-tools.js';
@@ -28,7 +29,7 @@ export function readBusinessParams(business: JsonObject): BusinessParams {
   return {
     promptMode,
     maxSteps: readMaxSteps(business.max_steps),
-    requestId: typeof business.request_id === 'string' && business.request_id !== '' ? business.request_id : undefined,
+    requestId: readRequestId(business.request_id),
     debug: business.debug === true,
     runtimeTools: pick(business, runtimeToolMembers),
     chatMeta: { ...(promptMode ? { prompt_mode: promptMode } : {}), ...cronMeta(business.cron) },
@@ -56,6 +57,13 @@ function readMaxSteps(value: unknown): number | undefined {
     throw agentError('invalid_request', { message: 'max_steps must be an integer >= 1' });
   }
   return Number(value);
+}
+
+/** A key of another form would let a repeated request run twice without a word. */
+function readRequestId(value: unknown): string | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (typeof value === 'string' && idempotencyKeyPattern.test(value)) return value;
+  throw agentError('invalid_request', { message: 'request_id must have 1 to 128 visible ASCII characters' });
 }
 
 function pick(object: JsonObject, members: readonly string[]): JsonObject {

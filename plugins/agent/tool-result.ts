@@ -23,8 +23,13 @@ export function succeeded(name: string, result: unknown): ToolOutcome {
 /** Details and status of an error are for direct callers; the model's text does not hold them. */
 export function failed(error: ToolError): ToolOutcome {
   const { details: _, status: __, ...shown } = error;
-  const summary = shorten(`${error.code}: ${error.message}`, summaryLimit);
+  const summary = shorten(`${error.code}: ${reasonOf(error)}`, summaryLimit);
   return { ok: false, text: JSON.stringify(shown), summary, error };
+}
+
+/** Of a failed run the detail says why; of wrong arguments the message does. */
+function reasonOf({ error_code: kind, message, detail }: ToolError): string {
+  return kind === 'EXECUTION_ERROR' ? (detail ?? message) : message;
 }
 
 /** What the model is sent of a result: its own text, or its JSON; undefined when it has neither. */

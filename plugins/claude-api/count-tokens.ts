@@ -51,7 +51,8 @@ async function forward(
   ctx: RouteContext,
 ): Promise<RouteResponse | undefined> {
   try {
-    const answer = await openRaw(points, model, rawExchange(messagesApi, request, asked, model), ctx);
+    const exchange = { ...rawExchange(messagesApi, request, asked, model), startsAtOnce: true };
+    const answer = await openRaw(points, model, exchange, ctx);
     if (answer.status !== 404 && answer.status < 500) return passOn(answer);
     await answer.body[Symbol.asyncIterator]().return?.();
   } catch (error) {

@@ -39,6 +39,13 @@ export function translateRequest(body: JsonObject, model: ResolvedModel): Transl
   const format = readFormat(body);
   if (format) drop(ignored, 'output_format');
   if (effort !== undefined || format) drop(ignored, 'output_config');
+  for (const name of ['temperature', 'top_p']) {
+    const value = body[name];
+    if (value !== undefined && value !== null && typeof value !== 'number') ignored.push(name);
+  }
+  if (tools.length === 0 && isJsonObject(body.tool_choice) && !ignored.includes('tool_choice')) {
+    ignored.push('tool_choice');
+  }
   const stops = Array.isArray(stop) ? stop.filter((one) => typeof one === 'string').slice(0, 4) : [];
   const request: GenerateRequest = {
     model: model.model,

@@ -6,10 +6,12 @@ export interface Config {
   /** Models, as provider/model, that are tried in order when a turn's model fails before its first output. */
   readonly fallbacks: readonly string[];
   /**
-   * How long one answer may take, including retries, milliseconds; 0 = no limit, the default. A provider's own setting overrides it.
+   * How long one answer may take, including retries and passed through or not, milliseconds; 0 = no limit, the default. A provider's own setting overrides it.
    */
   readonly timeout_ms?: number;
-  /** The longest pause of a stream, milliseconds; 120000 when absent. */
+  /**
+   * The longest silence of an API before a stream begins and between two pieces of an answer, milliseconds; 120000 when absent.
+   */
   readonly idle_timeout_ms?: number;
   /**
    * Retries of a request that failed before the first byte of its answer; 2 when absent. A provider's own setting overrides it.

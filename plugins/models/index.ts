@@ -31,6 +31,7 @@ export default function models(): PluginDefinition<Config> {
       const database = host.use('database');
       const secrets = host.use('secrets');
       const envs = host.watch('envs');
+      const fallbacks = config.fallbacks.map(readSlot);
       await database.migrate([providerTables]);
       const adapters = createContributionCache(
         host.points,
@@ -43,8 +44,12 @@ export default function models(): PluginDefinition<Config> {
         store,
         catalogue: await readCatalogue(shipped, config.catalogue && resolve(config.catalogue)),
         adapters,
-        variable: (name) => envs.current?.get(name) ?? secrets.get(name),
+        variables: {
+          read: (name) => envs.current?.get(name) ?? secrets.get(name),
+          names: () => [...(envs.current?.all().keys() ?? []), ...secrets.names()],
+        },
         configured: config.model === undefined ? undefined : readSlot(config.model),
+        fallbacks,
         limits: config,
       });
       const forget = () => cache.forget();
@@ -62,7 +67,7 @@ export default function models(): PluginDefinition<Config> {
         refused: (refusal) => host.emit('refusal', refusal),
       });
 
-      host.provide('models', modelsService(cache, config.fallbacks.map(readSlot), log));
+      host.provide('models', modelsService(cache, fallbacks, log));
       host.provide(
         'model-settings',
         modelSettings({ database, cache, store, checkRight: (ctx, target) => administration.checkRight(ctx, target) }),

@@ -40,14 +40,14 @@ export class ModelAdministration {
     return providerInfo(provider);
   }
 
-  /** Deletes a provider with its key; one of the catalogue is hidden until it is configured again. */
+  /** Deletes a provider with its key; one of the catalogue or the environment is hidden until it is configured again. */
   async remove(providerId: string, ctx: CallContext): Promise<{ readonly deleted: boolean }> {
     this.checkRight(ctx, 'models:delete');
     const id = readProviderId(providerId);
     const { cache, store } = this.#deps;
     const table = await cache.reload();
     if (!table.providers.has(id)) return { deleted: false };
-    const isKnown = cache.catalogue.has(id);
+    const isKnown = cache.isGiven(id);
     await store.change(ctx, ({ active }) => ({
       ...(isKnown ? { provider: { ...unconfigured(id), hidden: true } } : { remove: id }),
       ...(active?.providerId === id ? { active: null } : {}),

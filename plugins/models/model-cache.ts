@@ -1,6 +1,12 @@
 import type { ModelSlot } from 'mortise/contracts/models';
 import type { Catalogue } from './catalogue.js';
-import { type Adapters, type DefaultLimits, ModelTable, type ReadVariable } from './model-table.js';
+import {
+  type Adapters,
+  type DefaultLimits,
+  ModelTable,
+  type ProviderVariables,
+  variablePrefix,
+} from './model-table.js';
 import type { ProviderStore, StoredModels } from './provider-store.js';
 
 interface CacheDeps {
@@ -8,8 +14,9 @@ interface CacheDeps {
   readonly catalogue: Catalogue;
   /** A new map with every change. */
   readonly adapters: { readonly current: Adapters };
-  readonly variable: ReadVariable;
+  readonly variables: ProviderVariables;
   readonly configured: ModelSlot | undefined;
+  readonly fallbacks: readonly ModelSlot[];
   readonly limits: DefaultLimits;
 }
 
@@ -31,6 +38,11 @@ export class ModelCache {
     return this.#current(await this.#stored);
   }
 
+  /** Whether a provider would be known without anything stored. */
+  isGiven(id: string): boolean {
+    return this.catalogue.has(id) || this.#deps.variables.read(`${variablePrefix(id)}_BASE_URL`) !== undefined;
+  }
+
   /** What is stored now, with changes of this process that were just committed. */
   reload(): Promise<ModelTable> {
     this.forget();
@@ -44,8 +56,8 @@ export class ModelCache {
 
   /** A table of rows that were read within a transaction. */
   tableOf(stored: StoredModels): ModelTable {
-    const { catalogue, adapters, variable, configured, limits } = this.#deps;
-    return new ModelTable({ catalogue, stored, adapters: adapters.current, variable, configured, limits });
+    const { adapters, ...rest } = this.#deps;
+    return new ModelTable({ ...rest, stored, adapters: adapters.current });
   }
 
   #current(stored: StoredModels): ModelTable {

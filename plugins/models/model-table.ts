@@ -12,6 +12,13 @@ export type Adapters = ReadonlyMap<string, ProviderFacts>;
 /** A value of the environment that stands in for a provider's own. */
 export type ReadVariable = (name: string) => string | undefined;
 
+/** Variables that may belong to providers. */
+export interface ProviderVariables {
+  readonly read: ReadVariable;
+  /** The names of those that are set. */
+  names(): Iterable<string>;
+}
+
 /** A provider as requests use it: what is stored, the catalogue and the environment together. */
 export interface KnownProvider {
   readonly id: string;
@@ -37,9 +44,11 @@ interface TableInput {
   readonly catalogue: Catalogue;
   readonly stored: StoredModels;
   readonly adapters: Adapters;
-  readonly variable: ReadVariable;
+  readonly variables: ProviderVariables;
   /** The configured model of requests without one. */
   readonly configured: ModelSlot | undefined;
+  /** Models that are tried after others. */
+  readonly fallbacks: readonly ModelSlot[];
   /** Limits of providers that have none of their own. */
   readonly limits: DefaultLimits;
 }
@@ -73,11 +82,19 @@ export class ModelTable {
   readonly #limits: DefaultLimits;
   readonly #resolved = new Map<string, ResolvedModel>();
 
-  constructor({ catalogue, stored, adapters, variable, configured, limits }: TableInput) {
-    this.providers = knownProviders(catalogue, stored.providers, adapters, variable);
+  constructor({ catalogue, stored, adapters, variables, configured, fallbacks, limits }: TableInput) {
+    const named = [stored.active, configured, ...fallbacks].filter((slot) => slot !== undefined);
+    const found = fromVariables(variables, new Set([...catalogue.keys(), ...stored.providers.map(({ id }) => id)]));
+    const entries = new Map([
+      ...catalogue,
+      ...found
+        .filter((id) => !adapters.has(id) || callsAnyApi.has(id))
+        .map((id) => [id, namedModels(id, named)] as const),
+    ]);
+    this.providers = knownProviders(entries, stored.providers, adapters, variables.read);
     this.active = stored.active;
     this.#adapters = adapters;
-    this.#variable = variable;
+    this.#variable = variables.read;
     this.#hidden = new Set(stored.providers.filter(({ hidden }) => hidden).map(({ id }) => id));
     this.#configured = configured;
     this.#limits = limits;
@@ -205,7 +222,7 @@ export class ModelTable {
     }
   }
 
-  /** A provider of which only the environment knows the address exists for whoever names it. */
+  /** A provider of which the environment has the address, but no key, exists for a request that names it. */
   #provider(id: string): KnownProvider | undefined {
     const known = this.providers.get(id);
     if (known || this.#hidden.has(id) || this.#adapters.has(id) || !isProviderId(id)) return known;
@@ -224,6 +241,27 @@ const callsAnyApi: ReadonlySet<string> = new Set(['openai-compatible', 'codex-co
 
 function unknownModel(model: string, hint?: string): Error {
   return modelError('model_not_found', { details: { model }, ...(hint === undefined ? {} : { hint }) });
+}
+
+/**
+ * Providers of which the environment has both an address and a key: one of them alone may belong to anything. Variables
+ * of the platform itself are none of theirs.
+ */
+function fromVariables({ names }: ProviderVariables, known: ReadonlySet<string>): readonly string[] {
+  const set = new Set(names());
+  const prefixes = new Set([...known].map(variablePrefix));
+  return [...set].flatMap((name) => {
+    const prefix = /^([A-Z0-9][A-Z0-9_]*)_BASE_URL$/.exec(name)?.[1];
+    if (prefix === undefined || prefixes.has(prefix) || !set.has(`${prefix}_API_KEY`)) return [];
+    const id = prefix.toLowerCase().replaceAll('_', '-');
+    return /^(?:MORTISE|NEXTAI)(?:_|$)/.test(prefix) || !isProviderId(id) ? [] : [id];
+  });
+}
+
+/** All that is known of the models of such a provider: what the settings name. */
+function namedModels(id: string, named: readonly ModelSlot[]): CatalogueProvider {
+  const models = named.filter(({ providerId }) => providerId === id).map(({ model }) => modelOf({ id: model }));
+  return { models: mergeModels(models, []) };
 }
 
 /** The prefix of a provider's variables: `OPENAI` of `OPENAI_API_KEY`. */

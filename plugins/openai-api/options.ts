@@ -56,10 +56,16 @@ export function requestOptions(
   model: ResolvedModel,
   body: JsonObject,
   { tools, choice }: OfferedTools,
+  ignored: string[],
 ): Omit<GenerateRequest, 'messages'> {
   const { capabilities, settings, providerId } = model;
   const { temperature, top_p: topP, parallel_tool_calls: parallel, stream } = body;
   const withTools = tools.length > 0;
+  for (const name of ['temperature', 'top_p']) {
+    if (isGiven(body[name]) && typeof body[name] !== 'number') ignored.push(name);
+  }
+  if (isGiven(parallel) && !(withTools && typeof parallel === 'boolean')) ignored.push('parallel_tool_calls');
+  if (isGiven(body.tool_choice) && !withTools && !ignored.includes('tool_choice')) ignored.push('tool_choice');
   return {
     model: model.model,
     providerId,
@@ -71,6 +77,18 @@ export function requestOptions(
     ...(withTools && choice !== undefined ? { toolChoice: choice } : {}),
     ...(withTools && typeof parallel === 'boolean' ? { parallelToolCalls: parallel } : {}),
   };
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null;
+}
+
+/** Names the members of an object that have no effect. */
+export function nameOthers(name: string, value: unknown, understood: string, ignored: string[]): void {
+  if (!isJsonObject(value)) return;
+  for (const [member, one] of Object.entries(value)) {
+    if (member !== understood && isGiven(one)) ignored.push(`${name}.${member}`);
+  }
 }
 
 /** The limit of the answer, at most the model's own. */

@@ -11,6 +11,14 @@ export const sharedApi: Pick<ModelApi, 'naming' | 'forwardedHeaders' | 'read' | 
   providerPath: (path) => path.replace(/^\/v1/, ''),
 };
 
+/** Where both APIs have the same options. */
+export const sharedFields = {
+  toolChoice: ['tool_choice'],
+  parallelToolCalls: ['parallel_tool_calls'],
+  temperature: ['temperature'],
+  topP: ['top_p'],
+} as const;
+
 function readRequest({ body, headers }: Pick<RouteRequest, 'body' | 'headers'>): ApiRequest {
   if (!isJsonObject(body)) throw statelessError('invalid_json');
   const { model, stream } = body;

@@ -5,19 +5,21 @@ import {
   isRemark,
   type OpenAnswer,
   objectOf,
-  openBody,
+  openAnswerBody,
   parseObject,
   providerError,
   readBody,
   readEvents,
   readFailure,
   retryRequest,
+  withinHeadLimit,
+  withinTimeLimit,
   withinTimeout,
 } from 'mortise/contracts/models';
 import type { GenerateEvent, GenerateRequest, GuardedFetch, Provider, ProviderFacts } from 'mortise/sdk';
 import { AnswerReader } from './answer-reader.js';
 import { accountOf, type Clients } from './clients.js';
-import { countBody, requestBody } from './request-body.js';
+import { countBody, ignoredOptions, requestBody } from './request-body.js';
 
 const jsonBody = { 'content-type': 'application/json' };
 
@@ -28,15 +30,15 @@ export function createProvider(facts: ProviderFacts, clients: Clients, fetch: Gu
 
   const open = async (request: GenerateRequest, signal: AbortSignal): Promise<OpenAnswer> => {
     const { settings, model, stream } = request;
-    const { idleMs, maxRetries } = callLimits(settings);
+    const limits = callLimits(settings);
     const client = await clients.of(settings);
     const accept = stream ? 'text/event-stream' : 'application/json';
     const send = async (): Promise<OpenAnswer> => {
       const body = requestBody(request, settings, adaptive.has(model));
-      const response = await client
-        .post('/v1/messages', { body, signal, stream, headers: { ...jsonBody, accept } })
-        .asResponse();
-      return openBody(response, stream, idleMs);
+      const headers = { ...jsonBody, accept };
+      const post = (attempt: AbortSignal) =>
+        client.post('/v1/messages', { body, signal: attempt, stream, headers }).asResponse();
+      return openAnswerBody(post, stream, limits, signal);
     };
     const attempt = async (): Promise<OpenAnswer> => {
       try {
@@ -47,7 +49,7 @@ export function createProvider(facts: ProviderFacts, clients: Clients, fetch: Gu
         return send();
       }
     };
-    return retryRequest(attempt, maxRetries, signal);
+    return retryRequest(attempt, limits.maxRetries, signal);
   };
 
   return {
@@ -57,13 +59,16 @@ export function createProvider(facts: ProviderFacts, clients: Clients, fetch: Gu
         const found = await open(request, signal);
         yield* found.streams ? readStream(found) : readWhole(found);
       }),
-    async countTokens(request, { signal }) {
+    ignoredOptions,
+    async countTokens(request, ctx) {
       const client = await clients.of(request.settings);
-      const count = (): Promise<unknown> =>
+      const { timeoutMs, idleMs, maxRetries } = callLimits(request.settings);
+      const count = (signal: AbortSignal): Promise<unknown> =>
         client.post('/v1/messages/count_tokens', { body: countBody(request), signal, headers: jsonBody });
-      const { input_tokens: tokens } = objectOf(
-        await retryRequest(count, callLimits(request.settings).maxRetries, signal),
+      const counted = await withinTimeLimit(timeoutMs, ctx.signal, (signal) =>
+        retryRequest(() => withinHeadLimit(idleMs, signal, count), maxRetries, signal),
       );
+      const { input_tokens: tokens } = objectOf(counted);
       if (!isCount(tokens)) throw providerError('provider_invalid_reply', 'provider response has no token count');
       return tokens;
     },

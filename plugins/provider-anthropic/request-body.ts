@@ -1,6 +1,8 @@
+import { createHash } from 'node:crypto';
 import type { Anthropic } from '@anthropic-ai/sdk';
 import { objectOf, providerError } from 'mortise/contracts/models';
 import type {
+  GenerateOption,
   GenerateRequest,
   ModelContentPart,
   ModelMessage,
@@ -27,10 +29,8 @@ const cached = { cache_control: { type: 'ephemeral' as const } };
  * @param adaptive the model decides itself how much it thinks, and refuses budgets
  */
 export function requestBody(request: GenerateRequest, settings: ProviderSettings, adaptive: boolean): string {
-  const { model, maxOutputTokens, temperature, topP, stop } = request;
-  const effort = request.reasoningEffort ?? settings.reasoning_effort;
-  const limit = maxOutputTokens ?? settings.max_output_tokens;
-  const { max_tokens, ...thinking } = thinkingMembers(limit, mayThink(request) ? effort : undefined, adaptive);
+  const { model, temperature, topP, stop } = request;
+  const { max_tokens, ...thinking } = thinkingMembers(request, settings, adaptive);
   const body: Body = {
     model,
     max_tokens,
@@ -45,6 +45,13 @@ export function requestBody(request: GenerateRequest, settings: ProviderSettings
   return withMessages(body, request.messages);
 }
 
+/** A model that thinks takes no sampling options; one that may not think has no use for an effort. */
+export function ignoredOptions(request: GenerateRequest): readonly GenerateOption[] {
+  const thinks = thinkingMembers(request, request.settings, false).thinking !== undefined;
+  const ignored: GenerateOption[] = thinks ? ['temperature', 'topP'] : ['reasoningEffort'];
+  return request.toolChoice === 'none' ? [...ignored, 'parallelToolCalls'] : ignored;
+}
+
 /** The body of `POST <base>/v1/messages/count_tokens`. */
 export function countBody(request: GenerateRequest): string {
   return withMessages({ model: request.model, ...promptMembers(request) }, request.messages);
@@ -55,10 +62,12 @@ function withMessages(body: object, messages: readonly ModelMessage[]): string {
 }
 
 function thinkingMembers(
-  limit: number | undefined,
-  effort: ReasoningEffort | undefined,
+  request: GenerateRequest,
+  settings: ProviderSettings,
   adaptive: boolean,
 ): Pick<Body, 'max_tokens' | 'thinking' | 'output_config'> {
+  const limit = request.maxOutputTokens ?? settings.max_output_tokens;
+  const effort = mayThink(request) ? (request.reasoningEffort ?? settings.reasoning_effort) : undefined;
   const output = limit ?? defaultOutput;
   if (effort === undefined || budgets[effort] === 0) return { max_tokens: output };
   if (adaptive) {
@@ -144,7 +153,11 @@ function wireMessages(messages: readonly ModelMessage[]): readonly string[] {
 
 function toolResult(message: ModelMessage): Block {
   const content = textOf(message);
-  return { type: 'tool_result', tool_use_id: message.toolCallId ?? '', ...(content === '' ? {} : { content }) };
+  return {
+    type: 'tool_result',
+    tool_use_id: acceptedId(message.toolCallId ?? ''),
+    ...(content === '' ? {} : { content }),
+  };
 }
 
 /** JSON text of the blocks; undefined for a message without content. */
@@ -155,11 +168,17 @@ function assistantContent(message: ModelMessage): string | undefined {
   const blocks = [
     ...(text.trim() === '' ? [] : [JSON.stringify({ type: 'text', text })]),
     ...(message.toolCalls ?? []).map(({ id, name, arguments: args }) => {
-      const head = JSON.stringify({ type: 'tool_use', id, name });
+      const head = JSON.stringify({ type: 'tool_use', id: acceptedId(id), name });
       return `${head.slice(0, -1)},"input":${objectText(args)}}`;
     }),
   ];
   return blocks.length === 0 ? undefined : `[${blocks.join(',')}]`;
+}
+
+/** Other APIs name calls as they like. The same id always becomes the same one, so that a result finds its call. */
+function acceptedId(id: string): string {
+  if (/^[a-zA-Z0-9_-]+$/.test(id)) return id;
+  return `toolu_${createHash('sha256').update(id).digest('hex').slice(0, 24)}`;
 }
 
 /** Arguments that are no object are wrapped: the API accepts nothing else. */

@@ -3,7 +3,7 @@ import {
   forwardRaw,
   isRemark,
   type OpenAnswer,
-  openBody,
+  openAnswerBody,
   parseObject,
   readBody,
   readEvents,
@@ -18,13 +18,12 @@ import { requestBody } from './request-body.js';
 /** The adapter for OpenAI's responses API and compatible ones. */
 export function createProvider(facts: ProviderFacts, clients: Clients, fetch: GuardedFetch): Provider {
   const open = async (request: GenerateRequest, signal: AbortSignal): Promise<OpenAnswer> => {
-    const { idleMs, maxRetries } = callLimits(request.settings);
+    const limits = callLimits(request.settings);
     const client = await clients.of(request.settings);
     const body = requestBody(request);
     const headers = { accept: 'text/event-stream' };
-    const attempt = async (): Promise<OpenAnswer> =>
-      openBody(await client.responses.create(body, { signal, headers }).asResponse(), true, idleMs);
-    return retryRequest(attempt, maxRetries, signal);
+    const send = (attempt: AbortSignal) => client.responses.create(body, { signal: attempt, headers }).asResponse();
+    return retryRequest(() => openAnswerBody(send, true, limits, signal), limits.maxRetries, signal);
   };
   return {
     ...facts,
@@ -33,6 +32,8 @@ export function createProvider(facts: ProviderFacts, clients: Clients, fetch: Gu
         const found = await open(request, signal);
         yield* found.streams ? readStream(found) : readWhole(found);
       }),
+    // The API has no stop sequences.
+    ignoredOptions: () => ['stop'],
     raw(exchange, ctx) {
       const { apiKey, baseUrl, headers } = accountOf(exchange.settings);
       const account = { baseUrl, headers: { authorization: `Bearer ${apiKey}`, ...headers } };

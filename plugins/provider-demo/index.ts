@@ -12,6 +12,7 @@ export default function providerDemo(): PluginDefinition {
           yield { type: 'content_delta', text: echo(request) };
           yield { type: 'done', stopReason: 'end_turn' };
         },
+        ignoredOptions: () => ['maxOutputTokens', 'temperature', 'topP', 'stop'],
       });
     },
   };

@@ -1,4 +1,11 @@
-import { callLimits, type OpenAnswer, openBody, readFailure, retryRequest } from 'mortise/contracts/models';
+import {
+  type CallLimits,
+  callLimits,
+  type OpenAnswer,
+  openAnswerBody,
+  readFailure,
+  retryRequest,
+} from 'mortise/contracts/models';
 import type { GenerateRequest } from 'mortise/sdk';
 import type { OpenAI } from 'openai';
 import type { Clients } from './clients.js';
@@ -14,27 +21,27 @@ export function createOpener(clients: Clients): Opener {
   return async (request, settings, signal) => {
     const client = await clients.of(settings);
     const { base_url: address } = settings;
-    const { idleMs, maxRetries } = callLimits(settings);
+    const limits = callLimits(settings);
     let asksUsage = request.stream && !withoutUsage.has(address);
     let body = requestBody(request, settings, asksUsage);
     const attempt = async (): Promise<OpenAnswer> => {
       try {
-        return await openAnswer(client, body, signal, idleMs);
+        return await openAnswer(client, body, limits, signal);
       } catch (thrown) {
         if (!asksUsage || !readFailure(thrown, Date.now()).refusesUsage) throw thrown;
         withoutUsage.add(address);
         asksUsage = false;
         body = requestBody(request, settings, asksUsage);
-        return openAnswer(client, body, signal, idleMs);
+        return openAnswer(client, body, limits, signal);
       }
     };
-    return retryRequest(attempt, maxRetries, signal);
+    return retryRequest(attempt, limits.maxRetries, signal);
   };
 }
 
 /** One request, up to the first byte of its answer. @throws what the SDK or the connection throws */
-async function openAnswer(client: OpenAI, body: RequestBody, signal: AbortSignal, idleMs: number): Promise<OpenAnswer> {
+function openAnswer(client: OpenAI, body: RequestBody, limits: CallLimits, caller: AbortSignal): Promise<OpenAnswer> {
   const headers = body.stream ? { Accept: 'text/event-stream' } : {};
-  const response = await client.chat.completions.create(body, { signal, headers }).asResponse();
-  return openBody(response, body.stream === true, idleMs);
+  const send = (signal: AbortSignal) => client.chat.completions.create(body, { signal, headers }).asResponse();
+  return openAnswerBody(send, body.stream === true, limits, caller);
 }

@@ -1,6 +1,8 @@
 export interface SecretsService {
   /** The value of a secret named in the manifest's `permissions.secrets`; undefined when unset or blank. */
   get(name: string): string | undefined;
+  /** The names that have a value and that the manifest lists, without variables that are settings of some plugin. */
+  names(): readonly string[];
   /** Compares in constant time, whatever the lengths. */
   equal(a: string, b: string): boolean;
   /**

@@ -39,7 +39,7 @@ export const extensionPoints: readonly ExtensionPointDeclaration[] = [
       },
     },
     functions: ['generate'],
-    optionalFunctions: ['countTokens', 'raw'],
+    optionalFunctions: ['countTokens', 'ignoredOptions', 'raw'],
     timeoutMs: 0,
     failure: 'an error event with a provider_* code',
   },

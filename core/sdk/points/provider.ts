@@ -122,6 +122,17 @@ export interface GenerateRequest {
   readonly responseFormat?: ResponseFormat;
 }
 
+/** Options of a request that an adapter may have no use for. */
+export type GenerateOption =
+  | 'toolChoice'
+  | 'parallelToolCalls'
+  | 'maxOutputTokens'
+  | 'temperature'
+  | 'topP'
+  | 'stop'
+  | 'reasoningEffort'
+  | 'responseFormat';
+
 /**
  * `tool_call_delta` is a fragment of call `index` as it arrives: `id` and `name` come with the first fragment, `arguments`
  * is the piece. Fragments are optional; at most one `tool_calls_complete` has the complete calls, after all deltas. `done`
@@ -161,6 +172,8 @@ export interface Provider extends ProviderFacts {
   /** @throws an error with a `provider_*` code. */
   generate(request: GenerateRequest, ctx: CallContext): AsyncIterable<GenerateEvent>;
   countTokens?(request: GenerateRequest, ctx: CallContext): Promise<number>;
+  /** The options of a request that will have no effect, whether it has them or not; none when absent. Sends nothing. */
+  ignoredOptions?(request: GenerateRequest): readonly GenerateOption[];
   /**
    * Forwards a raw exchange byte for byte, with the provider's own credentials in place of the client's. Yields the head of
    * the response, whatever its status, then the body as it arrives. Ending the iteration early aborts the request.
@@ -178,6 +191,8 @@ export interface RawExchange {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
   readonly settings: ProviderSettings;
+  /** Whether the answer begins at once, as a stream does: its head is then waited for no longer than a pause may last. */
+  readonly startsAtOnce?: boolean;
 }
 
 /** Headers have lower-case names; hop-by-hop headers and `set-cookie` are left out. */

@@ -272,6 +272,18 @@ describe('the secrets of a plugin', () => {
     expect(seen).to.deep.equal(['a-secret']);
   });
 
+  it('have names, without those of settings', async () => {
+    const settings = await project.settings({
+      OPENAI_API_KEY: 'a-secret',
+      BLANK_API_KEY: ' ',
+      OWNED_API_KEY: 'x',
+      OTHER: 'x',
+    });
+    const properties = { key: { type: 'string', 'x-env': ['OWNED_API_KEY'] } } as const;
+    await settings.own('owner', { type: 'object', properties });
+    expect(settings.secretsFor(['*_API_KEY']).names()).to.deep.equal(['OPENAI_API_KEY']);
+  });
+
   it('compare in constant time, whatever the lengths', async () => {
     const { equal } = (await project.settings()).secretsFor([]);
     expect([equal('a', 'a'), equal('a', 'b'), equal('a', 'aa'), equal('', '')]).to.deep.equal([

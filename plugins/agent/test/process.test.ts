@@ -167,6 +167,13 @@ describe('POST /agent/process', () => {
         message: 'collaboration mode is only supported when prompt_mode=codex',
       });
       expect(await post({ ...valid, biz_params: { max_steps: 0 } })).to.include({ code: 'invalid_request' });
+      for (const request_id of [7, {}, '', 'a b', 'x'.repeat(129)]) {
+        expect(await post({ ...valid, biz_params: { request_id } })).to.include({
+          status: 400,
+          code: 'invalid_request',
+          message: 'request_id must have 1 to 128 visible ASCII characters',
+        });
+      }
       expect(await post({ ...valid, biz_params: { tool: { name: 'shell' } } })).to.include({
         code: 'tool_not_supported',
       });

@@ -130,7 +130,7 @@ describe('the tools of a turn', () => {
       const codex = { biz_params: { prompt_mode: 'codex' }, session_id: 'p' };
       const { call, result } = await called('request_user_input', { questions: [] }, codex);
       expect(call).to.deep.include({ input: { questions: [], request_id: 'c' } });
-      expect(result?.summary).to.match(/^tool_not_available/);
+      expect(result?.summary).to.match(/^tool_not_available: tool "request_user_input" is not available: ./);
       await gateway.host.post('/chats', {
         session_id: 'planned',
         user_id: 'u1',

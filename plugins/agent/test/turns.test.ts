@@ -112,7 +112,7 @@ describe('agent turns', () => {
         ],
       });
       const { events } = (await (await gateway.process('go')).json()) as {
-        events: { tool_call?: { input: object } }[];
+        events: { tool_call?: { input: object }; tool_result?: { summary: string } }[];
       };
       const answers = (await rowsOf(gateway))
         .filter(({ role }) => role === 'tool')
@@ -130,6 +130,12 @@ describe('agent turns', () => {
       expect(JSON.stringify(answers)).to.not.contain('a path of the machine');
       const inputs = events.flatMap(({ tool_call }) => (tool_call ? [tool_call.input] : []));
       expect(inputs[2]).to.have.keys('raw_arguments', 'parse_error');
+      const summaries = events.flatMap(({ tool_result }) => (tool_result ? [tool_result.summary] : []));
+      expect([summaries[0], summaries[3], summaries[5]]).to.deep.equal([
+        'tool_invoke_failed: Tool fails failed',
+        'invalid_tool_input: Expected dict arguments, got list',
+        'tool_conflict: already there',
+      ]);
     });
 
     it('sends the model an error when a tool returns no JSON object', async () => {

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { cuts, recordedBodies, reset, streams, streamsFrom, type Upstream } from 'mortise/contracts/models/testing';
 import { anthropic, startFakeAnthropic } from 'mortise/contracts/provider-anthropic/testing';
 import { until } from 'mortise/sdk/testing';
-import { type ClaudeHost, claudeHost, say } from './support.js';
+import { type ClaudeHost, claudeHost, eventsOf, say } from './support.js';
 
 const apiKey = 'sk-ant-test-0123456789';
 
@@ -128,7 +128,7 @@ describe('POST /v1/messages, passed through', () => {
     expect(upstream.requests).to.have.length(1);
   });
 
-  it('answers 502 when the provider cannot be reached, and breaks off when it does', async () => {
+  it('answers 502 when the provider cannot be reached, and ends with an error event when it breaks off', async () => {
     upstream.answer(cuts);
     const response = await post(JSON.stringify(say('hi', { model: 'claude-x' })));
     expect(response.status).to.equal(502);
@@ -136,10 +136,12 @@ describe('POST /v1/messages, passed through', () => {
       type: 'api_error',
       code: 'provider_request_failed',
     });
-    upstream.answer(streams('event: ping\n\n', reset));
+    upstream.answer(streams('event: ping\ndata: {"type":"ping"}\n\n', reset));
     const broken = await post(JSON.stringify(say('hi', { model: 'claude-x', stream: true })));
     expect(broken.status).to.equal(200);
-    expect(await broken.text().catch(() => 'broken')).to.equal('broken');
+    const [ping, error] = eventsOf((await broken.text()).replaceAll(/\n{3,}/g, '\n\n'));
+    expect(ping?.type).to.equal('ping');
+    expect(error?.error).to.include({ type: 'api_error', code: 'provider_request_failed' });
   });
 
   it('sends each piece as it arrives, and aborts the provider when the client leaves', async () => {

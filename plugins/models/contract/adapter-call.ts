@@ -6,7 +6,7 @@ import {
   type ProviderSettings,
   startDeadline,
 } from 'mortise/sdk';
-import { providerError } from './provider-error.js';
+import { idleTimeout, providerError, timedOut } from './provider-error.js';
 
 /** The longest timer: the SDKs' own time limits are off, since adapters have one for the whole call. */
 export const noTimeout = 2 ** 31 - 1;
@@ -32,6 +32,35 @@ export function callLimits({
     idleMs: idle ?? 120_000,
     maxRetries: max_retries ?? 2,
   };
+}
+
+/** The longest wait for the head of an answer that begins once it is complete, milliseconds. */
+const wholeAnswerMs = 600_000;
+
+/** How long the head of an answer may take. The head of a stream or of a count comes at once: its wait is a pause. */
+export function headLimit({ idleMs }: CallLimits, startsAtOnce: boolean): number {
+  return startsAtOnce ? idleMs : Math.max(idleMs, wholeAnswerMs);
+}
+
+/**
+ * Waits for the head of an answer.
+ * @throws provider_request_failed with the cause `idle_timeout`, or what `send` throws
+ */
+export async function withinHeadLimit<T>(
+  limitMs: number,
+  signal: AbortSignal,
+  send: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const silence = new AbortController();
+  const timer = setTimeout(() => silence.abort(), limitMs);
+  try {
+    return await send(AbortSignal.any([signal, silence.signal]));
+  } catch (error) {
+    signal.throwIfAborted();
+    throw silence.signal.aborted ? providerError('provider_request_failed', undefined, { cause: idleTimeout }) : error;
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** Characters that a header can carry. */
@@ -64,7 +93,27 @@ export async function* withinTimeout(
   } catch (error) {
     signal.throwIfAborted();
     if (!deadline.expired) throw error;
-    throw providerError('provider_request_failed', 'provider request timed out', { cause: 'timeout' });
+    throw timedOut();
+  } finally {
+    deadline.close();
+  }
+}
+
+/**
+ * Runs one request within its time limit, which includes retries.
+ * @param timeoutMs 0 = no limit
+ */
+export async function withinTimeLimit<T>(
+  timeoutMs: number,
+  caller: AbortSignal,
+  run: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const deadline = startDeadline(timeoutMs, caller);
+  try {
+    return await run(deadline.signal);
+  } catch (error) {
+    caller.throwIfAborted();
+    throw deadline.expired ? timedOut() : error;
   } finally {
     deadline.close();
   }

@@ -1,5 +1,6 @@
 import { isCodedError } from 'mortise/sdk';
-import { providerError } from './provider-error.js';
+import { type CallLimits, headLimit, withinHeadLimit } from './adapter-call.js';
+import { idleTimeout, providerError } from './provider-error.js';
 import { networkCode } from './provider-failure.js';
 
 /** An answer whose first bytes have arrived. */
@@ -13,17 +14,22 @@ export interface OpenAnswer {
 }
 
 /**
- * Reads up to the first byte of an answer.
+ * Sends a request and reads up to the first byte of its answer.
  *
- * @param asked whether the request asked for a stream
- * @param idleMs the longest pause of the body, milliseconds
- * @throws provider_request_failed when the body pauses too long, or the error of the connection
+ * @param asked whether the request asks for a stream
+ * @throws provider_request_failed when the API is silent for too long, or what `send` throws
  */
-export async function openBody(response: Response, asked: boolean, idleMs: number): Promise<OpenAnswer> {
+export async function openAnswerBody(
+  send: (signal: AbortSignal) => Promise<Response>,
+  asked: boolean,
+  limits: CallLimits,
+  signal: AbortSignal,
+): Promise<OpenAnswer> {
+  const response = await withinHeadLimit(headLimit(limits, asked), signal, send);
   const type = response.headers.get('content-type') ?? '';
   if (response.body === null)
     return { streams: isEventStream(type, undefined, asked), first: undefined, reader: undefined };
-  const reader = new BodyReader(response.body, idleMs);
+  const reader = new BodyReader(response.body, limits.idleMs);
   try {
     const first = await reader.read();
     return { streams: isEventStream(type, first, asked), first, reader };
@@ -99,7 +105,7 @@ export class BodyReader {
     this.#timer.refresh();
     const { done, value } = await this.#reader.read();
     this.#reading = false;
-    if (this.#timedOut) throw providerError('provider_request_failed', undefined, { cause: 'idle_timeout' });
+    if (this.#timedOut) throw providerError('provider_request_failed', undefined, { cause: idleTimeout });
     this.#ended = done;
     return value;
   }

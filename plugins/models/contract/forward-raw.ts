@@ -1,5 +1,12 @@
-import type { CallContext, GuardedFetch, RawExchange, RawResponseEvent } from 'mortise/sdk';
-import { providerError } from './provider-error.js';
+import {
+  type CallContext,
+  type GuardedFetch,
+  type RawExchange,
+  type RawResponseEvent,
+  startDeadline,
+} from 'mortise/sdk';
+import { callLimits, headLimit } from './adapter-call.js';
+import { providerError, timedOut } from './provider-error.js';
 import { readFailure } from './provider-failure.js';
 
 /** Headers of one connection, which do not belong to the response (RFC 9110, 7.6.1), and cookies. */
@@ -16,10 +23,6 @@ const ownHeaders: ReadonlySet<string> = new Set([
   'upgrade',
 ]);
 
-/** Limits of an exchange, milliseconds. */
-const headMs = 600_000;
-const idleMs = 120_000;
-
 /** The account that an exchange is made with. */
 export interface RawAccount {
   readonly baseUrl: string;
@@ -31,29 +34,33 @@ export interface RawAccount {
  * Forwards an exchange byte for byte with the provider's credentials: the head of the response, then its body as it
  * arrives. It is not retried, because the client has retries of its own.
  *
- * @throws provider_request_failed when the provider cannot be reached, or breaks off
+ * @throws provider_request_failed when the provider cannot be reached, breaks off, or takes too long
  */
 export async function* forwardRaw(
   fetch: GuardedFetch,
-  { method, path, headers, body }: RawExchange,
+  { method, path, headers, body, settings, startsAtOnce = false }: RawExchange,
   account: RawAccount,
   { signal }: CallContext,
 ): AsyncGenerator<RawResponseEvent> {
+  const limits = callLimits(settings);
+  const deadline = limits.timeoutMs > 0 ? startDeadline(limits.timeoutMs, signal) : undefined;
   const own = Object.entries(account.headers).map(([name, value]) => [name.toLowerCase(), value] as const);
   try {
     const response = await fetch.bytes(rawUrl(account.baseUrl, path), {
       method,
       headers: { ...requestHeaders(headers), ...Object.fromEntries(own) },
       ...(method === 'GET' ? {} : { body }),
-      signal,
-      headMs,
-      idleMs,
+      signal: deadline?.signal ?? signal,
+      headMs: headLimit(limits, startsAtOnce),
+      idleMs: limits.idleMs,
     });
     yield { type: 'head', status: response.status, headers: forwardedHeaders(response.headers) };
     for await (const bytes of response.body) yield { type: 'body', bytes };
   } catch (error) {
     signal.throwIfAborted();
-    throw readFailure(error, Date.now()).error(1);
+    throw deadline?.expired ? timedOut() : readFailure(error, Date.now()).error(1);
+  } finally {
+    deadline?.close();
   }
 }
 

@@ -22,6 +22,14 @@ export interface ProviderFailureDetails {
 /** Cause of a stream that ended before its answer was complete. */
 export const incompleteStream = 'incomplete_stream';
 
+/** Cause of a silence that lasted too long. */
+export const idleTimeout = 'idle_timeout';
+
+/** The error of a call that took longer than its time limit. */
+export function timedOut(): MortiseError {
+  return providerError('provider_request_failed', 'provider request timed out', { cause: 'timeout' });
+}
+
 /** Code points of the API's message that are passed on. */
 const messageLimit = 2_000;
 

@@ -1,5 +1,5 @@
 import { isCodedError, isJsonObject, MortiseError } from 'mortise/sdk';
-import { type ProviderFailureDetails, providerError } from './provider-error.js';
+import { idleTimeout, type ProviderFailureDetails, providerError } from './provider-error.js';
 
 /** A request that failed before the first byte of its answer. */
 export interface Failure {
@@ -30,8 +30,8 @@ interface ErrorBody {
 
 const retryable = new Set([408, 429, 500, 502, 503, 504, 529]);
 
-/** A retry would only wait as long again. */
-const headersTimeout = 'UND_ERR_HEADERS_TIMEOUT';
+/** A silence that lasted too long; a retry would only wait as long again. */
+const silences: ReadonlySet<string> = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT']);
 
 export function readFailure(thrown: unknown, now: number): Failure {
   const coded = chain(thrown).find(isCodedError);
@@ -43,7 +43,8 @@ export function readFailure(thrown: unknown, now: number): Failure {
   const body = isJsonObject(error) && isJsonObject(error.error) ? error.error : error;
   if (status !== undefined) return refused(status, headers, body as ErrorBody, now);
   const code = networkCode(cause ?? thrown);
-  if (code === headersTimeout || isInvalidRequest(thrown)) return final(failed({ cause: code }));
+  if (silences.has(code)) return final(providerError('provider_request_failed', undefined, { cause: idleTimeout }));
+  if (isInvalidRequest(thrown)) return final(failed({ cause: code }));
   return { retryable: true, error: (attempts) => failed({ cause: code, attempts }) };
 }
 

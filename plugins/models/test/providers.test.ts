@@ -244,6 +244,29 @@ describe('providers and the active model', () => {
       expect(settings.api_key).to.equal('sk-ant-stored');
     });
 
+    it('are listed when the environment has both their address and their key', async () => {
+      await start({
+        env: {
+          OLLAMA_BASE_URL: 'http://127.0.0.1:11434/v1/',
+          OLLAMA_API_KEY: 'any',
+          MY_CLAUDE_BASE_URL: 'http://127.0.0.1:9',
+          MORTISE_MODEL: 'ollama/llama3.2',
+          MORTISE_MODEL_FALLBACKS: '["ollama/qwen3"]',
+          MORTISE_API_KEY: 'none-of-a-provider',
+          MORTISE_BASE_URL: 'http://127.0.0.1:9',
+        },
+      });
+      const key = { 'x-api-key': 'none-of-a-provider' };
+      const ids = async () => (await send('GET', '/models', undefined, key)).body.map(({ id }: { id: string }) => id);
+      expect(await ids()).to.deep.equal(['anthropic', 'ollama', 'openai']);
+      const { body } = await send('GET', '/models', undefined, key);
+      expect(body[1]).to.deep.include({ has_api_key: true, current_base_url: 'http://127.0.0.1:11434/v1' });
+      const offered = await host.service('models').list();
+      expect(offered.map(({ id }) => id)).to.include.members(['ollama/llama3.2', 'ollama/qwen3']);
+      expect(await send('DELETE', '/models/ollama', undefined, key)).to.deep.include({ body: { deleted: true } });
+      expect(await ids()).to.deep.equal(['anthropic', 'openai']);
+    });
+
     it('are changed with an audit row each, without secrets, and not by a key that is bound to a user', async () => {
       const keys = [
         { key: 'k-everyone-0000', id: 'team' },

@@ -46,7 +46,7 @@ export function translateChat(body: JsonObject, model: ResolvedModel): Translate
   const schema = isJsonObject(format) && isJsonObject(format.json_schema) ? format.json_schema : {};
   return {
     request: {
-      ...requestOptions(model, body, readTools(body, model, ignored)),
+      ...requestOptions(model, body, readTools(body, model, ignored), ignored),
       messages: readChatMessages(body.messages, model.capabilities.attachments),
       ...outputLimit(limit[1], model, String(limit[0])),
       ...readStop(body.stop),

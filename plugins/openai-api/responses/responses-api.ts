@@ -1,5 +1,5 @@
 import type { ModelApi } from 'mortise/contracts/models';
-import { sharedApi } from '../request.js';
+import { sharedApi, sharedFields } from '../request.js';
 import { readPassedResponse } from './passed-response.js';
 import { readInput } from './read-input.js';
 import { translateResponse } from './translate-response.js';
@@ -11,6 +11,13 @@ export const responsesApi: ModelApi = {
   isSpokenBy: ({ adapter, providerId }) =>
     adapter === 'codex-compatible' || (adapter === 'openai-compatible' && providerId === 'openai'),
   translate: translateResponse,
+  fields: {
+    ...sharedFields,
+    maxOutputTokens: ['max_output_tokens'],
+    stop: [],
+    reasoningEffort: ['reasoning.effort'],
+    responseFormat: ['text.format'],
+  },
   readMessages: (body) => readInput(body, true, []),
   write: writeResponse,
   stream: writeResponseStream,

@@ -1,6 +1,7 @@
 import { invalidField, type ResolvedModel, type TranslatedRequest } from 'mortise/contracts/models';
 import { isJsonObject, type JsonObject } from 'mortise/sdk';
 import {
+  nameOthers,
   type OfferedTools,
   offerTools,
   outputLimit,
@@ -42,10 +43,12 @@ export function translateResponse(body: JsonObject, model: ResolvedModel): Trans
   }
   const ignored = Object.keys(body).filter((name) => !understood.has(name));
   const { reasoning, text } = body;
+  nameOthers('reasoning', reasoning, 'effort', ignored);
+  nameOthers('text', text, 'format', ignored);
   const effort = isJsonObject(reasoning) ? reasoning.effort : undefined;
   return {
     request: {
-      ...requestOptions(model, body, readTools(body, model, ignored)),
+      ...requestOptions(model, body, readTools(body, model, ignored), ignored),
       messages: readInput(body, model.capabilities.attachments, ignored),
       ...outputLimit(body.max_output_tokens, model, 'max_output_tokens'),
       ...readEffort(effort, model, 'reasoning.effort', ignored),

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { createGate, cutBytes, cuts, hangs, json, reset, streams, streamsFrom } from 'mortise/contracts/models/testing';
 import { anthropic } from 'mortise/contracts/provider-anthropic/testing';
+import type { GenerateRequest } from 'mortise/sdk';
 import { until } from 'mortise/sdk/testing';
 import { type AnthropicHost, anthropicHost, failureOf } from './support.js';
 
@@ -150,6 +151,10 @@ describe('answers of Anthropic’s API', () => {
   });
 
   it('end the request when the caller leaves, and time out', async () => {
+    const count = (request: Partial<GenerateRequest>) =>
+      api.host.points.call('provider', 'anthropic', async (provider, ctx) =>
+        provider.countTokens?.(api.say(request), ctx),
+      );
     const controller = new AbortController();
     api.upstream.answer(hangs);
     const waiting = failureOf(api.ask({}, controller.signal));
@@ -166,6 +171,13 @@ describe('answers of Anthropic’s API', () => {
       details: { cause: 'idle_timeout' },
     });
     expect(await failureOf(api.ask({ settings: { timeout_ms: 40 } }))).to.deep.include({
+      message: 'provider request timed out',
+    });
+    api.upstream.answer(hangs, hangs, hangs);
+    const silent = { details: { cause: 'idle_timeout' } };
+    expect(await failureOf(api.ask({ settings: { idle_timeout_ms: 40 } }))).to.deep.include(silent);
+    expect(await failureOf(count({ settings: { idle_timeout_ms: 40 } }))).to.deep.include(silent);
+    expect(await failureOf(count({ settings: { timeout_ms: 40 } }))).to.deep.include({
       message: 'provider request timed out',
     });
   });

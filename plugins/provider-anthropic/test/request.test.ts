@@ -101,6 +101,23 @@ describe('requests to Anthropic’s API', () => {
     );
   });
 
+  it('give calls ids that the API accepts, the same for a call and its result', async () => {
+    const ids = ['call.1:f', 'call 1', '', 'call_1-A', 'call:1'];
+    await api.ask({
+      messages: [
+        { role: 'user', content: 'hi' },
+        { role: 'assistant', content: '', toolCalls: ids.map((id) => ({ id, name: 'f', arguments: '{}' })) },
+        ...ids.map((toolCallId) => ({ role: 'tool', toolCallId, content: 'x' }) as const),
+      ],
+    });
+    const [, { content: calls }, { content: results }] = body().messages;
+    const sent = calls.map(({ id }: { id: string }) => id);
+    expect(results.map(({ tool_use_id: id }: { tool_use_id: string }) => id)).to.deep.equal(sent);
+    expect(new Set(sent).size).to.equal(ids.length);
+    expect(sent[3]).to.equal('call_1-A');
+    for (const id of sent) expect(id).to.match(/^[a-zA-Z0-9_-]+$/);
+  });
+
   it('choose tools as the caller asks', async () => {
     const tools = [{ name: 'look', description: 'Looks.', parameters: {} }];
     const choice = async (more: Partial<GenerateRequest>) => {

@@ -211,8 +211,14 @@ describe('the API when it fails', () => {
     expect(await failureOf(api.ask())).to.deep.include({ details: { cause: 'idle_timeout' } });
     await api.upstream.requests[1]?.leaving;
     expect(tries()).to.equal(2);
+    // No head is a silence too.
+    api.upstream.answer(openAi.hangs);
+    expect(await failureOf(api.ask())).to.deep.include({ details: { cause: 'idle_timeout' } });
+    await api.upstream.requests[2]?.leaving;
+    expect(tries()).to.equal(3);
     api.upstream.answer(openAi.hangs, stalls);
-    for (const settings of [{ timeout_ms: 40 }, { timeout_ms: 60, idle_timeout_ms: 10_000 }]) {
+    for (const timeout_ms of [40, 60]) {
+      const settings = { timeout_ms, idle_timeout_ms: 10_000 };
       expect(await failureOf(api.ask({ settings }))).to.deep.include({
         code: 'provider_request_failed',
         message: 'provider request timed out',

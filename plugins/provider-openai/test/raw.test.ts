@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { createGate, openAi } from 'mortise/contracts/provider-openai/testing';
-import type { RawExchange, RawResponseEvent } from 'mortise/sdk';
+import type { ProviderSettings, RawExchange, RawResponseEvent } from 'mortise/sdk';
 import { until } from 'mortise/sdk/testing';
 import { apiKey, failureOf, type OpenAiHost, openAiHost } from './support.js';
 
@@ -108,6 +108,22 @@ describe('raw exchanges with the API', () => {
     controller.abort();
     await api.upstream.requests[1]?.leaving;
     expect((await waiting).code).to.equal('call_aborted');
+  });
+
+  it('have the time limits of the provider', async () => {
+    const beginning = openAi.streamsFrom(async function* ({ leaving }) {
+      yield 'data: 1\n\n';
+      await leaving;
+    });
+    api.upstream.answer(openAi.hangs, beginning, openAi.hangs, beginning);
+    const asked = (settings: ProviderSettings) => answered(exchange('{}', { settings, startsAtOnce: true }));
+    const silent = { code: 'provider_request_failed', details: { cause: 'idle_timeout' } };
+    expect(await failureOf(asked({ idle_timeout_ms: 40 }))).to.deep.include(silent);
+    expect(await failureOf(asked({ idle_timeout_ms: 40 }))).to.deep.include(silent);
+    const slow = { message: 'provider request timed out', details: { cause: 'timeout' } };
+    expect(await failureOf(asked({ timeout_ms: 40 }))).to.deep.include(slow);
+    expect(await failureOf(asked({ timeout_ms: 40 }))).to.deep.include(slow);
+    for (const { leaving } of api.upstream.requests) await leaving;
   });
 
   it('need a key, and say when the API cannot be reached or breaks off', async () => {

@@ -1,14 +1,17 @@
 import type { SessionRef } from 'mortise/contracts/sessions';
-import type {
-  GenerateEvent,
-  GenerateRequest,
-  ModelMessage,
-  Points,
-  RawExchange,
-  Route,
-  RouteContext,
-  RouteRequest,
-  RouteResponse,
+import {
+  callOptions,
+  type GenerateEvent,
+  type GenerateRequest,
+  isJsonObject,
+  type JsonObject,
+  type ModelMessage,
+  type Points,
+  type RawExchange,
+  type Route,
+  type RouteContext,
+  type RouteRequest,
+  type RouteResponse,
 } from 'mortise/sdk';
 import type { ResolvedModel } from '../index.js';
 import { refuseStopped } from './admit.js';
@@ -73,6 +76,7 @@ export function rawExchange(
     path: rawQuery === '' ? ownPath : `${ownPath}?${rawQuery}`,
     headers: forwardable(headers, api.forwardedHeaders),
     body: asked.model === model ? rawBody : spliceModel(rawBody, model),
+    startsAtOnce: asked.streams,
   };
 }
 
@@ -100,7 +104,7 @@ async function passThrough(
 async function translate(call: Call, ctx: RouteContext): Promise<RouteResponse> {
   const { deps, api, asked, model } = call;
   const { request, ignored } = api.translate(asked.body, model);
-  nameIgnored(ctx, ignored);
+  nameIgnored(ctx, [...ignored, ...(await ignoredFields(deps.points, api, asked, model, request, ctx))]);
   const check = model.capabilities.jsonSchema === true ? undefined : jsonCheck(request.responseFormat, deps.schemas);
   const messages = await fetchAttachments(request.messages, deps.fetch, ctx.signal);
   const facts: AnswerFacts = {
@@ -119,6 +123,34 @@ async function translate(call: Call, ctx: RouteContext): Promise<RouteResponse> 
   const answer = await collectAnswer(events);
   record(answer);
   return { body: api.write(answer, facts) };
+}
+
+/** The fields of a request that the adapter has no use for. */
+async function ignoredFields(
+  points: Points,
+  { fields }: ModelApi,
+  { body }: ApiRequest,
+  { adapter }: ResolvedModel,
+  request: GenerateRequest,
+  ctx: RouteContext,
+): Promise<readonly string[]> {
+  const isAsked = points
+    .list('provider')
+    .some(({ key, offers }) => key === adapter && offers.includes('ignoredOptions'));
+  if (!isAsked) return [];
+  const ignored = await points.call(
+    'provider',
+    adapter,
+    async (provider) => provider.ignoredOptions?.(request) ?? [],
+    callOptions(ctx),
+  );
+  return ignored.flatMap((option) => fields[option].find((path) => hasField(body, path.split('.'))) ?? []);
+}
+
+function hasField(body: JsonObject, [name = '', ...rest]: readonly string[]): boolean {
+  const value = body[name];
+  if (rest.length > 0) return isJsonObject(value) && hasField(value, rest);
+  return value !== undefined && value !== null;
 }
 
 /** Where the provider has no mode for JSON, the model is instructed, and its answer is checked before any of it is sent. */

@@ -1,6 +1,7 @@
 import type { GateControl } from 'mortise/contracts/gate';
 import type {
   GenerateEvent,
+  GenerateOption,
   GenerateRequest,
   GuardedFetch,
   JsonObject,
@@ -62,6 +63,8 @@ export interface ModelApi {
   providerPath(path: string): string;
   /** @throws invalid_request, unsupported_parameter, provider_not_supported */
   translate(body: JsonObject, model: ResolvedModel): TranslatedRequest;
+  /** Where a request has the option; the first field that it has. A dot leads into an object. */
+  readonly fields: Readonly<Record<GenerateOption, readonly string[]>>;
   /** The messages of a request that is passed through, for its record. */
   readMessages(body: JsonObject): readonly ModelMessage[];
   write(answer: ModelAnswer, facts: AnswerFacts): JsonObject;
