@@ -1,4 +1,5 @@
 import type { ChannelsService } from 'mortise/contracts/channels';
+import type { CronService } from 'mortise/contracts/cron';
 import { type EnvsService, isCredentialMask } from 'mortise/contracts/envs';
 import type { ModelSettings, ModelSettingsService } from 'mortise/contracts/models';
 import type { SkillsService } from 'mortise/contracts/skills';
@@ -9,6 +10,7 @@ import { workspaceError } from './errors.js';
 export interface Parts {
   readonly envs: EnvsService | undefined;
   readonly channels: ChannelsService | undefined;
+  readonly cron: CronService | undefined;
   readonly models: ModelSettingsService | undefined;
   readonly skills: SkillsService | undefined;
 }
