@@ -118,9 +118,9 @@ export async function importWorkspace(
     refreshes.push(() => envs.refresh());
     return (options) => envs.replaceAll(values, ctx, options);
   });
-  await section('payload.config.channels', config.channels, () => {
+  await section('payload.config.channels', config.channels, async () => {
     const channels = need(parts, 'channels');
-    const configs = readChannels(channels, config.channels);
+    const configs = await readChannels(channels, config.channels, ctx);
     refreshes.push(() => channels.refresh());
     return (options) => channels.replaceAll(configs, ctx, options);
   });

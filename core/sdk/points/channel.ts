@@ -1,4 +1,5 @@
 import type { CallContext } from '../context.js';
+import type { JsonObject } from '../json.js';
 import type { ExtensionPointDeclaration } from './point.js';
 
 export interface ChannelFacts {
@@ -21,6 +22,11 @@ export interface ChannelMessage {
 export interface Channel extends ChannelFacts {
   /** Resolves when the platform has accepted the text. Throws a coded error otherwise. */
   sendText(message: ChannelMessage, ctx: CallContext): Promise<void>;
+  /**
+   * What is wrong with a configuration that is about to be stored: a sentence without secrets; undefined when texts can be
+   * sent with it, or only a member is missing that may be set later.
+   */
+  checkConfig?(config: JsonObject, ctx: CallContext): string | undefined | Promise<string | undefined>;
 }
 
 export const channelPoint: ExtensionPointDeclaration = {
@@ -38,6 +44,7 @@ export const channelPoint: ExtensionPointDeclaration = {
     },
   },
   functions: ['sendText'],
+  optionalFunctions: ['checkConfig'],
   timeoutMs: 30_000,
   failure: 'channel_dispatch_failed; other channels are untouched',
 };
