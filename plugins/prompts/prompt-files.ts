@@ -30,7 +30,10 @@ export class PromptFiles {
     this.#shipped = shipped;
   }
 
-  /** The first of these files that exists in the workspace. Relative paths are below it; only settings name absolute ones. */
+  /**
+   * The first of these files that exists in the workspace. Relative paths are below it; only settings name absolute ones.
+   * @throws Error when it is larger than 1 MiB or not UTF-8
+   */
   async find(paths: readonly string[]): Promise<PromptFile | undefined> {
     for (const path of paths) {
       const text = await this.#workspaceText(path);
@@ -59,10 +62,12 @@ export class PromptFiles {
   async #text(path: string): Promise<string | undefined> {
     try {
       const { mtimeMs, size } = await stat(path);
-      if (size > largestFile) throw new Error(`the prompt file has ${size} bytes, more than ${largestFile}`);
+      if (size > largestFile) {
+        throw new Error(`the prompt file ${path} has ${size} bytes, more than ${largestFile}`);
+      }
       const cached = this.#cache.get(path);
       if (cached?.mtimeMs === mtimeMs && cached.size === size) return cached.text;
-      const text = await readFile(path, 'utf8');
+      const text = decode(await readFile(path), path);
       this.#cache.set(path, { mtimeMs, size, text });
       return text;
     } catch (error) {
@@ -70,4 +75,15 @@ export class PromptFiles {
       throw error;
     }
   }
+}
+
+/** A prompt with replaced characters would not say what its author wrote, and a NUL cannot be stored. @throws Error */
+function decode(bytes: Uint8Array, path: string): string {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    if (!text.includes('\0')) return text;
+  } catch {
+    // Not UTF-8.
+  }
+  throw new Error(`the prompt file ${path} is not UTF-8 text`);
 }
