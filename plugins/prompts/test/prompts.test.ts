@@ -37,7 +37,10 @@ describe('the system prompt', () => {
   const process = async (text: string, biz_params: object = {}) => {
     const input = [{ role: 'user', type: 'message', content: [{ type: 'text', text }] }];
     const response = await host.post('/agent/process', { session_id: 's', user_id: 'u', input, biz_params });
-    return { status: response.status, body: (await response.json()) as { error?: { code: string; message: string } } };
+    return {
+      status: response.status,
+      body: (await response.json()) as { error?: { code: string; message: string; details?: object } },
+    };
   };
 
   it('of every mode works on a fresh machine', async function fresh() {
@@ -95,6 +98,7 @@ describe('the system prompt', () => {
       await write('prompts/AGENTS.md', bytes);
       const { status, body } = await process('hi');
       expect([status, body.error?.code]).to.deep.equal([500, 'ai_tool_guide_unavailable']);
+      expect(body.error?.details).to.deep.equal({ reason: 'the prompt file prompts/AGENTS.md is not UTF-8 text' });
     }
     await write('prompts/AGENTS.md', 'Be brief.');
     await write('prompts/workspace-policy.md', Buffer.from([0xc3, 0x28]));
