@@ -1,10 +1,18 @@
-import { isJsonObject, type JsonObject, type Principal, readTime } from 'mortise/sdk';
+import {
+  isCodedError,
+  isJsonObject,
+  type JsonObject,
+  MortiseError,
+  type Principal,
+  readTime,
+  type TransactionOption,
+} from 'mortise/sdk';
 import { checkTarget, maySee } from './access.js';
-import type { CronJobSpec, CronRun, CronSchedule, CronSlot } from './contract/index.js';
+import type { CronJobSpec, CronRun, CronSchedule, CronSlot, ExportedCronJob } from './contract/index.js';
 import type { CronDeps } from './cron-deps.js';
 import { cronError } from './errors.js';
 import { defaultJobId, readJobSpec, readScheduleBody } from './read-job-spec.js';
-import { readInteger, readText } from './read-members.js';
+import { readFlag, readInteger, readText } from './read-members.js';
 import { nextSlots, readSchedule, slotsOf } from './schedule/schedule.js';
 import type { Scheduler } from './scheduler.js';
 import { type JobPosition, listJobs, readJob } from './store/read-jobs.js';
@@ -51,6 +59,64 @@ export class CronOperations {
         if (stored && !maySee(principal, stored.spec.dispatch.target.user_id)) throw cronError('actor_mismatch');
       },
     });
+  }
+
+  /** Every job that a principal may see, with whether it is paused. */
+  async export(principal: Principal): Promise<readonly ExportedCronJob[]> {
+    return (await this.list(principal)).map(({ spec, paused }) => ({ ...spec, paused }));
+  }
+
+  /** Checks jobs of an export. @throws as {@link save}, with `details.job_id` */
+  async parse(principal: Principal, jobs: readonly unknown[]): Promise<readonly ExportedCronJob[]> {
+    const parsed = new Map<string, ExportedCronJob>();
+    for (const job of jobs) {
+      const id = isJsonObject(job) && typeof job.id === 'string' ? job.id.trim() : '';
+      try {
+        if (parsed.has(id)) throw cronError('invalid_request', { message: 'the id is given twice' });
+        const paused = isJsonObject(job) && readFlag(job, 'paused');
+        parsed.set(id, { ...(await this.#read(principal, job)), paused });
+      } catch (error) {
+        if (!isCodedError(error)) throw error;
+        const { code, message, status = 400, details, hint } = error as MortiseError;
+        throw new MortiseError(code, `job "${id}": ${message}`, {
+          status,
+          details: { ...details, job_id: id },
+          ...(hint === undefined ? {} : { hint }),
+        });
+      }
+    }
+    return [...parsed.values()];
+  }
+
+  /** Replaces the jobs that a principal may see; the default job stays where it is not among the new ones. */
+  async replaceAll(principal: Principal, jobs: readonly ExportedCronJob[], options?: TransactionOption): Promise<void> {
+    const { database } = this.#deps;
+    const bound = maySee(principal, '') ? undefined : (principal.actor ?? principal.id);
+    const kept = new Set([defaultJobId, ...jobs.map(({ id }) => id)]);
+    await database.transaction(async (trx) => {
+      const stored = await listJobs(database, { userId: bound }, { trx });
+      const ended: string[] = [];
+      for (const { id } of stored) {
+        if (!kept.has(id)) ended.push(...((await deleteJob(this.#deps, id, { trx })) ?? []));
+      }
+      for (const { paused, ...spec } of jobs) {
+        await saveJob(this.#deps, spec, {
+          principal,
+          trx,
+          check: (job) => {
+            if (job && !maySee(principal, job.spec.dispatch.target.user_id)) throw cronError('actor_mismatch');
+          },
+        });
+        await setPaused(this.#deps, spec.id, paused, { trx });
+      }
+      database.afterCommit(trx, () => {
+        for (const runId of ended) {
+          this.#scheduler
+            .abort(runId, 'job deleted')
+            .catch((error: unknown) => this.#deps.log.warn({ err: error, runId }, 'A run of a deleted job goes on'));
+        }
+      });
+    }, options);
   }
 
   /** Replaces a job. @throws MortiseError `job_id_mismatch`, `not_found`, and as {@link save} */
