@@ -89,7 +89,7 @@ export default function cron(): PluginDefinition<Config> {
 
       host.provide('cron', {
         save: (body, { principal }) => operations.save(principal, body),
-        export: ({ principal }) => operations.export(principal),
+        export: ({ principal }, isRevealed) => operations.export(principal, isRevealed),
         parse: (jobs, { principal }) => operations.parse(principal, jobs),
         replaceAll: (jobs, { principal }, options) => operations.replaceAll(principal, jobs, options),
       });

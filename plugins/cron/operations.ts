@@ -11,6 +11,7 @@ import { checkTarget, maySee } from './access.js';
 import type { CronJobSpec, CronRun, CronSchedule, CronSlot, ExportedCronJob } from './contract/index.js';
 import type { CronDeps } from './cron-deps.js';
 import { cronError } from './errors.js';
+import { maskedJob, unmaskedJob } from './job-secrets.js';
 import { defaultJobId, readJobSpec, readScheduleBody } from './read-job-spec.js';
 import { readFlag, readInteger, readText } from './read-members.js';
 import { nextSlots, readSchedule, slotsOf } from './schedule/schedule.js';
@@ -37,33 +38,37 @@ export class CronOperations {
     this.#scheduler = scheduler;
   }
 
-  /** The jobs that a principal may see, by name and id; all of them without a page. */
-  list(principal: Principal, page?: Page<JobPosition>): Promise<readonly Job[]> {
+  /** The jobs that a principal may see, by name and id, with masked secrets; all of them without a page. */
+  async list(principal: Principal, page?: Page<JobPosition>): Promise<readonly Job[]> {
+    return (await this.#list(principal, page)).map((job) => ({ ...job, spec: maskedJob(job.spec) }));
+  }
+
+  #list(principal: Principal, page?: Page<JobPosition>): Promise<readonly Job[]> {
     const bound = maySee(principal, '') ? undefined : (principal.actor ?? principal.id);
     return listJobs(this.#deps.database, { userId: bound, limit: page?.limit, after: page?.after });
   }
 
-  /** @throws MortiseError `not_found`, also for a job of another user */
+  /** The job with masked secrets. @throws MortiseError `not_found`, also for a job of another user */
   async get(principal: Principal, jobId: string): Promise<Job> {
     const job = await readJob(this.#deps.database, jobId);
     if (!job || !maySee(principal, job.spec.dispatch.target.user_id)) throw unknownJob(jobId);
-    return job;
+    return { ...job, spec: maskedJob(job.spec) };
   }
 
-  /** Creates a job or replaces the one of the same id. @throws as `readJobSpec`, `actor_mismatch` */
+  /** Creates a job or replaces the one of the same id. @throws as `readJobSpec`, `unmaskedJob`, `actor_mismatch` */
   async save(principal: Principal, body: unknown): Promise<CronJobSpec> {
     const spec = await this.#read(principal, body);
-    return saveJob(this.#deps, spec, {
+    const saved = await saveJob(this.#deps, spec, {
       principal,
-      check: (stored) => {
-        if (stored && !maySee(principal, stored.spec.dispatch.target.user_id)) throw cronError('actor_mismatch');
-      },
+      complete: (given, stored) => completed(principal, given, stored),
     });
+    return maskedJob(saved);
   }
 
   /** Every job that a principal may see, with whether it is paused. */
-  async export(principal: Principal): Promise<readonly ExportedCronJob[]> {
-    return (await this.list(principal)).map(({ spec, paused }) => ({ ...spec, paused }));
+  async export(principal: Principal, isRevealed: boolean): Promise<readonly ExportedCronJob[]> {
+    const jobs = isRevealed ? await this.#list(principal) : await this.list(principal);
+    return jobs.map(({ spec, paused }) => ({ ...spec, paused }));
   }
 
   /** Checks jobs of an export. @throws as {@link save}, with `details.job_id` */
@@ -103,9 +108,7 @@ export class CronOperations {
         await saveJob(this.#deps, spec, {
           principal,
           trx,
-          check: (job) => {
-            if (job && !maySee(principal, job.spec.dispatch.target.user_id)) throw cronError('actor_mismatch');
-          },
+          complete: (given, job) => completed(principal, given, job, 'empty'),
         });
         await setPaused(this.#deps, spec.id, paused, { trx });
       }
@@ -124,12 +127,14 @@ export class CronOperations {
     if (!isJsonObject(body)) throw cronError('invalid_json');
     if (readText(body, 'id').trim() !== jobId) throw cronError('job_id_mismatch');
     const spec = await this.#read(principal, body);
-    return saveJob(this.#deps, spec, {
+    const saved = await saveJob(this.#deps, spec, {
       principal,
-      check: (stored) => {
+      complete: (given, stored) => {
         if (!stored || !maySee(principal, stored.spec.dispatch.target.user_id)) throw unknownJob(jobId);
+        return unmaskedJob(given, stored.spec);
       },
     });
+    return maskedJob(saved);
   }
 
   /** @returns false for an unknown job @throws MortiseError `default_cron_protected` */
@@ -227,6 +232,17 @@ export class CronOperations {
     const job = await readJob(this.#deps.database, job_id);
     return job !== undefined && maySee(principal, job.spec.dispatch.target.user_id);
   }
+}
+
+/** The job to store, with the secrets of the stored one. @throws MortiseError `actor_mismatch`, and as `unmaskedJob` */
+function completed(
+  principal: Principal,
+  given: CronJobSpec,
+  stored: Job | undefined,
+  otherMasks?: 'empty',
+): CronJobSpec {
+  if (stored && !maySee(principal, stored.spec.dispatch.target.user_id)) throw cronError('actor_mismatch');
+  return unmaskedJob(given, stored?.spec, otherMasks);
 }
 
 function unknownJob(jobId: string) {

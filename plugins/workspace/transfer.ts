@@ -58,7 +58,7 @@ export async function exportWorkspace(
           }
         : {}),
     },
-    ...(cron ? { cron: { jobs: await cron.export(ctx) } } : {}),
+    ...(cron ? { cron: { jobs: await cron.export(ctx, isRevealed) } } : {}),
     ...(await exportFiles(texts)),
   };
 }

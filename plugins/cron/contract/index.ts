@@ -20,8 +20,8 @@ export interface CronService {
    * @throws MortiseError as that route does
    */
   save(body: unknown, ctx: Pick<CallContext, 'principal'>): Promise<CronJobSpec>;
-  /** The jobs that the caller may see, by name and id. */
-  export(ctx: Pick<CallContext, 'principal'>): Promise<readonly ExportedCronJob[]>;
+  /** The jobs that the caller may see, by name and id; secrets among the parameters of nodes are masked unless revealed. */
+  export(ctx: Pick<CallContext, 'principal'>, isRevealed: boolean): Promise<readonly ExportedCronJob[]>;
   /**
    * Checks jobs of an export.
    * @throws MortiseError as {@link save}, with `details.job_id`
@@ -29,7 +29,7 @@ export interface CronService {
   parse(jobs: readonly unknown[], ctx: Pick<CallContext, 'principal'>): Promise<readonly ExportedCronJob[]>;
   /**
    * Replaces the jobs that the caller may see, in the caller's transaction if there is one. The default job stays where it
-   * is not among the new ones. A job that is new belongs to the caller.
+   * is not among the new ones. A job that is new belongs to the caller. A mask without a stored secret stands for an empty text.
    * @param jobs from {@link parse}
    */
   replaceAll(

@@ -33,8 +33,10 @@ function ownerOf({ id, actor, spaces, claims, authenticated }: Principal): Princ
 export interface SaveOptions extends TransactionOption {
   /** Who saves it. The owner of an existing job stays, unless the platform itself made the job. */
   readonly principal: Principal;
-  /** Called with the stored job before anything is written; throws to refuse. Undefined for a new job. */
-  readonly check?: (stored: Job | undefined) => void;
+  /**
+   * Completes the job from the stored one, which is undefined for a new job, before anything is written; throws to refuse.
+   */
+  readonly complete?: (spec: CronJobSpec, stored: Job | undefined) => CronJobSpec;
 }
 
 /**
@@ -43,13 +45,13 @@ export interface SaveOptions extends TransactionOption {
  */
 export function saveJob(
   deps: WriteDeps,
-  spec: CronJobSpec,
-  { principal, check, ...options }: SaveOptions,
+  given: CronJobSpec,
+  { principal, complete, ...options }: SaveOptions,
 ): Promise<CronJobSpec> {
   const { database, clock } = deps;
   return database.transaction(async (trx) => {
-    let row = await lockJob(deps, spec.id, trx);
-    check?.(row && jobOf(row, database.codec));
+    let row = await lockJob(deps, given.id, trx);
+    const spec = complete?.(given, row && jobOf(row, database.codec)) ?? given;
     const now = Math.floor(clock.now());
     if (!row) {
       await insertJob(deps, spec, ownerOf(principal), trx);
