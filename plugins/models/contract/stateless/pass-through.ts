@@ -115,7 +115,10 @@ async function* copied(
     else copy.length = 0;
   }
   if (size > largestCopy) return;
-  void decoded(Buffer.concat(copy), headers['content-encoding']).then(ended, () => undefined);
+  // A copy that cannot be read is no concern of the client.
+  void decoded(Buffer.concat(copy), headers['content-encoding'])
+    .then(ended)
+    .catch(() => undefined);
 }
 
 const decoders: Readonly<Record<string, (bytes: Buffer) => Promise<Buffer>>> = {
