@@ -71,6 +71,7 @@ export function createLazyFetch(options: { readonly allowPrivate: boolean }): La
         return own;
       };
       return Object.assign(async (...args: Parameters<GuardedFetch>) => (await loaded())(...args), {
+        check: async (...args: Parameters<GuardedFetch['check']>) => (await loaded()).check(...args),
         bytes: async (...args: Parameters<GuardedFetch['bytes']>) => (await loaded()).bytes(...args),
         socket: async (...args: Parameters<GuardedFetch['socket']>) => (await loaded()).socket(...args),
       });

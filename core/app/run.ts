@@ -2,16 +2,28 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { endProcess, outliveStreamErrors, say } from '../process/exit.js';
 import { MortiseError } from '../sdk/errors.js';
+import { printableJson } from '../sdk/text.js';
 import { type App, openApp } from './app.js';
+import { serverAddress } from './server-address.js';
 
 /** Asks the supervisor to start the process again, once. */
 const exitForRestart = 75;
 
 const exit = process.exit.bind(process);
 
+interface Arguments {
+  readonly safeMode: boolean;
+  /** Uses the server that answers at the API's address, if there is one. */
+  readonly connect: boolean;
+  /** Says on stdout in JSON what was done. */
+  readonly json: boolean;
+}
+
 /** Reads the few options of the command line into the environment, which wins over files. */
-function applyArguments(args: readonly string[]): { readonly safeMode: boolean } {
+function applyArguments(args: readonly string[]): Arguments {
   let safeMode = process.env.MORTISE_SAFE_MODE === '1';
+  let connect = false;
+  let json = false;
   for (let index = 0; index < args.length; index += 1) {
     const argument = args[index] ?? '';
     const [name, inline] = argument.split('=', 2);
@@ -19,13 +31,34 @@ function applyArguments(args: readonly string[]): { readonly safeMode: boolean }
     if (name === '--port') process.env.MORTISE_PORT = value();
     else if (name === '--host') process.env.MORTISE_HOST = value();
     else if (name === '--data-dir') process.env.MORTISE_DATA_DIR = value();
+    else if (name === '--api-base') process.env.MORTISE_API_BASE = value();
     else if (name === '--safe') safeMode = true;
+    else if (name === '--connect') connect = true;
+    else if (name === '--json') json = true;
     else {
-      say([`There is no option "${argument}".`, 'npm start -- [--port N] [--host ADDRESS] [--data-dir DIR] [--safe]']);
+      say([
+        `There is no option "${argument}".`,
+        'npm start -- [--port N] [--host ADDRESS] [--data-dir DIR] [--safe] [--json]',
+      ]);
       exit(2);
     }
   }
-  return { safeMode };
+  return { safeMode, connect, json };
+}
+
+/** How long a server has to answer that it runs, milliseconds. */
+const answersWithinMs = 2_000;
+
+/** The address of the API, if a server answers there. */
+async function runningServer(projectDir: string): Promise<string | undefined> {
+  const base = (process.env.MORTISE_API_BASE ?? (await serverAddress(projectDir)).base).replace(/\/$/, '');
+  try {
+    const response = await fetch(`${base}/healthz`, { signal: AbortSignal.timeout(answersWithinMs) });
+    const { ok } = (await response.json()) as { readonly ok?: unknown };
+    return ok === true ? base : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function explain(error: unknown): readonly string[] {
@@ -45,7 +78,13 @@ function isSystemError(error: unknown): error is NodeJS.ErrnoException {
 /** Runs the server until a signal, a restart or a failure ends the process. Resolves when every plugin has settled. */
 export async function run(projectDir: string): Promise<void> {
   outliveStreamErrors();
-  const { safeMode } = applyArguments(process.argv.slice(2));
+  const { safeMode, connect, json } = applyArguments(process.argv.slice(2));
+  const running = connect ? await runningServer(projectDir) : undefined;
+  if (running !== undefined) {
+    const text = `A Mortise server runs at ${running} already; no other one was started.`;
+    process.stdout.write(`${json ? printableJson({ connected: true, url: running }) : text}\n`);
+    return endProcess(0);
+  }
   const commit = readCommit(projectDir);
   if (commit !== undefined) process.env.MORTISE_COMMIT ??= commit;
   let stopping: Promise<void> | undefined;
@@ -84,6 +123,7 @@ export async function run(projectDir: string): Promise<void> {
     const booted = app.boot();
     await Promise.race([booted, requiredSettled(app)]);
     const { origin } = await app.listen();
+    if (json) process.stdout.write(`${printableJson({ started: true, url: origin })}\n`);
     const facts = { ms: Math.round(process.uptime() * 1_000), ...(safeMode ? { safe_mode: true } : {}) };
     if (app.readable) app.log.info(facts, `Mortise listens on ${origin} (Ctrl-C stops it)`);
     else app.log.info({ origin, ...facts }, `Mortise listens on ${origin}`);

@@ -2,7 +2,7 @@ import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { text as readAll } from 'node:stream/consumers';
 import { MortiseError } from '../sdk/errors.js';
-import { CommandError } from './output.js';
+import { CommandError, LocalError } from './output.js';
 
 /** Where the running server is and what opens it. */
 export interface ClientOptions {
@@ -25,13 +25,16 @@ export interface Client {
   alive(): Promise<boolean>;
   /** Whether the server that answers has the admin API, which ends with its plugin. */
   administers(): Promise<boolean>;
-  /** Whatever the status is. @throws MortiseError `no_server` */
+  /** Whatever the status is. @throws LocalError `no_server` */
   ask(method: string, path: string, body?: unknown): Promise<Answer>;
-  /** @throws MortiseError with the server's code, message, details and hint. */
+  /** A body is sent as JSON, or as a form. @throws ApiError, LocalError `no_server` */
   request<T>(method: string, path: string, body?: unknown): Promise<T>;
-  /** The body of an answer as it arrives. @throws MortiseError like `request` */
+  /** The body of an answer as it arrives. @throws ApiError, LocalError like `request` */
   stream(method: string, path: string, body?: unknown): AsyncIterable<Uint8Array>;
 }
+
+/** A refusal of the API, with its code, message, details and status. */
+export class ApiError extends MortiseError {}
 
 const aliveWithinMs = 2_000;
 
@@ -40,10 +43,10 @@ export function createClient(options: ClientOptions): Client {
   if (options.apiKey) headers['x-api-key'] = options.apiKey;
   if (options.adminKey) headers['x-admin-key'] = options.adminKey;
 
-  const begin = (method: string, path: string, body?: unknown): Promise<IncomingMessage> => {
-    const text = body === undefined ? undefined : JSON.stringify(body);
-    const given = text === undefined ? headers : { ...headers, 'content-type': 'application/json' };
-    return send(target(options.base, path), { method, headers: given, signal: options.signal }, text);
+  const begin = async (method: string, path: string, body?: unknown): Promise<IncomingMessage> => {
+    const { bytes, type } = await encode(body);
+    const given = type === undefined ? headers : { ...headers, 'content-type': type };
+    return send(target(options.base, path), { method, headers: given, signal: options.signal }, bytes);
   };
   const ask = async (method: string, path: string, body?: unknown): Promise<Answer> =>
     answerOf(await begin(method, path, body));
@@ -85,6 +88,19 @@ function target(base: string, path: string): URL {
   throw new CommandError(`"${base}" is no address of a server.`, 'Give one like http://127.0.0.1:8088.');
 }
 
+interface Encoded {
+  readonly bytes?: Uint8Array;
+  readonly type?: string;
+}
+
+async function encode(body: unknown): Promise<Encoded> {
+  if (body === undefined) return {};
+  if (!(body instanceof FormData)) return { bytes: Buffer.from(JSON.stringify(body)), type: 'application/json' };
+  const encoded = new Response(body);
+  const type = encoded.headers.get('content-type') ?? 'multipart/form-data';
+  return { bytes: new Uint8Array(await encoded.arrayBuffer()), type };
+}
+
 interface Sent {
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -92,13 +108,13 @@ interface Sent {
 }
 
 /** `fetch` gives up after five minutes without an answer; a command may work for longer. */
-function send(url: URL, { method, headers, signal }: Sent, body?: string): Promise<IncomingMessage> {
+function send(url: URL, { method, headers, signal }: Sent, body?: Uint8Array): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const request = url.protocol === 'https:' ? requestHttps : requestHttp;
-    const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
+    const length = body === undefined ? {} : { 'content-length': String(body.byteLength) };
     const outgoing = request(url, { method, headers: { ...headers, ...length }, signal }, resolve);
     outgoing.on('error', (error) => {
-      const why = new MortiseError('no_server', `The server at ${url.origin} does not answer: ${error.message}.`, {
+      const why = new LocalError('no_server', `The server at ${url.origin} does not answer: ${error.message}.`, {
         hint: 'Run mortise status to check whether it is running.',
       });
       reject(signal.aborted ? signal.reason : why);
@@ -120,11 +136,17 @@ interface ErrorBody {
 
 function errorOf({ status, body }: Answer, options: ClientOptions): MortiseError {
   const { code, message, details, hint: given } = (body as { error?: ErrorBody } | undefined)?.error ?? {};
-  const hint = hintOf(code, given, options);
-  return new MortiseError(code ?? 'request_failed', message ?? `The server answered ${status}.`, {
+  if (code === undefined) {
+    return new LocalError('invalid_answer', `The server answered ${status} without an error of the API.`, {
+      details: { status },
+      hint: 'Check that --api-base or MORTISE_API_BASE is the address of a Mortise server.',
+    });
+  }
+  const hint = hintOf(code, given, options) ?? hintByStatus(status);
+  return new ApiError(code, message ?? `The server answered ${status}.`, {
     status,
     ...(details ? { details } : {}),
-    ...(hint ? { hint } : {}),
+    hint,
   });
 }
 
@@ -142,6 +164,16 @@ function hintOf(code: string | undefined, given: string | undefined, options: Cl
   return options.adminKey
     ? 'GOVERNANCE_ADMIN_KEY (or --admin-key) is not the admin key of this server.'
     : 'Set GOVERNANCE_ADMIN_KEY to the admin key of this server, or give it with --admin-key.';
+}
+
+/** What to do next about an error without a hint. */
+export function hintByStatus(status: number): string {
+  if (status === 404) return 'Check the name: the list command of the same group shows what there is.';
+  if (status === 409) return 'Look at what is there now, then try again.';
+  if (status === 429 || status === 503) return 'Wait a moment, then try again.';
+  if (status === 401 || status === 403) return 'Use a key that has this right: --api-key, or --admin-key.';
+  if (status < 500) return 'Add --help to the command for its options and examples.';
+  return 'mortise plugin doctor looks for what may be wrong; the log of the server says more.';
 }
 
 function parse(text: string): unknown {

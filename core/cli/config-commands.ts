@@ -1,11 +1,10 @@
 import { text as readAll } from 'node:stream/consumers';
 import type { Command } from 'commander';
-import { MortiseError } from '../sdk/errors.js';
 import type { PluginDetail, PluginRow } from '../sdk/host/plugin-control.js';
 import type { EffectiveValue } from '../sdk/host/settings.js';
 import { changeAndRecord } from './change-and-record.js';
 import { type CommandEnvironment, printAnswer } from './environment.js';
-import { CommandError, examples, table } from './output.js';
+import { CommandError, examples, LocalError, table } from './output.js';
 
 /** `mortise config`, `config set` and `config unset`. */
 export function addConfigCommands(program: Command, environment: CommandEnvironment): void {
@@ -77,8 +76,7 @@ async function assertOwner(environment: CommandEnvironment, owner: string): Prom
   );
   const known = plugins.map(({ key }) => key).toSorted();
   if (known.includes(owner)) return;
-  throw new MortiseError('owner_not_found', `"${owner}" has no configuration: it is neither "host" nor a plugin.`, {
-    status: 404,
+  throw new LocalError('owner_not_found', `"${owner}" has no configuration: it is neither "host" nor a plugin.`, {
     details: { owner, known: ['host', ...known] },
     hint: `There are: ${['host', ...known].join(', ')}.`,
   });

@@ -5,12 +5,14 @@ import { pathToFileURL } from 'node:url';
 import type { Command } from 'commander';
 import type { OfflineControl } from '../app/offline.js';
 import { MortiseError } from '../sdk/errors.js';
+import { isJsonObject } from '../sdk/json.js';
 import type { ClientCommand, CommandFacts, CommandInput, CommandResult } from '../sdk/points/command.js';
 import { oneLine, printableText } from '../sdk/text.js';
 import { checkInput, type NamedOption } from './check-input.js';
+import { ApiError } from './client.js';
 import type { CommandEnvironment } from './environment.js';
 import { exitCodes } from './exit.js';
-import { CommandError, examples, noServer, table, UnfinishedRun } from './output.js';
+import { CommandError, examples, LocalError, noServer, table, UnfinishedRun } from './output.js';
 import { createProgress, untilDone } from './progress.js';
 import { styledText } from './styled-text.js';
 
@@ -117,9 +119,11 @@ function addCommand(
     const result = await run(environment, one, input).catch((error: unknown) => {
       throw new UnfinishedRun(one.failureExit ?? exitCodes.refused, error);
     });
+    if (result.exitCode === exitCodes.wrongUsage) throw misused(one, result);
     const rows = result.table && table(result.table.head, result.table.rows, process.stdout.columns);
     const isStyled = result.spans !== undefined && isTTY && !environment.json && process.env.NO_COLOR === undefined;
-    if (isStyled) process.stdout.write(`${styledText(result.spans ?? [])}\n`);
+    if (result.verbatim && !environment.json) process.stdout.write(isTTY ? printableText(result.text) : result.text);
+    else if (isStyled) process.stdout.write(`${styledText(result.spans ?? [])}\n`);
     else
       environment.print(
         [...(rows ? [rows] : []), ...(rows && result.text === '' ? [] : [result.text])].join('\n'),
@@ -191,9 +195,29 @@ async function clientCommand(
     const { default: command } = (await import(pathToFileURL(path).href)) as { readonly default?: unknown };
     if (typeof command === 'function') return command as ClientCommand;
   }
-  throw new MortiseError('not_installed', `The plugin ${plugin} with this command is not installed here.`, {
+  throw new LocalError('not_installed', `The plugin ${plugin} with this command is not installed here.`, {
     hint: 'Install the version of the server, or run the command on its machine.',
   });
+}
+
+/** A command in this process throws codes of its own, which are none of the API's. */
+function asLocal(error: unknown): unknown {
+  if (error instanceof ApiError || error instanceof LocalError || !(error instanceof MortiseError)) return error;
+  const { code, message, details, hint } = error;
+  return new LocalError(code, message, { ...(details ? { details } : {}), ...(hint ? { hint } : {}) });
+}
+
+/** What a command reports as wrong usage. */
+function misused({ usage }: CommandFacts, { data, text }: CommandResult): CommandError {
+  const { error: _kind, usage: _usage, reason, message, ...details } = isJsonObject(data) ? data : {};
+  const given = [reason, message].find((one) => typeof one === 'string');
+  const line = `Usage: mortise ${usage}`;
+  const rest = text === line ? undefined : text;
+  return new CommandError(
+    String(given ?? rest ?? 'The arguments are not complete.'),
+    `${line}; --help has examples.`,
+    details,
+  );
 }
 
 async function run(
@@ -203,7 +227,10 @@ async function run(
 ): Promise<CommandResult> {
   if (one.client !== undefined) {
     const command = await clientCommand(environment, one, one.client);
-    return command(input, { ...(await environment.caller()), command: one });
+    const caller = await environment.caller();
+    return command(input, { ...caller, command: one }).catch((error: unknown) => {
+      throw asLocal(error);
+    });
   }
   const server = await environment.server();
   const progress = createProgress(process.stderr, environment.json);
@@ -222,7 +249,7 @@ async function run(
   try {
     return await runCommandOffline(one.key, input, { projectDir, signal, quiet: json, each });
   } catch (error) {
-    if (signal.aborted) throw new MortiseError('interrupted', 'It was interrupted.');
+    if (signal.aborted) throw new LocalError('interrupted', 'It was interrupted.');
     throw error;
   } finally {
     progress.end();

@@ -1,4 +1,5 @@
-import { type OfflineControl, serverAddress } from '../app/offline.js';
+import type { OfflineControl } from '../app/offline.js';
+import { serverAddress } from '../app/server-address.js';
 import type { CommandCaller } from '../sdk/points/command.js';
 import { printableJson, printableText } from '../sdk/text.js';
 import { type Client, createClient } from './client.js';

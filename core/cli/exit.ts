@@ -1,12 +1,19 @@
 import { CommanderError } from 'commander';
 import { isCodedError, MortiseError } from '../sdk/errors.js';
 import { oneLine, printableJson } from '../sdk/text.js';
-import { CommandError, UnfinishedRun } from './output.js';
+import { hintByStatus } from './client.js';
+import { CommandError, LocalError, UnfinishedRun } from './output.js';
 
 /** What a command ends with. */
 export const exitCodes = { done: 0, refused: 1, wrongUsage: 2, noServer: 3, interrupted: 130 } as const;
 
-/** Prints an error: two lines for people, or one object for scripts; never a stack. @returns the exit code */
+/**
+ * Prints an error: its sentence, what to do next and details for people, or one object for scripts; never a stack. Its
+ * code is the API's, also where the same engine refused without a server; what did not come from there is `cli_error`,
+ * with status 0 and its kind in `details.reason`.
+ *
+ * @returns the exit code
+ */
 export function reportError(error: unknown, json: boolean, write: (text: string) => void): number {
   if (error instanceof UnfinishedRun) {
     const code = reportError(error.cause, json, write);
@@ -14,29 +21,51 @@ export function reportError(error: unknown, json: boolean, write: (text: string)
   }
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return exitCodes.done;
-    // Commander has printed it for people already.
-    return json ? reportError(misused(error), json, write) : exitCodes.wrongUsage;
+    // For people the help is printed already.
+    if (error.code === 'commander.help' && !json) return exitCodes.wrongUsage;
+    return reportError(misused(error), json, write);
   }
   const coded = isCodedError(error) ? error : unexpected(error);
-  const hint = coded instanceof MortiseError ? coded.hint : undefined;
-  const { code, message, details, status } = coded;
+  const isLocal = coded instanceof LocalError;
+  const { code, message, details = {} } = coded;
+  const status = isLocal ? 0 : (coded.status ?? 500);
+  const hint = (coded instanceof MortiseError ? coded.hint : undefined) ?? hintByStatus(isLocal ? 400 : status);
   if (json) write(`${printableJson({ error: { code, message, details, hint }, status })}\n`);
-  else write(`[${oneLine(code)}] ${oneLine(message)}\n${hint ? `  ${oneLine(hint)}\n` : ''}`);
-  if (error instanceof CommandError) return exitCodes.wrongUsage;
-  return code === 'no_server' ? exitCodes.noServer : exitCodes.refused;
+  else {
+    const lines = [`[${oneLine(code)}] ${oneLine(message)}`, `  ${oneLine(hint)}`, ...detailLines(details, message)];
+    write(lines.map((line) => `${line}\n`).join(''));
+  }
+  if (!isLocal) return exitCodes.refused;
+  if (coded instanceof CommandError) return exitCodes.wrongUsage;
+  return coded.reason === 'no_server' ? exitCodes.noServer : exitCodes.refused;
+}
+
+/** A longer detail is for scripts. */
+const longestDetail = 400;
+
+/** One line for each detail that the message does not name already. */
+function detailLines(details: Readonly<Record<string, unknown>>, message: string): readonly string[] {
+  return Object.entries(details).flatMap(([name, value]) => {
+    const text = oneLine(typeof value === 'string' ? value : printableJson(value ?? null));
+    const isShown = name !== 'reason' && text.length <= longestDetail && !message.includes(text);
+    return isShown ? [`  ${oneLine(name)}: ${text}`] : [];
+  });
 }
 
 function misused({ code, message }: CommanderError): CommandError {
-  const sentence = code === 'commander.help' ? 'A command is missing.' : message.replace(/^error: /, '').split('\n')[0];
-  return new CommandError(
-    sentence ?? message,
-    'mortise --help shows the commands; with a command it shows its options.',
-  );
+  const hint = 'mortise --help shows the commands; with a command it shows its options.';
+  if (code === 'commander.help') return new CommandError('A command is missing.', hint);
+  if (message.includes("unknown option '--body'")) {
+    return new CommandError('This command takes no JSON document: --json before one is short for --body.', hint);
+  }
+  const [sentence = message, similar] = message.replace(/^error: /, '').split('\n');
+  const shown = `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}${/[.)]$/.test(sentence) ? '' : '.'}`;
+  return new CommandError(shown, similar ? `${similar.replace(/^\(|\)$/g, '')} ${hint}` : hint);
 }
 
 function unexpected(error: unknown): MortiseError {
   if (error instanceof AggregateError)
     return error.errors.find((one) => one instanceof MortiseError) ?? unexpected(error.errors[0]);
   const message = error instanceof Error ? error.message : String(error);
-  return new MortiseError('cli_error', message, { hint: 'mortise plugin doctor looks for what may be wrong.' });
+  return new LocalError('unexpected', message, { hint: 'mortise plugin doctor looks for what may be wrong.' });
 }

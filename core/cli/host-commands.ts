@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { CommandEnvironment } from './environment.js';
 import { exitCodes } from './exit.js';
-import { examples } from './output.js';
+import { CommandError, examples } from './output.js';
 
 interface Readiness {
   readonly ready: boolean;
@@ -24,6 +24,33 @@ export function addStatusCommand(program: Command, environment: CommandEnvironme
       environment.print(lines.join('\n'), { version, ready, waiting });
       if (!ready) environment.exitWith(exitCodes.refused);
     });
+}
+
+/** `start` and `app start` are run by the launcher; here they have their help. */
+export function addStartCommands(program: Command): void {
+  const app = program.command('app').description('run the server');
+  for (const [parent, words] of [
+    [program, 'mortise start'],
+    [app, 'mortise app start'],
+  ] as const) {
+    parent
+      .command('start')
+      .description('start the server, unless one answers at its address already; Ctrl-C drains it')
+      .option('--port <n>', 'port (MORTISE_PORT)')
+      .option('--host <address>', 'address to listen on (MORTISE_HOST)')
+      .option('--data-dir <dir>', 'folder of the data (MORTISE_DATA_DIR)')
+      .option('--safe', 'start required plugins only')
+      .addHelpText('after', examples(words, `${words} --port 9000`))
+      .allowUnknownOption()
+      .allowExcessArguments()
+      .action(() => {
+        throw new CommandError(
+          'The command line does not start the server automatically.',
+          'Run npm start, or npx mortise start.',
+        );
+      });
+  }
+  app.addHelpText('after', examples('mortise app start'));
 }
 
 export function addMigrateCommand(program: Command, environment: CommandEnvironment): void {

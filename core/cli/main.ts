@@ -9,8 +9,8 @@ import { addContributedCommands } from './contributed-commands.js';
 import { createEnvironment } from './environment.js';
 import { exitCodes, reportError } from './exit.js';
 import { addGlobalOptions, type GlobalOptions, preferOwnOptions } from './global-options.js';
-import { addMigrateCommand, addStatusCommand } from './host-commands.js';
-import { CommandError, examples } from './output.js';
+import { addMigrateCommand, addStartCommands, addStatusCommand } from './host-commands.js';
+import { examples } from './output.js';
 import { addPluginCommands } from './plugin-commands.js';
 
 const projectDir = resolve(dirname(fileURLToPath(import.meta.url)), '..', '..', '..');
@@ -24,11 +24,13 @@ const program = addGlobalOptions(
     .description('Runs and manages Mortise.')
     .version(versionOf(projectDir), '--version', 'print the version'),
 )
-  .showHelpAfterError('(mortise --help shows the commands)')
   .exitOverride()
   .configureHelp({ minWidthToWrap: 20 })
-  // With --json an error is one object, which is written once the command has failed.
-  .configureOutput({ writeErr: (text) => void (process.argv.includes('--json') || process.stderr.write(text)) })
+  // An error is written once the command has failed; with --json it is one object, without the help either.
+  .configureOutput({
+    outputError: () => undefined,
+    writeErr: (text) => void (process.argv.includes('--json') || process.stderr.write(text)),
+  })
   .addHelpText(
     'after',
     examples(
@@ -79,18 +81,7 @@ addConfigCommands(program, environment);
 addStatusCommand(program, environment);
 addMigrateCommand(program, environment);
 addCompletionCommand(program, environment);
-program
-  .command('start')
-  .description('start the server; Ctrl-C drains it')
-  .addHelpText('after', examples('mortise start', 'mortise start --port 9000'))
-  .allowUnknownOption()
-  .allowExcessArguments()
-  .action(() => {
-    throw new CommandError(
-      'The command line does not start the server automatically.',
-      'Run npm start, or npx mortise start.',
-    );
-  });
+addStartCommands(program);
 
 /** `--json` before a document is short for `--json --body`. */
 const typed = process.argv.flatMap((word, index, all) =>

@@ -1,5 +1,5 @@
 import stringWidth from 'string-width';
-import { MortiseError } from '../sdk/errors.js';
+import { MortiseError, type MortiseErrorOptions } from '../sdk/errors.js';
 import { oneLine } from '../sdk/text.js';
 
 /** The end of a command's help: what people type. */
@@ -7,10 +7,30 @@ export function examples(...lines: readonly string[]): string {
   return `\nExample${lines.length === 1 ? '' : 's'}:\n${lines.map((line) => `  ${line}`).join('\n')}`;
 }
 
+/** Why the command line itself failed, without an answer of the API. */
+export type LocalReason =
+  | 'wrong_usage'
+  | 'no_server'
+  | 'not_installed'
+  | 'interrupted'
+  | 'invalid_answer'
+  | 'unexpected';
+
+/** An error that did not come from the API. Scripts find its kind in `details.reason`. */
+export class LocalError extends MortiseError {
+  readonly reason: string;
+
+  /** @param reason a plugin's command has reasons of its own */
+  constructor(reason: LocalReason | (string & {}), message: string, options: MortiseErrorOptions = {}) {
+    super('cli_error', message, { ...options, details: { reason, ...options.details } });
+    this.reason = reason;
+  }
+}
+
 /** The command was used wrongly: exit 2. */
-export class CommandError extends MortiseError {
-  constructor(message: string, hint: string) {
-    super('wrong_usage', message, { status: 400, hint });
+export class CommandError extends LocalError {
+  constructor(message: string, hint: string, details: Readonly<Record<string, unknown>> = {}) {
+    super('wrong_usage', message, { hint, details });
   }
 }
 
@@ -25,8 +45,8 @@ export class UnfinishedRun extends Error {
 }
 
 /** The command needs the server, and there is none: exit 3. */
-export function noServer(address: string | undefined): MortiseError {
-  return new MortiseError('no_server', `No Mortise server answers${address ? ` at ${address}` : ''}.`, {
+export function noServer(address: string | undefined): LocalError {
+  return new LocalError('no_server', `No Mortise server answers${address ? ` at ${address}` : ''}.`, {
     hint: 'Start one with npm start, or name it with --api-base.',
   });
 }

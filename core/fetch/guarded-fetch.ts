@@ -120,6 +120,9 @@ export function createFetchGuard({
         }
       };
       return Object.assign(guarded, {
+        async check(url: URL, options: Pick<GuardedFetchOptions, 'untrusted' | 'linkLocal'> = {}) {
+          requireAllowed(url, patterns, ruleOf(options));
+        },
         async bytes(url: string | URL, exchange: ByteExchange) {
           const address = new URL(url);
           requireAllowed(address, patterns);

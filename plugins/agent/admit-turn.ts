@@ -32,12 +32,9 @@ export async function admitTurn(deps: TurnDeps, turn: TurnInput, ctx: CallContex
   const chat = await deps.sessions.currentChat(session);
   const promptMode = effectiveMode(params.promptMode, chat?.meta ?? {});
   const chatMeta = { ...params.chatMeta, ...collaborationOf(turn, promptMode, chat, deps.now()) };
-  const tool = await directTool(
-    deps,
-    turn,
-    toolScope(promptMode, chat?.meta ?? {}, chatMeta, params.runtimeTools),
-    ctx,
-  );
+  const scope = toolScope(promptMode, chat?.meta ?? {}, chatMeta, params.runtimeTools);
+  checkOfferedTools(deps, turn, scope);
+  const tool = await directTool(deps, turn, scope, ctx);
   // A direct tool call needs neither a prompt nor a model.
   const meta = { ...chat?.meta, ...chatMeta, ...params.runtimeTools };
   const prompt = tool ? undefined : await preparePrompt(deps, turn, chat, { promptMode, meta }, ctx);
@@ -76,6 +73,18 @@ function collaborationOf(
   if (!hasCollaboration(business)) return {};
   const message = 'collaboration mode is only supported when prompt_mode=codex';
   throw agentError('invalid_request', { message });
+}
+
+/** A turn without a tool that it was to have would fail in stranger ways. @throws tool_not_supported, tool_disabled */
+function checkOfferedTools({ tools: { registry } }: TurnDeps, { tools = [] }: TurnInput, scope: ToolScope): void {
+  for (const name of tools) {
+    const found = registry.find(name, scope);
+    const details = { tool: name };
+    if (!found)
+      throw agentError('tool_not_supported', { message: `there is no tool "${name}" for this turn`, details });
+    if (found.disabled)
+      throw agentError('tool_disabled', { message: `the tool "${name}" is disabled by server config`, details });
+  }
 }
 
 async function directTool(

@@ -1,4 +1,4 @@
-import type { CallContext, PromptLayer, PromptRequest } from 'mortise/sdk';
+import { type CallContext, MortiseError, type PromptLayer, type PromptRequest } from 'mortise/sdk';
 import { effectiveMode, type PromptMode } from './business-params.js';
 import { type AgentErrorCode, agentError } from './errors.js';
 import type { TurnDeps } from './turn-deps.js';
@@ -33,7 +33,11 @@ export async function buildLayers(
       layers.push(...(await points.call('prompt-source', key, (source, call) => source.build(request, call), ctx)));
     } catch (error) {
       if (ctx.signal.aborted) throw error;
-      if (facts.required) throw agentError(unavailable[promptMode], { cause: error });
+      if (facts.required) {
+        // The source's own sentence names the text that is missing or cannot be used.
+        const details = error instanceof MortiseError ? { reason: error.message } : undefined;
+        throw agentError(unavailable[promptMode], { cause: error, ...(details && { details }) });
+      }
       ctx.log.warn({ source: key }, 'a prompt source failed and was left out');
     }
   }

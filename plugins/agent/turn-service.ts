@@ -32,7 +32,7 @@ async function submitTurn(
   ctx: CallContext,
 ): Promise<TurnAnswer> {
   const { session } = request;
-  const { source, ingress, actor, idempotency, replayChecked, port, decided, wait = deps.wait } = options;
+  const { source, ingress, actor, idempotency, eventId, replayChecked, port, decided, wait = deps.wait } = options;
   try {
     const stored = idempotency && !replayChecked ? await deps.sessions.findReplay(session, idempotency) : undefined;
     if (stored) return { kind: 'turn', result: replayOf(stored) };
@@ -43,6 +43,7 @@ async function submitTurn(
       session_key: deps.sessions.key(session),
       actor,
       payload,
+      ...(eventId === undefined ? {} : { evidence: { raw_event_id: eventId } }),
       trace_id: ctx.trace.traceId,
       correlation_id: ctx.correlationId,
     };

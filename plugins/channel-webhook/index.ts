@@ -1,5 +1,5 @@
 import type { PluginDefinition } from 'mortise/sdk';
-import { sendWebhook } from './send-webhook.js';
+import { checkWebhook, sendWebhook } from './send-webhook.js';
 
 /** The channel of people who receive replies at an HTTP endpoint of their own. */
 export default function channelWebhook(): PluginDefinition {
@@ -11,6 +11,7 @@ export default function channelWebhook(): PluginDefinition {
       host.contribute('channel', 'webhook', {
         ...host.facts('channel', 'webhook'),
         sendText: (message, { signal }) => sendWebhook(fetch, message, signal),
+        checkConfig: (config) => checkWebhook(fetch, config),
       });
     },
   };

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type ChannelMessage, type GuardedFetch, isCodedError } from 'mortise/sdk';
+import { type ChannelMessage, type GuardedFetch, isCodedError, type JsonObject } from 'mortise/sdk';
 import { readWebhookConfig, type WebhookConfig, webhookFailed } from './webhook-config.js';
 
 /** Answers after which the same request may succeed a moment later. */
@@ -40,6 +40,25 @@ export async function sendWebhook(fetch: GuardedFetch, message: ChannelMessage, 
     if (!failure) return;
     if (!failure.isRetried || attempt > config.maxRetries) throw failure.error;
     await sleep(failure.waitMs ?? waitBefore(attempt), undefined, { signal });
+  }
+}
+
+/**
+ * What is wrong with a configuration, as far as it can be known before a text is sent. The URL may be missing: it is
+ * configured later.
+ */
+export async function checkWebhook(
+  fetch: Pick<GuardedFetch, 'check'>,
+  config: JsonObject,
+): Promise<string | undefined> {
+  const isMissing = typeof config.url === 'string' && config.url.trim() === '';
+  try {
+    const { url } = readWebhookConfig(isMissing ? { ...config, url: 'https://example.com' } : config);
+    await fetch.check(url, { linkLocal: 'refused' });
+    return undefined;
+  } catch (error) {
+    if (!isCodedError(error)) throw error;
+    return error.message;
   }
 }
 

@@ -3,6 +3,8 @@ import type { AuditService } from 'mortise/contracts/logbook';
 import {
   activeByKey,
   type CallContext,
+  type Channel,
+  callOptions,
   createContributionCache,
   type Database,
   isCodedError,
@@ -36,7 +38,7 @@ export interface ChannelChange {
 /** The service, and what only this plugin's own routes and commands do. */
 export interface ChannelStore extends ChannelsService {
   /** As {@link ChannelsService.parse}, for one channel. */
-  parseOne(name: string, body: unknown): JsonObject;
+  parseOne(name: string, body: unknown, ctx: CallContext): Promise<JsonObject>;
   replace(name: string, config: JsonObject, ctx: CallContext): Promise<void>;
   audit(change: ChannelChange, ctx: CallContext, trx?: Transaction): Promise<void>;
 }
@@ -64,7 +66,12 @@ export async function openChannels({ host, database, secrets, schemas, audit }: 
     return channel && { ...channel.facts.defaults, ...snapshot.current.get(name) };
   };
 
-  const parseOne = (name: string, body: unknown, otherMasks: 'keep' | 'empty' = 'keep'): JsonObject => {
+  const parseOne = async (
+    name: string,
+    body: unknown,
+    ctx: CallContext,
+    otherMasks: 'keep' | 'empty' = 'keep',
+  ): Promise<JsonObject> => {
     const channel = active.current.get(name);
     if (!channel) {
       throw channelError('channel_not_supported', {
@@ -90,6 +97,11 @@ export async function openChannels({ host, database, secrets, schemas, audit }: 
         message: `the configuration of channel ${name} is invalid at ${issue.path || '/'}: ${issue.message}`,
         details: { channel: name, path: issue.path },
       });
+    }
+    const check = (channel: Channel, call: CallContext) => channel.checkConfig?.({ ...defaults, ...parsed }, call);
+    const problem = await host.points.call('channel', name, check, callOptions(ctx));
+    if (problem !== undefined) {
+      throw channelError('invalid_channel_config', { message: problem, details: { channel: name } });
     }
     return parsed;
   };
@@ -156,7 +168,7 @@ export async function openChannels({ host, database, secrets, schemas, audit }: 
       return found && maskSecrets(found, schemaOf(name));
     },
     parseOne,
-    parse(body, { otherMasks } = { otherMasks: 'keep' }) {
+    async parse(body, ctx, { otherMasks } = { otherMasks: 'keep' }) {
       if (!isJsonObject(body)) throw channelError('invalid_json');
       const parsed = new Map<string, JsonObject>();
       for (const [key, value] of Object.entries(body)) {
@@ -164,7 +176,7 @@ export async function openChannels({ host, database, secrets, schemas, audit }: 
         if (parsed.has(name)) {
           throw channelError('invalid_channel_config', { message: `the channel ${name} is given twice` });
         }
-        parsed.set(name, parseOne(name, value, otherMasks));
+        parsed.set(name, await parseOne(name, value, ctx, otherMasks));
       }
       return parsed;
     },

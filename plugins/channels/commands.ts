@@ -50,7 +50,7 @@ export function setCommand(facts: CommandFacts, channels: ChannelStore): Command
       if (typeof body !== 'string') return wrongUsage(facts, '--body is required.');
       mayUse(ctx.principal);
       const name = given.toLowerCase();
-      await channels.replace(name, channels.parseOne(name, JSON.parse(body)), ctx);
+      await channels.replace(name, await channels.parseOne(name, JSON.parse(body), ctx), ctx);
       return shown(channels, name);
     },
   };

@@ -51,7 +51,7 @@ export function replaceRoute(channels: ChannelStore): Route {
   return {
     async handle({ body }, ctx) {
       mayUse(ctx.principal);
-      await channels.replaceAll(channels.parse(body), ctx);
+      await channels.replaceAll(await channels.parse(body, ctx), ctx);
       return { body: maskedConfigs(channels) };
     },
   };
@@ -79,7 +79,7 @@ export function setRoute(channels: ChannelStore): Route {
     async handle({ params, body }, ctx) {
       mayUse(ctx.principal);
       const name = nameOf(params);
-      await channels.replace(name, channels.parseOne(name, body), ctx);
+      await channels.replace(name, await channels.parseOne(name, body, ctx), ctx);
       return { body: channels.masked(name) };
     },
   };

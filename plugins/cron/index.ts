@@ -87,7 +87,12 @@ export default function cron(): PluginDefinition<Config> {
         await scheduler.tick();
       });
 
-      host.provide('cron', { save: (body, { principal }) => operations.save(principal, body) });
+      host.provide('cron', {
+        save: (body, { principal }) => operations.save(principal, body),
+        export: ({ principal }, isRevealed) => operations.export(principal, isRevealed),
+        parse: (jobs, { principal }) => operations.parse(principal, jobs),
+        replaceAll: (jobs, { principal }, options) => operations.replaceAll(principal, jobs, options),
+      });
       for (const [name, row] of Object.entries(commandRows)) {
         const key = `cron-${name}`;
         host.contribute('command', key, cronCommand(host.facts('command', key) as CommandFacts, row, operations));

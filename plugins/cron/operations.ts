@@ -1,10 +1,19 @@
-import { isJsonObject, type JsonObject, type Principal, readTime } from 'mortise/sdk';
+import {
+  isCodedError,
+  isJsonObject,
+  type JsonObject,
+  MortiseError,
+  type Principal,
+  readTime,
+  type TransactionOption,
+} from 'mortise/sdk';
 import { checkTarget, maySee } from './access.js';
-import type { CronJobSpec, CronRun, CronSchedule, CronSlot } from './contract/index.js';
+import type { CronJobSpec, CronRun, CronSchedule, CronSlot, ExportedCronJob } from './contract/index.js';
 import type { CronDeps } from './cron-deps.js';
 import { cronError } from './errors.js';
+import { maskedJob, unmaskedJob } from './job-secrets.js';
 import { defaultJobId, readJobSpec, readScheduleBody } from './read-job-spec.js';
-import { readInteger, readText } from './read-members.js';
+import { readFlag, readInteger, readText } from './read-members.js';
 import { nextSlots, readSchedule, slotsOf } from './schedule/schedule.js';
 import type { Scheduler } from './scheduler.js';
 import { type JobPosition, listJobs, readJob } from './store/read-jobs.js';
@@ -29,28 +38,88 @@ export class CronOperations {
     this.#scheduler = scheduler;
   }
 
-  /** The jobs that a principal may see, by name and id; all of them without a page. */
-  list(principal: Principal, page?: Page<JobPosition>): Promise<readonly Job[]> {
+  /** The jobs that a principal may see, by name and id, with masked secrets; all of them without a page. */
+  async list(principal: Principal, page?: Page<JobPosition>): Promise<readonly Job[]> {
+    return (await this.#list(principal, page)).map((job) => ({ ...job, spec: maskedJob(job.spec) }));
+  }
+
+  #list(principal: Principal, page?: Page<JobPosition>): Promise<readonly Job[]> {
     const bound = maySee(principal, '') ? undefined : (principal.actor ?? principal.id);
     return listJobs(this.#deps.database, { userId: bound, limit: page?.limit, after: page?.after });
   }
 
-  /** @throws MortiseError `not_found`, also for a job of another user */
+  /** The job with masked secrets. @throws MortiseError `not_found`, also for a job of another user */
   async get(principal: Principal, jobId: string): Promise<Job> {
     const job = await readJob(this.#deps.database, jobId);
     if (!job || !maySee(principal, job.spec.dispatch.target.user_id)) throw unknownJob(jobId);
-    return job;
+    return { ...job, spec: maskedJob(job.spec) };
   }
 
-  /** Creates a job or replaces the one of the same id. @throws as `readJobSpec`, `actor_mismatch` */
+  /** Creates a job or replaces the one of the same id. @throws as `readJobSpec`, `unmaskedJob`, `actor_mismatch` */
   async save(principal: Principal, body: unknown): Promise<CronJobSpec> {
     const spec = await this.#read(principal, body);
-    return saveJob(this.#deps, spec, {
+    const saved = await saveJob(this.#deps, spec, {
       principal,
-      check: (stored) => {
-        if (stored && !maySee(principal, stored.spec.dispatch.target.user_id)) throw cronError('actor_mismatch');
-      },
+      complete: (given, stored) => completed(principal, given, stored),
     });
+    return maskedJob(saved);
+  }
+
+  /** Every job that a principal may see, with whether it is paused. */
+  async export(principal: Principal, isRevealed: boolean): Promise<readonly ExportedCronJob[]> {
+    const jobs = isRevealed ? await this.#list(principal) : await this.list(principal);
+    return jobs.map(({ spec, paused }) => ({ ...spec, paused }));
+  }
+
+  /** Checks jobs of an export. @throws as {@link save}, with `details.job_id` */
+  async parse(principal: Principal, jobs: readonly unknown[]): Promise<readonly ExportedCronJob[]> {
+    const parsed = new Map<string, ExportedCronJob>();
+    for (const job of jobs) {
+      const id = isJsonObject(job) && typeof job.id === 'string' ? job.id.trim() : '';
+      try {
+        if (parsed.has(id)) throw cronError('invalid_request', { message: 'the id is given twice' });
+        const paused = isJsonObject(job) && readFlag(job, 'paused');
+        parsed.set(id, { ...(await this.#read(principal, job)), paused });
+      } catch (error) {
+        if (!isCodedError(error)) throw error;
+        const { code, message, status = 400, details, hint } = error as MortiseError;
+        throw new MortiseError(code, `job "${id}": ${message}`, {
+          status,
+          details: { ...details, job_id: id },
+          ...(hint === undefined ? {} : { hint }),
+        });
+      }
+    }
+    return [...parsed.values()];
+  }
+
+  /** Replaces the jobs that a principal may see; the default job stays where it is not among the new ones. */
+  async replaceAll(principal: Principal, jobs: readonly ExportedCronJob[], options?: TransactionOption): Promise<void> {
+    const { database } = this.#deps;
+    const bound = maySee(principal, '') ? undefined : (principal.actor ?? principal.id);
+    const kept = new Set([defaultJobId, ...jobs.map(({ id }) => id)]);
+    await database.transaction(async (trx) => {
+      const stored = await listJobs(database, { userId: bound }, { trx });
+      const ended: string[] = [];
+      for (const { id } of stored) {
+        if (!kept.has(id)) ended.push(...((await deleteJob(this.#deps, id, { trx })) ?? []));
+      }
+      for (const { paused, ...spec } of jobs) {
+        await saveJob(this.#deps, spec, {
+          principal,
+          trx,
+          complete: (given, job) => completed(principal, given, job, 'empty'),
+        });
+        await setPaused(this.#deps, spec.id, paused, { trx });
+      }
+      database.afterCommit(trx, () => {
+        for (const runId of ended) {
+          this.#scheduler
+            .abort(runId, 'job deleted')
+            .catch((error: unknown) => this.#deps.log.warn({ err: error, runId }, 'A run of a deleted job goes on'));
+        }
+      });
+    }, options);
   }
 
   /** Replaces a job. @throws MortiseError `job_id_mismatch`, `not_found`, and as {@link save} */
@@ -58,12 +127,14 @@ export class CronOperations {
     if (!isJsonObject(body)) throw cronError('invalid_json');
     if (readText(body, 'id').trim() !== jobId) throw cronError('job_id_mismatch');
     const spec = await this.#read(principal, body);
-    return saveJob(this.#deps, spec, {
+    const saved = await saveJob(this.#deps, spec, {
       principal,
-      check: (stored) => {
+      complete: (given, stored) => {
         if (!stored || !maySee(principal, stored.spec.dispatch.target.user_id)) throw unknownJob(jobId);
+        return unmaskedJob(given, stored.spec);
       },
     });
+    return maskedJob(saved);
   }
 
   /** @returns false for an unknown job @throws MortiseError `default_cron_protected` */
@@ -161,6 +232,17 @@ export class CronOperations {
     const job = await readJob(this.#deps.database, job_id);
     return job !== undefined && maySee(principal, job.spec.dispatch.target.user_id);
   }
+}
+
+/** The job to store, with the secrets of the stored one. @throws MortiseError `actor_mismatch`, and as `unmaskedJob` */
+function completed(
+  principal: Principal,
+  given: CronJobSpec,
+  stored: Job | undefined,
+  otherMasks?: 'empty',
+): CronJobSpec {
+  if (stored && !maySee(principal, stored.spec.dispatch.target.user_id)) throw cronError('actor_mismatch');
+  return unmaskedJob(given, stored?.spec, otherMasks);
 }
 
 function unknownJob(jobId: string) {

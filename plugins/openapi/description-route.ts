@@ -5,6 +5,8 @@ import { joinParts, type PluginPart, partOf } from './join-parts.js';
 
 interface DescriptionDeps {
   readonly plugins: Pick<PluginControl, 'list' | 'inspect' | 'shippedText'>;
+  /** The version of the product. */
+  readonly version: string;
   /** Where `base.yaml` is. */
   readonly folder: string;
   readonly log: Logger;
@@ -28,7 +30,7 @@ export function descriptionRoute(deps: DescriptionDeps): Route {
   };
 }
 
-async function describe({ plugins, folder, log }: DescriptionDeps): Promise<object> {
+async function describe({ plugins, version, folder, log }: DescriptionDeps): Promise<object> {
   const base = partOf(await readFile(join(folder, 'base.yaml'), 'utf8'));
   const active = plugins.list().filter(({ state }) => state === 'active');
   const parts = await Promise.all(
@@ -41,6 +43,7 @@ async function describe({ plugins, folder, log }: DescriptionDeps): Promise<obje
   return joinParts(
     base,
     parts.filter((part) => part !== undefined),
+    version,
   );
 
   /** A part that cannot be read leaves its plugin's routes without details. */

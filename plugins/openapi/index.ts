@@ -8,6 +8,7 @@ export default function openapi(): PluginDefinition {
     start(host) {
       const route = descriptionRoute({
         plugins: host.use('plugins'),
+        version: host.use('settings').version,
         folder: host.use('files').pluginFolder,
         log: host.log,
         onToggle: (run) => host.on('plugin-state', run),

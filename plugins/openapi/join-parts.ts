@@ -27,8 +27,10 @@ export function partOf(text: string): Part {
  * Joins the parts of plugins with the base. The manifests say which operations there are, with their path parameters,
  * security and error bodies; the parts add summaries, parameters, bodies and responses. Schemas of a part are named
  * `<key>.<name>`.
+ *
+ * @param version of the product
  */
-export function joinParts(base: Part, plugins: readonly PluginPart[]): JsonObject {
+export function joinParts(base: Part, plugins: readonly PluginPart[], version: string): JsonObject {
   const sorted = [...plugins].sort((a, b) => (a.manifest.key < b.manifest.key ? -1 : 1));
   const paths = new Map<string, Record<string, unknown>>(Object.entries(base.paths ?? {}));
   const schemas: Record<string, unknown> = { ...base.components?.schemas };
@@ -51,6 +53,7 @@ export function joinParts(base: Part, plugins: readonly PluginPart[]): JsonObjec
   }
   return {
     ...(base as JsonObject),
+    info: { ...(base.info as JsonObject), version },
     tags: [
       ...((base.tags as unknown[] | undefined) ?? []),
       ...sorted

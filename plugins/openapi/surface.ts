@@ -15,7 +15,8 @@ export function surfaceText(checkout: string): string {
       const part = hasPart ? partOf(read(key, 'openapi.yaml')) : {};
       return { manifest: JSON.parse(read(key, 'plugin.json')) as PluginPart['manifest'], part };
     });
-  const description = joinParts(partOf(read('openapi', 'base.yaml')), parts);
+  const { version } = JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf8')) as { version: string };
+  const description = joinParts(partOf(read('openapi', 'base.yaml')), parts, version);
   const note = '# Generated from plugins/*/openapi.yaml and plugin.json by `npm run generate`. Do not edit.\n';
   return note + stringify(description, { lineWidth: 120, aliasDuplicateObjects: false });
 }

@@ -1,5 +1,5 @@
 import { type Logger, type PromptLayer, promptLayer } from 'mortise/sdk';
-import type { PromptFile, PromptFiles } from './prompt-files.js';
+import { type PromptFile, type PromptFiles, unusable } from './prompt-files.js';
 import { renderTemplate } from './template.js';
 
 /** One layer of a mode and where its text comes from. */
@@ -27,7 +27,7 @@ export class LayerBuilder {
     this.#log = log;
   }
 
-  /** @throws Error when a required text is missing or blank */
+  /** @throws prompt_text_unusable when a required text is missing, blank or unreadable */
   async build(plan: readonly PlannedLayer[]): Promise<readonly PromptLayer[]> {
     const layers = await Promise.all(
       plan.map((planned) => (planned === undefined || 'content' in planned ? planned : this.#layer(planned))),
@@ -36,23 +36,21 @@ export class LayerBuilder {
   }
 
   async #layer(plan: LayerPlan): Promise<PromptLayer | undefined> {
-    const { name, paths, required, variables } = plan;
-    const file = await this.#find(plan);
-    if (required !== 'no') {
-      if (!file) throw new Error(`the prompt file ${paths[0]} is missing`);
-      if (file.text.trim() === '') throw new Error(`the prompt file ${file.source} is blank`);
-    }
-    if (!file || file.text.trim() === '') {
-      this.#warnOnce(name, file ? 'its file is blank' : 'its file is missing');
-      return undefined;
-    }
     try {
-      return promptLayer(name, file.source, variables ? renderTemplate(file.text, variables) : file.text);
+      return await this.#read(plan);
     } catch (error) {
-      if (required !== 'no') throw error;
-      this.#warnOnce(name, error instanceof Error ? error.message : String(error));
+      if (plan.required !== 'no') throw error;
+      this.#warnOnce(plan.name, error instanceof Error ? error.message : String(error));
       return undefined;
     }
+  }
+
+  async #read(plan: LayerPlan): Promise<PromptLayer> {
+    const { name, paths, variables } = plan;
+    const file = await this.#find(plan);
+    if (!file) throw unusable(paths[0] ?? name, 'is missing');
+    if (file.text.trim() === '') throw unusable(file.source, 'is blank');
+    return promptLayer(name, file.source, variables ? renderTemplate(file.text, variables) : file.text);
   }
 
   async #find({ paths, required }: LayerPlan): Promise<PromptFile | undefined> {

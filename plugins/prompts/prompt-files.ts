@@ -1,6 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
-import { type FilesService, isCodedError } from 'mortise/sdk';
+import { type FilesService, isCodedError, MortiseError } from 'mortise/sdk';
 
 /** A prompt text and the path under which it is shown. */
 export interface PromptFile {
@@ -12,6 +12,11 @@ interface CachedFile {
   readonly mtimeMs: number;
   readonly size: number;
   readonly text: string;
+}
+
+/** A prompt text that no layer can be made of; the sentence says why. */
+export function unusable(source: string, why: string): MortiseError {
+  return new MortiseError('prompt_text_unusable', `the prompt file ${source} ${why}`);
 }
 
 const largestFile = 1_048_576;
@@ -30,7 +35,10 @@ export class PromptFiles {
     this.#shipped = shipped;
   }
 
-  /** The first of these files that exists in the workspace. Relative paths are below it; only settings name absolute ones. */
+  /**
+   * The first of these files that exists in the workspace. Relative paths are below it; only settings name absolute ones.
+   * @throws prompt_text_unusable when it is larger than 1 MiB or not UTF-8
+   */
   async find(paths: readonly string[]): Promise<PromptFile | undefined> {
     for (const path of paths) {
       const text = await this.#workspaceText(path);
@@ -41,14 +49,14 @@ export class PromptFiles {
 
   /** The shipped text of a path. */
   async shipped(path: string): Promise<PromptFile | undefined> {
-    const text = await this.#text(join(this.#shipped, path));
+    const text = await this.#text(join(this.#shipped, path), path);
     return text === undefined ? undefined : { source: path, text };
   }
 
   async #workspaceText(path: string): Promise<string | undefined> {
-    if (isAbsolute(path)) return this.#text(path);
+    if (isAbsolute(path)) return this.#text(path, path);
     try {
-      return await this.#text(await this.#files.confine(this.#workspace, path));
+      return await this.#text(await this.#files.confine(this.#workspace, path), path);
     } catch (error) {
       // A link that leaves the workspace is no prompt of it.
       if (isCodedError(error) && error.code === 'outside_roots') return undefined;
@@ -56,13 +64,15 @@ export class PromptFiles {
     }
   }
 
-  async #text(path: string): Promise<string | undefined> {
+  async #text(path: string, source: string): Promise<string | undefined> {
     try {
       const { mtimeMs, size } = await stat(path);
-      if (size > largestFile) throw new Error(`the prompt file has ${size} bytes, more than ${largestFile}`);
+      if (size > largestFile) {
+        throw unusable(source, `has ${size} bytes, more than ${largestFile}`);
+      }
       const cached = this.#cache.get(path);
       if (cached?.mtimeMs === mtimeMs && cached.size === size) return cached.text;
-      const text = await readFile(path, 'utf8');
+      const text = decode(await readFile(path), source);
       this.#cache.set(path, { mtimeMs, size, text });
       return text;
     } catch (error) {
@@ -70,4 +80,15 @@ export class PromptFiles {
       throw error;
     }
   }
+}
+
+/** A prompt with replaced characters would not say what its author wrote, and a NUL cannot be stored. @throws prompt_text_unusable */
+function decode(bytes: Uint8Array, source: string): string {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    if (!text.includes('\0')) return text;
+  } catch {
+    // Not UTF-8.
+  }
+  throw unusable(source, 'is not UTF-8 text');
 }

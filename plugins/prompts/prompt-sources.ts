@@ -41,6 +41,15 @@ export function promptSources({
       return undefined;
     }
   };
+  /** A text that a layer includes. One that cannot be read counts as missing. */
+  const textOf = async (path: string): Promise<string | undefined> => {
+    try {
+      return (await files.find([path]))?.text;
+    } catch (error) {
+      log.warn({ reason: error instanceof Error ? error.message : String(error) }, 'a prompt text cannot be used');
+      return undefined;
+    }
+  };
   return {
     default: (request) => builder.build(defaultPlan(config, request, workspace)),
     async codex(request, { principal }) {
@@ -51,9 +60,8 @@ export function promptSources({
         request,
         memories,
         personality:
-          (await files.find([personalityPath]))?.text ??
-          (config.shipped_texts ? await shippedPersonality(files) : undefined),
-        memorySummary: (await files.find([workspacePath(workspace, join(memories, memoryFiles.summary))]))?.text,
+          (await textOf(personalityPath)) ?? (config.shipped_texts ? await shippedPersonality(files) : undefined),
+        memorySummary: await textOf(workspacePath(workspace, join(memories, memoryFiles.summary))),
         instructions: config.codex_prompt_source === 'catalog' ? await catalogue(model) : undefined,
       });
       const layers = await builder.build(plan);

@@ -1,5 +1,12 @@
 import type { chatSpec } from 'mortise/contracts/sessions';
-import { type ClientCommand, type CommandCaller, type CommandInput, type CommandResult, wrongUsage } from 'mortise/sdk';
+import {
+  type ClientCommand,
+  type CommandCaller,
+  type CommandInput,
+  type CommandResult,
+  isJsonObject,
+  wrongUsage,
+} from 'mortise/sdk';
 import type { turnRecord } from './routes/shared.js';
 
 type Chat = ReturnType<typeof chatSpec>;
@@ -30,11 +37,15 @@ const commands: Readonly<Record<string, ClientCommand>> = {
 
   'chats-create': async ({ options }, { request, command, env }) => {
     const { sessionId, name, id } = options;
-    if (typeof sessionId !== 'string') return wrongUsage(command, '--session-id is required.');
+    const given: unknown = typeof options.body === 'string' ? JSON.parse(options.body) : {};
+    if (!isJsonObject(given)) return wrongUsage(command, '--body must be a JSON object.');
+    const session = sessionId ?? given.session_id;
+    if (session === undefined) return wrongUsage(command, '--session-id is required.');
     const body = {
-      session_id: sessionId,
-      user_id: options.userId ?? env.MORTISE_USER_ID ?? 'demo-user',
-      channel: options.channel ?? env.MORTISE_CHANNEL ?? 'console',
+      ...given,
+      session_id: session,
+      user_id: options.userId ?? given.user_id ?? env.MORTISE_USER_ID ?? 'demo-user',
+      channel: options.channel ?? given.channel ?? env.MORTISE_CHANNEL ?? 'console',
       ...(name === undefined ? {} : { name }),
       ...(id === undefined ? {} : { id }),
     };

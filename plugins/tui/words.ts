@@ -62,6 +62,7 @@ const english = {
   keyScroll: 'scroll the transcript',
   keyRecall: 'earlier inputs',
   keyCancel: 'cancel the running turn',
+  keyResults: 'results of tools: all lines or few',
   keyMode: 'prompt mode · collaboration mode',
   keyQuit: 'quit',
 } as const;
@@ -128,6 +129,7 @@ const chinese: Words = {
   keyScroll: '滚动记录',
   keyRecall: '之前的输入',
   keyCancel: '取消当前回合',
+  keyResults: '工具结果：全部或部分行',
   keyMode: '提示模式 · 协作模式',
   keyQuit: '退出',
 };

@@ -32,7 +32,9 @@ export function workspaceCommands(
         return {
           exitCode: 0,
           data,
-          text: printableText(isText ? String(data.content) : JSON.stringify(data, null, 2)),
+          ...(isText
+            ? { text: String(data.content), verbatim: true }
+            : { text: printableText(JSON.stringify(data, null, 2)) }),
         };
       },
     },

@@ -22,7 +22,7 @@ export const configDocuments: Readonly<Record<string, ConfigDocument>> = {
     read: async (parts, isRevealed) => channelConfigs(need(parts, 'channels'), isRevealed),
     async replace(parts, body, ctx) {
       const channels = need(parts, 'channels');
-      await channels.replaceAll(readChannels(channels, body), ctx);
+      await channels.replaceAll(await readChannels(channels, body, ctx), ctx);
     },
   },
   'config/models.json': {

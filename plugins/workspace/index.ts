@@ -19,7 +19,7 @@ export default function workspacePlugin(): PluginDefinition<Config> {
     async start(host) {
       const { upload_retention_days: days, ai_tools_guide_path: guide } = host.config;
       const settings = host.use('settings');
-      const [envs, channels] = [host.watch('envs'), host.watch('channels')];
+      const [envs, channels, cron] = [host.watch('envs'), host.watch('channels'), host.watch('cron')];
       const [models, skills] = [host.watch('model-settings'), host.watch('skills')];
       const parts: Parts = {
         get envs() {
@@ -28,6 +28,9 @@ export default function workspacePlugin(): PluginDefinition<Config> {
         get channels() {
           return channels.current;
         },
+        get cron() {
+          return cron.current;
+        },
         get models() {
           return models.current;
         },
@@ -35,15 +38,16 @@ export default function workspacePlugin(): PluginDefinition<Config> {
           return skills.current;
         },
       };
+      const texts = new TextFiles(host.use('workspace-files'), settings.workspaceDir, guide);
       const workspace = new Workspace({
         parts,
-        texts: new TextFiles(host.use('workspace-files'), settings.workspaceDir, guide),
+        texts,
         audit: host.use('audit'),
         http: host.use('http'),
         refused: (refusal) => host.emit('refusal', refusal),
       });
       const uploads = new Uploads(join(settings.dataDir, 'uploads'));
-      const deps = { workspace, uploads, parts, database: host.use('database') };
+      const deps = { workspace, uploads, parts, texts, database: host.use('database') };
       host.provide('workspace', { import: (body, ctx) => importWorkspace(deps, body, ctx) });
       for (const [name, route] of Object.entries(workspaceRoutes(deps))) host.contribute('route', name, route);
       const commands = workspaceCommands(deps, (key) => host.facts('command', key));

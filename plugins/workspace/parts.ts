@@ -1,14 +1,16 @@
 import type { ChannelsService } from 'mortise/contracts/channels';
+import type { CronService } from 'mortise/contracts/cron';
 import { type EnvsService, isCredentialMask } from 'mortise/contracts/envs';
 import type { ModelSettings, ModelSettingsService } from 'mortise/contracts/models';
 import type { SkillsService } from 'mortise/contracts/skills';
-import { isSensitiveName, type JsonObject } from 'mortise/sdk';
+import { type CallContext, isSensitiveName, type JsonObject } from 'mortise/sdk';
 import { workspaceError } from './errors.js';
 
 /** The plugins whose settings are files here; a part is undefined while its plugin is not active. */
 export interface Parts {
   readonly envs: EnvsService | undefined;
   readonly channels: ChannelsService | undefined;
+  readonly cron: CronService | undefined;
   readonly models: ModelSettingsService | undefined;
   readonly skills: SkillsService | undefined;
 }
@@ -38,8 +40,12 @@ export function readEnvs(envs: EnvsService, document: unknown): ReadonlyMap<stri
 }
 
 /** The configurations of channels in a document; masks as in {@link readEnvs}. */
-export function readChannels(channels: ChannelsService, document: unknown): ReadonlyMap<string, JsonObject> {
-  return channels.parse(document, { otherMasks: 'empty' });
+export function readChannels(
+  channels: ChannelsService,
+  document: unknown,
+  ctx: CallContext,
+): Promise<ReadonlyMap<string, JsonObject>> {
+  return channels.parse(document, ctx, { otherMasks: 'empty' });
 }
 
 export function channelConfigs(channels: ChannelsService, isRevealed: boolean): JsonObject {

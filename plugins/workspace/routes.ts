@@ -1,6 +1,7 @@
 import type { Database, Route } from 'mortise/sdk';
 import { workspaceError } from './errors.js';
 import type { Parts } from './parts.js';
+import type { TextFiles } from './text-files.js';
 import { exportWorkspace, importWorkspace } from './transfer.js';
 import { mostUploadBytes, readUpload, type Uploads } from './uploads.js';
 import type { Workspace } from './workspace.js';
@@ -9,11 +10,13 @@ export interface RouteDeps {
   readonly workspace: Workspace;
   readonly uploads: Uploads;
   readonly parts: Parts;
+  readonly texts: TextFiles;
   readonly database: Database;
 }
 
 /** The routes by their names in the manifest. */
-export function workspaceRoutes({ workspace, uploads, parts, database }: RouteDeps): Readonly<Record<string, Route>> {
+export function workspaceRoutes(deps: RouteDeps): Readonly<Record<string, Route>> {
+  const { workspace, uploads } = deps;
   return {
     'list-workspace-files': { handle: async (_request, ctx) => ({ body: { files: await workspace.list(ctx) } }) },
     'read-workspace-file': {
@@ -43,12 +46,12 @@ export function workspaceRoutes({ workspace, uploads, parts, database }: RouteDe
       async handle({ query }, ctx) {
         const isRevealed = query.get('reveal') === 'true';
         if (isRevealed) await workspace.checkReveal('export', ctx);
-        return { body: await exportWorkspace(parts, isRevealed, ctx) };
+        return { body: await exportWorkspace(deps, isRevealed, ctx) };
       },
     },
     'import-workspace': {
       async handle({ body }, ctx) {
-        await importWorkspace({ parts, database }, body, ctx);
+        await importWorkspace(deps, body, ctx);
         return { body: { imported: true } };
       },
     },

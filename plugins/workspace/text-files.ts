@@ -1,6 +1,6 @@
 import { readdir, stat } from 'node:fs/promises';
 import { isAbsolute, join, relative, resolve, sep } from 'node:path';
-import type { WorkspaceFiles } from 'mortise/contracts/tool-files';
+import type { FileChange, WorkspaceFiles } from 'mortise/contracts/tool-files';
 import { isCodedError, isUnstorableText } from 'mortise/sdk';
 import { workspaceError } from './errors.js';
 
@@ -9,6 +9,12 @@ const singleFiles = ['docs/ai-tools.md'];
 const mostListed = 5_000;
 /** What the file system answers when a path cannot name a file, or names a folder. */
 const wrongPathCodes = ['EEXIST', 'EISDIR', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP'];
+
+/** Whether a path names a file below the workspace: no empty or blank segment, `.`, `..`, backslash or control character. */
+export function isPlainPath(path: string): boolean {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
+  return !/[\\\u0000-\u001f\u007f]/.test(path) && !path.split('/').some((part) => /^(?:|\.|\.\.)$/.test(part.trim()));
+}
 
 /** Prompt texts and tool guides in the workspace folder. */
 export class TextFiles {
@@ -26,7 +32,7 @@ export class TextFiles {
     this.#single = new Set([...singleFiles, ...(isInside ? [path.replaceAll(sep, '/')] : [])]);
   }
 
-  /** Whether a path without `..` and backslashes is one of these files. */
+  /** Whether a plain path is one of these files. */
   isOne(path: string): boolean {
     return this.#single.has(path) || folders.some((folder) => path.startsWith(`${folder}/`));
   }
@@ -52,16 +58,31 @@ export class TextFiles {
     }
   }
 
-  /** Creates folders as needed. @throws invalid_ai_tools_guide, invalid_path, file_error */
-  async write(path: string, content: unknown): Promise<void> {
+  /** Content that a file may have. @throws invalid_ai_tools_guide */
+  parse(content: unknown): string {
     if (typeof content !== 'string' || content.trim() === '' || isUnstorableText(content)) {
       throw workspaceError('invalid_ai_tools_guide');
     }
+    return content;
+  }
+
+  /**
+   * Writes all files or none. Creates folders as needed.
+   * @param contents by path
+   * @throws invalid_path, file_error
+   */
+  async write(contents: ReadonlyMap<string, string>): Promise<void> {
     await this.#files.exclusive(async () => {
-      const real = await this.#locate(path, 'write');
-      if ((await stat(real).catch(() => undefined))?.isFile() === false) throw workspaceError('invalid_path');
+      const changes: FileChange[] = [];
+      for (const [path, content] of contents) {
+        const real = await this.#locate(path, 'write');
+        if ((await stat(real).catch(() => undefined))?.isFile() === false) {
+          throw workspaceError('invalid_path', { details: { path } });
+        }
+        changes.push({ real, content });
+      }
       try {
-        await this.#files.commit([{ real, content }]);
+        await this.#files.commit(changes);
       } catch (error) {
         const isWrongPath =
           isCodedError(error) || wrongPathCodes.includes(String((error as NodeJS.ErrnoException).code));
@@ -79,7 +100,7 @@ export class TextFiles {
     } catch (error) {
       if (!isCodedError(error)) throw error;
     }
-    throw workspaceError('invalid_path');
+    throw workspaceError('invalid_path', { details: { path } });
   }
 
   async #sizeOf(path: string) {

@@ -58,8 +58,8 @@ async function upload({ args: [file, ...more] }: CommandInput, caller: CommandCa
   if (file === undefined || more.length > 0) return wrongUsage(caller.command);
   const form = new FormData();
   form.set('file', new File([await readUpload(resolve(file))], basename(file)));
-  const data = await send(form, caller);
-  return { exitCode: 0, data, text: printableText(String(data.path)) };
+  const data = await caller.request<{ readonly path: string }>('POST', '/workspace/uploads', form);
+  return { exitCode: 0, data, text: printableText(data.path) };
 }
 
 async function readUpload(path: string): Promise<Uint8Array<ArrayBuffer>> {
@@ -68,35 +68,13 @@ async function readUpload(path: string): Promise<Uint8Array<ArrayBuffer>> {
     if (size <= mostUploadBytes) return Uint8Array.from(await readFile(path));
   } catch (error) {
     const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
-    throw new MortiseError('cli_error', `${path}: ${isMissing ? 'there is no such file' : 'it cannot be read'}.`, {
+    throw new MortiseError('file_error', `${path}: ${isMissing ? 'there is no such file' : 'it cannot be read'}.`, {
       hint: 'Name a file that you may read.',
     });
   }
   throw new MortiseError('payload_too_large', 'the file is larger than 20 MiB', {
     details: { max_bytes: mostUploadBytes },
   });
-}
-
-async function send(form: FormData, { apiBase, apiKey, signal }: CommandCaller) {
-  const headers: Record<string, string> = apiKey === undefined ? {} : { 'x-api-key': apiKey };
-  let response: Response;
-  try {
-    response = await fetch(`${apiBase}/workspace/uploads`, { method: 'POST', headers, body: form, signal });
-  } catch (error) {
-    if (signal.aborted) throw error;
-    throw new MortiseError('no_server', `No Mortise server answered at ${apiBase}.`, {
-      hint: 'Start one with mortise start, or name it with --api-base.',
-      cause: error,
-    });
-  }
-  const body: unknown = await response.json().catch(() => undefined);
-  if (response.ok && isJsonObject(body)) return body;
-  const { code, message, details } = isJsonObject(body) && isJsonObject(body.error) ? body.error : {};
-  throw new MortiseError(
-    typeof code === 'string' ? code : 'cli_error',
-    typeof message === 'string' ? message : `the server answered ${response.status}`,
-    { status: response.status, ...(isJsonObject(details) ? { details } : {}) },
-  );
 }
 
 /** Readable by its owner alone, and replaced as a whole: what was exported before is not lost to a full disk. */

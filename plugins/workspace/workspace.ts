@@ -5,7 +5,7 @@ import { boundUser, type CallContext, type HttpService, isJsonObject, type Refus
 import { type ConfigDocument, configDocuments } from './documents.js';
 import { workspaceError } from './errors.js';
 import { need, type Parts } from './parts.js';
-import type { TextFiles } from './text-files.js';
+import { isPlainPath, type TextFiles } from './text-files.js';
 
 export interface WorkspaceDeps {
   readonly parts: Parts;
@@ -78,7 +78,8 @@ export class Workspace {
     if (place.kind === 'skill') return this.#writeSkill(place.name, body, ctx);
     if (place.kind === 'none') throw workspaceError('invalid_path');
     if (!isJsonObject(body)) throw workspaceError('invalid_json');
-    await this.#deps.texts.write(path, body.content);
+    const { texts } = this.#deps;
+    await texts.write(new Map([[path, texts.parse(body.content)]]));
     await this.#audit('write', path, ctx);
   }
 
@@ -116,10 +117,7 @@ export class Workspace {
   }
 
   #placeOf(path: string): Place {
-    const segments = path.split('/');
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
-    const isWrong = /[\\\u0000-\u001f\u007f]/.test(path) || segments.some((part) => /^(?:|\.|\.\.)$/.test(part.trim()));
-    if (isWrong) throw workspaceError('invalid_path');
+    if (!isPlainPath(path)) throw workspaceError('invalid_path');
     const document = Object.hasOwn(configDocuments, path) ? configDocuments[path] : undefined;
     if (document) return { kind: 'config', document };
     const skill = /^skills\/([^/]+)\.json$/.exec(path)?.[1];

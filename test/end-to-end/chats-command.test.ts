@@ -47,6 +47,22 @@ describe('commands that run at the caller', function () {
     expect([gone.code, JSON.parse(gone.stderr).error.code]).to.deep.equal([1, 'not_found']);
   });
 
+  it('take a chat as JSON, also behind --json, and say where that is not possible', async () => {
+    const given = { session_id: 'j', user_id: 'u', meta: { prompt_mode: 'codex' } };
+    const text = JSON.stringify(given);
+    expect(await json<Chat>('chats', 'create', '--json', text)).to.deep.include({ name: 'New Chat', meta: given.meta });
+    const named = await run(['chats', 'create', '--body', '-', '--name', 'Named'], text);
+    expect([named.code, named.stderr]).to.deep.equal([0, '']);
+    expect(named.stdout).to.match(/^The chat \S+ is stored\.\n$/);
+    const listed = await json<Chat[]>('chats', 'list', '--user-id', 'u', '--limit', '2');
+    expect(listed.map(({ meta }) => meta)).to.deep.equal([given.meta, given.meta]);
+    expect(listed.map(({ name }) => name).toSorted()).to.deep.equal(['Named', 'New Chat']);
+    const refused = await run(['chats', 'list', '--json', '{"user_id":"u"}']);
+    expect(refused.code).to.equal(2);
+    expect(refused.stderr).to.include('takes no JSON document');
+    for (const one of listed) await json('chats', 'delete', one.id);
+  });
+
   it('send a message, and print the reply or the raw stream', async () => {
     const sent = await run(['chats', 'send', '--chat-session', 'talk', '--user-id', 'u', '--message', '你好']);
     expect(sent).to.deep.equal({ code: 0, stdout: 'Echo: 你好\n', stderr: '' });
@@ -92,8 +108,8 @@ describe('commands that run at the caller', function () {
     ['batch-delete'],
   ]) {
     it(`end with 2 for: chats ${args.join(' ')}`, async () => {
-      const { code, stdout } = await run(['chats', ...args]);
-      expect([code, stdout.includes('Usage: mortise chats')]).to.deep.equal([2, true]);
+      const { code, stdout, stderr } = await run(['chats', ...args]);
+      expect([code, stdout, stderr.includes('Usage: mortise chats')]).to.deep.equal([2, '', true]);
     });
   }
 
@@ -117,6 +133,6 @@ describe('commands that run at the caller', function () {
     const empty = await run(['skills', 'create', '--dir', join(folder, 'references')]);
     expect([empty.code, empty.stderr.includes('has no SKILL.md')]).to.deep.equal([1, true]);
     const both = await run(['skills', 'create', '--dir', folder, '--content', 'x']);
-    expect([both.code, both.stdout.includes('Give one of')]).to.deep.equal([2, true]);
+    expect([both.code, both.stderr.includes('Give one of')]).to.deep.equal([2, true]);
   });
 });

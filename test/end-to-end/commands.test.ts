@@ -93,7 +93,11 @@ describe('every command of every plugin', function () {
     await forEachCommand(oneEach(), async (words) => {
       const { code, stdout, stderr } = await runCommand(server.origin, [...words, '--no-such-option', '--json']);
       expect([code, stdout]).to.deep.equal([2, '']);
-      expect(JSON.parse(stderr)).to.deep.nested.include({ 'error.code': 'wrong_usage', status: 400 });
+      expect(JSON.parse(stderr)).to.deep.nested.include({
+        'error.code': 'cli_error',
+        'error.details': { reason: 'wrong_usage' },
+        status: 0,
+      });
     });
   });
 

@@ -114,13 +114,20 @@ describe('the first day of a new user', function () {
     expect(await call('GET', '/config/channels/webhook')).to.include({ url: 'https://example.com/hook' });
 
     expect(await call('GET', '/channels/qq/state')).to.include({ configured: false, connected: false });
-    called.push({ method: 'POST', path: '/channels/qq/inbound' });
-    const inbound = await server.post('/channels/qq/inbound', { t: 'C2C_MESSAGE_CREATE', d: {} });
-    await check({ method: 'POST', path: '/channels/qq/inbound', response: inbound });
-    expect([inbound.status, ((await inbound.json()) as { error: { code: string } }).error.code]).to.deep.equal([
+    const event = { t: 'C2C_MESSAGE_CREATE', d: { content: 'hi', author: { user_openid: 'U1' } } };
+    const refused = await server.post('/channels/qq/inbound', event);
+    await check({ method: 'POST', path: '/channels/qq/inbound', response: refused });
+    expect([refused.status, ((await refused.json()) as { error: { code: string } }).error.code]).to.deep.equal([
       400,
       'channel_disabled',
     ]);
+    // Without an app id nothing connects to the platform.
+    await call('PUT', '/config/channels/qq', { enabled: true, client_secret: 'secret-of-the-first-day' });
+    const d = { plain_token: 'tok-0001', event_ts: '1760000000' };
+    expect(await call('POST', '/channels/qq/inbound', { op: 13, d })).to.have.keys('plain_token', 'signature');
+    const blank = { ...event, d: { ...event.d, content: ' ' } };
+    expect(await call('POST', '/channels/qq/inbound', blank)).to.deep.equal({ accepted: false, reason: 'empty_text' });
+    await call('PUT', '/config/channels/qq', { enabled: false });
 
     await call('PUT', '/workspace/files/prompts/hello.md', { content: 'Say hello to $NAME.' });
     expect(await call('GET', '/workspace/files/prompts/hello.md')).to.deep.equal({ content: 'Say hello to $NAME.' });
@@ -137,7 +144,7 @@ describe('the first day of a new user', function () {
     const uploaded = await server.fetch('/workspace/uploads', { method: 'POST', body: form });
     await check({ method: 'POST', path: '/workspace/uploads', response: uploaded });
     expect(await uploaded.json()).to.include({ uploaded: true, name: 'note.txt', size: 5 });
-    const payload = await call('GET', '/workspace/export');
+    const payload = await call('GET', '/workspace/export?reveal=false');
     expect(await call('POST', '/workspace/import', { mode: 'replace', payload })).to.deep.equal({ imported: true });
   });
 
@@ -172,9 +179,12 @@ describe('the first day of a new user', function () {
     const stream = await (await request('POST', '/agent/process', message('again', { stream: true }))).text();
     expect(stream).to.match(/Streamed\.[\s\S]*data: \[DONE\]\s*$/);
 
-    const { messages } = await call<{ messages: readonly object[] }>('GET', `/chats/${chat.id}`);
+    const { messages } = await call<{ messages: readonly object[] }>('GET', `/chats/${chat.id}?include_failed=true`);
     expect(messages.length).to.be.greaterThan(3);
-    const turns = await call<readonly { readonly turn_id: string }[]>('GET', `/chats/${chat.id}/turns`);
+    const turns = await call<readonly { readonly turn_id: string }[]>(
+      'GET',
+      `/chats/${chat.id}/turns?status=completed&limit=5`,
+    );
     const turnPath = `/chats/${chat.id}/turns/${turns[0]?.turn_id}`;
     expect(await call('GET', turnPath)).to.include({ status: 'completed' });
     expect(await call('POST', `${turnPath}/cancel`)).to.deep.equal({ cancelled: false });

@@ -70,8 +70,17 @@ describe('commands of workspace files', function () {
     const taken = join(folder, 'taken');
     await mkdir(taken);
     const { code, stderr } = await run(first, ['export', '--out', taken]);
-    expect([code, stderr.startsWith('[file_error]')]).to.deep.equal([1, true]);
+    expect([code, stderr.startsWith(`[cli_error] ${taken} cannot be written`)]).to.deep.equal([1, true]);
     expect((await readdir(folder)).filter((name) => name.endsWith('.unfinished'))).to.deep.equal([]);
+  });
+
+  it('write a file and print it byte for byte', async () => {
+    for (const text of ['no line break at the end', 'one\n', 'two\n\n', '\u001b[31mred\t']) {
+      const file = join(folder, 'text.md');
+      await writeFile(file, text);
+      expect((await run(first, ['put', '--path', 'prompts/walk.md', '--file', file])).code).to.equal(0);
+      expect(await run(first, ['cat', 'prompts/walk.md'])).to.deep.equal({ code: 0, stdout: text, stderr: '' });
+    }
   });
 
   it('upload a file of the machine where they are typed', async () => {
@@ -81,7 +90,7 @@ describe('commands of workspace files', function () {
     expect(code).to.equal(0);
     expect(await readFile(stdout.trim(), 'utf8')).to.equal('hello');
     await writeFile(file, new Uint8Array(21 * 1_024 * 1_024));
-    expect((await run(first, ['upload', file])).stderr).to.match(/^\[payload_too_large\]/);
+    expect((await run(first, ['upload', file])).stderr).to.match(/^\[cli_error\] the file is larger than 20 MiB/);
     expect((await run(first, ['upload', join(folder, 'none')])).stderr).to.contain('there is no such file');
     const wrong = await runCommand(first?.origin ?? '', [
       '--api-key',
@@ -96,7 +105,7 @@ describe('commands of workspace files', function () {
   it('say what is wrong with an import, and change nothing', async () => {
     const file = join(folder, 'broken.json');
     for (const [text, code] of [
-      ['{"version":"v1","config":{"envs":{"A', 'invalid_json'],
+      ['{"version":"v1","config":{"envs":{"A', 'cli_error'],
       ['[]', 'invalid_json'],
       ['{"version":"v2"}', 'invalid_import_version'],
       ['{"mode":"merge","payload":{"version":"v1"}}', 'invalid_import_mode'],

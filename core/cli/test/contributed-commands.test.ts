@@ -176,7 +176,10 @@ describe('commands of plugins', function () {
 
     it('end with the code that they want when they cannot be run to their end', async () => {
       const again = await onServer(host, 'greet', 'check');
-      expect([again.code, again.stderr]).to.deep.equal([2, '[greet_nobody] There is nobody.\n']);
+      expect([again.code, again.stderr]).to.deep.equal([
+        2,
+        '[greet_nobody] There is nobody.\n  mortise plugin doctor looks for what may be wrong; the log of the server says more.\n',
+      ]);
     });
 
     it('end when the caller leaves', async () => {
@@ -319,7 +322,7 @@ describe('commands of plugins', function () {
         { args: ['me'], apiBase: 'http://127.0.0.1:1', apiKey: 'k', pid: process.pid },
       ]);
       const missing = await folder.run('near', 'lost', '--json');
-      expect([missing.code, missing.error().code]).to.deep.equal([1, 'not_installed']);
+      expect([missing.code, missing.error().details.reason]).to.deep.equal([1, 'not_installed']);
     });
 
     it('say why their plugin did not start', async () => {

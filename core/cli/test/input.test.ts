@@ -70,10 +70,11 @@ describe('what is typed after a command of a plugin', function () {
         const { code, stdout, stderr } = await withKey(...args);
         expect([code, stdout], args.join(' ')).to.deep.equal([2, '']);
         const usage = args[0] === 'lamp' ? facts.usage : shelf.usage;
-        expect(stderr).to.equal(`[wrong_usage] ${sentence}\n  Usage: mortise ${usage}\n`);
+        expect(stderr).to.equal(`[cli_error] ${sentence}\n  Usage: mortise ${usage}\n`);
       }
       const asJson = await withKey('--json', 'lamp', '--on', '--watts', 'many');
-      expect(asJson.error()).to.include({ code: 'wrong_usage', hint: `Usage: mortise ${facts.usage}` });
+      expect(asJson.error()).to.deep.include({ code: 'cli_error', details: { reason: 'wrong_usage' } });
+      expect(asJson.error().hint).to.equal(`Usage: mortise ${facts.usage}`);
     });
 
     it('is run for every key where the command says so, with the rights of the key', async () => {

@@ -45,7 +45,7 @@ describe('the command line without a server', function () {
   it('refuses the configuration of nobody, and names those that have one', async () => {
     const refused = await folder.run('config', 'nope');
     expect([refused.code, refused.stdout]).to.deep.equal([1, '']);
-    expect(refused.stderr).to.match(/^\[owner_not_found\] "nope" .*\n {2}There are: host, admin, .*\blogbook\b/);
+    expect(refused.stderr).to.match(/^\[cli_error\] "nope" .*\n {2}There are: host, admin, .*\blogbook\b/);
     expect((await folder.run('config', 'admin')).code).to.equal(0);
   });
 
@@ -157,7 +157,7 @@ describe('the command line without a server', function () {
       const { code, stderr } = await folder.run(...args);
       expect([code, stderr.split('\n')[0]], args.join(' ')).to.deep.equal([
         3,
-        '[no_server] No Mortise server answers at http://127.0.0.1:1.',
+        '[cli_error] No Mortise server answers at http://127.0.0.1:1.',
       ]);
     }
   });

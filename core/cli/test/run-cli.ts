@@ -6,6 +6,13 @@ import { childEnvironment, nodeFlags, type TestHost, temporaryFolder } from 'mor
 
 export const mainFile = resolve(dirname(fileURLToPath(import.meta.url)), '..', 'main.js');
 
+interface PrintedError {
+  readonly code: string;
+  readonly message: string;
+  readonly details: Readonly<Record<string, unknown>>;
+  readonly hint: string;
+}
+
 export interface Ended {
   readonly code: number;
   readonly stdout: string;
@@ -13,7 +20,7 @@ export interface Ended {
   /** What `--json` printed. */
   json<T = Record<string, unknown>>(): T;
   /** The error that `--json` printed. */
-  error(): { readonly code: string; readonly message: string; readonly hint?: string };
+  error(): PrintedError;
 }
 
 /** Runs the command line as people do: in a process of its own. */
@@ -29,7 +36,7 @@ export function runCli(args: readonly string[], env: Readonly<Record<string, str
           stdout,
           stderr,
           json: () => JSON.parse(stdout),
-          error: () => (JSON.parse(stderr) as { error: { code: string; message: string; hint?: string } }).error,
+          error: () => (JSON.parse(stderr) as { error: PrintedError }).error,
         }),
     );
   });

@@ -16,6 +16,8 @@ const commands = [
   ['status'],
   ['migrate'],
   ['start'],
+  ['app'],
+  ['app', 'start'],
 ];
 
 const nowhere = { MORTISE_API_BASE: 'http://127.0.0.1:1' };

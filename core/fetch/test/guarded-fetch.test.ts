@@ -187,6 +187,16 @@ describe('guarded fetch', () => {
     }
   });
 
+  it('says before a request that its address could never be reached', async () => {
+    const fetch = guard(['*.example', '169.254.169.254', '127.0.0.1']);
+    const options = { linkLocal: 'refused' } as const;
+    for (const url of ['http://169.254.169.254/', 'https://api.other/', 'ftp://api.example/']) {
+      expect((await refusal(fetch.check(new URL(url), options))).code, url).to.equal('network_denied');
+    }
+    for (const url of ['https://api.example/', 'http://127.0.0.1:1/']) await fetch.check(new URL(url), options);
+    expect(seen).to.deep.equal([]);
+  });
+
   it('lets trusted requests, and all of them when the admin says so, reach private addresses', async () => {
     expect((await guard(['*'])(`http://127.0.0.1:${port}/`)).status).to.equal(200);
     const lenient = guard(['*'], { allowPrivate: true });

@@ -58,6 +58,11 @@ export interface OutboundSocket {
 export interface GuardedFetch {
   (url: string | URL, options?: GuardedFetchOptions): Promise<Response>;
   /**
+   * Refuses an address that no request with these options could reach, without a look-up of its name.
+   * @throws MortiseError `network_denied`
+   */
+  check(url: URL, options?: Pick<GuardedFetchOptions, 'untrusted' | 'linkLocal'>): Promise<void>;
+  /**
    * One exchange whose bytes are passed on unchanged in both directions, as a proxy does it. It costs a fraction of a fetch.
    * @throws MortiseError `network_denied`, or the error of the connection
    */

@@ -1,4 +1,5 @@
 import type { CallContext } from '../context.js';
+import type { JsonObject } from '../json.js';
 
 export interface ChannelFacts {
   readonly title?: string;
@@ -20,4 +21,9 @@ export interface ChannelMessage {
 export interface Channel extends ChannelFacts {
   /** Resolves when the platform has accepted the text. Throws a coded error otherwise. */
   sendText(message: ChannelMessage, ctx: CallContext): Promise<void>;
+  /**
+   * What is wrong with a configuration that is about to be stored: a sentence without secrets; undefined when texts can be
+   * sent with it, or only a member is missing that may be set later.
+   */
+  checkConfig?(config: JsonObject, ctx: CallContext): string | undefined | Promise<string | undefined>;
 }

@@ -91,6 +91,8 @@ export interface CommandResult {
   readonly text: string;
   /** Rows for people, printed before the text: each cell is one line, and the widest are cut to fit the terminal. */
   readonly table?: { readonly head: readonly string[]; readonly rows: readonly (readonly string[])[] };
+  /** For people and pipes: the text is printed byte for byte, without a line break of the command line at its end. */
+  readonly verbatim?: boolean;
   /** The same text in parts, for a terminal; together their texts are `text`. */
   readonly spans?: readonly TextSpan[];
   /** Additional text for people, printed on stderr. */
@@ -109,7 +111,10 @@ export interface CommandCaller {
   readonly apiKey: string | undefined;
   /** The command that was typed: one module may run several. */
   readonly command: CommandFacts & { readonly key: string };
-  /** A request with the caller's key. @throws MortiseError with the server's code and hint, or `no_server` */
+  /**
+   * A request with the caller's key. The body is sent as JSON; a `FormData` as a form.
+   * @throws MortiseError with the server's code and hint; `cli_error` without an answer
+   */
   request<T>(method: string, path: string, body?: unknown): Promise<T>;
   /** The same, with the body of the answer as it arrives. */
   stream(method: string, path: string, body?: unknown): AsyncIterable<Uint8Array>;

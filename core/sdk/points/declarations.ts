@@ -58,6 +58,7 @@ export const extensionPoints: readonly ExtensionPointDeclaration[] = [
       },
     },
     functions: ['sendText'],
+    optionalFunctions: ['checkConfig'],
     timeoutMs: 30_000,
     failure: 'channel_dispatch_failed; other channels are untouched',
   },

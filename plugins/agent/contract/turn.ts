@@ -25,7 +25,7 @@ export interface TurnRequest {
   readonly tool?: DirectToolCall | undefined;
   /** The model of this turn; the chat's own, else the configured one, when absent. */
   readonly model?: { readonly providerId: string; readonly model: string } | undefined;
-  /** The only tools that the model is offered and may call; all when absent. */
+  /** The only tools that the model is offered and may call; all when absent. An unknown or disabled one refuses the turn. */
   readonly tools?: readonly string[] | undefined;
   /** Sends the reply through the session's channel, within the turn. */
   readonly dispatch?: { readonly config?: Readonly<Record<string, unknown>> } | undefined;

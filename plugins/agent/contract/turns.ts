@@ -36,6 +36,8 @@ export interface SubmitTurnOptions {
   /** How long the turn may wait for its session; the limits of `/agent/process` when absent. */
   readonly wait?: QueueWait | undefined;
   readonly idempotency?: TurnRequest['idempotency'];
+  /** Identifies the event of a platform whose duplicates the entry point removes; stands in the observation's evidence. */
+  readonly eventId?: string | undefined;
   /** The caller has already looked for a stored answer of this key: it is not looked up again. */
   readonly replayChecked?: boolean | undefined;
   /** Receives the events of the turn while it runs, as {@link TurnPortEvent}. */

@@ -166,6 +166,7 @@ export class Inbox {
         ingress: 'channel',
         actor: { actor_type: 'user', actor_id: event.userId },
         idempotency: { key: `qq:${event.key}`, bodySha256: digestOf(event) },
+        eventId: event.key,
         port,
       },
       ctx,

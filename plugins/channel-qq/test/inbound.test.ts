@@ -10,7 +10,7 @@ import { readEvent } from '../inbound/read-event.js';
 import { FakeQq, silence, status } from './fake-qq.js';
 
 const secret = 'mortise-test-secret';
-const plugins = ['agent', 'provider-demo', 'channels', 'channel-qq'];
+const plugins = ['agent', 'provider-demo', 'channels', 'channel-qq', 'gate'];
 const configure = async (host: TestHost, config: object): Promise<void> => {
   const response = await host.fetch('/config/channels/qq', {
     method: 'PUT',
@@ -186,6 +186,16 @@ eachDatabase((engine) => {
       const both = await Promise.all([1, 2].map(() => host.post('/channels/qq/inbound', c2c('m-both', 'x'))));
       const reasons = (await Promise.all(both.map(bodyOf))).map(({ reason }) => reason);
       expect(reasons.filter((reason) => reason === 'duplicate')).to.have.length(1);
+    });
+
+    it('answers who says the same twice, with an id and without', async () => {
+      for (const id of [nextId(), nextId(), undefined, undefined]) {
+        const answer = await bodyOf(await host.post('/channels/qq/inbound', c2c(id, 'ok')));
+        expect(answer)
+          .to.have.property('reply')
+          .that.matches(/^Echo: .*ok$/s);
+      }
+      expect(platform.messages).to.have.length(4);
     });
 
     it('acknowledges a signed event at once and answers it once, whether QQ repeats it or not', async () => {

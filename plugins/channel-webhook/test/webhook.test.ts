@@ -28,13 +28,19 @@ describe('the webhook channel', () => {
     await other.close();
   });
 
-  const configure = async (config: object): Promise<void> => {
-    const response = await host.fetch('/config/channels/webhook', {
+  const put = (config: object) =>
+    host.fetch('/config/channels/webhook', {
       method: 'PUT',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ enabled: true, url: receiver.url, ...config }),
     });
-    expect(response.status).to.equal(200);
+  const configure = async (config: object): Promise<void> => {
+    expect((await put(config)).status).to.equal(200);
+  };
+  const refusalOf = async (config: object): Promise<string> => {
+    const { status: code, code: name, message } = await errorOf(await put(config));
+    expect([code, name]).to.deep.equal([400, 'invalid_channel_config']);
+    return message;
   };
   const ask = (text: string, extra: object = {}) =>
     host.post('/agent/process', { session_id: 's1', user_id: 'u1', channel: 'webhook', input: [user(text)], ...extra });
@@ -176,8 +182,10 @@ describe('the webhook channel', () => {
 
   it('reaches no link-local address and no metadata service', async () => {
     for (const address of ['169.254.169.254', '[fe80::1]', '[::ffff:169.254.169.254]', '100.100.100.200']) {
-      expect(await failureOf({ url: `http://${address}/latest` }), address).to.contain('may not be reached');
+      expect(await refusalOf({ url: `http://${address}/latest` }), address).to.contain('may not be reached');
     }
+    receiver.script.push(status(307, { location: 'http://169.254.169.254/latest' }));
+    expect(await failureOf({})).to.equal('webhook returned status 307');
   });
 
   it('delivers the text of a schedule without a model, and its failure is that of the run', async () => {
@@ -224,20 +232,25 @@ describe('the webhook channel', () => {
     expect(request?.headers['idempotency-key']).to.equal(published.ok ? published.observation.obs_id : '');
   });
 
-  it('explains a configuration that it cannot send with, without its secrets', async () => {
-    expect(await failureOf({ url: '' })).to.equal('channel webhook requires config.url');
+  it('refuses to store a configuration that it cannot send with, without quoting secrets', async () => {
     for (const [config, member] of [
       [{ url: 'not a url' }, 'config.url'],
       [{ url: 'file:///etc/passwd' }, 'config.url'],
       [{ url: 'http://user:pass-word@127.0.0.1/' }, 'config.url'],
+      [{ enabled: false, url: 'ftp://example.com' }, 'config.url'],
       [{ method: 'GET' }, 'config.method'],
       [{ headers: { 'a b': 'c' } }, 'config.headers'],
       [{ headers: { authorization: 'canary\r\nx: y' } }, 'config.headers'],
     ] as const) {
-      const message = await failureOf(config);
+      const message = await refusalOf(config);
       expect(message).to.contain(member);
       expect(message).to.not.match(/pass-word|canary/);
     }
     expect(receiver.received).to.deep.equal([]);
+  });
+
+  it('says at the turn that its URL is missing: it may be set later', async () => {
+    expect(await failureOf({ url: '' })).to.equal('channel webhook requires config.url');
+    expect(await failureOf({ url: undefined })).to.equal('channel webhook requires config.url');
   });
 });

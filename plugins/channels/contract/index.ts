@@ -13,7 +13,11 @@ export interface ChannelsService {
    * stored one. Any other mask is kept as it is, or becomes empty.
    * @throws channel_not_supported, invalid_channel_config, invalid_json
    */
-  parse(body: unknown, options?: { readonly otherMasks: 'keep' | 'empty' }): ReadonlyMap<string, JsonObject>;
+  parse(
+    body: unknown,
+    ctx: CallContext,
+    options?: { readonly otherMasks: 'keep' | 'empty' },
+  ): Promise<ReadonlyMap<string, JsonObject>>;
   /**
    * Replaces the stored configurations of all channels, in the caller's transaction if there is one. Channels without an
    * entry return to their defaults.

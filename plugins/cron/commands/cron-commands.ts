@@ -11,12 +11,14 @@ import { cronError } from '../errors.js';
 import type { CronOperations } from '../operations.js';
 import type { Job } from '../store/rows.js';
 
-/** What one of the commands does with its arguments; undefined for wrong usage. */
+/** What one of the commands does with its arguments; undefined or a sentence for wrong usage. */
 type Action = (
   input: CommandInput,
   operations: CronOperations,
   principal: Principal,
-) => Promise<Omit<CommandResult, 'exitCode'>> | undefined;
+) => Promise<Omit<CommandResult, 'exitCode'>> | string | undefined;
+
+const bodyMissing = 'The job is missing: give it with --body or --file.';
 
 interface CommandRow {
   readonly act: Action;
@@ -111,7 +113,8 @@ export const commandRows = {
   create: {
     act(input, operations, principal) {
       const body = bodyOf(input);
-      if (input.args.length > 0 || body === undefined) return undefined;
+      if (input.args.length > 0) return undefined;
+      if (body === undefined) return bodyMissing;
       return operations.save(principal, body).then((spec) => ({ data: spec, text: `Saved ${spec.id}.` }));
     },
   },
@@ -119,7 +122,8 @@ export const commandRows = {
     act(input, operations, principal) {
       const [id, ...more] = input.args;
       const body = bodyOf(input);
-      if (id === undefined || more.length > 0 || body === undefined) return undefined;
+      if (id === undefined || more.length > 0) return undefined;
+      if (body === undefined) return bodyMissing;
       return operations.replace(principal, id, body).then((spec) => ({ data: spec, text: `Saved ${spec.id}.` }));
     },
   },
@@ -185,7 +189,8 @@ export const commandRows = {
     act(input, operations, principal) {
       const [id, ...more] = input.args;
       const body = bodyOf(input);
-      if (more.length > 0 || (id === undefined) === (body === undefined)) return undefined;
+      if (more.length > 0) return undefined;
+      if ((id === undefined) === (body === undefined)) return 'Name a job, or give one with --body or --file.';
       return id === undefined
         ? previewBody(body, operations)
         : previewJob(id, operations, principal, Number(option(input, 'count') ?? defaultCount));
@@ -217,7 +222,7 @@ export function cronCommand(facts: CommandFacts, row: CommandRow, operations: Cr
     isRead: () => row.reads === true,
     async run(input, { principal }) {
       const result = await row.act(input, operations, principal);
-      return result ? { exitCode: 0, ...result } : wrongUsage(facts);
+      return typeof result === 'object' ? { exitCode: 0, ...result } : wrongUsage(facts, result);
     },
   };
 }

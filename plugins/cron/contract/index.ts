@@ -1,4 +1,4 @@
-import type { CallContext } from 'mortise/sdk';
+import type { CallContext, TransactionOption } from 'mortise/sdk';
 import type { CronJobSpec, CronRun } from './job.js';
 import type { NodeExecution } from './workflow.js';
 
@@ -10,6 +10,9 @@ export type CronEvent =
   | { readonly type: 'run'; readonly run: CronRun }
   | { readonly type: 'node'; readonly job_id: string; readonly run_id: string; readonly node: NodeExecution };
 
+/** A job as an export has it. */
+export type ExportedCronJob = CronJobSpec & { readonly paused: boolean };
+
 /** The service `cron`. */
 export interface CronService {
   /**
@@ -17,6 +20,23 @@ export interface CronService {
    * @throws MortiseError as that route does
    */
   save(body: unknown, ctx: Pick<CallContext, 'principal'>): Promise<CronJobSpec>;
+  /** The jobs that the caller may see, by name and id; secrets among the parameters of nodes are masked unless revealed. */
+  export(ctx: Pick<CallContext, 'principal'>, isRevealed: boolean): Promise<readonly ExportedCronJob[]>;
+  /**
+   * Checks jobs of an export.
+   * @throws MortiseError as {@link save}, with `details.job_id`
+   */
+  parse(jobs: readonly unknown[], ctx: Pick<CallContext, 'principal'>): Promise<readonly ExportedCronJob[]>;
+  /**
+   * Replaces the jobs that the caller may see, in the caller's transaction if there is one. The default job stays where it
+   * is not among the new ones. A job that is new belongs to the caller. A mask without a stored secret stands for an empty text.
+   * @param jobs from {@link parse}
+   */
+  replaceAll(
+    jobs: readonly ExportedCronJob[],
+    ctx: Pick<CallContext, 'principal'>,
+    options?: TransactionOption,
+  ): Promise<void>;
 }
 
 declare module 'mortise/sdk' {

@@ -1,4 +1,4 @@
-import type { Database } from 'mortise/sdk';
+import type { Database, TransactionOption } from 'mortise/sdk';
 import { type Job, type JobRow, jobOf } from './rows.js';
 
 /** @returns undefined for an unknown id */
@@ -22,9 +22,10 @@ export async function listJobs(
     readonly limit?: number | undefined;
     readonly after?: JobPosition | undefined;
   },
+  options?: TransactionOption,
 ): Promise<readonly Job[]> {
   const bytes = database.dialect === 'postgres' ? ' collate "C"' : '';
-  const query = database.query()<JobRow>(database.table('cron.jobs')).orderByRaw(`name${bytes}, job_id${bytes}`);
+  const query = database.query(options)<JobRow>(database.table('cron.jobs')).orderByRaw(`name${bytes}, job_id${bytes}`);
   if (userId !== undefined) void query.where('user_id', userId);
   if (limit !== undefined) void query.limit(limit);
   if (after) void query.whereRaw(`(name${bytes}, job_id${bytes}) > (?, ?)`, [...after]);

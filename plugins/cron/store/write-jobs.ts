@@ -1,4 +1,4 @@
-import { type Principal, platformPrincipal, type Transaction } from 'mortise/sdk';
+import { type Principal, platformPrincipal, type Transaction, type TransactionOption } from 'mortise/sdk';
 import type { CronJobSpec } from '../contract/index.js';
 import type { CronDeps } from '../cron-deps.js';
 import { defaultJobId } from '../read-job-spec.js';
@@ -30,22 +30,28 @@ function ownerOf({ id, actor, spaces, claims, authenticated }: Principal): Princ
   };
 }
 
-export interface SaveOptions {
+export interface SaveOptions extends TransactionOption {
   /** Who saves it. The owner of an existing job stays, unless the platform itself made the job. */
   readonly principal: Principal;
-  /** Called with the stored job before anything is written; throws to refuse. Undefined for a new job. */
-  readonly check?: (stored: Job | undefined) => void;
+  /**
+   * Completes the job from the stored one, which is undefined for a new job, before anything is written; throws to refuse.
+   */
+  readonly complete?: (spec: CronJobSpec, stored: Job | undefined) => CronJobSpec;
 }
 
 /**
  * Creates or replaces a job; its state is kept. An epoch ends when the schedule changes or the job is disabled, and its due
  * slots are claimed first; any other change keeps the epoch and the next slot.
  */
-export function saveJob(deps: WriteDeps, spec: CronJobSpec, { principal, check }: SaveOptions): Promise<CronJobSpec> {
+export function saveJob(
+  deps: WriteDeps,
+  given: CronJobSpec,
+  { principal, complete, ...options }: SaveOptions,
+): Promise<CronJobSpec> {
   const { database, clock } = deps;
   return database.transaction(async (trx) => {
-    let row = await lockJob(deps, spec.id, trx);
-    check?.(row && jobOf(row, database.codec));
+    let row = await lockJob(deps, given.id, trx);
+    const spec = complete?.(given, row && jobOf(row, database.codec)) ?? given;
     const now = Math.floor(clock.now());
     if (!row) {
       await insertJob(deps, spec, ownerOf(principal), trx);
@@ -72,7 +78,7 @@ export function saveJob(deps: WriteDeps, spec: CronJobSpec, { principal, check }
     );
     if (isScheduled && !(stored.epochFrom !== null && isSame)) await beginEpoch(deps, row, spec, now, trx);
     return spec;
-  });
+  }, options);
 }
 
 function scheduleText({ schedule }: CronJobSpec): string {
@@ -146,7 +152,12 @@ async function beginEpoch(
 }
 
 /** Pauses or resumes a job. Repeating it changes nothing. @returns false for an unknown job */
-export function setPaused(deps: WriteDeps, jobId: string, paused: boolean): Promise<boolean> {
+export function setPaused(
+  deps: WriteDeps,
+  jobId: string,
+  paused: boolean,
+  options?: TransactionOption,
+): Promise<boolean> {
   const { database, clock } = deps;
   return database.transaction(async (trx) => {
     const row = await lockJob(deps, jobId, trx);
@@ -163,7 +174,7 @@ export function setPaused(deps: WriteDeps, jobId: string, paused: boolean): Prom
     );
     if (!paused && job.enabled && job.epochFrom === null) await beginEpoch(deps, ended, job.spec, now, trx);
     return true;
-  });
+  }, options);
 }
 
 /**
@@ -173,6 +184,7 @@ export function setPaused(deps: WriteDeps, jobId: string, paused: boolean): Prom
 export function deleteJob(
   { database, clock, ...rest }: WriteDeps,
   jobId: string,
+  options?: TransactionOption,
 ): Promise<readonly string[] | undefined> {
   return database.transaction(async (trx) => {
     if (!(await lockJob({ database, clock, ...rest }, jobId, trx))) return undefined;
@@ -191,7 +203,7 @@ export function deleteJob(
       await database.statement(`delete from {cron.${table}} where job_id = ?`, [jobId], { trx });
     }
     return rows.map(({ run_id }) => run_id);
-  });
+  }, options);
 }
 
 /** The job that always exists. */

@@ -2,10 +2,10 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import { fakeModel, fakeTool } from 'mortise/contracts/agent/testing';
-import type { CronNodeContext, JsonObject } from 'mortise/sdk';
+import { type CronNodeContext, type JsonObject, platformPrincipal } from 'mortise/sdk';
 import { contributing, eachDatabase, until } from 'mortise/sdk/testing';
 import type { CronJobState, CronRun, WorkflowExecution } from '../contract/index.js';
-import { type CronHost, openCron, says } from './platform.js';
+import { type CronHost, openCron, says, textJob } from './platform.js';
 
 const node = (id: string, type: string, more: object = {}) => ({ id, type, ...more });
 const text = (id: string, more: object = {}) => node(id, 'text_event', { text: id, ...more });
@@ -239,6 +239,8 @@ describe('workflows', () => {
         ]);
         const wrong = await run(chain(node('n', 'agent_turn', { prompt: 'x', model: 'nobody/m1' })));
         expect(wrong.message).to.contain('code=provider_not_found');
+        const unknown = await run(chain(node('n', 'agent_turn', { prompt: 'x', tools: ['count', 'missing'] })));
+        expect(unknown.message).to.contain('code=tool_not_supported').and.contain('there is no tool "missing"');
       });
 
       it('call tools of the agent', async () => {
@@ -252,6 +254,55 @@ describe('workflows', () => {
         expect(record.nodes.at(-1)?.output).to.deep.equal({ said: 1 });
         const wrong = await run(chain(node('n', 'tool_call', { tool: 'missing' })));
         expect(wrong.message).to.contain('code=tool_not_supported');
+      });
+
+      describe('with secrets among their parameters', () => {
+        const authorization = 'Bearer opaque-token-of-a-partner';
+        const request = (headers: object) =>
+          chain(node('h', 'http_request', { url: 'https://partner.example/v1', headers }));
+        const save = (workflow: object) => ({
+          ...textJob('secret', '1h'),
+          enabled: false,
+          task_type: 'workflow',
+          workflow,
+        });
+        const headersIn = (spec: unknown) => {
+          const { workflow } = spec as { readonly workflow: { readonly nodes: readonly JsonObject[] } };
+          return workflow.nodes.find(({ id }) => id === 'h')?.headers;
+        };
+        const storedHeaders = async () => {
+          const [job] = await cron.host
+            .service('cron')
+            .export({ principal: platformPrincipal }, true)
+            .then((jobs) => jobs.filter(({ id }) => id === 'secret'));
+          return headersIn(job);
+        };
+
+        it('show masks, and keep the secrets when the masks come back', async () => {
+          const created = await cron.call('POST', '/jobs', save(request({ authorization, accept: 'text/html' })));
+          expect(created.status).to.equal(200);
+          const listed = (await cron.call('GET', '/jobs')).body as readonly { readonly id: string }[];
+          const read = await cron.call('GET', '/jobs/secret');
+          for (const answer of [created.body, listed, read.body]) {
+            expect(JSON.stringify(answer)).to.contain('Be***er').and.not.contain('opaque-token');
+          }
+          const { spec } = read.body as { readonly spec: JsonObject };
+          const replaced = await cron.call('PUT', '/jobs/secret', { ...spec, name: 'renamed' });
+          expect(replaced.status).to.equal(200);
+          expect(JSON.stringify(replaced.body)).not.to.contain('opaque-token');
+          expect(await storedHeaders()).to.deep.equal({ authorization, accept: 'text/html' });
+          await cron.call('POST', '/jobs', save(request({ authorization: 'Bearer another-one-0123456789' })));
+          expect(await storedHeaders()).to.deep.equal({ authorization: 'Bearer another-one-0123456789' });
+        });
+
+        it('refuse a mask that stands for nothing', async () => {
+          const { status, body } = await cron.call('POST', '/jobs', {
+            ...save(request({ 'x-api-key': 'ab***yz' })),
+            id: 'copied',
+          });
+          expect(status).to.equal(400);
+          expect(JSON.stringify(body)).to.contain('has a mask instead of a secret at headers.x-api-key');
+        });
       });
 
       describe('with HTTP requests', () => {

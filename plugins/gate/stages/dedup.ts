@@ -6,16 +6,21 @@ import { type Draft, isReleased } from '../draft.js';
 /** Explicit requests may be repeated; their duplicates are controlled by idempotency keys. */
 const exempt: readonly Observation['ingress'][] = ['api', 'ws', 'cron', 'internal'];
 
+/** Whether its entry point removes duplicates, so that equal content comes from somebody who said it twice. */
+function isDistinct({ ingress, evidence }: Observation): boolean {
+  return exempt.includes(ingress) || (ingress === 'channel' && typeof evidence?.raw_event_id === 'string');
+}
+
 /**
  * Proposes to drop the same content of the same actor in the same session within the scene's window. The window starts
  * with the first occurrence and is not extended by duplicates. {@link rememberContent} writes the entry.
  */
 export function dedup(draft: Draft, memory: DedupMemory): void {
   const { observation, compiled, scene } = draft;
-  const { obs_type: type, ingress } = observation;
+  const { obs_type: type } = observation;
   if (type !== 'message' && type !== 'world_data') return;
   const window = compiled.windowMs[scene];
-  if (window <= 0 || exempt.includes(ingress) || isAgentGenerated(observation) || isReleased(observation)) return;
+  if (window <= 0 || isDistinct(observation) || isAgentGenerated(observation) || isReleased(observation)) return;
   const key = dedupKey(draft);
   draft.fingerprint = key;
   const first = memory.firstSeen(key);

@@ -45,6 +45,15 @@ describe('dedup', () => {
     });
   }
 
+  it('never drops an event of a channel that is identified, and drops duplicates of one that is not', () => {
+    const { handle } = testGate();
+    const event = (id: string) => says('ok', { ingress: 'channel', evidence: { raw_event_id: id } });
+    for (const id of ['m-1', 'm-2']) expect(handle(event(id)).decision.action).to.equal('deliver');
+    for (const action of ['deliver', 'drop']) {
+      expect(handle(says('ok', { ingress: 'channel' })).decision.action).to.equal(action);
+    }
+  });
+
   it('does not remember an observation that was dropped for another reason', () => {
     const { handle } = testGate();
     expect(handle(says('hi'), 0, true).decision.reason).to.equal('system_overload');

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { exchangeCheck, readDescription } from 'mortise/contracts/openapi/testing';
 import { eachDatabase, type TestEngine } from 'mortise/sdk/testing';
 import { type OutboxHost, startOutbox } from './outbox-host.js';
 
@@ -84,6 +85,8 @@ describe('looking after the outbox', () => {
       expect((await retry(999)).status).to.equal(404);
       expect((await retry('x')).status).to.equal(404);
       const done = await retry(dead);
+      const path = `/memory/outbox/${dead}/retry`;
+      await exchangeCheck(readDescription())({ method: 'POST', path, response: done });
       expect(await done.json()).to.deep.include({ ok: true, outbox_id: dead, status: 'pending' });
     });
 

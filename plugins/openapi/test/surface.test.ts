@@ -30,6 +30,15 @@ function declared({ permissions }: PluginManifest): readonly string[] {
   return routes.flatMap((route) => methodsOf(route).map((method) => `${method} ${pathTemplate(route.path)}`));
 }
 
+/** The code of a plugin without its tests. */
+function sourcesOf(key: string): string {
+  const root = join(checkout, 'plugins', key);
+  return readdirSync(root, { recursive: true, withFileTypes: true })
+    .filter(({ name, parentPath }) => name.endsWith('.ts') && !/[/\\](?:test|testing|web)(?:[/\\]|$)/.test(parentPath))
+    .map(({ name, parentPath }) => readFileSync(join(parentPath, name), 'utf8'))
+    .join('\n');
+}
+
 describe('the description of the HTTP surface', () => {
   it('matches the parts of the plugins; `npm run generate` writes it', () => {
     expect(readFileSync(join(checkout, surfaceFile), 'utf8')).to.equal(surfaceText(checkout));
@@ -48,6 +57,11 @@ describe('the description of the HTTP surface', () => {
     expect(operationsOf(readDescription()).toSorted()).to.deep.equal(routes.toSorted());
   });
 
+  it('has the version of the product', () => {
+    const { version } = JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf8')) as { version: string };
+    expect(readDescription()).to.have.nested.property('info.version', version);
+  });
+
   for (const { key, manifest } of plugins.filter((one) => declared(one.manifest).length > 0)) {
     it(`has a part of ${key} with a summary and a response for each of its routes, and no others`, () => {
       const part = partOf(read(key, 'openapi.yaml') ?? '') as unknown as Description;
@@ -58,6 +72,19 @@ describe('the description of the HTTP surface', () => {
           expect(operation, `${verb} ${path}`).to.include.keys('summary', 'responses');
           expect(Object.keys(operation.responses), `${verb} ${path}`).to.not.deep.equal([]);
         }
+    });
+
+    it(`has the query parameters that the handlers of ${key} read, and no others`, () => {
+      const part = partOf(read(key, 'openapi.yaml') ?? '') as unknown as Description;
+      const declared = Object.values(part.paths)
+        .flatMap((item) => Object.values(item))
+        .flatMap(({ parameters = [] }) => parameters)
+        .flatMap((one) => (one.in === 'query' ? [one.name] : []));
+      const code = sourcesOf(key);
+      const readByName = [...code.matchAll(/\bquery\.(?:get|getAll|has)\('(\w+)'\)/g)].map(([, name = '']) => name);
+      expect(declared).to.include.members(readByName);
+      const unread = declared.filter((name) => !code.includes(`'${name}'`) && !code.includes(`${name}:`));
+      expect(unread).to.deep.equal([]);
     });
   }
 });

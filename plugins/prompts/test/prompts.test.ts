@@ -27,7 +27,7 @@ describe('the system prompt', () => {
   }
   afterEach(() => host.stop());
 
-  const write = async (path: string, text: string): Promise<void> => {
+  const write = async (path: string, text: string | Uint8Array): Promise<void> => {
     await mkdir(dirname(join(host.dataDir, path)), { recursive: true });
     await writeFile(join(host.dataDir, path), text);
   };
@@ -37,7 +37,10 @@ describe('the system prompt', () => {
   const process = async (text: string, biz_params: object = {}) => {
     const input = [{ role: 'user', type: 'message', content: [{ type: 'text', text }] }];
     const response = await host.post('/agent/process', { session_id: 's', user_id: 'u', input, biz_params });
-    return { status: response.status, body: (await response.json()) as { error?: { code: string; message: string } } };
+    return {
+      status: response.status,
+      body: (await response.json()) as { error?: { code: string; message: string; details?: object } },
+    };
   };
 
   it('of every mode works on a fresh machine', async function fresh() {
@@ -87,6 +90,24 @@ describe('the system prompt', () => {
       code: 'codex_prompt_unavailable',
       message: 'codex prompt is unavailable',
     });
+  });
+
+  it('ends the turn when a required text is not UTF-8, and does without an optional one', async () => {
+    await start();
+    for (const bytes of [Buffer.from([0x42, 0xff, 0xfe, 0x65]), Buffer.from('Be\0brief.')]) {
+      await write('prompts/AGENTS.md', bytes);
+      const { status, body } = await process('hi');
+      expect([status, body.error?.code]).to.deep.equal([500, 'ai_tool_guide_unavailable']);
+      expect(body.error?.details).to.deep.equal({ reason: 'the prompt file prompts/AGENTS.md is not UTF-8 text' });
+    }
+    await write('prompts/AGENTS.md', 'Be brief.');
+    await write('prompts/workspace-policy.md', Buffer.from([0xc3, 0x28]));
+    expect((await process('hi')).status).to.equal(200);
+    expect(await names()).to.not.include('workspace_policy_system');
+    await write('prompts/codex/codex-rs/core/templates/personalities/gpt-5.2-codex_pragmatic.md', Buffer.from([0xff]));
+    expect((await process('hi', { prompt_mode: 'codex' })).status).to.equal(200);
+    await write('prompts/workspace-policy.md', Buffer.alloc(1_048_577, 'x'));
+    expect((await process('hi', { prompt_mode: 'default' })).status).to.equal(200);
   });
 
   it('of codex and claude is unavailable without its files where the shipped texts are off', async () => {

@@ -11,14 +11,28 @@ const secretMembers = ['api_key', 'client_secret'];
 const variableForm = /^[A-Z][A-Z0-9_]*_(?:KEY|TOKEN|SECRET)$/;
 const secretWords = /\bapi_key\b|\b[A-Z][A-Z0-9_]*_(?:KEY|TOKEN|SECRET)\b/g;
 
-/** JSON pointers of the secrets that differ between two documents. */
+/** JSON pointers of the secrets that differ between two documents, and of addresses that send secrets to another server. */
 export function changedSecrets(before: unknown, after: unknown): readonly string[] {
   const [old, next] = [leavesByPointer(before), leavesByPointer(after)];
   const pointers = new Set([...old.keys(), ...next.keys()]);
   return [...pointers]
-    .filter((pointer) => !isDeepStrictEqual(old.get(pointer)?.value, next.get(pointer)?.value))
-    .filter((pointer) => isSecret((old.get(pointer) ?? next.get(pointer))?.names ?? []))
+    .filter((pointer) => {
+      const [was, is] = [old.get(pointer), next.get(pointer)];
+      if (isDeepStrictEqual(was?.value, is?.value)) return false;
+      const names = (was ?? is)?.names ?? [];
+      if (names.at(-1) !== 'base_url' || isSecret(names)) return isSecret(names);
+      // A provider that is removed as a whole sends nothing any more.
+      const provider = pointerOf(names.slice(0, -1));
+      const remains = [...next.keys()].some((other) => other === provider || other.startsWith(`${provider}/`));
+      return remains && originOf(was?.value) !== originOf(is?.value);
+    })
     .sort();
+}
+
+/** The server that an address names; undefined where the environment or the catalogue decides it. */
+function originOf(address: unknown): string | undefined {
+  if (typeof address !== 'string' || address.trim() === '') return undefined;
+  return URL.parse(address.trim())?.origin ?? address;
 }
 
 function isSecret(names: readonly string[]): boolean {

@@ -145,6 +145,19 @@ describe('a change of the configuration', () => {
         expect(providers.find(({ id }) => id === 'acme')?.current_api_key).to.equal('sk-***789');
       });
 
+      it('of a provider is sensitive when its stored key would be sent to another server', async () => {
+        await configure('acme', { api_key: secret, base_url: 'https://acme.example/v1' });
+        const change = patchProviders({ op: 'replace', path: '/acme/base_url', value: 'https://evil.example/v1' });
+        const shown = await preview(change);
+        expect(shown.checks).to.deep.include({ sensitive_fields: ['/acme/base_url'], risk_level: 'high' });
+        expect(shown.unified_diff).to.contain('+    "base_url": "https://evil.example/v1"');
+        expect(refusal(await confirm(shown)).slice(0, 2)).to.deep.equal([403, 'mutation_sensitive_denied']);
+        const allowed = await preview(allowing(change));
+        expect((await confirm(allowed, { allow_sensitive: true })).status).to.equal(200);
+        const samePlace = { op: 'replace', path: '/acme/base_url', value: 'https://evil.example/v2' };
+        expect(await preview(patchProviders(samePlace))).to.include({ requires_sensitive_allow: false });
+      });
+
       it('keeps secrets in the database sealed or gone', async () => {
         await configure('acme', { api_key: secret });
         const shown = await preview(patchProviders({ op: 'add', path: '/acme/timeout_ms', value: 1 }));

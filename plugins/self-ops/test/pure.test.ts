@@ -91,6 +91,27 @@ describe('the secrets that a change concerns', () => {
     expect(changedSecrets(before, after)).to.deep.equal(['/a/api_key', '/a/headers/x-api-key', '/c~1d/client_secret']);
   });
 
+  it('count as changed when an address sends them to another server', () => {
+    const at = (base_url?: string) => ({ a: { api_key: 'k', ...(base_url === undefined ? {} : { base_url }) } });
+    const known = 'https://api.example.com/v1';
+    for (const other of [
+      'https://evil.example/v1',
+      'http://api.example.com/v1',
+      'https://api.example.com:444/v1',
+      'x',
+    ]) {
+      expect(changedSecrets(at(known), at(other)), other).to.deep.equal(['/a/base_url']);
+    }
+    // The key may come from the environment, so that an address alone decides where it is sent.
+    expect(changedSecrets(at(), at(known))).to.deep.equal(['/a/base_url']);
+    expect(changedSecrets(at(known), at())).to.deep.equal(['/a/base_url']);
+    expect(changedSecrets({}, { openai: { base_url: known } })).to.deep.equal(['/openai/base_url']);
+    expect(changedSecrets({ a: { base_url: known } }, {})).to.deep.equal([]);
+    for (const same of ['https://api.example.com/v2', 'https://API.example.com:443/v1/']) {
+      expect(changedSecrets(at(known), at(same)), same).to.deep.equal([]);
+    }
+  });
+
   it('do not show in a hash of another order', () => {
     expect(contentHash('providers', { a: 1, b: 2 })).to.equal(contentHash('providers', { b: 2, a: 1 }));
     expect(contentHash('text', undefined)).to.equal('');

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { errorOf } from 'mortise/contracts/agent/testing';
+import { exchangeCheck, readDescription } from 'mortise/contracts/openapi/testing';
 import {
   createTestHost,
   eachDatabase,
@@ -126,7 +127,11 @@ describe('tools of MCP servers', () => {
         });
         expect(await errorOf(await accept({ tool: 'none' }))).to.include({ status: 404, code: 'mcp_tool_not_found' });
         expect(await errorOf(await accept({ tool: 7 }))).to.include({ status: 400, code: 'invalid_request' });
-        expect((await accept({ sha256: changed?.offered_sha256 })).status).to.equal(200);
+        const accepted = await accept({ sha256: changed?.offered_sha256 });
+        expect(accepted.status).to.equal(200);
+        const check = exchangeCheck(readDescription());
+        await check({ method: 'POST', path: '/mcp-tools/accept', response: accepted });
+        await check({ method: 'GET', path: '/mcp-tools', response: await host.fetch('/mcp-tools') });
         expect(await reply('mcp__local__greet', { name: 'Ada' })).to.equal('hello Ada');
         expect(await greet()).to.include({ state: 'accepted', available: true });
         const { rows } = await host.service('audit').query({ operation: 'tool-mcp:accept' });

@@ -49,6 +49,7 @@ export class ChatScreen {
   /** The chat that the last input asked to delete. */
   #toDelete: string | undefined;
   #drawing: NodeJS.Timeout | undefined;
+  #drawingNext: NodeJS.Immediate | undefined;
   readonly #options: ChatScreenOptions;
   readonly #listeners = new Set<() => void>();
   readonly #sent: string[] = [];
@@ -71,10 +72,10 @@ export class ChatScreen {
     return wordsOf(this.#state.locale);
   }
 
-  /** Changes what is shown, and draws it at once. */
+  /** Changes what is shown. Changes that arrive together, such as keys typed ahead, are drawn once. */
   update(change: Partial<ScreenState>): void {
     this.#state = { ...this.#state, ...change };
-    this.#draw();
+    this.#drawingNext ??= setImmediate(() => this.#draw());
   }
 
   /** Loads chats and model, and the messages of the session that it began with. */
@@ -87,6 +88,7 @@ export class ChatScreen {
   close(): void {
     this.#abort?.abort();
     clearTimeout(this.#drawing);
+    clearImmediate(this.#drawingNext);
   }
 
   quit(): void {
@@ -208,6 +210,11 @@ export class ChatScreen {
       this.update({ overlay: undefined, model: item.id });
       this.#notice('info', `${this.words.model}: ${item.id}`);
     });
+  }
+
+  /** Shows the results of tools as a whole, or only how they begin. */
+  toggleResults(): void {
+    this.update({ showsResults: !this.#state.showsResults });
   }
 
   nextPromptMode(): void {
@@ -417,7 +424,9 @@ export class ChatScreen {
 
   #draw(): void {
     clearTimeout(this.#drawing);
+    clearImmediate(this.#drawingNext);
     this.#drawing = undefined;
+    this.#drawingNext = undefined;
     for (const listener of this.#listeners) listener();
   }
 }

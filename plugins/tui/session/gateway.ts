@@ -65,6 +65,9 @@ const maxEventLength = 32 * 1_048_576;
 const answerWithinMs = 15_000;
 
 /** The public API of a running gateway, as this UI uses it. Every error is a MortiseError with a hint what to do. */
+/** The built-in model needs no settings, so that it is not among the providers of the gateway. */
+const demoChoice: ModelChoice = { providerId: 'demo', provider: 'Demo', model: 'demo-chat', name: 'demo-chat' };
+
 export function openGateway({ apiBase, apiKey, userId, channel }: Connection) {
   const send = async (method: string, path: string, body?: unknown, init: RequestInit = {}): Promise<Response> => {
     const headers = {
@@ -123,11 +126,12 @@ export function openGateway({ apiBase, apiKey, userId, channel }: Connection) {
           models: readonly { id: string; name: string }[];
         }[]
       >('GET', '/models');
-      return providers
+      const choices = providers
         .filter(({ enabled }) => enabled)
         .flatMap(({ id, display_name, models }) =>
           models.map((model) => ({ providerId: id, provider: display_name, model: model.id, name: model.name })),
         );
+      return [...choices, demoChoice];
     },
     chooseModel: (providerId: string, model: string) =>
       read('PUT', '/models/active', { provider_id: providerId, model }),

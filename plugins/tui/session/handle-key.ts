@@ -25,6 +25,8 @@ export async function handleKey(screen: ChatScreen, key: Key): Promise<void> {
       return screen.newChat();
     case 'ctrl+r':
       return screen.refresh();
+    case 'ctrl+o':
+      return screen.toggleResults();
     case 'ctrl+p':
       return screen.nextPromptMode();
     case 'f1':

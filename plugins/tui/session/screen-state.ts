@@ -53,6 +53,8 @@ export interface ScreenState {
   readonly entries: readonly Entry[];
   /** First line of the transcript that is shown; `end` follows what is added. */
   readonly top: number | 'end';
+  /** Whether results of tools are shown as a whole. */
+  readonly showsResults: boolean;
   readonly turn: { readonly startedAt: number; readonly isCancelling: boolean } | undefined;
   readonly form: QuestionForm | undefined;
   readonly overlay: Overlay | undefined;
@@ -79,6 +81,7 @@ export function firstState(
     chats: [],
     entries: [],
     top: 'end',
+    showsResults: false,
     turn: undefined,
     form: undefined,
     overlay: undefined,

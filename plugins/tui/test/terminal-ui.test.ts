@@ -160,11 +160,14 @@ describe('the terminal UI', function () {
       expect(await (await host.fetch('/models/active')).json()).to.deep.equal({
         active_llm: { provider_id: 'openai', model: 'gpt-4o-mini' },
       });
-      await host.fetch('/models/active', {
-        method: 'PUT',
-        body: JSON.stringify({ provider_id: 'demo', model: 'demo-chat' }),
-        headers: { 'content-type': 'application/json' },
-      });
+      terminal.type('/model\r');
+      await terminal.shows('Choose a model');
+      terminal.type('demo');
+      await terminal.shows('demo▏');
+      terminal.type('\r');
+      await terminal.shows(/Model: demo\/demo-chat/);
+      terminal.type('back again\r');
+      await terminal.shows('● Echo: back again');
     });
 
     it('sends a prompt template, and nothing when it does not fit', async () => {
@@ -252,6 +255,23 @@ describe('the terminal UI', function () {
       expect(screen).to.match(/✓ shell {2}sleep 0\.4; echo heron[\s\S]*└ [\s\S]*heron[\s\S]*✗ nonsense[\s\S]*└ /);
       expect(screen).to.match(/● Result\n.*\n.*• one of two\n/);
       expect(screen).to.match(/名称 │ n\n.*─────┼──\n.*甲 {3}│ 1\n.*long │ 2/);
+    });
+
+    it('shows the lines of a result that were left out', async () => {
+      const command = 'seq -s "\\n" 101 112 | xargs -0 printf';
+      upstream.answer(
+        openAi.asksFor(['c1', 'shell', JSON.stringify({ items: [{ command }] })]),
+        openAi.says('Counted.'),
+      );
+      const terminal = open();
+      await terminal.shows('Ask anything.');
+      terminal.type('count\r');
+      const short = await terminal.shows(/… \+\d+ · Ctrl\+O[\s\S]*Counted\./);
+      expect(short).to.not.include('109');
+      terminal.type(keys.ctrl('o'));
+      await terminal.shows(/109\n[\s\S]*110/);
+      terminal.type(keys.ctrl('o'));
+      await terminal.hides('109');
     });
 
     it('shows a reply while it comes, and cancels it with Esc', async () => {

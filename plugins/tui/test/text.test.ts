@@ -1,11 +1,13 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { MortiseError } from 'mortise/sdk';
+import { ChatScreen } from '../session/chat-screen.js';
+import { handleKey } from '../session/handle-key.js';
 import { commandWord, suggestionsFor } from '../session/slash-commands.js';
 import { edit, emptyText, insert, typed } from '../text/edit-text.js';
 import { markdownLines } from '../text/markdown-lines.js';
 import { expandPrompt, readPromptCall } from '../text/prompt-template.js';
-import { type Line, textWidth, widthOf, wrapSpans } from '../text/wrap-spans.js';
+import { characters, type Line, textWidth, widthOf, wrapSpans } from '../text/wrap-spans.js';
 
 const plain = (lines: readonly Line[]): readonly string[] => lines.map((line) => line.map(({ text }) => text).join(''));
 
@@ -101,6 +103,56 @@ describe('text of the terminal UI', () => {
       expect(family.cursor).to.equal(2);
       expect(edit(edit(family, 'backspace'), 'backspace')).to.deep.equal(emptyText);
       expect(textWidth('👨‍👩‍👧')).to.equal(2);
+    });
+
+    it('splits every text as the Unicode rules do', () => {
+      const segments = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
+      const units = [
+        'a',
+        'é',
+        'e\u0301',
+        '中',
+        '，',
+        '한',
+        '\u1112\u1161',
+        '\u11ab',
+        'か',
+        '\u3099',
+        'ﾊ',
+        'ﾞ',
+        'я',
+        '\u0483',
+      ];
+      const text = fc.array(fc.constantFrom(...units, '👍🏽', '🇩', '🇪', '\u200d', '\n', ' '));
+      fc.assert(
+        fc.property(text, (parts) => {
+          const joined = parts.join('');
+          expect(characters(joined)).to.deep.equal([...segments.segment(joined)].map(({ segment }) => segment));
+        }),
+      );
+    });
+
+    it('draws once for many keys that arrive together', async () => {
+      const screen = new ChatScreen({
+        connection: { apiBase: 'http://127.0.0.1:1', apiKey: '', userId: 'u', channel: 'console' },
+        locale: 'en-US',
+        sessionId: undefined,
+        templates: undefined,
+        size: { columns: 80, rows: 24 },
+        quit: () => undefined,
+      });
+      let drawn = 0;
+      screen.subscribe(() => {
+        drawn += 1;
+      });
+      const text = '两千个字'.repeat(500);
+      for (const one of text) {
+        void handleKey(screen, { name: undefined, ctrl: false, meta: false, shift: false, text: one });
+      }
+      expect([screen.state().input.text, drawn]).to.deep.equal([text, 0]);
+      await new Promise((done) => setImmediate(done));
+      expect(drawn).to.equal(1);
+      screen.close();
     });
 
     it('moves and deletes by words and lines', () => {

@@ -25,10 +25,11 @@ export type EditAction =
   | 'delete-after';
 
 export function insert({ text, cursor }: Edited, added: string): Edited {
-  const before = characters(text).slice(0, cursor).join('') + added.replaceAll(/\r\n?/g, '\n');
-  const after = characters(text).slice(cursor).join('');
+  const all = characters(text);
+  const at = all.length === text.length ? cursor : all.slice(0, cursor).join('').length;
+  const before = text.slice(0, at) + added.replaceAll(/\r\n?/g, '\n');
   // A character may join with the one before it, as an emoji with its modifier.
-  return { text: before + after, cursor: characters(before).length };
+  return { cursor: characters(before).length, text: before + text.slice(at) };
 }
 
 export function edit({ text, cursor }: Edited, action: EditAction): Edited {

@@ -19,14 +19,35 @@ export interface Span extends Look {
 export type Line = readonly Span[];
 
 /** Columns that a text takes; Chinese characters and most emoji take two. */
-export const textWidth = (text: string): number => stringWidth(text);
+export function textWidth(text: string): number {
+  if (/^[\x20-\x7e]*$/.test(text)) return text.length;
+  if (text.length > 1) return stringWidth(text);
+  const known = widths.get(text);
+  if (known !== undefined) return known;
+  const width = stringWidth(text);
+  widths.set(text, width);
+  return width;
+}
+
+/** Of single code units, of which there are few in one person's languages. */
+const widths = new Map<string, number>();
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 const words = new Intl.Segmenter(undefined, { granularity: 'word' });
 
+/** Texts of letters that are one code unit each and never combine: Latin, Cyrillic, Chinese, Japanese and Korean ones. */
+const plain =
+  /^[\n\x20-\x7e\u00c0-\u017f\u0400-\u0482\u048a-\u052f\u3001-\u3029\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff\uac00-\ud7a3\uff01-\uff9d]*$/;
+/** The last long text that was split: the input is split several times per key. */
+let lastSplit: { readonly text: string; readonly parts: readonly string[] } = { text: '', parts: [] };
+
 /** What a reader sees as one character each. */
-export const characters = (text: string): readonly string[] =>
-  [...graphemes.segment(text)].map(({ segment }) => segment);
+export function characters(text: string): readonly string[] {
+  if (lastSplit.text === text) return lastSplit.parts;
+  const parts = plain.test(text) ? text.split('') : [...graphemes.segment(text)].map(({ segment }) => segment);
+  if (parts.length > 64) lastSplit = { text, parts };
+  return parts;
+}
 
 /** Marks that must not begin a line. */
 const closing = /^[\p{Pe}\p{Pf}.,;:!?%、。，．；：！？…—～·]+$/u;

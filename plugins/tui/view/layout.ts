@@ -49,7 +49,7 @@ export function layoutOf(state: ScreenState, words: Words): Layout {
   const ruleRows = rows >= 14 ? 1 : 0;
   // Header, frame of the input and status line take four rows.
   const bodyRows = Math.max(1, rows - 4 - ruleRows - input.lines.length - above.length);
-  const lines = transcriptLines(state.entries, bodyColumns);
+  const lines = transcriptLines(state.entries, bodyColumns, state.showsResults);
   const lastTop = Math.max(0, lines.length - bodyRows);
   const top = state.top === 'end' ? lastTop : Math.min(state.top, lastTop);
   const isTooSmall = columns < smallest.columns || state.rows < smallest.rows;

@@ -82,6 +82,7 @@ function helpLines(words: Words, width: number): Line[] {
     ['↑ · ↓', words.keyRecall],
     ['Ctrl+N', words.commandNew],
     ['Ctrl+R', words.commandRefresh],
+    ['Ctrl+O', words.keyResults],
     ['Ctrl+P · F2', words.keyMode],
     ['F3 · F4', `${words.commandHistory} · ${words.settings}`],
     ['Ctrl+C', words.keyQuit],

@@ -3,30 +3,39 @@ import { markdownLines } from '../text/markdown-lines.js';
 import { cutText, type Line, type Span, textWidth, wrapSpans } from '../text/wrap-spans.js';
 
 const dim = { dim: true } as const;
-/** Lines of a tool's result. */
+/** Lines of a tool's result while results are not shown as a whole. */
 const summaryLines = 3;
 
-/** Entries never change, so each is wrapped once per width. */
-const cached = new WeakMap<Entry, { readonly width: number; readonly lines: readonly Line[] }>();
+interface Drawn {
+  readonly width: number;
+  readonly isWhole: boolean;
+  readonly lines: readonly Line[];
+}
 
-/** The transcript as lines, with a blank line between messages. */
-export function transcriptLines(entries: readonly Entry[], width: number): readonly Line[] {
+/** Entries never change, so each is wrapped once per width. */
+const cached = new WeakMap<Entry, Drawn>();
+
+/**
+ * The transcript as lines, with a blank line between messages.
+ * @param isWhole whether results of tools are shown as a whole
+ */
+export function transcriptLines(entries: readonly Entry[], width: number, isWhole: boolean): readonly Line[] {
   return entries.flatMap((entry, index) => {
     const before = entries[index - 1];
     const isClose = before?.kind === entry.kind && (entry.kind === 'tool' || entry.kind === 'notice');
-    return [...(index === 0 || isClose ? [] : [[]]), ...linesOf(entry, width)];
+    return [...(index === 0 || isClose ? [] : [[]]), ...linesOf(entry, width, isWhole)];
   });
 }
 
-function linesOf(entry: Entry, width: number): readonly Line[] {
+function linesOf(entry: Entry, width: number, isWhole: boolean): readonly Line[] {
   const known = cached.get(entry);
-  if (known?.width === width) return known.lines;
-  const lines = draw(entry, width);
-  cached.set(entry, { width, lines });
+  if (known?.width === width && known.isWhole === isWhole) return known.lines;
+  const lines = draw(entry, width, isWhole);
+  cached.set(entry, { width, isWhole, lines });
   return lines;
 }
 
-function draw(entry: Entry, width: number): readonly Line[] {
+function draw(entry: Entry, width: number, isWhole: boolean): readonly Line[] {
   switch (entry.kind) {
     case 'user':
       return wrapSpans([{ text: entry.text, bold: true }], width, [{ text: '❯ ', color: 'cyan', bold: true }]);
@@ -36,7 +45,7 @@ function draw(entry: Entry, width: number): readonly Line[] {
         ...line,
       ]);
     case 'tool':
-      return toolLines(entry, width);
+      return toolLines(entry, width, isWhole);
     case 'notice': {
       const isError = entry.tone === 'error';
       const mark: Span = isError ? { text: '✗ ', color: 'red', bold: true } : { text: '· ', ...dim };
@@ -55,7 +64,11 @@ const marks = {
 } as const;
 
 /** `✓ shell  echo hi`, and below it what the tool returned. */
-function toolLines({ name, input, state, summary }: Extract<Entry, { kind: 'tool' }>, width: number): readonly Line[] {
+function toolLines(
+  { name, input, state, summary }: Extract<Entry, { kind: 'tool' }>,
+  width: number,
+  isWhole: boolean,
+): readonly Line[] {
   const title = `${name}  `;
   const head: Line = [
     marks[state],
@@ -65,8 +78,7 @@ function toolLines({ name, input, state, summary }: Extract<Entry, { kind: 'tool
   const look = state === 'failed' ? { color: 'red' } : dim;
   const result =
     summary.trim() === '' ? [] : wrapSpans([{ text: summary.trim(), ...look }], width, [{ text: '  └ ', ...dim }]);
-  const shown = result.slice(0, summaryLines);
-  const last = shown.at(-1);
-  if (result.length > summaryLines && last) shown[summaryLines - 1] = [...last, { text: ' …', ...dim }];
-  return [head, ...shown];
+  if (isWhole || result.length <= summaryLines) return [head, ...result];
+  const more = result.length - summaryLines + 1;
+  return [head, ...result.slice(0, summaryLines - 1), [{ text: `    … +${more} · Ctrl+O`, ...dim }]];
 }

@@ -14,6 +14,8 @@ const plugins = [
   'models',
   'provider-openai',
   'skills',
+  'cron',
+  'cron-nodes',
 ];
 const adminKey = 'admin-key-of-the-test';
 const userKeys = JSON.stringify([{ id: 'anna', key: 'key-of-anna-0123456789', actor: 'anna' }]);
@@ -350,6 +352,118 @@ describe('workspace files', () => {
         expect(empty).to.have.nested.property('config.channels.webhook.url', 'https://example.com/hook');
         expect(JSON.stringify(empty)).to.not.contain('***');
       }).timeout(10_000);
+
+      const job = (id: string, more: object = {}) => ({
+        id,
+        name: id,
+        enabled: true,
+        schedule: { type: 'cron', cron: '0 9 * * 1', timezone: 'Europe/Berlin' },
+        text: 'Report.',
+        dispatch: { target: { user_id: 'u1', session_id: 's1' } },
+        ...more,
+      });
+      const jobs = async (): Promise<readonly string[]> => {
+        const listed = (await (await host.fetch('/cron/jobs')).json()) as { id: string }[];
+        return listed.map(({ id }) => id);
+      };
+
+      it('give the same system in an empty instance, with jobs and prompt texts', async () => {
+        const workflow = {
+          version: 'v1',
+          viewport: { pan_x: 0, pan_y: 0, zoom: 1 },
+          nodes: [
+            { id: 'start', type: 'start', x: 0, y: 0 },
+            { id: 'say', type: 'text_event', x: 1, y: 0, text: 'hi' },
+          ],
+          edges: [{ id: 'e', source: 'start', target: 'say' }],
+        };
+        const cron = {
+          jobs: [
+            job('weekly', { paused: true }),
+            job('flow', { text: undefined, task_type: 'workflow', workflow }),
+            job('cron-default', { enabled: false, text: 'Ping.' }),
+          ],
+        };
+        const files = { 'prompts/AGENTS.md': 'Be brief.\n', 'docs/AI/tools.md': '工具。', 'prompt/a/b.md': 'Nested.' };
+        expect(await importing({ version: 'v1', skills, config, cron, files })).to.deep.include({ status: 200 });
+        const admin = { 'x-admin-key': adminKey };
+        const archive = await exported('?reveal=true', admin);
+        expect(archive.files).to.deep.equal(files);
+        await host.stop();
+        if (engine.dialect === 'postgres') await engine.empty();
+
+        const target = temporaryFolder('workspace-target');
+        host = await open(target);
+        expect(await jobs()).to.deep.equal(['cron-default']);
+        expect((await importing(archive)).body).to.deep.equal({ imported: true });
+        expect(comparable(await exported('?reveal=true', admin))).to.deep.equal(comparable(archive));
+        expect(await jobs()).to.deep.equal(['cron-default', 'flow', 'weekly']);
+        const state = (await (await host.fetch('/cron/jobs/weekly/state')).json()) as JsonObject;
+        expect(state).to.include({ paused: true });
+        expect(await readFile(join(target, 'prompt/a/b.md'), 'utf8')).to.equal('Nested.');
+      }).timeout(20_000);
+
+      it('replace all jobs but the default one, and delete no text', async () => {
+        await importing({ version: 'v1', cron: { jobs: [job('old')] }, files: { 'prompts/old.md': 'Old.' } });
+        await importing({ version: 'v1', cron: { jobs: [job('new')] }, files: { 'prompts/new.md': 'New.' } });
+        expect(await jobs()).to.deep.equal(['new', 'cron-default']);
+        expect((await exported()).files).to.deep.equal({ 'prompts/old.md': 'Old.', 'prompts/new.md': 'New.' });
+      });
+
+      it('name the files that they leave out', async () => {
+        await mkdir(join(folder, 'prompts'));
+        await writeFile(join(folder, 'prompts', 'blank.md'), ' \n');
+        await writeFile(join(folder, 'prompts', 'image.png'), Buffer.from([0xff, 0, 1]));
+        const archive = await exported();
+        expect(archive).to.deep.include({ files: {}, omitted_files: ['prompts/blank.md', 'prompts/image.png'] });
+        expect((await importing(archive)).status).to.equal(200);
+      });
+
+      it('say at which place an archive is wrong', async () => {
+        const wrong: readonly (readonly [unknown, string, RegExp])[] = [
+          [{}, 'invalid_import_version', /payload has none: it is not an export/],
+          [{ version: 'v1', jobs: [] }, 'invalid_json', /^payload has none of the sections skills, cron, files, /],
+          [{ version: 'v1', config: { envs: { 'A B': '1' } } }, 'invalid_env_key', /^payload\.config\.envs: /],
+          [{ version: 'v1', config: { channels: [] } }, 'invalid_json', /^payload\.config\.channels: /],
+          [{ version: 'v1', config: { models: 3 } }, 'invalid_json', /^payload\.config\.models: it must be an object/],
+          [{ version: 'v1', skills: { a: { content: '' } } }, 'invalid_skill', /^payload\.skills: /],
+          [{ version: 'v1', cron: { jobs: {} } }, 'invalid_json', /^payload\.cron: jobs must be an array/],
+          [
+            { version: 'v1', cron: { jobs: [job('a'), job('b', { schedule: { cron: 'never' } })] } },
+            'invalid_cron_schedule',
+            /^payload\.cron: job "b": /,
+          ],
+          [
+            { version: 'v1', cron: { jobs: [job('a'), job('a')] } },
+            'invalid_request',
+            /job "a": the id is given twice/,
+          ],
+          [{ version: 'v1', files: { '../x': 'y' } }, 'invalid_path', /^payload\.files: \.\.\/x is not/],
+          [{ version: 'v1', files: { 'src/a.ts': 'y' } }, 'invalid_path', /^payload\.files: src\/a\.ts is not/],
+          [{ version: 'v1', files: { 'prompts/a': 3 } }, 'invalid_ai_tools_guide', /content of prompts\/a is required/],
+        ];
+        for (const [payload, code, message] of wrong) {
+          const answer = await importing(payload);
+          expect(answer, JSON.stringify(payload)).to.deep.include({ status: 400, code });
+          expect(answer.message).to.match(message);
+        }
+      });
+
+      it('change nothing when a text cannot be written', async () => {
+        await importing({ version: 'v1', config: { envs: { A: '1' } }, cron: { jobs: [job('old')] } });
+        await writeFile(join(folder, 'prompts'), 'a file where a folder is needed');
+        const refused = await importing({
+          version: 'v1',
+          config: { envs: { B: '2' } },
+          cron: { jobs: [] },
+          files: { 'prompts/a.md': 'x' },
+        });
+        expect(refused.code).to.equal('invalid_path');
+        expect((await exported()).config)
+          .to.have.nested.property('envs')
+          .that.deep.equals({ A: '1' });
+        expect(await jobs()).to.include('old');
+      });
 
       it('keep what only looks like a mask outside of secrets', async () => {
         const webhook = { bot_prefix: '***', secret: 'abc***def', headers: { authorization: 'Bea***xyz' } };

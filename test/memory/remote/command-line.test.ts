@@ -121,9 +121,9 @@ describe('the memory commands in their own process', () => {
           expect(users[0]).to.deep.include({ userId: 'alice', displayName: 'Alice A.', active: false });
           expect((await run('memory', 'users', 'rename', 'x')).code).to.equal(2);
           const unfit = await run('memory', 'users', 'add', ' bad ');
-          expect([unfit.code, lines(unfit)[0]]).to.deep.equal([
+          expect([unfit.code, unfit.stderr.split('\n')[0]]).to.deep.equal([
             2,
-            'A user name has 1 to 128 characters, without control characters or surrounding blanks.',
+            '[cli_error] A user name has 1 to 128 characters, without control characters or surrounding blanks.',
           ]);
           expect((await run('memory', 'users', 'enable', 'bob')).code).to.equal(1);
           expect((await run('memory', 'users', 'enable', 'alice')).stdout).to.equal('Enabled alice.\n');
@@ -154,9 +154,9 @@ describe('the memory commands in their own process', () => {
           const none = await run('memory', 'export', '--space', 'private:none');
           expect([none.code, none.stdout]).to.deep.equal([0, '']);
           const malformed = await run('memory', 'export', '--space', 'foo:bar');
-          expect([malformed.code, lines(malformed)[0]]).to.deep.equal([
+          expect([malformed.code, malformed.stderr.split('\n')[0]]).to.deep.equal([
             2,
-            '--space: a space must start with private:, team: or org:.',
+            '[cli_error] --space: a space must start with private:, team: or org:.',
           ]);
           expect((await run('memory', 'export')).code).to.equal(2);
         });

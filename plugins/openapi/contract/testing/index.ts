@@ -10,7 +10,15 @@ const checkout = join(import.meta.dirname, '..', '..', '..', '..', '..');
 
 type Content = Readonly<Record<string, { readonly schema?: JsonObject }>>;
 
+interface Parameter {
+  readonly name: string;
+  readonly in: 'path' | 'query' | 'header';
+  readonly required?: boolean;
+  readonly schema: JsonObject;
+}
+
 interface Operation {
+  readonly parameters?: readonly Parameter[];
   readonly requestBody?: { readonly required?: boolean; readonly content: Content };
   readonly responses: Readonly<Record<string, { readonly $ref?: string; readonly content?: Content }>>;
 }
@@ -68,6 +76,21 @@ export function exchangeCheck(description: Description): (exchange: Exchange) =>
     );
   };
 
+  const checkQuery = (parameters: readonly Parameter[], query: URLSearchParams, name: string) => {
+    const declared = parameters.filter((one) => one.in === 'query');
+    for (const [key, text] of query) {
+      const parameter = declared.find((one) => one.name === key);
+      expect(parameter, `the query parameter ${key} of ${name}`).to.be.an('object');
+      if (!parameter) continue;
+      const { type } = parameter.schema;
+      const value = type === 'boolean' ? text === 'true' : type === 'integer' ? Number(text) : text;
+      const issues = ajv.validate(parameter.schema, type === 'array' ? [text] : value) ? [] : ajv.errors;
+      expect(issues, `the query parameter ${key}=${text} of ${name}`).to.deep.equal([]);
+    }
+    const missing = declared.filter((one) => one.required === true && !query.has(one.name));
+    expect(missing, `the query of ${name}`).to.deep.equal([]);
+  };
+
   return async ({ method, path, body, response }) => {
     const plain = path.split('?')[0] ?? '';
     const verb = method.toLowerCase();
@@ -79,6 +102,7 @@ export function exchangeCheck(description: Description): (exchange: Exchange) =>
     if (!operation || template === undefined) return;
     const at = `/paths/${escaped(template)}/${verb}`;
     const name = `${method} ${template}`;
+    checkQuery(operation.parameters ?? [], new URL(path, 'http://localhost').searchParams, name);
     if (response.ok && body !== undefined) {
       expect(operation.requestBody?.content, `a request body of ${name}`).to.have.property('application/json');
       check(`${at}/requestBody/content/application~1json/schema`, body, `the request of ${name}`);
