@@ -66,6 +66,22 @@ export function normaliseItems(tool: string, args: JsonObject): JsonObject {
   return isItem ? { items: [item] } : args;
 }
 
+/** A time limit that is no number means the tool's own, as one below zero does. */
+export function withUsableLimits(tool: string, args: JsonObject): JsonObject {
+  const { items } = args;
+  if (!takesItems(tool) || !Array.isArray(items) || !items.some(hasUnusableLimit)) return args;
+  const usable = items.map((item: unknown) => {
+    if (!hasUnusableLimit(item)) return item;
+    const { timeout_seconds: _, ...rest } = item;
+    return rest;
+  });
+  return { ...args, items: usable };
+}
+
+function hasUnusableLimit(item: unknown): item is JsonObject {
+  return isJsonObject(item) && 'timeout_seconds' in item && typeof item.timeout_seconds !== 'number';
+}
+
 /** An alias never replaces a member that is present. */
 function renameMembers(tool: string, item: unknown): unknown {
   if (!isJsonObject(item)) return item;

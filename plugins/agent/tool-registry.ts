@@ -11,7 +11,7 @@ import {
 import type { PromptMode } from './business-params.js';
 import { capabilitiesOf, type DerivedTool, derivedTools, shellSessionTool } from './derived-tools.js';
 import { failureOf } from './errors.js';
-import { normaliseItems, takesItems, unwrapArguments } from './normalise-arguments.js';
+import { normaliseItems, takesItems, unwrapArguments, withUsableLimits } from './normalise-arguments.js';
 import type { RuntimeTool } from './runtime-tools.js';
 import {
   invalidArguments,
@@ -170,7 +170,7 @@ export class ToolRegistry {
           notAvailable(name, `it is only available in collaboration mode ${collaborationModes.join(', ')}`),
         );
       }
-      return { ok: true, call: { tool, input, finish: same } };
+      return { ok: true, call: { tool, input: withUsableLimits(name, input), finish: same } };
     }
     const derived = this.#derived(name, scope);
     if (derived) return this.#planDerived(name, derived, input);

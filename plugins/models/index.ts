@@ -17,6 +17,7 @@ import {
   listProvidersRoute,
   setActiveModelRoute,
 } from './routes.js';
+import { adapterNames } from './show-models.js';
 
 /** How long a replica may use what another one has changed, if the notification was lost. Milliseconds. */
 const rereadEveryMs = 10_000;
@@ -64,6 +65,7 @@ export default function models(): PluginDefinition<Config> {
       const administration = new ModelAdministration({
         cache,
         store,
+        adapterNames: () => adapterNames(host.points.list('provider')),
         refused: (refusal) => host.emit('refusal', refusal),
       });
 

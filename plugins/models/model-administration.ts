@@ -10,6 +10,8 @@ import { activeSlot, providerInfo } from './show-models.js';
 interface AdministrationDeps {
   readonly cache: ModelCache;
   readonly store: ProviderStore;
+  /** The names of all adapters, whether they are active or not. */
+  readonly adapterNames: () => readonly string[];
   /** Reports a refused caller to the audit trail. */
   readonly refused: (refusal: Refusal) => void;
 }
@@ -26,7 +28,8 @@ export class ModelAdministration {
   async configure(providerId: string, patch: unknown, ctx: CallContext) {
     this.checkRight(ctx, 'models:configure');
     const id = readProviderId(providerId);
-    const { cache, store } = this.#deps;
+    const { cache, store, adapterNames } = this.#deps;
+    if (isJsonObject(patch)) checkAdapter(patch.adapter, adapterNames());
     await store.change(ctx, ({ providers }) => ({
       provider: patchProvider(providers.find((one) => one.id === id && !one.hidden) ?? unconfigured(id), patch),
       entry: {
@@ -84,6 +87,16 @@ export class ModelAdministration {
     this.#deps.refused({ reason: 'forbidden', subject: principal.id, target, correlationId });
     throw modelError('forbidden');
   }
+}
+
+/** The form is checked with all other members. @throws invalid_provider_config */
+function checkAdapter(name: unknown, known: readonly string[]): void {
+  if (typeof name !== 'string' || name === '' || known.includes(name.toLowerCase())) return;
+  throw modelError('invalid_provider_config', {
+    message: `adapter "${name.slice(0, 64)}" is not supported`,
+    details: { adapters: known },
+    hint: `Choose one of: ${known.join(', ')}.`,
+  });
 }
 
 function readSlotBody(body: unknown): ModelSlot {

@@ -10,12 +10,6 @@ export function readSlot(text: string): ModelSlot {
   return { providerId: text.slice(0, slash).toLowerCase(), model: text.slice(slash + 1) };
 }
 
-/** Sentences for turns, whose model was chosen earlier. */
-const ofTurns: Readonly<Record<string, string>> = {
-  provider_disabled: 'active provider is disabled',
-  model_not_found: 'active model is not available for provider',
-};
-
 export function modelsService(cache: ModelCache, fallbacks: readonly ModelSlot[], log: Logger): ModelsService {
   return {
     async resolve(own, configured) {
@@ -42,13 +36,21 @@ export function modelsService(cache: ModelCache, fallbacks: readonly ModelSlot[]
   };
 }
 
+/** Refuses in the words of turns, whose model was chosen earlier. */
 function resolveForTurn(table: ModelTable, slot: ModelSlot): ResolvedModel {
   try {
     return table.resolve(slot);
   } catch (error) {
-    const message = isCodedError(error) ? ofTurns[error.code] : undefined;
-    if (!isCodedError(error) || message === undefined) throw error;
-    const code = error.code as 'provider_disabled' | 'model_not_found';
-    throw modelError(code, { message, ...(error.details ? { details: error.details } : {}) });
+    if (!isCodedError(error)) throw error;
+    const details = error.details ? { details: error.details } : {};
+    if (error.code === 'provider_disabled') {
+      throw modelError('provider_disabled', {
+        message: 'active provider is disabled',
+        hint: `Enable the provider ${slot.providerId}, or choose a model of another one.`,
+        ...details,
+      });
+    }
+    if (error.code !== 'model_not_found') throw error;
+    throw modelError('model_not_found', { message: 'active model is not available for provider', ...details });
   }
 }

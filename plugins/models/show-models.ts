@@ -64,6 +64,12 @@ const knownTypes: readonly (readonly [id: string, name: string])[] = [
   ['anthropic', 'Anthropic'],
 ];
 
+/** Every name that a provider's adapter may have. */
+export function adapterNames(contributed: readonly { readonly key: string }[]): readonly string[] {
+  const own = contributed.map(({ key }) => key).filter((key) => key !== 'demo');
+  return [...new Set([...knownTypes.map(([id]) => id), ...own])];
+}
+
 export function catalogInfo(table: ModelTable, adapters: Adapters) {
   const known = new Set(knownTypes.map(([id]) => id));
   const others = [...adapters].filter(([key]) => !known.has(key) && key !== 'demo');

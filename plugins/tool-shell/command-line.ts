@@ -16,7 +16,7 @@ const merged = 'exec "$0" "$2" "$1" 2>&1';
 /**
  * The command line of a shell command.
  *
- * @throws tool_runtime_unavailable when the machine has no such shell
+ * @throws tool_runtime_unavailable when the machine has no shell, invalid_tool_input when it has not the chosen one
  */
 export function shellLine(
   command: string,
@@ -30,7 +30,8 @@ export function shellLine(
   }
   const sh = findProgram('sh', path) ?? findProgram('bash', path);
   const chosen = shell === undefined ? sh : findProgram(shell, path);
-  if (!sh || !chosen) throw shellError('tool_runtime_unavailable');
+  if (!sh) throw shellError('tool_runtime_unavailable');
+  if (!chosen) throw shellError('invalid_tool_input', `this machine has no shell "${shell}"`);
   return { file: sh, args: ['-c', merged, chosen, command, login ? '-lc' : '-c'] };
 }
 

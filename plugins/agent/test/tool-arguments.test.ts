@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { derivedTools } from '../derived-tools.js';
-import { normaliseItems, unwrapArguments } from '../normalise-arguments.js';
+import { normaliseItems, unwrapArguments, withUsableLimits } from '../normalise-arguments.js';
 import { readRuntimeTools } from '../runtime-tools.js';
 import { resolveAlias } from '../tool-names.js';
 
@@ -48,6 +48,14 @@ describe('names and arguments of models', () => {
     }
     expect(normaliseItems('view', { other: 1 })).to.deep.equal({ other: 1 });
     expect(normaliseItems('view', { items: 7 })).to.deep.equal({ items: 7 });
+  });
+
+  it('have no time limit that is no number', () => {
+    const items = [{ command: 'a', timeout_seconds: '30' }, { command: 'b', timeout_seconds: 3 }, 7];
+    expect(withUsableLimits('shell', { items })).to.deep.equal({
+      items: [{ command: 'a' }, { command: 'b', timeout_seconds: 3 }, 7],
+    });
+    expect(withUsableLimits('other', { items })).to.deep.equal({ items });
   });
 
   it('of derived tools are routed by their target', () => {

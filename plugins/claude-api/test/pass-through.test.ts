@@ -116,8 +116,11 @@ describe('POST /v1/messages, passed through', () => {
   });
 
   it('passes refusals of the provider on, without a retry', async () => {
-    upstream.answer(anthropic.fails(529, { type: 'overloaded_error' }, { 'retry-after': '3', 'set-cookie': 'a=b' }));
+    const headers = { 'retry-after': '3', 'set-cookie': 'a=b', 'request-id': 'req_of_anthropic' };
+    upstream.answer(anthropic.fails(529, { type: 'overloaded_error' }, headers));
     const response = await post(JSON.stringify(say('hi', { model: 'claude-x' })));
+    expect(response.headers.get('request-id')).to.equal('req_of_anthropic');
+    expect(response.headers.get('x-mortise-provider-request-id')).to.equal('req_of_anthropic');
     expect(response.status).to.equal(529);
     expect(response.headers.get('retry-after')).to.equal('3');
     expect(response.headers.get('set-cookie')).to.equal(null);

@@ -1,4 +1,4 @@
-import { closeSync, existsSync, openSync, readSync, renameSync, statSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, openSync, readSync, renameSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { kbError } from '../errors.js';
 import { migrations, schemaVersion, tables } from './schema.js';
@@ -72,6 +72,7 @@ function connect(file: string, write: boolean): Database | undefined {
   if (isNoDatabase(file)) return undefined;
   let database: Database | undefined;
   try {
+    if (write) keepPrivate(file);
     database = new Database(file, { timeout: busyMs });
     // Passages are longer than a part of the default page: fewer of them leave a rest. Without effect on a file that exists.
     if (write) database.pragma('page_size = 16384');
@@ -86,6 +87,15 @@ function connect(file: string, write: boolean): Database | undefined {
     const code = String((error as { code?: unknown }).code);
     if (/^SQLITE_(NOTADB|CORRUPT)/.test(code)) return undefined;
     throw toUnavailable(error);
+  }
+}
+
+/** The index has the texts of all repositories: only its owner may read it. Its log files get the same rights. */
+function keepPrivate(file: string): void {
+  if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600));
+  for (const part of ['', '-wal', '-shm']) {
+    const found = statSync(`${file}${part}`, { throwIfNoEntry: false });
+    if (found && (found.mode & 0o077) !== 0) chmodSync(`${file}${part}`, 0o600);
   }
 }
 

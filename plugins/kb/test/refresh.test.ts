@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmod, readFile, rename, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
+import { chmod, readFile, rename, stat, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect } from 'chai';
@@ -37,6 +37,18 @@ describe('a refresh of the knowledge base', () => {
     const second = await kb.refresh({ mode: 'full' });
     expect(second).to.include({ total_files: first.total_files, total_chunks: first.total_chunks, new_chunks: 0 });
     expect(content()).to.deep.equal(before);
+  });
+
+  it('keeps the index to the owner of the process, one of an earlier version too', async function rights() {
+    if (process.platform === 'win32') this.skip();
+    const rightsOf = async () => ((await stat(file())).mode & 0o777).toString(8);
+    await kb.refresh();
+    expect(await rightsOf()).to.equal('600');
+    await chmod(file(), 0o644);
+    await kb.host.control.disable('kb');
+    await kb.host.control.enable('kb');
+    await kb.refresh();
+    expect(await rightsOf()).to.equal('600');
   });
 
   it('replaces a changed file and deletes a vanished one, leaving no row of it', async () => {

@@ -39,12 +39,21 @@ export async function openAnswerBody(
   }
 }
 
-/** The first byte decides, because APIs label JSON as `text/plain` and streams as JSON; else the label. */
+/** What a line of an event stream begins with. */
+const fields = ['data:', 'event:', 'id:', 'retry:', ':'];
+
+/**
+ * The first bytes decide, because APIs label JSON as `text/plain` and streams as JSON; else the label. A page in place of
+ * an answer, as gateways send it, is no stream.
+ */
 function isEventStream(type: string, first: Uint8Array | undefined, asked: boolean): boolean {
   const begin = new TextDecoder().decode(first?.subarray(0, 64)).trimStart();
-  if (begin.startsWith('{')) return false;
-  if (/^(?:data|event|id|retry)?:/.test(begin)) return true;
-  return /^text\/event-stream\b/i.test(type) || (asked && !/^application\/(?:[\w.-]+\+)?json\b/i.test(type));
+  if (begin.startsWith('{') || begin.startsWith('<')) return false;
+  if (fields.some((field) => begin.startsWith(field))) return true;
+  if (/^text\/event-stream\b/i.test(type)) return true;
+  if (/^(?:application\/(?:[\w.-]+\+)?json|text\/html)\b/i.test(type)) return false;
+  // The first bytes may be the beginning of a field's name.
+  return asked && fields.some((field) => field.startsWith(begin));
 }
 
 /**

@@ -108,6 +108,7 @@ describe('providers and the active model', () => {
         ],
         [{ model_aliases: { '': 'x' } }, 'invalid_provider_config', 'model_aliases requires non-empty key and value'],
         [{ model_aliases: { x: ' ' } }, 'invalid_provider_config', 'model_aliases requires non-empty key and value'],
+        [{ adapter: 'unheard-of' }, 'invalid_provider_config', 'adapter "unheard-of" is not supported'],
         [{ models: [{ name: 'x' }] }, 'invalid_provider_config', 'each model requires an id of at most 200 characters'],
         [{ headers: { 'a b': 'x' } }, 'invalid_provider_config', 'headers requires valid names and values'],
         [{ api_key: 'sk-é' }, 'invalid_provider_config', 'api_key has characters that no header can carry'],

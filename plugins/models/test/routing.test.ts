@@ -51,11 +51,14 @@ describe('the model of a request', () => {
       await start();
       await configure('openai', { enabled: false });
       const refusal = (providerId: string, model: string) =>
-        models.resolve({ providerId, model }).catch(({ code, status, message }) => [status, code, message]);
+        models
+          .resolve({ providerId, model })
+          .catch(({ code, status, message, hint }) => [status, code, message, ...(hint ? [hint] : [])]);
       expect(await refusal('openai', 'gpt-4o-mini')).to.deep.equal([
         400,
         'provider_disabled',
         'active provider is disabled',
+        'Enable the provider openai, or choose a model of another one.',
       ]);
       await configure('openai', { enabled: true });
       expect(await refusal('openai', 'gpt-0')).to.deep.equal([
@@ -64,11 +67,12 @@ describe('the model of a request', () => {
         'active model is not available for provider',
       ]);
       expect(await refusal('ghost', 'x')).to.deep.equal([404, 'provider_not_found', 'provider not found']);
-      await configure('other', { adapter: 'unheard-of' });
+      await configure('other', { adapter: 'acme' });
+      await host.control.disable('silent-acme');
       expect(await refusal('other', 'x')).to.deep.equal([
         400,
         'provider_not_supported',
-        'adapter "unheard-of" is not supported',
+        'adapter "acme" is not supported',
       ]);
     });
 

@@ -33,14 +33,12 @@ const understood: ReadonlySet<string> = new Set([
   'previous_response_id',
   'conversation',
   'background',
+  'prompt',
 ]);
 
 /** A response request in neutral form. @throws invalid_request, unsupported_parameter, provider_not_supported */
 export function translateResponse(body: JsonObject, model: ResolvedModel): TranslatedRequest {
-  // Nothing is stored, so nothing can be continued.
-  for (const name of ['previous_response_id', 'conversation', 'background']) {
-    if (body[name] !== undefined && body[name] !== null && body[name] !== false) refuseParameter(name);
-  }
+  refuseStored(body);
   const ignored = Object.keys(body).filter((name) => !understood.has(name));
   const { reasoning, text } = body;
   nameOthers('reasoning', reasoning, 'effort', ignored);
@@ -56,6 +54,16 @@ export function translateResponse(body: JsonObject, model: ResolvedModel): Trans
     },
     ignored: [...new Set(ignored)],
   };
+}
+
+/** Nothing is stored here, so nothing can be continued or referred to: an answer without it would be a wrong one. */
+function refuseStored(body: JsonObject): void {
+  for (const name of ['previous_response_id', 'conversation', 'background', 'prompt']) {
+    if (body[name] !== undefined && body[name] !== null && body[name] !== false) refuseParameter(name);
+  }
+  for (const [index, item] of (Array.isArray(body.input) ? body.input : []).entries()) {
+    if (isJsonObject(item) && item.type === 'item_reference') refuseParameter(`input.${index}`, 'item_reference');
+  }
 }
 
 function readTools(body: JsonObject, { capabilities }: ResolvedModel, ignored: string[]): OfferedTools {

@@ -103,8 +103,11 @@ for (const api of [
 
     it('passes refusals on, answers 502 when nothing answers, and ends with an error when the provider breaks off', async () => {
       const body = JSON.stringify({ ...api.known, model: 'gpt-4o-mini' });
-      upstream.answer(openAi.fails(429, { code: 'rate_limit_exceeded' }, { 'retry-after': '2' }));
+      const ids = { 'x-request-id': 'req_of_the_provider' };
+      upstream.answer(openAi.fails(429, { code: 'rate_limit_exceeded' }, { 'retry-after': '2', ...ids }));
       const refused = await post(body);
+      expect(refused.headers.get('x-mortise-provider-request-id')).to.equal('req_of_the_provider');
+      expect(refused.headers.get('x-request-id')).to.match(/^req-/);
       expect([refused.status, refused.headers.get('retry-after')]).to.deep.equal([429, '2']);
       expect(((await refused.json()) as { error: object }).error).to.include({ code: 'rate_limit_exceeded' });
       expect(upstream.requests).to.have.length(1);

@@ -138,6 +138,7 @@ describe('POST /v1/responses, translated', () => {
   it('refuses to continue what is not stored', async () => {
     for (const [param, value] of [
       ['previous_response_id', 'resp_1'],
+      ['prompt', { id: 'pmpt_1' }],
       ['conversation', 'conv_1'],
       ['background', true],
     ] as const) {
@@ -145,6 +146,17 @@ describe('POST /v1/responses, translated', () => {
       expect(response.status).to.equal(400);
       expect(((await response.json()) as { error: object }).error).to.include({ code: 'unsupported_parameter', param });
     }
+    const input = [
+      { role: 'user', content: 'hi' },
+      { type: 'item_reference', id: 'msg_1' },
+    ];
+    const response = await openai.respond({ model: 'scripted/m', input });
+    expect(response.status).to.equal(400);
+    expect(((await response.json()) as { error: object }).error).to.include({
+      code: 'unsupported_parameter',
+      param: 'input.1',
+      message: 'item_reference is not supported',
+    });
   });
 });
 

@@ -150,6 +150,11 @@ describe('answers of Anthropic’s API', () => {
     }
   });
 
+  it('are refused when they are a page', async () => {
+    api.upstream.answer({ headers: { 'content-type': 'text/html' }, body: ['<html>Sign in</html>'] });
+    expect(await failureOf(api.ask())).to.include({ code: 'provider_invalid_reply' });
+  });
+
   it('end the request when the caller leaves, and time out', async () => {
     const count = (request: Partial<GenerateRequest>) =>
       api.host.points.call('provider', 'anthropic', async (provider, ctx) =>

@@ -190,6 +190,24 @@ describe('the API when it fails', () => {
     await api.upstream.requests.at(-1)?.leaving;
   });
 
+  it('may answer with a page or another text, which is no reply', async () => {
+    await start();
+    for (const [type, body] of [
+      ['text/html', '<!doctype html><html>Sign in</html>'],
+      ['text/event-stream', '\n <html>Sign in</html>'],
+      ['text/html', 'upstream busy'],
+      ['text/plain', 'upstream busy'],
+    ] as const) {
+      for (const stream of [true, false]) {
+        api.upstream.answer({ headers: { 'content-type': type }, body: [body] });
+        expect(await failureOf(api.ask({ stream })), type).to.include({
+          code: 'provider_invalid_reply',
+          message: 'provider response is not valid json',
+        });
+      }
+    }
+  });
+
   it('is disconnected after a long pause, or when it is too slow altogether', async () => {
     await start({ idle_timeout_ms: 40 });
     const stalls = openAi.streamsFrom(async function* ({ leaving }) {

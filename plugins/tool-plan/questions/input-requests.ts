@@ -105,7 +105,7 @@ export class InputRequests {
    * Stores the answers and tells the replica that waits.
    *
    * @param bound the only user that the caller may answer for
-   * @throws request_user_input_not_found, request_user_input_mismatch
+   * @throws request_user_input_not_found, request_user_input_mismatch, invalid_request for an unknown question
    */
   async answer(requestId: string, filter: SessionFilter, bound: string | undefined, answers: Answers): Promise<void> {
     await this.#database.transaction(async (trx) => {
@@ -115,6 +115,7 @@ export class InputRequests {
       const row: Row | undefined = await rows.clone().where(pending).andWhere('expires_at', '>', now).first();
       if (!row || (bound !== undefined && row.user_id !== bound)) throw planError('request_user_input_not_found');
       if (!fits(row, filter)) throw planError('request_user_input_mismatch');
+      refuseUnknown(answers, this.#database.codec.parseJson<readonly Question[]>(row.questions));
       const given = { state: 'answered', answers: this.#database.codec.json(answers), updated_at: now };
       // Of two answers at once, one changes the row.
       if ((await rows.clone().where(pending).update(given)) === 0) throw planError('request_user_input_not_found');
@@ -163,6 +164,15 @@ export class InputRequests {
     const [row] = await knex.select(knex.raw(`${this.#database.now.millis} as now`));
     return this.#database.codec.parseInteger((row as { now: unknown }).now);
   }
+}
+
+/** A misspelled id would end the question without its answer. */
+function refuseUnknown(answers: Answers, questions: readonly Question[]): void {
+  const known = questions.map(({ id }) => id);
+  const unknown = Object.keys(answers).filter((id) => !known.includes(id));
+  if (unknown.length === 0) return;
+  const named = unknown.slice(0, 10).map((id) => JSON.stringify(id.slice(0, 64)));
+  throw planError('invalid_request', `answers names unknown questions: ${named.join(', ')}`, { question_ids: known });
 }
 
 function fits(row: Row, { sessionId, userId, channel: name }: SessionFilter): boolean {

@@ -89,6 +89,11 @@ describe('questions to the user', () => {
       });
       expect((await errorOf(await answer({ ...body, answers: { way: 7 } }))).code).to.equal('invalid_request');
       expect((await answer(body, { 'x-api-key': 'key-of-otto-00000' })).status).to.equal(404);
+      expect(await errorOf(await answer({ ...body, answers: { ...body.answers, Way: ['left'] } }))).to.include({
+        status: 400,
+        code: 'invalid_request',
+        message: 'answers names unknown questions: "Way"',
+      });
       const accepted = await answer({ ...body, session_id: 's1', user_id: 'u' });
       expect(await accepted.json()).to.deep.equal({ accepted: true, request_id: 'call-7' });
       expect(((await (await turn).json()) as { reply: string }).reply).to.equal('thanks');

@@ -180,6 +180,16 @@ describe('the shell of agents', () => {
       ]);
     });
 
+    it('run in a shell of the machine, and name one that it does not have', async () => {
+      const [ran = ''] = await run(['exec_command', { cmd: 'echo "$0"', shell: 'bash', yield_time_ms: 5_000 }]);
+      expect(ran).to.match(/bash$/);
+      const [refused = ''] = await run(['exec_command', { cmd: 'true', shell: 'no-such-shell' }]);
+      expect(JSON.parse(refused)).to.include({
+        code: 'invalid_tool_input',
+        detail: 'this machine has no shell "no-such-shell"',
+      });
+    });
+
     it('can be read and typed into while they run', async () => {
       const [started = ''] = await run([
         'exec_command',

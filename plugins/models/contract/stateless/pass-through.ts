@@ -79,7 +79,18 @@ export async function openRaw(
 export function passOn({ status, headers, body }: RawAnswer, ended?: (answer: PassedAnswer) => void): RouteResponse {
   const streams = /^text\/event-stream\b/i.test(headers['content-type'] ?? '');
   const stream = ended ? copied(body, headers, (text) => ended({ status, streams, text })) : body;
-  return { status, headers, stream, ...(streams ? { sse: true, keepAlive: '' } : {}) };
+  return {
+    status,
+    headers: withProviderId(headers),
+    stream,
+    ...(streams ? { sse: true, keepAlive: '' } : {}),
+  };
+}
+
+/** `X-Request-Id` of a response is the platform's own; a provider's support asks for the provider's. */
+function withProviderId(headers: RawAnswer['headers']): RawAnswer['headers'] {
+  const id = headers['request-id'] ?? headers['x-request-id'];
+  return id === undefined ? headers : { ...headers, 'X-Mortise-Provider-Request-Id': id };
 }
 
 async function* bodyOf(iterator: AsyncIterator<RawResponseEvent>): AsyncGenerator<Uint8Array> {
@@ -115,7 +126,10 @@ async function* copied(
     else copy.length = 0;
   }
   if (size > largestCopy) return;
-  void decoded(Buffer.concat(copy), headers['content-encoding']).then(ended, () => undefined);
+  // A copy that cannot be read is no concern of the client.
+  void decoded(Buffer.concat(copy), headers['content-encoding'])
+    .then(ended)
+    .catch(() => undefined);
 }
 
 const decoders: Readonly<Record<string, (bytes: Buffer) => Promise<Buffer>>> = {
