@@ -137,7 +137,7 @@ describe('the routes beside those of the first day', function () {
     await call('GET /kb/jobs/{id}/events', { path: `/kb/jobs/${job_id}/events` });
     await until('the refresh to end', async () => {
       const job = await call('GET /kb/jobs/{id}', { path: `/kb/jobs/${job_id}` });
-      return !['queued', 'running'].includes(String(job.status));
+      return !['queued', 'running'].includes(String(job.state));
     });
     await call('POST /kb/jobs/{id}/cancel', { path: `/kb/jobs/${job_id}/cancel` });
     await call('POST /kb/search', { body: { query: 'mortise' } });
