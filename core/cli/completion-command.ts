@@ -111,7 +111,7 @@ ${follow(all, '2', 'CURRENT', zshWord)}
 ${cases.join('\n')}
   esac
   if [[ "\${words[CURRENT]}" == -* ]]; then
-    compadd -- $options_here
+    compadd -- "\${options_here[@]}"
   elif (( \${#words_here} )); then
     _describe 'command' words_here
   else

@@ -120,7 +120,8 @@ function addCommand(
       throw new UnfinishedRun(one.failureExit ?? exitCodes.refused, error);
     });
     if (result.exitCode === exitCodes.wrongUsage) throw misused(one, result);
-    const rows = result.table && table(result.table.head, result.table.rows, process.stdout.columns);
+    const rows =
+      result.table && table(result.table.head, result.table.rows, process.stdout.columns, result.table.whole);
     const isStyled = result.spans !== undefined && isTTY && !environment.json && process.env.NO_COLOR === undefined;
     if (result.verbatim && !environment.json) process.stdout.write(isTTY ? printableText(result.text) : result.text);
     else if (isStyled) process.stdout.write(`${styledText(result.spans ?? [])}\n`);

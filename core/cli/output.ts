@@ -52,18 +52,27 @@ export function noServer(address: string | undefined): LocalError {
 }
 
 /** A column is not cut below this, even where the line is then wider than the terminal. */
-const narrowest = 16;
+const narrowest = 6;
+
+/** The columns that people copy from: the first one, unless the table says otherwise. */
+const copiedColumns: readonly number[] = [0];
 
 /**
  * Columns of text, as wide as they need to be; the last one is not padded. With a `width` (terminal columns) the widest
- * columns are cut until a line fits. A cell is one line, whatever characters are in it.
+ * columns are cut until a line fits, but never those of `whole`: part of an id is of no use. A cell is one line,
+ * whatever characters are in it.
  */
-export function table(head: readonly string[], cells: readonly (readonly string[])[], width?: number): string {
+export function table(
+  head: readonly string[],
+  cells: readonly (readonly string[])[],
+  width?: number,
+  whole: readonly number[] = copiedColumns,
+): string {
   const rows = cells.map((row) => row.map(oneLine));
   const needed = head.map((title, column) =>
     Math.max(...[title, ...rows.map((row) => row[column] ?? '')].map((cell) => stringWidth(cell))),
   );
-  const widths = width === undefined ? needed : fitted(needed, width);
+  const widths = width === undefined ? needed : fitted(needed, width, whole);
   const line = (cells: readonly string[]): string =>
     cells
       .map((cell, column) => padded(cut(cell, widths[column] ?? 0), widths[column] ?? 0))
@@ -72,14 +81,16 @@ export function table(head: readonly string[], cells: readonly (readonly string[
   return [line(head), line(widths.map((count) => '-'.repeat(count))), ...rows.map(line)].join('\n');
 }
 
-function fitted(needed: readonly number[], width: number): readonly number[] {
+function fitted(needed: readonly number[], width: number, whole: readonly number[]): readonly number[] {
   const widths = [...needed];
   for (;;) {
     const over = widths.reduce((sum, count) => sum + count, 2 * (widths.length - 1)) - width;
-    const widest = Math.max(...widths);
+    const cuttable = widths.filter((_, column) => !whole.includes(column));
+    const widest = Math.max(0, ...cuttable);
     if (over <= 0 || widest <= narrowest) return widths;
-    const next = Math.max(narrowest, ...widths.filter((count) => count < widest));
-    widths[widths.indexOf(widest)] = Math.max(next === widest ? widest - 1 : next, widest - over);
+    const next = Math.max(narrowest, ...cuttable.filter((count) => count < widest));
+    const column = widths.findIndex((count, index) => count === widest && !whole.includes(index));
+    widths[column] = Math.max(next === widest ? widest - 1 : next, widest - over);
   }
 }
 

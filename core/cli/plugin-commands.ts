@@ -40,7 +40,10 @@ function showPlugin(detail: PluginDetail, offline: boolean): string {
       ms(one.p50_ms),
       ms(one.p95_ms),
     ]);
-    text.push('', table(['POINT', 'KEY', 'CALLS', 'ERRORS', 'IN FLIGHT', 'P50', 'P95'], rows, process.stdout.columns));
+    text.push(
+      '',
+      table(['POINT', 'KEY', 'CALLS', 'ERRORS', 'IN FLIGHT', 'P50', 'P95'], rows, process.stdout.columns, [0, 1]),
+    );
   }
   if (detail.config.length > 0) {
     const rows = detail.config.map((one) => [one.name, JSON.stringify(one.value) ?? '', one.origin ?? one.source]);

@@ -2,6 +2,7 @@ import type { DefaultState, Middleware } from 'koa';
 import {
   adminHint,
   type CallContext,
+  isCodedError,
   type Logger,
   MortiseError,
   type Refusal,
@@ -80,11 +81,14 @@ function openRecord({ requests }: AdmissionDeps): Stage {
 }
 
 /** Answers what a later stage throws, in the envelope of the mount; emits refusals and logs unexpected errors. */
-function answerErrors({ emitRefusal, log }: AdmissionDeps): Stage {
+function answerErrors({ emitRefusal, log, table }: AdmissionDeps): Stage {
   return async ({ exchange }, next) => {
     try {
       await next();
     } catch (error) {
+      // A route may refuse its method for one of its paths.
+      if (isCodedError(error) && error.status === 405)
+        exchange.headers.Allow ??= table().allowOf(exchange.target.path, exchange.request.method ?? '');
       if (exchange.upgraded) logSocketError(log, exchange, error);
       else answerError(exchange, error, emitRefusal, log);
     }

@@ -37,6 +37,8 @@ export type Match = { readonly mount: Mount; readonly pattern: string } & (
 /** An immutable table of routes. */
 export interface RouteTable {
   find(method: string, path: string): Match;
+  /** `Allow` of a path whose route refuses one of its methods. */
+  allowOf(path: string, refused: string): string;
 }
 
 /** The routes of one path pattern. */
@@ -87,13 +89,15 @@ export function createRouteTable(routes: readonly MountedRoute[], mounts: Mounts
   statics.sort((a, b) => b.prefix.length - a.prefix.length);
   const { fixed, candidates } = createMatcher(entries);
   const areas = new PathAreas(declared, mounts);
+  const admittedAt = (path: string): readonly Candidate[] =>
+    candidates(path).map(({ entry, captures }) => ({ entry: admitted(entry, areas, path), captures }));
 
   return {
     find(method, path) {
       const wanted = method === 'HEAD' ? 'GET' : method;
       const exact = fixed(path)?.methods.get(wanted);
       if (exact?.mounted.enabled) return served('http', exact, noCaptures);
-      const found = candidates(path).map(({ entry, captures }) => ({ entry: admitted(entry, areas, path), captures }));
+      const found = admittedAt(path);
       for (const { entry, captures } of found) {
         const route = entry.methods.get(wanted);
         if (route?.mounted.enabled) return served('http', route, captures);
@@ -105,6 +109,11 @@ export function createRouteTable(routes: readonly MountedRoute[], mounts: Mounts
       const folder = wanted === 'GET' && mount === defaultMount ? findStatic(statics, path) : undefined;
       if (folder) return { ...folder, declaredPath: firstSegments.has(firstSegment(path)) };
       return { kind: 'unknown', mount, pattern: unmatched };
+    },
+    allowOf(path, refused) {
+      const methods = admittedAt(path).flatMap(({ entry }) => [...entry.methods]);
+      const enabled = methods.filter(([, { mounted }]) => mounted.enabled).map(([method]) => method);
+      return allowed(enabled.filter((method) => method !== refused));
     },
   };
 }
@@ -126,7 +135,7 @@ function admitted(entry: PathEntry, areas: PathAreas, path: string): PathEntry {
 
 /** The answer when no enabled route serves the method: the path may be disabled, or known for other methods. */
 function refusedMatch(found: readonly Candidate[], wanted: string): Match | undefined {
-  const allowed = new Set<string>();
+  const methods: string[] = [];
   let known: TableRoute | undefined;
   let disabled: TableRoute | undefined;
   for (const { entry } of found) {
@@ -135,8 +144,7 @@ function refusedMatch(found: readonly Candidate[], wanted: string): Match | unde
     for (const [method, route] of routes) {
       if (route.mounted.enabled) {
         known ??= route;
-        allowed.add(method);
-        if (method === 'GET') allowed.add('HEAD');
+        methods.push(method);
       } else if (method === wanted || !disabled) {
         disabled = route;
       }
@@ -147,8 +155,13 @@ function refusedMatch(found: readonly Candidate[], wanted: string): Match | unde
     return { kind: 'disabled', plugin: mounted.plugin, mount, pattern };
   }
   if (!known) return undefined;
-  const allow = [...allowed, 'OPTIONS'].sort().join(', ');
-  return { kind: 'wrong-method', mount: known.mount, pattern: known.pattern, allow };
+  return { kind: 'wrong-method', mount: known.mount, pattern: known.pattern, allow: allowed(methods) };
+}
+
+/** The value of `Allow`: GET serves HEAD too, and every path answers OPTIONS. */
+function allowed(methods: readonly string[]): string {
+  const head = methods.includes('GET') ? ['HEAD'] : [];
+  return [...new Set([...methods, ...head, 'OPTIONS'])].sort().join(', ');
 }
 
 function serves(route: TableRoute, method: string): boolean {

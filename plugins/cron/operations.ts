@@ -2,6 +2,7 @@ import {
   isCodedError,
   isJsonObject,
   type JsonObject,
+  lockTable,
   MortiseError,
   type Principal,
   readTime,
@@ -99,6 +100,8 @@ export class CronOperations {
     const bound = maySee(principal, '') ? undefined : (principal.actor ?? principal.id);
     const kept = new Set([defaultJobId, ...jobs.map(({ id }) => id)]);
     await database.transaction(async (trx) => {
+      // Of two replacements at the same time one is the last, and neither is mixed with the other.
+      await lockTable(database, 'cron.jobs', trx);
       const stored = await listJobs(database, { userId: bound }, { trx });
       const ended: string[] = [];
       for (const { id } of stored) {

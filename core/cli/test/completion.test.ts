@@ -1,5 +1,6 @@
 import { execFile, execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
@@ -15,6 +16,11 @@ function isInstalled(shell: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** No package installs the shell, so its test runs where the machine has it. */
+function notRun(shell: string): void {
+  after(() => void process.stderr.write(`not run: completion in ${shell}, which is not installed here\n`));
 }
 
 /** What is typed, and words that are offered then. Every shell is asked the same. */
@@ -86,22 +92,80 @@ describe('completion in a shell', function () {
     ]);
   });
 
+  it('is a zsh script that offers the same, with the functions of the completion system in their place', async () => {
+    const script = await scriptFor('zsh');
+    // Apart from those functions the script is made of what both shells have; only arrays begin at 1 in zsh.
+    const calls = offered.map(([typed]) => `t mortise ${typed.map((word) => `'${word}'`).join(' ')}`);
+    const { stdout, stderr } = await run('bash', [
+      '-c',
+      `compdef() { echo "compdef $*"; }
+      compadd() { shift; printf '%s\n' "$@"; }
+      _describe() { local -n described=$2; for one in "\${described[@]}"; do echo "\${one%%:*}"; done; }
+      _files() { :; }
+      source ${script}
+      t() { words=('' "$@"); CURRENT=$#; _mortise | while read -r one; do
+        [[ "$one" == "\${words[CURRENT]}"* ]] && printf '%s ' "$one"; done; echo; }
+      ${calls.join('\n')}`,
+    ]);
+    expect(stderr).to.equal('');
+    const [registered, ...answers] = stdout.trimEnd().split('\n');
+    expect(registered).to.equal('compdef _mortise mortise nextai');
+    const wanted = offered.map(([, words]) => words.join(' '));
+    expect(answers.map((line) => line.trim())).to.deep.equal(wanted.slice(0, answers.length));
+    expect(wanted.slice(answers.length).join('')).to.equal('');
+  });
+
   if (isInstalled('zsh')) {
-    it('is a script that zsh loads', async () => {
+    it('is loaded by zsh', async () => {
       const script = await scriptFor('zsh');
+      await run('zsh', ['-n', script]);
       await run('zsh', ['-fc', `autoload -Uz compinit; compinit -D; source ${script}; whence -w _mortise`]);
     });
-  }
+  } else notRun('zsh');
+
+  it('is a fish script of well-formed lines that offer the same', async () => {
+    const lines = (await readFile(await scriptFor('fish'), 'utf8')).split('\n');
+    const own =
+      /^complete -c mortise -n '__mortise_is "([\w.: -]*)"' (?:-f -a ([\w.:-]+) -d '(?:[^'\\]|\\['\\])*'|-l ([\w.-]+))$/;
+    const from =
+      lines.indexOf(
+        'end',
+        lines.findIndex((line) => line.startsWith('  test ')),
+      ) + 1;
+    const complete = lines.slice(from, lines.indexOf('complete -c nextai -w mortise'));
+    const entries = complete.map((line) => {
+      const [, path = '', word, option] = own.exec(line) ?? expect.fail(`not well-formed: ${line}`);
+      return { path, word: word ?? `--${option}` };
+    });
+    const known = new Set(
+      /contains -- "\$longer" (.*)$/m
+        .exec(lines.join('\n'))?.[1]
+        ?.match(/'[^']*'/g)
+        ?.map((one) => one.slice(1, -1)),
+    );
+    for (const [typed, words] of offered) {
+      const current = typed.at(-1) ?? '';
+      let at = '';
+      for (const word of typed.slice(0, -1)) {
+        const longer = `${at} ${word}`.trim();
+        if (known.has(longer)) at = longer;
+      }
+      const found = entries.filter(({ path, word }) => path === at && word.startsWith(current));
+      const shown = found.map(({ word }) => word).filter((word) => current.startsWith('-') || !word.startsWith('-'));
+      expect(shown, typed.join(' ')).to.deep.equal([...words]);
+    }
+  });
 
   if (isInstalled('fish')) {
     it('offers the same in fish', async () => {
       const script = await scriptFor('fish');
+      await run('fish', ['-n', script]);
       for (const [typed, words] of offered.filter(([, some]) => some.length > 0)) {
         const { stdout } = await run('fish', ['-c', `source ${script}; complete -C 'mortise ${typed.join(' ')}'`]);
         expect(stdout.split('\n').map((line) => line.split('\t')[0])).to.include.members([...words]);
       }
     });
-  }
+  } else notRun('fish');
 
   it('takes the names of shells only', async () => {
     const { code, stderr } = await folder.run('completion', 'tcsh');

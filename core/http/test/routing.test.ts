@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { MortiseError } from '../../sdk/index.js';
 import { ask, askRaw, route, type Served, serve, stopAll } from './serve.js';
 
 const echo = (path: string, more = {}) =>
@@ -80,6 +81,15 @@ describe('routing', () => {
       expect(unknown.headers['content-type'], path).to.equal('application/json');
       expect(unknown.json, path).to.deep.equal({ error: { code: 'not_found', message: 'route not found' } });
     }
+  });
+
+  it('answers with Allow where a route refuses its method for one of its paths', async () => {
+    const refuses = route({ path: '/files/*path', method: 'DELETE' }, () => {
+      throw new MortiseError('method_not_allowed', 'this file cannot be deleted', { status: 405 });
+    });
+    const served = await serve([refuses, echo('/files/*path', { method: ['GET', 'PUT'] }), echo('/files/:name')]);
+    const answer = await ask(served, '/files/a', { method: 'DELETE' });
+    expect([answer.status, answer.headers.allow]).to.deep.equal([405, 'GET, HEAD, OPTIONS, PUT']);
   });
 
   it('lets a less specific path serve the methods that a fixed one does not have', async () => {

@@ -89,8 +89,15 @@ export interface CommandResult {
   readonly data: unknown;
   /** For people. Control characters are replaced; a text from outside that must not begin a line needs `oneLine`. */
   readonly text: string;
-  /** Rows for people, printed before the text: each cell is one line, and the widest are cut to fit the terminal. */
-  readonly table?: { readonly head: readonly string[]; readonly rows: readonly (readonly string[])[] };
+  /**
+   * Rows for people, printed before the text: each cell is one line, and the widest are cut to fit the terminal. The
+   * columns of `whole` are not cut: ids and keys, the first column when absent.
+   */
+  readonly table?: {
+    readonly head: readonly string[];
+    readonly rows: readonly (readonly string[])[];
+    readonly whole?: readonly number[];
+  };
   /** For people and pipes: the text is printed byte for byte, without a line break of the command line at its end. */
   readonly verbatim?: boolean;
   /** The same text in parts, for a terminal; together their texts are `text`. */

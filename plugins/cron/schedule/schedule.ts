@@ -62,11 +62,15 @@ export function slotsOf(schedule: Schedule, from: number): SlotSeries {
   };
 }
 
-/** The first slots after an instant. */
+/** RFC 3339 has years of four digits. */
+const lastInstant = Date.UTC(9999, 11, 31, 23, 59, 59);
+
+/** The first slots after an instant; fewer at the end of time. */
 export function nextSlots(series: SlotSeries, after: number, count: number): number[] {
   const slots: number[] = [];
   for (let last = after; slots.length < count; ) {
     last = series.next(last);
+    if (last > lastInstant) break;
     slots.push(last);
   }
   return slots;

@@ -54,6 +54,14 @@ describe('an interval', () => {
 });
 
 describe('every series of slots', () => {
+  it('ends with the years of four digits', () => {
+    const after = Date.UTC(9999, 11, 31, 23, 59, 0);
+    for (const schedule of [interval('50s'), { type: 'cron', cron: '50 59 23 31 12 *', timezone: 'UTC' } as const]) {
+      const series = slotsOf(readSchedule(schedule), after);
+      expect(nextSlots(series, after, 5)).to.deep.equal([after + 50_000]);
+    }
+  });
+
   it('agrees about next, last and count', () => {
     const schedules = [
       interval('700'),

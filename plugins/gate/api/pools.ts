@@ -60,7 +60,7 @@ export function poolsCommand(facts: CommandFacts, running: RunningGate): Command
         session_key,
         preview,
       ]);
-      const table = { head: ['AT', 'OBSERVATION', 'REASON', 'SESSION', 'TEXT'], rows };
+      const table = { head: ['AT', 'OBSERVATION', 'REASON', 'SESSION', 'TEXT'], rows, whole: [1, 3] };
       return { exitCode: 0, data: pool, table, text: '' };
     },
   };

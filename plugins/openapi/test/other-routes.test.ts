@@ -8,6 +8,7 @@ import type { PluginManifest } from 'mortise/sdk';
 import { type ServerProcess, startServer, temporaryFolder, until } from 'mortise/sdk/testing';
 import { methodsOf, pathTemplate } from '../join-parts.js';
 
+const adminKey = 'admin-key-of-the-walk-0123456789';
 const checkout = join(import.meta.dirname, '..', '..', '..', '..');
 
 /** The plugins whose routes are beside those of a new user's first day. */
@@ -29,7 +30,7 @@ describe('the routes beside those of the first day', function () {
     // A toggle writes the desired state: that of the checkout must stay as it is.
     const pluginsFile = join(temporaryFolder('other-routes'), 'plugins.json');
     await copyFile(join(checkout, 'plugins.json'), pluginsFile);
-    server = await startServer({ env: { MORTISE_PLUGINS_FILE: pluginsFile } });
+    server = await startServer({ env: { MORTISE_PLUGINS_FILE: pluginsFile, GOVERNANCE_ADMIN_KEY: adminKey } });
     await writeFile(join(server.folder, 'heron.md'), '# Heron\n\nThe heron stands in the reeds of the mortise pond.\n');
   });
   after(() => server.dispose());
@@ -45,7 +46,11 @@ describe('the routes beside those of the first day', function () {
     const response = await server.fetch(given.path ?? path, {
       method,
       signal: aborter.signal,
-      headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...given.headers },
+      headers: {
+        'x-admin-key': adminKey,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...given.headers,
+      },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     answers.set(template, response);
@@ -90,7 +95,9 @@ describe('the routes beside those of the first day', function () {
     await call('POST /memory/query', { body: { query: 'heron' } });
     await call('GET /reliability/report');
     await call('GET /memory/audit', { path: '/memory/audit?operation=memory_store&limit=5' });
-    await call('POST /governance/settings/update', { body: { team_write_enabled: true } });
+    await call('POST /governance/settings/update', {
+      body: { team_write_enabled: true, admin_key: adminKey },
+    });
     await call('GET /memory/outbox', { path: '/memory/outbox?limit=5' });
   });
 
@@ -130,7 +137,7 @@ describe('the routes beside those of the first day', function () {
     await call('GET /kb/jobs/{id}/events', { path: `/kb/jobs/${job_id}/events` });
     await until('the refresh to end', async () => {
       const job = await call('GET /kb/jobs/{id}', { path: `/kb/jobs/${job_id}` });
-      return !['queued', 'running'].includes(String(job.status));
+      return !['queued', 'running'].includes(String(job.state));
     });
     await call('POST /kb/jobs/{id}/cancel', { path: `/kb/jobs/${job_id}/cancel` });
     await call('POST /kb/search', { body: { query: 'mortise' } });
@@ -156,7 +163,7 @@ describe('the routes beside those of the first day', function () {
     await call('GET /gate/pools/{pool}', { path: '/gate/pools/drop' });
     await call('POST /gate/config/reload');
     await call('POST /gate/overrides', {
-      body: { overrides: { emergency_mode: true }, ttl_seconds: 60, reason: 'walk' },
+      body: { overrides: { emergency_mode: true }, ttl_sec: 60, reason: 'walk' },
     });
     await call('POST /observations', {
       path: '/observations?wait=decision',

@@ -367,6 +367,11 @@ describe('workspace files', () => {
         return listed.map(({ id }) => id);
       };
 
+      const names = async (): Promise<readonly string[]> => {
+        const listed = (await (await host.fetch('/cron/jobs')).json()) as { name: string }[];
+        return listed.map(({ name }) => name).toSorted();
+      };
+
       it('give the same system in an empty instance, with jobs and prompt texts', async () => {
         const workflow = {
           version: 'v1',
@@ -517,6 +522,16 @@ describe('workspace files', () => {
 
       it('are one of two imports at the same time, never a mixture', async () => {
         const other = { envs: { OTHER: '1' }, channels: { webhook: { enabled: false } } };
+        const both = await Promise.all(
+          ['a', 'b'].map((name) =>
+            importing({ version: 'v1', cron: { jobs: [job(`${name}-1`), job('shared', { name }), job(`${name}-2`)] } }),
+          ),
+        );
+        expect(both.map(({ status }) => status)).to.deep.equal([200, 200]);
+        expect([
+          ['a', 'a-1', 'a-2'],
+          ['b', 'b-1', 'b-2'],
+        ]).to.deep.include((await names()).filter((name) => name.length < 4));
         const results = await Promise.all([
           importing({ version: 'v1', config: { envs: config.envs, channels: config.channels } }),
           importing({ version: 'v1', config: other }),
