@@ -121,6 +121,8 @@ describe('Host and Origin', () => {
     }
     const answer = await ask(served, '/open', { headers: { origin: 'null' } });
     expect(answer.json.error.code).to.equal('origin_not_allowed');
+    const headers = { origin: 'http://evil.example', 'access-control-request-method': 'GET' };
+    expect((await ask(served, '/open', { method: 'OPTIONS', headers })).status).to.equal(403);
     expect(served.refusals.at(-1)?.reason).to.equal('origin_refused');
   });
 });

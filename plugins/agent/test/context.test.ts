@@ -68,7 +68,7 @@ describe('the rows that were not read', () => {
 });
 
 describe('the estimate of tokens', () => {
-  it('counts a token per four characters of a run, and one per Han, kana or Hangul character', () => {
+  it('counts a token per four characters of a run, and one per Han, kana or Hangul character (A41)', () => {
     const texts = ['hello world', '你好，世界', 'Hello 世界 abcde', 'internationalization', '😀😃😄😁😆', '', ' \n\t '];
     expect(texts.map(estimateTokens)).to.deep.equal([4, 5, 6, 5, 2, 0, 0]);
     expect(estimateTokens('あア한')).to.equal(3);

@@ -191,7 +191,7 @@ describe('POST /agent/process', () => {
       expect(await (await gateway.host.fetch('/chats?user_id=u1')).json()).to.deep.equal([]);
     });
 
-    it('returns the model request when debug is set', async () => {
+    it('returns the model request when debug is set, and only then (A42)', async () => {
       const { events } = await ask('look', { biz_params: { debug: true } });
       expect(events.at(-1)?.meta).to.deep.include({
         model_request: {
@@ -202,6 +202,7 @@ describe('POST /agent/process', () => {
           input: [{ role: 'user', content: 'look' }],
         },
       });
+      expect((await ask('look')).events.at(-1)?.meta).to.not.have.property('model_request');
     });
 
     it('runs a request with an idempotency key once, and repeats its answer', async () => {
