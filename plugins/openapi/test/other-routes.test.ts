@@ -131,13 +131,15 @@ describe('the routes beside those of the first day', function () {
   });
 
   it('search the knowledge base', async () => {
-    const { job } = await call('POST /kb/refresh', { body: {} });
-    const { id: job_id } = job as { readonly id: string };
     const idle = () =>
       until('no job to run', async () => {
         const { items } = (await call('GET /kb/jobs')) as { readonly items: readonly { readonly state: string }[] };
         return items.every(({ state }) => !['queued', 'running'].includes(state));
       });
+    // The knowledge base may be making its first index.
+    await idle();
+    const { job } = await call('POST /kb/refresh', { body: {} });
+    const { id: job_id } = job as { readonly id: string };
     await call('GET /kb/jobs/{id}', { path: `/kb/jobs/${job_id}` });
     await call('GET /kb/jobs/{id}/events', { path: `/kb/jobs/${job_id}/events` });
     await idle();
