@@ -278,7 +278,7 @@ describe('commands of plugins', function () {
 
     it('take no words that their usage does not name', async () => {
       const { code, stderr } = await folder.run('mute', 'x');
-      expect([code, stderr.includes('too many arguments')]).to.deep.equal([2, true]);
+      expect([code, stderr.includes('Too many arguments')]).to.deep.equal([2, true]);
     });
 
     it('exit with 3 when they need the server', async () => {
@@ -288,7 +288,7 @@ describe('commands of plugins', function () {
     it('are unknown when their plugin is disabled, and the platform’s own words stay its own', async () => {
       await folder.run('plugin', 'disable', 'greet');
       const { code, stderr } = await folder.run('greet', 'say');
-      expect([code, stderr.includes("unknown command 'greet'")]).to.deep.equal([2, true]);
+      expect([code, stderr.includes("Unknown command 'greet'")]).to.deep.equal([2, true]);
       expect((await runCli(['greet'], folder.env)).code).to.equal(2);
       await folder.run('plugin', 'enable', 'greet');
     });
