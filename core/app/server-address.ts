@@ -1,4 +1,5 @@
 import { openSettings } from '../settings/index.js';
+import type { HostSettings } from '../settings/types.js';
 
 /** Where the server of this project listens, and its keys, according to its settings. */
 export interface ServerAddress {
@@ -6,6 +7,8 @@ export interface ServerAddress {
   readonly base: string;
   readonly apiKey: string | undefined;
   readonly adminKey: string | undefined;
+  /** Language of the command line; absent when the settings cannot be used. */
+  readonly locale?: HostSettings['locale'];
 }
 
 const defaultPort = 8088;
@@ -15,10 +18,11 @@ export async function serverAddress(projectDir: string): Promise<ServerAddress> 
   const opened = await openSettings({ projectDir });
   if (!opened.ok) return { base: `http://127.0.0.1:${defaultPort}`, apiKey: undefined, adminKey: undefined };
   try {
-    const { host, port, apiKey, adminKey } = opened.settings.host.http;
+    const { locale, http } = opened.settings.host;
+    const { host, port, apiKey, adminKey } = http;
     const name = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
     const shown = name.includes(':') ? `[${name}]` : name;
-    return { base: `http://${shown}:${port === 0 ? defaultPort : port}`, apiKey, adminKey };
+    return { base: `http://${shown}:${port === 0 ? defaultPort : port}`, apiKey, adminKey, locale };
   } finally {
     await opened.settings.dispose();
   }

@@ -1,6 +1,7 @@
 import type { CommandFacts, CommandInput, OptionValue } from '../sdk/points/command.js';
 import { readTime } from '../sdk/text.js';
 import { CommandError } from './output.js';
+import { translated } from './translated.js';
 
 /** An option of a contributed command, and the name that its value has in the input. */
 export interface NamedOption {
@@ -21,7 +22,7 @@ export function checkInput(
   { args, options }: Pick<CommandInput, 'args' | 'options'>,
   known: readonly NamedOption[],
 ): void {
-  const hint = `Usage: mortise ${usage}`;
+  const hint = translated('Usage: mortise {usage}', { usage });
   for (const { name, long, value } of known) {
     const given = options[name];
     if (value === undefined || typeof given !== 'string' || isAllowed(value, given)) continue;

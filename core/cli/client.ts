@@ -3,6 +3,7 @@ import { request as requestHttps } from 'node:https';
 import { text as readAll } from 'node:stream/consumers';
 import { MortiseError } from '../sdk/errors.js';
 import { CommandError, LocalError } from './output.js';
+import { translated } from './translated.js';
 
 /** Where the running server is and what opens it. */
 export interface ClientOptions {
@@ -114,9 +115,13 @@ function send(url: URL, { method, headers, signal }: Sent, body?: Uint8Array): P
     const length = body === undefined ? {} : { 'content-length': String(body.byteLength) };
     const outgoing = request(url, { method, headers: { ...headers, ...length }, signal }, resolve);
     outgoing.on('error', (error) => {
-      const why = new LocalError('no_server', `The server at ${url.origin} does not answer: ${error.message}.`, {
-        hint: 'Run mortise status to check whether it is running.',
-      });
+      const why = new LocalError(
+        'no_server',
+        translated('The server at {origin} does not answer: {reason}.', { origin: url.origin, reason: error.message }),
+        {
+          hint: translated('Run mortise status to check whether it is running.'),
+        },
+      );
       reject(signal.aborted ? signal.reason : why);
     });
     outgoing.end(body);
@@ -154,26 +159,26 @@ function errorOf({ status, body }: Answer, options: ClientOptions): MortiseError
 function hintOf(code: string | undefined, given: string | undefined, options: ClientOptions): string | undefined {
   if (code === 'unauthorized') {
     return options.apiKey
-      ? 'MORTISE_API_KEY (or --api-key) is no key of this server.'
-      : 'Set MORTISE_API_KEY to a key of this server, or give it with --api-key.';
+      ? translated('MORTISE_API_KEY (or --api-key) is no key of this server.')
+      : translated('Set MORTISE_API_KEY to a key of this server, or give it with --api-key.');
   }
   if (code !== 'admin_required' || given?.includes('X-Admin-Key') !== true) return given;
   if (given.includes('on the server')) {
-    return 'Set GOVERNANCE_ADMIN_KEY on the server, and to the same key here, or give it with --admin-key.';
+    return translated('Set GOVERNANCE_ADMIN_KEY on the server, and to the same key here, or give it with --admin-key.');
   }
   return options.adminKey
-    ? 'GOVERNANCE_ADMIN_KEY (or --admin-key) is not the admin key of this server.'
-    : 'Set GOVERNANCE_ADMIN_KEY to the admin key of this server, or give it with --admin-key.';
+    ? translated('GOVERNANCE_ADMIN_KEY (or --admin-key) is not the admin key of this server.')
+    : translated('Set GOVERNANCE_ADMIN_KEY to the admin key of this server, or give it with --admin-key.');
 }
 
 /** What to do next about an error without a hint. */
 export function hintByStatus(status: number): string {
-  if (status === 404) return 'Check the name: the list command of the same group shows what there is.';
-  if (status === 409) return 'Look at what is there now, then try again.';
-  if (status === 429 || status === 503) return 'Wait a moment, then try again.';
-  if (status === 401 || status === 403) return 'Use a key that has this right: --api-key, or --admin-key.';
-  if (status < 500) return 'Add --help to the command for its options and examples.';
-  return 'mortise plugin doctor looks for what may be wrong; the log of the server says more.';
+  if (status === 404) return translated('Check the name: the list command of the same group shows what there is.');
+  if (status === 409) return translated('Look at what is there now, then try again.');
+  if (status === 429 || status === 503) return translated('Wait a moment, then try again.');
+  if (status === 401 || status === 403) return translated('Use a key that has this right: --api-key, or --admin-key.');
+  if (status < 500) return translated('Add --help to the command for its options and examples.');
+  return translated('mortise plugin doctor looks for what may be wrong; the log of the server says more.');
 }
 
 function parse(text: string): unknown {

@@ -15,6 +15,7 @@ import { exitCodes } from './exit.js';
 import { CommandError, examples, LocalError, noServer, table, UnfinishedRun } from './output.js';
 import { createProgress, untilDone } from './progress.js';
 import { styledText } from './styled-text.js';
+import { translated } from './translated.js';
 
 interface ContributedCommand extends CommandFacts {
   readonly key: string;
@@ -212,13 +213,9 @@ function asLocal(error: unknown): unknown {
 function misused({ usage }: CommandFacts, { data, text }: CommandResult): CommandError {
   const { error: _kind, usage: _usage, reason, message, ...details } = isJsonObject(data) ? data : {};
   const given = [reason, message].find((one) => typeof one === 'string');
-  const line = `Usage: mortise ${usage}`;
-  const rest = text === line ? undefined : text;
-  return new CommandError(
-    String(given ?? rest ?? 'The arguments are not complete.'),
-    `${line}; --help has examples.`,
-    details,
-  );
+  const own = text === '' || text === `Usage: mortise ${usage}` ? undefined : text;
+  const hint = translated('Usage: mortise {usage}; --help has examples.', { usage });
+  return new CommandError(String(given ?? own ?? translated('The arguments are not complete.')), hint, details);
 }
 
 async function run(

@@ -7,6 +7,7 @@ import { type CommandEnvironment, printAnswer } from './environment.js';
 import { exitCodes } from './exit.js';
 import { examples } from './output.js';
 import { switchPlugin } from './toggle-commands.js';
+import { translated } from './translated.js';
 
 /** Errors of a database that cannot be opened. */
 const databaseCodes: ReadonlySet<string> = new Set(['database_unreachable', 'database_refused', 'database_unusable']);
@@ -33,7 +34,7 @@ export function addDoctorCommand(plugin: Command, environment: CommandEnvironmen
           ({ severity, message, fix: how }) => `${severity}: ${oneLine(message)}${how ? `\n  ${oneLine(how)}` : ''}`,
         ),
       ];
-      const text = lines.join('\n') || 'Nothing to fix.';
+      const text = lines.join('\n') || translated('Nothing to fix.');
       await printAnswer(environment, text, { findings, ...(fix ? { fixed } : {}) });
       if (findings.some(({ severity }) => severity === 'error')) environment.exitWith(exitCodes.refused);
     });

@@ -1,10 +1,11 @@
 import type { OfflineControl } from '../app/offline.js';
-import { serverAddress } from '../app/server-address.js';
+import type { ServerAddress } from '../app/server-address.js';
 import type { CommandCaller } from '../sdk/points/command.js';
 import { printableJson, printableText } from '../sdk/text.js';
 import { type Client, createClient } from './client.js';
 import type { GlobalOptions } from './global-options.js';
 import { noServer } from './output.js';
+import { type Locale, translated } from './translated.js';
 
 /** What every command gets: the project, the server, and one way to answer. */
 export interface CommandEnvironment {
@@ -32,6 +33,9 @@ export interface CommandEnvironment {
 
 interface EnvironmentPorts {
   readonly projectDir: string;
+  /** What the settings of the project say. */
+  readonly configured: Promise<ServerAddress>;
+  readonly locale: Locale;
   readonly signal: AbortSignal;
   options(): GlobalOptions;
   exitWith(code: number): void;
@@ -53,7 +57,14 @@ interface Address {
 }
 
 /** The options win over the environment, and that over the settings of the project. */
-export function createEnvironment({ projectDir, signal, options, exitWith }: EnvironmentPorts): CommandEnvironment {
+export function createEnvironment({
+  projectDir,
+  configured,
+  locale,
+  signal,
+  options,
+  exitWith,
+}: EnvironmentPorts): CommandEnvironment {
   let found: Promise<Found> | undefined;
 
   let known: Promise<Address> | undefined;
@@ -70,10 +81,10 @@ export function createEnvironment({ projectDir, signal, options, exitWith }: Env
   const readAddress = async (): Promise<Address> => {
     const given = options();
     const { env } = process;
-    const configured = await serverAddress(projectDir);
-    const base = given.apiBase ?? env.MORTISE_API_BASE ?? configured.base;
-    const apiKey = given.apiKey ?? env.MORTISE_API_KEY ?? configured.apiKey;
-    const adminKey = given.adminKey ?? env.GOVERNANCE_ADMIN_KEY ?? configured.adminKey;
+    const own = await configured;
+    const base = given.apiBase ?? env.MORTISE_API_BASE ?? own.base;
+    const apiKey = given.apiKey ?? env.MORTISE_API_KEY ?? own.apiKey;
+    const adminKey = given.adminKey ?? env.GOVERNANCE_ADMIN_KEY ?? own.adminKey;
     return { base, apiKey, client: createClient({ base, apiKey, adminKey, signal }) };
   };
   const address = (): Promise<Address> => {
@@ -118,7 +129,8 @@ export function createEnvironment({ projectDir, signal, options, exitWith }: Env
     },
     caller: async () => {
       const { base, apiKey, client } = await address();
-      const { stdin, stdout, env } = process;
+      const { stdin, stdout } = process;
+      const env = { ...process.env, MORTISE_LOCALE: locale };
       const { request, stream } = client;
       return { apiBase: base.replace(/\/$/, ''), apiKey, request, stream, signal, stdin, stdout, env };
     },
@@ -146,7 +158,8 @@ export async function printAnswer(environment: CommandEnvironment, text: string,
   environment.print(text, { ...data, offline: true, server: silent });
   if (environment.json) return;
   process.stderr.write(
-    `No Mortise server answered at ${silent}: this is what the files say.\n` +
-      '  If one runs elsewhere, name it with --api-base or MORTISE_API_BASE. It answers while its plugin admin is active.\n',
+    `${translated('No Mortise server answered at {address}: this is what the files say.', { address: silent })}\n  ${translated(
+      'If one runs elsewhere, name it with --api-base or MORTISE_API_BASE. It answers while its plugin admin is active.',
+    )}\n`,
   );
 }

@@ -3,6 +3,7 @@ import { isCodedError, MortiseError } from '../sdk/errors.js';
 import { oneLine, printableJson } from '../sdk/text.js';
 import { hintByStatus } from './client.js';
 import { CommandError, LocalError, UnfinishedRun } from './output.js';
+import { translated } from './translated.js';
 
 /** What a command ends with. */
 export const exitCodes = { done: 0, refused: 1, wrongUsage: 2, noServer: 3, interrupted: 130 } as const;
@@ -53,10 +54,13 @@ function detailLines(details: Readonly<Record<string, unknown>>, message: string
 }
 
 function misused({ code, message }: CommanderError): CommandError {
-  const hint = 'mortise --help shows the commands; with a command it shows its options.';
-  if (code === 'commander.help') return new CommandError('A command is missing.', hint);
+  const hint = translated('mortise --help shows the commands; with a command it shows its options.');
+  if (code === 'commander.help') return new CommandError(translated('A command is missing.'), hint);
   if (message.includes("unknown option '--body'")) {
-    return new CommandError('This command takes no JSON document: --json before one is short for --body.', hint);
+    return new CommandError(
+      translated('This command takes no JSON document: --json before one is short for --body.'),
+      hint,
+    );
   }
   const [sentence = message, similar] = message.replace(/^error: /, '').split('\n');
   const shown = `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}${/[.)]$/.test(sentence) ? '' : '.'}`;
@@ -67,5 +71,7 @@ function unexpected(error: unknown): MortiseError {
   if (error instanceof AggregateError)
     return error.errors.find((one) => one instanceof MortiseError) ?? unexpected(error.errors[0]);
   const message = error instanceof Error ? error.message : String(error);
-  return new LocalError('unexpected', message, { hint: 'mortise plugin doctor looks for what may be wrong.' });
+  return new LocalError('unexpected', message, {
+    hint: translated('mortise plugin doctor looks for what may be wrong.'),
+  });
 }

@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { locales, translated } from './translated.js';
 
 /** The values of the options that every command takes. */
 export interface GlobalOptions {
@@ -9,11 +10,16 @@ export interface GlobalOptions {
 }
 
 export function addGlobalOptions(command: Command): Command {
+  const locale = new Option('--locale <locale>', translated('language: en-US or zh-CN (MORTISE_LOCALE; else en-US)'));
   return command
-    .option('--json', 'print JSON')
-    .option('--api-base <url>', 'address of the running server (MORTISE_API_BASE; else as its settings say)')
-    .option('--api-key <key>', 'API key (MORTISE_API_KEY)')
-    .option('--admin-key <key>', 'admin key (GOVERNANCE_ADMIN_KEY)');
+    .option('--json', translated('print JSON'))
+    .addOption(locale.choices([...locales]))
+    .option(
+      '--api-base <url>',
+      translated('address of the running server (MORTISE_API_BASE; else as its settings say)'),
+    )
+    .option('--api-key <key>', translated('API key (MORTISE_API_KEY)'))
+    .option('--admin-key <key>', translated('admin key (GOVERNANCE_ADMIN_KEY)'));
 }
 
 /**

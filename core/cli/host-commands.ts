@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { CommandEnvironment } from './environment.js';
 import { exitCodes } from './exit.js';
 import { CommandError, examples } from './output.js';
+import { translated } from './translated.js';
 
 interface Readiness {
   readonly ready: boolean;
@@ -18,7 +19,9 @@ export function addStatusCommand(program: Command, environment: CommandEnvironme
       const { version } = await server.request<{ version: string }>('GET', '/version');
       const { ready, waiting = [] } = (await server.ask('GET', '/ready')).body as Readiness;
       const lines = [
-        `Mortise ${version} is ${ready ? 'ready' : 'running and not ready yet'}.`,
+        ready
+          ? translated('Mortise {version} is ready.', { version })
+          : translated('Mortise {version} is running and not ready yet.', { version }),
         ...waiting.map(({ key, state, code }) => `  ${key} is ${state}${code ? ` (${code})` : ''}`),
       ];
       environment.print(lines.join('\n'), { version, ready, waiting });

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
+import { serverAddress } from '../app/server-address.js';
 import { endProcess } from '../process/exit.js';
 import { addCompletionCommand } from './completion-command.js';
 import { addConfigCommands } from './config-commands.js';
@@ -12,6 +13,7 @@ import { addGlobalOptions, type GlobalOptions, preferOwnOptions } from './global
 import { addMigrateCommand, addStartCommands, addStatusCommand } from './host-commands.js';
 import { examples } from './output.js';
 import { addPluginCommands } from './plugin-commands.js';
+import { localeOf, speak, translated, translatedTitle } from './translated.js';
 
 const projectDir = resolve(dirname(fileURLToPath(import.meta.url)), '..', '..', '..');
 
@@ -19,13 +21,25 @@ function versionOf(folder: string): string {
   return (JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string }).version;
 }
 
+const configured = serverAddress(projectDir);
+const locale =
+  localeOf(givenLocale(process.argv)) ?? localeOf(process.env.MORTISE_LOCALE) ?? (await configured).locale ?? 'en-US';
+speak(locale);
+
+/** The help is made before the options are read, in the language that they name. */
+function givenLocale(args: readonly string[]): string | undefined {
+  const at = args.findLastIndex((word) => word === '--locale' || word.startsWith('--locale='));
+  return at < 0 ? undefined : (args[at]?.split('=', 2)[1] ?? args[at + 1]);
+}
+
 const program = addGlobalOptions(
   new Command('mortise')
-    .description('Runs and manages Mortise.')
-    .version(versionOf(projectDir), '--version', 'print the version'),
+    .description(translated('Runs and manages Mortise.'))
+    .version(versionOf(projectDir), '--version', translated('print the version'))
+    .helpOption('-h, --help', translated('display help for command')),
 )
   .exitOverride()
-  .configureHelp({ minWidthToWrap: 20 })
+  .configureHelp({ minWidthToWrap: 20, styleTitle: (title) => translatedTitle(title) })
   // An error is written once the command has failed; with --json it is one object, without the help either.
   .configureOutput({
     outputError: () => undefined,
@@ -48,6 +62,8 @@ const interrupt = new AbortController();
 let guessed: GlobalOptions | undefined;
 const environment = createEnvironment({
   projectDir,
+  configured,
+  locale,
   signal: interrupt.signal,
   options: () => guessed ?? program.opts(),
   exitWith: (code) => {

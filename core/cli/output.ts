@@ -1,10 +1,11 @@
 import stringWidth from 'string-width';
 import { MortiseError, type MortiseErrorOptions } from '../sdk/errors.js';
 import { oneLine } from '../sdk/text.js';
+import { translated } from './translated.js';
 
 /** The end of a command's help: what people type. */
 export function examples(...lines: readonly string[]): string {
-  return `\nExample${lines.length === 1 ? '' : 's'}:\n${lines.map((line) => `  ${line}`).join('\n')}`;
+  return `\n${translated(lines.length === 1 ? 'Example:' : 'Examples:')}\n${lines.map((line) => `  ${line}`).join('\n')}`;
 }
 
 /** Why the command line itself failed, without an answer of the API. */
@@ -46,8 +47,11 @@ export class UnfinishedRun extends Error {
 
 /** The command needs the server, and there is none: exit 3. */
 export function noServer(address: string | undefined): LocalError {
-  return new LocalError('no_server', `No Mortise server answers${address ? ` at ${address}` : ''}.`, {
-    hint: 'Start one with npm start, or name it with --api-base.',
+  const sentence = address
+    ? translated('No Mortise server answers at {address}.', { address })
+    : translated('No Mortise server answers.');
+  return new LocalError('no_server', sentence, {
+    hint: translated('Start one with npm start, or name it with --api-base.'),
   });
 }
 

@@ -109,6 +109,36 @@ describe('every command of every plugin', function () {
       const printed = stdout === '' ? stderr : stdout;
       expect(() => JSON.parse(printed), printed).not.to.throw();
       expect(printed.trimEnd()).not.to.include('\n');
+      if (stdout !== '') return;
+      const failure = JSON.parse(stderr) as { readonly error: object };
+      expect(failure).to.have.all.keys('error', 'status');
+      expect(failure.error).to.have.all.keys('code', 'message', 'details', 'hint');
+      if (code === 2)
+        expect(failure).to.deep.nested.include({ 'error.code': 'cli_error', 'error.details.reason': 'wrong_usage' });
+    });
+  });
+
+  it('says in words what is wrong, and ends quietly when nobody reads it', async () => {
+    await forEachCommand(oneEach(), async (words) => {
+      if (endless.has(words.join(' '))) return;
+      const line = [process.execPath, ...commandLine(server.origin, words)].map((word) => `'${word}'`).join(' ');
+      const { stdout, stderr } = await shell(`${line} | true; echo "\${PIPESTATUS[0]}"`);
+      const code = Number(stdout);
+      expect(codes).to.include(code);
+      if (code === 2) expect(stderr).to.match(/^\[cli_error\] .+\n {2}Usage: mortise .+\n/);
+      else if (code === 1) expect(stderr).to.match(/^(\[\w+\] .+\n {2}.+\n|$)/);
+      expect(stderr).not.to.match(/EPIPE|^ +at /m);
+    });
+  });
+
+  it('exits with 3 without a server, unless it can do without', async () => {
+    const needing = oneEach().filter(({ offline, usage }) => !offline && !usage.startsWith('tui'));
+    await forEachCommand(needing, async (words) => {
+      const { code, stdout, stderr } = await runCommand('http://127.0.0.1:1', ['--json', ...words]);
+      expect([2, 3]).to.include(code);
+      const reason = code === 2 ? 'wrong_usage' : 'no_server';
+      expect(JSON.parse(stderr)).to.deep.nested.include({ 'error.details.reason': reason, status: 0 });
+      expect(stdout).to.equal('');
     });
   });
 

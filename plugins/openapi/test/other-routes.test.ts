@@ -133,12 +133,14 @@ describe('the routes beside those of the first day', function () {
   it('search the knowledge base', async () => {
     const { job } = await call('POST /kb/refresh', { body: {} });
     const { id: job_id } = job as { readonly id: string };
-    await call('GET /kb/jobs');
+    const idle = () =>
+      until('no job to run', async () => {
+        const { items } = (await call('GET /kb/jobs')) as { readonly items: readonly { readonly state: string }[] };
+        return items.every(({ state }) => !['queued', 'running'].includes(state));
+      });
+    await call('GET /kb/jobs/{id}', { path: `/kb/jobs/${job_id}` });
     await call('GET /kb/jobs/{id}/events', { path: `/kb/jobs/${job_id}/events` });
-    await until('the refresh to end', async () => {
-      const job = await call('GET /kb/jobs/{id}', { path: `/kb/jobs/${job_id}` });
-      return !['queued', 'running'].includes(String(job.state));
-    });
+    await idle();
     await call('POST /kb/jobs/{id}/cancel', { path: `/kb/jobs/${job_id}/cancel` });
     await call('POST /kb/search', { body: { query: 'mortise' } });
     const found = await call('GET /kb/search', { path: '/kb/search?q=heron&top_k=1&explain=true' });
@@ -148,10 +150,10 @@ describe('the routes beside those of the first day', function () {
     await call('GET /kb/sources', { path: '/kb/sources?status=indexed&limit=5' });
     await call('GET /kb/stats');
     await call('GET /kb/health');
-    await call('POST /kb/repair', { body: {} });
-    await call('POST /kb/reindex', { body: {} });
-    await call('POST /kb/embeddings/build', { body: {} });
-    await call('POST /kb/embeddings/refresh', { body: {} });
+    for (const work of ['/kb/repair', '/kb/reindex', '/kb/embeddings/build', '/kb/embeddings/refresh']) {
+      await call(`POST ${work}`, { body: {} });
+      await idle();
+    }
   });
 
   it('observe and steer the gate', async () => {

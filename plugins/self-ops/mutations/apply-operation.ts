@@ -22,7 +22,8 @@ export function applyOperation(
   }
   if (operation.kind === 'json_patch') return patchJson(content, operation.patch);
   if (target === 'workspace_file') return operation.value;
-  return patchJson(content, [{ op: 'replace', path: operation.path, value: operation.value }]);
+  const { path, value } = operation;
+  return patchJson(content, [{ op: 'replace', path, value }], () => 'operation');
 }
 
 function changeText(content: string | undefined, operation: Operation): string {
@@ -38,11 +39,18 @@ function changeText(content: string | undefined, operation: Operation): string {
 const supported = ['add', 'replace', 'remove', 'test'];
 const unsafe = ['__proto__', 'constructor', 'prototype'];
 
-/** Applies RFC 6902 operations to a copy. The document is a member of a holder, so that its root can be replaced too. */
-function patchJson(content: unknown, patch: readonly unknown[]): unknown {
+/**
+ * Applies RFC 6902 operations to a copy. The document is a member of a holder, so that its root can be replaced too.
+ * @param placeOf how errors name an operation of the patch
+ */
+function patchJson(
+  content: unknown,
+  patch: readonly unknown[],
+  placeOf = (index: number): string => `patch[${index}]`,
+): unknown {
   const holder = { root: structuredClone(content) };
   for (const [index, given] of patch.entries()) {
-    const where = `patch[${index}]`;
+    const where = placeOf(index);
     const operation = readPatchOperation(given, where);
     const inHolder = { ...operation, path: `/root${operation.path}` } as PatchOperation;
     const hasParent = operation.op !== 'add' || createParents(holder, inHolder.path);

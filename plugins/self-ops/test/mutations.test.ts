@@ -314,7 +314,7 @@ describe('a change of the configuration', () => {
             'text_rewrite is not supported for provider_config target',
           ],
           [rewrite('prompts/none.md', 'a', 'b'), 'workspace file not found'],
-          [on('active_llm', { kind: 'replace', path: '/none', value: 1 }), 'patch[0]: there is nothing at its path'],
+          [on('active_llm', { kind: 'replace', path: '/none', value: 1 }), 'operation: there is nothing at its path'],
         ];
         for (const [body, expected] of table) expect(await message(body)).to.equal(expected);
         expect((await preview([])).error?.code).to.equal('invalid_json');
