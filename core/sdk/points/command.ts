@@ -13,7 +13,7 @@ export type OptionValue =
   | { readonly time: true };
 
 export interface CommandOption {
-  /** `--limit <n>` */
+  /** `--limit <n>`. One with the name of a global option wins over it behind the name of the command. */
   readonly flags: string;
   readonly summary: string;
   /** The value names a file on the caller's machine; the command receives the file's text. */
