@@ -3,7 +3,8 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { childEnvironment, type ServerProcess, startServer, temporaryFolder } from 'mortise/sdk/testing';
+import type { PluginRow } from 'mortise/sdk';
+import { childEnvironment, type ServerProcess, startServer, temporaryFolder, until } from 'mortise/sdk/testing';
 import { commandLine, type Ended } from './command-line.js';
 
 const project = resolve(dirname(fileURLToPath(import.meta.url)), '..', '..', '..');
@@ -22,6 +23,10 @@ describe('the commands that a README prints first', function () {
   before(async () => {
     const plugins = JSON.parse(await readFile(join(project, 'plugins.json'), 'utf8')) as object;
     server = await startServer({ plugins });
+    await until('the plugins', async () => {
+      const listed = (await (await server.fetch('/admin/plugins')).json()) as { plugins: readonly PluginRow[] };
+      return listed.plugins.every(({ desired, state }) => desired !== 'enabled' || state === 'active');
+    });
     folder = temporaryFolder('readme');
     await mkdir(folder, { recursive: true });
     const line = [process.execPath, ...commandLine(server.origin, [])].map((word) => `'${word}'`).join(' ');

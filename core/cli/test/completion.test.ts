@@ -31,7 +31,7 @@ const offered: readonly (readonly [typed: readonly string[], words: readonly str
   ],
   [['greet', 's'], ['say']],
   [['--json', 'greet', 'p'], ['post']],
-  [['greet', 'say', '--lo'], ['--loud']],
+  [['greet', 'say', '--lou'], ['--loud']],
   [
     ['greet', 'post', ''],
     ['list', 'show'],
