@@ -71,12 +71,6 @@ function aboutPlugin(record: PluginRecord, kernel: Kernel): readonly Finding[] {
       clean(`${key} runs on its last good configuration: ${config.problem.message}`),
       `Correct what it names, config/${key}.json or a variable.`,
     );
-  for (const { what, count, limit } of run?.output.dropped() ?? [])
-    warn(
-      'output_dropped',
-      `${key} sent more than ${limit} ${what}; ${count} were dropped.`,
-      'Look for a loop that logs or raises alerts; report repeated events once, with their number.',
-    );
   if (entry.setAside)
     warn(
       'duplicate_plugin',
