@@ -1,6 +1,6 @@
 import type { DatabaseHost } from '../database/index.js';
 import type { MountedRoute } from '../http/index.js';
-import { hostPaths } from '../kernel/host-paths.js';
+import { hostPaths } from '../kernel/plan.js';
 import type { PluginControl } from '../sdk/host/plugin-control.js';
 import { type CallContext, type Logger, platformPrincipal, type Route } from '../sdk/index.js';
 import { newTraceContext } from '../telemetry/index.js';

@@ -1,6 +1,6 @@
 import type { Desired } from '../kernel/deps.js';
 import type { Kernel, PluginConfigs } from '../kernel/kernel.js';
-import { type Problem, problem } from '../messages/plugin-problems.js';
+import { problem } from '../messages/plugin-problems.js';
 import { MortiseError } from '../sdk/errors.js';
 
 /** A plugin that is to be enabled, and the one that would have to stop because both claim one key. */
@@ -26,16 +26,12 @@ export function displacedBy(
   return undefined;
 }
 
-export function displacementProblem({ claim, owner }: Displacement): Problem {
-  return problem('key_taken', claim, owner);
-}
-
 /** @throws MortiseError `key_conflict` (409) */
 export function refuseDisplacement(kernel: Kernel, next: Desired, keys: readonly string[]): void {
   const found = displacedBy(kernel, next, keys);
   if (!found) return;
-  const { message, hint } = displacementProblem(found);
   const { key, claim, owner } = found;
+  const { message, hint } = problem('key_taken', claim, owner);
   throw new MortiseError('key_conflict', message, {
     status: 409,
     details: { key, claim, owner },

@@ -5,7 +5,6 @@ import type { PluginRecord } from '../kernel/plugin-record.js';
 import { problem, problemOf } from '../messages/plugin-problems.js';
 import { rawResources } from '../process/raw-resources.js';
 import type { Finding } from '../sdk/host/plugin-control.js';
-import type { PluginManifest } from '../sdk/manifest.js';
 
 /** What an admin should look at, worst first. */
 export async function findings(kernel: Kernel, only: PluginRecord | undefined): Promise<readonly Finding[]> {
@@ -15,7 +14,8 @@ export async function findings(kernel: Kernel, only: PluginRecord | undefined): 
     records.map(async (record) => {
       const facts = [
         ...aboutPlugin(record, kernel),
-        ...aboutContributions(record, kernel),
+        ...aboutInert(record, kernel),
+        ...aboutUncalled(record, kernel),
         ...aboutRoutes(record, kernel),
       ];
       // What is known about the plugin explains why it does not work.
@@ -56,75 +56,52 @@ async function aboutHealth(
 
 function aboutPlugin(record: PluginRecord, kernel: Kernel): readonly Finding[] {
   const { clean, clock } = kernel.deps;
+  const { config, entry, key, lastFault, run } = record;
   const found: Finding[] = [];
-  const { key } = record;
-  const shown = record.problem ?? (record.entry.problem && problemOf(key, record.entry.problem));
+  const warn = (code: string, message: string, fix: string): void =>
+    void found.push({ severity: 'warning', key, code, message, fix });
+  const shown = record.problem ?? (entry.problem && problemOf(key, entry.problem));
   if (shown) {
     const severity = record.problem ? 'error' : 'warning';
     found.push({ severity, key, code: shown.code, message: clean(`${key}: ${shown.message}`), fix: shown.hint });
   }
-  if (record.run && record.config?.problem) {
-    found.push({
-      severity: 'warning',
-      key,
-      code: 'invalid_config',
-      message: clean(`${key} runs on its last good configuration: ${record.config.problem.message}`),
-      fix: `Correct what it names, config/${key}.json or a variable.`,
-    });
-  }
-  for (const { what, count, limit } of record.run?.output.dropped() ?? []) {
-    found.push({
-      severity: 'warning',
-      key,
-      code: 'output_dropped',
-      message: `${key} sent more than ${limit} ${what}; ${count} were dropped.`,
-      fix: 'Look for a loop that logs or raises alerts; report repeated events once, with their number.',
-    });
-  }
-  if (record.entry.setAside) {
-    found.push({
-      severity: 'warning',
-      key,
-      code: 'duplicate_plugin',
-      message: `${key} is shipped with the platform, and ${record.entry.setAside.join(', ')} has the same key and is not used.`,
-      fix: 'Give the other one a key of its own, or remove its folder.',
-    });
-  }
-  const missing = record.run?.staging.missing() ?? [];
+  if (run && config?.problem)
+    warn(
+      'invalid_config',
+      clean(`${key} runs on its last good configuration: ${config.problem.message}`),
+      `Correct what it names, config/${key}.json or a variable.`,
+    );
+  if (entry.setAside)
+    warn(
+      'duplicate_plugin',
+      `${key} is shipped with the platform, and ${entry.setAside.join(', ')} has the same key and is not used.`,
+      'Give the other one a key of its own, or remove its folder.',
+    );
+  const missing = run?.staging.missing() ?? [];
   if (missing.length > 0) {
     const { code, message, hint } = problem('contribution_missing', missing.join(', '));
     found.push({ severity: 'info', key, code, message: `${key}: ${message}`, fix: hint });
   }
-  if (record.lastFault && !record.problem && isPresent(record.lastFault, record, clock.now())) {
-    found.push({
-      severity: 'warning',
-      key,
-      code: record.lastFault.code,
-      message: `${key} had a fault at ${new Date(record.lastFault.at).toISOString()}: ${record.lastFault.message}.`,
-      fix: `See the log lines of that plugin; the finding goes when it has had no fault for ten minutes, or with mortise plugin restart ${key}`,
-    });
-  }
-  if (record.run && isFolderGone(record)) {
-    found.push({
-      severity: 'warning',
-      key,
-      code: 'folder_removed',
-      message: `The folder of ${key} was removed while it runs: it will be missing after the next start.`,
-      fix: `Put the folder back, or disable it: mortise plugin disable ${key}`,
-    });
-  }
-  if (!record.run) {
-    const left = rawResources(key);
-    if (left.length > 0) {
-      found.push({
-        severity: 'warning',
-        key,
-        code: 'left_behind',
-        message: `${key} is not running and left behind: ${counted(left)}.`,
-        fix: 'Use host.every(), host.cron() and host.own() instead of raw timers and servers; a restart of the process ends them.',
-      });
-    }
-  }
+  if (lastFault && !record.problem && isPresent(lastFault, record, clock.now()))
+    warn(
+      lastFault.code,
+      `${key} had a fault at ${new Date(lastFault.at).toISOString()}: ${lastFault.message}.`,
+      `See the log lines of that plugin; the finding goes when it has had no fault for ten minutes, or with mortise plugin restart ${key}`,
+    );
+  // Only plugins that were loaded from a folder have an entry file.
+  if (run && run.entry.entry !== null && !existsSync(join(run.entry.folder, 'plugin.json')))
+    warn(
+      'folder_removed',
+      `The folder of ${key} was removed while it runs: it will be missing after the next start.`,
+      `Put the folder back, or disable it: mortise plugin disable ${key}`,
+    );
+  const left = run ? [] : rawResources(key);
+  if (left.length > 0)
+    warn(
+      'left_behind',
+      `${key} is not running and left behind: ${counted(left)}.`,
+      'Use host.every(), host.cron() and host.own() instead of raw timers and servers; a restart of the process ends them.',
+    );
   return found;
 }
 
@@ -136,19 +113,10 @@ function isPresent({ at }: { readonly at: number }, { since }: PluginRecord, now
   return at >= since && now - at < faultShownMs;
 }
 
-/** Only plugins that were loaded from a folder have one. */
-function isFolderGone({ run }: PluginRecord): boolean {
-  return run !== undefined && run.entry.entry !== null && !existsSync(join(run.entry.folder, 'plugin.json'));
-}
-
 function counted(names: readonly string[]): string {
   const counts = new Map<string, number>();
   for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
   return [...counts].map(([name, count]) => (count === 1 ? name : `${name} (${count} times)`)).join(', ');
-}
-
-function aboutContributions(record: PluginRecord, kernel: Kernel): readonly Finding[] {
-  return [...aboutInert(record, kernel), ...aboutUncalled(record, kernel)];
 }
 
 /** Contributions to a point whose caller watches it, while no plugin does. */
@@ -175,34 +143,27 @@ function aboutInert({ key }: PluginRecord, kernel: Kernel): readonly Finding[] {
   }));
 }
 
+/** Routes that end in a rest parameter and get no requests: another plugin has routes with the same prefix. */
 function aboutRoutes({ key, run, entry }: PluginRecord, kernel: Kernel): readonly Finding[] {
   const { manifest } = run?.entry ?? entry;
   if (!run || !manifest) return [];
   const others = kernel.records().flatMap((other) => (other.entry.manifest ? [other.entry.manifest] : []));
-  return idleCatchAlls(manifest, others).map(({ path, owner }) => ({
-    severity: 'warning',
-    key,
-    code: 'route_idle',
-    message: `${path} of ${key} answers nothing: "${owner}" has routes there, and other paths there are answered with 404.`,
-    fix: 'Give the route a first segment of its own.',
-  }));
-}
-
-/** A route that never answers, and the plugin that has paths in its place. */
-interface IdleCatchAll {
-  readonly path: string;
-  readonly owner: string;
-}
-
-/** Routes of a plugin that end in a rest parameter and get no requests: another plugin has routes with the same prefix. */
-function idleCatchAlls(manifest: PluginManifest, others: readonly PluginManifest[]): readonly IdleCatchAll[] {
-  return (manifest.permissions?.routes ?? []).flatMap(({ kind, path }) => {
+  return (manifest.permissions?.routes ?? []).flatMap(({ kind, path }): Finding[] => {
     const prefix = path.slice(0, Math.max(0, path.search(/\/[:*]/)));
     if (kind === 'static' || prefix === '' || !path.includes('/*')) return [];
     const owner = others.find(
-      ({ key, permissions }) => key !== manifest.key && permissions?.routes?.some((route) => isOn(prefix, route)),
+      (other) => other.key !== key && other.permissions?.routes?.some((route) => isOn(prefix, route)),
     );
-    return owner ? [{ path, owner: owner.key }] : [];
+    if (!owner) return [];
+    return [
+      {
+        severity: 'warning',
+        key,
+        code: 'route_idle',
+        message: `${path} of ${key} answers nothing: "${owner.key}" has routes there, and other paths there are answered with 404.`,
+        fix: 'Give the route a first segment of its own.',
+      },
+    ];
   });
 }
 

@@ -4,7 +4,7 @@ import type { PluginRecord } from '../kernel/plugin-record.js';
 import { problem } from '../messages/plugin-problems.js';
 import type { PluginChange, PluginPlan } from '../sdk/host/plugin-control.js';
 import type { PluginManifest } from '../sdk/manifest.js';
-import { displacedBy, displacementProblem, requiredOf } from './desired-changes.js';
+import { displacedBy, requiredOf } from './desired-changes.js';
 
 /** What changes would start, stop, drain, block and permit. Changes nothing. */
 export function planChanges(
@@ -76,7 +76,11 @@ function refuseDisplacements(
     const found = displacedBy(kernel, { ...next, plugins: { ...plugins } }, keys, configs);
     if (!found) return refused;
     plugins[found.key] = { ...plugins[found.key], enabled: false };
-    refused.push({ key: found.key, code: 'key_conflict', message: displacementProblem(found).message });
+    refused.push({
+      key: found.key,
+      code: 'key_conflict',
+      message: problem('key_taken', found.claim, found.owner).message,
+    });
   }
 }
 

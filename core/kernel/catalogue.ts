@@ -8,8 +8,6 @@ import { canonicalKey } from '../sdk/points/point.js';
 import { contributionId } from './extension-points.js';
 import { describeError } from './plugin-problem.js';
 
-export { contributionId } from './extension-points.js';
-
 export type PluginSource = 'first-party' | 'local' | 'npm';
 
 /** A plugin as its folder describes it; nothing of its code has run. */

@@ -60,8 +60,6 @@ export interface Suspect {
 }
 
 export interface KernelLogger extends Logger {
-  /** Whether lines of this level are written; absent: all are. */
-  enabled?(level: keyof Logger): boolean;
   child(fields: Readonly<Record<string, unknown>>): KernelLogger;
 }
 

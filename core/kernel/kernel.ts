@@ -173,11 +173,7 @@ export class Kernel {
       hostServices: this.deps.hostServices,
       schemaProblem: (schema) => this.#schemaProblem(schema),
       ownProblem: (entry) =>
-        ownProblem(
-          entry,
-          { record: this.record(entry.key), required: this.isRequired(entry.key), deps: this.deps },
-          configs.get(entry.key),
-        ),
+        ownProblem(entry, this.record(entry.key), this.isRequired(entry.key), this.deps, configs.get(entry.key)),
       stuck: (key) => {
         const state = this.record(key)?.state;
         return state === 'failed' || state === 'quarantined' ? state : undefined;

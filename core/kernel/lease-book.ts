@@ -1,18 +1,13 @@
-import type { Logger, TraceContext } from '../sdk/context.js';
 import { MortiseError } from '../sdk/errors.js';
 import type { CallOptions } from '../sdk/points.js';
-import type { SpanHandle } from '../telemetry/types.js';
 import { currentMark, runUnmarked } from './attribution.js';
-import { type CallStats, callerGone, Lease, type LeaseOwner } from './lease.js';
+import { type CallStats, callerGone, Lease, type LeaseDeps, type LeaseOwner } from './lease.js';
 import type { Limit } from './time-limit.js';
 
 /** Calls within calls; more are an endless recursion. */
 const deepestCall = 64;
 
-export interface LeaseBookDeps {
-  monotonic(): number;
-  logFor(lease: Lease): Logger;
-  startSpan(lease: Lease, parent: TraceContext): SpanHandle | undefined;
+export interface LeaseBookDeps extends LeaseDeps {
   /**
    * The plugin went on after an abort, past the time that the call may take.
    *
@@ -25,30 +20,18 @@ export interface LeaseBookDeps {
 /** The open leases of one plugin run. */
 export class LeaseBook implements LeaseOwner {
   readonly plugin: string;
-  readonly #deps: LeaseBookDeps;
+  readonly deps: LeaseBookDeps;
   readonly #open = new Set<Lease>();
   readonly #reported = new WeakSet<Lease>();
   #waiters: (() => void)[] = [];
 
   constructor(plugin: string, deps: LeaseBookDeps) {
     this.plugin = plugin;
-    this.#deps = deps;
+    this.deps = deps;
   }
 
   get inFlight(): number {
     return this.#open.size;
-  }
-
-  monotonic(): number {
-    return this.#deps.monotonic();
-  }
-
-  logFor(lease: Lease): Logger {
-    return this.#deps.logFor(lease);
-  }
-
-  startSpan(lease: Lease, parent: TraceContext): SpanHandle | undefined {
-    return this.#deps.startSpan(lease, parent);
   }
 
   /**
@@ -70,7 +53,7 @@ export class LeaseBook implements LeaseOwner {
     const lease = new Lease(this, point, key, stats, timeoutMs, ownLimitMs, options, depth);
     stats.inFlight += 1;
     this.#open.add(lease);
-    if (this.#open.size === 1) this.#deps.sweep.watch(this);
+    if (this.#open.size === 1) this.deps.sweep.watch(this);
     return lease;
   }
 
@@ -118,7 +101,7 @@ export class LeaseBook implements LeaseOwner {
 
   #report(lease: Lease): void {
     if (this.#reported.has(lease)) return;
-    if (this.#deps.onIgnoredAbort(lease)) this.#reported.add(lease);
+    if (this.deps.onIgnoredAbort(lease)) this.#reported.add(lease);
   }
 }
 

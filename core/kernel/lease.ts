@@ -3,7 +3,8 @@ import { MortiseError } from '../sdk/errors.js';
 import type { CallOptions } from '../sdk/points.js';
 import { newCorrelationId, newTraceContext } from '../telemetry/index.js';
 import type { SpanHandle } from '../telemetry/types.js';
-import type { PluginMark } from './attribution.js';
+import { type PluginMark, runMarked } from './attribution.js';
+import { isThenable } from './time-limit.js';
 import type { PendingWork } from './wrap-members.js';
 
 /** The code of a call whose caller has left. */
@@ -52,13 +53,18 @@ export class CallStats {
   }
 }
 
-/** What a lease needs of the book that opened it. */
-export interface LeaseOwner {
-  readonly plugin: string;
+/** What the leases of one plugin need of the host. */
+export interface LeaseDeps {
   monotonic(): number;
   logFor(lease: Lease): Logger;
   /** Undefined when the trace is not recorded. */
   startSpan(lease: Lease, parent: TraceContext): SpanHandle | undefined;
+}
+
+/** The book that opened a lease. */
+export interface LeaseOwner {
+  readonly plugin: string;
+  readonly deps: LeaseDeps;
   close(lease: Lease): void;
 }
 
@@ -107,7 +113,7 @@ export class Lease implements CallContext, PluginMark, PendingWork {
     options: CallOptions | undefined,
     depth: number,
   ) {
-    const now = book.monotonic();
+    const now = book.deps.monotonic();
     this.plugin = book.plugin;
     this.point = point;
     this.key = key;
@@ -119,7 +125,7 @@ export class Lease implements CallContext, PluginMark, PendingWork {
     this.#book = book;
     this.#stats = stats;
     const parent = options?.trace;
-    if (parent?.sampled) this.#span = book.startSpan(this, parent);
+    if (parent?.sampled) this.#span = book.deps.startSpan(this, parent);
     const caller = options?.signal;
     if (caller) {
       this.#relay = () => this.abortForCaller(caller.reason);
@@ -148,7 +154,7 @@ export class Lease implements CallContext, PluginMark, PendingWork {
   }
 
   get log(): Logger {
-    this.#log ??= this.#book.logFor(this);
+    this.#log ??= this.#book.deps.logFor(this);
     return this.#log;
   }
 
@@ -224,7 +230,7 @@ export class Lease implements CallContext, PluginMark, PendingWork {
 
   /** Begins the call of a lease that was taken earlier: its time and its limit count from now. */
   begin(timeoutMs: number): void {
-    this.#startedAt = this.#book.monotonic();
+    this.#startedAt = this.#book.deps.monotonic();
     this.#deadline = timeoutMs > 0 ? this.#startedAt + timeoutMs : 0;
   }
 
@@ -235,7 +241,7 @@ export class Lease implements CallContext, PluginMark, PendingWork {
   /** Aborts the signal and stops the caller's wait. The lease itself ends when the plugin settles. */
   abort(reason: MortiseError): void {
     if (this.#ended || this.#abortedAt > 0) return;
-    this.#abortedAt = this.#book.monotonic();
+    this.#abortedAt = this.#book.deps.monotonic();
     this.#abortReason = reason;
     this.#controller?.abort(reason);
     this.#onAbort?.(reason);
@@ -252,8 +258,24 @@ export class Lease implements CallContext, PluginMark, PendingWork {
     else this.#closeCall = run;
   }
 
-  /** Waits for what the plugin returned, but not past an abort, and ends the lease. */
-  settle<R>(pending: PromiseLike<R>): Promise<R> {
+  /**
+   * Runs the plugin's code as this call, and ends the lease with it.
+   *
+   * @returns what it returns; a promise does not wait past an abort
+   */
+  run<V, R>(use: (value: V, ctx: CallContext) => R | PromiseLike<R>, value: V): R | Promise<R> {
+    try {
+      const result = runMarked(this, use, value, this as CallContext);
+      if (isThenable(result)) return this.#settle(result as PromiseLike<R>);
+      this.end(false);
+      return result as R;
+    } catch (error) {
+      this.end(true);
+      throw error;
+    }
+  }
+
+  #settle<R>(pending: PromiseLike<R>): Promise<R> {
     return new Promise<R>((resolve, reject) => {
       if (this.#abortReason) reject(this.#abortReason);
       this.#onAbort = reject;
@@ -288,7 +310,7 @@ export class Lease implements CallContext, PluginMark, PendingWork {
     this.#closeCall = undefined;
     // A caller that left is no failure of the plugin; a time limit is.
     const wrong = this.#abortReason ? this.#abortReason.code !== callerGone : failed;
-    this.#stats.record(this.#book.monotonic() - this.#startedAt, wrong);
+    this.#stats.record(this.#book.deps.monotonic() - this.#startedAt, wrong);
     this.#span?.end(wrong ? (this.#abortReason ?? callFailed) : undefined);
     this.#book.close(this);
   }

@@ -19,8 +19,7 @@ export class Lifecycle {
 
   constructor(deps: LifecycleDeps) {
     this.#deps = deps;
-    const imports = new ImportQueue();
-    this.#runDeps = { ...deps, takeImport: () => imports.take() };
+    this.#runDeps = { ...deps, takeImport: importQueue() };
   }
 
   /**
@@ -124,18 +123,17 @@ const importPatienceMs = 250;
  * One import at a time, so that a crash can be attributed to the module that was being loaded. A module that awaits at
  * its top level delays the next only for a moment.
  */
-class ImportQueue {
-  #last: Promise<void> = Promise.resolve();
-
-  async take(): Promise<() => void> {
-    const before = this.#last;
+function importQueue(): PluginRunDeps['takeImport'] {
+  let last = Promise.resolve();
+  return async () => {
+    const before = last;
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.#last = promise;
+    last = promise;
     await before;
     const timer = setTimeout(resolve, importPatienceMs);
     return () => {
       clearTimeout(timer);
       resolve();
     };
-  }
+  };
 }

@@ -12,7 +12,9 @@ import {
   type PointSources,
   pointClaim,
 } from './extension-points.js';
-import { hostPaths } from './host-paths.js';
+
+/** Paths that the host itself serves, in every state of the plugins. A manifest that declares one blocks its plugin. */
+export const hostPaths = ['/healthz', '/ready', '/version'] as const;
 
 /** What the plan is made from: facts only. */
 export interface PlanInput extends PointSources {

@@ -1,6 +1,5 @@
 import type { CallContext } from '../sdk/context.js';
 import type { CallEnd } from '../sdk/points.js';
-import { runMarked } from './attribution.js';
 import { CallStats, type Lease } from './lease.js';
 import type { LeaseBook } from './lease-book.js';
 import { isThenable } from './time-limit.js';
@@ -23,33 +22,18 @@ export class PluginCallbacks {
   /** Never throws or rejects. A callback of a plugin that is stopping is not run, and counts as failed. */
   run(kind: string, run: (ctx: CallContext) => unknown): CallEnd | Promise<CallEnd> {
     if (this.#stopped.aborted) return { ok: false, error: this.#stopped.reason };
-    let lease: Lease;
+    let lease: Lease | undefined;
+    const failed = (error: unknown): CallEnd => {
+      if (!lease?.aborted) this.#onFailure(error);
+      return { ok: false, error };
+    };
     try {
+      // Fails for an event that is emitted in its own listener, without end.
       lease = this.#leases.open('callback', kind, this.#stats, 0, undefined);
+      const result = lease.run((_: undefined, ctx) => run(ctx), undefined);
+      return isThenable(result) ? (result.then(() => done, failed) as Promise<CallEnd>) : done;
     } catch (error) {
-      // An event that is emitted in its own listener, without end.
-      this.#onFailure(error);
-      return { ok: false, error };
-    }
-    try {
-      const result = runMarked(lease, run, lease);
-      if (isThenable(result)) return this.#settle(lease, result);
-      lease.end(false);
-      return done;
-    } catch (error) {
-      lease.end(true);
-      this.#onFailure(error);
-      return { ok: false, error };
-    }
-  }
-
-  async #settle(lease: Lease, result: PromiseLike<unknown>): Promise<CallEnd> {
-    try {
-      await lease.settle(result);
-      return done;
-    } catch (error) {
-      if (!lease.aborted) this.#onFailure(error);
-      return { ok: false, error };
+      return failed(error);
     }
   }
 }

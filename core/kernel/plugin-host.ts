@@ -12,7 +12,6 @@ import type { KernelDeps, PluginScope } from './deps.js';
 import type { EventBus } from './event-bus.js';
 import { contributionId } from './extension-points.js';
 import type { PluginCallbacks } from './plugin-callbacks.js';
-import type { PluginOutput } from './plugin-output.js';
 import { PluginProblem } from './plugin-problem.js';
 import type { ResourceStack } from './resource-stack.js';
 import type { ServiceRegistry } from './service-registry.js';
@@ -32,7 +31,6 @@ export interface PluginHostDeps {
   readonly scope: PluginScope;
   readonly events: EventBus;
   readonly signal: AbortSignal;
-  readonly output: PluginOutput;
   readonly callbacks: PluginCallbacks;
   readonly scheduler: KernelDeps['scheduler'];
 }
@@ -162,7 +160,6 @@ export class PluginHost implements StartHost {
   }
 
   emit<E extends keyof HostEvents & string>(event: E, value: HostEvents[E]): void {
-    if (event === 'alert' && !this.#deps.output.mayAlert()) return;
     this.#deps.events.emit(event, value);
   }
 

@@ -2,12 +2,11 @@ import type { CallContext, Disposable } from '../sdk/context.js';
 import { MortiseError } from '../sdk/errors.js';
 import type { ExtensionPoints } from '../sdk/points/index.js';
 import type { CallOptions, Contribution, HeldCall, Pipeline, PipelineStage, Points } from '../sdk/points.js';
-import { runMarked, runSynchronously } from './attribution.js';
+import { runSynchronously } from './attribution.js';
 import { HeldLease } from './held-lease.js';
 import type { Lease } from './lease.js';
 import { leasedStream } from './leased-stream.js';
 import type { Registered, Registry } from './registry.js';
-import { isThenable } from './time-limit.js';
 
 export type PointName = keyof ExtensionPoints & string;
 
@@ -48,21 +47,11 @@ export class PluginPoints implements Points {
     run: (value: ExtensionPoints[P], ctx: CallContext) => R | Promise<R>,
     options?: CallOptions,
   ): Promise<R> {
-    let lease: Lease;
-    let entry: Registered;
     try {
-      entry = this.#find(point, key);
-      lease = entry.leases.open(point, entry.key, entry.stats, entry.timeoutMs, options);
+      const entry = this.#find(point, key);
+      const lease = entry.leases.open(point, entry.key, entry.stats, entry.timeoutMs, options);
+      return Promise.resolve(lease.run(run, this.#wrap<P>(entry, lease)));
     } catch (error) {
-      return Promise.reject(error);
-    }
-    try {
-      const result = runMarked(lease, run, this.#wrap<P>(entry, lease), lease);
-      if (isThenable(result)) return lease.settle(result as PromiseLike<R>);
-      lease.end(false);
-      return Promise.resolve(result);
-    } catch (error) {
-      lease.end(true);
       return Promise.reject(error);
     }
   }
@@ -148,7 +137,7 @@ function stageOf<P extends PointName>(entry: Registered): PipelineStage<P> {
     facts: entry.facts as PipelineStage<P>['facts'],
     run: (use) =>
       runSynchronously(entry.plugin, () => {
-        const startedAt = leases.monotonic();
+        const startedAt = leases.deps.monotonic();
         stats.inFlight += 1;
         let failed = true;
         try {
@@ -156,7 +145,7 @@ function stageOf<P extends PointName>(entry: Registered): PipelineStage<P> {
           failed = false;
           return result;
         } finally {
-          stats.record(leases.monotonic() - startedAt, failed);
+          stats.record(leases.deps.monotonic() - startedAt, failed);
         }
       }),
     failed: () => {

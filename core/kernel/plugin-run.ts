@@ -12,7 +12,6 @@ import { LeaseBook, type LeaseSweep } from './lease-book.js';
 import { PluginCallbacks } from './plugin-callbacks.js';
 import { checkStarted, loadDefinition } from './plugin-code.js';
 import { PluginHost } from './plugin-host.js';
-import { PluginOutput } from './plugin-output.js';
 import { PluginPoints } from './plugin-points.js';
 import { describeError, explainError, PluginProblem, startProblem } from './plugin-problem.js';
 import type { Registry } from './registry.js';
@@ -57,7 +56,6 @@ export class PluginRun {
   configRevision: number;
   readonly leases: LeaseBook;
   readonly staging: Staging;
-  readonly output: PluginOutput;
   readonly times: LoadTimes = { import: null, register: null, start: null };
   readonly #deps: PluginRunDeps;
   readonly #config: PluginConfig;
@@ -82,11 +80,10 @@ export class PluginRun {
     this.configRevision = config.revision;
     this.#config = config.value;
     this.#deps = deps;
-    this.output = new PluginOutput(entry.key, log, () => clock.monotonic());
     this.leases = new LeaseBook(entry.key, {
       monotonic: () => clock.monotonic(),
       logFor: ({ plugin, requestId, correlationId }) =>
-        this.output.bounded(log.child({ plugin, request_id: requestId, correlation_id: correlationId })),
+        log.child({ plugin, request_id: requestId, correlation_id: correlationId }),
       startSpan: ({ point, key, plugin }, parent) =>
         tracing.start(`${point} ${key}`, parent, { 'mortise.plugin': plugin }),
       onIgnoredAbort: (lease) => this.#ignoredAbort(lease),
@@ -277,8 +274,7 @@ export class PluginRun {
     return new PluginHost({
       entry: this.entry,
       config: this.#config,
-      log: this.output.bounded(log.child({ plugin: key })),
-      output: this.output,
+      log: log.child({ plugin: key }),
       staging: this.staging,
       services,
       resources: this.#resources,

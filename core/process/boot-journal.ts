@@ -170,31 +170,26 @@ function pluginsInStep({ current, waiting }: JournalState): Readonly<Record<stri
   return Object.fromEntries(waiting.map((plugin) => [plugin, { code: 'boot_crash', detail: 'start', sure }]));
 }
 
+/** An empty journal is not that of an unfinished boot. */
+const empty: JournalState = {
+  crashes: 0,
+  steady: true,
+  explained: false,
+  wanted: '',
+  current: null,
+  waiting: [],
+  named: {},
+  suspects: {},
+};
+
+/** A file that is missing, torn, or of another form is as good as none. */
 function read(file: string): JournalState {
-  let value: Partial<JournalState> = {};
   try {
-    const parsed: unknown = JSON.parse(readFileSync(file, 'utf8'));
-    if (typeof parsed === 'object' && parsed !== null) value = parsed;
+    const found: unknown = JSON.parse(readFileSync(file, 'utf8'));
+    const isJournal =
+      isJsonObject(found) && Array.isArray(found.waiting) && isJsonObject(found.named) && isJsonObject(found.suspects);
+    return isJournal ? { ...empty, ...found } : empty;
   } catch {
-    // Missing or torn: as if there was none.
+    return empty;
   }
-  return {
-    crashes: typeof value.crashes === 'number' ? value.crashes : 0,
-    // An empty journal is not that of an unfinished boot.
-    steady: value.steady !== false,
-    explained: value.explained === true,
-    wanted: typeof value.wanted === 'string' ? value.wanted : '',
-    current: typeof value.current?.plugin === 'string' ? value.current : null,
-    waiting: strings(value.waiting),
-    named: record(value.named),
-    suspects: record(value.suspects),
-  };
-}
-
-function strings(value: unknown): readonly string[] {
-  return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [];
-}
-
-function record<T>(value: Readonly<Record<string, T>> | undefined): Readonly<Record<string, T>> {
-  return isJsonObject(value) ? value : {};
 }

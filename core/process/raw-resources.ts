@@ -3,97 +3,61 @@ import { Server } from 'node:net';
 import timers from 'node:timers';
 import { currentPlugin } from '../kernel/attribution.js';
 
-/** Timers and listening servers that plugins made without the host, while they exist. The doctor reports them. */
-const resources = new Map<string, Map<object, string>>();
+/** Intervals and servers that plugins made without the host. What has ended is forgotten now and then. */
+const resources = new Map<string, WeakRef<object>[]>();
+/** Recorded resources of one plugin between two looks at which of them have ended. */
+const forgetEvery = 256;
 let watching = false;
 
-/**
- * Begins to record raw intervals and listening servers that plugins make. Intervals are recorded whether a plugin takes the
- * functions from the global scope or from `node:timers`, and forgotten whichever way they are ended.
- */
+/** Begins to record raw intervals, also those of `node:timers`, and listening servers that plugins make. */
 export function watchRawResources(): void {
   if (watching) return;
   watching = true;
-  const { setInterval: start, clearInterval: endInterval, clearTimeout: endTimeout } = timers;
-  timers.setInterval = Object.assign((...args: Parameters<typeof start>) => {
-    const timer = start(...args);
-    const plugin = currentPlugin();
-    if (plugin !== undefined) {
-      note(plugin, timer, 'an interval timer');
-      forgetClosed(timer);
-    }
-    return timer;
-  }, start) as typeof start;
-  timers.clearInterval = (timer) => {
-    forgetTimer(timer);
-    endInterval(timer);
-  };
-  // It ends intervals as well.
-  timers.clearTimeout = (timer) => {
-    forgetTimer(timer);
-    endTimeout(timer);
-  };
+  const start = timers.setInterval;
+  timers.setInterval = Object.assign(
+    (...args: Parameters<typeof start>) => note(start(...args)),
+    start,
+  ) as typeof start;
   globalThis.setInterval = timers.setInterval;
-  globalThis.clearInterval = timers.clearInterval;
-  globalThis.clearTimeout = timers.clearTimeout;
   syncBuiltinESMExports();
   const listen = Server.prototype.listen;
   Server.prototype.listen = function (this: Server, ...args: unknown[]) {
-    const plugin = currentPlugin();
-    if (plugin !== undefined) {
-      note(plugin, this, 'a listening server');
-      this.once('close', () => forget(this));
-    }
-    return Reflect.apply(listen, this, args) as Server;
+    return Reflect.apply(listen, note(this), args) as Server;
   } as typeof Server.prototype.listen;
 }
 
 /** What a plugin made without the host and did not end. */
 export function rawResources(plugin: string): readonly string[] {
-  return [...(resources.get(plugin)?.values() ?? [])];
+  return open(plugin).map((one) => (one instanceof Server ? 'a listening server' : 'an interval timer'));
 }
 
 /** The plugin that listens on a port of its own. */
 export function listenerOn(port: number): string | undefined {
-  for (const [plugin, own] of resources) {
-    for (const resource of own.keys()) {
-      const address = resource instanceof Server ? resource.address() : null;
-      if (typeof address === 'object' && address?.port === port) return plugin;
-    }
-  }
-  return undefined;
-}
-
-function note(plugin: string, resource: object, name: string): void {
-  const own = resources.get(plugin) ?? new Map<object, string>();
-  resources.set(plugin, own);
-  own.set(resource, name);
-}
-
-function forget(resource: object): void {
-  for (const own of resources.values()) own.delete(resource);
-}
-
-/** An interval is ended by itself, or by its number, too. */
-function forgetTimer(timer: NodeJS.Timeout | string | number | undefined | null): void {
-  if (resources.size === 0 || timer === undefined || timer === null) return;
-  if (typeof timer === 'object') {
-    forget(timer);
-    return;
-  }
-  for (const own of resources.values()) {
-    for (const resource of own.keys())
-      if (!(resource instanceof Server) && Number(resource) === Number(timer)) own.delete(resource);
-  }
-}
-
-/** `close()` and disposal end a timer without the functions that are watched. */
-function forgetClosed(timer: NodeJS.Timeout): void {
-  const close = timer.close.bind(timer);
-  const end = (): NodeJS.Timeout => {
-    forget(timer);
-    return close();
+  const listens = (one: object): boolean => {
+    const address = one instanceof Server ? one.address() : null;
+    return typeof address === 'object' && address?.port === port;
   };
-  timer.close = end;
-  timer[Symbol.dispose] = () => void end();
+  return [...resources.keys()].find((plugin) => open(plugin).some(listens));
+}
+
+function note<T extends object>(resource: T): T {
+  const plugin = currentPlugin();
+  if (plugin === undefined) return resource;
+  const own = resources.get(plugin) ?? [];
+  own.push(new WeakRef(resource));
+  resources.set(plugin, own);
+  if (own.length % forgetEvery === 0)
+    resources.set(
+      plugin,
+      open(plugin).map((one) => new WeakRef(one)),
+    );
+  return resource;
+}
+
+/** Node keeps what is active. A timer has no public flag for that, whichever way it was ended. */
+function open(plugin: string): readonly object[] {
+  const found = (resources.get(plugin) ?? []).flatMap((one) => one.deref() ?? []);
+  const isOpen = (one: object): boolean =>
+    one instanceof Server ? one.listening : (one as { _destroyed?: boolean })._destroyed !== true;
+  return [...new Set(found.filter(isOpen))];
 }

@@ -146,8 +146,6 @@ export const table: readonly Expected[] = [
   quarantined('foreign-event-throws', /the event is not mine/),
   quarantined('odd-errors', /failed 5 times within 60 s/),
   quarantined('alert-listener-throws', /I cannot hear it any more/),
-  { plugin: 'floods-log', state: 'active', code: null, finding: 'output_dropped' },
-  { plugin: 'floods-alerts', state: 'active', code: null, finding: 'output_dropped' },
   { plugin: 'leaves-timer', state: 'active', code: null },
   { plugin: 'ignores-abort', state: 'active', code: null },
   { plugin: 'transaction-hangs', state: 'active', code: null },

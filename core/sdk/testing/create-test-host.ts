@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type App, openApp } from '../../app/app.js';
-import { type CatalogueEntry, contributionId } from '../../kernel/catalogue.js';
+import type { CatalogueEntry } from '../../kernel/catalogue.js';
+import { contributionId } from '../../kernel/extension-points.js';
 import type { PluginControl, PluginDefinition, PluginManifest, Points, Principal, Services } from '../index.js';
 import { canonicalKey } from '../points/point.js';
 
