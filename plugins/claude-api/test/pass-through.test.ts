@@ -60,9 +60,9 @@ describe('POST /v1/messages, passed through', () => {
     expect(sent?.headers).not.to.have.any.keys('authorization', 'cookie', 'x-forwarded-for');
   });
 
-  it('changes no byte of 200 recorded bodies and their answers (M8)', async () => {
+  it('changes no byte of 1,000 recorded bodies and their answers (M8)', async () => {
     const known = { model: 'claude-x', max_tokens: 1, messages: [{ role: 'user', content: 'hi' }] };
-    for (const [index, body] of recordedBodies(known, 200).entries()) {
+    for (const [index, body] of recordedBodies(known, 1_000).entries()) {
       const answer = Buffer.from(`${body}${index}`);
       upstream.answer(
         index % 2 === 0
