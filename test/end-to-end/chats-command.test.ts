@@ -33,7 +33,7 @@ describe('commands that run at the caller', function () {
   });
   after(() => host.stop());
 
-  it('create, rename, list and delete chats', async () => {
+  it('create, rename, list and delete chats (A70)', async () => {
     const chat = await json<Chat>('chats', 'create', '--session-id', 's', '--user-id', 'u', '--name', '潮汐');
     expect(chat).to.include({ channel: 'console', user_id: 'u', name: '潮汐' });
     const renamed = await json<Chat>('chats', 'update', chat.id, '--name', 'Tides', '--meta', '{"a":1}');

@@ -166,7 +166,7 @@ describe('a server that is stopped', function () {
       for (const id of ['s0', 's1']) expect((await said(id))[1]).to.deep.equal(['assistant', `Re: ${id}`]);
     });
 
-    it('reports what it cannot wait for, stores what was shown of it, and exits in time', async () => {
+    it('reports what it cannot wait for, stores what was shown of it, and exits in time (A67)', async () => {
       await start({ MORTISE_HTTP_SHUTDOWN_TIMEOUT_SECONDS: '2' });
       const streaming = ask('a', 'hang', true);
       const waiting = ask('b', 'hang');

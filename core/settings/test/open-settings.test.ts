@@ -133,7 +133,7 @@ describe('host settings', () => {
     expect(errors[1]).to.match(/^config.mortise\.json: \/http\/prot is not a known name; known here: host, port/);
   });
 
-  it('fall back to the default for a bad HTTP time-out, with a sentence for the log', async () => {
+  it('fall back to the default for a bad HTTP time-out, with a sentence for the log (A68)', async () => {
     const settings = await project.settings({
       MORTISE_HTTP_READ_TIMEOUT_SECONDS: 'soon',
       MORTISE_HTTP_IDLE_TIMEOUT_SECONDS: '0',

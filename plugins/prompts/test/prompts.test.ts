@@ -110,7 +110,7 @@ describe('the system prompt', () => {
     expect((await process('hi', { prompt_mode: 'default' })).status).to.equal(200);
   });
 
-  it('of codex and claude is unavailable without its files where the shipped texts are off', async () => {
+  it('of codex and claude is unavailable without its files where the shipped texts are off (A35)', async () => {
     await start({ ...on, MORTISE_SHIPPED_PROMPTS: 'false' });
     expect((await process('hi', { prompt_mode: 'codex' })).body.error?.code).to.equal('codex_prompt_unavailable');
     expect((await process('hi', { prompt_mode: 'claude' })).body.error?.code).to.equal('claude_prompt_unavailable');

@@ -145,7 +145,7 @@ describe('the shell of agents', () => {
       await audited('shell');
     }).timeout(60_000);
 
-    it('a command whose client has left', async () => {
+    it('a command whose client has left (A66)', async () => {
       const leaving = new AbortController();
       const file = join(host.dataDir, 'left');
       const sent = send({ shell: [{ command: `echo $$ > ${file}; sleep 300` }] }, { signal: leaving.signal });
