@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { PluginLifecycle, StartHost } from 'mortise/sdk';
+import { type PluginLifecycle, type StartHost, whenServing } from 'mortise/sdk';
 import { createRoutes } from './api/routes.js';
 import { createCommands } from './commands/kb-commands.js';
 import type { Config } from './config.generated.js';
@@ -35,7 +35,7 @@ export function startKb(host: StartHost<Config>): PluginLifecycle<Config> {
     countSearch: (isEmpty, ms) => searches.record(ms / 1_000, { empty: String(isEmpty) }),
   });
   for (const [name, route] of Object.entries(createRoutes(kb))) host.contribute('route', name, route);
-  const commands = createCommands({ kb, plugins: host.use('plugins'), file });
+  const commands = createCommands({ kb, plugins: host.use('plugins'), host, file });
   for (const [key, command] of Object.entries(commands)) {
     host.contribute('command', key, { ...host.facts('command', key), ...command });
   }
@@ -45,11 +45,8 @@ export function startKb(host: StartHost<Config>): PluginLifecycle<Config> {
   host.contribute('prompt-source', 'kb', kbPromptSource(kb, host.config.prompt.enabled));
   host.provide('kb', kbForPlugins(kb));
   const watches = host.config.watch ? settings.repos.map((repo) => createWatch(kb, repo, host.log)) : [];
-  const http = host.use('http');
   // Without a server a command refreshes what it is asked to; only a server keeps the index current.
-  const waiting = host.every(200, async () => {
-    if (http.origin === undefined) return;
-    await waiting.dispose();
+  whenServing(host, host.use('http'), () => {
     for (const watch of watches) watch.start();
   });
   return {

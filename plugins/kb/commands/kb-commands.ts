@@ -1,15 +1,14 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { CallContext, Command, CommandInput, CommandResult, PluginControl } from 'mortise/sdk';
-import { MortiseError } from 'mortise/sdk';
+import type { CallContext, Command, CommandInput, CommandResult, PluginControl, StartHost } from 'mortise/sdk';
 import type { RefreshReport } from '../contract/kb.js';
 import { evaluateQueries } from '../evaluate/evaluate-queries.js';
 import type { Evaluation } from '../evaluate/evaluate-set.js';
 import { readJsonLines } from '../evaluate/read-set.js';
 import type { RepairReport } from '../index/repair-index.js';
 import type { Job } from '../service/jobs.js';
-import type { EmbedReport, KbService, RepoChoice } from '../service/knowledge-base.js';
-import { createWatch, type RepoWatch } from '../service/watch-repo.js';
+import type { EmbedReport, KbService } from '../service/knowledge-base.js';
+import { argument, choiceOf, done, usage } from './command-input.js';
 import {
   formatChunk,
   formatCoverage,
@@ -20,10 +19,13 @@ import {
   formatStats,
   plain,
 } from './format.js';
+import { repos } from './repos-command.js';
+import { createWatchCommand } from './watch-command.js';
 
 export interface CommandDeps {
   readonly kb: KbService;
   readonly plugins: PluginControl;
+  readonly host: Pick<StartHost, 'every' | 'own'>;
   /** The index, for people. */
   readonly file: string;
 }
@@ -36,7 +38,6 @@ const stepMs = 250;
 /** The commands by contribution key; their usage and options are in the manifest. */
 export function createCommands(deps: CommandDeps): Readonly<Record<string, { run: Run; isRead: Command['isRead'] }>> {
   const { kb } = deps;
-  const watches = new Map<string, RepoWatch>();
   const reads = new Set(['kb-search', 'kb-explain', 'kb-inspect', 'kb-stats', 'kb-sources', 'kb-eval']);
   const runs: Record<string, Run> = {
     'kb-refresh': (input, ctx) => refresh(kb, input, ctx),
@@ -109,7 +110,7 @@ export function createCommands(deps: CommandDeps): Readonly<Record<string, { run
         },
       ),
     'kb-embed': (input, ctx) => embed(kb, input, ctx),
-    'kb-watch': (input, ctx) => watch(kb, input, ctx, watches),
+    'kb-watch': createWatchCommand(kb, deps.host),
     'kb-repos': (input, ctx) => repos(deps, input, ctx),
   };
   const isRead = (key: string) => (input: CommandInput) =>
@@ -118,37 +119,6 @@ export function createCommands(deps: CommandDeps): Readonly<Record<string, { run
     (key === 'kb-repos' && input.args.length === 0) ||
     input.args[0] === 'stats';
   return Object.fromEntries(Object.entries(runs).map(([key, run]) => [key, { run, isRead: isRead(key) }]));
-}
-
-function done(data: unknown, text: string): CommandResult {
-  return { exitCode: 0, data, text };
-}
-
-function usage(problem: string): CommandResult {
-  return { exitCode: 2, data: { error: 'usage', message: problem }, text: problem };
-}
-
-function argument({ args }: CommandInput, name: string): string {
-  const [first, second] = args;
-  if (first === undefined || second !== undefined) {
-    throw new MortiseError('invalid_request', `Give one ${name}.`, { status: 400 });
-  }
-  return first;
-}
-
-/** @throws MortiseError `admin_required` (403) for a folder that is not a configured repo */
-function choiceOf({ options, cwd }: CommandInput, { principal }: CallContext): RepoChoice {
-  const { repo, root } = options;
-  if (root !== undefined && !principal.admin) {
-    throw new MortiseError('admin_required', 'Only the admin right opens a folder that is not a configured repo.', {
-      status: 403,
-      hint: 'Name a configured repo with --repo, or give the admin key with --admin-key.',
-    });
-  }
-  return {
-    repo: typeof repo === 'string' ? repo : undefined,
-    root: typeof root === 'string' ? resolve(cwd ?? process.cwd(), root) : undefined,
-  };
 }
 
 function callerOf({ principal, correlationId, requestId }: CallContext) {
@@ -315,67 +285,4 @@ async function embed(kb: KbService, input: CommandInput, ctx: CallContext): Prom
       return { exitCode: built.errors > 0 ? 1 : 0, data: built, text: formatEmbeddings(built) };
     },
   );
-}
-
-async function watch(
-  kb: KbService,
-  input: CommandInput,
-  ctx: CallContext,
-  watches: Map<string, RepoWatch>,
-): Promise<CommandResult> {
-  const { signal } = ctx;
-  const repo = kb.repoOf(choiceOf(input, ctx));
-  let own = watches.get(repo.name);
-  if (own === undefined) {
-    own = createWatch(kb, repo, { warn: () => undefined });
-    watches.set(repo.name, own);
-    own.start();
-  }
-  const lines = await own.next(1_000, signal);
-  if (signal.aborted) {
-    own.close();
-    watches.delete(repo.name);
-  }
-  const text = lines
-    .map(
-      (report) =>
-        `${new Date().toISOString()} ${repo.name}: ${report.changed_files} changed, ${report.deleted_files} deleted`,
-    )
-    .join('\n');
-  return { exitCode: 0, data: { repo: repo.name }, text, again: { resume: repo.name, afterMs: 0 } };
-}
-
-async function repos(
-  { kb, plugins }: CommandDeps,
-  { args, cwd, resume }: CommandInput,
-  { log }: CallContext,
-): Promise<CommandResult> {
-  const [action, name, dir] = args;
-  const current = kb.settings.repos.map((repo) => ({ name: repo.name, path: repo.root }));
-  if (resume !== undefined && resume !== JSON.stringify(current)) {
-    return {
-      exitCode: 1,
-      data: { repos: current },
-      text: 'The repos were not changed; the log of the server says why.',
-    };
-  }
-  if (action === undefined || resume !== undefined)
-    return done({ repos: current }, current.map((one) => `${one.name}  ${plain(one.path)}`).join('\n'));
-  const isAdd = action === 'add' && name !== undefined && dir !== undefined;
-  const isRemove = action === 'remove' && name !== undefined && dir === undefined;
-  if (!isAdd && !isRemove) return usage('Usage: mortise kb repos [add NAME DIR | remove NAME]');
-  if (isRemove && !current.some((one) => one.name === name)) kb.repoOf({ repo: name });
-  const path = resolve(cwd ?? process.cwd(), dir ?? '.');
-  if (isAdd && statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true)
-    return usage(`${plain(path)} is no folder.`);
-  const next = isAdd
-    ? [...current.filter((one) => one.name !== name), { name, path }]
-    : current.filter((one) => one.name !== name);
-  // The change restarts the plugin, which ends its calls: it begins after this one, and the next one reports the outcome.
-  setImmediate(() => {
-    plugins.patchConfig('kb', { repos: next }).catch((error: unknown) => {
-      log.warn({ err: error }, 'The repos of the knowledge base could not be changed.');
-    });
-  });
-  return { exitCode: 0, data: null, text: '', again: { resume: JSON.stringify(next), afterMs: 1_000 } };
 }
