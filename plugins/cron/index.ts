@@ -5,7 +5,7 @@ import { commandRows, cronCommand } from './commands/cron-commands.js';
 import type { Config } from './config.generated.js';
 import type { CronDeps } from './cron-deps.js';
 import { cronMetrics } from './metrics.js';
-import { cronTables } from './migrations.js';
+import { cronMigrations } from './migrations.js';
 import { CronOperations } from './operations.js';
 import { eventsRoute } from './routes/events-route.js';
 import {
@@ -44,7 +44,7 @@ export default function cron(): PluginDefinition<Config> {
       const schedule = host.use('schedule');
       const turns = host.watch('turns');
       const channels = host.watch('channels');
-      await database.migrate([cronTables]);
+      await database.migrate(cronMigrations);
       const clock = new DatabaseClock(database, schedule);
       await clock.sample();
       const events = host.own(new RunEvents(database, host.log, (event) => host.emit('cron-event', event)));

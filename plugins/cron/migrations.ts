@@ -4,7 +4,7 @@ import type { Migration } from 'mortise/sdk';
  * Times are UTC text that sorts by time: slots have whole seconds (`2026-11-20T10:00:00Z`), all others milliseconds. The
  * rows of epochs, slots and runs alone show whether every slot has exactly one outcome.
  */
-export const cronTables: Migration = {
+const cronTables: Migration = {
   name: '0001-cron',
   async up(schema) {
     await schema.createTable('cron.jobs', (table, columns) => {
@@ -101,3 +101,16 @@ export const cronTables: Migration = {
     }
   },
 };
+
+/** A run that was interrupted and the run that continues it name each other. */
+const runLinks: Migration = {
+  name: '0002-run-links',
+  async up(schema) {
+    await schema.alterTable('cron.runs', (table) => {
+      table.string('recovers', 64).nullable();
+      table.string('recovered_as', 64).nullable();
+    });
+  },
+};
+
+export const cronMigrations: readonly Migration[] = [cronTables, runLinks];

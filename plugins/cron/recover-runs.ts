@@ -111,15 +111,24 @@ async function settle(
   const isCancelled = verdict !== 'again' && row.cancel_reason !== null;
   const status = verdict === 'again' ? 'interrupted' : isCancelled ? 'cancelled' : 'failed';
   const error = verdict === 'again' ? 'run interrupted' : verdict.failed;
+  const again = newRunId();
   const { changes } = await database.statement(
-    `update {cron.runs} set status = ?, error = ?, finished_at = ?
+    `update {cron.runs} set status = ?, error = ?, finished_at = ?, recovered_as = ?
      where run_id = ? and lease_id = ? and status = 'running'
        and not exists (select 1 from {cron.leases} l where l.lease_id = ? and l.expires_at > ?)`,
-    [status, error, now, row.run_id, row.lease_id, row.lease_id, isDead ? '9999' : now],
+    [
+      status,
+      error,
+      now,
+      verdict === 'again' ? again : null,
+      row.run_id,
+      row.lease_id,
+      row.lease_id,
+      isDead ? '9999' : now,
+    ],
     { trx },
   );
   if (changes !== 1) return false;
-  const again = newRunId();
   const outcome = verdict === 'again' ? 'queued' : 'failed';
   const reason = verdict === 'again' ? null : isCancelled ? 'cancelled' : 'interrupted';
   await database.batch(
@@ -147,6 +156,7 @@ async function settle(
               not_before: row.not_before,
               queued_at: now,
               execution_json: row.execution_json,
+              recovers: row.run_id,
             }),
           ]
         : []),

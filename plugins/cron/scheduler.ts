@@ -133,7 +133,7 @@ export class Scheduler {
   }
 
   /**
-   * Waits for the end of a manual run.
+   * Waits for the end of a manual run, and of the run that continues it when it is interrupted.
    * @throws MortiseError `cron_busy`, `cron_run_failed`
    */
   async wait(runId: string): Promise<void> {
@@ -145,6 +145,7 @@ export class Scheduler {
     for (;;) {
       const run = (await readRun(database, runId))?.run;
       if (!run) throw cronError('cron_run_failed', { message: 'the run is gone', details: { run_id: runId } });
+      if (run.recovered_as !== undefined) return this.wait(run.recovered_as);
       if (run.status !== 'queued' && run.status !== 'running') return outcomeOf(run);
       if (run.status === 'queued' && !this.#executes && clock.monotonic() >= patience) {
         await this.cancel(runId, 'no executing replica');

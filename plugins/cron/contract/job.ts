@@ -88,6 +88,10 @@ export interface CronRun {
   /** Id of the process that started it. */
   readonly owner: string | null;
   readonly correlation_id: string | null;
+  /** Id of the interrupted run that this one continues. */
+  readonly recovers?: string;
+  /** Id of the run that continues this one, which was interrupted. */
+  readonly recovered_as?: string;
   /** The reply of a text task, as far as there is one; at most 500 code points. */
   readonly result?: string;
   readonly execution?: WorkflowExecution;

@@ -177,12 +177,12 @@ export function releaseWaiting(jobId: string): BatchStatement {
 export type QueuedRun = Pick<
   RunRow,
   'run_id' | 'job_id' | 'scheduled_at' | 'trigger' | 'attempt' | 'idempotency_key' | 'not_before' | 'queued_at'
-> & { readonly execution_json?: string | null };
+> & { readonly execution_json?: string | null; readonly recovers?: string };
 
 export function queueRun(run: QueuedRun): BatchStatement {
   return {
     sql: `insert into {cron.runs} (run_id, job_id, scheduled_at, trigger, attempt, status, idempotency_key, not_before,
-            waits, queued_at, execution_json) values (?, ?, ?, ?, ?, 'queued', ?, ?, ?, ?, ?)`,
+            waits, queued_at, execution_json, recovers) values (?, ?, ?, ?, ?, 'queued', ?, ?, ?, ?, ?, ?)`,
     bindings: [
       run.run_id,
       run.job_id,
@@ -194,6 +194,7 @@ export function queueRun(run: QueuedRun): BatchStatement {
       false,
       run.queued_at,
       run.execution_json ?? null,
+      run.recovers ?? null,
     ],
   };
 }

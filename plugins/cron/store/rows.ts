@@ -95,6 +95,8 @@ export interface RunRow {
   readonly correlation_id: string | null;
   readonly spec_json: string | null;
   readonly execution_json: string | null;
+  readonly recovers: string | null;
+  readonly recovered_as: string | null;
 }
 
 /** A run as the API answers it. */
@@ -114,6 +116,8 @@ export function runOf(row: RunRow): CronRun {
     duration_ms: started === null || finished === null ? null : Date.parse(finished) - Date.parse(started),
     owner: row.owner,
     correlation_id: row.correlation_id,
+    ...(row.recovers === null ? {} : { recovers: row.recovers }),
+    ...(row.recovered_as === null ? {} : { recovered_as: row.recovered_as }),
     ...(row.result === null ? {} : { result: row.result }),
     ...(row.execution_json === null ? {} : { execution: JSON.parse(row.execution_json) as WorkflowExecution }),
   };

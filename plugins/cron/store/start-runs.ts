@@ -1,4 +1,4 @@
-import { type BatchStatement, jsonRows, type Principal, type Transaction } from 'mortise/sdk';
+import { type BatchStatement, jsonRows, jsonTexts, type Principal, type Transaction } from 'mortise/sdk';
 import type { CronJobSpec } from '../contract/index.js';
 import type { CronDeps } from '../cron-deps.js';
 import { effectiveRuntime } from '../read-job-spec.js';
@@ -32,10 +32,18 @@ interface QueuedRow extends RunRow {
   readonly owner_json: string;
 }
 
-interface LeaseRow {
+interface LeaseRow extends LeaseHolder {
   readonly job_id: string;
   readonly slot_no: number;
   readonly expires_at: string;
+  readonly status: RunRow['status'] | null;
+}
+
+/** What is known of the run that has a lease; null where its row is gone. */
+interface LeaseHolder {
+  readonly trigger: RunRow['trigger'] | null;
+  readonly scheduled_at: string | null;
+  readonly queued_at: string | null;
 }
 
 /**
@@ -78,7 +86,7 @@ export function startRuns(deps: StartDeps, limit: number): Promise<StartOutcome>
           leasedUntil,
         };
         started.push(run);
-      } else if (waitsForLease(row, spec)) {
+      } else if (waitsForLease(row, spec) || free.isBehindRecovery(row)) {
         const sql = 'update {cron.runs} set waits = ? where run_id = ?';
         statements.push({ sql, bindings: [true, row.run_id] });
       } else {
@@ -107,10 +115,14 @@ async function readLeases(
   trx: Transaction,
 ): Promise<readonly LeaseRow[]> {
   const jobIds = [...new Set(rows.map(({ job_id }) => job_id))];
-  return database
-    .query({ trx })<LeaseRow>(database.table('cron.leases'))
-    .select('job_id', 'slot_no', 'expires_at')
-    .whereIn('job_id', jobIds);
+  const { rows: leases } = await database.statement<LeaseRow>(
+    `select l.job_id, l.slot_no, l.expires_at, r.status, r.trigger, r.scheduled_at, r.queued_at
+     from {cron.leases} l left join {cron.runs} r on r.run_id = l.run_id and r.lease_id = l.lease_id
+     where l.job_id in ${jsonTexts(database.dialect)}`,
+    [JSON.stringify(jobIds)],
+    { trx },
+  );
+  return leases;
 }
 
 interface WantedLease {
@@ -121,37 +133,65 @@ interface WantedLease {
   readonly slotNo: number | undefined;
 }
 
+interface Held extends LeaseHolder {
+  /** The lease has expired and its run is not recovered yet. */
+  readonly isOrphan: boolean;
+}
+
 /** The leases of some jobs that are free, as they were when a transaction read them. */
 class FreeLeases {
   readonly #deps: StartDeps;
-  /** By job: the numbers that are taken. */
-  readonly #held = new Map<string, Set<number>>();
+  /** By job: the leases that are taken, by number. */
+  readonly #held = new Map<string, Map<number, Held>>();
 
   constructor(deps: StartDeps, rows: readonly LeaseRow[], now: string) {
     this.#deps = deps;
-    for (const { job_id, slot_no, expires_at } of rows) if (expires_at > now) this.#of(job_id).add(slot_no);
+    for (const { job_id, slot_no, expires_at, status, ...holder } of rows) {
+      const isExpired = expires_at <= now;
+      const isOrphan = isExpired && status === 'running';
+      if (!isExpired || isOrphan) this.#of(job_id).set(slot_no, { ...holder, isOrphan });
+    }
   }
 
   /** The number of a free or expired lease, which counts as taken from now on. */
-  choose({ job_id, trigger }: RunRow, { runtime }: CronJobSpec): number | undefined {
+  choose(row: RunRow, { runtime }: CronJobSpec): number | undefined {
     const { leaseFolder, clock } = this.#deps;
+    const { job_id, trigger, scheduled_at, queued_at } = row;
     const held = this.#of(job_id);
     const { maxConcurrency, misfirePolicy } = effectiveRuntime(runtime);
     // Missed slots run one after another.
     if (misfirePolicy === 'run_all' && trigger === 'schedule' && held.size > 0) return undefined;
     for (let slotNo = 0; slotNo < maxConcurrency; slotNo += 1) {
-      if (held.has(slotNo)) continue;
-      held.add(slotNo);
+      const holder = held.get(slotNo);
+      if (holder && !(holder.isOrphan && !isAfter(row, holder))) continue;
+      held.set(slotNo, { trigger, scheduled_at, queued_at, isOrphan: false });
       if (!isHeldByFile(leaseFolder, job_id, slotNo, clock.now())) return slotNo;
     }
     return undefined;
   }
 
-  #of(jobId: string): Set<number> {
-    const held = this.#held.get(jobId) ?? new Set<number>();
+  /**
+   * Whether an older slot of the job is recovered first. What became due until then waits behind it and does not overlap;
+   * later slots go by the policy.
+   */
+  isBehindRecovery(row: RunRow): boolean {
+    return [...this.#of(row.job_id).values()].some(
+      (holder) =>
+        isAfter(row, holder) &&
+        (holder.isOrphan || (holder.trigger === 'recovery' && row.not_before <= (holder.queued_at ?? ''))),
+    );
+  }
+
+  #of(jobId: string): Map<number, Held> {
+    const held = this.#held.get(jobId) ?? new Map<number, Held>();
     this.#held.set(jobId, held);
     return held;
   }
+}
+
+/** Whether a scheduled run has a later slot. */
+function isAfter({ trigger, scheduled_at: slot }: RunRow, { scheduled_at: earlier }: LeaseHolder): boolean {
+  return trigger === 'schedule' && slot !== null && earlier !== null && slot > earlier;
 }
 
 /** Writes the leases; another process may have taken one in between. @returns the ids of those that were taken */

@@ -3,7 +3,7 @@ import { localPrincipal, silentLog, type TestEngine, temporaryPath } from 'morti
 import type { Clock } from '../clock.js';
 import type { CronRun, CronSlot } from '../contract/index.js';
 import type { CronDeps } from '../cron-deps.js';
-import { cronTables } from '../migrations.js';
+import { cronMigrations } from '../migrations.js';
 import { readJobSpec } from '../read-job-spec.js';
 import { RunEvents } from '../run-events.js';
 import { Scheduler } from '../scheduler.js';
@@ -74,7 +74,7 @@ export async function testScheduler(
   } = {},
 ): Promise<TestScheduler> {
   const database = await engine.open('cron', ['cron']);
-  await database.migrate([cronTables]);
+  await database.migrate(cronMigrations);
   const alerts: Alert[] = [];
   const channel = { key: sender, plugin: sender, facts: {}, offers: [], active: true };
   const points = {

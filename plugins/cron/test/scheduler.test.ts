@@ -210,11 +210,12 @@ describe('the scheduler', () => {
       ]);
       expect(sent).to.deep.equal(['cron:lost:2026-11-20T10:01:00Z', 'cron:lost:2026-11-20T10:01:00Z']);
       expect((await cron.slots('lost'))[0]).to.deep.include({ outcome: 'succeeded', run_id: runs[0]?.run_id });
+      expect([runs[1]?.recovered_as, runs[0]?.recovers]).to.deep.equal([runs[0]?.run_id, runs[1]?.run_id]);
     });
 
     /** Leaves a run of a dead process behind, before or after its effect began. */
-    async function crash(id: string, onInterrupt: string, effect: boolean): Promise<void> {
-      await cron.save(id, '60s', { runtime: { on_interrupt: onInterrupt } });
+    async function crash(id: string, onInterrupt: string, effect: boolean, more: object = {}): Promise<void> {
+      await cron.save(id, '60s', { runtime: { on_interrupt: onInterrupt, ...more } });
       const dead = await testScheduler(engine, async () => undefined, { id: 'dead', clock: cron.clock });
       cron.clock.advance(60);
       await import('../store/claim-slots.js').then(({ claimDueSlots }) => claimDueSlots(dead.deps, { aborted: false }));
@@ -244,6 +245,37 @@ describe('the scheduler', () => {
         expect([run?.error, run?.trigger]).to.deep.equal([error, times === 0 ? 'schedule' : 'recovery']);
         await cron.tickAt('2026-11-20T10:02:00Z');
         expect(shown(await cron.slots('x')).at(-1)).to.equal('02:00 succeeded');
+      });
+    }
+
+    for (const policy of ['reject', 'queue']) {
+      it(`recovers a run before newer slots of its job run, which wait for it: ${policy}`, async () => {
+        const ends: (() => void)[] = [];
+        const held = await testScheduler(engine, (...call) => send(...call), {
+          clock: cron.clock,
+          // The process died a moment ago and still counts as alive: its runs are recovered when their leases expire.
+          alive: () => ['one', 'dead'],
+        });
+        send = (_text, key) =>
+          new Promise((resolve) => {
+            sent.push(key.slice(-9, -1));
+            ends.push(resolve);
+          });
+        await crash('x', 'safe', false, { overlap_policy: policy });
+        held.clock.advance(35);
+        for (const at of ['10:02:00', '10:02:01']) {
+          held.clock.set(`2026-11-20T${at}Z`);
+          await held.tick();
+        }
+        await until('the recovered run', () => sent.length > 0);
+        expect(shown(await held.slots('x'))).to.deep.equal(['01:00 running', '02:00 queued']);
+        for (const end of ends) end();
+        await until('the newer run', () => sent.length > 1);
+        for (const end of ends) end();
+        await until('its end', () => held.scheduler.running === 0);
+        expect(sent).to.deep.equal(['10:01:00', '10:02:00']);
+        expect(shown(await held.slots('x'))).to.deep.equal(['01:00 succeeded', '02:00 succeeded']);
+        await held.scheduler.stop(5_000);
       });
     }
 
