@@ -39,6 +39,11 @@ export const kbErrors = {
     message: 'The index cannot be used: {problem}.',
     hint: 'Run mortise kb repair, or mortise kb reindex --confirm.',
   },
+  embedder_unavailable: {
+    status: 503,
+    message: 'The embedder "{embedder}" is not active.',
+    hint: 'Enable the plugin of the embedder, or choose another one with rerank.embedder.',
+  },
   index_newer: {
     status: 503,
     message:

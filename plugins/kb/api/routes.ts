@@ -29,11 +29,10 @@ export function createRoutes(kb: KbService): Readonly<Record<string, Route>> {
     },
     'kb-sources': async ({ query }) => ({ body: await sourcesOf(kb, query) }),
     'kb-refresh': async ({ body }, ctx) => {
-      const { repo, wait, ...request } = objectOf(body);
-      const unknown = Object.keys(request).find((name) => name !== 'mode' && name !== 'paths');
-      if (unknown !== undefined) throw invalid(unknown, 'is no parameter of a refresh');
+      const { repo, wait, ...request } = membersOf(body, ['repo', 'wait', 'mode', 'paths']);
+      const isAwaited = booleanOf(wait, 'wait');
       const job = kb.refresh(request, { repo: textOf(repo, 'repo') }, callerOf(ctx));
-      return wait === true ? { body: await kb.reportOf(job.id) } : accepted(job);
+      return isAwaited ? { body: await kb.reportOf(job.id) } : accepted(job);
     },
     'kb-jobs': () => ({ body: { items: kb.jobs.list() } }),
     'kb-job': ({ params }) => ({ body: kb.jobs.get(params.id ?? '') }),
@@ -46,8 +45,8 @@ export function createRoutes(kb: KbService): Readonly<Record<string, Route>> {
     'kb-health': () => kb.health(),
     'kb-reindex': ({ body }, ctx) => accepted(kb.reindex({ repo: repoOf(body) }, callerOf(ctx))),
     'kb-repair': ({ body }) => {
-      const { check, deep } = objectOf(body);
-      return accepted(kb.repair({ check: check === true, deep: deep === true }));
+      const { check, deep } = membersOf(body, ['check', 'deep']);
+      return accepted(kb.repair({ check: booleanOf(check, 'check'), deep: booleanOf(deep, 'deep') }));
     },
     'kb-embeddings-build': ({ body }, ctx) => accepted(embed(kb, 'embed_build', body, callerOf(ctx))),
     'kb-embeddings-refresh': ({ body }, ctx) => accepted(embed(kb, 'embed_refresh', body, callerOf(ctx))),
@@ -89,8 +88,22 @@ function textOf(value: unknown, field: string): string | undefined {
   throw Object.assign(invalid(field, 'must be a text'), { code: 'invalid_json' });
 }
 
+function booleanOf(value: unknown, field: string): boolean {
+  if (value === undefined || value === null) return false;
+  if (typeof value === 'boolean') return value;
+  throw Object.assign(invalid(field, 'must be true or false'), { code: 'invalid_json' });
+}
+
+/** The members of a body, of which none is misspelt. */
+function membersOf(body: unknown, known: readonly string[]): Record<string, unknown> {
+  const members = objectOf(body);
+  const unknown = Object.keys(members).find((name) => !known.includes(name));
+  if (unknown !== undefined) throw invalid(unknown, `is no member here; known are ${known.join(', ')}`);
+  return members;
+}
+
 function repoOf(body: unknown): string | undefined {
-  return textOf(objectOf(body).repo, 'repo');
+  return textOf(membersOf(body, ['repo']).repo, 'repo');
 }
 
 function flagOf(query: URLSearchParams, name: string): boolean | undefined {
@@ -139,6 +152,8 @@ async function sourcesOf(kb: KbService, query: URLSearchParams) {
   if (status !== undefined && !statuses.includes(status))
     throw invalid('status', `must be one of ${statuses.join(', ')}`);
   const docType = query.get('doc_type') ?? undefined;
+  if (docType !== undefined && !kb.settings.docTypeNames.includes(docType))
+    throw invalid('doc_type', `must be one of ${kb.settings.docTypeNames.join(', ')}`);
   const pathPrefix = query.get('path_prefix') ?? undefined;
   const { items, next } = await kb.sources({
     repo: kb.repoOf({ repo: query.get('repo') ?? undefined }).name,
@@ -152,7 +167,10 @@ async function sourcesOf(kb: KbService, query: URLSearchParams) {
 }
 
 function cursorOf(cursor: string | null): string {
-  return cursor === null ? '' : Buffer.from(cursor, 'base64url').toString('utf8');
+  if (cursor === null) return '';
+  const after = Buffer.from(cursor, 'base64url').toString('utf8');
+  if (Buffer.from(after).toString('base64url') !== cursor) throw invalid('cursor', 'is none of this list');
+  return after;
 }
 
 async function* events(kb: KbService, id: string, signal: AbortSignal): AsyncGenerator<string> {

@@ -21,6 +21,9 @@ export function argument({ args }: CommandInput, name: string): string {
 /** @throws MortiseError `admin_required` (403) for a folder that is not a configured repo */
 export function choiceOf({ options, cwd }: CommandInput, { principal }: CallContext): RepoChoice {
   const { repo, root } = options;
+  if (repo !== undefined && root !== undefined) {
+    throw new MortiseError('invalid_request', 'Give --repo or --root, not both.', { status: 400 });
+  }
   if (root !== undefined && !principal.admin) {
     throw new MortiseError('admin_required', 'Only the admin right opens a folder that is not a configured repo.', {
       status: 403,

@@ -3,6 +3,11 @@ import type { ChunkDetails, Hit, KbStats, RefreshReport, SearchAnswer } from '..
 import type { RepairReport } from '../index/repair-index.js';
 
 /** Text of a document on a terminal: its own escapes and control characters are removed. */
+/** A name on one line, whatever characters it has. */
+export function nameLine(text: string): string {
+  return oneLine(text.replace(ansi, ''));
+}
+
 export function plain(text: string): string {
   return text
     .split('\n')
@@ -47,7 +52,7 @@ function formatHit(
   namesRepo: boolean,
 ): readonly TextSpan[] {
   const root = rootOf(hit.repo);
-  const place = `${plain(hit.path)}:${hit.start_line}`;
+  const place = `${nameLine(hit.path)}:${hit.start_line}`;
   const file = root === undefined ? {} : { file: { path: `${root}/${hit.path}`, line: hit.start_line } };
   const repo = namesRepo ? `  [${hit.repo}]` : '';
   const dim = (text: string): TextSpan => ({ text: `\n   ${text}`, style: 'dim' });
@@ -60,7 +65,7 @@ function formatHit(
     { text: '\n   | ' },
     ...(hit.content === undefined ? marked(hit) : [{ text: indented(plain(hit.content)) }]),
     ...(hit.snippet.heading_only ? [dim('(the heading or the path matches)')] : []),
-    dim(plain(hit.evidence_ref)),
+    dim(nameLine(hit.evidence_ref)),
     ...(explain && hit.explanation ? formatExplanation(hit.explanation).map(dim) : []),
   ];
 }
@@ -126,7 +131,7 @@ export function formatRefresh(report: RefreshReport, isVerbose: boolean): string
     ...figures.map(([name, value]) => `${name}: ${value}`),
     ...(report.embeddings ? [`Embeddings: ${formatEmbeddings(report.embeddings)}`] : []),
     ...shown.map(
-      ({ path, reason, detail, status }) => `${status}: ${plain(path)}: ${reason}${detail ? ` (${detail})` : ''}`,
+      ({ path, reason, detail, status }) => `${status}: ${nameLine(path)}: ${reason}${detail ? ` (${detail})` : ''}`,
     ),
     ...(hidden > 0 ? [`${hidden} more; --verbose lists them all.`] : []),
   ].join('\n');
@@ -166,7 +171,7 @@ export function formatChunk(chunk: ChunkDetails, state: string): string {
   const rank = chunk.rank === undefined ? [] : [`rank: ${chunk.rank ?? 'not a candidate'}`];
   return [
     `${chunk.chunk_id}  ${state}${chunk.stale ? ', stale' : ''}`,
-    `path: ${plain(chunk.path)}:${chunk.start_line}`,
+    `path: ${nameLine(chunk.path)}:${chunk.start_line}`,
     `lines: ${chunk.lines}`,
     `heading: ${plain(chunk.heading_path.join(' > ')) || '(none)'}`,
     `doc_type: ${chunk.doc_type}`,

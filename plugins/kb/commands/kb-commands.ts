@@ -17,6 +17,7 @@ import {
   formatRepair,
   formatSearch,
   formatStats,
+  nameLine,
   plain,
 } from './format.js';
 import { repos } from './repos-command.js';
@@ -76,7 +77,7 @@ export function createCommands(deps: CommandDeps): Readonly<Record<string, { run
         ...(typeof status === 'string' ? { status } : {}),
       });
       const rows = items.map((one) =>
-        [one.status, String(one.chunks), one.doc_type, plain(one.path), one.reason ?? ''].join('  ').trimEnd(),
+        [one.status, String(one.chunks), one.doc_type, nameLine(one.path), one.reason ?? ''].join('  ').trimEnd(),
       );
       return done({ items }, [`status  chunks  type  path  reason`, ...rows].join('\n'));
     },

@@ -1,7 +1,8 @@
-import { statSync } from 'node:fs';
+import { realpathSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { CallContext, CommandInput, CommandResult, PluginControl } from 'mortise/sdk';
 import type { KbService } from '../service/knowledge-base.js';
+import { assertDistinct } from '../service/settings.js';
 import { done, usage } from './command-input.js';
 import { plain } from './format.js';
 
@@ -37,6 +38,9 @@ export async function repos(
   const next = isAdd
     ? [...current.filter((one) => one.name !== name), { name, path }]
     : current.filter((one) => one.name !== name);
+  // A configuration that the plugin refuses would take this command away too.
+  assertDistinct(next.map((repo) => ({ name: repo.name, root: realpathSync(repo.path) })));
+  if (isRemove) await kb.forget(name);
   // The change restarts the plugin, which ends its calls: it begins after this one, and the next one reports the outcome.
   setImmediate(() => {
     plugins.patchConfig('kb', { repos: next }).catch((error: unknown) => {

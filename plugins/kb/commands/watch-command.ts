@@ -9,6 +9,7 @@ const stepMs = 1_000;
 const abandonedMs = 10_000;
 
 interface Session {
+  readonly repo: string;
   readonly watch: RepoWatch;
   /** Monotonic milliseconds; undefined while a call waits. */
   calledAt: number | undefined;
@@ -35,11 +36,11 @@ export function createWatchCommand(
     },
   });
   return async function watch(input: CommandInput, ctx: CallContext): Promise<CommandResult> {
-    const repo = kb.repoOf(choiceOf(input, ctx));
     const id = input.resume ?? newId('watch');
     let session = sessions.get(id);
     if (!session) {
-      session = { watch: createWatch(kb, repo, ctx.log), calledAt: undefined };
+      const repo = kb.repoOf(choiceOf(input, ctx));
+      session = { repo: repo.name, watch: createWatch(kb, repo, ctx.log), calledAt: undefined };
       sessions.set(id, session);
       session.watch.start();
     }
@@ -47,10 +48,11 @@ export function createWatchCommand(
     const reports = await session.watch.next(stepMs, ctx.signal);
     session.calledAt = now();
     if (ctx.signal.aborted) end(id);
+    const { repo } = session;
     const lines = reports.map(
       ({ changed_files, deleted_files }) =>
-        `${new Date().toISOString()} ${repo.name}: ${changed_files} changed, ${deleted_files} deleted`,
+        `${new Date().toISOString()} ${repo}: ${changed_files} changed, ${deleted_files} deleted`,
     );
-    return { exitCode: 0, data: { repo: repo.name }, text: lines.join('\n'), again: { resume: id, afterMs: 0 } };
+    return { exitCode: 0, data: { repo }, text: lines.join('\n'), again: { resume: id, afterMs: 0 } };
   };
 }

@@ -90,6 +90,35 @@ function connect(file: string, write: boolean): Database | undefined {
   }
 }
 
+/** The last check of a file's structure. */
+export interface IntegrityCheck {
+  readonly isIntact: boolean;
+  /** Epoch milliseconds. */
+  readonly at: number;
+}
+
+/**
+ * Checks the structure of a file when it has changed, at most for a tenth of the time: a large index takes seconds. Each
+ * check has a connection of its own: an older one may hold a state of the search table that others have replaced, and
+ * report it as damage.
+ */
+export function createIntegrityCheck(file: string): () => IntegrityCheck {
+  let last: (IntegrityCheck & { readonly state: string; readonly tookMs: number }) | undefined;
+  return () => {
+    const state = [file, `${file}-wal`].map((path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0).join();
+    const begun = Date.now();
+    if (last && (last.state === state || begun - last.at < 10 * last.tookMs)) return last;
+    const database = new Database(file, { readonly: true, timeout: busyMs });
+    try {
+      const isIntact = database.prepare('pragma quick_check(1)').pluck().get([]) === 'ok';
+      last = { isIntact, at: Date.now(), state, tookMs: Date.now() - begun };
+      return last;
+    } finally {
+      database.close();
+    }
+  };
+}
+
 /** The index has the texts of all repositories: only its owner may read it. Its log files get the same rights. */
 function keepPrivate(file: string): void {
   if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600));

@@ -8,7 +8,7 @@ import { formatEvidenceRef, leavesItsRoot, lineRange, parseEvidenceRef } from '.
 import { readLines } from '../documents/lines.js';
 import { kbError } from '../errors.js';
 import type { EmbedderId } from './embeddings.js';
-import type { IndexFile } from './open-index.js';
+import type { IndexFile, IntegrityCheck } from './open-index.js';
 import { schemaVersion } from './schema.js';
 import { decodeStream, termFrequencies } from './token-stream.js';
 
@@ -276,22 +276,36 @@ function bytesOf(file: string): number {
 }
 
 /** Measured facts about the index for a health check. */
-export function healthOf(index: IndexFile | undefined, repos: readonly string[]) {
+export function healthOf(index: IndexFile | undefined, repos: readonly string[], check: () => IntegrityCheck) {
   if (index === undefined) {
-    return { fts5: true, schema: true, integrity: true, orphans: 0, staleness: repos.length, lagSeconds: null };
+    const checkedAt = Date.now();
+    return {
+      fts5: true,
+      schema: true,
+      integrity: true,
+      orphans: 0,
+      staleness: repos.length,
+      lagSeconds: null,
+      checkedAt,
+    };
   }
+  const { isIntact, at: checkedAt } = check();
   const { database } = index;
   const orphans = Number(
     database.prepare('select count(*) from kb_chunks where source not in (select id from kb_sources)').pluck().get([]),
   );
-  const oldest = database.prepare('select min(last_refresh) from kb_repos').pluck().get([]) as number | null;
+  const oldest = database
+    .prepare('select min(last_refresh) from kb_repos where name in (select value from json_each(?))')
+    .pluck()
+    .get([JSON.stringify(repos)]) as number | null;
   return {
     fts5: true,
     schema: true,
-    integrity: database.prepare('pragma quick_check(1)').pluck().get([]) === 'ok',
+    integrity: isIntact,
     orphans,
     staleness: Number(database.prepare("select count(*) from kb_sources where status = 'stale'").pluck().get([])),
     lagSeconds: oldest === null ? null : Math.round((Date.now() - oldest) / 1_000),
+    checkedAt,
   };
 }
 

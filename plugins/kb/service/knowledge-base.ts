@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { AuditService } from 'mortise/contracts/logbook';
-import { type CallOptions, type Logger, MortiseError, newUlid, type Points } from 'mortise/sdk';
+import { type CallOptions, isCodedError, type Logger, MortiseError, newUlid, type Points } from 'mortise/sdk';
 import type {
   ChunkDetails,
   Degraded,
@@ -69,6 +69,8 @@ export interface KbService {
   health(): Promise<{ readonly status: number; readonly body: object }>;
   refresh(request: Readonly<Record<string, unknown>>, choice: RepoChoice, options?: CallOptions): Job;
   reindex(choice: RepoChoice, options?: CallOptions): Job;
+  /** Deletes what is indexed of a repo. */
+  forget(repo: string): Promise<void>;
   repair(options: { readonly check: boolean; readonly deep: boolean }): Job;
   embed(
     kind: 'embed_build' | 'embed_refresh',
@@ -115,21 +117,20 @@ export function createKnowledgeBase(deps: KbDeps): KbService {
   const rerank = async (
     query: string,
     answer: KeywordAnswer,
-    needed: number,
+    depth: number,
     options: CallOptions,
   ): Promise<{
     readonly hits: readonly KeywordHit[];
     readonly mode: 'keyword' | 'hybrid';
     readonly degraded?: Degraded;
   }> => {
-    const { candidateK, alpha, minCoverage, timeoutMs } = settings.rerank;
+    const { alpha, minCoverage, timeoutMs } = settings.rerank;
     const keyword = { hits: answer.hits, mode: 'keyword' as const };
     if (answer.hits.length === 0) return keyword;
     try {
       const id = embedder.id();
       const vector = await queryVectorOf(query, id, { ...options, timeoutMs });
       if (id === undefined) return keyword;
-      const depth = Math.min(100, Math.max(candidateK, needed));
       const candidates = answer.hits.slice(0, depth);
       const vectors = await reader.call('vectors', [candidates.map(({ contentHash }) => contentHash), id]);
       await fallback.succeeded(id.embedder);
@@ -154,8 +155,7 @@ export function createKnowledgeBase(deps: KbDeps): KbService {
         ...keyword,
         degraded: {
           code: 'embedder_unavailable',
-          message: `The embedder "${settings.rerank.embedder}" is not available; keywords alone decide the order.`,
-          hint: `mortise plugin enable embedder-${settings.rerank.embedder}`,
+          ...failureOf(error, settings.rerank.embedder, embedder.id() !== undefined),
         },
       };
     }
@@ -183,7 +183,9 @@ export function createKnowledgeBase(deps: KbDeps): KbService {
     const repos = reposOf(choice);
     const wantsRerank = read.rerank ?? settings.rerank.enabled;
     const needed = read.offset + read.topK;
-    const limit = wantsRerank ? Math.max(needed, Math.min(100, Math.max(settings.rerank.candidateK, needed))) : needed;
+    // The same for every page, so that a hit has one score.
+    const depth = Math.min(100, Math.max(settings.rerank.candidateK, read.topK));
+    const limit = wantsRerank ? Math.max(needed, depth) : needed;
     let answer: KeywordAnswer;
     try {
       answer = await reader.call('search', [{ ...read.wanted, repos, limit }, settings.search], {
@@ -195,7 +197,7 @@ export function createKnowledgeBase(deps: KbDeps): KbService {
       throw error;
     }
     const ranked = wantsRerank
-      ? await rerank(read.query, answer, needed, options)
+      ? await rerank(read.query, answer, depth, options)
       : { hits: answer.hits, mode: 'keyword' as const };
     const results = ranked.hits
       .slice(read.offset, needed)
@@ -270,8 +272,7 @@ export function createKnowledgeBase(deps: KbDeps): KbService {
     options: CallOptions,
   ): Promise<EmbedReport> => {
     const id = embedder.id();
-    if (id === undefined)
-      throw kbError('index_unavailable', { problem: `the embedder "${settings.rerank.embedder}" is not active` });
+    if (id === undefined) throw kbError('embedder_unavailable', { embedder: settings.rerank.embedder });
     let after = '';
     let built = 0;
     let errors = 0;
@@ -312,6 +313,16 @@ export function createKnowledgeBase(deps: KbDeps): KbService {
     if (!isWanted || id === undefined) return report;
     const embeddings = await buildVectors(repo.name, embedder.batch, ctx, options);
     return { ...report, embeddings };
+  };
+
+  /** A failed refresh is an error of the knowledge base, as a failed search is. */
+  const counted = async <T>(work: Promise<T>): Promise<T> => {
+    try {
+      return await work;
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== 'cancelled') note('error');
+      throw error;
+    }
   };
 
   const assertIdle = (repo: string): void => {
@@ -360,25 +371,32 @@ export function createKnowledgeBase(deps: KbDeps): KbService {
       const since = Date.now() - weekMs;
       const countOf = (kind: 'error' | 'empty'): number =>
         recent.filter((one) => one.kind === kind && one.at > since).length;
-      const counts = {
-        errors_7d: countOf('error'),
-        empty_answers_7d: countOf('empty'),
-        checked_at: new Date().toISOString(),
-      };
+      const counts = { errors_7d: countOf('error'), empty_answers_7d: countOf('empty') };
       try {
-        const { lagSeconds, orphans, staleness, ...checks } = await reader.call('health', [
+        const { lagSeconds, orphans, staleness, checkedAt, ...checks } = await reader.call('health', [
           settings.repos.map(({ name }) => name),
         ]);
         const { embeddings } = await reader.call('stats', [[], embedder.id()]);
         const ok = checks.integrity && orphans === 0;
         const all = { ...checks, orphans: orphans === 0, staleness: staleness === 0, embeddings: embeddings.coverage };
-        return { status: ok ? 200 : 503, body: { ok, checks: all, index_lag_seconds: lagSeconds, ...counts } };
+        const checked_at = new Date(checkedAt).toISOString();
+        return {
+          status: ok ? 200 : 503,
+          body: { ok, checks: all, index_lag_seconds: lagSeconds, ...counts, checked_at },
+        };
       } catch (error) {
         const { code, message, hint } = error as { code?: string; message?: string; hint?: string };
         const checks = { fts5: code !== 'fts5_not_available', schema: code !== 'index_newer', integrity: false };
         return {
           status: 503,
-          body: { ok: false, checks, error: { code, message, hint }, index_lag_seconds: null, ...counts },
+          body: {
+            ok: false,
+            checks,
+            error: { code, message, hint },
+            index_lag_seconds: null,
+            ...counts,
+            checked_at: new Date().toISOString(),
+          },
         };
       }
     },
@@ -386,15 +404,19 @@ export function createKnowledgeBase(deps: KbDeps): KbService {
       const repo = repoOf(choice);
       const read = readRefresh(request);
       assertIdle(repo.name);
-      return jobs.start('refresh', repo.name, (ctx) => refreshed(repo, read, ctx, options));
+      return jobs.start('refresh', repo.name, (ctx) => counted(refreshed(repo, read, ctx, options)));
     },
     reindex: (choice, options = {}) => {
       const repo = repoOf(choice);
       assertIdle(repo.name);
       return jobs.start('reindex', repo.name, async (ctx) => {
         await worker.call('drop', [repo.name]);
-        return refreshed(repo, { mode: 'full', paths: undefined }, ctx, options);
+        return counted(refreshed(repo, { mode: 'full', paths: undefined }, ctx, options));
       });
+    },
+    forget: async (repo) => {
+      assertIdle(repo);
+      await worker.call('drop', [repo]);
     },
     repair: (options) =>
       jobs.start('repair', null, async (ctx) => {
@@ -429,6 +451,21 @@ export function createKnowledgeBase(deps: KbDeps): KbService {
       await fallback.flush();
       await Promise.all([reader.close(), worker.close()]);
     },
+  };
+}
+
+/** What a search says when the embedder could not be asked, or gave no vector. */
+function failureOf(error: unknown, embedder: string, isActive: boolean): Pick<Degraded, 'message' | 'hint'> {
+  if (!isActive) {
+    return {
+      message: `The embedder "${embedder}" is not available; keywords alone decide the order.`,
+      hint: `mortise plugin enable embedder-${embedder}`,
+    };
+  }
+  const why = isCodedError(error) ? `${error.message.replace(/\.$/, '')} (${error.code})` : 'it failed';
+  return {
+    message: `The embedder "${embedder}" gave no vector: ${why}; keywords alone decide the order.`,
+    hint: `mortise plugin inspect embedder-${embedder}`,
   };
 }
 

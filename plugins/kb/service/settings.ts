@@ -85,7 +85,8 @@ export function readSettings(config: Config, workspaceDir: string): KbSettings {
   };
 }
 
-function assertDistinct(repos: readonly Repo[]): void {
+/** @throws MortiseError `invalid_config` for a name that is used twice, or a repo inside another one */
+export function assertDistinct(repos: readonly Repo[]): void {
   for (const [index, one] of repos.entries()) {
     for (const [otherIndex, other] of repos.entries()) {
       if (index === otherIndex) continue;

@@ -106,7 +106,14 @@ describe('the commands of the knowledge base', () => {
     expect(await change(['add', 'second', folder])).to.deep.equal(['default', 'second']);
     await kb.refresh({ repo: 'second' });
     expect((await kb.search('zebra', { repo: 'second' })).results).to.have.length(1);
+    for (const path of [join(folder, 'inner'), kb.host.dataDir]) {
+      await mkdir(path, { recursive: true });
+      const error = await run('kb-repos', ['add', 'third', path]).catch((refused: unknown) => refused as Json);
+      expect(error.message, path).to.match(/is inside the repo "/);
+    }
+    expect(await names(), 'after refusals').to.deep.equal(['default', 'second']);
     expect(await change(['remove', 'second'])).to.deep.equal(['default']);
+    expect((await kb.ask('GET', '/kb/sources')).body.items.map(({ path }: Json) => path)).not.to.include('z.md');
     expect((await kb.ask('POST', '/kb/search', { query: 'zebra', repo: 'second' })).body.error.code).to.equal(
       'repo_not_found',
     );

@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import { createKbHost, type KbHost, wrongExplanations } from 'mortise/contracts/kb/testing';
 import type { Embedder } from 'mortise/contracts/text-analysis';
-import type { TestPlugin } from 'mortise/sdk/testing';
+import { MortiseError } from 'mortise/sdk';
+import { type TestPlugin, until } from 'mortise/sdk/testing';
 import { rerankScores } from '../service/rerank-hits.js';
 
 describe('the order by keywords and vectors', () => {
@@ -99,6 +100,7 @@ describe('a search with vectors', () => {
     'gives NaN': async ({ texts }) => texts.map(() => Float32Array.from([Number.NaN, 1])),
     'gives the wrong length': async ({ texts }) => texts.map(() => Float32Array.from([1])),
     'gives too few': async () => [],
+    'gives null': async ({ texts }) => texts.map(() => [null, 1] as unknown as Float32Array),
   };
   for (const [name, failing] of Object.entries(failures)) {
     it(`answers by keywords when the embedder ${name}, with one audit row at the beginning and one at the end`, async () => {
@@ -118,10 +120,25 @@ describe('a search with vectors', () => {
     });
   }
 
+  it('says why the embedder gave no vector', async () => {
+    behaviour = async () => {
+      throw new MortiseError('upstream_gone', 'The server of the embedder is gone.');
+    };
+    const { degraded } = await kb.search('query of which no vector is known');
+    expect(degraded?.message).to.contain('gave no vector: The server of the embedder is gone (upstream_gone);');
+    expect(degraded?.hint).to.equal('mortise plugin inspect embedder-probe');
+    behaviour = async ({ texts }) => texts.map(vector);
+  });
+
   it('answers by keywords while the plugin of the embedder is disabled', async () => {
     await kb.host.control.disable('embedder-probe');
     const answer = await kb.search('query');
     expect([answer.mode, answer.degraded?.code]).to.deep.equal(['keyword', 'embedder_unavailable']);
+    expect(answer.degraded?.hint).to.equal('mortise plugin enable embedder-probe');
+    const built = await kb.ask('POST', '/kb/embeddings/build', {});
+    const job = async () => (await kb.ask('GET', `/kb/jobs/${built.body.job.id}`)).body;
+    await until('the job has ended', async () => (await job()).ended_at !== null);
+    expect((await job()).error).to.include({ code: 'embedder_unavailable' });
   });
   it('embeds everything again for another model, and uses no vector of the old one', async () => {
     expect((await kb.search('query')).mode).to.equal('hybrid');

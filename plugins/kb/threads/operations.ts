@@ -11,7 +11,7 @@ import {
   storeVectors,
   vectorsOf,
 } from '../index/embeddings.js';
-import { type IndexFile, openIndex, setAside, toUnavailable } from '../index/open-index.js';
+import { createIntegrityCheck, type IndexFile, openIndex, setAside, toUnavailable } from '../index/open-index.js';
 import {
   type ChunkQuery,
   healthOf,
@@ -57,6 +57,7 @@ export function createOperations(file: string, analysis: TextAnalysis) {
   let open: { readonly index: IndexFile; readonly searcher: IndexSearcher; readonly write: boolean } | undefined;
   let checked = 0;
 
+  const checkIntegrity = createIntegrityCheck(file);
   const close = (): void => {
     open?.index.close();
     open = undefined;
@@ -131,7 +132,7 @@ export function createOperations(file: string, analysis: TextAnalysis) {
         ({ index }) => readStats(index, repos, embedder),
         () => readStats(undefined, repos, embedder),
       ),
-    health: (repos: readonly string[]) => healthOf(opened(false)?.index, repos),
+    health: (repos: readonly string[]) => healthOf(opened(false)?.index, repos, checkIntegrity),
     /** The folders of a repo that are scanned, relative to its root. @throws MortiseError `repo_unavailable` */
     folders: ({ name, root, rules }: RepoConfig): readonly string[] =>
       scanRepo(name, root, { ...rules, include: [] }).folders,

@@ -49,6 +49,8 @@ export function unitVectors(made: unknown, count: number, dimensions: number): r
   return made.map((vector: unknown) => {
     if (!(vector instanceof Float32Array) && !Array.isArray(vector)) throw invalid(dimensions);
     if (vector.length !== dimensions) throw invalid(dimensions);
+    // JSON has null for NaN.
+    if (Array.isArray(vector) && !vector.every((value) => typeof value === 'number')) throw invalid(dimensions);
     const unit = Float32Array.from(vector as Iterable<number>);
     let square = 0;
     for (const value of unit) square += value * value;

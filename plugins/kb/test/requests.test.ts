@@ -1,0 +1,67 @@
+import { rename } from 'node:fs/promises';
+import { expect } from 'chai';
+import { createKbHost, type KbHost } from 'mortise/contracts/kb/testing';
+import { until } from 'mortise/sdk/testing';
+
+describe('requests to the knowledge base', () => {
+  let kb: KbHost;
+  before(async () => {
+    const files = Object.fromEntries(
+      Array.from({ length: 1_000 }, (_, index) => [`${index}.md`, `# ${index}\n\nAn otter swims ${index} times.\n`]),
+    );
+    kb = await createKbHost(files);
+    await kb.refresh();
+  });
+  after(() => kb.stop());
+
+  it('are refused when a member is unknown or of another type, before anything is done', async () => {
+    const wrong: readonly (readonly [path: string, body: object, code: string])[] = [
+      ['/kb/repair', { check: 'true' }, 'invalid_json'],
+      ['/kb/repair', { check: true, nope: 1 }, 'invalid_request'],
+      ['/kb/reindex', { repos: 'default' }, 'invalid_request'],
+      ['/kb/refresh', { wait: 'yes' }, 'invalid_json'],
+      ['/kb/refresh', { modes: 'full' }, 'invalid_request'],
+      ['/kb/embeddings/build', { repo: 1 }, 'invalid_json'],
+    ];
+    for (const [path, body, code] of wrong) {
+      const { status, body: answer } = await kb.ask('POST', path, body);
+      expect([status, answer.error?.code], `${path} ${JSON.stringify(body)}`).to.deep.equal([400, code]);
+    }
+    for (const query of ['cursor=zzz', 'doc_type=nope']) {
+      expect((await kb.ask('GET', `/kb/sources?${query}`)).body.error.code, query).to.equal('invalid_request');
+    }
+    const first = (await kb.ask('GET', '/kb/sources?limit=1')).body;
+    const second = (await kb.ask('GET', `/kb/sources?limit=1&cursor=${first.next_cursor}`)).body;
+    expect(second.items[0].path).not.to.equal(first.items[0].path);
+  });
+
+  it('find the index healthy after a large part of it was written again', async () => {
+    const healthy = async () => {
+      const { status, body } = await kb.ask('GET', '/kb/health');
+      expect([status, body.ok, body.checks.integrity], JSON.stringify(body)).to.deep.equal([200, true, true]);
+      return body;
+    };
+    await healthy();
+    for (let round = 0; round < 3; round += 1) {
+      for (let index = 0; index < 700; index += 1) {
+        await kb.write(`${index}.md`, `# ${index}\n\nA heron waits, round ${round}.\n`);
+      }
+      await kb.refresh();
+      await kb.search('heron');
+      await healthy();
+    }
+    const { index_lag_seconds: lag } = await healthy();
+    expect(lag).to.be.within(0, 60);
+  }).timeout(60_000);
+
+  it('count a refresh that failed among the errors', async () => {
+    const before = (await kb.ask('GET', '/kb/health')).body.errors_7d;
+    await rename(kb.root, `${kb.root}-gone`);
+    const { body } = await kb.ask('POST', '/kb/refresh', {});
+    const job = async () => (await kb.ask('GET', `/kb/jobs/${body.job.id}`)).body;
+    await until('the job has ended', async () => (await job()).ended_at !== null);
+    await rename(`${kb.root}-gone`, kb.root);
+    expect((await job()).error.code).to.equal('repo_unavailable');
+    expect((await kb.ask('GET', '/kb/health')).body.errors_7d).to.equal(before + 1);
+  });
+});
