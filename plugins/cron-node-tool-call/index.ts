@@ -13,6 +13,11 @@ export default function cronNodeToolCall(): PluginDefinition {
 function toolCallNode(facts: CronNodeFacts): CronNode {
   return {
     ...facts,
+    async check({ tool }, ctx) {
+      const name = String(tool);
+      if (!/\{\{|\{%/.test(name)) await ctx.checkTurn({ text: 'check', tools: [name] });
+      return undefined;
+    },
     async run({ tool, arguments: input = {} }, ctx) {
       const name = String(tool);
       const { reply, turnId } = await ctx.runTurn({

@@ -7,8 +7,10 @@ import {
   type CronTurnRequest,
   callOptions,
   canonicalJson,
+  isCodedError,
   isJsonObject,
   type JsonObject,
+  MortiseError,
 } from 'mortise/sdk';
 import type { CronJobSpec } from './contract/index.js';
 import type { CronDeps } from './cron-deps.js';
@@ -16,6 +18,39 @@ import { causeOf, cronError } from './errors.js';
 import type { StartedRun } from './store/start-runs.js';
 
 type DeliverDeps = Pick<CronDeps, 'turns' | 'channels' | 'points' | 'log' | 'clock'>;
+
+/** Codes of a turn that names a tool or a model that cannot be used. */
+const namedCodes: readonly string[] = [
+  'tool_not_supported',
+  'tool_disabled',
+  'provider_not_found',
+  'provider_disabled',
+  'provider_not_supported',
+  'model_not_found',
+];
+
+/** Whether a turn of a job could use its tools and its model. @throws MortiseError with one of these codes */
+export async function checkTurn(
+  { turns }: Pick<DeliverDeps, 'turns'>,
+  { text, business = {}, model, tools }: CronTurnRequest,
+  spec: CronJobSpec,
+  ctx: CallContext,
+): Promise<void> {
+  const { channel, target } = spec.dispatch;
+  const session = { channel, userId: target.user_id, sessionId: target.session_id };
+  const input: readonly NewMessage[] = [{ role: 'user', content: text }];
+  try {
+    await turns()?.admit({ session, input, business: { ...ownParams(spec), ...business }, model, tools }, ctx);
+  } catch (error) {
+    // All else may be different when the job runs.
+    if (!(isCodedError(error) && namedCodes.includes(error.code))) return;
+    if (!model || error.code.startsWith('tool_')) throw error;
+    throw new MortiseError(error.code, `model "${model.providerId}/${model.model}": ${error.message}`, {
+      status: 400,
+      cause: error,
+    });
+  }
+}
 
 /** Runs of one session that may wait for it. */
 const queueLimit = 1_000;

@@ -1,4 +1,6 @@
 import {
+  type CallContext,
+  type CronTurnRequest,
   isCodedError,
   isJsonObject,
   type JsonObject,
@@ -11,6 +13,7 @@ import {
 import { checkTarget, maySee } from './access.js';
 import type { CronJobSpec, CronRun, CronSchedule, CronSlot, ExportedCronJob } from './contract/index.js';
 import type { CronDeps } from './cron-deps.js';
+import { checkTurn } from './deliver-text.js';
 import { cronError } from './errors.js';
 import { maskedJob, unmaskedJob } from './job-secrets.js';
 import { defaultJobId, readJobSpec, readScheduleBody } from './read-job-spec.js';
@@ -22,7 +25,7 @@ import { listRuns, listSlots, type RunPosition, readRun } from './store/read-run
 import type { Job } from './store/rows.js';
 import { deleteJob, saveJob, setPaused } from './store/write-jobs.js';
 import { slotText } from './times.js';
-import { validateWorkflow } from './workflow/validate-workflow.js';
+import { checkNamed, validateWorkflow } from './workflow/validate-workflow.js';
 
 export interface Page<Position> {
   readonly limit: number;
@@ -226,7 +229,11 @@ export class CronOperations {
     const spec = readJobSpec(body, this.#deps.clock.now());
     checkTarget(principal, spec);
     if (!spec.workflow) return spec;
-    return { ...spec, workflow: await validateWorkflow(spec.workflow, this.#deps.types) };
+    const { types } = this.#deps;
+    const workflow = await validateWorkflow(spec.workflow, types);
+    const check = (request: CronTurnRequest, ctx: CallContext) => checkTurn(this.#deps, request, spec, ctx);
+    await checkNamed(workflow, types, check, { principal });
+    return { ...spec, workflow };
   }
 
   /** Runs of a deleted job belong to its administrators. */

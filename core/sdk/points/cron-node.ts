@@ -73,6 +73,16 @@ export interface CronNodeResult {
   readonly output?: JsonObject;
 }
 
+/** What a check of a workflow that is being saved may ask. */
+export interface CronCheckContext extends CallContext {
+  /**
+   * Whether a turn of the job could use its tools and its model now; nothing is written.
+   * @throws MortiseError `tool_not_supported`, `tool_disabled`, `provider_not_found`, `provider_disabled`,
+   *   `provider_not_supported`, `model_not_found`
+   */
+  checkTurn(request: CronTurnRequest): Promise<void>;
+}
+
 /** Why parameters are refused: a text, or the rest of a sentence that begins with `workflow node <id>`. */
 export type CronNodeProblem = string | { readonly predicate: string };
 
@@ -82,6 +92,11 @@ export interface CronNode extends CronNodeFacts {
    * 100 ms. Templates are not rendered yet. What it throws is a problem too.
    */
   validate?(params: JsonObject): CronNodeProblem | undefined;
+  /**
+   * Checks when a workflow is saved that what the parameters name exists, within 2 s; not before a run: where it has
+   * vanished later, `run` fails. Templates are not rendered yet. What it throws is a problem too.
+   */
+  check?(params: JsonObject, ctx: CronCheckContext): Promise<CronNodeProblem | undefined>;
   /** Obeys the signal: two seconds after an abort the run no longer waits for it. */
   run(params: JsonObject, ctx: CronNodeContext): Promise<CronNodeResult>;
 }

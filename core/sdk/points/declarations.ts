@@ -131,7 +131,7 @@ export const extensionPoints: readonly ExtensionPointDeclaration[] = [
       },
     },
     functions: ['run'],
-    optionalFunctions: ['validate'],
+    optionalFunctions: ['validate', 'check'],
     timeoutMs: 0,
     failure: 'the node fails; continue_on_error decides',
   },

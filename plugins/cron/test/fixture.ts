@@ -102,7 +102,12 @@ export async function testScheduler(
       list: async () => alive().map((one) => ({ id: one, host: 'h', pid: 1, startedAt: at, alive: true })),
     },
     points: points as unknown as CronDeps['points'],
-    types: { facts: () => undefined, problem: async () => undefined, run: async () => ({}) },
+    types: {
+      facts: () => undefined,
+      problem: async () => undefined,
+      missing: async () => undefined,
+      run: async () => ({}),
+    },
     sessions: { turnByKey: async () => undefined } as unknown as CronDeps['sessions'],
     turns: () => undefined,
     channels: () => undefined,

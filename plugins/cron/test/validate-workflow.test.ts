@@ -24,6 +24,7 @@ const types: NodeTypes = {
     if (type === 'text_event' && !text) return { predicate: 'requires non-empty text' };
     return bad === true ? 'it is bad' : undefined;
   },
+  missing: async () => undefined,
   run: () => Promise.reject(new Error('not called')),
 };
 

@@ -237,10 +237,39 @@ describe('workflows', () => {
           'count',
           '(empty reply)',
         ]);
-        const wrong = await run(chain(node('n', 'agent_turn', { prompt: 'x', model: 'nobody/m1' })));
-        expect(wrong.message).to.contain('code=provider_not_found');
-        const unknown = await run(chain(node('n', 'agent_turn', { prompt: 'x', tools: ['count', 'missing'] })));
-        expect(unknown.message).to.contain('code=tool_not_supported').and.contain('there is no tool "missing"');
+      });
+
+      it('are refused with tools and models that do not exist, and fail when these are gone later', async () => {
+        const save = async (...nodes: readonly { readonly id: string }[]) => {
+          const job = textJob('named', '1h', { enabled: false, task_type: 'workflow', workflow: chain(...nodes) });
+          const { status, body } = await cron.call('POST', '/jobs', job);
+          return [status, (body as { error?: { code: string; message: string } }).error?.message];
+        };
+        const turn = (more: object) => node('n', 'agent_turn', { prompt: 'x', ...more });
+        const refused = [
+          [turn({ tools: ['count', 'missing'] }), 'there is no tool "missing" for this turn'],
+          [turn({ model: 'nobody/m1' }), 'model "nobody/m1": provider not found'],
+          [node('n', 'tool_call', { tool: 'missing' }), 'there is no tool "missing" for this turn'],
+        ] as const;
+        for (const [wrong, message] of refused) {
+          const [status, text] = await save(wrong);
+          expect(status, JSON.stringify(wrong)).to.equal(400);
+          expect(text)
+            .to.match(/^workflow node n invalid: /)
+            .and.to.contain(message);
+        }
+        // What a template becomes is known only when it runs.
+        expect((await save(turn({ tools: ['{{ job.name }}'] })))[0]).to.equal(200);
+        for (const kept of [turn({ tools: ['other'] }), node('n', 'tool_call', { tool: 'other' })]) {
+          expect((await save(kept))[0]).to.equal(200);
+          await cron.host.control.disable('tool-other');
+          const { status, body } = await cron.call('POST', '/jobs/named/run');
+          expect(status).to.equal(500);
+          expect((body as { error: { message: string } }).error.message)
+            .to.match(/^workflow node n failed: /)
+            .and.to.contain('code=tool_not_supported');
+          await cron.host.control.enable('tool-other');
+        }
       });
 
       it('call tools of the agent', async () => {
@@ -252,8 +281,6 @@ describe('workflows', () => {
         );
         expect(status).to.equal(200);
         expect(record.nodes.at(-1)?.output).to.deep.equal({ said: 1 });
-        const wrong = await run(chain(node('n', 'tool_call', { tool: 'missing' })));
-        expect(wrong.message).to.contain('code=tool_not_supported');
       });
 
       describe('with secrets among their parameters', () => {

@@ -1,10 +1,12 @@
 import {
   activeByKey,
+  type CallContext,
   type CallOptions,
   type CronNodeContext,
   type CronNodeFacts,
   type CronNodeProblem,
   type CronNodeResult,
+  type CronTurnRequest,
   callOptions,
   createContributionCache,
   extendContext,
@@ -17,6 +19,8 @@ import { templateProblem } from './templates.js';
 
 /** Time limit of one offline check, milliseconds. */
 const validateMs = 100;
+/** Time limit of one check that may ask others, milliseconds. */
+const checkMs = 2_000;
 
 /** The node types that plugins contribute now. */
 export interface NodeTypes {
@@ -24,6 +28,13 @@ export interface NodeTypes {
   facts(type: string): CronNodeFacts | undefined;
   /** Schema, templates and the type's own check. */
   problem(type: string, params: JsonObject): Promise<CronNodeProblem | undefined>;
+  /** The type's own check of what the parameters name. */
+  missing(
+    type: string,
+    params: JsonObject,
+    checkTurn: (request: CronTurnRequest, ctx: CallContext) => Promise<void>,
+    options: CallOptions,
+  ): Promise<CronNodeProblem | undefined>;
   run(
     type: string,
     params: JsonObject,
@@ -59,7 +70,25 @@ export function nodeTypes(points: Points, schemas: SchemasService): NodeTypes {
         if (problem !== undefined || !found.offers.includes('validate')) return problem;
         return await points.call('cron-node', type, (node) => node.validate?.(params), { timeoutMs: validateMs });
       } catch (error) {
-        return error instanceof Error && error.message !== '' ? error.message : 'the check of its type failed';
+        return problemOf(error);
+      }
+    },
+
+    async missing(type, params, checkTurn, options) {
+      if (!types.current.active.get(type)?.offers.includes('check')) return undefined;
+      try {
+        return await points.call(
+          'cron-node',
+          type,
+          (node, call) =>
+            node.check?.(
+              params,
+              extendContext(call, { checkTurn: (request: CronTurnRequest) => checkTurn(request, call) }),
+            ),
+          { ...callOptions(options), timeoutMs: checkMs },
+        );
+      } catch (error) {
+        return problemOf(error);
       }
     },
 
@@ -69,4 +98,8 @@ export function nodeTypes(points: Points, schemas: SchemasService): NodeTypes {
         timeoutMs: 0,
       }),
   };
+}
+
+function problemOf(error: unknown): string {
+  return error instanceof Error && error.message !== '' ? error.message : 'the check of its type failed';
 }

@@ -1,3 +1,4 @@
+import type { CallOptions, CronNodeProblem } from 'mortise/sdk';
 import type { CronWorkflow, WorkflowEdge, WorkflowNode } from '../contract/index.js';
 import { cronError } from '../errors.js';
 import type { NodeTypes } from './node-types.js';
@@ -56,10 +57,30 @@ async function checkNode(node: WorkflowNode, types: NodeTypes): Promise<Workflow
   if (!facts) throw refuse(`workflow node ${node.id} has unsupported type="${node.type}"`);
   const { properties = {} } = facts.paramsSchema as { readonly properties?: object };
   const kept = facts.dropsOtherParams ? keepParams(node, (param) => Object.hasOwn(properties, param)) : node;
-  const problem = await types.problem(node.type, paramsOf(kept));
-  if (typeof problem === 'string') throw refuse(`workflow node ${node.id} invalid: ${problem}`);
-  if (problem) throw refuse(`workflow node ${node.id} ${problem.predicate}`);
+  throwProblem(node, await types.problem(node.type, paramsOf(kept)));
   return kept;
+}
+
+function throwProblem({ id }: WorkflowNode, problem: CronNodeProblem | undefined): void {
+  if (problem === undefined) return;
+  throw refuse(
+    typeof problem === 'string'
+      ? `workflow node ${id} invalid: ${problem}`
+      : `workflow node ${id} ${problem.predicate}`,
+  );
+}
+
+/**
+ * Checks that what the nodes of a valid document name exists, such as tools and models.
+ * @throws MortiseError `invalid_cron_workflow`.
+ */
+export async function checkNamed(
+  { nodes }: CronWorkflow,
+  types: NodeTypes,
+  checkTurn: Parameters<NodeTypes['missing']>[2],
+  options: CallOptions,
+): Promise<void> {
+  for (const node of nodes) throwProblem(node, await types.missing(node.type, paramsOf(node), checkTurn, options));
 }
 
 function checkEdges(edges: readonly WorkflowEdge[], nodes: ReadonlyMap<string, WorkflowNode>): void {
