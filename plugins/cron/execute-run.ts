@@ -6,6 +6,7 @@ import { causeOf } from './errors.js';
 import { effectiveRuntime } from './read-job-spec.js';
 import { abortOf } from './run-aborted.js';
 import type { RunEnd } from './store/finish-runs.js';
+import { shownNode } from './store/rows.js';
 import type { StartedRun } from './store/start-runs.js';
 import { WorkflowRunner } from './workflow/run-workflow.js';
 
@@ -76,7 +77,8 @@ function workflowTask(deps: CronDeps, run: StartedRun, control: RunControl, dead
       now: () => deps.clock.now(),
       earlier: row.execution_json === null ? undefined : (JSON.parse(row.execution_json) as WorkflowExecution),
       progress: (execution, effect) => control.progress({ effect, execution }),
-      nodeChanged: (node) => deps.events.publish({ type: 'node', job_id: row.job_id, run_id: row.run_id, node }),
+      nodeChanged: (node) =>
+        deps.events.publish({ type: 'node', job_id: row.job_id, run_id: row.run_id, node: shownNode(node) }),
       deliver: (key) => ({
         runText: (text) => deliverText(deps, text, { spec, ctx, key, deadline }),
         runTurn: (request) => runTurn(deps, request, { spec, ctx, key, deadline }),

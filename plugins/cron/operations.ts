@@ -21,7 +21,7 @@ import { readFlag, readInteger, readText } from './read-members.js';
 import { nextSlots, readSchedule, slotsOf } from './schedule/schedule.js';
 import type { Scheduler } from './scheduler.js';
 import { type JobPosition, listJobs, readJob } from './store/read-jobs.js';
-import { listRuns, listSlots, type RunPosition, readRun } from './store/read-runs.js';
+import { type ListedRun, listRuns, listSlots, type RunPosition, readRun } from './store/read-runs.js';
 import type { Job } from './store/rows.js';
 import { deleteJob, saveJob, setPaused } from './store/write-jobs.js';
 import { slotText } from './times.js';
@@ -173,7 +173,7 @@ export class CronOperations {
     jobId: string,
     { limit, after }: Page<RunPosition>,
     status?: string,
-  ): Promise<readonly CronRun[]> {
+  ): Promise<readonly ListedRun[]> {
     await this.get(principal, jobId);
     return listRuns(this.#deps.database, { jobId, status, limit, before: after });
   }

@@ -171,7 +171,8 @@ export const commandRows = {
     reads: true,
     act: onOne(async (id, operations, principal, input) => {
       const limit = Number(option(input, 'limit') ?? 50);
-      const runs = await operations.runs(principal, id, { limit, after: undefined }, option(input, 'status'));
+      const listed = await operations.runs(principal, id, { limit, after: undefined }, option(input, 'status'));
+      const runs = listed.map(({ run }) => run);
       return { data: runs, text: lines(runs.map(runLine), 'No runs.') };
     }),
   },

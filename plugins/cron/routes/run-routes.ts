@@ -18,7 +18,7 @@ export function listRunsRoute(operations: CronOperations): Route {
       const after = readCursor(query, 2);
       const page = { limit: limit + 1, after: after && ([after[0], after[1]] as const) };
       const runs = await operations.runs(ctx.principal, params.job_id ?? '', page, status);
-      return { body: pageOf(runs, limit, ({ queued_at, run_id }) => [queued_at, run_id], ctx) };
+      return { body: pageOf(runs, limit, ({ position }) => position, ctx).map(({ run }) => run) };
     },
   };
 }

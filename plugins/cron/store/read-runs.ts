@@ -17,6 +17,12 @@ export async function readRun(
 /** A position in a list of runs, newest first. */
 export type RunPosition = readonly [queuedAt: string, runId: string];
 
+export interface ListedRun {
+  readonly run: CronRun;
+  /** Exact, unlike the times of the run. */
+  readonly position: RunPosition;
+}
+
 /** Runs of a job, newest first. */
 export async function listRuns(
   database: Database,
@@ -31,7 +37,7 @@ export async function listRuns(
     readonly limit: number;
     readonly before: RunPosition | undefined;
   },
-): Promise<readonly CronRun[]> {
+): Promise<readonly ListedRun[]> {
   const query = database
     .query()<RunRow>(database.table('cron.runs'))
     .where('job_id', jobId)
@@ -49,7 +55,7 @@ export async function listRuns(
         .orWhere((same) => same.where('queued_at', queuedAt).where('run_id', '<', runId)),
     );
   }
-  return ((await query) as RunRow[]).map(runOf);
+  return ((await query) as RunRow[]).map((row) => ({ run: runOf(row), position: [row.queued_at, row.run_id] }));
 }
 
 /** Rows of the ledger that cover instants in `[from, to]`, by time. */

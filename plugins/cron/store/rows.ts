@@ -1,6 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { type BatchStatement, type Database, type DatabaseCodec, jsonTexts, type Principal } from 'mortise/sdk';
-import type { CronJobSpec, CronJobState, CronRun, CronSlot, WorkflowExecution } from '../contract/index.js';
+import type {
+  CronJobSpec,
+  CronJobState,
+  CronRun,
+  CronSlot,
+  NodeExecution,
+  WorkflowExecution,
+} from '../contract/index.js';
+import { shownTime } from '../times.js';
 
 export interface JobRow {
   readonly job_id: string;
@@ -62,13 +70,11 @@ export function jobOf(row: JobRow, codec: DatabaseCodec): Job {
     rev: row.rev,
     state: {
       ...(row.next_run_at === null ? {} : { next_run_at: row.next_run_at }),
-      ...(row.last_run_at === null ? {} : { last_run_at: row.last_run_at }),
+      ...(row.last_run_at === null ? {} : { last_run_at: shownTime(row.last_run_at) }),
       ...(row.last_status === null ? {} : { last_status: row.last_status }),
       ...(row.last_error === null ? {} : { last_error: row.last_error }),
       paused: codec.parseFlag(row.paused),
-      ...(row.last_execution_json === null
-        ? {}
-        : { last_execution: JSON.parse(row.last_execution_json) as WorkflowExecution }),
+      ...(row.last_execution_json === null ? {} : { last_execution: shownExecution(row.last_execution_json) }),
     },
   };
 }
@@ -110,16 +116,36 @@ export function runOf(row: RunRow): CronRun {
     attempt: row.attempt,
     status: row.status,
     error: row.error,
-    queued_at: row.queued_at,
-    started_at: started,
-    finished_at: finished,
+    queued_at: shownTime(row.queued_at),
+    started_at: shownTime(started),
+    finished_at: shownTime(finished),
     duration_ms: started === null || finished === null ? null : Date.parse(finished) - Date.parse(started),
     owner: row.owner,
     correlation_id: row.correlation_id,
     ...(row.recovers === null ? {} : { recovers: row.recovers }),
     ...(row.recovered_as === null ? {} : { recovered_as: row.recovered_as }),
     ...(row.result === null ? {} : { result: row.result }),
-    ...(row.execution_json === null ? {} : { execution: JSON.parse(row.execution_json) as WorkflowExecution }),
+    ...(row.execution_json === null ? {} : { execution: shownExecution(row.execution_json) }),
+  };
+}
+
+function shownExecution(json: string): WorkflowExecution {
+  const execution = JSON.parse(json) as WorkflowExecution;
+  return { ...execution, ...shownSpan(execution), nodes: execution.nodes.map(shownNode) };
+}
+
+/** A node's record as the API answers it. */
+export function shownNode(node: NodeExecution): NodeExecution {
+  return { ...node, ...shownSpan(node) };
+}
+
+function shownSpan<Span extends { readonly started_at?: string; readonly finished_at?: string }>({
+  started_at: started,
+  finished_at: finished,
+}: Span) {
+  return {
+    ...(started === undefined ? {} : { started_at: shownTime(started) }),
+    ...(finished === undefined ? {} : { finished_at: shownTime(finished) }),
   };
 }
 
@@ -130,7 +156,8 @@ export interface SlotRow extends CronSlot {
 
 /** A slot as the API answers it. */
 export function slotOf(row: SlotRow): CronSlot {
-  const { job_id, scheduled_at, through_at, slot_count, outcome, reason, run_id, attempts, decided_at } = row;
+  const { job_id, scheduled_at, through_at, slot_count, outcome, reason, run_id, attempts } = row;
+  const decided_at = shownTime(row.decided_at);
   return { job_id, scheduled_at, through_at, slot_count, outcome, reason, run_id, attempts, decided_at };
 }
 

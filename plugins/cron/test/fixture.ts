@@ -144,7 +144,8 @@ export async function testScheduler(
     },
     tick: settled,
     slots: (jobId) => listSlots(database, { jobId, from: undefined, to: undefined, limit: 5_000, after: undefined }),
-    runs: (jobId) => listRuns(database, { jobId, status: undefined, limit: 5_000, before: undefined }),
+    runs: async (jobId) =>
+      (await listRuns(database, { jobId, status: undefined, limit: 5_000, before: undefined })).map(({ run }) => run),
     state: async (jobId) => (await readJob(database, jobId))?.state,
   };
 }

@@ -111,6 +111,11 @@ describe('workflows', () => {
         });
         expect(state).to.deep.include({ last_status: 'succeeded' });
         expect(last?.execution).to.deep.equal(record);
+        for (const path of ['/jobs/w', '/jobs/w/state', '/jobs/w/runs', `/runs/${last?.run_id}`]) {
+          const times = JSON.stringify((await cron.call('GET', path)).body).match(/"\d{4}-[^"]*T[^"]*"/g);
+          expect(times, path).to.have.length.above(0);
+          for (const time of times ?? []) expect(time).to.match(/T\d\d:\d\d:\d\dZ"$/);
+        }
       });
 
       it('stop after a false condition, and succeed', async () => {
@@ -377,6 +382,9 @@ describe('workflows', () => {
         gone.abort();
         await reading;
         expect(shown).not.to.contain('"input"');
+        expect(shown)
+          .to.match(/"finished_at":"[^."]+Z"/)
+          .and.not.to.match(/\.\d{3}Z/);
       });
     },
     { keepRows: true },
