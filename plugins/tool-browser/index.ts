@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { commandEnvironment } from 'mortise/contracts/tool-shell';
-import { isJsonObject, type PluginDefinition } from 'mortise/sdk';
+import { explainMembers, isJsonObject, type PluginDefinition } from 'mortise/sdk';
 import { type BrowserItem, browse } from './browse.js';
 import { browserFacts } from './browser-facts.js';
 import type { Config } from './config.generated.js';
@@ -28,7 +28,7 @@ export default function toolBrowser(): PluginDefinition<Config> {
       };
       host.contribute('tool', 'browser', {
         ...browserFacts,
-        explain: explainBrowser,
+        explain: explainMembers({ task: 'tool input task is required' }),
         normalise: ({ items, ...rest }) => ({ ...rest, items: Array.isArray(items) ? items.map(withTask) : items }),
         run: ({ items }, { signal }) => browse(items as readonly BrowserItem[], deps, signal),
       });
@@ -41,10 +41,4 @@ function withTask(item: unknown): unknown {
   if (!isJsonObject(item) || 'task' in item || !('query' in item)) return item;
   const { query, ...rest } = item;
   return { task: query, ...rest };
-}
-
-function explainBrowser(errors: readonly { readonly path: string }[]): string | undefined {
-  const member = errors[0]?.path.split('/').at(-1) ?? '';
-  if (member === 'items' || /^\d+$/.test(member)) return 'tool input items must be a non-empty array of objects';
-  return member === 'task' ? 'tool input task is required' : undefined;
 }

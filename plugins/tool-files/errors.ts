@@ -1,7 +1,6 @@
-import { MortiseError } from 'mortise/sdk';
+import { explainMembers, MortiseError } from 'mortise/sdk';
 
 const sentences = {
-  items: 'tool input items must be a non-empty array of objects',
   path_required: 'tool input path is required',
   path_invalid: 'tool input path is invalid',
   start: 'tool input start must be an integer >= 1',
@@ -29,20 +28,10 @@ export function invalidInput(message: string, details?: Readonly<Record<string, 
   });
 }
 
-/** The sentence for a member that is missing or has another type. */
-const members: Readonly<Record<string, InputProblem>> = {
-  items: 'items',
-  path: 'path_required',
-  start: 'start',
-  end: 'end',
-  content: 'content',
-  pattern: 'pattern',
-};
-
-/** `explain` of tools with items: the documented sentence of the first violation. */
-export function explainItems(errors: readonly { readonly path: string }[]): string | undefined {
-  const [first] = errors;
-  const member = first?.path.split('/').at(-1) ?? '';
-  const problem = /^\d+$/.test(member) ? 'items' : members[member];
-  return problem && sentences[problem];
-}
+export const explainItems = explainMembers({
+  path: sentences.path_required,
+  start: sentences.start,
+  end: sentences.end,
+  content: sentences.content,
+  pattern: sentences.pattern,
+});

@@ -1,4 +1,4 @@
-import type { PluginDefinition } from 'mortise/sdk';
+import { explainMembers, type PluginDefinition } from 'mortise/sdk';
 import type { Config } from './config.generated.js';
 import { accountsOf, type SearchItem, search } from './search.js';
 import { searchFacts } from './search-facts.js';
@@ -19,15 +19,9 @@ export default function toolWebSearch(): PluginDefinition<Config> {
       const deps = { fetch: host.use('fetch'), accounts };
       host.contribute('tool', 'search', {
         ...searchFacts,
-        explain: explainSearch,
+        explain: explainMembers({ query: 'tool input query is required' }),
         run: ({ items }, { signal }) => search(items as readonly SearchItem[], deps, signal),
       });
     },
   };
-}
-
-function explainSearch(errors: readonly { readonly path: string }[]): string | undefined {
-  const member = errors[0]?.path.split('/').at(-1) ?? '';
-  if (member === 'items' || /^\d+$/.test(member)) return 'tool input items must be a non-empty array of objects';
-  return member === 'query' ? 'tool input query is required' : undefined;
 }

@@ -77,3 +77,19 @@ export interface Tool extends ToolFacts {
     ctx: ToolContext,
   ): Readonly<Record<string, unknown>> | Promise<Readonly<Record<string, unknown>>>;
 }
+
+/** The sentence of a tool whose `items` are missing or are not objects. */
+const itemsSentence = 'tool input items must be a non-empty array of objects';
+
+/**
+ * `explain` of a tool with one sentence per member of its items, for a member that is missing or malformed. The sentence of
+ * the schema describes what is too long or too many: it names the limit.
+ */
+export function explainMembers(sentences: Readonly<Record<string, string>>): NonNullable<Tool['explain']> {
+  return ([first]) => {
+    if (!first || ['maxItems', 'maxLength'].includes(first.keyword)) return undefined;
+    const member = first.path.split('/').at(-1) ?? '';
+    if (member === 'items' || /^\d+$/.test(member)) return itemsSentence;
+    return Object.hasOwn(sentences, member) ? sentences[member] : undefined;
+  };
+}

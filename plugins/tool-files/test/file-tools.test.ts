@@ -135,6 +135,7 @@ describe('file tools', () => {
         [{ path, start: 1, end: '2' }, 'tool input end must be an integer >= 1'],
         [{ path, start: 3, end: 2 }, 'tool input line range is invalid'],
         [{ path, start: 1, end: 401 }, 'tool input line range is too large'],
+        [{ path: `/${'a'.repeat(5_000)}`, start: 1, end: 2 }, '/items/0/path must be text of 1 to 4096 characters'],
         [{ path: at('src', 'missing'), start: 1, end: 2 }, 'target file does not exist'],
         [{ path: at('src'), start: 1, end: 2 }, 'tool input path is invalid'],
       ] as const) {

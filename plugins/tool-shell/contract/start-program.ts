@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { guardCommand } from './guard-command.js';
 import { OutputBuffer } from './output-buffer.js';
 import { killTree, watchProcesses } from './process-tree.js';
 
@@ -43,6 +44,7 @@ export class Command implements RunningCommand {
   end: CommandEnd | undefined;
   readonly #pid: number;
   readonly #unwatch: () => void;
+  readonly #unguard: () => void;
   #exceeded = false;
   #waiting: (() => void)[] = [];
 
@@ -54,6 +56,7 @@ export class Command implements RunningCommand {
     this.output = new OutputBuffer(outputLimit);
     this.#pid = pid;
     this.type = type;
+    this.#unguard = guardCommand(pid);
     this.#unwatch = watchProcesses(pid, processLimit, () => {
       this.#exceeded = true;
     });
@@ -70,6 +73,7 @@ export class Command implements RunningCommand {
     this.end = { exitCode, exceeded: this.#exceeded };
     // What the command left behind in the background ends with it.
     killTree(this.#pid);
+    this.#unguard();
     this.#wake();
   }
 

@@ -106,6 +106,11 @@ describe('the shell of agents', () => {
     await audited('shell');
   }).timeout(20_000);
 
+  it('names the limit of a command that is too long', async () => {
+    const { message } = await refusal({ command: 'x'.repeat(200_000) });
+    expect(message).to.match(/^\/items\/0\/command must be text of .*characters$/);
+  });
+
   describe('bounds', () => {
     it('endless output', async () => {
       const text = await reply({ command: 'yes harbour | head -c 50000000' });

@@ -1,0 +1,19 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+
+const project = new URL('../../../', import.meta.url);
+const rooms = /^(?:bin|config|core|plugins|schemas|scripts|test)\//;
+/** A place for a name, a choice or a pattern. */
+const isPattern = /[<>{}*\s]/;
+
+describe('the architecture page', () => {
+  it('names only files and folders that exist', () => {
+    const page = readFileSync(new URL('ARCHITECTURE.md', project), 'utf8');
+    const paths = [...page.matchAll(/`([^`\n]+)`/g)]
+      .map(([, path = '']) => path)
+      .filter((path) => rooms.test(path) && !isPattern.test(path));
+    expect(paths.length).to.be.greaterThan(20);
+    expect(paths.filter((path) => !existsSync(fileURLToPath(new URL(path, project))))).to.deep.equal([]);
+  });
+});
