@@ -43,9 +43,15 @@ export function openIndex(file: string, { write }: OpenOptions): IndexFile | und
     const found = versionOf(database);
     if (found > schemaVersion) throw kbError('index_newer', { found, known: schemaVersion });
     if (write) repaired.push(...complete(database, found));
-    else if (missingTables(database).length > 0) {
-      database.close();
-      return undefined;
+    else {
+      const missing = missingTables(database);
+      // Another process may be creating it; an index that has lost tables answers nothing that is true.
+      if (missing.length > 0 && missing.length < tables.length)
+        throw kbError('index_unavailable', { problem: `it has no table ${missing[0]}` });
+      if (missing.length > 0) {
+        database.close();
+        return undefined;
+      }
     }
     database.exec(
       'create virtual table if not exists temp.kb_vocabulary using fts5vocab(main, kb_chunks_fts, instance)',

@@ -128,7 +128,7 @@ export class RefreshWork {
   reportScan({ problems, unlisted }: Scan): void {
     for (const { path, reason, detail } of problems) {
       const facts = this.#facts(path, undefined, null, '');
-      this.#fail(facts, { status: reason === 'bad_name' ? 'skipped' : 'error', reason, detail });
+      this.#fail(facts, { status: reason === 'unreadable' ? 'error' : 'skipped', reason, detail });
     }
     for (const { path, detail } of unlisted) {
       this.counts.errors += 1;

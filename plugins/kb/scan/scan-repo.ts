@@ -23,10 +23,10 @@ export interface ScannedFile {
 
 export interface Scan {
   readonly files: readonly ScannedFile[];
-  /** Included names that are no readable file: links that loop, sockets, names with control characters. */
+  /** Included names that are no readable file: links, sockets, names with control characters. */
   readonly problems: readonly {
     readonly path: string;
-    readonly reason: 'unreadable' | 'bad_name';
+    readonly reason: 'unreadable' | 'bad_name' | 'symlink';
     readonly detail: string;
   }[];
   /** Folders that could not be listed, relative to the root; `''` is never among them. */
@@ -51,7 +51,7 @@ const maxDepth = 64;
  */
 export function scanRepo(repo: string, root: string, rules: ScanRules, within?: readonly string[]): Scan {
   const files: ScannedFile[] = [];
-  const problems: { path: string; reason: 'unreadable' | 'bad_name'; detail: string }[] = [];
+  const problems: { path: string; reason: 'unreadable' | 'bad_name' | 'symlink'; detail: string }[] = [];
   const unlisted: { path: string; detail: string }[] = [];
   const folders: string[] = [];
   const isIncluded = picomatch([...rules.include], { dot: true });
@@ -80,10 +80,13 @@ export function scanRepo(repo: string, root: string, rules: ScanRules, within?: 
       if (isIgnored(path, isFolder, applying)) continue;
       let isLink = false;
       if (entry.isSymbolicLink()) {
-        if (!rules.followSymlinks) continue;
         isLink = true;
-        const target = linkTarget(join(absolute, entry.name), realRoot);
-        if (target === 'outside') continue;
+        const target = rules.followSymlinks ? linkTarget(join(absolute, entry.name), realRoot) : 'ignored';
+        if (target === 'ignored' || target === 'outside') {
+          const detail = target === 'outside' ? 'the link leads out of the folder' : 'links are not followed';
+          if (isIncluded(path)) problems.push({ path, reason: 'symlink', detail });
+          continue;
+        }
         if (target === 'broken') {
           if (isIncluded(path)) problems.push({ path, reason: 'unreadable', detail: 'the link leads nowhere' });
           continue;

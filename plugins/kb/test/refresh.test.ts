@@ -90,14 +90,15 @@ describe('a refresh of the knowledge base', () => {
       expect(reasons['binary.md']).to.match(/^binary/);
       expect(reasons['line\nbreak.md']).to.match(/^bad_name/);
       expect(reasons['pipe.md']).to.match(/^unreadable/);
-      expect([errors, skipped]).to.deep.equal([2, 2]);
+      expect(reasons['loop.md']).to.equal('symlink: links are not followed');
+      expect([errors, skipped]).to.deep.equal([2, 3]);
     }
     expect((await kb.search('giraffe')).results[0]?.path).to.equal('wide.md');
     await kb.write('bad.md', 'elephant');
     await kb.refresh();
     expect((await kb.search('elephant')).results[0]?.path).to.equal('bad.md');
     const { body } = await kb.ask('GET', '/kb/sources?status=skipped');
-    expect(body.items.map(({ path }: { path: string }) => path)).to.deep.equal(['binary.md', 'line\nbreak.md']);
+    expect(body.items.map(({ path }: { path: string }) => path)).to.deep.equal(['binary.md', 'line\nbreak.md', 'loop.md']);
   });
 
   it('skips a file that is too large without reading it', async () => {
