@@ -2,43 +2,88 @@ import { isJsonObject, isSensitiveName, maskDeep } from 'mortise/sdk';
 import type { CronJobSpec, WorkflowNode } from './contract/index.js';
 import { cronError } from './errors.js';
 
-/** A job as answers show it: secrets among the parameters of its nodes are masked, as in the records of its runs. */
+/** Members beside the nodes of a workflow that hold whatever the author of a job puts there. */
+const openMembers = ['request', 'dispatch', 'meta'] as const;
+
+/** A job as answers show it: secrets are masked, as in the records of its runs. The text of a task is a message and stays. */
 export function maskedJob<Spec extends CronJobSpec>(spec: Spec): Spec {
-  const { workflow } = spec;
-  return workflow ? { ...spec, workflow: { ...workflow, nodes: workflow.nodes.map(maskedNode) } } : spec;
+  const { workflow, request, dispatch, meta } = spec;
+  return {
+    ...spec,
+    ...(workflow ? { workflow: { ...workflow, nodes: workflow.nodes.map(maskedNode) } } : {}),
+    ...(request ? { request: masked(request) } : {}),
+    dispatch: { ...dispatch, meta: masked(dispatch.meta) },
+    meta: masked(meta),
+  };
 }
 
+const masked = maskDeep as <T>(value: T) => T;
+
 function maskedNode(node: WorkflowNode): WorkflowNode {
-  return { ...(maskDeep(node) as WorkflowNode), id: node.id, type: node.type };
+  return { ...masked(node), id: node.id, type: node.type };
 }
 
 /**
- * A job that was read, changed and sent again: where a mask came back, the stored node of the same id has the secret.
+ * A job that was read, changed and sent again: where a mask came back, the stored job has the secret. In a workflow it is in
+ * the node of the same id, unless the secret would go elsewhere: the node has another type, tool or server.
  *
  * @param otherMasks what becomes of a mask that stands for no stored secret
- * @throws MortiseError `invalid_cron_workflow` for such a mask, when it is refused
+ * @throws MortiseError `invalid_cron_workflow` or `invalid_request` for such a mask, when it is refused
  */
 export function unmaskedJob(
   spec: CronJobSpec,
   stored: CronJobSpec | undefined,
   otherMasks: 'refuse' | 'empty' = 'refuse',
 ): CronJobSpec {
+  const shown = stored && maskedJob(stored);
   const { workflow } = spec;
-  if (!workflow) return spec;
-  const before = new Map(stored?.workflow?.nodes.map((node) => [node.id, node]));
+  const open = Object.fromEntries(
+    openMembers.flatMap((member) => {
+      const given = spec[member];
+      if (given === undefined) return [];
+      const restored = restore(given, stored?.[member], shown?.[member]);
+      const refuse = (path: readonly string[]) =>
+        cronError('invalid_request', {
+          message: `${[member, ...path].join('.')} has a mask instead of a secret`,
+          hint: 'Give the secret itself. A mask keeps the secret only where the same job had it.',
+          details: { job_id: spec.id },
+        });
+      return [[member, withoutMasks(restored, { before: stored?.[member], otherMasks, refuse })]];
+    }),
+  ) as Pick<CronJobSpec, (typeof openMembers)[number]>;
+  if (!workflow) return { ...spec, ...open };
   const nodes = workflow.nodes.map((node) => {
-    const known = before.get(node.id);
-    const restored = restore(node, known, known && maskedNode(known));
-    return withoutMasks(restored, (path) => {
-      if (otherMasks === 'empty') return '';
-      throw cronError('invalid_cron_workflow', {
+    const known = stored?.workflow?.nodes.find(({ id }) => id === node.id);
+    const before = known && hasSameDestination(node, known) ? known : undefined;
+    const restored = restore(node, before, before && maskedNode(before));
+    const refuse = (path: readonly string[]) =>
+      cronError('invalid_cron_workflow', {
         message: `workflow node ${node.id} has a mask instead of a secret at ${path.join('.')}`,
-        hint: 'Give the secret itself. A mask keeps the secret only in the same node of the same job.',
+        hint: 'Give the secret itself. A mask keeps the secret only in an unchanged text of the same node, with the same server or tool.',
         details: { job_id: spec.id, node_id: node.id },
       });
-    }) as WorkflowNode;
+    return withoutMasks(restored, { before, otherMasks, refuse }) as WorkflowNode;
   });
-  return { ...spec, workflow: { ...workflow, nodes } };
+  return { ...spec, ...open, workflow: { ...workflow, nodes } };
+}
+
+const address = /^\s*(?:(https?:)[\\/]*([^\\/?#]*)|(\{[{%].*))/i;
+
+/** Whether what a node has goes nowhere that it did not go before. */
+function hasSameDestination(node: WorkflowNode, stored: WorkflowNode): boolean {
+  const goesTo = (one: WorkflowNode) => JSON.stringify([one.type, one.tool, serversIn(one)]);
+  return goesTo(node) === goesTo(stored);
+}
+
+/** Scheme, host and port of the addresses in parameters, without credentials; of one that a template makes, the template. */
+function serversIn(value: unknown): readonly string[] {
+  if (typeof value === 'string') {
+    // As the URL parser reads it.
+    const [, scheme = '', authority = '', template] = address.exec(value.replace(/[\t\n\r]/g, '')) ?? [];
+    if (template !== undefined) return [template];
+    return scheme === '' ? [] : [`${scheme}//${authority.replace(/^.*@/, '')}`.toLowerCase()];
+  }
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(serversIn) : [];
 }
 
 /** `given`, with the stored value wherever it is equal to what was shown of it. */
@@ -58,18 +103,31 @@ function restore(given: unknown, stored: unknown, shown: unknown): unknown {
 
 /** What `maskSecret` makes of a text. */
 const mask = /^(?:..\*\*\*..|\*\*\*)$/su;
+/** What `redactSecrets` puts in the place of a secret within a text. */
+const redaction = '[REDACTED]';
 
-function withoutMasks(
-  value: unknown,
-  instead: (path: readonly string[]) => string,
-  path: readonly string[] = [],
-): unknown {
-  if (Array.isArray(value)) return value.map((one, index) => withoutMasks(one, instead, [...path, String(index)]));
-  if (!isJsonObject(value)) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, member]) => {
-      const isMask = typeof member === 'string' && isSensitiveName(key) && mask.test(member);
-      return [key, isMask ? instead([...path, key]) : withoutMasks(member, instead, [...path, key])];
-    }),
-  );
+interface Unmasking {
+  /** The stored value; what is in it is no mask. */
+  readonly before: unknown;
+  readonly otherMasks: 'refuse' | 'empty';
+  refuse(path: readonly string[]): Error;
+}
+
+function withoutMasks(value: unknown, unmasking: Unmasking, path: readonly string[] = []): unknown {
+  if (typeof value === 'string') return withoutMask(value, unmasking, path);
+  if (typeof value !== 'object' || value === null) return value;
+  const { before } = unmasking;
+  const entries = Object.entries(value).map(([key, member]) => {
+    const known = typeof before === 'object' && before !== null ? Reflect.get(before, key) : undefined;
+    return [key, withoutMasks(member, { ...unmasking, before: known }, [...path, key])] as const;
+  });
+  return Array.isArray(value) ? entries.map(([, member]) => member) : Object.fromEntries(entries);
+}
+
+function withoutMask(text: string, { before, otherMasks, refuse }: Unmasking, path: readonly string[]): string {
+  if (text === before) return text;
+  const isMask = isSensitiveName(path.at(-1) ?? '') && mask.test(text);
+  if (!isMask && !text.includes(redaction)) return text;
+  if (otherMasks === 'refuse') throw refuse(path);
+  return isMask ? '' : text.replaceAll(redaction, '');
 }

@@ -1,5 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { type BatchStatement, type Database, type DatabaseCodec, jsonTexts, type Principal } from 'mortise/sdk';
+import {
+  type BatchStatement,
+  type Database,
+  type DatabaseCodec,
+  type JsonObject,
+  jsonTexts,
+  maskDeep,
+  type Principal,
+  redactSecrets,
+} from 'mortise/sdk';
 import type {
   CronJobSpec,
   CronJobState,
@@ -134,9 +143,16 @@ function shownExecution(json: string): WorkflowExecution {
   return { ...execution, ...shownSpan(execution), nodes: execution.nodes.map(shownNode) };
 }
 
-/** A node's record as the API answers it. */
+/** A node's record as the API answers it: what a server answered may contain secrets, which later nodes use. */
 export function shownNode(node: NodeExecution): NodeExecution {
-  return { ...node, ...shownSpan(node) };
+  const { output, result, error } = node;
+  return {
+    ...node,
+    ...shownSpan(node),
+    ...(error === undefined ? {} : { error: redactSecrets(error) }),
+    ...(result === undefined ? {} : { result: redactSecrets(result) }),
+    ...(output === undefined ? {} : { output: maskDeep(output) as JsonObject }),
+  };
 }
 
 function shownSpan<Span extends { readonly started_at?: string; readonly finished_at?: string }>({

@@ -327,6 +327,69 @@ describe('workflows', () => {
           expect(await storedHeaders()).to.deep.equal({ authorization: 'Bearer another-one-0123456789' });
         });
 
+        it('mask them wherever the author of a job puts them, and keep them when the masks come back', async () => {
+          const url = 'https://bob:hunter2pass@partner.example/v1?token=abcdef0123456789abcdef&q=1';
+          const parts = {
+            workflow: chain(node('h', 'http_request', { url, body: { client_secret: 'opaque-of-the-body-01' } })),
+            meta: { api_key: 'opaque-of-the-meta-01' },
+            request: { biz_params: { x_token: 'opaque-of-the-params-01' } },
+            dispatch: { target: { user_id: 'u1', session_id: 's1' }, meta: { password: 'opaque-of-the-dispatch' } },
+          };
+          const secrets = /opaque-of|hunter2pass|abcdef0123456789/;
+          const created = await cron.call('POST', '/jobs', { ...save(request({})), ...parts });
+          const { spec } = (await cron.call('GET', '/jobs/secret')).body as { readonly spec: JsonObject };
+          for (const answer of [created.body, spec]) expect(JSON.stringify(answer)).not.to.match(secrets);
+          expect((await cron.call('PUT', '/jobs/secret', { ...spec, name: 'renamed' })).status).to.equal(200);
+          const [stored] = (await cron.host.service('cron').export({ principal: platformPrincipal }, true)).filter(
+            ({ id }) => id === 'secret',
+          );
+          expect(stored).to.deep.include({ meta: parts.meta, request: parts.request });
+          expect(stored?.dispatch.meta).to.deep.equal(parts.dispatch.meta);
+          expect(stored?.workflow?.nodes[1]).to.deep.include({ url, body: { client_secret: 'opaque-of-the-body-01' } });
+        });
+
+        it('refuse masks where the secret would change or go elsewhere', async () => {
+          const url = 'https://partner.example/v1?token=abcdef0123456789abcdef';
+          const http = (more: object) => node('h', 'http_request', { url, headers: { authorization }, ...more });
+          await cron.call('POST', '/jobs', save(chain(http({}))));
+          const { spec } = (await cron.call('GET', '/jobs/secret')).body as {
+            readonly spec: { readonly workflow: { readonly nodes: readonly JsonObject[] } };
+          };
+          const shown = spec.workflow.nodes[1] as { id: string; url: string };
+          for (const changed of [
+            { ...shown, url: `${shown.url}&page=2` },
+            { ...shown, url: 'https://elsewhere.example/v1' },
+            { ...shown, url: 'https://partner.example@elsewhere.example/v1' },
+            { ...shown, url: 'ht\ttps://elsewhere.example/v1' },
+            { ...shown, url: '{{ job.name }}' },
+            { ...shown, type: 'echo', say: 'x' },
+            { ...shown, id: 'other' },
+          ]) {
+            const { status, body } = await cron.call('PUT', '/jobs/secret', save(chain(changed)));
+            expect([status, JSON.stringify(body)], JSON.stringify(changed)).to.deep.equal([400, JSON.stringify(body)]);
+            expect(JSON.stringify(body)).to.contain('has a mask instead of a secret');
+          }
+          const kept = { ...shown, method: 'POST' };
+          expect((await cron.call('PUT', '/jobs/secret', save(chain(kept)))).status).to.equal(200);
+          expect(await storedHeaders()).to.deep.equal({ authorization });
+          const open = await cron.call('POST', '/jobs', {
+            ...save(chain(text('one'))),
+            id: 'copied',
+            meta: { api_key: 'ab***yz' },
+          });
+          expect(JSON.stringify(open.body)).to.contain('meta.api_key has a mask instead of a secret');
+        });
+
+        it('mask what a node returned in answers, and not for later nodes', async () => {
+          const { record } = await run(
+            chain(
+              node('a', 'echo', { say: { access_token: 'opaque-token-of-a-login' } }),
+              node('b', 'echo', { say: '{{ nodes.a.said.access_token | size }}' }),
+            ),
+          );
+          expect(record.nodes.map(({ output }) => output?.said)).to.deep.equal([{ access_token: 'op***in' }, 23]);
+        });
+
         it('refuse a mask that stands for nothing', async () => {
           const { status, body } = await cron.call('POST', '/jobs', {
             ...save(request({ 'x-api-key': 'ab***yz' })),
