@@ -55,6 +55,7 @@ interface AgentErrorOptions {
   readonly message?: string | undefined;
   readonly status?: number | undefined;
   readonly details?: Readonly<Record<string, unknown>> | undefined;
+  readonly hint?: string | undefined;
   readonly retryAfterSeconds?: number | undefined;
   readonly cause?: unknown;
 }
@@ -62,10 +63,11 @@ interface AgentErrorOptions {
 /** An error of this plugin; `message` replaces the sentence of its row. */
 export function agentError(code: AgentErrorCode, options: AgentErrorOptions = {}): MortiseError {
   const [status, sentence] = table[code];
-  const { message, details, retryAfterSeconds, cause } = options;
+  const { message, details, hint, retryAfterSeconds, cause } = options;
   return new MortiseError(code, message ?? sentence, {
     status: options.status ?? status,
     ...(details === undefined ? {} : { details }),
+    ...(hint === undefined ? {} : { hint }),
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
     ...(cause === undefined ? {} : { cause }),
   });
@@ -75,12 +77,13 @@ export function agentError(code: AgentErrorCode, options: AgentErrorOptions = {}
 export function failureOf(error: unknown): TurnFailure | undefined {
   if (!isCodedError(error)) return undefined;
   const { code, message, status, details } = error;
-  const retryAfterSeconds = error instanceof MortiseError ? error.retryAfterSeconds : undefined;
+  const { hint, retryAfterSeconds }: Partial<MortiseError> = error instanceof MortiseError ? error : {};
   return {
     code,
     message,
     status: status ?? 500,
     ...(details === undefined ? {} : { details }),
+    ...(hint === undefined ? {} : { hint }),
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
   };
 }

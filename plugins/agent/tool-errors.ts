@@ -1,4 +1,4 @@
-import { isCodedError, type MortiseError } from 'mortise/sdk';
+import { isCodedError, MortiseError } from 'mortise/sdk';
 import { agentError, isAgentErrorCode } from './errors.js';
 
 /** The stored result of a failed tool call, which the model is sent. */
@@ -9,6 +9,8 @@ export interface ToolError {
   readonly code: string;
   readonly message: string;
   readonly detail?: string;
+  /** What to do next, as a sentence. */
+  readonly hint?: string;
   /** For direct callers alone, as is the HTTP status; the code's own when absent. */
   readonly details?: Readonly<Record<string, unknown>>;
   readonly status?: number;
@@ -47,7 +49,9 @@ export function toolFailure(name: string, error: unknown): ToolError {
   const { code, message, details, status } = error;
   if (code === 'contribution_unknown') return unknownTool(name);
   // 500 is what an error has that names none.
+  const hint = error instanceof MortiseError ? error.hint : undefined;
   const facts = {
+    ...(hint === undefined ? {} : { hint }),
     ...(details === undefined ? {} : { details }),
     ...(status === undefined || status === 500 ? {} : { status }),
   };
@@ -84,7 +88,7 @@ export function toolDisabled(name: string): MortiseError {
 /** The same for a direct caller: a code of the error table, else `tool_invoke_failed` with the cause. */
 export function directToolError(
   name: string,
-  { error_code: kind, code, message, detail, details, status }: ToolError,
+  { error_code: kind, code, message, detail, hint, details, status }: ToolError,
 ): MortiseError {
   if (kind === 'INVALID_ARGS') return agentError('invalid_tool_input', { message });
   if (code === 'tool_not_supported') return agentError(code, { message: `tool "${name}" is not supported` });
@@ -92,7 +96,8 @@ export function directToolError(
   if (code === 'tool_timeout') return agentError(code, { message: `tool "${name}" timed out` });
   if (code === 'tool_invalid_result') return agentError(code);
   if (code === 'RATE_LIMITED') return agentError('rate_limited', { message: detail });
-  if (isAgentErrorCode(code) && detail !== undefined) return agentError(code, { message: detail, details, status });
+  if (isAgentErrorCode(code) && detail !== undefined)
+    return agentError(code, { message: detail, hint, details, status });
   const failed = `tool "${name}" invocation failed`;
   return agentError('tool_invoke_failed', {
     message: failed,

@@ -22,7 +22,8 @@ export function succeeded(name: string, result: unknown): ToolOutcome {
 
 /** Details and status of an error are for direct callers; the model's text does not hold them. */
 export function failed(error: ToolError): ToolOutcome {
-  const { details: _, status: __, ...shown } = error;
+  const { details: _, status: __, hint, ...facts } = error;
+  const shown = hint === undefined ? facts : { ...facts, detail: `${reasonOf(error)}. ${hint}` };
   const summary = shorten(`${error.code}: ${reasonOf(error)}`, summaryLimit);
   return { ok: false, text: JSON.stringify(shown), summary, error };
 }

@@ -9,8 +9,9 @@ export function eventFrame(event: TurnEvent): string {
   return `data: ${JSON.stringify(event)}\n\n`;
 }
 
-export function errorFrame({ code, message, details }: TurnFailure): string {
-  return `data: ${JSON.stringify({ type: 'error', meta: { code, message, ...(details ? { details } : {}) } })}\n\n`;
+export function errorFrame({ code, message, details, hint }: TurnFailure): string {
+  const meta = { code, message, ...(details ? { details } : {}), ...(hint ? { hint } : {}) };
+  return `data: ${JSON.stringify({ type: 'error', meta })}\n\n`;
 }
 
 /**

@@ -111,14 +111,17 @@ export interface TurnFailure {
   /** HTTP status. */
   readonly status: number;
   readonly details?: Readonly<Record<string, unknown>> | undefined;
+  /** What to do next, as a sentence. */
+  readonly hint?: string | undefined;
   readonly retryAfterSeconds?: number | undefined;
 }
 
 /** The failure of a turn as an error for the caller. */
-export function errorOf({ code, message, status, details, retryAfterSeconds }: TurnFailure): MortiseError {
+export function errorOf({ code, message, status, details, hint, retryAfterSeconds }: TurnFailure): MortiseError {
   return new MortiseError(code, message, {
     status,
     ...(details === undefined ? {} : { details }),
+    ...(hint === undefined ? {} : { hint }),
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
   });
 }

@@ -107,7 +107,7 @@ describe('agent turns', () => {
             throw new Error('a path of the machine');
           }),
           fakeTool('refuses', () => {
-            throw new MortiseError('tool_conflict', 'already there', { status: 409 });
+            throw new MortiseError('tool_conflict', 'already there', { status: 409, hint: 'Use another name.' });
           }),
         ],
       });
@@ -126,7 +126,7 @@ describe('agent turns', () => {
         ['EXECUTION_ERROR', 'tool_conflict', 'Tool refuses failed'],
       ]);
       expect(answers[4].message).to.match(/text/);
-      expect(answers[5].detail).to.equal('already there');
+      expect(answers[5].detail).to.equal('already there. Use another name.');
       expect(JSON.stringify(answers)).to.not.contain('a path of the machine');
       const inputs = events.flatMap(({ tool_call }) => (tool_call ? [tool_call.input] : []));
       expect(inputs[2]).to.have.keys('raw_arguments', 'parse_error');

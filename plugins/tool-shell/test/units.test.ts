@@ -100,6 +100,7 @@ describe('the sandbox', () => {
       expect(((await response.json()) as { error: object }).error).to.include({
         code: 'tool_runtime_unavailable',
         message: 'the sandbox program bwrap is missing',
+        hint: 'Install bubblewrap, or set MORTISE_SHELL_SANDBOX=off.',
       });
     } finally {
       process.env.PATH = path;
