@@ -84,7 +84,7 @@ export class Scheduler {
     const from = clock.monotonic();
     try {
       if (await hasDueSlots(this.#deps)) await claimDueSlots(this.#deps, this.#stopping.signal);
-      this.#dispatcher.request();
+      // Before anything starts: a start that runs beside it can miss both the lease of a dead run and the run that continues it.
       await recoverRuns(this.#deps, (runId) => this.#dispatcher.isRunning(runId));
       await this.#lookAgain(from);
     } catch (error) {
