@@ -4,7 +4,7 @@ import { readdir, readFile, rm, symlink } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { OutputBuffer } from 'mortise/contracts/tool-shell';
+import { commandEnvironment, OutputBuffer } from 'mortise/contracts/tool-shell';
 import { createTestHost, temporaryFolder } from 'mortise/sdk/testing';
 import { findProgram, sandboxed } from '../command-line.js';
 
@@ -19,6 +19,34 @@ describe('output of a command', () => {
     expect(output.take(3)).to.equal('ö\n... (output truncated)');
     output.add(Buffer.from('x'));
     expect(output.take()).to.equal('x');
+  });
+});
+
+describe('the environment of a command', () => {
+  it('has no secrets of the process, whatever they are named', () => {
+    const secrets = [
+      'GH_PAT',
+      'MYSQL_PWD',
+      'BASIC_AUTH',
+      'JWT',
+      'DOCKER_AUTH_CONFIG',
+      'AWS_SECRET_ACCESS_KEY',
+      'PGPASSWORD',
+    ];
+    const kept = {
+      PATH: '/bin',
+      PWD: '/w',
+      SSH_AUTH_SOCK: '/s',
+      REDIS_URL: 'redis://cache:6379/0',
+      HTTP_PROXY: 'http://u:p@proxy',
+    };
+    const own = {
+      ...kept,
+      ...Object.fromEntries(secrets.map((name) => [name, 'x'])),
+      QUEUE_URL: 'amqp://user:pass@host/queue',
+      CACHE_URL: 'redis://:pass@host',
+    };
+    expect(commandEnvironment(own, {})).to.deep.equal({ TERM: 'dumb', ...kept });
   });
 });
 
