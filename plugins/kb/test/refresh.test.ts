@@ -98,7 +98,11 @@ describe('a refresh of the knowledge base', () => {
     await kb.refresh();
     expect((await kb.search('elephant')).results[0]?.path).to.equal('bad.md');
     const { body } = await kb.ask('GET', '/kb/sources?status=skipped');
-    expect(body.items.map(({ path }: { path: string }) => path)).to.deep.equal(['binary.md', 'line\nbreak.md', 'loop.md']);
+    expect(body.items.map(({ path }: { path: string }) => path)).to.deep.equal([
+      'binary.md',
+      'line\nbreak.md',
+      'loop.md',
+    ]);
   });
 
   it('skips a file that is too large without reading it', async () => {
