@@ -217,6 +217,7 @@ export class CronOperations {
     const schedule = readScheduleBody(body, now);
     const from = readText(body, 'from');
     const start = from === '' ? now : Date.parse(readInstant('from', from));
+    if (start < 0) throw cronError('invalid_request', { message: 'from must be a time from 1970 on' });
     return { next: comingSlots(schedule, start, readCount(body)), schedule };
   }
 

@@ -223,7 +223,9 @@ export function cronCommand(facts: CommandFacts, row: CommandRow, operations: Cr
     isRead: () => row.reads === true,
     async run(input, { principal }) {
       const result = await row.act(input, operations, principal);
-      return typeof result === 'object' ? { exitCode: 0, ...result } : wrongUsage(facts, result);
+      if (typeof result === 'object') return { exitCode: 0, ...result };
+      const example = facts.examples?.at(-1);
+      return wrongUsage(facts, result && example ? `${result} For example: ${example}` : result);
     },
   };
 }

@@ -1,3 +1,4 @@
+import { MortiseError } from 'mortise/sdk';
 import type { CronSchedule } from '../contract/index.js';
 import { cronError } from '../errors.js';
 import { parseCron } from './cron-fields.js';
@@ -29,9 +30,11 @@ export function readSchedule({ type, cron, timezone, dst_gap, dst_overlap }: Cro
   const zone = zoneOf(timezone);
   if (type === 'interval') return { kind: 'interval', seconds: parseInterval(text) };
   const [, prefix, body = text] = /^(?:CRON_)?TZ=(\S+)\s+(.*)$/s.exec(text) ?? [];
-  const place = prefix === undefined ? zone : zoneOf(prefix);
-  const every = /^@every\s+(\S+)$/i.exec(body);
-  if (every) return { kind: 'interval', seconds: parseInterval(every[1] ?? '') };
+  const place = prefix === undefined ? zone : within(() => zoneOf(prefix), `unknown time zone "${prefix}"`);
+  const [, every] = /^@every\s+(\S+)$/i.exec(body) ?? [];
+  if (every !== undefined) {
+    return { kind: 'interval', seconds: within(() => parseInterval(every), `"${every}" is no interval`) };
+  }
   const plan = {
     kind: 'cron',
     fields: parseCron(body),
@@ -39,6 +42,16 @@ export function readSchedule({ type, cron, timezone, dst_gap, dst_overlap }: Cro
     dst: { gap: dst_gap ?? 'skip', overlap: dst_overlap ?? 'auto' },
   } as const;
   return plan;
+}
+
+/** Reads a part of an expression, whose errors say so. */
+function within<T>(read: () => T, reason: string): T {
+  try {
+    return read();
+  } catch (error) {
+    const hint = error instanceof MortiseError ? error.hint : undefined;
+    throw cronError('invalid_cron_schedule', { message: `invalid cron expression: ${reason}`, hint, cause: error });
+  }
 }
 
 /** The slots of a schedule in an epoch that began at `from`. */

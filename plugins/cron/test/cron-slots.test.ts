@@ -224,6 +224,9 @@ describe('the slots of a cron expression', () => {
     ['1,,2 * * * *', '"" is not a minute'],
     ['@often', '"@often" is not known'],
     ['0 0 30 2 *', 'no matching time'],
+    ['TZ=Mars/Base 0 0 * * *', 'unknown time zone "Mars/Base"'],
+    ['@every 0s', '"0s" is no interval'],
+    ['@every soon', '"soon" is no interval'],
   ];
   for (const [expression, reason] of refused) {
     it(`refuses "${expression}" and says why`, () => {

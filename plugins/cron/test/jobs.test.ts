@@ -133,6 +133,18 @@ describe('cron jobs', () => {
           'id must have at most 128 bytes',
         ],
       ];
+      it('are refused with a member of another type, which is named', async () => {
+        for (const [body, hint] of [
+          [{ runtime: { timeout_seconds: 1.5 } }, 'timeout_seconds must be a whole number.'],
+          [{ enabled: 'yes' }, 'enabled must be true or false.'],
+          [{ dispatch: { target: 's1' } }, 'target must be an object.'],
+          [{ workflow: { version: 'v1', nodes: [1] } }, 'nodes must be a list of objects.'],
+        ] as const) {
+          const { status, body: answer } = await cron.call('POST', '/jobs', textJob('a', '60s', body));
+          expect([status, (answer as { error: { hint?: string } }).error.hint]).to.deep.equal([400, hint]);
+        }
+      });
+
       for (const [what, body, code, message] of refused) {
         it(`are refused with ${what}`, async () => {
           expect(errorOf(await cron.call('POST', '/jobs', body))).to.deep.equal({ status: 400, code, message });

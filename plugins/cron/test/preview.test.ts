@@ -81,6 +81,7 @@ describe('the coming slots', () => {
         [{ schedule, count: 101 }, 'invalid_request'],
         [{ schedule, count: 'many' }, 'invalid_json'],
         [{ schedule, from: 'now' }, 'invalid_request'],
+        [{ schedule, from: '0001-01-01T00:00:00Z' }, 'invalid_request'],
         [{ schedule: { type: 'cron', cron: '0 0 31 2 *' } }, 'invalid_cron_schedule'],
         [{}, 'invalid_cron_schedule'],
       ] as const) {
@@ -105,6 +106,23 @@ describe('the coming slots', () => {
       expect(result.exitCode).to.equal(0);
       for (const line of result.text.split('\n'))
         expect(line).to.match(/09:00:00 GMT\+8 {2}\d{4}-\d\d-\d\dT01:00:00Z$/);
+    });
+
+    it('are shown with an example of the command where a job is missing', async () => {
+      const input: CommandInput = { args: [], options: {}, json: false };
+      const result: CommandResult = await host.points.call(
+        'command',
+        'cron-create',
+        (one, ctx) => one.run(input, ctx),
+        {
+          principal: localPrincipal,
+        },
+      );
+      expect(result.exitCode).to.equal(2);
+      const [, example] =
+        /^The job is missing: .* For example: mortise cron create --body '(.*)'\n/.exec(result.text) ?? [];
+      const saved = await host.post('/cron/jobs', JSON.parse(example ?? ''));
+      expect(saved.status).to.equal(200);
     });
 
     it('of a manual run do not exist where nothing executes: it is given up', async () => {
