@@ -144,8 +144,11 @@ async function followed(
 }
 
 function goesOn(job: Job): CommandResult {
-  const progress = { phase: job.phase, done: job.done, total: job.total, rate: job.rate, etaSeconds: job.eta_seconds };
-  return { exitCode: 0, data: { job }, text: '', again: { resume: job.id, afterMs: 0, progress } };
+  return { exitCode: 0, data: { job }, text: '', again: { resume: job.id, afterMs: 0, progress: progressOf(job) } };
+}
+
+function progressOf({ phase, done, total, rate, eta_seconds: etaSeconds }: Job) {
+  return { phase, done, total, rate, etaSeconds };
 }
 
 const waiting = 'wait';
@@ -163,13 +166,8 @@ async function refresh(kb: KbService, input: CommandInput, ctx: CallContext): Pr
     const active = kb.jobs.active(repo);
     const isWaiting = input.resume === waiting || input.resume === undefined;
     if (isWaiting && active !== undefined && options.wait !== false) {
-      const { phase, done: count, total } = await kb.jobs.wait(active.id, stepMs);
-      return {
-        exitCode: 0,
-        data: {},
-        text: '',
-        again: { resume: waiting, afterMs: 0, progress: { phase, done: count, total } },
-      };
+      const progress = progressOf(await kb.jobs.wait(active.id, stepMs));
+      return { exitCode: 0, data: {}, text: '', again: { resume: waiting, afterMs: 0, progress } };
     }
     const resumed = input.resume === waiting ? { ...input, resume: undefined } : input;
     return await followed(kb, resumed as CommandInput, start, (report) => {
@@ -263,7 +261,8 @@ async function evaluate(kb: KbService, input: CommandInput, ctx: CallContext): P
 async function embed(kb: KbService, input: CommandInput, ctx: CallContext): Promise<CommandResult> {
   const [action] = input.args;
   if (action === 'stats') {
-    const stats = await kb.stats();
+    const isChosen = input.options.repo !== undefined || input.options.root !== undefined;
+    const stats = await kb.stats(isChosen ? choiceOf(input, ctx) : undefined);
     const { embedder, model, total } = stats.embeddings;
     const text = [
       `Embedder: ${embedder ?? '(not active)'}`,

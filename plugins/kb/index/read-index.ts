@@ -209,7 +209,7 @@ export function readSources(
   return { items, next: rows.length > query.limit ? (items.at(-1)?.path ?? null) : null };
 }
 
-/** Counts of the whole index; zero without one. */
+/** Counts of some repos, of the whole index without one; zero without an index. */
 export function readStats(
   index: IndexFile | undefined,
   repos: readonly string[],
@@ -218,12 +218,21 @@ export function readStats(
   const database = index?.database;
   const numberOf = (sql: string, bindings: readonly unknown[] = []): number =>
     database === undefined ? 0 : Number(database.prepare(sql).pluck().get(bindings) ?? 0);
-  const distinct = numberOf('select count(distinct content_hash) from kb_chunks');
-  const set = embedder === undefined ? [] : [embedder.embedder, embedder.model, embedder.dimensions];
+  const isAll = repos.length === 0;
+  const chunks = isAll
+    ? 'kb_chunks'
+    : `kb_chunks where source in (select kb_sources.id from kb_sources join kb_repos on kb_repos.id = repo
+         where kb_repos.name in (select value from json_each(?)))`;
+  const within = isAll ? [] : [JSON.stringify(repos)];
+  const distinct = numberOf(`select count(distinct content_hash) from ${chunks}`, within);
   const built =
     embedder === undefined
       ? 0
-      : numberOf('select count(*) from kb_embeddings where embedder = ? and model = ? and dimensions = ?', set);
+      : numberOf(
+          `select count(*) from kb_embeddings where embedder = ? and model = ? and dimensions = ?
+           ${isAll ? '' : `and content_hash in (select content_hash from ${chunks})`}`,
+          [embedder.embedder, embedder.model, embedder.dimensions, ...within],
+        );
   const refreshed = numberOf('select max(last_refresh) from kb_repos');
   return {
     schema_version: schemaVersion,

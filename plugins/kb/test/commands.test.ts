@@ -7,7 +7,8 @@ import { until } from 'mortise/sdk/testing';
 describe('the commands of the knowledge base', () => {
   let kb: KbHost;
   before(async () => {
-    kb = await createKbHost({ 'a.md': '# A\n\nAn otter swims.\n', 'b.md': '# B\n\nA heron waits.\n' });
+    const files = { 'a.md': '# A\n\nAn otter swims.\n', 'b.md': '# B\n\nA heron waits.\n' };
+    kb = await createKbHost(files, {}, { plugins: ['embedder-hashed'] });
     await kb.refresh();
   });
   after(() => kb.stop());
@@ -105,6 +106,12 @@ describe('the commands of the knowledge base', () => {
     };
     expect(await change(['add', 'second', folder])).to.deep.equal(['default', 'second']);
     await kb.refresh({ repo: 'second' });
+    const coverage = async (options: Record<string, string>) =>
+      (await run('kb-embed', ['stats'], { options })).data as Json;
+    await kb.ask('POST', '/kb/embeddings/build', { repo: 'second' });
+    await until('the vectors of one repo', async () => (await coverage({ repo: 'second' })).coverage === 1);
+    expect(await coverage({ repo: 'default' })).to.include({ total: 0, coverage: 0 });
+    expect((await coverage({})).total).to.equal(1);
     expect((await kb.search('zebra', { repo: 'second' })).results).to.have.length(1);
     for (const path of [join(folder, 'inner'), kb.host.dataDir]) {
       await mkdir(path, { recursive: true });
