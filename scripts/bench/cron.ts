@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,16 +9,18 @@ import { promisify } from 'node:util';
 import type { Database } from '../../core/sdk/index.js';
 import { createTestDatabase, openDatabase, silentLog, type TestDatabase, until } from '../../core/sdk/testing/index.js';
 import { fillJobs, lateness, untilEnded } from './cron/fill-jobs.js';
+import { oneDay } from './cron/one-day.js';
+import { dropInSink } from './cron/sink.js';
 import { type Product, startProduct } from './parts/product.js';
 
 /**
  * What many jobs cost: start-up, memory and ticks while nothing is due; lateness with jobs that are due every second; how
- * fast jobs that are due at one instant are claimed and run, beside pg-boss where it is installed; and how soon a new
- * process continues after a kill.
+ * fast jobs that are due at one instant are claimed and run, beside pg-boss where it is installed; how soon a new process
+ * continues after a kill; and whether memory grows with the slots of a day.
  *
  *     npm install --ignore-scripts --prefix .bench/pg-boss pg-boss
  *     npm run bench -- cron [--database sqlite|postgres] [--jobs 100000] [--due 1000] [--seconds 10] [--burst 5000]
- *                           [--peer .bench/pg-boss] [--profile FOLDER] [--json]
+ *                           [--day-jobs 70] [--only day] [--peer .bench/pg-boss] [--profile FOLDER] [--json]
  */
 const option = (name: string): string | undefined => {
   const index = process.argv.indexOf(name);
@@ -29,6 +31,8 @@ const jobs = Number(option('--jobs') ?? 100_000);
 const due = Number(option('--due') ?? 1_000);
 const seconds = Number(option('--seconds') ?? 10);
 const burst = Number(option('--burst') ?? 5_000);
+const dayJobs = Number(option('--day-jobs') ?? 70);
+const onlyDay = option('--only') === 'day';
 const peer = option('--peer');
 const profile = option('--profile');
 const queued = 1_000;
@@ -40,7 +44,8 @@ type Row = Readonly<Record<string, string | number>>;
 const rows: Row[] = [];
 for (const dialect of ['sqlite', 'postgres'] as const) {
   if (option('--database') !== undefined && option('--database') !== dialect) continue;
-  rows.push(await measure(dialect));
+  if (!onlyDay) rows.push(await measure(dialect));
+  rows.push(await oneDay(dialect, dayJobs));
 }
 if (peer !== undefined) {
   const store = await createTestDatabase('postgres');
@@ -221,33 +226,4 @@ async function stopJobs(database: Database, prefix: string): Promise<void> {
 
 function at(sorted: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
-}
-
-async function dropInSink(folder: string): Promise<void> {
-  await mkdir(folder, { recursive: true });
-  const manifest = {
-    manifestVersion: 1,
-    key: 'bench-sink',
-    version: '0.0.0',
-    title: 'Bench sink',
-    summary: 'A channel that accepts everything.',
-    entry: 'index.js',
-    contributes: { channel: ['bench-sink'] },
-  };
-  await writeFile(join(folder, 'plugin.json'), JSON.stringify(manifest));
-  await writeFile(join(folder, 'package.json'), '{"type":"module"}');
-  await writeFile(
-    join(folder, 'index.js'),
-    `export default () => ({
-  key: 'bench-sink',
-  register: (host) =>
-    void host.contribute('channel', 'bench-sink', {
-      sendText: ({ text }, { signal }) =>
-        new Promise((resolve, reject) => {
-          if (text !== 'hang') resolve();
-          signal.addEventListener('abort', () => reject(signal.reason));
-        }),
-    }),
-});`,
-  );
 }

@@ -35,12 +35,14 @@ export interface JobFill {
   readonly from: number;
   /** What the channel of the bench is sent: `tick`, or `hang`, which it does not answer. */
   readonly text?: string;
+  /** Members of `runtime` beyond those of all jobs. */
+  readonly runtime?: object;
 }
 
 /** Inserts enabled jobs for the bench's channel. Over HTTP a hundred thousand of them would take minutes. */
 export async function fillJobs(
   database: Database,
-  { prefix, count, seconds, from, text: sent = 'tick' }: JobFill,
+  { prefix, count, seconds, from, text: sent = 'tick', runtime = {} }: JobFill,
 ): Promise<void> {
   const text = (at: number): string => `${new Date(at).toISOString().slice(0, 19)}Z`;
   const schedule = { type: 'interval', cron: `${seconds}s`, timezone: 'UTC' };
@@ -57,7 +59,7 @@ export async function fillJobs(
           task_type: 'text',
           text: sent,
           dispatch: { type: '', channel: 'bench-sink', target: { user_id: '', session_id: '' }, mode: '', meta: {} },
-          runtime: { max_concurrency: 4, timeout_seconds: 30, misfire_grace_seconds: 0 },
+          runtime: { max_concurrency: 4, timeout_seconds: 30, misfire_grace_seconds: 0, ...runtime },
           meta: {},
         }),
       );
