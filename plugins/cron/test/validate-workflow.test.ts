@@ -37,10 +37,10 @@ const edge = (source: string, target: string, branch?: unknown) => ({
 });
 const start = node('s', 'start', {});
 
-async function validate(workflow: object) {
+async function validate(workflow: object, by: NodeTypes = types) {
   const read = readWorkflow({ version: 'v1', ...workflow });
   if (!read) throw new Error('no workflow');
-  return validateWorkflow(read, types);
+  return validateWorkflow(read, by);
 }
 
 describe('a workflow', () => {
@@ -123,6 +123,26 @@ describe('a workflow', () => {
       edges: [edge('s', 'c'), edge('c', 'a', true), edge('c', 'b', 'false'), edge('a', 'd'), edge('b', 'd')],
     });
     expect(edges.map(({ branch }) => branch)).to.deep.equal([undefined, 'true', 'false', undefined, undefined]);
+  });
+
+  it('lets other work run between slow checks of its nodes', async () => {
+    const turns: number[] = [];
+    let checked = 0;
+    setImmediate(() => turns.push(checked));
+    const slow: NodeTypes = {
+      ...types,
+      async problem() {
+        checked += 1;
+        for (const from = performance.now(); performance.now() - from < 15; );
+        return undefined;
+      },
+    };
+    const ids = ['a', 'b', 'c', 'd'];
+    await validate(
+      { nodes: [start, ...ids.map((id) => node(id))], edges: ids.map((id, at) => edge(ids[at - 1] ?? 's', id)) },
+      slow,
+    );
+    expect([turns, checked]).to.deep.equal([[1], 4]);
   });
 
   it('keeps the parameters of a node and drops those that are foreign to its type', async () => {

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CallOptions, CronNodeProblem } from 'mortise/sdk';
 import type { CronWorkflow, WorkflowEdge, WorkflowNode } from '../contract/index.js';
 import { cronError } from '../errors.js';
@@ -6,6 +7,8 @@ import { keepParams, paramsOf } from './read-workflow.js';
 
 const version = 'v1';
 const maxNodes = 200;
+/** The checks of node types are synchronous: other work gets its turn after this time, milliseconds. */
+const turnMs = 10;
 
 function refuse(message: string) {
   return cronError('invalid_cron_workflow', { message });
@@ -35,7 +38,12 @@ async function checkNodes(nodes: readonly WorkflowNode[], types: NodeTypes): Pro
   const ids = new Set<string>();
   const checked: WorkflowNode[] = [];
   let starts = 0;
+  let turnFrom = performance.now();
   for (const node of nodes) {
+    if (performance.now() - turnFrom > turnMs) {
+      await nextTurn();
+      turnFrom = performance.now();
+    }
     const { id, type } = node;
     if (id === '') throw refuse('workflow node id is required');
     if (ids.has(id)) throw refuse(`workflow node id duplicated: ${id}`);
