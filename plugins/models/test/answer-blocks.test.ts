@@ -90,4 +90,24 @@ describe('the blocks of an answer', () => {
       }),
     );
   });
+
+  it('look at each character once, however many pieces an answer has', function manyPieces() {
+    // Looking back at what was passed on takes minutes.
+    this.timeout(20_000);
+    const count = 300_000;
+    const blocks = new AnswerBlocks();
+    let length = 0;
+    const read = (events: readonly BlockEvent[]): void => {
+      for (const event of events) if (event.type === 'delta') length += event.text.length;
+    };
+    for (let piece = 0; piece < count; piece += 1) read(blocks.push({ type: 'content_delta', text: 'words' }));
+    read(blocks.push({ type: 'tool_call_delta', index: 0, id: 'a', name: 'one', arguments: '{"text":"' }));
+    read(blocks.push({ type: 'tool_call_delta', index: 1, id: 'b', name: 'two', arguments: '{}' }));
+    for (let piece = 0; piece < count; piece += 1) {
+      read(blocks.push({ type: 'tool_call_delta', index: 0, arguments: '}}}}}' }));
+    }
+    read(blocks.push({ type: 'tool_call_delta', index: 0, arguments: '"}' }));
+    read(blocks.finish());
+    expect(length).to.equal(10 * count + '{"text":"'.length + '"}'.length + '{}'.length);
+  });
 });

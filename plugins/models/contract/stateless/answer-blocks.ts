@@ -24,9 +24,12 @@ interface OpenBlock {
   readonly position: number | undefined;
   id: string | undefined;
   name: string | undefined;
-  text: string;
-  /** Length of the text that was passed on. */
-  sent: number;
+  /** The text that was passed on. It grows by joining alone: to look into it costs its whole length each time. */
+  passed: string;
+  /** The text that was not passed on yet. */
+  pending: string;
+  /** Follows the arguments of a call to their end. */
+  readonly end: ObjectEnd;
   started: boolean;
   /** Nothing can follow: another block has begun, or the arguments are a complete JSON object. */
   ended: boolean;
@@ -61,23 +64,24 @@ export class AnswerBlocks {
   #addText(kind: 'text' | 'reasoning', text: string): void {
     if (text === '') return;
     const last = this.#waiting.at(-1);
-    if (last?.kind === kind) last.text += text;
-    else this.#begin({ kind, position: undefined, id: undefined, name: undefined, text });
+    if (last?.kind === kind) last.pending += text;
+    else this.#begin({ kind, position: undefined, id: undefined, name: undefined, pending: text });
   }
 
   #addFragment({ index, id, name, arguments: piece }: Extract<GenerateEvent, { type: 'tool_call_delta' }>): void {
     const known = this.#calls.get(index);
     if (!known) {
-      this.#calls.set(index, this.#begin({ kind: 'call', position: index, id, name, text: piece }));
+      this.#calls.set(index, this.#begin({ kind: 'call', position: index, id, name, pending: piece }));
       return;
     }
     if (!known.started) {
       known.id = id ?? known.id;
       known.name = name ?? known.name;
     }
-    known.text += piece;
     // A fragment behind a complete object would break it; only an incomplete call can be continued.
-    if (known.ended) known.text = known.text.slice(0, known.sent);
+    if (known.ended) return;
+    known.pending += piece;
+    known.end.push(piece);
   }
 
   /** The complete calls, in the order of their numbers: the end of each one's arguments, and calls without fragments. */
@@ -86,20 +90,21 @@ export class AnswerBlocks {
     for (const [at, { id, name, arguments: text }] of toolCalls.entries()) {
       const block = begun[at];
       if (!block) {
-        this.#begin({ kind: 'call', position: undefined, id, name, text }).ended = true;
+        this.#begin({ kind: 'call', position: undefined, id, name, pending: text }).ended = true;
         continue;
       }
       if (!block.started) {
         block.id = id;
         block.name = name;
       }
-      if (!block.ended && text.startsWith(block.text.slice(0, block.sent))) block.text = text;
+      if (!block.ended && text.startsWith(block.passed)) block.pending = text.slice(block.passed.length);
       block.ended = true;
     }
   }
 
-  #begin(block: Pick<OpenBlock, 'kind' | 'position' | 'id' | 'name' | 'text'>): OpenBlock {
-    const begun: OpenBlock = { ...block, sent: 0, started: false, ended: false };
+  #begin(block: Pick<OpenBlock, 'kind' | 'position' | 'id' | 'name' | 'pending'>): OpenBlock {
+    const begun: OpenBlock = { ...block, passed: '', end: new ObjectEnd(), started: false, ended: false };
+    if (block.kind === 'call') begun.end.push(block.pending);
     for (const before of this.#waiting) if (before.kind !== 'call') before.ended = true;
     this.#waiting.push(begun);
     return begun;
@@ -109,14 +114,15 @@ export class AnswerBlocks {
     const events: BlockEvent[] = [];
     for (let block = this.#waiting[0]; block; block = this.#waiting[0]) {
       // The end of a call is only looked for when something waits for it.
-      block.ended ||= this.#waiting.length > 1 && block.kind === 'call' && isJsonObjectText(block.text);
+      block.ended ||= this.#waiting.length > 1 && block.kind === 'call' && block.end.isReached(() => textOf(block));
       if (!block.started) {
         if (block.kind === 'call' && !block.ended && (block.name === undefined || block.id === undefined)) break;
         this.#start(block, events);
       }
-      if (block.text.length > block.sent) {
-        events.push({ type: 'delta', index: this.#index, text: block.text.slice(block.sent) });
-        block.sent = block.text.length;
+      if (block.pending !== '') {
+        events.push({ type: 'delta', index: this.#index, text: block.pending });
+        block.passed += block.pending;
+        block.pending = '';
       }
       if (!block.ended) break;
       events.push({ type: 'stop', index: this.#index, block: finished(block) });
@@ -139,12 +145,51 @@ export class AnswerBlocks {
   }
 }
 
-function finished({ kind, id = '', name = '', text }: OpenBlock): AnswerBlock {
+function textOf({ passed, pending }: OpenBlock): string {
+  return passed + pending;
+}
+
+function finished(block: OpenBlock): AnswerBlock {
+  const { kind, id = '', name = '' } = block;
+  const text = textOf(block);
   return kind === 'call' ? { kind, call: { id, name, arguments: text === '' ? '{}' : text } } : { kind, text };
 }
 
-function isJsonObjectText(text: string): boolean {
-  if (!text.trimEnd().endsWith('}')) return false;
+/** Whether a text that arrives in pieces is a complete JSON object by now. Each character is looked at once. */
+class ObjectEnd {
+  #depth = 0;
+  #isString = false;
+  #isEscaped = false;
+  /** `over` is a text that can no longer become an object, or was none when its last brace came. */
+  #state: 'open' | 'closed' | 'complete' | 'over' = 'open';
+
+  push(piece: string): void {
+    if (this.#state === 'over') return;
+    if (this.#state !== 'open' && piece.trim() !== '') this.#state = 'over';
+    for (let at = 0; at < piece.length && this.#state === 'open'; at += 1) {
+      const character = piece[at];
+      if (this.#isString) {
+        if (this.#isEscaped) this.#isEscaped = false;
+        else if (character === '\\') this.#isEscaped = true;
+        else if (character === '"') this.#isString = false;
+      } else if (character === '"') this.#isString = true;
+      else if (character === '{' || character === '[') this.#depth += 1;
+      else if (character === '}' || character === ']') {
+        this.#depth -= 1;
+        if (this.#depth > 0) continue;
+        this.#state = this.#depth === 0 && character === '}' && piece.slice(at + 1).trim() === '' ? 'closed' : 'over';
+      }
+    }
+  }
+
+  /** @param text all pieces; it is only asked for once, when the last brace has come */
+  isReached(text: () => string): boolean {
+    if (this.#state === 'closed') this.#state = isJson(text()) ? 'complete' : 'over';
+    return this.#state === 'complete';
+  }
+}
+
+function isJson(text: string): boolean {
   try {
     JSON.parse(text);
     return true;
