@@ -92,7 +92,9 @@ function bestLines(lines: readonly Line[], marks: readonly Mark[]): { readonly f
   let line = 0;
   for (const mark of marks) {
     while ((lines[line]?.end ?? Number.POSITIVE_INFINITY) < mark.end) line += 1;
-    byLine.set(line, [...(byLine.get(line) ?? []), mark]);
+    const own = byLine.get(line);
+    if (own === undefined) byLine.set(line, [mark]);
+    else own.push(mark);
   }
   let best = { first: 0, last: 0, weight: -1 };
   for (const first of byLine.keys()) {

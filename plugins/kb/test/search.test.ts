@@ -197,3 +197,18 @@ describe('a search of the knowledge base', () => {
     expect(status).to.equal(200);
   });
 });
+
+describe('a search among files of an unusual form', () => {
+  it('answers from a line of a megabyte that matches from end to end', async () => {
+    const kb = await createKbHost({ 'docs/line.md': `# Line\n\n${'walrus '.repeat(150_000)}\n` });
+    try {
+      await kb.refresh();
+      const [hit] = (await kb.search('walrus')).results;
+      expect([hit?.path, hit?.lines]).to.deep.equal(['docs/line.md', 'L1-L3']);
+      expect(hit?.snippet.text.length).to.be.within(1, 500);
+      expect(hit?.snippet.marks.length).to.be.greaterThan(0);
+    } finally {
+      await kb.stop();
+    }
+  });
+});
