@@ -148,6 +148,9 @@ function readAliases(value: unknown): Readonly<Record<string, string>> | undefin
   if (aliases.some(([alias, model]) => alias === '' || model === '')) {
     throw invalid('model_aliases requires non-empty key and value');
   }
+  const names = new Set(aliases.map(([alias]) => alias));
+  const chained = aliases.find(([alias, model]) => alias !== model && names.has(model));
+  if (chained) throw invalid(`model_aliases must name models: "${chained[1]}" is an alias too`);
   return Object.fromEntries(aliases);
 }
 

@@ -107,6 +107,11 @@ describe('providers and the active model', () => {
           'reasoning_effort must be one of: minimal, low, medium, high',
         ],
         [{ model_aliases: { '': 'x' } }, 'invalid_provider_config', 'model_aliases requires non-empty key and value'],
+        [
+          { model_aliases: { fast: 'faster', faster: 'fast' } },
+          'invalid_provider_config',
+          'model_aliases must name models: "faster" is an alias too',
+        ],
         [{ model_aliases: { x: ' ' } }, 'invalid_provider_config', 'model_aliases requires non-empty key and value'],
         [{ adapter: 'unheard-of' }, 'invalid_provider_config', 'adapter "unheard-of" is not supported'],
         [{ models: [{ name: 'x' }] }, 'invalid_provider_config', 'each model requires an id of at most 200 characters'],
