@@ -33,7 +33,12 @@ async function listed({ pins, servers }: AcceptDeps) {
       offered,
     };
   });
-  return { servers: servers.map(({ name, state }) => ({ name, state })), tools };
+  const states = servers.map(({ name, state, reason }) => ({
+    name,
+    state,
+    ...(reason === undefined ? {} : { reason }),
+  }));
+  return { servers: states, tools };
 }
 
 async function accept(
@@ -75,7 +80,9 @@ export function listCommand(facts: CommandFacts, deps: AcceptDeps): Command {
     async run({ args }) {
       if (args.length > 0) return wrongUsage(facts);
       const data = await listed(deps);
-      const servers = data.servers.map(({ name, state }) => `${name}: ${state}`);
+      const servers = data.servers.map(
+        ({ name, state, reason }) => `${name}: ${state}${reason === undefined ? '' : ` (${reason})`}`,
+      );
       const tools = data.tools.map(
         (one) =>
           `  ${one.state === 'changed' ? 'changed ' : 'accepted'} ${one.available ? 'available' : 'withheld '} ${one.server} ${one.tool}`,

@@ -44,6 +44,16 @@ export default function toolMcp(): PluginDefinition<Config> {
       // Not awaited: a server that does not answer delays nothing.
       for (const server of servers) void server.refresh();
       return {
+        health: () => {
+          const silent = servers.filter(({ state }) => state === 'unreachable');
+          if (silent.length === 0) return { ok: true };
+          const names = silent.map(({ name, reason }) => `${name} (${reason})`);
+          return {
+            ok: false,
+            detail: `No answer from the MCP server ${names.join(', ')}; its tools are not offered.`,
+            hint: 'Compare its command or url in config/tool-mcp.json; it is tried again, and mortise mcp list shows the state.',
+          };
+        },
         async stop() {
           await Promise.all(servers.map((server) => server.close()));
         },

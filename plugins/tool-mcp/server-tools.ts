@@ -33,6 +33,8 @@ interface Offered {
 export class ServerTools {
   readonly name: string;
   state: ServerState = 'connecting';
+  /** Why it is unreachable, without texts of the server. */
+  reason: string | undefined;
   readonly #config: ServerConfig;
   readonly #deps: ServerDeps;
   readonly #offered = new Map<string, Offered>();
@@ -75,10 +77,12 @@ export class ServerTools {
       if (this.state !== 'connected')
         log.info({ server: this.name, tools: this.#offered.size }, 'connected to an MCP server');
       this.state = 'connected';
+      this.reason = undefined;
       this.#retryMs = firstRetryMs;
       this.#later(checkMs);
     } catch (error) {
       if (signal.aborted) return;
+      this.reason = reasonOf(error);
       if (this.state !== 'unreachable') {
         const kind = error instanceof Error ? error.name : typeof error;
         log.warn({ code: 'mcp_server_unreachable', server: this.name, error: kind }, 'an MCP server does not answer');
@@ -100,6 +104,7 @@ export class ServerTools {
         if (!connection || this.#connection !== connection) return;
         this.#connection = undefined;
         this.state = 'unreachable';
+        this.reason = 'it closed the connection';
         this.#withdrawAll();
         this.#later(firstRetryMs);
       },
@@ -183,4 +188,11 @@ export class ServerTools {
     this.#timer = setTimeout(() => void this.refresh(), milliseconds);
     this.#timer.unref();
   }
+}
+
+/** The code of the system or of the protocol, or the kind of the error: its text may hold secrets. */
+function reasonOf(error: unknown): string {
+  const { code, cause, name } = error as { readonly code?: unknown; readonly cause?: unknown; readonly name?: string };
+  if (typeof code === 'string' || typeof code === 'number') return String(code);
+  return cause instanceof Error ? reasonOf(cause) : (name ?? 'it failed');
 }

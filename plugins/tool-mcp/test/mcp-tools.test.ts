@@ -107,7 +107,11 @@ describe('tools of MCP servers', () => {
       it('do not depend on servers that cannot be started', async () => {
         const { servers } = await list();
         expect(servers.map(({ name }) => name)).to.deep.equal(['local', 'remote', 'missing']);
-        expect(servers.find(({ name }) => name === 'missing')?.state).to.equal('unreachable');
+        expect(servers.find(({ name }) => name === 'missing')).to.include({ state: 'unreachable', reason: 'ENOENT' });
+        const findings = await host.control.doctor('tool-mcp');
+        expect(findings.map(({ message }) => message).join('\n')).to.contain(
+          'No answer from the MCP server missing (ENOENT)',
+        );
       });
 
       it('are withheld when they change, until the change is accepted', async () => {
@@ -151,7 +155,7 @@ describe('tools of MCP servers', () => {
         const { exitCode, text } = await run('list');
         expect({ exitCode, text }).to.deep.include({ exitCode: 0 });
         expect(text)
-          .to.contain('missing: unreachable')
+          .to.contain('missing: unreachable (ENOENT)')
           .and.match(/accepted available local greet/);
         await reply('mcp__local__reword', { to: 'Greets loudly.' });
         await until('the withdrawal', () => !has('mcp__local__greet'), 10_000);
