@@ -20,7 +20,7 @@ export function startArguments(args) {
   const words = args[index] === 'app' && args[index + 1] === 'start' ? 2 : args[index] === 'start' ? 1 : 0;
   const rest = [...options, ...args.slice(index + words)];
   if (words === 0 || rest.includes('--help') || rest.includes('-h')) return undefined;
-  return ['--connect', ...withoutKeys(rest)];
+  return [...withoutKeys(rest), '--connect'];
 }
 
 /**

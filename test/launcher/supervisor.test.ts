@@ -158,7 +158,7 @@ describe('the launcher while the server runs', () => {
     for (const words of [['start'], ['app', 'start']]) {
       const server = mortise(...words, 'exit', '5');
       expect((await server.ended).code).to.equal(5);
-      expect(server.lines('arguments')).to.deep.equal(['arguments exit 5']);
+      expect(server.lines('arguments')).to.deep.equal(['arguments exit 5 --connect']);
     }
     const command = mortise('plugin', 'list', '--json');
     expect((await command.ended).code).to.equal(4);

@@ -282,14 +282,20 @@ describe('turns of the socket', () => {
     }).timeout(patient);
 
     it('run once per key, and are replayed', async () => {
-      const model = fakeModel((_, __, signal) => slowly(50, ['one ', 'two'], signal));
+      const asked = Promise.withResolvers<void>();
+      const model = fakeModel(async function* () {
+        yield { type: 'content_delta', text: 'one ' };
+        await asked.promise;
+        yield* says('two');
+      });
       const client = await start({ model });
       const message = { content: 'hi', idempotency_key: 'k1' };
       const first = client.request('chat.send', message);
-      expect(kinds(await client.ask('chat.send', message))).to.deep.equal(['TURN_IN_PROGRESS']);
       await until('a chunk', () => client.of(first).length > 0);
+      expect(kinds(await client.ask('chat.send', message))).to.deep.equal(['TURN_IN_PROGRESS']);
       const other = await platform.connect();
       expect(kinds(await other.ask('chat.send', message))).to.deep.equal(['TURN_IN_PROGRESS']);
+      asked.resolve();
       await client.end(first);
       expect((await other.ask('chat.send', message)).map(({ data }) => data)).to.deep.equal([
         { content: 'one two', done: false },
