@@ -1,11 +1,19 @@
 import type { ObservationHandler, Settled, SubmitOptions } from 'mortise/contracts/conversation';
 import type { GateDecision } from 'mortise/contracts/gate';
 import type { HeldCall, Observation, Principal } from 'mortise/sdk';
-import type { LiveSession } from './live-session.js';
 
 export type TicketState = 'queued' | 'running' | 'settled';
 
 type Outcome = Omit<Settled, 'observation'>;
+
+/** The session whose inbox a ticket is in. */
+export interface TicketSession {
+  readonly key: string;
+  /** Turns in the inbox and the one that runs. */
+  turns: number;
+  readonly current: Ticket | undefined;
+  remove(ticket: Ticket): void;
+}
 
 /**
  * One accepted observation on its way through bus, inbox and worker. It is settled exactly once; a ticket that is settled
@@ -20,7 +28,7 @@ export class Ticket {
   /** Submitted from inside a running turn: exempt from the limit of concurrent turns. */
   readonly nested: boolean;
   /** The session that handles it, once it is in the inbox. */
-  session: LiveSession | undefined;
+  session: TicketSession | undefined;
   /** An agent's own message, which starts no turn. */
   silent = false;
   /** Leased on arrival in the inbox: a plugin that is stopping still handles what was accepted before. */

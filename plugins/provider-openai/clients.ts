@@ -1,7 +1,10 @@
 import { checkKey, noTimeout, sdkFetch } from 'mortise/contracts/models';
-import type { GuardedFetch } from 'mortise/sdk';
+import type { GuardedFetch, ProviderSettings } from 'mortise/sdk';
 import type { OpenAI } from 'openai';
-import type { Settings } from './create-provider.js';
+import type { Config } from './config.generated.js';
+
+/** The settings of one call. */
+export type Settings = Config & Pick<ProviderSettings, 'store' | 'timeout_ms' | 'max_retries' | 'idle_timeout_ms'>;
 
 /** Clients of the official SDK, one per account. The SDK is large: it is loaded with the first client. */
 export interface Clients {

@@ -1,6 +1,6 @@
 import { callLimits, checkKey, forwardRaw, withinTimeout } from 'mortise/contracts/models';
 import type { GuardedFetch, Provider, ProviderFacts, ProviderSettings } from 'mortise/sdk';
-import type { Clients } from './clients.js';
+import type { Clients, Settings } from './clients.js';
 import type { Config } from './config.generated.js';
 import { readStream, readWhole } from './read-answer.js';
 import { createOpener } from './send-request.js';
@@ -27,9 +27,6 @@ export function createProvider(facts: ProviderFacts, config: Config, clients: Cl
     },
   };
 }
-
-/** The settings of one call. */
-export type Settings = Config & Pick<ProviderSettings, 'store' | 'timeout_ms' | 'max_retries' | 'idle_timeout_ms'>;
 
 /** The settings that belong to one account at one address. */
 type Account = Pick<Config, 'api_key' | 'base_url' | 'organization' | 'project' | 'headers'>;

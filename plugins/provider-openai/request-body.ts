@@ -8,7 +8,7 @@ import type {
   ToolChoice,
 } from 'mortise/sdk';
 import type { OpenAI } from 'openai';
-import type { Settings } from './create-provider.js';
+import type { Settings } from './clients.js';
 
 export type RequestBody = OpenAI.ChatCompletionCreateParams;
 

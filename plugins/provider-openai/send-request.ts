@@ -8,8 +8,7 @@ import {
 } from 'mortise/contracts/models';
 import type { GenerateRequest } from 'mortise/sdk';
 import type { OpenAI } from 'openai';
-import type { Clients } from './clients.js';
-import type { Settings } from './create-provider.js';
+import type { Clients, Settings } from './clients.js';
 import { type RequestBody, requestBody } from './request-body.js';
 
 /** Sends a request and returns the first bytes of its answer, with as many retries as the settings allow. */

@@ -15,11 +15,29 @@ const folders = ['core', 'plugins', 'test', 'scripts'];
 /** The console's pages are a program of their own, for the browser, with its own rules. */
 const skipped = new Set(['node_modules', 'fixtures', 'plugins/console/web']);
 
-/** Holds every TypeScript file of a checkout against the table of rooms. */
+/** Holds every TypeScript file of a checkout against the table of rooms, and finds files that import each other. */
 export function checkLayers(root: string): LayerReport {
   const files = folders.flatMap((folder) => listFiles(root, folder));
-  const violations = files.flatMap((file) => checkFile(root, file));
-  return { files: files.length, violations };
+  const imports = new Map(files.map((file) => [file, readImports(file, readFileSync(join(root, file), 'utf8'))]));
+  const violations = files.flatMap((file) => checkFile(root, file, imports.get(file) ?? []));
+  return { files: files.length, violations: [...violations, ...findCircles(root, imports)] };
+}
+
+/** Files that import each other, directly or through others; types count. One line per circle. */
+function findCircles(root: string, imports: ReadonlyMap<string, readonly Import[]>): string[] {
+  const circles: string[] = [];
+  const done = new Set<string>();
+  const visit = (file: string, path: readonly string[]): void => {
+    if (path.includes(file)) circles.push(`${[...path.slice(path.indexOf(file)), file].join(' -> ')}: a circle`);
+    if (done.has(file) || path.includes(file)) return;
+    for (const { specifier } of imports.get(file) ?? []) {
+      const target = ownTarget(specifier) ?? (specifier.startsWith('.') ? resolve(root, file, specifier) : undefined);
+      if (target !== undefined && target !== file && imports.has(target)) visit(target, [...path, file]);
+    }
+    done.add(file);
+  };
+  for (const file of imports.keys()) visit(file, []);
+  return circles;
 }
 
 function listFiles(root: string, folder: string): string[] {
@@ -31,10 +49,10 @@ function listFiles(root: string, folder: string): string[] {
   });
 }
 
-function checkFile(root: string, file: string): string[] {
+function checkFile(root: string, file: string, imports: readonly Import[]): string[] {
   const room = roomOf(file);
   if (!room) return [`${file} belongs to no room: add its folder to test/layers/rooms.ts`];
-  return readImports(file, readFileSync(join(root, file), 'utf8')).flatMap((one) => {
+  return imports.flatMap((one) => {
     const reason = judge(root, file, room, one);
     return reason ? [`${file}:${one.line} imports ${one.specifier}: ${reason}`] : [];
   });

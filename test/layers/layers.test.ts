@@ -203,6 +203,14 @@ describe('the check of the layers', () => {
     it(`reports ${what}`, () => expect(verdict(file, text)).to.match(reason));
   }
 
+  it('reports files that import each other, for types alone too', () => {
+    write('plugins/a/b.ts', `import type { A } from './c.js';`);
+    write('plugins/a/c.ts', `export * from './d.js';`);
+    expect(verdict('plugins/a/d.ts', `import { b } from './b.js';`)).to.equal(
+      'plugins/a/b.ts -> plugins/a/c.ts -> plugins/a/d.ts -> plugins/a/b.ts: a circle',
+    );
+  });
+
   const allowed: Readonly<Record<string, readonly [file: string, text: string]>> = {
     'the sdk, by name and by path': ['core/kernel/a.ts', `import '../sdk/index.js';\nimport 'mortise/sdk';`],
     'everything for the composition': ['core/app/a.ts', `import '../kernel/kernel.js';\nimport '../http/server.js';`],

@@ -1,6 +1,5 @@
 import type { GateDecision, SessionState } from 'mortise/contracts/gate';
 import type { CallOptions, Observation, ObservationError, ObservationInput, Principal } from 'mortise/sdk';
-import type { ObserveRequest, ReplyPort } from './extension-points.js';
 
 /** One row of the list of live sessions. */
 export interface SessionSummary {
@@ -50,6 +49,11 @@ export interface QueueWait {
   readonly limit: number;
   /** Milliseconds until the handler must have started, else `queue_timeout`; 0: `busy` at once instead of waiting. */
   readonly timeoutMs: number;
+}
+
+/** Receives the events of a turn while a caller waits. It carries no state. */
+export interface ReplyPort {
+  send(event: unknown): void | Promise<void>;
 }
 
 /** A call context can be passed as it is: its signal aborts when the caller has left. */
@@ -111,6 +115,12 @@ export interface BusStats {
   readonly running: number;
   /** Observations in all inboxes. */
   readonly queued: number;
+}
+
+/** Why an active adapter is asked to look for events. */
+export interface ObserveRequest {
+  readonly reason: string;
+  readonly context?: unknown;
 }
 
 /** The number of events taken after a trigger, or why the adapter was not called. */

@@ -1,6 +1,6 @@
 import type { GateDecision } from 'mortise/contracts/gate';
 import type { CallContext, Observation, ObservationInput, ObservationType } from 'mortise/sdk';
-import type { PublishRefusal, PublishResult } from './conversation.js';
+import type { ObserveRequest, PublishRefusal, PublishResult, ReplyPort } from './conversation.js';
 
 export interface InputAdapterFacts {
   readonly summary?: string;
@@ -14,12 +14,6 @@ export interface InputAdapterFacts {
 export interface EventTaken {
   readonly ok: boolean;
   readonly reason?: PublishRefusal | 'ignored' | 'duplicate' | 'unreadable';
-}
-
-/** Why an active adapter is asked to look for events. */
-export interface ObserveRequest {
-  readonly reason: string;
-  readonly context?: unknown;
 }
 
 /** The point `input-adapter`: a source of observations, started and stopped with the conversation. */
@@ -52,11 +46,6 @@ export interface ObservationHandlerFacts {
   readonly types: readonly ObservationType[];
   /** Time limit of one observation in milliseconds; 30,000 when absent, 0 when the handler has a limit of its own. */
   readonly timeoutMs?: number;
-}
-
-/** Receives the events of a turn while a caller waits. It carries no state. */
-export interface ReplyPort {
-  send(event: unknown): void | Promise<void>;
 }
 
 export interface HandlerContext extends CallContext {

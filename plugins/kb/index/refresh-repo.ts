@@ -1,36 +1,14 @@
 import { hash } from 'node:crypto';
 import type { TextAnalysis } from 'mortise/contracts/text-analysis';
 import type { RefreshReport } from '../contract/kb.js';
-import type { ChunkLimits } from '../documents/chunk-document.js';
-import type { DocTypeRule } from '../documents/doc-type.js';
 import { kbError } from '../errors.js';
 import { commitTimes } from '../scan/commit-times.js';
-import { isBelow, type ScannedFile, type ScanRules, scanRepo } from '../scan/scan-repo.js';
+import { isBelow, type ScannedFile, scanRepo } from '../scan/scan-repo.js';
 import { takeLease } from './lease.js';
 import { type IndexFile, toUnavailable } from './open-index.js';
-import { type KnownSource, RefreshWork } from './refresh-work.js';
+import { type KnownSource, type RefreshOptions, RefreshWork, type RepoConfig } from './refresh-work.js';
 import { chunkingVersion } from './schema.js';
 import { createSourceWriter, type SourceWriter } from './write-source.js';
-
-/** What is indexed and how. */
-export interface RepoConfig {
-  readonly name: string;
-  /** Absolute. */
-  readonly root: string;
-  readonly rules: ScanRules;
-  readonly maxFileBytes: number;
-  readonly limits: ChunkLimits;
-  readonly docTypes: readonly DocTypeRule[];
-  /** Reads the times of last commits. */
-  readonly useGit: boolean;
-}
-
-export interface RefreshOptions {
-  readonly mode: 'incremental' | 'full' | 'verify';
-  readonly paths?: readonly string[];
-  /** Files on which an earlier attempt spent its time limit. */
-  readonly tooSlow?: readonly string[];
-}
 
 /** How a refresh reports and is observed. */
 export interface RefreshHooks {

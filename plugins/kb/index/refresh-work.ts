@@ -3,12 +3,32 @@ import type { BigIntStats } from 'node:fs';
 import { join } from 'node:path';
 import type { TextAnalysis } from 'mortise/contracts/text-analysis';
 import type { SourceFailure } from '../contract/kb.js';
-import { createDocTypes } from '../documents/doc-type.js';
+import type { ChunkLimits } from '../documents/chunk-document.js';
+import { createDocTypes, type DocTypeRule } from '../documents/doc-type.js';
 import { type ReadOutcome, readSource } from '../scan/read-file.js';
-import { isBelow, type Scan, type ScannedFile } from '../scan/scan-repo.js';
+import { isBelow, type Scan, type ScannedFile, type ScanRules } from '../scan/scan-repo.js';
 import { prepareDocument } from './prepare-document.js';
-import type { RefreshOptions, RepoConfig } from './refresh-repo.js';
 import type { SourceFacts, SourceWriter } from './write-source.js';
+
+/** What is indexed and how. */
+export interface RepoConfig {
+  readonly name: string;
+  /** Absolute. */
+  readonly root: string;
+  readonly rules: ScanRules;
+  readonly maxFileBytes: number;
+  readonly limits: ChunkLimits;
+  readonly docTypes: readonly DocTypeRule[];
+  /** Reads the times of last commits. */
+  readonly useGit: boolean;
+}
+
+export interface RefreshOptions {
+  readonly mode: 'incremental' | 'full' | 'verify';
+  readonly paths?: readonly string[];
+  /** Files on which an earlier attempt spent its time limit. */
+  readonly tooSlow?: readonly string[];
+}
 
 /** A source as it was at the last refresh. */
 export interface KnownSource {

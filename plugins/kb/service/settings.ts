@@ -4,7 +4,7 @@ import { basename, isAbsolute, relative, resolve } from 'node:path';
 import { MortiseError } from 'mortise/sdk';
 import type { Config } from '../config.generated.js';
 import { kbError } from '../errors.js';
-import type { RepoConfig } from '../index/refresh-repo.js';
+import type { RepoConfig } from '../index/refresh-work.js';
 import type { SearchConfig } from '../search/index-search.js';
 
 /** A configured repo, or a folder named with `--root`. */

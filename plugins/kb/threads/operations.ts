@@ -23,7 +23,8 @@ import {
   resolveEvidence,
   type SourcesQuery,
 } from '../index/read-index.js';
-import { type RefreshOptions, type RepoConfig, refreshRepo } from '../index/refresh-repo.js';
+import { refreshRepo } from '../index/refresh-repo.js';
+import type { RefreshOptions, RepoConfig } from '../index/refresh-work.js';
 import { type RepairOptions, repairIndex } from '../index/repair-index.js';
 import { scanRepo } from '../scan/scan-repo.js';
 import type { IndexSearch, KeywordAnswer, SearchConfig } from '../search/index-search.js';

@@ -1,5 +1,5 @@
 import type { CallContext, JsonObject, TransactionOption } from 'mortise/sdk';
-import type { ModelSlot } from './index.js';
+import type { ModelSlot } from './models.js';
 
 /** What people have configured about models, as documents. */
 export interface ModelSettings {

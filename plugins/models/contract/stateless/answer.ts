@@ -1,5 +1,5 @@
 import { type CallContext, callOptions, type GenerateEvent, type GenerateRequest, type Points } from 'mortise/sdk';
-import type { ResolvedModel } from '../index.js';
+import type { ResolvedModel } from '../models.js';
 import { type AnswerBlock, AnswerBlocks } from './answer-blocks.js';
 import { clientFailure, statelessError } from './errors.js';
 

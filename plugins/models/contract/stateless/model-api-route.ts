@@ -13,7 +13,7 @@ import {
   type RouteRequest,
   type RouteResponse,
 } from 'mortise/sdk';
-import type { ResolvedModel } from '../index.js';
+import type { ResolvedModel } from '../models.js';
 import { refuseStopped } from './admit.js';
 import { collectAnswer, type ModelAnswer, openAnswer, textOf } from './answer.js';
 import { fetchAttachments } from './attachments.js';

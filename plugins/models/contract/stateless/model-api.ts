@@ -11,7 +11,7 @@ import type {
   SchemasService,
   StartHost,
 } from 'mortise/sdk';
-import type { ModelNaming, ModelsService, ResolvedModel } from '../index.js';
+import type { ModelNaming, ModelsService, ResolvedModel } from '../models.js';
 import type { AnswerUsage, ModelAnswer } from './answer.js';
 import { type PassedAnswer, passableAdapters } from './pass-through.js';
 import { ExchangeRecorder } from './record-exchange.js';

@@ -13,7 +13,7 @@ import {
   type RouteContext,
   type RouteResponse,
 } from 'mortise/sdk';
-import type { ResolvedModel } from '../index.js';
+import type { ResolvedModel } from '../models.js';
 import { clientFailure, statelessError } from './errors.js';
 
 /** The adapters that pass raw exchanges through. */

@@ -6,7 +6,7 @@ import {
   sessionNameLimits,
 } from 'mortise/contracts/sessions';
 import { boundUser, type CallContext, isCodedError, type Logger, type ModelMessage, type Principal } from 'mortise/sdk';
-import type { ModelSlot } from '../index.js';
+import type { ModelSlot } from '../models.js';
 import type { AnswerUsage } from './answer.js';
 import { invalidField, statelessError } from './errors.js';
 

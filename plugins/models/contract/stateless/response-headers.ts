@@ -1,5 +1,5 @@
 import type { RouteContext } from 'mortise/sdk';
-import type { ModelSlot } from '../index.js';
+import type { ModelSlot } from '../models.js';
 
 /** Names the model that answers. */
 export function nameModel(ctx: RouteContext, { providerId, model }: ModelSlot): void {
