@@ -12,6 +12,7 @@ import { runCompiled } from './lib/run-product.mjs';
 /** What a benchmark runs beside, as npm packages. @type {Readonly<Record<string, readonly string[]>>} */
 const peers = {
   memory: ['minisearch@7.2.0', 'lunr@2.3.9'],
+  cron: ['pg-boss@11.1.2'],
   llm: ['@portkey-ai/gateway@1.15.2'],
   kb: ['minisearch@7.2.0', 'lunr@2.3.9', '@orama/orama@3.1.18', '@tobilu/qmd@2.8.3'],
 };

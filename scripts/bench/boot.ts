@@ -1,18 +1,19 @@
 /**
  * Measures a start: from the beginning of the process to the line that says it listens, on SQLite, with the shipped plugins
  * filled up with plugins that do nothing to twenty. The first start makes the database; it is shown, and not counted.
- *
- * npm run bench -- boot [--runs 10] [--json]
  */
 import { spawn } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { cpus, loadavg, tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { nodeFlags } from '../../core/sdk/testing/index.js';
+import { count, json, readArguments } from '../arguments.js';
 
-const { values } = parseArgs({ options: { runs: { type: 'string', default: '10' }, json: { type: 'boolean' } } });
+const values = readArguments('npm run bench -- boot', 'The time of a start, from its beginning to listening.', {
+  runs: count('starts', 10),
+  json,
+});
 const projectDir = resolve(dirname(fileURLToPath(import.meta.url)), '..', '..', '..');
 const plugins = 20;
 
@@ -68,7 +69,7 @@ function start(): Promise<number> {
 try {
   const first = await start();
   const runs: number[] = [];
-  for (let run = 0; run < Number(values.runs); run += 1) runs.push(await start());
+  for (let run = 0; run < values.runs; run += 1) runs.push(await start());
   runs.sort((a, b) => a - b);
   const median = runs[Math.floor(runs.length / 2)] ?? 0;
   const report = {

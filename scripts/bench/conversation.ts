@@ -1,4 +1,5 @@
 import { loadavg } from 'node:os';
+import { count, json, readArguments, someOf } from '../arguments.js';
 import type { Measured } from './conversation/bench-host.js';
 import { concurrent } from './conversation/concurrent.js';
 import { idle } from './conversation/idle.js';
@@ -14,8 +15,6 @@ import { throughput } from './conversation/throughput.js';
  * turns wait, idle sessions, an egress adapter that hangs, changes while messages pass, and what all of it adds to one request.
  * Wall-clock figures are only as good as the machine is idle; CPU time is reported beside them.
  *
- *     npm run bench -- conversation [--only NAME] [--soak MILLIONS] [--json]
- *
  * Heap figures need `node --expose-gc dist/scripts/bench/conversation.js`.
  */
 const scenarios: Readonly<Record<string, () => Promise<Measured>>> = {
@@ -28,22 +27,24 @@ const scenarios: Readonly<Record<string, () => Promise<Measured>>> = {
   reload,
 };
 
-const only = after('--only');
-const millions = Number(after('--soak') ?? 0);
+const {
+  only,
+  soak: millions,
+  json: isJson,
+} = readArguments('npm run bench -- conversation', 'What the conversation and its gate can take.', {
+  only: someOf('of the measures', Object.keys(scenarios)),
+  soak: count('run so many millions of observations instead', 0),
+  json,
+});
 const chosen =
   millions > 0
     ? [['soak', () => soak(millions)] as const]
-    : Object.entries(scenarios).filter(([name]) => only === undefined || name === only);
+    : Object.entries(scenarios).filter(([name]) => only.includes(name));
 let ok = chosen.length > 0;
 for (const [name, measure] of chosen) {
   const measured = await measure();
   ok &&= measured.ok;
   const row = { name, ...measured, load: loadavg()[0] };
-  process.stdout.write(`${JSON.stringify(row, null, process.argv.includes('--json') ? 0 : 2)}\n`);
+  process.stdout.write(`${JSON.stringify(row, null, isJson ? 0 : 2)}\n`);
 }
 process.exitCode = ok ? 0 : 1;
-
-function after(name: string): string | undefined {
-  const at = process.argv.indexOf(name);
-  return at < 0 ? undefined : process.argv[at + 1];
-}

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Database } from '../../core/sdk/index.js';
 import { createTestDatabase, openDatabase, silentLog, type TestDatabase, until } from '../../core/sdk/testing/index.js';
+import { count, database, databases, folder, json, oneOf, readArguments } from '../arguments.js';
 import { fillJobs, lateness, untilEnded } from './cron/fill-jobs.js';
 import { oneDay } from './cron/one-day.js';
 import { dropInSink } from './cron/sink.js';
@@ -17,24 +18,20 @@ import { type Product, startProduct } from './parts/product.js';
  * What many jobs cost: start-up, memory and ticks while nothing is due; lateness with jobs that are due every second; how
  * fast jobs that are due at one instant are claimed and run, beside pg-boss where it is installed; how soon a new process
  * continues after a kill; and whether memory grows with the slots of a day.
- *
- *     npm install --ignore-scripts --prefix .bench/pg-boss pg-boss
- *     npm run bench -- cron [--database sqlite|postgres] [--jobs 100000] [--due 1000] [--seconds 10] [--burst 5000]
- *                           [--day-jobs 70] [--only day] [--peer .bench/pg-boss] [--profile FOLDER] [--json]
  */
-const option = (name: string): string | undefined => {
-  const index = process.argv.indexOf(name);
-  return index < 0 ? undefined : process.argv[index + 1];
-};
-
-const jobs = Number(option('--jobs') ?? 100_000);
-const due = Number(option('--due') ?? 1_000);
-const seconds = Number(option('--seconds') ?? 10);
-const burst = Number(option('--burst') ?? 5_000);
-const dayJobs = Number(option('--day-jobs') ?? 70);
-const onlyDay = option('--only') === 'day';
-const peer = option('--peer');
-const profile = option('--profile');
+const values = readArguments('npm run bench -- cron', 'What many scheduled jobs cost, beside pg-boss.', {
+  database,
+  only: oneOf('the slots of a day alone', ['day']),
+  jobs: count('jobs that wait', 100_000),
+  due: count('jobs that are due every second', 1_000),
+  seconds: count('how long those run', 10),
+  burst: count('jobs that are due at one instant', 5_000),
+  'day-jobs': count('jobs of the day, at one slot a minute', 70),
+  peers: folder('where pg-boss is installed'),
+  profile: folder('write CPU profiles of the server there'),
+  json,
+});
+const { jobs, due, seconds, burst, peers, profile } = values;
 const queued = 1_000;
 const maxRuns = 512;
 const month = 30 * 86_400;
@@ -42,19 +39,19 @@ const month = 30 * 86_400;
 type Row = Readonly<Record<string, string | number>>;
 
 const rows: Row[] = [];
-for (const dialect of ['sqlite', 'postgres'] as const) {
-  if (option('--database') !== undefined && option('--database') !== dialect) continue;
-  if (!onlyDay) rows.push(await measure(dialect));
-  rows.push(await oneDay(dialect, dayJobs));
+for (const dialect of databases) {
+  if (values.database !== undefined && values.database !== dialect) continue;
+  if (values.only === undefined) rows.push(await measure(dialect));
+  rows.push(await oneDay(dialect, values['day-jobs']));
 }
-if (peer !== undefined) {
+if (values.only === undefined && peers !== undefined && existsSync(join(peers, 'node_modules', 'pg-boss'))) {
   const store = await createTestDatabase('postgres');
   try {
     const place = 'connection' in store.settings ? store.settings.connection : {};
     const script = fileURLToPath(new URL('./peers/pg-boss.js', import.meta.url));
     const { stdout } = await promisify(execFile)(process.execPath, [
       script,
-      resolve(peer),
+      resolve(peers),
       JSON.stringify(place),
       String(burst),
     ]);
@@ -64,7 +61,7 @@ if (peer !== undefined) {
   }
 }
 const load = loadavg().map((value) => value.toFixed(1));
-if (process.argv.includes('--json')) process.stdout.write(`${JSON.stringify({ load, rows })}\n`);
+if (values.json) process.stdout.write(`${JSON.stringify({ load, rows })}\n`);
 else {
   for (const row of rows) {
     process.stdout.write(

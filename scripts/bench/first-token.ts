@@ -1,30 +1,28 @@
 import { Agent } from 'node:http';
 import { availableParallelism, loadavg } from 'node:os';
-import { parseArgs } from 'node:util';
 import { openAi, startFakeOpenAi } from 'mortise/contracts/provider-openai/testing';
+import { count, database, json, readArguments } from '../arguments.js';
 import { chunkText, readEventStream, turnText } from './model/event-stream.js';
 import { startRelay } from './model/http-relay.js';
 import { chatBody, openModelServer, turnBody } from './model/model-server.js';
 import { percentile, rounded } from './turns/figures.js';
-import type { Dialect } from './turns/server.js';
 import { openSockets } from './turns/socket.js';
 
 /**
  * What the platform adds to the first token of a streaming API, over events and over the socket, beside the same request
  * straight to the API and through a process that only passes bytes on. The ways take turns within each round, so that a
  * noisy moment meets all of them. `hop` is the time from the API's sending to the client; `whole` from the client's request.
- *
- *     npm run bench -- first-token [--rounds 300] [--database sqlite|postgres] [--json]
  */
-const { values } = parseArgs({
-  options: {
-    rounds: { type: 'string', default: '300' },
-    database: { type: 'string', default: 'sqlite' },
-    json: { type: 'boolean' },
-  },
+const {
+  rounds,
+  json: isJson,
+  database: dialect = 'sqlite',
+} = readArguments('npm run bench -- first-token', 'What the platform adds to the first token of a streaming API.', {
+  rounds: count('rounds, each of every way', 300),
+  database,
+  json,
 });
 const limits = { p50Ms: 1, p99Ms: 5 };
-const rounds = Number(values.rounds);
 const warmUp = 30;
 
 let sentAt = 0;
@@ -38,7 +36,7 @@ upstream.always(
   }),
 );
 const relay = await startRelay(upstream.baseUrl);
-const server = await openModelServer(values.database as Dialect, upstream.baseUrl);
+const server = await openModelServer(dialect, upstream.baseUrl);
 const agent = new Agent({ keepAlive: true });
 const [socket] = await openSockets(server.origin, 1);
 
@@ -97,16 +95,13 @@ const rows = Object.keys(ways).map((name) => {
 });
 const ok = rows.every(({ addedP50Ms, addedP99Ms }) => addedP50Ms <= limits.p50Ms && addedP99Ms <= limits.p99Ms);
 const load = loadavg().map((value) => value.toFixed(1));
-if (values.json)
-  process.stdout.write(`${JSON.stringify({ rounds, database: values.database, limits, ok, load, rows })}\n`);
+if (isJson) process.stdout.write(`${JSON.stringify({ rounds, database: dialect, limits, ok, load, rows })}\n`);
 else {
   for (const row of rows) {
     process.stdout.write(
       `${row.name.padEnd(8)} hop p50 ${row.hopP50Ms} ms, p99 ${row.hopP99Ms} ms; over the relay ${row.addedP50Ms}, ${row.addedP99Ms}; whole p50 ${row.wholeP50Ms}, p99 ${row.wholeP99Ms}\n`,
     );
   }
-  process.stdout.write(
-    `${values.database}, ${rounds} rounds, load ${load.join(' ')} on ${availableParallelism()} cores\n`,
-  );
+  process.stdout.write(`${dialect}, ${rounds} rounds, load ${load.join(' ')} on ${availableParallelism()} cores\n`);
 }
 process.exitCode = ok ? 0 : 1;

@@ -2,15 +2,17 @@ import { performance } from 'node:perf_hooks';
 import type { GateService } from 'mortise/contracts/gate';
 import type { Observation } from '../../core/sdk/index.js';
 import { createTestHost } from '../../core/sdk/testing/index.js';
+import { count, json, readArguments } from '../arguments.js';
 
 /**
  * How many observations one core decides in a second, and how long one takes: 10,000 different messages of 50 to 200
  * characters from as many sessions, all stages of the gate, dedup and metrics on, nothing else.
- *
- *     node dist/scripts/bench/gate.js [--json] [--seconds N] [--soak N]
- *
- * `--soak N` runs N million observations over as many keys instead and reports how the heap grows.
  */
+const values = readArguments('npm run bench -- gate', 'How many observations one core decides in a second.', {
+  seconds: count('how long', 3),
+  soak: count('run so many millions of observations over as many keys instead, and report how the heap grows', 0),
+  json,
+});
 const limits = { perSecond: 200_000, p99: 100, p999: 1_000, heapMiBPerMillion: 1 };
 const sessions = 10_000;
 const words = [
@@ -74,11 +76,6 @@ const session = Object.freeze({
   idleSeconds: () => null,
 });
 
-function numberAfter(name: string, otherwise: number): number {
-  const at = process.argv.indexOf(name);
-  return at < 0 ? otherwise : Number(process.argv[at + 1]);
-}
-
 function measure(gate: GateService, seconds: number) {
   const observations = Array.from({ length: sessions }, (_, index) => message(index, `${textOf()}${index}`));
   let now = 0;
@@ -137,8 +134,7 @@ function soak(gate: GateService, millions: number) {
 
 const host = await createTestHost({ plugins: ['gate'], listen: false });
 const gate = host.service('gate');
-const millions = numberAfter('--soak', 0);
-const result = millions > 0 ? soak(gate, millions) : measure(gate, numberAfter('--seconds', 3));
+const result = values.soak > 0 ? soak(gate, values.soak) : measure(gate, values.seconds);
 await host.stop();
-process.stdout.write(`${JSON.stringify({ ...result, limits }, null, process.argv.includes('--json') ? 0 : 2)}\n`);
+process.stdout.write(`${JSON.stringify({ ...result, limits }, null, values.json ? 0 : 2)}\n`);
 process.exitCode = result.ok ? 0 : 1;

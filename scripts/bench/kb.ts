@@ -3,9 +3,6 @@
  * refreshes, and the same queries in interleaved rounds. The product answers over HTTP with all its reasons; the libraries
  * are called in their process and return ids. Of qmd the keyword search is measured, which needs no model.
  *
- *     npm run bench -- kb [--files 50000] [--small 5000] [--rounds 3] [--only mortise,fts5,minisearch,lunr,orama,qmd]
- *                         [--profile FOLDER] [--json]
- *
  * The libraries are installed into a folder of their own; without it only FTS5 is measured beside.
  */
 import { readFileSync, statSync } from 'node:fs';
@@ -13,23 +10,21 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { startServer, until } from '../../core/sdk/testing/index.js';
+import { count, folder, json, readArguments, someOf } from '../arguments.js';
 import { type Corpus, writeCorpus } from './kb/corpus.js';
 import { median, percentile } from './parts/closed-loop.js';
 import { type Figure, figureLine, isMet } from './parts/measure.js';
 import { startPeer } from './parts/peer.js';
 
-const { values } = parseArgs({
-  options: {
-    files: { type: 'string', default: '50000' },
-    small: { type: 'string', default: '5000' },
-    rounds: { type: 'string', default: '3' },
-    only: { type: 'string', default: 'mortise,fts5,minisearch,lunr,orama,qmd' },
-    peers: { type: 'string' },
-    profile: { type: 'string' },
-    json: { type: 'boolean' },
-  },
+const values = readArguments('npm run bench -- kb', 'The knowledge base beside search libraries.', {
+  files: count('files of the large corpus', 50_000),
+  small: count('files of the small one', 5_000),
+  rounds: count('rounds of the same queries', 3),
+  only: someOf('of the engines', ['mortise', 'fts5', 'minisearch', 'lunr', 'orama', 'qmd']),
+  peers: folder('where the libraries are installed'),
+  profile: folder('write CPU profiles of the server there'),
+  json,
 });
 const seed = 1;
 const changes = 10;
@@ -62,8 +57,8 @@ const figures: Figure[] = [];
 const engines: Engine[] = [];
 try {
   say(`writing ${values.files} files`);
-  const corpus = await writeCorpus(join(base, 'workspace', 'large'), Number(values.files), seed);
-  for (const name of values.only.split(',')) {
+  const corpus = await writeCorpus(join(base, 'workspace', 'large'), values.files, seed);
+  for (const name of values.only) {
     if (name !== 'mortise' && name !== 'fts5' && values.peers === undefined) continue;
     say(`${name}: indexing`);
     const opened = name === 'mortise' ? await openMortise(corpus) : await openLibrary(name, corpus, values.peers ?? '');
@@ -89,7 +84,7 @@ async function askInRounds(queries: readonly string[]): Promise<readonly Figure[
   const rounds = new Map<string, { readonly p50: number; readonly p95: number }[]>(
     engines.map(({ name }) => [name, []]),
   );
-  for (let round = 0; round <= Number(values.rounds); round += 1) {
+  for (let round = 0; round <= values.rounds; round += 1) {
     for (const engine of engines) {
       const sorted = [...(await engine.ask(queries))].sort((a, b) => a - b);
       // The first round warms up.
@@ -136,7 +131,7 @@ async function openLibrary(name: string, corpus: Corpus, peers: string): Promise
 
 async function openMortise(corpus: Corpus): Promise<Opened> {
   const folder = join(base, 'workspace');
-  const small = await writeCorpus(join(folder, 'small'), Number(values.small), seed + 1);
+  const small = await writeCorpus(join(folder, 'small'), values.small, seed + 1);
   const plugins = ['kb', 'text-analysis', 'embedder-hashed'];
   const server = await startServer({
     folder,

@@ -8,15 +8,21 @@ import type { CallContext } from '../../core/sdk/context.js';
 import { extensionPoints } from '../../core/sdk/points/declarations.js';
 import type { Tool } from '../../core/sdk/points/index.js';
 import { createMetrics } from '../../core/telemetry/index.js';
+import { count, json, readArguments } from '../arguments.js';
 
 /**
  * What a leased call costs beside a direct one: microseconds per call, median of rounds, the variants taking turns within
  * each round so that a noisy moment meets all of them.
- *
- *     npm run bench -- lease [--json] [--rounds N] [--calls N]
  */
-const rounds = option('--rounds', 31);
-const callsPerRound = option('--calls', 20_000);
+const {
+  rounds,
+  calls: callsPerRound,
+  json: isJson,
+} = readArguments('npm run bench -- lease', 'What a leased call costs beside a direct one.', {
+  rounds: count('rounds, each of every variant', 31),
+  calls: count('calls of a variant in a round', 20_000),
+  json,
+});
 const limitMicroseconds = 5;
 
 interface Variant {
@@ -121,13 +127,6 @@ function directContext() {
   return { signal, caller: 'direct' } as unknown as Parameters<Tool['run']>[1];
 }
 
-function option(name: string, otherwise: number): number {
-  const at = process.argv.indexOf(name);
-  const value = at < 0 ? otherwise : Number(process.argv[at + 1]);
-  if (!Number.isSafeInteger(value) || value < 1) throw new Error(`${name} takes a whole number above 0.`);
-  return value;
-}
-
 function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
@@ -149,7 +148,7 @@ async function measure(): Promise<void> {
     return { name, microseconds: rounded(microseconds), more: rounded(microseconds - base) };
   });
   const ok = rows.every(({ more }) => more <= limitMicroseconds);
-  if (process.argv.includes('--json')) {
+  if (isJson) {
     process.stdout.write(`${JSON.stringify({ rounds, callsPerRound, limitMicroseconds, ok, rows })}\n`);
   } else {
     for (const { name, microseconds, more } of rows)

@@ -1,13 +1,10 @@
 /**
  * The model gateway on `/v1/messages` beside the API itself, a bare undici proxy and Portkey's open gateway, in interleaved rounds.
  *
- *     npm run bench -- llm [--only latency,throughput,first,streams,memory] [--seconds 10] [--rounds 5] [--requests 1000000]
- *                          [--profile FOLDER] [--json]
- *
  * Portkey's gateway is installed into a folder of its own; without it the rest is measured.
  */
 import { cpus, loadavg } from 'node:os';
-import { parseArgs } from 'node:util';
+import { count, folder, json, readArguments, someOf } from '../arguments.js';
 import { measureFirstEvent } from './llm/first-event.js';
 import { type Gateways, openGateways } from './llm/gateways.js';
 import { measureManyStreams } from './llm/many-streams.js';
@@ -15,31 +12,25 @@ import { memorySlope } from './llm/memory-slope.js';
 import { measureLatency, measureThroughput } from './llm/pass-through.js';
 import { type Figure, figureLine, isMet, type MeasureOptions } from './parts/measure.js';
 
-const { values } = parseArgs({
-  options: {
-    only: { type: 'string', default: 'latency,throughput,first,streams,memory' },
-    seconds: { type: 'string', default: '10' },
-    rounds: { type: 'string', default: '5' },
-    requests: { type: 'string', default: '1000000' },
-    peers: { type: 'string' },
-    profile: { type: 'string' },
-    json: { type: 'boolean' },
-  },
+const values = readArguments('npm run bench -- llm', 'The model gateway beside a bare proxy and another gateway.', {
+  only: someOf('of the measures', ['latency', 'throughput', 'first', 'streams', 'memory']),
+  seconds: count('how long a round is', 10),
+  rounds: count('rounds, each of every gateway', 5),
+  requests: count('requests over which memory is watched', 1_000_000),
+  peers: folder('where the other gateway is installed'),
+  profile: folder('write CPU profiles of the server there'),
+  json,
 });
 
 type GatewayMeasure = (gateways: Gateways, options: MeasureOptions) => Promise<readonly Figure[]>;
 
-const measures: Readonly<Record<string, GatewayMeasure>> = {
+const measures: Readonly<Record<(typeof values.only)[number], GatewayMeasure>> = {
   latency: measureLatency,
   throughput: measureThroughput,
   first: measureFirstEvent,
   streams: measureManyStreams,
-  memory: memorySlope(Number(values.requests)),
+  memory: memorySlope(values.requests),
 };
-const wanted = values.only.split(',');
-const unknown = wanted.filter((name) => !Object.hasOwn(measures, name));
-if (unknown.length > 0)
-  throw new Error(`There is no ${unknown.join(', ')}; there are ${Object.keys(measures).join(', ')}.`);
 
 const say = (line: string): void => {
   if (!values.json) process.stderr.write(`${line}\n`);
@@ -47,8 +38,8 @@ const say = (line: string): void => {
 const gateways = await openGateways(values.peers, values.profile);
 const figures: Figure[] = [];
 try {
-  const options = { seconds: Number(values.seconds), rounds: Number(values.rounds), say };
-  for (const name of wanted) figures.push(...((await measures[name]?.(gateways, options)) ?? []));
+  const options = { seconds: values.seconds, rounds: values.rounds, say };
+  for (const name of values.only) figures.push(...(await measures[name](gateways, options)));
 } finally {
   await gateways.close();
 }

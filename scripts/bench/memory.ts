@@ -1,10 +1,8 @@
 /**
  * The memory gateway beside its bounds and peers, in interleaved rounds.
- *
- *     npm run bench -- memory [--only stores,calls,query,context,outbox,content,health,report,tokens] [--seconds 10] [--rounds 5] [--json]
  */
 import { cpus, loadavg } from 'node:os';
-import { parseArgs } from 'node:util';
+import { count, folder, json, readArguments, someOf } from '../arguments.js';
 import { measureCalls } from './memory/calls.js';
 import { measureContent } from './memory/content.js';
 import { measureContext } from './memory/context.js';
@@ -28,30 +26,24 @@ const measures: Readonly<Record<string, Measure>> = {
   tokens: measureTokens,
 };
 
-const { values } = parseArgs({
-  options: {
-    only: { type: 'string', default: Object.keys(measures).join(',') },
-    seconds: { type: 'string', default: '10' },
-    rounds: { type: 'string', default: '5' },
-    peers: { type: 'string' },
-    json: { type: 'boolean' },
-  },
+const values = readArguments('npm run bench -- memory', 'The memory gateway beside its bounds and peers.', {
+  only: someOf('of the measures', Object.keys(measures)),
+  seconds: count('how long a round is', 10),
+  rounds: count('rounds, each of every peer', 5),
+  peers: folder('where the peers are installed'),
+  json,
 });
-const wanted = values.only.split(',');
-const unknown = wanted.filter((name) => !Object.hasOwn(measures, name));
-if (unknown.length > 0)
-  throw new Error(`There is no ${unknown.join(', ')}; there are ${Object.keys(measures).join(', ')}.`);
 
 const figures = [];
-for (const name of wanted) {
+for (const name of values.only) {
   const run = measures[name];
   if (run === undefined) continue;
   const say = (line: string): void => {
     if (!values.json) process.stderr.write(`  ${line}\n`);
   };
   const measured = await run({
-    seconds: Number(values.seconds),
-    rounds: Number(values.rounds),
+    seconds: values.seconds,
+    rounds: values.rounds,
     peers: values.peers,
     say,
   });

@@ -1,37 +1,32 @@
 import { Agent, type IncomingMessage } from 'node:http';
 import { availableParallelism, loadavg } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { startFakeOpenAi } from 'mortise/contracts/provider-openai/testing';
+import { count, database, folder, json, readArguments } from '../arguments.js';
 import { readEventStream, turnText } from './model/event-stream.js';
 import { openModelServer, turnBody } from './model/model-server.js';
 import { randomFrom, type ScriptedText, scriptText, streamTexts } from './model/scripted-texts.js';
 import { measured, percentile } from './turns/figures.js';
-import type { Dialect } from './turns/server.js';
 import { openSockets } from './turns/socket.js';
 
 /**
  * Many streams of an API at once, half of them read as events and half over sockets, a fifth of the readers of events slow.
  * All are open before the first token is sent. Says how many answers were not the very text that the API sent: none may.
- *
- *     npm run bench -- streams [--streams 2000] [--tokens 50] [--pace 2000] [--sockets 100]
- *                              [--database sqlite|postgres] [--profile FOLDER] [--json]
- *
- * `--pace` is the mean rest between two tokens of a stream, milliseconds.
  */
-const { values } = parseArgs({
-  options: {
-    streams: { type: 'string', default: '2000' },
-    tokens: { type: 'string', default: '50' },
-    pace: { type: 'string', default: '2000' },
-    sockets: { type: 'string', default: '100' },
-    database: { type: 'string', default: 'sqlite' },
-    profile: { type: 'string' },
-    json: { type: 'boolean' },
+const values = readArguments(
+  'npm run bench -- streams',
+  'Many streams of an API at once, each held against its text.',
+  {
+    streams: count('streams', 2_000),
+    tokens: count('tokens of a stream', 50),
+    pace: count('milliseconds between two tokens of a stream, on the average', 2_000),
+    sockets: count('sockets that half of the streams share', 100),
+    database,
+    profile: folder('write CPU profiles of the server there'),
+    json,
   },
-});
-const streams = Number(values.streams);
-const tokens = Number(values.tokens);
+);
+const { streams, tokens } = values;
 const slowShare = 0.2;
 /** Streams that may be on their way to the API at once. */
 const opening = 32;
@@ -39,11 +34,11 @@ const opening = 32;
 const texts = Array.from({ length: streams }, (_, n) => scriptText(n + 1, tokens));
 const upstream = await startFakeOpenAi();
 const nameOf = (body: unknown) => Number((body as { messages: { content: string }[] }).messages.at(-1)?.content);
-const script = streamTexts(texts, nameOf, { open: streams, paceMs: Number(values.pace) });
+const script = streamTexts(texts, nameOf, { open: streams, paceMs: values.pace });
 upstream.always(script.answer);
-const server = await openModelServer(values.database as Dialect, upstream.baseUrl, values.profile);
+const server = await openModelServer(values.database ?? 'sqlite', upstream.baseUrl, values.profile);
 const agent = new Agent({ keepAlive: true, maxSockets: streams });
-const sockets = await openSockets(server.origin, Number(values.sockets));
+const sockets = await openSockets(server.origin, values.sockets);
 const url = `${server.origin}/agent/process`;
 
 const relayMs: number[] = [];

@@ -3,22 +3,12 @@
  * left. See README.md.
  */
 import { cronChaos } from './cron/command.js';
-import { readOptions, UsageError } from './options.js';
+import { readOptions } from './options.js';
 import { shareKills } from './plan/kills.js';
 import { replay, reportText, stopText } from './report.js';
 import { type ChaosResult, runChaos } from './run-chaos.js';
 import { runStops, type StopResult } from './stops/run-stops.js';
 import { turnChaos } from './turns/command.js';
-
-function readUsage() {
-  try {
-    return readOptions(process.argv.slice(2));
-  } catch (error) {
-    if (!(error instanceof UsageError)) throw error;
-    process.stderr.write(`${error.message}\n`);
-    process.exit(2);
-  }
-}
 
 // The exit ends the processes that a campaign has started.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
@@ -27,7 +17,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 if (process.argv[2] === 'cron') process.exit(await cronChaos(process.argv.slice(3)));
 if (process.argv[2] === 'turns') process.exit(await turnChaos(process.argv.slice(3)));
 
-const { kills, stops, seed, life, databases, backends, json } = readUsage();
+const { kills, stops, seed, life, databases, backends, json } = readOptions();
 
 const REPORT_EVERY_KILLS = 50;
 const runs = (kills > 0 ? shareKills(kills, databases, backends) : []).map((share) => ({

@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { parseArgs } from 'node:util';
+import { count, database, databases, json, oneOf, readArguments } from '../arguments.js';
 
 export type DatabaseKind = 'sqlite' | 'postgres';
 
@@ -27,57 +27,31 @@ export interface ChaosOptions extends Pick<ChaosRun, 'kills' | 'seed' | 'life'> 
   readonly json: boolean;
 }
 
-/** Invalid arguments, with the usage. */
-export class UsageError extends Error {}
+const backends = ['openmemory', 'local'] as const;
 
-export const usage =
-  'npm run chaos -- [--kills <n>] [--stops <n>] [--seed <n>] [--life <answers>] [--database sqlite|postgres] [--backend openmemory|local] [--json]';
+const options = {
+  kills: count('processes that are killed; 20 when absent, none with --stops'),
+  stops: count('servers that are stopped while answers are under way', 0),
+  seed: count('repeats a run; a random one when absent'),
+  life: count('answers of a process before it is killed, on the average', 20),
+  database,
+  backend: oneOf('with this memory backend alone', backends),
+  json,
+};
 
-function wholeNumber(name: string, text: string): number {
-  if (/^\d{1,9}$/.test(text)) return Number(text);
-  throw new UsageError(`--${name} must be a whole number, not "${text}": ${usage}`);
-}
-
-/** @throws UsageError */
-export function readOptions(args: readonly string[]): ChaosOptions {
-  const read = (): Record<string, string | boolean | undefined> => {
-    try {
-      const options = {
-        kills: { type: 'string' },
-        stops: { type: 'string' },
-        seed: { type: 'string' },
-        life: { type: 'string' },
-        database: { type: 'string' },
-        backend: { type: 'string' },
-        json: { type: 'boolean' },
-      } as const;
-      return parseArgs({ args: [...args], options }).values;
-    } catch (error) {
-      throw new UsageError(`${error instanceof Error ? error.message : String(error)}: ${usage}`);
-    }
-  };
-  const {
-    stops = '0',
-    kills = Number(stops) > 0 ? '0' : '20',
-    seed = String(randomInt(1_000_000)),
-    life = '20',
-    database,
-    backend,
-    json,
-  } = read();
-  if (database !== undefined && database !== 'sqlite' && database !== 'postgres') {
-    throw new UsageError(`--database must be sqlite or postgres, not "${database}": ${usage}`);
-  }
-  if (backend !== undefined && backend !== 'openmemory' && backend !== 'local') {
-    throw new UsageError(`--backend must be openmemory or local, not "${backend}": ${usage}`);
-  }
+/** Ends the process for `--help` and for options that are not valid. */
+export function readOptions(): ChaosOptions {
+  const about =
+    'Kills the product while its memory backend misbehaves. "cron" and "turns" as first words are further campaigns.';
+  const values = readArguments('npm run chaos --', about, options);
+  const { stops, kills = stops > 0 ? 0 : 20, seed = randomInt(1_000_000), life } = values;
   return {
-    kills: wholeNumber('kills', String(kills)),
-    stops: wholeNumber('stops', String(stops)),
-    seed: wholeNumber('seed', String(seed)),
-    life: wholeNumber('life', String(life)),
-    databases: database === undefined ? ['sqlite', 'postgres'] : [database],
-    backends: backend === undefined ? ['openmemory', 'local'] : [backend],
-    json: json === true,
+    kills,
+    stops,
+    seed,
+    life,
+    databases: databases.filter((one) => values.database === undefined || values.database === one),
+    backends: backends.filter((one) => values.backend === undefined || values.backend === one),
+    json: values.json,
   };
 }

@@ -1,28 +1,22 @@
-import { parseArgs } from 'node:util';
+import { count, database, databases, json, readArguments } from '../arguments.js';
 import { brokenRules } from './invariants.js';
 import { kills } from './kills.js';
 import { renewals } from './renewals.js';
-import { type Dialect, openStage } from './stage.js';
+import { openStage } from './stage.js';
 import { staleWrites } from './stale-writes.js';
 
 /**
  * Tests the guarantees of sessions under faults: stale writes of every kind, claims that must be renewed for longer than
  * their TTL, and processes that are killed while they write.
- *
- *     npm run soak -- [--kills 50] [--seed 1] [--database sqlite|postgres] [--json]
  */
-const options = {
-  kills: { type: 'string', default: '50' },
-  seed: { type: 'string', default: '1' },
-  database: { type: 'string' },
-  json: { type: 'boolean', default: false },
-} as const;
-const { values } = parseArgs({ options });
-const killCount = wholeNumber('kills', values.kills);
-const seed = wholeNumber('seed', values.seed);
-const dialects: readonly Dialect[] = ['sqlite', 'postgres'];
-const chosen = dialects.filter((dialect) => values.database === undefined || values.database === dialect);
-if (chosen.length === 0) throw new Error('--database is sqlite or postgres.');
+const values = readArguments('npm run soak --', 'Tests the guarantees of sessions under faults.', {
+  kills: count('processes that are killed', 50),
+  seed: count('repeats a run', 1),
+  database,
+  json,
+});
+const { kills: killCount, seed } = values;
+const chosen = databases.filter((dialect) => values.database === undefined || values.database === dialect);
 
 const results = [];
 for (const database of chosen) {
@@ -54,9 +48,4 @@ process.exit(ok ? 0 : 1);
 
 function say(text: string): void {
   process.stderr.write(`${text}\n`);
-}
-
-function wholeNumber(name: string, text: string): number {
-  if (/^\d{1,9}$/.test(text)) return Number(text);
-  throw new Error(`--${name} takes a whole number.`);
 }

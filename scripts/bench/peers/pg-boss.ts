@@ -16,7 +16,7 @@ interface Boss {
   start(): Promise<unknown>;
   stop(options: { readonly graceful: boolean }): Promise<void>;
   createQueue(name: string): Promise<void>;
-  insert(jobs: readonly object[]): Promise<unknown>;
+  insert(name: string, jobs: readonly object[]): Promise<unknown>;
   work(name: string, options: object, run: (jobs: readonly unknown[]) => Promise<void>): Promise<string>;
 }
 
@@ -34,7 +34,10 @@ async function runPgBoss(folder: string, place: object, count: number): Promise<
     const at = new Date(Date.now() + 8_000);
     for (let from = 0; from < count; from += 1_000) {
       const size = Math.min(1_000, count - from);
-      await boss.insert(Array.from({ length: size }, () => ({ name: 'due', data: {}, startAfter: at })));
+      await boss.insert(
+        'due',
+        Array.from({ length: size }, () => ({ data: {}, startAfter: at })),
+      );
     }
     const late: number[] = [];
     const done = new Promise<void>((resolve) => {
