@@ -35,6 +35,13 @@ export async function addContributedCommands(program: Command, environment: Comm
       addCommand(program, words, one, environment);
     }
   }
+  for (const group of program.commands) if (!own.has(group.name())) describeGroup(group);
+}
+
+/** A word that only leads to commands says which. */
+function describeGroup(group: Command): void {
+  for (const one of group.commands) describeGroup(one);
+  if (group.description() === '') group.description(group.commands.map((one) => one.name()).join(', '));
 }
 
 interface CommandList {
@@ -89,7 +96,7 @@ function addCommand(
   let parent = program;
   for (const word of words.slice(0, -1)) {
     const known = parent.commands.find((command) => command.name() === word);
-    parent = known ?? parent.command(word).description(`commands of ${one.plugin}`);
+    parent = known ?? parent.command(word);
   }
   const last = words.at(-1) ?? one.key;
   if (parent.commands.some((command) => command.name() === last)) return;

@@ -148,7 +148,7 @@ describe('commands of plugins', function () {
     });
 
     it('are in the help, with their own', async () => {
-      expect((await onServer(host, '--help')).stdout).to.match(/^ {2}greet +commands of greet$/m);
+      expect((await onServer(host, '--help')).stdout).to.match(/^ {2}greet +check, say$/m);
       const { stdout } = await onServer(host, 'greet', 'say', '--help');
       expect(stdout)
         .to.contain('Greets somebody.')
