@@ -34,6 +34,8 @@ export function checkInput(
     const what = word === undefined ? 'A word is missing' : `"${shown(word)}" is no word of this command`;
     throw new CommandError(`${what}; it takes ${listed(words)}.`, hint);
   }
+  const missing = requiredArguments(usage)[args.length];
+  if (missing !== undefined) throw new CommandError(`${missing} is missing.`, hint);
   const needed = exclusiveOptions(usage);
   if (needed === undefined) return;
   const given = needed.filter((long) => options[nameOf(long, known)] === true);
@@ -64,6 +66,11 @@ function sentenceOf(value: OptionValue): string {
 /** `memory outbox <list|show|retry> [id]`: one of these words comes first. */
 function firstWords(usage: string): readonly string[] | undefined {
   return /^[\w\- ]*<([\w-]+(?:\|[\w-]+)+)>/.exec(usage)?.[1]?.split('|');
+}
+
+/** `<pool> <obs_id>` of a usage; what stands behind an option is its value. */
+function requiredArguments(usage: string): readonly string[] {
+  return [...usage.matchAll(/(--[\w-]+ )?(<[^>]+>)/g)].flatMap(([, option, name = '']) => (option ? [] : [name]));
 }
 
 /** `(--once | --report)`: exactly one of these is needed. */

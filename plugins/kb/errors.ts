@@ -39,6 +39,11 @@ export const kbErrors = {
     message: 'The index cannot be used: {problem}.',
     hint: 'Run mortise kb repair, or mortise kb reindex --confirm.',
   },
+  search_timeout: {
+    status: 504,
+    message: 'The search took longer than {seconds} s and was ended.',
+    hint: 'Search with fewer or rarer words, or in fewer documents (path_glob, doc_types).',
+  },
   embedder_unavailable: {
     status: 503,
     message: 'The embedder "{embedder}" is not active.',

@@ -14,6 +14,7 @@ const facts = {
   ],
 } as const;
 const shelf = { usage: 'shelf <list|show> [id]', summary: 'Looks at a shelf.' };
+const bench = { usage: 'bench --for <people> <place> <day> [options]', summary: 'Puts a bench somewhere.' };
 const chair = { usage: 'chair', summary: 'Everyone may sit.', auth: 'key' } as const;
 
 const lamp: TestPlugin = {
@@ -23,6 +24,7 @@ const lamp: TestPlugin = {
       command: [
         { key: 'lamp', facts },
         { key: 'shelf', facts: shelf },
+        { key: 'bench', facts: bench },
         { key: 'chair', facts: chair },
       ],
     },
@@ -30,7 +32,7 @@ const lamp: TestPlugin = {
   definition: {
     key: 'lamp',
     register(own) {
-      for (const key of ['lamp', 'shelf', 'chair']) {
+      for (const key of ['lamp', 'shelf', 'bench', 'chair']) {
         own.contribute('command', key, {
           ...own.facts('command', key),
           run: async (_input, { principal: { admin } }) => ({
@@ -57,19 +59,20 @@ describe('what is typed after a command of a plugin', function () {
     const withKey = (...args: readonly string[]) =>
       runCli(['--api-base', host.origin, '--api-key', keys.MORTISE_API_KEY, ...args]);
 
-    it('is told to be wrong before a right is missed', async () => {
+    it('is refused for its usage before it is for a missing right', async () => {
       const wrong: readonly [readonly string[], string][] = [
         [['lamp', '--on', '--watts', '101'], '--watts cannot be "101"; it takes a whole number from 1 to 100.'],
         [['lamp', '--on', '--colour', 'red'], '--colour cannot be "red"; it takes white or amber.'],
         [['lamp'], 'An option is missing; it takes --on or --off.'],
         [['lamp', '--on', '--off'], '--on and --off exclude each other; it takes --on or --off.'],
+        [['bench', 'park'], '<day> is missing.'],
         [['shelf'], 'A word is missing; it takes list or show.'],
         [['shelf', 'burn'], '"burn" is no word of this command; it takes list or show.'],
       ];
       for (const [args, sentence] of wrong) {
         const { code, stdout, stderr } = await withKey(...args);
         expect([code, stdout], args.join(' ')).to.deep.equal([2, '']);
-        const usage = args[0] === 'lamp' ? facts.usage : shelf.usage;
+        const { usage } = { lamp: facts, bench, shelf }[args[0] as 'lamp'];
         expect(stderr).to.equal(`[cli_error] ${sentence}\n  Usage: mortise ${usage}\n`);
       }
       const asJson = await withKey('--json', 'lamp', '--on', '--watts', 'many');
@@ -99,7 +102,7 @@ describe('what is typed after a command of a plugin', function () {
       for (const { stderr } of [none, other, nobody]) expect(stderr).not.to.match(/X-A\w+-Key|Bearer/i);
     });
 
-    it('is told to be wrong by a server that does not even know the caller, as far as the files know the command', async () => {
+    it('is refused for its usage where the server does not know the caller and the files know the command', async () => {
       const { code, stderr } = await onServer(host, 'memory', 'reconcile', '--once', '--batch-size', 'x');
       expect(code).to.equal(2);
       expect(stderr).to.include('--batch-size cannot be "x"; it takes a whole number from 1 to 1000000.');

@@ -13,16 +13,17 @@ export function createRoutes(kb: KbService): Readonly<Record<string, Route>> {
       return { body: await kb.search(request, { repo: textOf(repo, 'repo') }, ctx) };
     },
     'kb-search-get': async ({ query }, ctx) => {
+      checkNames(query, searchParameters);
       const { repo, ...request } = searchOfQuery(query);
       return { body: await kb.search(request, { repo }, ctx) };
     },
-    'kb-chunk': async ({ params, query }) => ({
-      body: await kb.chunk(params.chunk_id ?? '', {
-        query: query.get('query') ?? undefined,
-        terms: flagOf(query, 'terms') ?? false,
-      }),
-    }),
+    'kb-chunk': async ({ params, query }) => {
+      checkNames(query, ['query', 'terms']);
+      const terms = flagOf(query, 'terms') ?? false;
+      return { body: await kb.chunk(params.chunk_id ?? '', { query: query.get('query') ?? undefined, terms }) };
+    },
     'kb-evidence': async ({ query }) => {
+      checkNames(query, ['ref', 'repo']);
       const repo = query.get('repo') ?? undefined;
       if (repo !== undefined) kb.repoOf({ repo });
       return { body: await kb.evidence(query.get('ref') ?? '', repo) };
@@ -102,6 +103,12 @@ function membersOf(body: unknown, known: readonly string[]): Record<string, unkn
   return members;
 }
 
+/** No query parameter is misspelt: a filter that is not read would widen the answer. */
+function checkNames(query: URLSearchParams, known: readonly string[]): void {
+  const unknown = [...query.keys()].find((name) => !known.includes(name));
+  if (unknown !== undefined) throw invalid(unknown, `is no parameter here; known are ${known.join(', ')}`);
+}
+
 function repoOf(body: unknown): string | undefined {
   return textOf(membersOf(body, ['repo']).repo, 'repo');
 }
@@ -121,13 +128,19 @@ function numberOf(query: URLSearchParams, name: string): number | undefined {
   return Number(value);
 }
 
+const searchTexts = ['path_glob', 'modified_after', 'modified_before'];
+const searchParameters = [
+  ...['q', 'query', 'repo', 'scope', 'as_of', 'top_k', 'offset', 'explain', 'content', 'rerank', 'syntax'],
+  ...['doc_types', 'doc_type', 'tags', 'tag', ...searchTexts],
+];
+
 /** A search as query parameters; lists are repeated parameters. */
 function searchOfQuery(query: URLSearchParams): Record<string, unknown> & { readonly repo?: string | undefined } {
   const lists = {
     doc_types: [...query.getAll('doc_types'), ...query.getAll('doc_type')],
     tags: [...query.getAll('tags'), ...query.getAll('tag')],
   };
-  const texts = ['path_glob', 'modified_after', 'modified_before'].map((name) => [name, query.get(name) ?? undefined]);
+  const texts = searchTexts.map((name) => [name, query.get(name) ?? undefined]);
   const request = {
     query: query.get('q') ?? query.get('query') ?? '',
     top_k: numberOf(query, 'top_k'),
@@ -146,6 +159,7 @@ function searchOfQuery(query: URLSearchParams): Record<string, unknown> & { read
 const statuses = ['indexed', 'stale', 'skipped', 'error'];
 
 async function sourcesOf(kb: KbService, query: URLSearchParams) {
+  checkNames(query, ['repo', 'status', 'doc_type', 'path_prefix', 'limit', 'cursor']);
   const limit = numberOf(query, 'limit') ?? 100;
   if (limit < 1 || limit > 1_000) throw invalid('limit', 'must be from 1 to 1000');
   const status = query.get('status') ?? undefined;

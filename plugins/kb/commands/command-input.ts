@@ -11,10 +11,8 @@ export function usage(problem: string): CommandResult {
 }
 
 export function argument({ args }: CommandInput, name: string): string {
-  const [first, second] = args;
-  if (first === undefined || second !== undefined) {
-    throw new MortiseError('invalid_request', `Give one ${name}.`, { status: 400 });
-  }
+  const [first = '', second] = args;
+  if (second !== undefined) throw new MortiseError('invalid_request', `Give one ${name}.`, { status: 400 });
   return first;
 }
 

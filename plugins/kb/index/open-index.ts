@@ -31,6 +31,8 @@ export interface OpenOptions {
 export function openIndex(file: string, { write }: OpenOptions): IndexFile | undefined {
   if (!write && !existsSync(file)) return undefined;
   const repaired: string[] = [];
+  if (statSync(file, { throwIfNoEntry: false })?.size === 0)
+    repaired.push('The file of the index was empty; the index is built again.');
   let database = connect(file, write);
   if (database === undefined) {
     if (!write) throw kbError('index_unavailable', { problem: 'its file is damaged' });

@@ -84,7 +84,8 @@ export function scanRepo(repo: string, root: string, rules: ScanRules, within?: 
         const target = rules.followSymlinks ? linkTarget(join(absolute, entry.name), realRoot) : 'ignored';
         if (target === 'ignored' || target === 'outside') {
           const detail = target === 'outside' ? 'the link leads out of the folder' : 'links are not followed';
-          if (isIncluded(path)) problems.push({ path, reason: 'symlink', detail });
+          if (isIncluded(path) || leadsToFolder(join(absolute, entry.name)))
+            problems.push({ path, reason: 'symlink', detail });
           continue;
         }
         if (target === 'broken') {
@@ -190,6 +191,11 @@ function linkTarget(link: string, realRoot: string): 'file' | 'folder' | 'outsid
   } catch {
     return 'broken';
   }
+}
+
+/** A folder's name fits no pattern, and all that is below it is left out. */
+function leadsToFolder(link: string): boolean {
+  return statSync(link, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
 /** Whether the real path has not been visited through another name. */

@@ -250,7 +250,7 @@ export function createKnowledgeBase(deps: KbDeps): KbService {
     const slow: string[] = [];
     for (;;) {
       try {
-        return await worker.call(
+        const report = await worker.call(
           'refresh',
           [
             settings.repoConfig(repo),
@@ -258,6 +258,9 @@ export function createKnowledgeBase(deps: KbDeps): KbService {
           ],
           { signal: ctx.signal, onProgress: ctx.progress, onSlowFile: (path) => void slow.push(path) },
         );
+        if (report.warnings.length > 0)
+          log.warn({ repo: repo.name, warnings: report.warnings.slice(0, 10) }, 'A refresh has warnings.');
+        return report;
       } catch (error) {
         if (!(error instanceof SlowFile) || slow.length > 20) throw error;
       }

@@ -27,8 +27,9 @@ describe('requests to the knowledge base', () => {
       const { status, body: answer } = await kb.ask('POST', path, body);
       expect([status, answer.error?.code], `${path} ${JSON.stringify(body)}`).to.deep.equal([400, code]);
     }
-    for (const query of ['cursor=zzz', 'doc_type=nope']) {
-      expect((await kb.ask('GET', `/kb/sources?${query}`)).body.error.code, query).to.equal('invalid_request');
+    const misspelt = ['sources?cursor=zzz', 'sources?doc_type=nope', 'sources?state=stale', 'search?q=otter&topk=1'];
+    for (const query of [...misspelt, 'evidence?repo=default&reff=x', 'chunks/x?querry=otter']) {
+      expect((await kb.ask('GET', `/kb/${query}`)).body.error.code, query).to.equal('invalid_request');
     }
     const first = (await kb.ask('GET', '/kb/sources?limit=1')).body;
     const second = (await kb.ask('GET', `/kb/sources?limit=1&cursor=${first.next_cursor}`)).body;

@@ -13,7 +13,7 @@ export interface ThreadCallOptions {
   onProgress?(phase: string, done: number, total: number): void;
   /** Ends the thread when one file takes longer, and calls this with the file. */
   onSlowFile?(path: string): void;
-  /** Ends the thread when the operation takes longer, milliseconds; none when absent. */
+  /** Ends the thread, with `search_timeout`, when a search takes longer; milliseconds. */
   readonly timeoutMs?: number;
 }
 
@@ -84,10 +84,9 @@ export function createThread(file: string, analysisModule: string): Thread {
 
   const watch = (id: number, options: ThreadCallOptions): (() => void) => {
     const timers: NodeJS.Timeout[] = [];
-    if (options.timeoutMs !== undefined) {
-      const slow = () => end(kbError('index_unavailable', { problem: 'the operation took too long' }));
-      timers.push(setTimeout(slow, options.timeoutMs));
-    }
+    const { timeoutMs } = options;
+    if (timeoutMs !== undefined)
+      timers.push(setTimeout(() => end(kbError('search_timeout', { seconds: timeoutMs / 1_000 })), timeoutMs));
     if (options.onSlowFile) {
       let last = shared.current();
       let since = Date.now();
