@@ -52,7 +52,7 @@ export function watchFolder(folder: string, run: () => void): Disposable {
       timer = setTimeout(run, 500);
       timer.unref();
     });
-    // A folder that cannot be watched is read again whenever a plugin is enabled.
+    // Without it the folder is read when a plugin is enabled.
     watcher.on('error', () => watcher.close());
     return {
       dispose: () => {

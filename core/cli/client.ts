@@ -64,7 +64,13 @@ export function createClient(options: ClientOptions): Client {
         return false;
       }
     },
-    administers: async () => (await ask('HEAD', '/admin/plugins')).status !== 404,
+    administers: async () => {
+      const { status } = await ask('HEAD', '/admin/plugins');
+      if (status !== 503) return status !== 404;
+      // Its plugin is enabled and cannot run; a server that is busy or draining has another code.
+      const answer = await ask('GET', '/admin/plugins');
+      return errorOf(answer, options).code !== 'plugin_unavailable';
+    },
     ask,
     request: async <T>(method: string, path: string, body?: unknown): Promise<T> => {
       const answer = await ask(method, path, body);

@@ -131,11 +131,16 @@ export function createControl(deps: ControlDeps): PluginControl {
       return path !== undefined && existsSync(path) ? readSmallFile(path) : null;
     },
 
-    plan: (changes) => planChanges(kernel, changes, find),
+    plan: (changes) =>
+      kernel.serial(async () => {
+        await kernel.rescan();
+        return planChanges(kernel, changes, find);
+      }),
 
     enable: (key, options) =>
       operate(async () => {
-        if (!kernel.record(key)) await kernel.reconcile();
+        // What the plugin's folder says now decides whether it may displace others.
+        await kernel.rescan();
         const record = find(key);
         await want([record.key], true, options);
         kernel.clear(record);

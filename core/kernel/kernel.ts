@@ -163,6 +163,11 @@ export class Kernel {
     return result;
   }
 
+  /** Reads the plugins again, for a plan of what is on the disk now. Call it inside {@link serial}. */
+  rescan(): Promise<void> {
+    return this.#inventory.rescan();
+  }
+
   /** The plan as it would be with another desired state or other configurations. */
   planFor(desired: Desired, configs: PluginConfigs = new Map()): Plan {
     return makePlan({

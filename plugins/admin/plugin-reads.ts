@@ -10,7 +10,7 @@ export function inspectRoute(plugins: PluginControl): Route {
 
 /** Plans changes without applying them. */
 export function planRoute(plugins: PluginControl): Route {
-  return { handle: ({ body }) => ({ body: plugins.plan(changesOf(body)) }) };
+  return { handle: async ({ body }) => ({ body: await plugins.plan(changesOf(body)) }) };
 }
 
 export function doctorRoute(plugins: PluginControl): Route {

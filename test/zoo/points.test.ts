@@ -1,5 +1,8 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Finding, PluginPlan, PluginRow } from '../../core/sdk/index.js';
+import { until } from '../../core/sdk/testing/index.js';
 import { dropIn, ready, startZoo, type ZooServer } from './zoo-server.js';
 
 describe('an extension point of a dropped-in plugin', function () {
@@ -48,6 +51,18 @@ describe('an extension point of a dropped-in plugin', function () {
     expect(await toggle('opens-point', 'enable')).to.equal(200);
     expect(await states('greets', 'greets-only')).to.deep.equal(['active', 'active']);
     expect((await greet('greets')).status).to.equal(200);
+  });
+
+  it('is kept from a plugin whose folder opens it only since it was last read', async () => {
+    const folder = join(server.pluginsDir, 'opens-same-point');
+    await mkdir(folder);
+    await until('the empty folder', async () => (await states('opens-same-point'))[0] !== 'undefined');
+    await dropIn('opens-same-point', server.pluginsDir);
+    const changes = [{ key: 'opens-same-point', enabled: true }];
+    const planned = await server.ask('POST', '/admin/plugins/plan', { changes });
+    expect((planned.body as unknown as PluginPlan).stops).to.deep.equal([]);
+    expect(await toggle('opens-same-point', 'enable')).to.equal(409);
+    expect(await states('opens-point')).to.deep.equal(['active']);
   });
 
   it('belongs to one plugin: another that opens it is refused, and no plugin opens a point of the platform', async () => {

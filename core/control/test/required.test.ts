@@ -51,7 +51,7 @@ describe('a required plugin', () => {
 
   it('is blocked in the plan in the same way', async () => {
     await boot('aside');
-    const plan = made.control.plan([
+    const plan = await made.control.plan([
       { key: 'aside', enabled: false },
       { key: 'upper', enabled: false },
     ]);

@@ -126,7 +126,7 @@ describe('an extension point that a plugin opens', () => {
     const seen: (readonly string[])[] = [];
     points().onChange('greeting', () => seen.push(points().keys('greeting')));
     const inert = [{ key: 'english', point: 'greeting', owner: 'hall' }];
-    expect(made.control.plan([{ key: 'hall', enabled: false }])).to.deep.include({
+    expect(await made.control.plan([{ key: 'hall', enabled: false }])).to.deep.include({
       stops: ['hall'],
       blocked: [],
       inert,

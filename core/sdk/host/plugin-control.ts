@@ -124,7 +124,7 @@ export interface PluginControl {
    * @throws MortiseError `plugin_not_found` (404).
    */
   shippedText(key: string, file: string): Promise<string | null>;
-  plan(changes: readonly PluginChange[]): PluginPlan;
+  plan(changes: readonly PluginChange[]): Promise<PluginPlan>;
   /** @throws MortiseError `plugin_not_found` (404), `revision_conflict` (409), `plugin_blocked` (422). */
   enable(key: string, options?: ToggleOptions): Promise<PluginRow>;
   /** @throws MortiseError `plugin_has_dependants` (409) with their keys unless `cascade`, `plugin_required` (409). */
