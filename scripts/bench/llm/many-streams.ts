@@ -14,12 +14,14 @@ export async function measureManyStreams({ all }: Gateways, { say }: MeasureOpti
   const gateway = all.find(({ name }) => name === 'mortise');
   if (!gateway) return [];
   const agent = new Agent({ keepAlive: false, maxSockets: streams });
-  let wrong = 0;
+  /** Of streams that were not as sent: the status, or the error that cut them. */
+  const reasons: string[] = [];
   let done = 0;
   const read = async (seed: number): Promise<void> => {
     const body = JSON.stringify(messageBody({ stream: true, metadata: { seed } }));
     const hash = createHash('sha256');
     let expected: unknown;
+    let reason = 'no answer';
     try {
       await new Promise<void>((resolve, reject) => {
         const headers = { ...gateway.headers, 'content-type': 'application/json' };
@@ -27,6 +29,7 @@ export async function measureManyStreams({ all }: Gateways, { say }: MeasureOpti
         sent.on('error', reject);
         sent.on('response', (response) => {
           expected = response.headers['x-sha256'];
+          reason = `status ${response.statusCode}`;
           void (async () => {
             for await (const part of response) {
               hash.update(part as Buffer);
@@ -36,18 +39,24 @@ export async function measureManyStreams({ all }: Gateways, { say }: MeasureOpti
         });
         sent.end(body);
       });
-    } catch {
-      // Its bytes are not complete.
+    } catch (error) {
+      reason = `${reason}, ${error}`;
     }
-    if (hash.digest('hex') !== expected) wrong += 1;
+    if (hash.digest('hex') !== expected) reasons.push(reason);
     done += 1;
     if (done % 500 === 0) say(`streams: ${done} of ${streams}`);
   };
   const from = performance.now();
   await Promise.all(Array.from({ length: streams }, (_, seed) => read(seed)));
   agent.destroy();
+  for (const [reason, { length }] of Map.groupBy(reasons, (one) => one)) say(`streams: ${length} ended with ${reason}`);
   return [
-    { name: `mortise: streams of ${streams} that did not arrive as sent`, value: wrong, unit: '', target: '<= 0' },
+    {
+      name: `mortise: streams of ${streams} that did not arrive as sent`,
+      value: reasons.length,
+      unit: '',
+      target: '<= 0',
+    },
     { name: `mortise: time for ${streams} streams at once`, value: (performance.now() - from) / 1_000, unit: 's' },
   ];
 }
