@@ -7,6 +7,13 @@ export interface PluginMark {
   readonly overdueAt?: number;
   /** Number of open calls into plugins around the code that runs; 0 outside of one. */
   readonly depth?: number;
+  /** All calls that are open within the outermost of these. */
+  readonly tree?: CallTree;
+}
+
+/** Counts the calls that one call has caused, however they are nested, and that are open. */
+export interface CallTree {
+  open: number;
 }
 
 const marks = new AsyncLocalStorage<PluginMark>();

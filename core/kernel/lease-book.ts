@@ -6,6 +6,8 @@ import type { Limit } from './time-limit.js';
 
 /** Calls within calls; more are an endless recursion. */
 const deepestCall = 64;
+/** Calls that one call may have open at a time, however they are nested; more are a recursion that branches. */
+const mostOpenCalls = 4_096;
 
 export interface LeaseBookDeps extends LeaseDeps {
   /**
@@ -37,7 +39,7 @@ export class LeaseBook implements LeaseOwner {
   /**
    * @param ownLimitMs milliseconds that the contribution itself is given, 0 for no limit
    * @param timeoutMs after which the call is aborted: the caller's limit, where it has one
-   * @throws MortiseError `call_aborted` (499), `call_too_deep` (508)
+   * @throws MortiseError `call_aborted` (499), `call_too_deep`, `too_many_calls` (508)
    */
   open(
     point: string,
@@ -48,9 +50,12 @@ export class LeaseBook implements LeaseOwner {
     timeoutMs = options?.timeoutMs ?? ownLimitMs,
   ): Lease {
     if (options?.signal?.aborted) throw new MortiseError(callerGone, 'The caller is gone.', { status: 499 });
-    const depth = (currentMark()?.depth ?? 0) + 1;
-    if (depth > deepestCall) throw tooDeep(point, key, this.plugin);
-    const lease = new Lease(this, point, key, stats, timeoutMs, ownLimitMs, options, depth);
+    const around = currentMark();
+    const depth = (around?.depth ?? 0) + 1;
+    if (depth > deepestCall) throw endless('call_too_deep', point, key, this.plugin);
+    const tree = (depth > 1 && around?.tree) || { open: 0 };
+    if (tree.open >= mostOpenCalls) throw endless('too_many_calls', point, key, this.plugin);
+    const lease = new Lease(this, point, key, stats, timeoutMs, ownLimitMs, options, depth, tree);
     stats.inFlight += 1;
     this.#open.add(lease);
     if (this.#open.size === 1) this.deps.sweep.watch(this);
@@ -153,10 +158,13 @@ function timedOut({ point, key, plugin, deadline, startedAt }: Lease): MortiseEr
   });
 }
 
-function tooDeep(point: string, key: string, plugin: string): MortiseError {
-  return new MortiseError('call_too_deep', `${point} "${key}" is called within ${deepestCall} other calls.`, {
+function endless(code: 'call_too_deep' | 'too_many_calls', point: string, key: string, plugin: string): MortiseError {
+  const isDeep = code === 'call_too_deep';
+  const limit = isDeep ? deepestCall : mostOpenCalls;
+  const what = isDeep ? `within ${limit} other calls` : `while one call has ${limit} others open`;
+  return new MortiseError(code, `${point} "${key}" is called ${what}.`, {
     status: 508,
-    details: { point, key, plugin, limit: deepestCall },
+    details: { point, key, plugin, limit },
     hint: 'Plugins call each other, or themselves, without end: look for the circle in the log by its correlation id.',
   });
 }

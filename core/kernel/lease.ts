@@ -3,7 +3,7 @@ import { MortiseError } from '../sdk/errors.js';
 import type { CallOptions } from '../sdk/points.js';
 import { newCorrelationId, newTraceContext } from '../telemetry/index.js';
 import type { SpanHandle } from '../telemetry/types.js';
-import { type PluginMark, runMarked } from './attribution.js';
+import { type CallTree, type PluginMark, runMarked } from './attribution.js';
 import { isThenable } from './time-limit.js';
 import type { PendingWork } from './wrap-members.js';
 
@@ -76,6 +76,7 @@ export class Lease implements CallContext, PluginMark, PendingWork {
   readonly plugin: string;
   readonly point: string;
   readonly key: string;
+  readonly tree: CallTree;
   #startedAt: number;
   #deadline: number;
   readonly #depth: number;
@@ -112,6 +113,7 @@ export class Lease implements CallContext, PluginMark, PendingWork {
     ownLimitMs: number,
     options: CallOptions | undefined,
     depth: number,
+    tree: CallTree,
   ) {
     const now = book.deps.monotonic();
     this.plugin = book.plugin;
@@ -120,6 +122,8 @@ export class Lease implements CallContext, PluginMark, PendingWork {
     this.#startedAt = now;
     this.#deadline = timeoutMs > 0 ? now + timeoutMs : 0;
     this.#depth = depth;
+    this.tree = tree;
+    tree.open += 1;
     this.#ownLimitMs = ownLimitMs > 0 ? ownLimitMs : patienceMs;
     this.#options = options;
     this.#book = book;
@@ -305,6 +309,7 @@ export class Lease implements CallContext, PluginMark, PendingWork {
   end(failed: boolean): void {
     if (this.#ended) return;
     this.#ended = true;
+    this.tree.open -= 1;
     if (this.#relay) this.#options?.signal?.removeEventListener('abort', this.#relay);
     this.#onAbort = undefined;
     this.#closeCall = undefined;

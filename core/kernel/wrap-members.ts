@@ -1,4 +1,4 @@
-import { currentMark, type PluginMark, runMarked } from './attribution.js';
+import { type CallTree, currentMark, type PluginMark, runMarked } from './attribution.js';
 import { isThenable } from './time-limit.js';
 
 /** Records what a plugin has started in one call and not finished. */
@@ -106,6 +106,10 @@ class ServiceMark implements PluginMark {
 
   get depth(): number {
     return this.#call.depth ?? 0;
+  }
+
+  get tree(): CallTree | undefined {
+    return this.#call.tree;
   }
 }
 

@@ -38,7 +38,7 @@ export interface Points {
    * that goes on after an abort, with all answers given, is a fault of the calling plugin.
    *
    * @throws MortiseError `contribution_unknown` (404) with the known keys, `call_timeout` (504), `call_aborted` (499),
-   * `call_too_deep` (508), or what the contribution threw.
+   * `call_too_deep`, `too_many_calls` (508), or what the contribution threw.
    */
   call<P extends keyof ExtensionPoints & string, R>(
     point: P,

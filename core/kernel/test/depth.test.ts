@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import type { StartHost } from '../../sdk/plugin.js';
+import { until } from '../../sdk/testing/until.js';
 import { type MadeKernel, makeKernel, plugin } from './kernel-fixture.js';
 
 const codeOf = (error: unknown): unknown => (error as { code?: unknown }).code;
@@ -38,6 +39,28 @@ describe('calls within calls', () => {
     expect(made.state('it')).to.equal('active');
     expect(made.kernel.record('it')?.run?.leases.inFlight).to.equal(0);
     await call(63);
+  });
+
+  it('are refused when they branch without end, while the memory stays small', async () => {
+    let open = 0;
+    let most = 0;
+    const branch = async (host: StartHost, n: number): Promise<unknown> => {
+      open += 1;
+      most = Math.max(most, open);
+      const call = () => host.points.call('tool', 'it', (tool, ctx) => tool.run({ n }, { ...ctx, caller: 'mcp' }));
+      try {
+        await new Promise((resolve) => setImmediate(resolve));
+        return await Promise.all([call(), call()]);
+      } finally {
+        open -= 1;
+      }
+    };
+    const call = await boot(branch);
+    expect(await call(10_000).catch(codeOf)).to.equal('too_many_calls');
+    expect(most).to.be.within(1_000, 4_096);
+    await until('the last call', () => made.kernel.record('it')?.run?.leases.inFlight === 0);
+    expect(made.state('it')).to.equal('active');
+    expect(await call(8)).to.be.an('object');
   });
 
   it('end with a code when two plugins call each other for ever, while others are served', async () => {
