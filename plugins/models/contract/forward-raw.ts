@@ -1,11 +1,13 @@
 import {
   type CallContext,
   type GuardedFetch,
+  isSensitiveName,
   type RawExchange,
   type RawResponseEvent,
   startDeadline,
 } from 'mortise/sdk';
 import { callLimits, headLimit } from './adapter-call.js';
+import { decodeBody } from './decode-body.js';
 import { providerError, timedOut } from './provider-error.js';
 import { readFailure } from './provider-failure.js';
 
@@ -54,14 +56,56 @@ export async function* forwardRaw(
       headMs: headLimit(limits, startsAtOnce),
       idleMs: limits.idleMs,
     });
-    yield { type: 'head', status: response.status, headers: forwardedHeaders(response.headers) };
-    for await (const bytes of response.body) yield { type: 'body', bytes };
+    const head = { type: 'head', status: response.status, headers: forwardedHeaders(response.headers) } as const;
+    if (response.status >= 400) yield* withoutSecrets(head, await collect(response.body), own);
+    else {
+      yield head;
+      for await (const bytes of response.body) yield { type: 'body', bytes };
+    }
   } catch (error) {
     signal.throwIfAborted();
     throw deadline?.expired ? timedOut() : readFailure(error, Date.now()).error(1);
   } finally {
     deadline?.close();
   }
+}
+
+type RawHead = Extract<RawResponseEvent, { type: 'head' }>;
+
+/** A refusal of more bytes is none that a provider sends. */
+const largestRefusal = 4 * 1_024 * 1_024;
+
+async function collect(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for await (const bytes of body) {
+    size += bytes.length;
+    if (size > largestRefusal) throw providerError('provider_request_failed', 'the refusal is too large');
+    parts.push(bytes);
+  }
+  return Buffer.concat(parts);
+}
+
+/** A refusal may quote the key, which is the operator's and not the caller's. One that does not stays byte for byte. */
+async function* withoutSecrets(
+  head: RawHead,
+  body: Buffer,
+  own: readonly (readonly [name: string, value: string])[],
+): AsyncGenerator<RawResponseEvent> {
+  const secrets = own
+    .filter(([name, value]) => isSensitiveName(name) && value !== '')
+    .map(([, value]) => value.replace(/^\S+ /, ''));
+  // What cannot be decoded cannot be cleaned: it is left out.
+  const text = await decodeBody(body, head.headers['content-encoding']).then(String, () => undefined);
+  if (text !== undefined && !secrets.some((secret) => text.includes(secret))) {
+    yield head;
+    yield { type: 'body', bytes: body };
+    return;
+  }
+  const { 'content-encoding': _, 'content-length': __, ...headers } = head.headers;
+  yield { ...head, headers };
+  const shown = secrets.reduce((cleaned, secret) => cleaned.replaceAll(secret, '[REDACTED]'), text ?? '');
+  yield { type: 'body', bytes: Buffer.from(shown) };
 }
 
 /** Both an address and a path may begin with the version: it is used once. */

@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import {
   cuts,
@@ -72,6 +73,26 @@ for (const api of [
           expect(Buffer.from(await response.arrayBuffer()).equals(answer), body).to.equal(true);
           if (at % 2 === 0) expect(response.headers.get('x-new')).to.equal('a');
         }
+      }
+    });
+
+    it('does not pass on a refusal that quotes the key of the platform, encoded or not', async () => {
+      const refusal = JSON.stringify({ error: { message: `Incorrect API key provided: ${apiKey}.` } });
+      const headers = { 'content-type': 'application/json' };
+      upstream.answer({
+        status: 401,
+        headers,
+        body: [Buffer.from(refusal.slice(0, 60)), Buffer.from(refusal.slice(60))],
+      });
+      upstream.answer({ status: 401, headers: { ...headers, 'content-encoding': 'gzip' }, body: [gzipSync(refusal)] });
+      for (const coding of ['identity', 'gzip']) {
+        const response = await post(JSON.stringify({ ...api.known, model: 'gpt-4o-mini' }), {
+          'accept-encoding': coding,
+        });
+        expect([response.status, await response.json()], coding).to.deep.equal([
+          401,
+          { error: { message: 'Incorrect API key provided: [REDACTED].' } },
+        ]);
       }
     });
 

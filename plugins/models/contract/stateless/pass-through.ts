@@ -1,5 +1,3 @@
-import { promisify } from 'node:util';
-import { brotliDecompress, gunzip, inflate, zstdDecompress } from 'node:zlib';
 import {
   type ContributionCache,
   callOptions,
@@ -13,6 +11,7 @@ import {
   type RouteContext,
   type RouteResponse,
 } from 'mortise/sdk';
+import { decodeBody } from '../decode-body.js';
 import type { ResolvedModel } from '../models.js';
 import { clientFailure, statelessError } from './errors.js';
 
@@ -127,24 +126,9 @@ async function* copied(
   }
   if (size > largestCopy) return;
   // A copy that cannot be read is no concern of the client.
-  void decoded(Buffer.concat(copy), headers['content-encoding'])
-    .then(ended)
+  void decodeBody(Buffer.concat(copy), headers['content-encoding'])
+    .then((whole) => ended(whole.toString('utf8')))
     .catch(() => undefined);
-}
-
-const decoders: Readonly<Record<string, (bytes: Buffer) => Promise<Buffer>>> = {
-  gzip: promisify<Buffer, Buffer>(gunzip),
-  'x-gzip': promisify<Buffer, Buffer>(gunzip),
-  deflate: promisify<Buffer, Buffer>(inflate),
-  br: promisify<Buffer, Buffer>(brotliDecompress),
-  zstd: promisify<Buffer, Buffer>(zstdDecompress),
-};
-
-async function decoded(bytes: Buffer, encoding = 'identity'): Promise<string> {
-  if (encoding === 'identity') return bytes.toString('utf8');
-  const decode = decoders[encoding.toLowerCase()];
-  if (!decode) throw new Error('The encoding is not known.');
-  return (await decode(bytes)).toString('utf8');
 }
 
 /** The JSON objects of an answer: the data of its events, or the one that it is. */
