@@ -138,6 +138,11 @@ class StoredPlugins implements PluginsFile {
       // What an editor has just saved is taken in first: a toggle must not undo it.
       await this.look(true);
       const { current } = this;
+      // The file would become the change alone: what its author wanted to run is known to nobody else.
+      if (this.source === 'empty' && this.refused !== undefined && this.problem !== null) {
+        const { code, message, fix } = this.problem;
+        throw new MortiseError(code, message, { status: 409, hint: fix });
+      }
       if (options.revision !== undefined && options.revision !== current.revision) {
         throw new MortiseError(
           'revision_conflict',
@@ -285,8 +290,16 @@ class StoredPlugins implements PluginsFile {
 
   /** A broken file is somebody's work: it is set aside before a change replaces it. */
   private async keepRefused(text: string): Promise<void> {
+    const kept = join(this.dataDir, 'plugins.refused.json');
     makeFolders(this.dataDir, 0o700);
-    await writeAtomic(join(this.dataDir, 'plugins.refused.json'), text, 0o600);
+    await writeAtomic(kept, text, 0o600);
+    const message = `A change of plugins has replaced ${this.shown}, which could not be read; its text is in ${shownPath(this.settings.host.projectDir, kept)}.`;
+    this.settings.raise({
+      source: 'settings:plugins.json',
+      severity: 'medium',
+      code: 'plugins_file_replaced',
+      message,
+    });
   }
 
   private report(why: string, content: FileContent | undefined): void {

@@ -176,6 +176,22 @@ describe('plugins.json', () => {
     expect(JSON.parse(await readFile(copy, 'utf8'))).to.have.nested.property('plugins.kb.enabled', false);
   });
 
+  it('is not replaced by a change while it is broken and there is no good copy of it', async () => {
+    await project.write('plugins.json', '{"version": 1, "plugins": {"kb": {"enabled": true} "admin": {}}}');
+    const plugins = await open();
+    expect(plugins.source).to.equal('empty');
+    const error = await plugins.write(withKb(false)).catch((caught: unknown) => caught);
+    expect(error).to.include({ code: 'plugins_file_invalid', status: 409 });
+    expect((error as { hint: string }).hint).to.contain('Correct plugins.json');
+    expect(await readFile(project.path('plugins.json'), 'utf8')).to.contain('"admin"');
+    await project.write(
+      'plugins.json',
+      '{"version": 1, "plugins": {"kb": {"enabled": true}, "admin": {"enabled": true}}}',
+    );
+    await plugins.write(withKb(false));
+    expect(await stored()).to.have.nested.property('plugins.admin.enabled', true);
+  });
+
   it('sets a broken file aside before a change replaces it', async () => {
     const plugins = await open(start);
     await project.write('plugins.json', '{ "my": "work"');
