@@ -58,6 +58,11 @@ const losses = {
     message: `Another file has taken the place of the database file ${target} while the server runs.`,
     fix: 'Put the first one back, or a complete copy of it: work then continues without a restart. To use the file that is there now, restart the server.',
   }),
+  overwritten: (target: string) => ({
+    code: 'database_file_overwritten',
+    message: `The database file ${target} was cut or overwritten in place while the server runs.`,
+    fix: `Move a complete backup there (mv backup.db ${target}): work then continues without a restart. To use the file as it is now, restart the server.`,
+  }),
   emptied: (target: string) => ({
     code: 'database_emptied',
     message: `The database ${target} was created anew or emptied while the server runs: its tables are gone.`,

@@ -146,7 +146,8 @@ export async function openDatabase(
           return storage.loss;
         },
         check: () => session.outside(() => storage.check()),
-        lostFile: () => (storage.loss === undefined ? undefined : engine.file?.openPath()),
+        lostFile: () =>
+          storage.loss === undefined || storage.loss === 'overwritten' ? undefined : engine.file?.openPath(),
         reopen: async () => {
           await session.outside(() => storage.reopen());
           await instances.heartbeat();

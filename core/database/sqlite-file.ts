@@ -1,4 +1,4 @@
-import { readdirSync, rmSync, statSync } from 'node:fs';
+import { readdirSync, rmSync, statSync, truncateSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import type { DatabaseFile } from './engine.js';
 import type { SingleConnection } from './single-connection.js';
@@ -22,6 +22,9 @@ export class SqliteFile implements DatabaseFile {
   readonly #connections: SingleConnection<SqliteConnection>;
   readonly #checkpoints: SqliteCheckpoints;
   #database: FileIdentity | undefined;
+  #connection: SqliteConnection | undefined;
+  /** At the last look: the bytes of the file, and what other processes have written. */
+  #seen: { readonly size: number; readonly version: string | undefined } = { size: 0, version: undefined };
   /** The write-ahead log, which SQLite keeps while a connection is open. */
   #log: FileIdentity | undefined;
 
@@ -37,6 +40,8 @@ export class SqliteFile implements DatabaseFile {
     // SQLite makes the log with the first statement that reads.
     connection.pragma('schema_version');
     this.#database = fileAt(this.#path);
+    this.#connection = connection;
+    this.#seen = { size: sizeOf(this.#path), version: this.#versionOfOthers() };
     this.#log = fileAt(this.#logPath);
   }
 
@@ -45,12 +50,14 @@ export class SqliteFile implements DatabaseFile {
     const now = fileAt(this.#path);
     if (now === undefined) return 'missing';
     if (!isSame(now, this.#database)) return 'replaced';
+    if (this.#isCut()) return 'overwritten';
     await this.#keepLog();
     return 'intact';
   }
 
   /** The log keeps its name when the file is moved: a database that is put in the place would be opened with it. */
   async preserve(): Promise<void> {
+    if (isSame(fileAt(this.#path), this.#database)) return this.#dropLog();
     if (!(await this.#copyLog()) || !isSame(fileAt(this.#logPath), this.#log)) return;
     for (const suffix of ['-wal', '-shm']) rmSync(`${this.#path}${suffix}`, { force: true });
   }
@@ -78,6 +85,34 @@ export class SqliteFile implements DatabaseFile {
 
   openPath(): string | undefined {
     return this.#database && descriptorOf(this.#database);
+  }
+
+  /** The file is shorter than at the last look, and no other process has written, which a vacuum would be. */
+  #isCut(): boolean {
+    const before = this.#seen;
+    const now = { size: sizeOf(this.#path), version: this.#versionOfOthers() };
+    const isShorter = now.size < before.size;
+    if (isShorter && (now.size === 0 || now.version === undefined || now.version === before.version)) return true;
+    this.#seen = now;
+    return false;
+  }
+
+  /**
+   * A number that changes with every write of another process; undefined when the file cannot be read. Synchronous: it
+   * may be asked within a transaction.
+   */
+  #versionOfOthers(): string | undefined {
+    try {
+      return JSON.stringify(this.#connection?.pragma('data_version'));
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Of a file that was overwritten in place: the log of the former content would be copied into the new one. */
+  #dropLog(): void {
+    truncateSync(this.#logPath);
+    for (const suffix of ['-wal', '-shm']) rmSync(`${this.#path}${suffix}`, { force: true });
   }
 
   /** A log that was deleted is copied into the database while this process still has it open, and made anew. */
@@ -112,6 +147,10 @@ function readDatabase<T>(path: string, read: (database: Database) => T): T {
 function fileAt(path: string): FileIdentity | undefined {
   const found = statSync(path, { throwIfNoEntry: false });
   return found && { device: found.dev, inode: found.ino };
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 function isSame(one: FileIdentity | undefined, other: FileIdentity | undefined): boolean {

@@ -2,10 +2,10 @@ import type { Logger } from '../sdk/context.js';
 import { databaseError, shortReason } from './errors.js';
 
 /**
- * How the storage was taken away from the running process: its file is gone, another file has its name, or the tables
- * are gone.
+ * How the storage was taken away from the running process: its file is gone, another file has its name, it was cut or
+ * overwritten in place, or the tables are gone.
  */
-export type StorageLoss = 'missing' | 'replaced' | 'emptied';
+export type StorageLoss = 'missing' | 'replaced' | 'overwritten' | 'emptied';
 
 /** What is found where the database should be. */
 export type StorageState = 'intact' | StorageLoss;
@@ -89,7 +89,8 @@ export class StorageWatch {
       if (isFirst) await this.#preserve();
       this.#events.lost?.(state);
     }
-    if (state !== 'replaced' || this.#offered || !(await this.#probe.isUsable())) return;
+    const isOther = state === 'replaced' || state === 'overwritten';
+    if (!isOther || this.#offered || !(await this.#probe.isUsable())) return;
     this.#offered = true;
     this.#events.replaceable?.();
   }

@@ -1,4 +1,4 @@
-import { copyFileSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import { copyFileSync, readFileSync, renameSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { MemoryHost } from 'mortise/contracts/memory-gateway/testing';
@@ -104,6 +104,48 @@ describe('a SQLite file that is taken from the running server', function () {
     rmSync(file);
     renameSync(`${file}.old`, file);
     await works(memory, 'apple before');
+  });
+
+  /** Runs statements on a connection of another process. */
+  async function elsewhere(...statements: readonly string[]): Promise<void> {
+    const other = await openDatabase({ dialect: 'sqlite', file }, silentLog);
+    try {
+      for (const statement of statements) await other.forPlugin('probe', []).statement(statement);
+    } finally {
+      await other.close();
+    }
+  }
+
+  it('is noticed when it is emptied in place, and a backup that is moved there is used', async () => {
+    const backup = join(memory.host.dataDir, 'backup.db');
+    await elsewhere(`vacuum into '${backup}'`);
+    truncateSync(file);
+    await noticed(memory, 'database_file_overwritten', /mv backup/);
+    renameSync(backup, file);
+    await works(memory, 'apple before');
+  });
+
+  it('gives way to a backup that is copied over it', async () => {
+    const backup = join(memory.host.dataDir, 'backup.db');
+    await elsewhere(`vacuum into '${backup}'`);
+    expect(await store(memory, `apple later ${'and again '.repeat(10_000)}`)).to.equal('allow');
+    await elsewhere('pragma wal_checkpoint(truncate)');
+    expect(await ready(memory)).to.equal('200');
+    copyFileSync(backup, file);
+    await until(async () => (await ready(memory)) === '503 database database_file_overwritten');
+    await works(memory, 'apple before');
+  });
+
+  it('may be vacuumed by another process', async () => {
+    expect(await store(memory, `apple later ${'and again '.repeat(10_000)}`)).to.equal('allow');
+    await elsewhere('create table junk (text)', `insert into junk select hex(randomblob(500000))`);
+    await elsewhere('pragma wal_checkpoint(truncate)');
+    expect(await ready(memory)).to.equal('200');
+    const { size } = statSync(file);
+    await elsewhere('drop table junk', 'vacuum', 'pragma wal_checkpoint(truncate)');
+    expect(statSync(file).size).to.be.lessThan(size);
+    expect(await ready(memory)).to.equal('200');
+    expect(await store(memory, 'apple after')).to.equal('allow');
   });
 
   it('loses nothing when only its log is deleted', async () => {
