@@ -21,6 +21,8 @@ export interface Authenticator {
   identify(headers: IncomingHttpHeaders, loopback: boolean, local: boolean): Caller;
   /** The principal of a key that did not come in a header. */
   principalOf(key: string, loopback: boolean): Principal | undefined;
+  /** As `HttpService.asConfigured`. */
+  asConfigured(stored: Principal): Principal | undefined;
 }
 
 interface Identity {
@@ -72,6 +74,11 @@ export function createAuthenticator(settings: HttpServerSettings): Authenticator
     principalOf(key, loopback) {
       const identity = find(key);
       return identity && { ...identity.bound, admin: identity.admin, loopback };
+    },
+    asConfigured(stored) {
+      if (!keyed || !stored.authenticated) return stored;
+      const identity = identities.find(({ bound }) => bound.id === stored.id);
+      return identity && { ...identity.bound, admin: false, loopback: false };
     },
   };
 }

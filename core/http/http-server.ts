@@ -102,6 +102,7 @@ export function createHttpServer(settings: HttpServerSettings, deps: HttpDeps): 
       actors: [...new Set(settings.principals.flatMap(({ actor }) => actor ?? []))],
       adminKeyed: authenticator.adminKeyed,
       isAdminKey: authenticator.isAdminKey,
+      asConfigured: authenticator.asConfigured,
       admitToolCall: createToolLimits(settings.toolRateLimits, now, emitRefusal),
       get draining() {
         return isDraining;

@@ -38,7 +38,8 @@ export async function sendReply(
   publishReply({ text: reply, metadata: { turn_id: turn.turnId, ...answered } }, ctx);
   if (!request.dispatch) return result;
   try {
-    await dispatchReply(deps, { session, text: reply, deliveryId: turn.turnId, config: request.dispatch.config }, ctx);
+    const { deliveryId = turn.turnId, config } = request.dispatch;
+    await dispatchReply(deps, { session, text: reply, deliveryId, config }, ctx);
     return result;
   } catch (error) {
     return { ...result, dispatchError: failureOf(error) };

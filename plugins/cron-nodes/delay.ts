@@ -10,9 +10,10 @@ export function delayNode(facts: CronNodeFacts): CronNode {
     ...facts,
     validate: (params) =>
       secondsOf(params) >= 0 ? undefined : { predicate: 'delay_seconds must be greater than or equal to 0' },
-    async run(params, { signal, nodeStartedAt }) {
-      const until = Date.parse(nodeStartedAt) + secondsOf(params) * 1_000;
-      for (let left = until - Date.now(); left > 0; left = until - Date.now()) {
+    async run(params, { signal, nodeElapsedMs }) {
+      // A clock that is set does not lengthen or shorten the wait.
+      const until = performance.now() + secondsOf(params) * 1_000 - nodeElapsedMs;
+      for (let left = until - performance.now(); left > 0; left = until - performance.now()) {
         await sleep(Math.min(left, longestTimerMs), undefined, { signal });
       }
       return {};

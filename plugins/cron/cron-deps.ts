@@ -1,7 +1,7 @@
 import type { TurnService } from 'mortise/contracts/agent';
 import type { ChannelsService } from 'mortise/contracts/channels';
 import type { SessionsService } from 'mortise/contracts/sessions';
-import type { Alert, Database, InstancesService, Logger, Points } from 'mortise/sdk';
+import type { Alert, Database, InstancesService, Logger, Points, Principal } from 'mortise/sdk';
 import type { Clock } from './clock.js';
 import type { CronMetrics } from './metrics.js';
 import type { RunEvents } from './run-events.js';
@@ -15,6 +15,8 @@ export interface CronDeps {
   readonly instances: Pick<InstancesService, 'id' | 'list'>;
   readonly points: Points;
   readonly types: NodeTypes;
+  /** The owner of a job with what its key may do now; undefined when the key is gone. */
+  readonly ownerNow: (owner: Principal) => Principal | undefined;
   readonly sessions: SessionsService;
   /** Undefined while no agent is running. */
   readonly turns: () => TurnService | undefined;

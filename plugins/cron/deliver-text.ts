@@ -101,10 +101,12 @@ export async function deliverText(
 
 /** Runs a turn in the target session. @throws MortiseError `cron_run_failed` */
 export async function runTurn(
-  { turns, clock }: DeliverDeps,
+  deps: DeliverDeps,
   { text, business = {}, model, tools }: CronTurnRequest,
-  { spec, ctx, key, deadline }: Delivery,
+  delivery: Delivery,
 ): Promise<{ readonly reply: string; readonly turnId: string }> {
+  const { turns, clock } = deps;
+  const { spec, ctx, key, deadline } = delivery;
   const { channel, target } = spec.dispatch;
   if (target.user_id.trim() === '' || target.session_id.trim() === '') {
     throw cronError('cron_run_failed', {
@@ -123,8 +125,10 @@ export async function runTurn(
   let answer: TurnAnswer;
   try {
     const admitted = await service.admit({ session, input, business: params, model, tools }, ctx);
+    const { request } = admitted;
+    const dispatch = request.dispatch && { ...request.dispatch, deliveryId: key };
     answer = await service.submit(
-      admitted,
+      { ...admitted, request: { ...request, dispatch } },
       {
         source: `cron:${spec.id}`.slice(0, maxSourceLength),
         ingress: 'cron',
@@ -141,6 +145,8 @@ export async function runTurn(
   const { result } = answer;
   if (result.kind === 'failed') throw turnFailed(result.error);
   if (result.kind === 'completed' && result.dispatchError) throw dispatchFailed(channel, result.dispatchError.message);
+  // An earlier attempt ran the turn; whether its channel got the reply is not known, and the receiver knows the key.
+  if (result.kind === 'replayed' && channel !== 'console') await sendRaw(deps, result.reply, delivery);
   return { reply: result.reply, turnId: result.turnId };
 }
 
@@ -157,7 +163,9 @@ function ownParams({ request }: CronJobSpec): JsonObject {
 
 function turnFailed(error: unknown) {
   const { status = 500, code = 'internal_error' } = (error ?? {}) as Partial<TurnFailure>;
-  const message = isFailure(error) ? error.message : causeOf(error);
+  const shown = isFailure(error) ? error.message : causeOf(error);
+  const cause = (error as Partial<TurnFailure> | undefined)?.details?.message;
+  const message = typeof cause === 'string' ? `${shown}: ${cause}` : shown;
   return cronError('cron_run_failed', {
     message: `cron console agent execution failed: status=${status} code=${code} message=${message}`,
     cause: error,

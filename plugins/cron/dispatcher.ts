@@ -208,6 +208,9 @@ export class Dispatcher {
       return;
     }
     metrics.finished(end.status, seconds);
+    const isRepeated = end.status === 'failed' && run.row.attempt < effectiveRuntime(run.spec.runtime).maxAttempts;
+    if (run.row.scheduled_at !== null && !isRepeated)
+      metrics.slots(end.status === 'succeeded' ? 'succeeded' : 'failed', 1);
     this.#announce({
       ...run.row,
       status: end.status,

@@ -24,7 +24,13 @@ export interface RunControl {
 }
 
 /** Executes a run. Never rejects: whatever happens to the task is the run's end. */
-export async function executeRun(deps: CronDeps, run: StartedRun, control: RunControl): Promise<RunEnd> {
+export async function executeRun(deps: CronDeps, started: StartedRun, control: RunControl): Promise<RunEnd> {
+  const owner = deps.ownerNow(started.owner);
+  if (!owner) {
+    const message = `the job belongs to "${started.owner.id}", and no key has this id any more; save the job with another key`;
+    return { status: 'failed', error: message, result: null, execution: undefined };
+  }
+  const run = { ...started, owner };
   const { spec } = run;
   const deadline = deps.clock.now() + effectiveRuntime(spec.runtime).timeoutSeconds * 1_000;
   const task = spec.workflow ? workflowTask(deps, run, control, deadline) : textTask(deps, run, control, deadline);

@@ -42,6 +42,7 @@ export default function cron(): PluginDefinition<Config> {
       const { config } = host;
       const database = host.use('database');
       const schedule = host.use('schedule');
+      const http = host.use('http');
       const turns = host.watch('turns');
       const channels = host.watch('channels');
       await database.migrate(cronMigrations);
@@ -56,6 +57,7 @@ export default function cron(): PluginDefinition<Config> {
         instances: host.use('instances'),
         points: host.points,
         types: nodeTypes(host.points, host.use('schemas')),
+        ownerNow: http.asConfigured,
         sessions: host.use('sessions'),
         turns: () => turns.current,
         channels: () => channels.current,
@@ -73,7 +75,7 @@ export default function cron(): PluginDefinition<Config> {
       await scheduler.listen((disposable) => host.own(disposable));
 
       // A process started for one command executes nothing.
-      whenServing(host, host.use('http'), async () => {
+      whenServing(host, http, async () => {
         host.every(sampleMs, () => clock.sample());
         host.every(deps.leaseMs / 3, () => scheduler.renewLeases());
         host.every(silenceMs, () => scheduler.tickAfterSilence(silenceMs));

@@ -72,8 +72,9 @@ async function judge({ sessions }: RecoverDeps, row: RunRow, spec: CronJobSpec):
   const turn = await turnOf(sessions, row, spec);
   // Its owner may be alive; otherwise the sessions plugin marks it interrupted.
   if (turn === 'running') return 'wait';
-  // Started again with its key, it adopts the stored reply and sends nothing.
-  if (turn === 'completed' || onInterrupt === 'retry') return 'again';
+  // Started again with its key, it adopts the stored reply. Of another channel it is not known whether it got the reply.
+  const isKept = turn === 'completed' && spec.dispatch.channel === 'console';
+  if (isKept || onInterrupt === 'retry') return 'again';
   return { failed: onInterrupt === 'fail' ? 'run interrupted' : 'run interrupted: outcome unknown' };
 }
 
@@ -157,6 +158,7 @@ async function settle(
               queued_at: now,
               execution_json: row.execution_json,
               recovers: row.run_id,
+              spec_json: row.spec_json,
             }),
           ]
         : []),

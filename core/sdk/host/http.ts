@@ -1,4 +1,4 @@
-import type { CallContext, Disposable } from '../context.js';
+import type { CallContext, Disposable, Principal } from '../context.js';
 
 /** State and limits of the HTTP server. Routes are contributions to the point `route`. */
 export interface HttpService {
@@ -12,6 +12,11 @@ export interface HttpService {
   readonly keyed: boolean;
   /** The distinct actors that keys are bound to. */
   readonly actors: readonly string[];
+  /**
+   * A principal that was stored with what its key may do now, without the admin right: for work that is done later for
+   * whoever asked for it. Undefined when no key has its id any more; unchanged where no key was or is needed.
+   */
+  asConfigured(stored: Principal): Principal | undefined;
   /** The admin key is configured. */
   readonly adminKeyed: boolean;
   /** Compares in constant time; false when no admin key is configured. */

@@ -50,6 +50,8 @@ export interface CronNodeContext extends CallContext {
   readonly startedAt: string;
   /** When this node first began; RFC 3339. Earlier than now when an interrupted run continues. */
   readonly nodeStartedAt: string;
+  /** Since this node first began, milliseconds; more than 0 when an interrupted run continues. */
+  readonly nodeElapsedMs: number;
   /** When the run is aborted; epoch milliseconds. */
   readonly deadline: number;
   /** The same for every repeat of this node for this slot. */

@@ -28,7 +28,13 @@ export interface TurnRequest {
   /** The only tools that the model is offered and may call; all when absent. An unknown or disabled one refuses the turn. */
   readonly tools?: readonly string[] | undefined;
   /** Sends the reply through the session's channel, within the turn. */
-  readonly dispatch?: { readonly config?: Readonly<Record<string, unknown>> } | undefined;
+  readonly dispatch?:
+    | {
+        readonly config?: Readonly<Record<string, unknown>>;
+        /** The same for every repeat of one send; the turn's id when absent. */
+        readonly deliveryId?: string;
+      }
+    | undefined;
   /** Epoch milliseconds until which the turn waits for its session, all queues together; 0 = it does not wait. */
   readonly waitUntil: number;
 }

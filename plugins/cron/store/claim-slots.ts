@@ -140,7 +140,8 @@ export async function claimSlots(
     }
     const { decision, runtime } = claimed;
     const isReplaced = runtime.overlapPolicy === 'queue' && runtime.misfirePolicy !== 'run_all';
-    if (isReplaced && decision.runs.length > 0) await replaceQueued(deps, row.job_id, decidedAt, trx);
+    if (isReplaced && decision.runs.length > 0)
+      metrics.slots('coalesced', await replaceQueued(deps, row.job_id, decidedAt, trx));
     for (const { from, through, count, reason } of decision.skips) {
       const range = [slotText(from), slotText(through), count, row.epoch];
       slots.push([row.job_id, ...range, 'skipped', reason, null, instances.id, decidedAt]);
@@ -216,8 +217,8 @@ function sayMisfire({ job_id }: JobRow, through: number): BatchStatement {
   };
 }
 
-/** At most one slot of a job waits: a newer one takes its place. */
-async function replaceQueued({ database }: ClaimDeps, jobId: string, now: string, trx: Transaction): Promise<void> {
+/** At most one slot of a job waits: a newer one takes its place. @returns how many have given way */
+async function replaceQueued({ database }: ClaimDeps, jobId: string, now: string, trx: Transaction): Promise<number> {
   const { rows } = await database.statement<{ scheduled_at: string }>(
     `update {cron.runs} set status = 'cancelled', error = 'replaced by a newer slot', finished_at = ?
      where job_id = ? and status = 'queued' and trigger = 'schedule' returning scheduled_at`,
@@ -232,4 +233,5 @@ async function replaceQueued({ database }: ClaimDeps, jobId: string, now: string
       { trx },
     );
   }
+  return rows.length;
 }

@@ -177,12 +177,18 @@ export function releaseWaiting(jobId: string): BatchStatement {
 export type QueuedRun = Pick<
   RunRow,
   'run_id' | 'job_id' | 'scheduled_at' | 'trigger' | 'attempt' | 'idempotency_key' | 'not_before' | 'queued_at'
-> & { readonly execution_json?: string | null; readonly recovers?: string };
+> & {
+  readonly execution_json?: string | null;
+  readonly recovers?: string;
+  /** The job as the first run of the slot began with it; the present one when absent. */
+  readonly spec_json?: string | null;
+};
 
 export function queueRun(run: QueuedRun): BatchStatement {
   return {
     sql: `insert into {cron.runs} (run_id, job_id, scheduled_at, trigger, attempt, status, idempotency_key, not_before,
-            waits, queued_at, execution_json, recovers) values (?, ?, ?, ?, ?, 'queued', ?, ?, ?, ?, ?, ?)`,
+            waits, queued_at, execution_json, recovers, spec_json)
+          values (?, ?, ?, ?, ?, 'queued', ?, ?, ?, ?, ?, ?, ?)`,
     bindings: [
       run.run_id,
       run.job_id,
@@ -195,6 +201,7 @@ export function queueRun(run: QueuedRun): BatchStatement {
       run.queued_at,
       run.execution_json ?? null,
       run.recovers ?? null,
+      run.spec_json ?? null,
     ],
   };
 }
@@ -212,5 +219,6 @@ function retryOf({ row, spec }: StartedRun, now: number): QueuedRun | undefined 
     idempotency_key: row.idempotency_key,
     not_before: timeText(now + waitSeconds * 1_000),
     queued_at: timeText(now),
+    spec_json: row.spec_json,
   };
 }

@@ -65,7 +65,8 @@ export function startRuns(deps: StartDeps, limit: number): Promise<StartOutcome>
     if (rows.length === 0) return { started: [], busy: [], seen: 0 };
     const free = new FreeLeases(deps, await readLeases(deps, rows, trx), now);
     const wanted = rows.map((row): WantedLease => {
-      const spec = JSON.parse(row.job_spec_json) as CronJobSpec;
+      // All attempts of a slot, and its recovery, do what the first one began: they share its idempotency key.
+      const spec = JSON.parse(row.spec_json ?? row.job_spec_json) as CronJobSpec;
       return { row, spec, leaseId: newLeaseId(), slotNo: free.choose(row, spec) };
     });
     const taken = await takeLeases(deps, wanted, now, trx);
@@ -78,7 +79,7 @@ export function startRuns(deps: StartDeps, limit: number): Promise<StartOutcome>
         const correlationId = newCorrelationId();
         const running = { status: 'running', started_at: now, lease_id: leaseId, owner: deps.instances.id } as const;
         const run = {
-          row: { ...queued, ...running, correlation_id: correlationId, spec_json: job_spec_json },
+          row: { ...queued, ...running, correlation_id: correlationId, spec_json: queued.spec_json ?? job_spec_json },
           spec,
           owner: JSON.parse(owner_json) as Principal,
           leaseId,

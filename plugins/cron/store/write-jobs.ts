@@ -1,4 +1,4 @@
-import { type Principal, platformPrincipal, type Transaction, type TransactionOption } from 'mortise/sdk';
+import { boundUser, type Principal, platformPrincipal, type Transaction, type TransactionOption } from 'mortise/sdk';
 import type { CronJobSpec } from '../contract/index.js';
 import type { CronDeps } from '../cron-deps.js';
 import { defaultJobId } from '../read-job-spec.js';
@@ -17,6 +17,15 @@ async function lockJob({ database }: WriteDeps, jobId: string, trx: Transaction)
   return rows[0];
 }
 
+/**
+ * Runs work for who saved the job last: who changes what a job does must not have it done with the rights of another. A
+ * job of a key that is bound to a user stays its own when an administrator edits it: its text may still be that user's.
+ */
+function ownerAfter(stored: Principal, editor: Principal): Principal {
+  const staysBound = boundUser(stored) !== undefined && boundUser(editor) === undefined;
+  return staysBound ? stored : ownerOf(editor);
+}
+
 /** The principal without its right to administrate, and without facts of the one request that it made. */
 function ownerOf({ id, actor, spaces, claims, authenticated }: Principal): Principal {
   return {
@@ -31,7 +40,7 @@ function ownerOf({ id, actor, spaces, claims, authenticated }: Principal): Princ
 }
 
 export interface SaveOptions extends TransactionOption {
-  /** Who saves it. The owner of an existing job stays, unless the platform itself made the job. */
+  /** Who saves it, and whom its runs work for from now on. */
   readonly principal: Principal;
   /**
    * Completes the job from the stored one, which is undefined for a new job, before anything is written; throws to refuse.
@@ -62,7 +71,6 @@ export function saveJob(
     const isScheduled = spec.enabled && !stored.paused;
     const isSame = stored.epochFrom !== null && scheduleText(stored.spec) === scheduleText(spec);
     if (stored.epochFrom !== null && !(isScheduled && isSame)) row = await endEpoch(deps, row, now, trx);
-    const isOwned = stored.owner.id !== platformPrincipal.id;
     await database.statement(
       `update {cron.jobs} set name = ?, enabled = ?, spec_json = ?, user_id = ?, owner_json = ?, rev = rev + 1,
          last_error = null where job_id = ?`,
@@ -71,7 +79,7 @@ export function saveJob(
         spec.enabled,
         JSON.stringify(spec),
         spec.dispatch.target.user_id,
-        isOwned ? row.owner_json : JSON.stringify(ownerOf(principal)),
+        JSON.stringify(ownerAfter(stored.owner, principal)),
         spec.id,
       ],
       { trx },

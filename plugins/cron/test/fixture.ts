@@ -102,6 +102,7 @@ export async function testScheduler(
       list: async () => alive().map((one) => ({ id: one, host: 'h', pid: 1, startedAt: at, alive: true })),
     },
     points: points as unknown as CronDeps['points'],
+    ownerNow: (owner) => owner,
     types: {
       facts: () => undefined,
       problem: async () => undefined,

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { fakeModel } from 'mortise/contracts/agent/testing';
-import { eachDatabase, temporaryFolder, until } from 'mortise/sdk/testing';
+import { contributing, eachDatabase, temporaryFolder, until } from 'mortise/sdk/testing';
 import type { CronRun } from '../contract/index.js';
 import { type CronHost, openCron, says } from './platform.js';
 
@@ -29,6 +29,19 @@ describe('a run that its process leaves behind', () => {
       cron = undefined;
     });
 
+    const replies: string[] = [];
+    const hook = contributing(
+      'channel',
+      'hook',
+      {},
+      {
+        async sendText({ text }, { signal }) {
+          replies.push(text);
+          if (text === hangsAt) await sleep(60_000, undefined, { signal });
+        },
+      },
+    );
+
     async function open(dataDir: string): Promise<CronHost> {
       const model = fakeModel(async function* ({ messages }, _call, signal) {
         const text = String(messages.at(-1)?.content);
@@ -36,19 +49,20 @@ describe('a run that its process leaves behind', () => {
         if (text === hangsAt) await sleep(60_000, undefined, { signal });
         yield* says(`Re: ${text}`);
       });
-      cron = await openCron(engine, { model, dataDir, env: { MORTISE_CRON_LEASE_SECONDS: '2' } });
+      cron = await openCron(engine, { model, dataDir, extra: [hook], env: { MORTISE_CRON_LEASE_SECONDS: '2' } });
       return cron;
     }
 
     /** Starts a job whose model hangs, ends the process, and starts another on its data. */
     async function interrupt(at: string, more: object): Promise<CronHost> {
       asked.length = 0;
+      replies.length = 0;
       hangsAt = at;
       const dataDir = temporaryFolder('cron');
       const first = await open(dataDir);
       await first.save('j', '1h', { enabled: false, ...more });
       await first.call('POST', '/jobs/j/run?wait=false');
-      await until('the model to hang', () => asked.includes(at));
+      await until('the model or the channel to hang', () => [...asked, ...replies].includes(at));
       await first.host.stop(500);
       hangsAt = undefined;
       return open(dataDir);
@@ -72,6 +86,23 @@ describe('a run that its process leaves behind', () => {
       expect(body).to.deep.include({ last_status: 'failed', last_error: 'run interrupted: outcome unknown' });
       expect(asked).to.deep.equal(['hang']);
     }).timeout(30_000);
+
+    it('sends a reply again that its channel may not have got, where its job asks for it', async () => {
+      const job = {
+        text: 'hi',
+        dispatch: { channel: 'hook', mode: 'agent', target: { user_id: 'u1', session_id: 's1' } },
+      };
+      for (const [policy, status, sent] of [
+        ['safe', 'failed', 1],
+        ['retry', 'succeeded', 2],
+      ] as const) {
+        const again = await interrupt('Re: hi', { ...job, runtime: { on_interrupt: policy } });
+        expect((await ended(again)).at(-1)?.status, policy).to.equal(status);
+        expect(replies, policy).to.deep.equal(Array(sent).fill('Re: hi'));
+        expect(asked, policy).to.deep.equal(['hi']);
+        await again.host.stop();
+      }
+    }).timeout(60_000);
 
     it('starts again where its job asks for it, at the node that was interrupted', async () => {
       const more = { task_type: 'workflow', workflow, runtime: { on_interrupt: 'retry' } };

@@ -1,25 +1,38 @@
 import { expect } from 'chai';
-import { createTestHost, oneDatabase, type TestHost } from 'mortise/sdk/testing';
+import type { Principal } from 'mortise/sdk';
+import { contributing, createTestHost, oneDatabase, type TestHost, temporaryFolder } from 'mortise/sdk/testing';
 import { textJob } from './platform.js';
 
 const keys = { ann: 'key-of-ann-0123456789', bob: 'key-of-bob-0123456789', all: 'key-of-all-0123456789' };
 
 describe('the rights of cron jobs', () => {
-  oneDatabase(() => {
+  oneDatabase((engine) => {
     let host: TestHost;
+    const dataDir = temporaryFolder('cron');
+    const callers: Principal[] = [];
+    const hook = contributing(
+      'channel',
+      'hook',
+      {},
+      { sendText: async (_, { principal }) => void callers.push(principal) },
+    );
+
+    const open = (principals: readonly object[]): Promise<TestHost> =>
+      createTestHost({
+        plugins: ['cron', 'cron-nodes', 'admin'],
+        extra: [hook],
+        database: engine.env,
+        dataDir,
+        env: { MORTISE_API_KEYS: JSON.stringify(principals) },
+      });
 
     before(async function start() {
       this.timeout(30_000);
-      host = await createTestHost({
-        plugins: ['cron', 'cron-nodes', 'admin'],
-        env: {
-          MORTISE_API_KEYS: JSON.stringify([
-            { id: 'ann', key: keys.ann, actor: 'ann' },
-            { id: 'bob', key: keys.bob, actor: 'bob' },
-            { id: 'all', key: keys.all },
-          ]),
-        },
-      });
+      host = await open([
+        { id: 'ann', key: keys.ann, actor: 'ann' },
+        { id: 'bob', key: keys.bob, actor: 'bob' },
+        { id: 'all', key: keys.all },
+      ]);
     });
 
     after(async function stop() {
@@ -63,6 +76,39 @@ describe('the rights of cron jobs', () => {
       expect((await call('ann', 'POST', `/runs/${run_id}/cancel`)).status).to.equal(404);
       expect((await call('bob', 'GET', `/runs/${run_id}`)).status).to.equal(200);
     });
+
+    const toHook = (id: string, user: string, text: string): object => {
+      const dispatch = { channel: 'hook', target: { user_id: user, session_id: 's' } };
+      return textJob(id, '1h', { enabled: false, text, dispatch });
+    };
+    const runsAs = async (who: keyof typeof keys, id: string): Promise<unknown> => {
+      callers.length = 0;
+      const { status, body } = await call(who, 'POST', `/jobs/${id}/run`);
+      const { error } = body as { error?: { message: string } };
+      return status === 200 ? callers[0] : error?.message;
+    };
+
+    it('are those of who saved the job last, and never wider for its user', async () => {
+      await call('all', 'POST', '/jobs', toHook('shared', 'ann', 'hi'));
+      expect(await runsAs('ann', 'shared')).to.include({ id: 'all' });
+      await call('ann', 'POST', '/jobs', toHook('shared', 'ann', 'read the blue space'));
+      expect(await runsAs('ann', 'shared')).to.include({ id: 'ann', actor: 'ann' });
+      await call('all', 'POST', '/jobs', toHook('shared', 'ann', 'a typing error less'));
+      expect(await runsAs('all', 'shared')).to.include({ id: 'ann', actor: 'ann' });
+    });
+
+    it('are those that the key has now', async () => {
+      await call('ann', 'POST', '/jobs', toHook('anns', 'ann', 'hi'));
+      await call('bob', 'POST', '/jobs', toHook('bobs', 'bob', 'hi'));
+      await host.stop();
+      host = await open([
+        { id: 'ann', key: keys.ann, actor: 'ann', spaces: ['team:red'], admin: true },
+        { id: 'all', key: keys.all },
+      ]);
+      const ann = await runsAs('all', 'anns');
+      expect(ann).to.include({ id: 'ann', admin: false }).and.to.have.deep.property('spaces', ['team:red']);
+      expect(await runsAs('all', 'bobs')).to.match(/^the job belongs to "bob", and no key has this id any more/);
+    }).timeout(30_000);
 
     it('need a key', async () => {
       expect((await host.fetch('/cron/jobs')).status).to.equal(401);

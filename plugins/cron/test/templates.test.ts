@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { renderParams } from '../workflow/templates.js';
+import { renderParams, templateProblem } from '../workflow/templates.js';
 
 const scope = {
   nodes: { read: { text: 'a b', list: [1, 2] } },
@@ -16,6 +16,11 @@ describe('templates in the parameters of a node', () => {
       plain: 'x',
     };
     expect(renderParams(params, scope)).to.deep.equal({ list: [1, 2], text: 'News: A B', plain: 'x' });
+  });
+
+  it('are refused where they name files', () => {
+    for (const tag of ['include "a"', 'render "a"', 'layout "a"'])
+      expect(templateProblem({ text: `{% ${tag} %}` })).to.match(/^template error: the tag "\w+" is not available/);
   });
 
   it('end with an error instead of holding up the process, alone or together', () => {

@@ -244,6 +244,7 @@ export class WorkflowRunner {
     const { runId, trigger, scheduledAt, key, deadline } = this.#run;
     const { channel, target } = spec.dispatch;
     const idempotencyKey = nodeKey(key, node.id);
+    const nodeStartedAt = begun.started_at ?? this.#startedAt;
     return {
       runId,
       jobId: spec.id,
@@ -260,7 +261,8 @@ export class WorkflowRunner {
       trigger,
       scheduledAt,
       startedAt: this.#startedAt,
-      nodeStartedAt: begun.started_at ?? this.#startedAt,
+      nodeStartedAt,
+      nodeElapsedMs: Math.max(0, this.#run.now() - Date.parse(nodeStartedAt)),
       deadline,
       idempotencyKey,
       previous: this.#previous,

@@ -3,8 +3,8 @@ import { isJsonObject, type JsonObject } from 'mortise/sdk';
 import { cronError } from '../errors.js';
 
 /**
- * Liquid has no code execution. Files of `include` and `render` are looked up in an empty table, inherited members are
- * invisible, and an unknown variable is an error instead of an empty text.
+ * Liquid has no code execution. Tags that read files are refused, inherited members are invisible, and an unknown variable
+ * is an error instead of an empty text.
  */
 const liquid = new Liquid({
   strictVariables: true,
@@ -15,6 +15,15 @@ const liquid = new Liquid({
   parseLimit: 1_000_000,
   memoryLimit: 250_000,
 });
+
+for (const name of ['include', 'render', 'layout']) {
+  liquid.registerTag(name, {
+    parse() {
+      throw new Error(`the tag "${name}" is not available, because there are no template files`);
+    },
+    render: () => '',
+  });
+}
 
 /** Rendering is synchronous: all templates of a node together get this time, milliseconds. */
 const renderMs = 200;

@@ -70,6 +70,7 @@ function contextOf(ctx: CallContext, { results, context }: CronNodeSubject): Cro
     scheduledAt: '2026-01-01T00:00:00Z',
     startedAt: new Date().toISOString(),
     nodeStartedAt: new Date().toISOString(),
+    nodeElapsedMs: 0,
     deadline: Date.now() + callLimitMs,
     idempotencyKey: 'cron:contract-job:2026-01-01T00:00:00Z:contract-node',
     previous: { status: 'none' as const, reply: '' },
