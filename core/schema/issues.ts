@@ -144,7 +144,7 @@ function located(error: ErrorObject): string {
 
 /**
  * A branch of a choice that failed says nothing about the choice: only the choice itself is reported, as a wrong type when
- * all that its branches refuse is the type.
+ * all that its branches refuse is the type. Where all others refuse the type and one refuses a member, that one was meant.
  */
 function withoutBranches(errors: readonly ErrorObject[]): readonly ErrorObject[] {
   const choices = errors.filter((error) => error.keyword === 'anyOf' || error.keyword === 'oneOf');
@@ -152,11 +152,18 @@ function withoutBranches(errors: readonly ErrorObject[]): readonly ErrorObject[]
   const belongsTo = (error: ErrorObject, choice: ErrorObject) => error.schemaPath.startsWith(`${choice.schemaPath}/`);
   return errors
     .filter((error) => !choices.some((choice) => belongsTo(error, choice)))
-    .map((error) => {
+    .flatMap((error) => {
       if (!choices.includes(error)) return error;
       const place = `${error.instancePath}/`;
       const branches = errors.filter((one) => belongsTo(one, error) && `${one.instancePath}/`.startsWith(place));
       const isType = (one: ErrorObject) => one.keyword === 'type' && one.instancePath === error.instancePath;
+      const members = branches.filter((one) => one.instancePath !== error.instancePath);
+      if (
+        members.length > 0 &&
+        members.length < branches.length &&
+        branches.every((one) => isType(one) || members.includes(one))
+      )
+        return members;
       if (branches.length === 0 || !branches.every(isType)) return error;
       const type = branches.flatMap(({ params }) => params.type as string | string[]);
       return { ...error, keyword: 'type', params: { type }, parentSchema: { type } };

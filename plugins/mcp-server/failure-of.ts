@@ -21,15 +21,25 @@ export class ToolError extends RpcFailure {
 
   /** The tool result, with everything that looks like a secret redacted. */
   result(correlationId: string): JsonObject {
-    const { code, message, details, retryable = false } = this.#error;
+    const { code, message, details, hint, retryable = false } = this.#error;
     return {
       ok: false,
       code: shown(code),
       message: redactSecrets(message),
+      ...(hint === undefined ? {} : { hint: redactSecrets(hint) }),
       retryable,
       correlation_id: correlationId,
-      details: maskDeep(details ?? {}),
+      details: shownDetails(details),
     };
+  }
+}
+
+/** Details that refer to themselves are left out: the error itself is what counts. */
+function shownDetails(details: Coded['details']): unknown {
+  try {
+    return maskDeep(details ?? {});
+  } catch {
+    return {};
   }
 }
 
@@ -45,6 +55,7 @@ interface Coded {
   readonly code: string;
   readonly message: string;
   readonly details?: Readonly<Record<string, unknown>> | undefined;
+  readonly hint?: string | undefined;
   readonly retryable?: boolean;
   readonly retryAfterSeconds?: number | undefined;
 }

@@ -690,7 +690,8 @@ async function settle(host: TestHost): Promise<Belongings> {
   await post('/gate/overrides', { overrides: { drop_actors: ['alice'] }, reason: 'test' }, 'operator');
   let dropped: Readonly<Record<string, unknown>> = {};
   await until('a dropped observation', async () => {
-    const sent = { source_name: 'walk', actor: { actor_type: 'user', actor_id: 'alice' }, session_key: session };
+    // Without an actor it is alice's, whose key sends it.
+    const sent = { source_name: 'walk', session_key: session };
     const answer = await post('/observations?wait=decision', { ...sent, payload: { text: 'a walrus-of-alice' } });
     dropped = answer.body;
     return (answer.body.decision as { action?: string } | undefined)?.action === 'drop';

@@ -137,9 +137,9 @@ function publish(
   }
   const { traceId } = ctx.trace;
   const user = boundUser(ctx.principal);
-  // The events of a key that is bound to spaces alone belong to the user of the key's own name.
-  const own = { actor: { actor_type: 'service', actor_id: user } };
-  const sent = user !== undefined && ctx.principal.actor === undefined ? { ...own, ...body } : body;
+  // The events of a bound key belong to its user: of a key that is bound to spaces alone that is its own name.
+  const own = { actor: { actor_type: ctx.principal.actor === undefined ? 'service' : 'user', actor_id: user } };
+  const sent = user === undefined ? body : { ...own, ...body };
   const { input, errors } = outsideObservation(sent, { traceId, correlationId: ctx.correlationId });
   if (user !== undefined) checkNames(input, user, sessions.parseKey, (given) => intake.preview(given));
   if (errors.length > 0) {

@@ -100,7 +100,13 @@ export function createProbe(): Probe {
       throw new MortiseError('quota_used_up', 'Token sk-abcdefghijklmnopqrstuvwx is used up.', {
         retryable: true,
         details: { left: 0 },
+        hint: 'Buy more.',
       });
+    }),
+    circular: tool(() => {
+      const details: Record<string, unknown> = {};
+      details.self = details;
+      throw new MortiseError('quota_used_up', 'No more.', { details });
     }),
     backend_down: tool(() => {
       throw new MortiseError('OPENMEMORY_CONNECTION_FAILED', 'The backend did not answer.', {

@@ -147,6 +147,7 @@ describe('calling tools', () => {
         ok: false,
         code: 'quota_used_up',
         message: 'Token [REDACTED] is used up.',
+        hint: 'Buy more.',
         retryable: true,
         correlation_id: headers.get('x-correlation-id'),
         details: { left: 0 },
@@ -156,6 +157,11 @@ describe('calling tools', () => {
       expect(resultOf(body)).to.deep.equal(expected);
       const legacy = await postText(host, '{"tool":"declares"}');
       expect(legacy.body).to.deep.include({ ok: false, reason: 'TOOL_EXECUTION_FAILED', result: null });
+    });
+
+    it('answers a coded error whose details refer to themselves without them', async () => {
+      const { body } = await callTool(host, 'circular', {}, newer);
+      expect(resultOf(body)).to.deep.include({ ok: false, code: 'quota_used_up', message: 'No more.', details: {} });
     });
 
     it('names the tool whose result cannot be written, and its plugin', async () => {

@@ -64,8 +64,8 @@ export function toMessage(row: MessageRow, codec: Codec): StoredMessage {
     seq: row.seq,
     role: row.role as MessageRole,
     type: row.type,
-    content: row.content,
-    ...defined('parts', readJson<readonly ModelContentPart[]>(row.parts, codec)),
+    content: String(row.content ?? ''),
+    ...defined('parts', readParts(readJson(row.parts, codec))),
     ...(row.tool_calls === null ? {} : { toolCalls: readToolCalls(readJson(row.tool_calls, codec)) }),
     ...(row.tool_call_id === null ? {} : { toolCallId: row.tool_call_id }),
     status: row.status as MessageStatus,
@@ -83,6 +83,13 @@ function readJson<T>(stored: unknown, codec: Codec): T | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Undefined unless the stored value is a list of parts: the message then has its text. */
+function readParts(stored: unknown): readonly ModelContentPart[] | undefined {
+  const isPart = (part: unknown): boolean =>
+    typeof part === 'object' && part !== null && typeof (part as { type?: unknown }).type === 'string';
+  return Array.isArray(stored) && stored.every(isPart) ? stored : undefined;
 }
 
 function defined<K extends string, V>(name: K, value: V | undefined): { readonly [key in K]?: V } {

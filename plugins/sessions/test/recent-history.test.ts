@@ -121,8 +121,16 @@ eachDatabase((engine) => {
   if (engine.dialect === 'sqlite') {
     it('a row whose stored JSON cannot be read is a plain text, and its session goes on', async () => {
       const { service, store } = await openSessions(engine);
-      await ask(service, 'one', '1');
-      await store.database.statement("update {realtime.messages} set tool_calls = '[{', meta = 'x', parts = '{'");
+      const { chat } = await ask(service, 'one', '1');
+      for (const parts of ['5', '[null]', '["one"]', '{"type": "text"}', '{']) {
+        const damage = "update {realtime.messages} set tool_calls = '[{', meta = 'x', parts = ?";
+        await store.database.statement(damage, [parts]);
+        const { messages } = await service.display({ chatId: chat.id });
+        expect(
+          messages.map(({ parts: read }) => read),
+          parts,
+        ).to.deep.equal([undefined, undefined]);
+      }
       const turn = await opened(service, turnRequest('two'));
       expect(service.modelMessages(await turn.history())).to.deep.equal([
         { role: 'user', content: 'one' },
