@@ -97,12 +97,15 @@ export async function startServer(host: StartHost<Config>): Promise<McpServer> {
   host.every(2_000, () => answerRelay.poll());
   host.every(60_000, () => sweep(server));
   host.on('shutdown', () => endStandingStreams(server));
+  host.on('plugin-state', ({ key, to }) => {
+    if (key === host.key && to === 'draining') endStandingStreams(server);
+  });
   return server;
 }
 
 /**
- * Ends the streams that stay open as long as their client, which the shutdown would wait for. Streams of responses stay
- * open: calls that were accepted are answered within the time of the shutdown.
+ * Ends the streams that stay open as long as their client, which a shutdown or the end of the plugin would wait for.
+ * Streams of responses stay open: calls that were accepted are answered within the time that is left.
  */
 function endStandingStreams(server: McpServer): void {
   server.subscriptions.close();

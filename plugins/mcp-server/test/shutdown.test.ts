@@ -58,6 +58,20 @@ eachDatabase((engine) => {
       await stopped;
     });
 
+    it('is disabled without waiting for clients that only listen, and answers the calls that run', async () => {
+      const { headers } = await beginSession(host, '2025-11-25');
+      const standing = await openEvents(host, { headers });
+      await standing.nextEvent();
+      const oldTransport = await host.fetch('/mcp', { headers: { accept: 'text/event-stream' } });
+      const stream = await beginCall(headers);
+      const disabled = host.app.control.disable('mcp-server');
+      expect(await standing.next()).to.equal(undefined);
+      expect(await oldTransport.text()).to.match(/^event: endpoint\n[^]*\n\n$/);
+      probe.release();
+      expect(at(await stream.next(), 'id')).to.equal(7);
+      expect((await disabled).state).to.equal('disabled');
+    });
+
     it('answers requests that arrive during the shutdown with a JSON-RPC error', async () => {
       const { headers } = await beginSession(host, '2025-11-25');
       const stream = await beginCall(headers);
