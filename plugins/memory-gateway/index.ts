@@ -1,5 +1,5 @@
-import { type PluginDefinition, whenServing } from 'mortise/sdk';
-import { missingBackend, probeBackend, warnOfMissingBackend } from './backend/backend-client.js';
+import { type PluginDefinition, platformPrincipal, whenServing } from 'mortise/sdk';
+import { probeBackend, warnOfMissingBackend } from './backend/backend-client.js';
 import { commands } from './commands.js';
 import type { Config } from './config.generated.js';
 import { createGateway, type Gateway } from './gateway.js';
@@ -7,7 +7,7 @@ import { updateGovernance } from './governance/update-governance.js';
 import { queryMemories } from './query/query-memories.js';
 import { reliabilityReport, reportRoute } from './report.js';
 import { auditRoute } from './rest/audit-route.js';
-import { healthRoute } from './rest/health-route.js';
+import { healthRoute, pluginHealth } from './rest/health-route.js';
 import { checkedTool } from './rest/read-body.js';
 import { governanceRoute, queryRoute, storeRoute } from './rest/tool-routes.js';
 import { storeMemory } from './store/store-memory.js';
@@ -67,13 +67,8 @@ export default function memoryGateway(): PluginDefinition<Config> {
         return recover();
       });
     },
-    health() {
-      const missing = gateway && missingBackend(gateway.points, gateway.backend.backend);
-      if (missing === undefined) return { ok: true };
-      const hint =
-        'Enable a plugin that contributes the backend (mortise plugin list), or set MORTISE_MEMORY_BACKEND to a known one.';
-      return { ok: false, detail: missing, hint };
-    },
+    health: async (signal) =>
+      gateway ? pluginHealth(gateway, { signal, principal: platformPrincipal }) : { ok: true },
     async stop() {
       await gateway?.writer.idle();
       await gateway?.settlements.idle();

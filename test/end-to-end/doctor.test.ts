@@ -180,6 +180,21 @@ const faults: readonly Fault[] = [
     repair: (host) => host.control.enable('memory-backend-local'),
   },
   {
+    name: 'memories that wait for an outbox that is disabled',
+    code: 'unhealthy',
+    fix: /mortise plugin enable memory-outbox/,
+    make: async (host) => {
+      await host.control.disable('memory-outbox');
+      await host.control.disable('memory-backend-local');
+      const stored = await host.post('/memory/store', { payload_md: 'An owl waits.', target_space: 'private:me' });
+      expect(await stored.json()).to.include({ outbox_status: 'pending' });
+      await host.control.enable('memory-backend-local');
+    },
+    repair: async (host) => {
+      await host.control.enable('memory-outbox');
+    },
+  },
+  {
     name: 'an outbox that is blocked by its setting',
     code: 'invalid_config',
     fix: /config\/memory-outbox\.json/,

@@ -66,7 +66,7 @@ eachDatabase((engine) => {
       const stream = await beginCall(headers);
       const disabled = host.app.control.disable('mcp-server');
       expect(await standing.next()).to.equal(undefined);
-      expect(await oldTransport.text()).to.match(/^event: endpoint\n[^]*\n\n$/);
+      expect(await oldTransport.text()).to.match(/^event: endpoint\n.*\n\n$/s);
       probe.release();
       expect(at(await stream.next(), 'id')).to.equal(7);
       expect((await disabled).state).to.equal('disabled');

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type CallContext, callOptions, type Route } from 'mortise/sdk';
+import { type CallOptions, callOptions, type PluginHealth, type Route } from 'mortise/sdk';
 import { missingBackend } from '../backend/backend-client.js';
 import { failureText } from '../backend/read-failure.js';
 import type { Gateway } from '../gateway.js';
@@ -12,12 +12,12 @@ interface Check {
 /** Milliseconds for all checks. Monitoring polls every few seconds, so a slower dependency counts as unhealthy. */
 const LIMIT_MS = 2_000;
 
-async function checkBackend({ backend, points }: Gateway, ctx: CallContext): Promise<Check> {
+async function checkBackend({ backend, points }: Gateway, options: CallOptions): Promise<Check> {
   const missing = missingBackend(points, backend.backend);
   if (missing !== undefined) return { ok: false, detail: missing };
   try {
     // Without the caller's signal: the result updates the circuit breaker even if the caller has disconnected.
-    return await backend.health({ ...callOptions(ctx), signal: undefined, timeoutMs: LIMIT_MS });
+    return await backend.health({ ...options, signal: undefined, timeoutMs: LIMIT_MS });
   } catch (error) {
     return { ok: false, detail: failureText(error) };
   }
@@ -56,14 +56,26 @@ async function withinLimit(check: Promise<Check>, detail: string): Promise<Check
 }
 
 /** Checks all dependencies. Only a database that does not answer or cannot be written makes the gateway unhealthy. */
-async function deepHealth(gateway: Gateway, ctx: CallContext) {
+async function deepHealth(gateway: Gateway, options: CallOptions) {
   const [database, memory_backend, outbox] = await Promise.all([
     checkDatabase(gateway),
-    withinLimit(checkBackend(gateway, ctx), 'the memory backend does not answer'),
+    withinLimit(checkBackend(gateway, options), 'the memory backend does not answer'),
     withinLimit(checkOutbox(gateway), 'the outbox cannot be read'),
   ]);
   const status = !database.ok ? 'error' : memory_backend.ok && outbox.ok ? 'ok' : 'degraded';
   return { status, checks: { database, memory_backend, outbox } };
+}
+
+const backendHint =
+  'Start the backend or correct its address (mortise config), or enable the plugin that contributes it, as MORTISE_MEMORY_BACKEND names it.';
+
+/** What the platform shows of the plugin. A database that is away, and a plugin that cannot run, it reports itself. */
+export async function pluginHealth(gateway: Gateway, options: CallOptions): Promise<PluginHealth> {
+  const { database, memory_backend, outbox } = (await deepHealth(gateway, options)).checks;
+  if (!database.ok) return { ok: true };
+  if (!memory_backend.ok) return { ok: false, detail: memory_backend.detail, hint: backendHint };
+  if (outbox.ok || outbox.detail.startsWith('0 pending')) return { ok: true };
+  return { ok: false, detail: outbox.detail, hint: 'mortise plugin enable memory-outbox' };
 }
 
 /** `GET /health`: without `deep=1` it accesses neither database nor backend, and is not rate limited. */
@@ -72,7 +84,9 @@ export function healthRoute(gateway: Gateway): Route {
     async handle({ query }, ctx) {
       const isDeep = query.get('deep') === '1';
       if (isDeep) ctx.limitRate();
-      const { status, checks } = isDeep ? await deepHealth(gateway, ctx) : { status: 'ok', checks: undefined };
+      const { status, checks } = isDeep
+        ? await deepHealth(gateway, callOptions(ctx))
+        : { status: 'ok', checks: undefined };
       return {
         status: status === 'error' ? 503 : 200,
         body: {
