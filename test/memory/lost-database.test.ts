@@ -32,7 +32,9 @@ async function findings({ host }: MemoryHost): Promise<readonly Finding[]> {
 /** Refused, reported and explained, within the time limit of the test. */
 async function noticed(memory: MemoryHost, code: string, fix: RegExp): Promise<void> {
   await until(async () => (await ready(memory)) === `503 database ${code}`);
-  expect(await store(memory, 'apple lost')).to.equal('AUDIT_WRITE_FAILED');
+  const { body } = await memory.store({ payload_md: 'apple lost', target_space: space });
+  expect(body).to.include({ ok: false, error_code: 'AUDIT_WRITE_FAILED' });
+  expect(body.message).to.match(/written\. The database of the running server was taken away/);
   const all = await findings(memory);
   expect(all.map(({ severity, code }) => `${severity} ${code}`)).to.include(`error ${code}`);
   expect(all.filter((one) => one.code === code)).to.have.length(1);

@@ -44,7 +44,7 @@ function auditFailed(
 ): StoreResult {
   if (isDatabaseDown(database, error)) throw databaseUnavailable(error);
   log.error({ err: error, correlationId: request.correlationId }, 'The audit row of a memory could not be written.');
-  return auditFailedResult(request, decision);
+  return auditFailedResult(request, decision, error);
 }
 
 /** Commits the audit row of a request that stored nothing, then returns its result. */

@@ -1,4 +1,5 @@
 import type { OutboxDelivery } from 'mortise/contracts/memory-gateway';
+import { isCodedError } from 'mortise/sdk';
 import type { WriteOutcome } from '../write/write-job.js';
 import type { StoreDecision } from './decide-store.js';
 import type { StoreRequest } from './store-request.js';
@@ -174,12 +175,15 @@ export function busyResult(decision: StoreDecision): StoreResult {
   });
 }
 
-/** The audit row could not be written, so nothing was. */
-export function auditFailedResult(request: StoreRequest, decision: StoreDecision | null): StoreResult {
+/** The audit row could not be written, so nothing was. An error of the database says why. */
+export function auditFailedResult(request: StoreRequest, decision: StoreDecision | null, error: unknown): StoreResult {
+  const causes = [error, (error as { readonly cause?: unknown } | undefined)?.cause];
+  const known = causes.find((one) => isCodedError(one) && one.code.startsWith('database_'));
+  const why = known instanceof Error ? ` ${known.message}` : '';
   return result(request, decision, {
     ok: false,
     action: 'error',
-    message: 'The memory was not stored, because its audit row could not be written.',
+    message: `The memory was not stored, because its audit row could not be written.${why}`,
     reason: null,
     error_code: 'AUDIT_WRITE_FAILED',
     retryable: true,
