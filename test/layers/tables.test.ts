@@ -42,6 +42,15 @@ describe('the tables of a plugin', () => {
     expect(sharedTables(files, schemas)).to.deep.equal([]);
   });
 
+  it('are changed, in the case of the outbox, by the files of its folder alone', () => {
+    const changes = /(?:insert into|update|delete from) \{logbook\.outbox_memory\}/;
+    const files = globSync('plugins/logbook/**/*.ts', { cwd: root })
+      .filter((file) => !/\/(test|testing|migrations)\//.test(file))
+      .filter((file) => changes.test(readFileSync(resolve(root, file), 'utf8')));
+    expect(files.length).to.be.above(0);
+    expect(files.filter((file) => !file.startsWith('plugins/logbook/outbox/'))).to.deep.equal([]);
+  });
+
   it('are reported when another plugin reads them', () => {
     const files = [
       ['one', 'create table {agent.lamps} (id text)'],

@@ -1,6 +1,6 @@
-import type { FailureClass, Sent } from 'mortise/contracts/logbook';
+import type { FailureClass, OutboxRow, Sent } from 'mortise/contracts/logbook';
 import type { Database, TransactionOption } from 'mortise/sdk';
-import { jsonRows } from '../sql.js';
+import { jsonRows, movedNow } from '../sql.js';
 
 /**
  * Marks rows as sent that are pending and leased by the worker. @returns their ids.
@@ -115,4 +115,25 @@ export async function makeDue(database: Database, options?: TransactionOption): 
     options,
   );
   return changes;
+}
+
+/**
+ * Ends the lease of a row whose worker is gone and schedules its next attempt.
+ * @returns false when the row or its lease has changed since it was examined
+ */
+export async function reschedule(
+  database: Database,
+  { outboxId, lockedAt }: Pick<OutboxRow, 'outboxId' | 'lockedAt'>,
+  delaySeconds: number,
+  options?: TransactionOption,
+): Promise<boolean> {
+  if (lockedAt === null) return false;
+  // Stored times may be finer than the milliseconds they are read with.
+  const { changes } = await database.statement(
+    `update {logbook.outbox_memory} set next_attempt_at = ${movedNow(database)}, locked_at = null, locked_by = null
+     where outbox_id = ? and status = 'pending' and locked_at >= ? and locked_at < ?`,
+    [delaySeconds, outboxId, database.codec.time(lockedAt), database.codec.time(Date.parse(lockedAt) + 1)],
+    options,
+  );
+  return changes > 0;
 }

@@ -9,6 +9,7 @@ import type {
 import { type Database, jsonTexts, type TransactionOption } from 'mortise/sdk';
 import { isAudited, outboxIdText } from '../audit/json-facts.js';
 import { type OutboxColumns, outboxColumns, outboxRowOf } from '../outbox/read-rows.js';
+import { reschedule } from '../outbox/settle.js';
 import { movedNow } from '../sql.js';
 
 /** Queries that compare outbox and audit trail. */
@@ -17,22 +18,7 @@ export function createReconcileQueries(database: Database): ReconcileQueries {
     sent: (window, options) => examineSettled(database, 'sent', window, options),
     dead: (window, options) => examineSettled(database, 'dead', window, options),
     pending: (window, options) => examinePending(database, window, options),
-    async reschedule(row, delaySeconds, options) {
-      if (row.lockedAt === null) return false;
-      // Stored times may be finer than the milliseconds they are read with.
-      const { changes } = await database.statement(
-        `update {logbook.outbox_memory} set next_attempt_at = ${movedNow(database)}, locked_at = null, locked_by = null
-         where outbox_id = ? and status = 'pending' and locked_at >= ? and locked_at < ?`,
-        [
-          delaySeconds,
-          row.outboxId,
-          database.codec.time(row.lockedAt),
-          database.codec.time(Date.parse(row.lockedAt) + 1),
-        ],
-        options,
-      );
-      return changes > 0;
-    },
+    reschedule: (row, delaySeconds, options) => reschedule(database, row, delaySeconds, options),
     invariants: (options) => checkTrail(database, options),
     async pendingAudits(asking, options) {
       const { rows } = await database.statement<{ rows: number; oldest: string | null; at: number }>(
