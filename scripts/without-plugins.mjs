@@ -79,7 +79,12 @@ async function checkWithout(deleted, desired, tools) {
     const gone = dependants(root, deleted);
     await withServer(root, tools, async (origin, env) => {
       await until('/ready answers 200', async () => (await fetch(`${origin}/ready`)).ok || undefined);
-      checkStates(await listPlugins(root, env, tools), desired, deleted, gone);
+      // `/ready` waits for the required plugins alone.
+      const rows = await until('every plugin has started or cannot', async () => {
+        const listed = await listPlugins(root, env, tools);
+        return listed.some(({ state }) => ['checking', 'starting'].includes(state)) ? undefined : listed;
+      });
+      checkStates(rows, desired, deleted, gone);
       await askFeatures(origin, gone);
     });
   } finally {

@@ -89,10 +89,12 @@ export const rooms: readonly Room[] = [
 
   // What looks at the whole from outside. Plugins are reached through a booted host, so that any of them can be deleted.
   { name: 'test', path: 'test/', uses: [...core, ...testing, ...contracts, 'main', 'gates'] },
-  { name: 'scripts', path: 'scripts/', uses: [...core, ...testing, ...contracts] },
+  { name: 'scripts', path: 'scripts/', uses: [...core, ...testing, ...contracts, 'arguments'] },
+  // The one reader of the options of every script.
+  { name: 'arguments', path: 'scripts/arguments.ts', uses: [] },
   // What the product is measured beside: other people's libraries without the product around them.
   { name: 'peers', path: 'scripts/bench/peers/', uses: [] },
-  { name: 'chaos', path: 'scripts/chaos/', uses: [...testing, ...contracts, 'chaos/checker'] },
+  { name: 'chaos', path: 'scripts/chaos/', uses: [...testing, ...contracts, 'arguments', 'chaos/checker'] },
   { name: 'gates', path: 'scripts/gates/', uses: [...testing, ...contracts, 'process'] },
   // It judges the product, so it uses nothing of it.
   { name: 'chaos/checker', path: 'scripts/chaos/checker/', uses: [], testsUse: [...testing, ...contracts] },
