@@ -260,7 +260,7 @@ function editsOf(next: DesiredState, previous: DesiredState, file: string): read
   ];
 }
 
-/** Ends an endless loop in a plugin, and finds out which plugin fills the heap; 0 seconds turns both off. */
+/** Ends an endless loop in a plugin; 0 seconds turn that off. */
 function watchProcess(composition: Composition): void {
   const settings = composition.get(parts.settings);
   const kernel = composition.get(parts.kernel);

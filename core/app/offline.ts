@@ -1,4 +1,4 @@
-import { refuseDisable, refuseDisplacement, withToggled } from '../control/desired-changes.js';
+import { refuseDisable, refuseDisplacement, withToggled } from '../control/changes.js';
 import { ownFile } from '../kernel/catalogue.js';
 import { MortiseError } from '../sdk/errors.js';
 import type { HostEvents } from '../sdk/events.js';

@@ -6,10 +6,9 @@ import type { PluginRecord } from '../kernel/plugin-record.js';
 import { isCodedError, MortiseError } from '../sdk/errors.js';
 import type { DesiredExport, PluginControl, PluginRow, ToggleOptions } from '../sdk/host/plugin-control.js';
 import type { EffectiveValue } from '../sdk/host/settings.js';
-import { refuseDisable, refuseDisplacement, requiredOf, withToggled } from './desired-changes.js';
+import { planChanges, refuseDisable, refuseDisplacement, requiredOf, withToggled } from './changes.js';
 import { findings } from './doctor.js';
 import { detailOf, loadTree, rowOf } from './inspect.js';
-import { planChanges } from './plan-changes.js';
 
 /** How long a start may take once its plugin is being disabled, milliseconds. */
 const startPatienceMs = 2_000;

@@ -52,8 +52,8 @@ export interface KernelDeps {
 
 /** A plugin that was in the middle of something when the process crashed. */
 export interface Suspect {
-  readonly code: 'boot_crash' | 'blocked_event_loop' | 'heap_exhausted';
-  /** The step it was in, the seconds it blocked, or the mebibytes of the heap it filled. */
+  readonly code: 'boot_crash' | 'blocked_event_loop';
+  /** The step it was in, or the seconds it blocked. */
   readonly detail: string;
   /** False: several plugins were starting at that moment, and this is one of them. */
   readonly sure: boolean;

@@ -1,21 +1,22 @@
 import { problem } from '../messages/plugin-problems.js';
-import type { Disposable, Logger } from '../sdk/context.js';
+import type { CallContext, Disposable, Logger } from '../sdk/context.js';
 import type { HostEvents } from '../sdk/events.js';
 import type { HostServices } from '../sdk/host/index.js';
 import type { PluginConfig, StartHost, Watched } from '../sdk/plugin.js';
 import type { ExtensionPointFacts, ExtensionPoints } from '../sdk/points/index.js';
 import { pluginKeyPattern } from '../sdk/points/point.js';
-import type { Points } from '../sdk/points.js';
+import type { CallEnd, Points } from '../sdk/points.js';
 import type { Services } from '../sdk/services.js';
 import type { CatalogueEntry } from './catalogue.js';
 import type { KernelDeps, PluginScope } from './deps.js';
 import type { EventBus } from './event-bus.js';
 import { contributionId } from './extension-points.js';
-import type { PluginCallbacks } from './plugin-callbacks.js';
+import { CallStats, type Lease } from './lease.js';
+import type { LeaseBook } from './lease-book.js';
 import { PluginProblem } from './plugin-problem.js';
-import type { ResourceStack } from './resource-stack.js';
 import type { ServiceRegistry } from './service-registry.js';
 import type { Staging } from './staging.js';
+import { isThenable } from './time-limit.js';
 import { wrapService } from './wrap-members.js';
 
 export type HostPhase = 'registering' | 'starting' | 'running' | 'stopped';
@@ -176,4 +177,79 @@ function runnable(where: string, run: unknown): void {
   if (typeof run === 'function') return;
   const why = `its callback is ${run === null ? 'null' : `of type ${typeof run}`}, not a function`;
   throw new PluginProblem(problem('contribution_invalid', where, why));
+}
+
+/** What a plugin run holds, disposed last in first out; an item that fails does not affect the others. */
+export class ResourceStack {
+  #items: Disposable[] = [];
+  #disposed = false;
+
+  /** Adds an item; once the stack is disposed, the item is disposed at once. */
+  push<D extends Disposable>(item: D): D {
+    if (this.#disposed) void (async () => item.dispose())().catch(() => undefined);
+    else this.#items.push(item);
+    return item;
+  }
+
+  /** Adds an undo step, which runs once: when the handle or the stack is disposed. */
+  defer(undo: () => void | Promise<void>): Disposable {
+    let done = false;
+    const item: Disposable = {
+      dispose: () => {
+        if (done) return;
+        done = true;
+        this.#items = this.#items.filter((other) => other !== item);
+        return undo();
+      },
+    };
+    return this.push(item);
+  }
+
+  /** Disposes each item through `dispose`, which may limit its time. @returns the errors of items that failed. */
+  async dispose(dispose: (item: Disposable) => Promise<void>): Promise<unknown[]> {
+    this.#disposed = true;
+    const errors: unknown[] = [];
+    for (let item = this.#items.pop(); item; item = this.#items.pop()) {
+      try {
+        await dispose(item);
+      } catch (error) {
+        errors.push(error);
+      }
+    }
+    return errors;
+  }
+}
+
+const done: CallEnd = Object.freeze({ ok: true, value: undefined });
+
+/** Timers, events and changes that reach a plugin: each is a leased call, and a failure is a fault of the plugin. */
+export class PluginCallbacks {
+  readonly #leases: LeaseBook;
+  readonly #stopped: AbortSignal;
+  readonly #onFailure: (error: unknown) => void;
+  readonly #stats = new CallStats();
+
+  constructor(leases: LeaseBook, stopped: AbortSignal, onFailure: (error: unknown) => void) {
+    this.#leases = leases;
+    this.#stopped = stopped;
+    this.#onFailure = onFailure;
+  }
+
+  /** Never throws or rejects. A callback of a plugin that is stopping is not run, and counts as failed. */
+  run(kind: string, run: (ctx: CallContext) => unknown): CallEnd | Promise<CallEnd> {
+    if (this.#stopped.aborted) return { ok: false, error: this.#stopped.reason };
+    let lease: Lease | undefined;
+    const failed = (error: unknown): CallEnd => {
+      if (!lease?.aborted) this.#onFailure(error);
+      return { ok: false, error };
+    };
+    try {
+      // Fails for an event that is emitted in its own listener, without end.
+      lease = this.#leases.open('callback', kind, this.#stats, 0, undefined);
+      const result = lease.run((_: undefined, ctx) => run(ctx), undefined);
+      return isThenable(result) ? (result.then(() => done, failed) as Promise<CallEnd>) : done;
+    } catch (error) {
+      return failed(error);
+    }
+  }
 }

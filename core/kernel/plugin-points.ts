@@ -3,9 +3,8 @@ import { MortiseError } from '../sdk/errors.js';
 import type { ExtensionPoints } from '../sdk/points/index.js';
 import type { CallOptions, Contribution, HeldCall, Pipeline, PipelineStage, Points } from '../sdk/points.js';
 import { runSynchronously } from './attribution.js';
-import { HeldLease } from './held-lease.js';
 import type { Lease } from './lease.js';
-import { leasedStream } from './leased-stream.js';
+import { HeldLease, leasedStream } from './long-calls.js';
 import type { Registered, Registry } from './registry.js';
 
 export type PointName = keyof ExtensionPoints & string;

@@ -210,10 +210,6 @@ const rows = {
     message: `It blocked the event loop for more than ${seconds} s; the process was started again without it.`,
     hint: 'Look for an endless loop; long work must await between steps. Then start it again: mortise plugin release <key>',
   }),
-  heap_exhausted: (mebibytes: number) => ({
-    message: `It filled the heap of the process (${mebibytes} MiB); the process was started again without it.`,
-    hint: 'Look for a leak; NODE_OPTIONS=--max-old-space-size=<MiB> gives the process more. Then start it again: mortise plugin release <key>',
-  }),
   safe_mode: () => ({
     message: 'Safe mode: only required plugins are started.',
     hint: 'Fix or disable the plugin that crashes, then start again without --safe; mortise plugin doctor shows the cause.',

@@ -1,4 +1,3 @@
-import { getHeapStatistics } from 'node:v8';
 import { Worker } from 'node:worker_threads';
 import { showRunningPlugin } from '../kernel/attribution.js';
 import type { Disposable } from '../sdk/context.js';
@@ -13,7 +12,7 @@ export interface WatchdogOptions {
 }
 
 /**
- * Starts a thread that notices a blocked event loop or a full heap, records the plugin whose code runs in the boot
+ * Starts a thread that notices a blocked event loop, records the plugin whose code runs in the boot
  * journal and ends the process, so that its supervisor starts it again without the plugin.
  */
 export function startWatchdog(options: WatchdogOptions): Disposable & { refresh(): void } {
@@ -22,7 +21,6 @@ export function startWatchdog(options: WatchdogOptions): Disposable & { refresh(
     workerData: {
       tick,
       limitMs: options.seconds * 1_000,
-      heapLimit: getHeapStatistics().heap_size_limit,
       journalFile: options.journalFile,
       pid: process.pid,
     } satisfies WatchdogData,

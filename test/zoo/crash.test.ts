@@ -102,23 +102,6 @@ describe('a server that a plugin brings down', function () {
     await isLeftOut('loops-in-call', 'blocked_event_loop', /more than 2 s;/);
   });
 
-  for (const [how, query] of [
-    ['at once', ''],
-    ['bit by bit while others are served', '?awaits=1'],
-  ] as const) {
-    it(`is started once more without a plugin that fills the heap in a call, ${how}`, async () => {
-      // The heap is to fill before the watchdog ends a call that takes so long.
-      const env = { NODE_OPTIONS: '--max-old-space-size=128', MORTISE_WATCHDOG_SECONDS: '60' };
-      server = await startZoo({ plugins: ['healthy', 'fills-heap-in-call'], env });
-      await ready(server);
-      await until(async () => (await row('fills-heap-in-call')).state === 'active');
-      await server.ask('GET', `/fills-heap-in-call${query}`).catch(() => undefined);
-      await ready(server, 2);
-      await isLeftOut('fills-heap-in-call', 'heap_exhausted', /filled the heap .*\d+ MiB/);
-      expect(server.text()).to.match(/the heap is full \(\d+ MiB\): the plugin fills-heap-in-call filled it/);
-    });
-  }
-
   it('is started once more without a plugin that loops in microtasks', async () => {
     const env = { MORTISE_WATCHDOG_SECONDS: '2' };
     server = await startZoo({ plugins: ['healthy', 'loops-in-microtasks'], env });

@@ -51,7 +51,6 @@ const rendered: Readonly<Record<ProblemCode, ReturnType<typeof problem>>> = {
   repeated_faults: problem('repeated_faults', 5, 60, 'no'),
   boot_crash: problem('boot_crash', 'start'),
   blocked_event_loop: problem('blocked_event_loop', 10),
-  heap_exhausted: problem('heap_exhausted', 4_144),
   safe_mode: problem('safe_mode'),
 };
 

@@ -3,9 +3,9 @@ import { setPriority } from 'node:os';
 import { join } from 'node:path';
 import { startWatchdog } from '../watchdog.js';
 
-/** A process with a watchdog, and what it does then: `node watched-process.js FOLDER DEED [MS]`, one second by default. */
-const [folder = '', deed = '', limit = '1000'] = process.argv.slice(2);
-const limitMs = Number(limit);
+/** A process with a watchdog, and what it does then: `node watched-process.js FOLDER DEED`. */
+const [folder = '', deed = ''] = process.argv.slice(2);
+const limitMs = 1_000;
 
 function compute(ms: number): void {
   const until = performance.now() + ms;
@@ -48,27 +48,11 @@ function isStarved(): void {
   }
 }
 
-function fill(kept: unknown[]): void {
-  kept.push(Array.from({ length: 10_000 }, (_, index) => ({ index })));
-}
-
-/** The event loop turns, and most of the stacks are the platform's. */
-async function fillsAwaiting(): Promise<void> {
-  for (const kept: unknown[] = []; ; ) {
-    fill(kept);
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-}
-
 const deeds: Readonly<Record<string, () => void>> = {
   computes: () => {
     for (;;);
   },
   sleeps: () => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0),
-  fills: () => {
-    for (const kept: unknown[] = []; ; ) fill(kept);
-  },
-  'fills-awaiting': () => void fillsAwaiting(),
   'is-crowded': () => void isCrowded(),
   'is-starved': isStarved,
 };
