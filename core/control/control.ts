@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
-import { ownFile, readSmallFile } from '../kernel/catalogue.js';
+import { readSmallFile } from '../files/index.js';
+import { ownFile } from '../kernel/catalogue.js';
 import type { Desired, PluginConfigSource } from '../kernel/deps.js';
 import type { Kernel } from '../kernel/kernel.js';
 import type { PluginRecord } from '../kernel/plugin-record.js';

@@ -1,8 +1,9 @@
-import { constants, existsSync } from 'node:fs';
-import { open, readdir, realpath } from 'node:fs/promises';
-import { isAbsolute, join, relative, resolve } from 'node:path';
+import { existsSync } from 'node:fs';
+import { readdir, realpath } from 'node:fs/promises';
+import { join } from 'node:path';
+import { confine, parseJson, readSmallFile } from '../files/index.js';
 import { type Problem, problem } from '../messages/plugin-problems.js';
-import { deepestFile, deepFreeze, isTooDeep } from '../schema/index.js';
+import { deepFreeze } from '../schema/index.js';
 import type { PluginManifest } from '../sdk/manifest.js';
 import { canonicalKey } from '../sdk/points/point.js';
 import { contributionId } from './extension-points.js';
@@ -160,7 +161,7 @@ async function readObject(
   const path = await ownFile(folder, name);
   if (path === undefined) return { why: 'it is outside the plugin folder' };
   try {
-    const value = await readJson(path);
+    const value = parseJson(await readSmallFile(path));
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return { why: 'it is not a JSON object' };
     return { value: value as Record<string, unknown> };
   } catch (error) {
@@ -168,53 +169,7 @@ async function readObject(
   }
 }
 
-/**
- * The path of a plugin's own file; undefined when it is outside the folder, by its name or through a link. A missing file
- * is judged by its name.
- */
-export async function ownFile(folder: string, name: string): Promise<string | undefined> {
-  const path = resolve(folder, name);
-  if (!isInside(folder, path)) return undefined;
-  const [realFolder, realFile] = await Promise.all([real(folder), real(path)]);
-  if (realFolder === undefined || realFile === undefined) return path;
-  return isInside(realFolder, realFile) ? realFile : undefined;
-}
-
-function isInside(folder: string, path: string): boolean {
-  const below = relative(folder, path);
-  return below !== '' && below !== '..' && !/^\.\.[\\/]/.test(below) && !isAbsolute(below);
-}
-
-function real(path: string): Promise<string | undefined> {
-  return realpath(path).catch(() => undefined);
-}
-
-const maxBytes = 1_048_576;
-
-/** Reads a JSON file as {@link readSmallFile} does. */
-export async function readJson(path: string): Promise<unknown> {
-  return parseJson(await readSmallFile(path));
-}
-
-/** Ignores a byte order mark, which some editors write. */
-export function parseJson(text: string): unknown {
-  if (isTooDeep(text)) throw new Error(`it is nested deeper than ${deepestFile} levels`);
-  return JSON.parse(text.replace(/^\uFEFF/, ''));
-}
-
-/**
- * Reads a regular file of at most 1 MiB, as UTF-8: reading a pipe or a device might never end.
- *
- * @throws Error that says why it cannot be read
- */
-export async function readSmallFile(path: string): Promise<string> {
-  const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
-  try {
-    const found = await file.stat();
-    if (!found.isFile()) throw new Error('it is not a regular file');
-    if (found.size > maxBytes) throw new Error(`it is larger than 1 MiB (${found.size} bytes)`);
-    return await file.readFile('utf8');
-  } finally {
-    await file.close();
-  }
+/** The real path of a plugin's own file; undefined when it is outside the folder, by its name or through a link. */
+export function ownFile(folder: string, name: string): Promise<string | undefined> {
+  return confine(folder, name).catch(() => undefined);
 }

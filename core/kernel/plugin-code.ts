@@ -4,11 +4,12 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import * as nodeModule from 'node:module';
 import { basename, extname, join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { readSmallFile } from '../files/index.js';
 import { problem } from '../messages/plugin-problems.js';
 import type { PluginDefinition, PluginLifecycle } from '../sdk/plugin.js';
 import { canonicalKey } from '../sdk/points/point.js';
 import { runMarked } from './attribution.js';
-import { type CatalogueEntry, readSmallFile } from './catalogue.js';
+import type { CatalogueEntry } from './catalogue.js';
 import { explainError, PluginProblem, placeOf } from './plugin-problem.js';
 import { isThenable, milliseconds, withTimeLimit } from './time-limit.js';
 

@@ -44,13 +44,13 @@ export const rooms: readonly Room[] = [
   { name: 'messages', path: 'core/messages/', uses: ['sdk'], testsUse: testing },
   { name: 'telemetry', path: 'core/telemetry/', uses: ['sdk', 'messages'], testsUse: testing },
   { name: 'schema', path: 'core/schema/', uses: ['sdk', 'messages'], testsUse: testing },
-  { name: 'files', path: 'core/files/', uses: everywhereInCore, testsUse: testing },
+  { name: 'files', path: 'core/files/', uses: [...everywhereInCore, 'schema'], testsUse: testing },
 
   // The rooms that do the work. They do not know each other.
   {
     name: 'kernel',
     path: 'core/kernel/',
-    uses: [...everywhereInCore, 'schema'],
+    uses: [...everywhereInCore, 'schema', 'files'],
     testsUse: [...testing, 'schedule', 'control'],
   },
   // What protects the process, and what admins ask of a running kernel.
@@ -63,7 +63,7 @@ export const rooms: readonly Room[] = [
   {
     name: 'control',
     path: 'core/control/',
-    uses: [...everywhereInCore, 'kernel', 'process'],
+    uses: [...everywhereInCore, 'files', 'kernel', 'process'],
     testsUse: [...testing, 'schedule', 'schema'],
   },
   { name: 'settings', path: 'core/settings/', uses: [...everywhereInCore, 'schema', 'files'], testsUse: testing },
