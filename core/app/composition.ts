@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import { type DependencyContainer, container as root } from 'tsyringe';
+import { type DependencyContainer, instanceCachingFactory, container as root } from 'tsyringe';
 import type { DatabaseHost } from '../database/index.js';
 import type { HttpServer } from '../http/index.js';
 import type { KernelDeps } from '../kernel/deps.js';
@@ -154,16 +154,12 @@ export class PluginContainer implements Resolver {
 
   /** `make` runs at most once; `undo` only when it ran. */
   own<T>(part: Token<T>, make: (parts: Resolver) => T, undo?: (made: T) => void | Promise<void>): this {
-    let made: { readonly value: T } | undefined;
     this.#container.register<T>(part.name, {
-      useFactory: () => {
-        if (!made) {
-          made = { value: make(this) };
-          const { value } = made;
-          if (undo) this.#undo.push(() => undo(value));
-        }
-        return made.value;
-      },
+      useFactory: instanceCachingFactory(() => {
+        const made = make(this);
+        if (undo) this.#undo.push(() => undo(made));
+        return made;
+      }),
     });
     return this;
   }
