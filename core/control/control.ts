@@ -131,11 +131,10 @@ export function createControl(deps: ControlDeps): PluginControl {
       return path !== undefined && existsSync(path) ? readSmallFile(path) : null;
     },
 
-    plan: (changes) =>
-      kernel.serial(async () => {
-        await kernel.rescan();
-        return planChanges(kernel, changes, find);
-      }),
+    plan: async (changes) => {
+      await kernel.rescanIfIdle();
+      return planChanges(kernel, changes, find);
+    },
 
     enable: (key, options) =>
       operate(async () => {

@@ -43,6 +43,8 @@ export class Kernel {
   /** Why the data schema of a point cannot be used, by its text; null when it can. */
   readonly #schemaProblems = new Map<string, string | null>();
   #queue: Promise<unknown> = Promise.resolve();
+  /** Begun or waiting. */
+  #operations = 0;
   #plan: Plan = { plugins: new Map(), points: new Map() };
   #desiredWatch: { dispose(): void | Promise<void> } | undefined;
 
@@ -158,13 +160,22 @@ export class Kernel {
   /** Runs one operation after the other, as the host itself. */
   serial<T>(operation: () => Promise<T>): Promise<T> {
     const result = runUnmarked(() => this.#queue.then(operation, operation));
-    this.#queue = result.catch(() => undefined);
+    const ended = (): void => {
+      this.#operations -= 1;
+    };
+    this.#operations += 1;
+    this.#queue = result.then(ended, ended);
     return result;
   }
 
   /** Reads the plugins again, for a plan of what is on the disk now. Call it inside {@link serial}. */
   rescan(): Promise<void> {
     return this.#inventory.rescan();
+  }
+
+  /** As {@link rescan}, unless an operation runs, which may take as long as the calls that it waits for. */
+  async rescanIfIdle(): Promise<void> {
+    if (this.#operations === 0) await this.serial(() => this.rescan());
   }
 
   /** The plan as it would be with another desired state or other configurations. */

@@ -15,7 +15,7 @@ const folders = ['core', 'plugins', 'test', 'scripts'];
 /** The console's pages are a program of their own, for the browser, with its own rules. */
 const skipped = new Set(['node_modules', 'fixtures', 'plugins/console/web']);
 
-/** Holds every TypeScript file of a checkout against the table of rooms, and finds files that import each other. */
+/** Holds every source file of a checkout against the table of rooms, and finds files that import each other. */
 export function checkLayers(root: string): LayerReport {
   const files = folders.flatMap((folder) => listFiles(root, folder));
   const imports = new Map(files.map((file) => [file, readImports(file, readFileSync(join(root, file), 'utf8'))]));
@@ -45,7 +45,7 @@ function listFiles(root: string, folder: string): string[] {
   return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
     const path = `${folder}/${entry.name}`;
     if (entry.isDirectory()) return skipped.has(entry.name) || skipped.has(path) ? [] : listFiles(root, path);
-    return /\.(ts|tsx|mts|cts)$/.test(entry.name) ? [path] : [];
+    return /\.([cm]?[jt]s|tsx)$/.test(entry.name) ? [path] : [];
   });
 }
 
@@ -126,9 +126,12 @@ function roomOf(file: string): Place | undefined {
   return best;
 }
 
-/** The source behind a relative name, from the root, with forward slashes. */
+/**
+ * The source behind a relative name, from the root, with forward slashes. Compiled code runs in `dist`, from where it
+ * reaches what is not compiled.
+ */
 function resolve(root: string, file: string, specifier: string): string {
-  const path = posix.join(dirname(file).split(sep).join('/'), specifier);
+  const path = posix.join('dist', dirname(file).split(sep).join('/'), specifier).replace(/^dist\//, '');
   const source = path.replace(/\.(m|c)?js$/, '.$1ts');
   return existsSync(join(root, source)) ? source : relative(root, join(root, path)).split(sep).join('/');
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { parseSync, Visitor } from 'oxc-parser';
 
 /** What a name that a plugin's facts introduce is used for. */
-type Kind = 'plugin' | 'service' | 'schema' | 'point' | 'mount' | 'route' | 'setting';
+type Kind = 'plugin' | 'service' | 'schema' | 'point' | 'mount' | 'route' | 'setting' | 'envelope';
 
 /** A name of a feature that core may use all the same. */
 export interface AllowedName {
@@ -15,16 +15,16 @@ export interface AllowedName {
 
 /**
  * Finds names of features in core: plugin keys, services, database schemas, extension points, mounts, routes and
- * settings that a manifest or a configuration schema of a plugin introduces, as whole strings, beginnings of paths or
- * names of environment variables. Comments do not count.
- * @returns one line per use that no row of `allowed` covers, and one per row that covers nothing
+ * settings that a manifest or a configuration schema of a plugin introduces, in strings and as names of members,
+ * properties and destructured variables. Comments do not count.
+ * @returns one line per use that no row of `allowed` covers, and one per row that covers nothing while the feature is there
  */
 export function checkFeatureNames(root: string, allowed: readonly AllowedName[]): readonly string[] {
   const names = readFeatureNames(root);
   const used = new Set<AllowedName>();
   const found = listSources(root, 'core').flatMap((file) =>
-    readTexts(file, readFileSync(join(root, file), 'utf8')).flatMap(({ text, line }) => {
-      const match = [...names].find(([name, kind]) => mentions(text, name, kind));
+    readMentions(file, readFileSync(join(root, file), 'utf8')).flatMap((mention) => {
+      const match = [...names].find(([name, kind]) => mentions(mention, name, kind));
       if (!match) return [];
       const [name, kind] = match;
       const row = allowed.find((one) => one.name === name && (file === one.in || file.startsWith(one.in)));
@@ -32,20 +32,54 @@ export function checkFeatureNames(root: string, allowed: readonly AllowedName[])
         used.add(row);
         return [];
       }
-      return [`${file}:${line} names the ${kind} ${name} of a feature`];
+      return [`${file}:${mention.line} names the ${kind} ${name} of a feature`];
     }),
   );
   const idle = allowed
-    .filter((row) => !used.has(row))
+    .filter((row) => names.has(row.name) && !used.has(row))
     .map(({ name, in: at }) => `${at} does not use ${name}: drop its row`);
   return [...found, ...idle];
 }
 
-function mentions(text: string, name: string, kind: Kind): boolean {
-  if (kind === 'route') return text === name || text.startsWith(`${name}/`) || text.startsWith(`${name}?`);
-  if (kind === 'setting') return new RegExp(`\\b${name}\\b`).test(text);
-  if (kind === 'schema' && text.includes(`{${name}.`)) return true;
-  return text === name;
+/** A piece of source that may name a feature. */
+interface Mention {
+  readonly text: string;
+  /** Counted from 1. */
+  readonly line: number;
+  /** A string or a piece of a template; else the name of a member, a property or a destructured variable. */
+  readonly isString: boolean;
+}
+
+function mentions({ text, isString }: Mention, name: string, kind: Kind): boolean {
+  if (!isString) return kind !== 'route' && kind !== 'mount' && text === asMember(name, kind);
+  switch (kind) {
+    case 'route':
+      return new RegExp(`^(\\w+://[^/]+)?${name}([/?]|$)`).test(text);
+    case 'setting':
+      return hasWord(text, name);
+    case 'schema':
+      return (
+        text === name || text.includes(`{${name}.`) || new RegExp(`\\b(from|into|update|table) ${name}_`).test(text)
+      );
+    case 'plugin':
+      // A key of one word is a word of the language too, so only a file or folder of that name counts beside the whole.
+      return text === name || (name.includes('-') ? hasWord(text, name) : hasPathOf(text, name));
+    default:
+      return text === name;
+  }
+}
+
+function hasWord(text: string, name: string): boolean {
+  return new RegExp(`(^|[^\\w-])${name}($|[^\\w-])`).test(text);
+}
+
+function hasPathOf(text: string, name: string): boolean {
+  return new RegExp(`(^|/)(plugins|config|contracts)/${name}([./]|$)`).test(text);
+}
+
+/** How a name is written where it is a member: `memoryGateway`; settings keep their spelling. */
+function asMember(name: string, kind: Kind): string {
+  return kind === 'setting' ? name : name.replace(/[-_](\w)/g, (_, letter: string) => letter.toUpperCase());
 }
 
 interface Facts {
@@ -59,9 +93,18 @@ interface Facts {
   };
 }
 
+interface ConfigSchema {
+  readonly properties?: Readonly<Record<string, ConfigSchema>>;
+}
+
+/** Names of a configuration's properties, with those of objects within it. */
+function settingsOf({ properties = {} }: ConfigSchema): readonly string[] {
+  return Object.entries(properties).flatMap(([name, property]) => [name, ...settingsOf(property)]);
+}
+
 /** Every name that a plugin of the checkout introduces, without those that the host's own settings share. */
 function readFeatureNames(root: string): ReadonlyMap<string, Kind> {
-  const names = new Map<string, Kind>();
+  const names = new Map<string, Kind>([['error envelope', 'envelope']]);
   const hostSettings = readFileSync(join(root, 'schemas', 'mortise.schema.json'), 'utf8');
   for (const entry of readdirSync(join(root, 'plugins'), { withFileTypes: true })) {
     const folder = join(root, 'plugins', entry.name);
@@ -76,7 +119,12 @@ function readFeatureNames(root: string): ReadonlyMap<string, Kind> {
     names.set(facts.key, 'plugin');
     const schemaFile = join(folder, 'config.schema.json');
     if (!existsSync(schemaFile)) continue;
-    for (const [, list = ''] of readFileSync(schemaFile, 'utf8').matchAll(/"x-env": (\[[^\]]*\]|"[^"]*")/g)) {
+    const schema = readFileSync(schemaFile, 'utf8');
+    for (const name of settingsOf(JSON.parse(schema) as ConfigSchema)) {
+      // One word may stand for anything.
+      if (name.includes('_') && !hostSettings.includes(`"${name}"`)) names.set(name, 'setting');
+    }
+    for (const [, list = ''] of schema.matchAll(/"x-env": (\[[^\]]*\]|"[^"]*")/g)) {
       for (const [, name = ''] of list.matchAll(/"([^"]+)"/g)) {
         if (!hostSettings.includes(`"${name}"`)) names.set(name, 'setting');
       }
@@ -85,18 +133,15 @@ function readFeatureNames(root: string): ReadonlyMap<string, Kind> {
   return names;
 }
 
-interface Text {
-  readonly text: string;
-  /** Counted from 1. */
-  readonly line: number;
-}
-
-/** Strings, pieces of templates, and members such as `env.NAME`; specifiers of imports are the layer rule's. */
-function readTexts(file: string, source: string): readonly Text[] {
-  const found: Text[] = [];
+/**
+ * Strings, pieces of templates, members, properties and destructured variables; specifiers of imports are the layer
+ * rule's. An object such as `{ type: 'error', error: { … } }` is the envelope of one API's errors.
+ */
+function readMentions(file: string, source: string): readonly Mention[] {
+  const found: Mention[] = [];
   const skipped = new Set<number>();
-  const add = (text: string, start: number) => {
-    if (!skipped.has(start)) found.push({ text, line: source.slice(0, start).split('\n').length });
+  const add = (text: string, start: number, isString: boolean) => {
+    if (!skipped.has(start)) found.push({ text, line: source.slice(0, start).split('\n').length, isString });
   };
   new Visitor({
     ImportDeclaration: (node) => void skipped.add(node.source.start),
@@ -104,13 +149,24 @@ function readTexts(file: string, source: string): readonly Text[] {
     ExportNamedDeclaration: (node) => void (node.source && skipped.add(node.source.start)),
     ImportExpression: (node) => void skipped.add(node.source.start),
     Literal: (node) => {
-      if (typeof node.value === 'string') add(node.value, node.start);
+      if (typeof node.value === 'string') add(node.value, node.start, true);
     },
-    TemplateElement: (node) => add(node.value.raw, node.start),
+    TemplateElement: (node) => add(node.value.raw, node.start, true),
     MemberExpression: (node) => {
-      if (node.property.type === 'Identifier' && /^[A-Z][A-Z0-9_]+$/.test(node.property.name)) {
-        add(node.property.name, node.property.start);
-      }
+      if (node.property.type === 'Identifier') add(node.property.name, node.property.start, false);
+    },
+    Property: (node) => {
+      if (node.key.type === 'Identifier' && !node.computed) add(node.key.name, node.key.start, false);
+    },
+    ObjectExpression: (node) => {
+      const members = new Map(
+        node.properties.flatMap((one) =>
+          one.type === 'Property' && one.key.type === 'Identifier' ? [[one.key.name, one.value] as const] : [],
+        ),
+      );
+      const type = members.get('type');
+      if (type?.type === 'Literal' && type.value === 'error' && members.get('error')?.type === 'ObjectExpression')
+        add('error envelope', node.start, true);
     },
   }).visit(parseSync(file, source).program);
   return found;

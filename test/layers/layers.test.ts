@@ -15,13 +15,33 @@ const allowedNames: readonly AllowedName[] = [
     reason: 'the end of a path below /admin/plugins, which is not the route of channel configurations',
   },
   { name: '/admin', in: 'core/cli/', reason: 'the command line is a client of the admin API' },
-  { name: 'admin', in: 'core/http/', reason: 'the admin right, one of the three rights of a route' },
-  { name: 'admin', in: 'core/sdk/manifest.ts', reason: 'the admin right, one of the three rights of a route' },
+  ...['app/run-offline.ts', 'http/', 'sdk/context.ts', 'sdk/manifest.ts', 'settings/host-settings.ts'].map((file) => ({
+    name: 'admin',
+    in: `core/${file}`,
+    reason: 'the admin right, one of the three rights of a route',
+  })),
+  ...['kernel/plugin-host.ts', 'schedule/scheduler.ts'].map((file) => ({
+    name: 'cron',
+    in: `core/${file}`,
+    reason: 'host.cron, a timer of the platform',
+  })),
   { name: 'cron', in: 'core/sdk/observation.ts', reason: 'an ingress of observations' },
   { name: 'agent', in: 'core/sdk/points/tool.ts', reason: 'an audience of tools' },
   { name: 'mcp', in: 'core/sdk/points/tool.ts', reason: 'an audience of tools' },
+  { name: 'models', in: 'core/sdk/points/declarations.ts', reason: 'what a provider lists' },
   { name: 'identity', in: 'core/http/request-body.ts', reason: 'the content coding of that name' },
   { name: 'prompts', in: 'core/telemetry/sanitize.ts', reason: 'a member of logged objects that may hold text' },
+  {
+    name: 'realtime',
+    in: 'core/database/settings.ts',
+    reason: 'the schema that the host setting DATABASE_SCHEMA renames',
+  },
+  { name: 'timeout_ms', in: 'core/kernel/lease-book.ts', reason: 'a detail of the error about the limit of a call' },
+  ...['mcp-server', 'memory-gateway', 'memory-outbox', 'provider-openai'].map((name) => ({
+    name,
+    in: 'core/cli/',
+    reason: 'an example in the help, which needs a plugin that exists',
+  })),
 ];
 
 describe('the layers', () => {
@@ -45,6 +65,87 @@ describe('the layers', () => {
     ];
     expect(named.filter((name) => !names.has(name))).to.deep.equal([]);
     expect(names.size).to.equal(rooms.length);
+  });
+});
+
+describe('the check of feature names', () => {
+  let root: string;
+  beforeEach(() => {
+    root = mkdtempSync(join(tmpdir(), 'mortise-names-'));
+    const files = {
+      'schemas/mortise.schema.json': { properties: { port: { 'x-env': 'MORTISE_PORT' } } },
+      'plugins/memory-pool/plugin.json': {
+        key: 'memory-pool',
+        provides: ['memory-pool'],
+        opens: { 'pool-filter': {} },
+        mounts: [{ name: 'pools' }],
+        permissions: { schemas: ['pool'], routes: [{ path: '/pools/:id' }] },
+      },
+      'plugins/memory-pool/config.schema.json': {
+        properties: {
+          limits: { properties: { idle_close_minutes: {} } },
+          api_key: { 'x-env': ['POOL_API_KEY'] },
+          base_url: {},
+        },
+      },
+      'plugins/kb/plugin.json': { key: 'kb' },
+    };
+    for (const [path, facts] of Object.entries(files)) {
+      mkdirSync(dirname(join(root, path)), { recursive: true });
+      // As a formatter writes it, which is how the variables of a setting are found.
+      writeFileSync(join(root, path), JSON.stringify(facts, null, 1).replace(/\[\s*("[^"]*")\s*\]/g, '[$1]'));
+    }
+    mkdirSync(join(root, 'core'));
+  });
+  afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+  const verdict = (text: string): string => {
+    writeFileSync(join(root, 'core', 'probe.ts'), text);
+    return checkFeatureNames(root, []).join('\n');
+  };
+
+  const found: Readonly<Record<string, readonly [text: string, name: string]>> = {
+    'a plugin key': [`enable('memory-pool');`, 'memory-pool'],
+    'a plugin key in a path': ["read('config/memory-pool.json');", 'memory-pool'],
+    'a plugin key in a template': ['read(`dist/plugins/memory-pool/index.js`);', 'memory-pool'],
+    'a plugin key of one word in a path': ["read('plugins/kb/plugin.json');", 'kb'],
+    'a plugin key as a member': ['deps.memoryPool.open();', 'memory-pool'],
+    'a plugin key as a property': ['const services = { kb: 1 };', 'kb'],
+    'a service': [`services.get('memory-pool');`, 'memory-pool'],
+    'an extension point': [`points.call('pool-filter');`, 'pool-filter'],
+    'a mount': [`mounts.get('pools');`, 'pools'],
+    'a route': [`request('/pools/1');`, '/pools'],
+    'a route in an address': [`fetch('http://127.0.0.1:8088/pools/1');`, '/pools'],
+    'a table': ["statement('select * from {pool.rows}');", 'pool'],
+    'a table by its name on SQLite': ["statement('select * from pool_rows');", 'pool'],
+    'a setting': [`read(config, 'base_url');`, 'base_url'],
+    'a setting as a member': ['config.limits.idle_close_minutes;', 'idle_close_minutes'],
+    'a setting that is destructured': ['const { idle_close_minutes: minutes } = config;', 'idle_close_minutes'],
+    'a variable as a member': ['process.env.POOL_API_KEY;', 'POOL_API_KEY'],
+    'a variable that is destructured': ['const { POOL_API_KEY } = process.env;', 'POOL_API_KEY'],
+    "an API's error envelope": [`send({ type: 'error', error: { message } });`, 'error envelope'],
+  };
+  for (const [what, [text, name]] of Object.entries(found)) {
+    it(`finds ${what}`, () => {
+      expect(verdict(text)).to.match(new RegExp(`^core/probe\\.ts:1 names the \\w+ ${name} of a feature$`));
+    });
+  }
+
+  for (const [what, text] of Object.entries({
+    'a comment': '// memory-pool and POOL_API_KEY',
+    'a word that contains a key': `log('a kbit of the memory-pooling');`,
+    'a setting of the host': 'process.env.MORTISE_PORT;',
+    'another route': `request('/poolside');`,
+  })) {
+    it(`does not mind ${what}`, () => {
+      expect(verdict(text)).to.equal('');
+    });
+  }
+
+  it('reports a row of the allow list that covers nothing', () => {
+    writeFileSync(join(root, 'core', 'probe.ts'), '');
+    const row = { name: 'kb', in: 'core/probe.ts', reason: 'none' };
+    expect(checkFeatureNames(root, [row])).to.deep.equal(['core/probe.ts does not use kb: drop its row']);
   });
 });
 
@@ -103,6 +204,17 @@ describe('the check of the layers', () => {
       /http may not use data/,
     ],
     'a require': ['core/http/a.ts', `require('../database/pool.js');`, /http may not use database/],
+    'a resolved name': ['core/http/a.ts', `import.meta.resolve('../database/pool.js');`, /http may not use database/],
+    'the address of a module': [
+      'core/http/a.ts',
+      `new Worker(new URL('../database/pool.js', import.meta.url));`,
+      /http may not use database/,
+    ],
+    'a plugin from JavaScript in core': [
+      'core/http/a.mjs',
+      `import '../../plugins/other/index.js';`,
+      /may not use plugins\/other/,
+    ],
     'an import by require': [
       'core/http/a.cts',
       `import pool = require('../database/pool.js');`,
@@ -138,7 +250,7 @@ describe('the check of the layers', () => {
       /may not use/,
     ],
     'an unknown entry of the package': ['plugins/a/index.ts', `import 'mortise/kernel';`, /no such entry/],
-    'a file outside the project': ['core/http/a.ts', `import '../../../elsewhere.js';`, /outside the project/],
+    'a file outside the project': ['core/http/a.ts', `import '../../../../elsewhere.js';`, /outside the project/],
     'an absolute path': ['core/http/a.ts', `import '/elsewhere.js';`, /only relative paths/],
     'koa outside http': ['plugins/a/index.ts', `import Koa from 'koa';`, /koa belongs to core\/http/],
     'a type of koa': ['plugins/a/index.ts', `import type { Context } from 'koa';`, /koa belongs to core\/http/],

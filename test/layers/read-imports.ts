@@ -8,8 +8,9 @@ export interface Import {
 }
 
 /**
- * Every way in which a module names another: import, export from, import(), import types, import = require(), require()
- * and widening (`declare module`). Names put together at run time are not seen.
+ * Every way in which a module names another: import, export from, import(), import types, import = require(), require(),
+ * import.meta.resolve(), new URL() for a module beside this one, and widening (`declare module`). Names put together at
+ * run time are not seen.
  * @throws when the file does not parse
  */
 export function readImports(file: string, source: string): readonly Import[] {
@@ -44,9 +45,16 @@ export function readImports(file: string, source: string): readonly Import[] {
       if (node.id.type === 'Literal') add(node.id, true);
     },
     CallExpression(node) {
-      if (node.callee.type !== 'Identifier' || node.callee.name !== 'require') return;
+      const callee = source.slice(node.callee.start, node.callee.end);
+      if (callee !== 'require' && callee !== 'import.meta.resolve') return;
       const name = node.arguments[0] && literal(node.arguments[0]);
       if (name) add(name, false);
+    },
+    NewExpression(node) {
+      const [path, base] = node.arguments;
+      const isBeside = base !== undefined && source.slice(base.start, base.end) === 'import.meta.url';
+      const name = isBeside && path ? literal(path) : undefined;
+      if (name && /^\.\.?\/.*\.[cm]?[jt]s$/.test(name.value)) add(name, false);
     },
   }).visit(program);
   return found;

@@ -38,7 +38,7 @@ const contracts = ['contract', 'contract/testing'];
 export const rooms: readonly Room[] = [
   // What plugins see. It stands alone.
   { name: 'sdk', path: 'core/sdk/', uses: [], testsUse: testing },
-  { name: 'sdk/testing', path: 'core/sdk/testing/', uses: core },
+  { name: 'sdk/testing', path: 'core/sdk/testing/', uses: [...core, 'launchers'] },
 
   // What every room of the core may stand on.
   { name: 'messages', path: 'core/messages/', uses: ['sdk'], testsUse: testing },
@@ -88,8 +88,10 @@ export const rooms: readonly Room[] = [
   },
 
   // What looks at the whole from outside. Plugins are reached through a booted host, so that any of them can be deleted.
-  { name: 'test', path: 'test/', uses: [...core, ...testing, ...contracts, 'main', 'gates'] },
-  { name: 'scripts', path: 'scripts/', uses: [...core, ...testing, ...contracts, 'arguments'] },
+  { name: 'test', path: 'test/', uses: [...core, ...testing, ...contracts, 'main', 'gates', 'launchers'] },
+  { name: 'scripts', path: 'scripts/', uses: [...core, ...testing, ...contracts, 'arguments', 'launchers', 'peers'] },
+  // What starts, builds and tests the product: plain JavaScript that runs before anything is installed.
+  { name: 'launchers', path: 'scripts/lib/', uses: [] },
   // The one reader of the options of every script.
   { name: 'arguments', path: 'scripts/arguments.ts', uses: [] },
   // What the product is measured beside: other people's libraries without the product around them.

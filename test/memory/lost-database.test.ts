@@ -144,7 +144,7 @@ describe('a SQLite file that is taken from the running server', function () {
     await elsewhere('pragma wal_checkpoint(truncate)');
     expect(await ready(memory)).to.equal('200');
     const { size } = statSync(file);
-    await elsewhere('drop table junk', 'vacuum', 'pragma wal_checkpoint(truncate)');
+    await elsewhere('delete from junk where true', 'vacuum', 'pragma wal_checkpoint(truncate)');
     expect(statSync(file).size).to.be.lessThan(size);
     expect(await ready(memory)).to.equal('200');
     expect(await store(memory, 'apple after')).to.equal('allow');
