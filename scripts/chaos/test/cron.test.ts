@@ -39,7 +39,7 @@ describe('kills at random points, while jobs run every second', () => {
     });
   }
 
-  it('are refused with the usage when an argument is invalid', async () => {
+  it('are refused with the way to the options when an argument is invalid', async () => {
     for (const args of [
       ['--kills', 'many'],
       ['--database', 'oracle'],

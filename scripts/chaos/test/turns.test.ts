@@ -42,7 +42,7 @@ describe('kills in the middle of turns', () => {
     });
   }
 
-  it('are refused with the usage when an argument is invalid', async () => {
+  it('are refused with the way to the options when an argument is invalid', async () => {
     for (const args of [
       ['--kills', 'many'],
       ['--database', 'oracle'],
