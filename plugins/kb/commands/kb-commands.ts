@@ -6,8 +6,9 @@ import { evaluateQueries } from '../evaluate/evaluate-queries.js';
 import type { Evaluation } from '../evaluate/evaluate-set.js';
 import { readJsonLines } from '../evaluate/read-set.js';
 import type { RepairReport } from '../index/repair-index.js';
+import type { EmbedReport } from '../service/fill-index.js';
 import type { Job } from '../service/jobs.js';
-import type { EmbedReport, KbService } from '../service/knowledge-base.js';
+import type { KbService } from '../service/knowledge-base.js';
 import { argument, choiceOf, done, usage } from './command-input.js';
 import {
   formatChunk,
@@ -242,7 +243,7 @@ async function evaluate(kb: KbService, input: CommandInput, ctx: CallContext): P
     return usage('--k takes whole numbers from 1 to 100, such as 1,5,10.');
   const cutOffs = [...new Set([...given, 10])].sort((a, b) => a - b);
   const format = (report: object): CommandResult => {
-    const { set, documents, queries, metrics, timing } = report as Evaluation;
+    const { set, documents, queries, metrics, timing, rerank: by } = report as Evaluation;
     const rows = [
       ...Object.entries(metrics).map(([name, value]) => [
         name,
@@ -251,11 +252,17 @@ async function evaluate(kb: KbService, input: CommandInput, ctx: CallContext): P
       ...Object.entries(timing).map(([name, value]) => [name, String(value)]),
     ];
     const lines = rows.map(([name = '', value]) => `${name.padEnd(22)}${value}`);
-    return done(report, [`${set}: ${documents} documents, ${queries} queries`, ...lines].join('\n'));
+    const reordered = by ? `, reordered by ${by.embedder} (${by.model}, alpha ${by.alpha})` : '';
+    return done(report, [`${set}: ${documents} documents, ${queries} queries${reordered}`, ...lines].join('\n'));
   };
   const isFolder = input.resume !== undefined || statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
-  if (isFolder) return followed(kb, input, () => kb.evaluateFolder(path, cutOffs), format);
-  return format(await evaluateQueries(kb, readJsonLines(path), path, cutOffs, choiceOf(input, ctx)));
+  const rerank = typeof input.options.rerank === 'boolean' ? input.options.rerank : undefined;
+  const caller = callerOf(ctx);
+  const how = { cutOffs, rerank: rerank ?? kb.settings.rerank.enabled };
+  if (isFolder) return followed(kb, input, () => kb.evaluateFolder(path, how, caller), format);
+  return format(
+    await evaluateQueries(kb, readJsonLines(path), path, { cutOffs, rerank }, choiceOf(input, ctx), caller),
+  );
 }
 
 async function embed(kb: KbService, input: CommandInput, ctx: CallContext): Promise<CommandResult> {

@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
+import { type CallOptions, MortiseError } from 'mortise/sdk';
 import type { KbService, RepoChoice } from '../service/knowledge-base.js';
-import type { Evaluation } from './evaluate-set.js';
-import { measure } from './measures.js';
+import { type Evaluation, evaluationOf } from './evaluate-set.js';
 import { badLine } from './read-set.js';
 
 type Line = { readonly value: Record<string, unknown>; readonly line: number };
@@ -19,31 +19,27 @@ function namesOf(
   return { query, paths, chunks };
 }
 
-/** Asks the current index queries with known answers. @throws MortiseError `invalid_evaluation_set` */
+/**
+ * Asks the current index queries with known answers.
+ *
+ * @throws MortiseError `invalid_evaluation_set`; the code of a fallback when an answer could not be reordered
+ */
 export async function evaluateQueries(
   kb: Pick<KbService, 'search'>,
   lines: readonly Line[],
   file: string,
-  cutOffs: readonly number[],
+  { cutOffs, rerank }: { readonly cutOffs: readonly number[]; readonly rerank: boolean | undefined },
   choice: RepoChoice,
+  options: CallOptions,
 ): Promise<Evaluation> {
   const wanted = lines.map((line) => namesOf(line, basename(file)));
-  const times: number[] = [];
   const answers = [];
   for (const { query, paths, chunks } of wanted) {
-    const { results, took_ms: took } = await kb.search({ query, top_k: 100, explain: false }, choice);
-    times.push(took);
-    const ranked =
-      chunks.length > 0 ? results.map((hit) => hit.chunk_id) : [...new Set(results.map((hit) => hit.path))];
-    answers.push({ ranked, judged: new Map((chunks.length > 0 ? chunks : paths).map((name) => [name, 1])) });
+    const body = { query, top_k: 100, explain: false, ...(rerank === undefined ? {} : { rerank }) };
+    const { results, took_ms: ms, degraded } = await kb.search(body, choice, options);
+    if (degraded) throw new MortiseError(degraded.code, degraded.message, { status: 503, hint: degraded.hint });
+    const ranked = results.map((hit) => (chunks.length > 0 ? hit.chunk_id : hit.path));
+    answers.push({ ranked, judged: new Map((chunks.length > 0 ? chunks : paths).map((name) => [name, 1])), ms });
   }
-  times.sort((a, b) => a - b);
-  const percentile = (share: number): number => times[Math.floor(share * (times.length - 1))] ?? 0;
-  return {
-    set: basename(file),
-    documents: 0,
-    queries: wanted.length,
-    metrics: measure(answers, cutOffs),
-    timing: { documents_per_second: 0, p50_ms: percentile(0.5), p95_ms: percentile(0.95) },
-  };
+  return evaluationOf({ set: basename(file), documents: 0, documentsPerSecond: 0 }, answers, cutOffs);
 }

@@ -8,7 +8,7 @@ import { prepareDocument } from '../index/prepare-document.js';
 import { createSourceWriter } from '../index/write-source.js';
 import type { IndexSearch, SearchConfig } from '../search/index-search.js';
 import { createSearcher } from '../search/search-index.js';
-import { type Measures, measure } from './measures.js';
+import { type Judgements, type Measures, measure } from './measures.js';
 import type { EvaluationSet } from './read-set.js';
 
 export interface Evaluation {
@@ -17,12 +17,37 @@ export interface Evaluation {
   readonly queries: number;
   readonly metrics: Measures;
   readonly timing: { readonly documents_per_second: number; readonly p50_ms: number; readonly p95_ms: number };
+  /** What reordered the answers. */
+  readonly rerank?: { readonly embedder: string; readonly model: string; readonly alpha: number };
+}
+
+/** The answer to one query of a set. */
+export interface SetAnswer {
+  readonly query: string;
+  /** Grades by document. */
+  readonly judged: readonly (readonly [document: string, grade: number])[];
+  /** Best first. */
+  readonly hits: readonly { readonly document: string; readonly contentHash: string; readonly score: number }[];
+  readonly ms: number;
+}
+
+/** What the thread of the index finds out about a set. */
+export interface AnsweredSet {
+  readonly set: string;
+  readonly documents: number;
+  readonly documentsPerSecond: number;
+  readonly answers: readonly SetAnswer[];
+  /** Texts of the hits by content hash, where they are asked for. */
+  readonly contents: readonly (readonly [hash: string, content: string])[];
 }
 
 export interface EvaluateOptions {
-  readonly cutOffs: readonly number[];
   readonly limits: ChunkLimits;
   readonly search: SearchConfig;
+  /** Hits of each query. */
+  readonly depth: number;
+  /** Whether the texts of the hits are wanted, to embed them. */
+  readonly withContents: boolean;
   progress?(phase: 'index' | 'search', done: number, total: number): void;
 }
 
@@ -47,8 +72,8 @@ export function plainSearch(text: string, limit: number, repos: readonly string[
   };
 }
 
-/** Indexes a set in a temporary database with the product's own code, asks its queries, and measures the answers. */
-export function evaluateSet(set: EvaluationSet, analysis: TextAnalysis, options: EvaluateOptions): Evaluation {
+/** Indexes a set in a temporary database with the product's own code, and asks its queries. */
+export function answerSet(set: EvaluationSet, analysis: TextAnalysis, options: EvaluateOptions): AnsweredSet {
   const folder = mkdtempSync(join(tmpdir(), 'mortise-kb-eval-'));
   const index = openIndex(join(folder, 'kb.db'), { write: true });
   try {
@@ -85,27 +110,30 @@ export function evaluateSet(set: EvaluationSet, analysis: TextAnalysis, options:
     }
     const indexMs = performance.now() - begun;
     const searcher = createSearcher(database, analysis);
-    const times: number[] = [];
-    const depth = Math.min(100, Math.max(10, ...options.cutOffs));
-    const answers = set.queries.map(({ text, judged }, at) => {
+    const contentOf = database.prepare('select content from kb_chunks where content_hash = ? limit 1').pluck();
+    const contents = new Map<string, string>();
+    const answers = set.queries.map(({ text, judged }, at): SetAnswer => {
       if (at % 50 === 0) options.progress?.('search', at, set.queries.length);
       const from = performance.now();
-      const { hits } = searcher.search(plainSearch(text, depth), options.search);
-      times.push(performance.now() - from);
-      return { ranked: [...new Set(hits.map(({ path }) => idOf.get(path) ?? path))], judged };
+      const { hits } = searcher.search(plainSearch(text, options.depth), options.search);
+      const ms = performance.now() - from;
+      for (const { contentHash } of options.withContents ? hits : []) {
+        if (!contents.has(contentHash))
+          contents.set(contentHash, String(contentOf.get([Buffer.from(contentHash, 'hex')])));
+      }
+      const found = hits.map(({ path, contentHash, score }) => ({
+        document: idOf.get(path) ?? path,
+        contentHash,
+        score,
+      }));
+      return { query: text, judged: [...judged], hits: found, ms };
     });
-    times.sort((a, b) => a - b);
-    const percentile = (share: number): number => round(times[Math.floor(share * (times.length - 1))] ?? 0);
     return {
       set: set.name,
       documents: set.documents.length,
-      queries: set.queries.length,
-      metrics: measure(answers, options.cutOffs),
-      timing: {
-        documents_per_second: Math.round((set.documents.length * 1_000) / Math.max(indexMs, 1)),
-        p50_ms: percentile(0.5),
-        p95_ms: percentile(0.95),
-      },
+      documentsPerSecond: Math.round((set.documents.length * 1_000) / Math.max(indexMs, 1)),
+      answers,
+      contents: [...contents],
     };
   } finally {
     index?.close();
@@ -113,8 +141,25 @@ export function evaluateSet(set: EvaluationSet, analysis: TextAnalysis, options:
   }
 }
 
-function round(value: number): number {
-  return Math.round(value * 100) / 100;
+/** Measures ranked answers. */
+export function evaluationOf(
+  { set, documents, documentsPerSecond }: Pick<AnsweredSet, 'set' | 'documents' | 'documentsPerSecond'>,
+  answers: readonly { readonly ranked: readonly string[]; readonly judged: Judgements; readonly ms: number }[],
+  cutOffs: readonly number[],
+): Evaluation {
+  const times = answers.map(({ ms }) => ms).sort((a, b) => a - b);
+  const percentile = (share: number): number =>
+    Math.round((times[Math.floor(share * (times.length - 1))] ?? 0) * 100) / 100;
+  return {
+    set,
+    documents,
+    queries: answers.length,
+    metrics: measure(
+      answers.map(({ ranked, judged }) => ({ ranked: [...new Set(ranked)], judged })),
+      cutOffs,
+    ),
+    timing: { documents_per_second: documentsPerSecond, p50_ms: percentile(0.5), p95_ms: percentile(0.95) },
+  };
 }
 
 /** A name without digits: the digits of a path would match numbers in queries. */

@@ -65,4 +65,17 @@ describe('requests to the knowledge base', () => {
     expect((await job()).error.code).to.equal('repo_unavailable');
     expect((await kb.ask('GET', '/kb/health')).body.errors_7d).to.equal(before + 1);
   });
+
+  it('keep the counts of the week over a restart', async () => {
+    const counts = async () => {
+      const { errors_7d: errors, empty_answers_7d: empty } = (await kb.ask('GET', '/kb/health')).body;
+      return { errors, empty };
+    };
+    const before = await counts();
+    await kb.search('zzzzunheardof');
+    const after = await counts();
+    expect(after).to.deep.equal({ ...before, empty: before.empty + 1 });
+    await kb.host.control.restart('kb');
+    expect(await counts()).to.deep.equal(after);
+  });
 });

@@ -1,7 +1,9 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { createKbHost, type KbHost, wrongExplanations } from 'mortise/contracts/kb/testing';
 import type { Embedder } from 'mortise/contracts/text-analysis';
-import { MortiseError } from 'mortise/sdk';
+import { MortiseError, platformPrincipal } from 'mortise/sdk';
 import { type TestPlugin, until } from 'mortise/sdk/testing';
 import { rerankScores } from '../service/rerank-hits.js';
 
@@ -151,5 +153,56 @@ describe('a search with vectors', () => {
     const { embeddings } = (await kb.ask('GET', '/kb/stats')).body;
     expect(embeddings).to.include({ model: 'two', total: 5, coverage: 1 });
     expect((await kb.search('query')).mode).to.equal('hybrid');
+  });
+
+  describe('that is evaluated', () => {
+    const evaluate = async (path: string, options: Readonly<Record<string, unknown>> = {}) => {
+      const asked = (resume?: string) =>
+        kb.host.points.call(
+          'command',
+          'kb-eval',
+          (command, ctx) =>
+            command.run({ args: [path], options: { ...options }, ...(resume ? { resume } : {}) } as never, ctx),
+          { principal: platformPrincipal },
+        );
+      let result = await asked();
+      while (result.again) result = await asked(result.again.resume);
+      return result.data as { metrics: Record<string, number>; rerank?: object };
+    };
+    const lines = (rows: readonly object[]): string => rows.map((row) => `${JSON.stringify(row)}\n`).join('');
+
+    it('orders the answers to a set of its own by vectors, or by keywords alone', async () => {
+      const folder = join(kb.host.dataDir, 'set');
+      await mkdir(folder);
+      const texts = ['alpha query query query', 'beta query query', 'zeta query'];
+      await writeFile(join(folder, 'corpus.jsonl'), lines(texts.map((text, index) => ({ _id: `d${index}`, text }))));
+      await writeFile(join(folder, 'queries.jsonl'), lines([{ _id: 'q', text: 'query' }]));
+      await writeFile(join(folder, 'qrels.tsv'), 'q\td2\t1\n');
+      const keyword = await evaluate(folder, { rerank: false });
+      expect([keyword.metrics['mrr@10'], keyword.rerank]).to.deep.equal([1 / 3, undefined]);
+      const hybrid = await evaluate(folder, { rerank: true });
+      expect(hybrid.metrics['mrr@10']).to.equal(1);
+      expect(hybrid.rerank).to.deep.equal({ embedder: 'probe', model: 'one', alpha: 0.7 });
+      expect(await evaluate(folder)).to.deep.include({ rerank: hybrid.rerank });
+    });
+
+    it('asks the index with and without vectors', async () => {
+      const file = join(kb.host.dataDir, 'queries.jsonl');
+      await writeFile(file, lines([{ query: 'query', expected_paths: ['zeta.md'] }]));
+      expect((await evaluate(file, { rerank: false })).metrics['mrr@10']).to.equal(1 / 5);
+      expect((await evaluate(file, { rerank: true })).metrics['mrr@10']).to.equal(1);
+    });
+
+    it('fails where vectors are asked for and there are none, instead of measuring something else', async () => {
+      const folder = join(kb.host.dataDir, 'set');
+      await mkdir(folder);
+      const file = join(kb.host.dataDir, 'queries.jsonl');
+      await writeFile(file, lines([{ query: 'query of nobody', expected_paths: ['zeta.md'] }]));
+      await kb.host.control.disable('embedder-probe');
+      for (const path of [folder, file]) {
+        const error = await evaluate(path, { rerank: true }).catch((refused: unknown) => refused);
+        expect(error).to.include({ code: 'embedder_unavailable' });
+      }
+    });
   });
 });

@@ -1,8 +1,9 @@
 import { existsSync, statSync } from 'node:fs';
 import type { TextAnalysis } from 'mortise/contracts/text-analysis';
 import { kbError } from '../errors.js';
-import { type EvaluateOptions, evaluateSet, plainSearch } from '../evaluate/evaluate-set.js';
+import { answerSet, type EvaluateOptions, plainSearch } from '../evaluate/evaluate-set.js';
 import { readSet } from '../evaluate/read-set.js';
+import { addToDay, countsOfWeek, type WeekCounts } from '../index/day-counts.js';
 import {
   type EmbedderId,
   missingContents,
@@ -178,7 +179,18 @@ export function createOperations(file: string, analysis: TextAnalysis) {
         return database.prepare(`delete from kb_embeddings where ${other}`).run([embedder, model, dimensions]).changes;
       }),
     evaluate: (folder: string, options: EvaluateOptions, hooks: OperationHooks) =>
-      evaluateSet(readSet(folder), analysis, { ...options, progress: hooks.progress }),
+      answerSet(readSet(folder), analysis, { ...options, progress: hooks.progress }),
+    /** Adds to what is counted over a week. @returns false while there is no index to keep it in */
+    count: (counts: WeekCounts): boolean => {
+      if (!existsSync(file)) return false;
+      writing(({ database }) => addToDay(database, counts, Date.now()));
+      return true;
+    },
+    counts: (): WeekCounts =>
+      reading(
+        ({ index }) => countsOfWeek(index.database, Date.now()),
+        () => ({ errors: 0, empty: 0 }),
+      ),
     plainSearch: (text: string, limit: number, repos: readonly string[], config: SearchConfig): KeywordAnswer =>
       reading(
         ({ searcher }) => searcher.search(plainSearch(text, limit, repos), config),

@@ -1,0 +1,46 @@
+import { createDrain, type Logger } from 'mortise/sdk';
+import type { WeekCounts } from '../index/day-counts.js';
+import type { Thread } from '../threads/thread.js';
+
+/** Counts failures and empty answers. They are kept in the index, so that a restart does not forget them. */
+export interface Counting {
+  note(kind: keyof WeekCounts): void;
+  read(): Promise<WeekCounts>;
+  /** Resolves when nothing waits to be written. */
+  idle(): Promise<void>;
+}
+
+export function createCounting({
+  reader,
+  worker,
+  log,
+}: {
+  readonly reader: Thread;
+  readonly worker: Thread;
+  readonly log: Logger;
+}): Counting {
+  /** Counted and not yet written; an index that cannot be written leaves it here. */
+  let waiting: WeekCounts = { errors: 0, empty: 0 };
+  const writing = createDrain(async () => {
+    const counts = waiting;
+    if (counts.errors + counts.empty === 0) return;
+    waiting = { errors: 0, empty: 0 };
+    const isWritten = await worker.call('count', [counts]).catch((error: unknown) => {
+      log.debug({ err: error }, 'The counts of the knowledge base were not written.');
+      return false;
+    });
+    if (!isWritten) waiting = sum(waiting, counts);
+  });
+  return {
+    note: (kind) => {
+      waiting = { ...waiting, [kind]: waiting[kind] + 1 };
+      writing.request();
+    },
+    read: async () => sum(waiting, await reader.call('counts', []).catch(() => ({ errors: 0, empty: 0 }))),
+    idle: () => writing.idle(),
+  };
+}
+
+function sum(one: WeekCounts, other: WeekCounts): WeekCounts {
+  return { errors: one.errors + other.errors, empty: one.empty + other.empty };
+}
