@@ -54,7 +54,7 @@ export function createFillIndex({ settings, worker, log }: FillDeps, embedder: B
   };
 
   // In batches; one that fails is counted and skipped.
-  const buildVectors: FillIndex['buildVectors'] = async (repo, batch, ctx, options) => {
+  const embed: FillIndex['buildVectors'] = async (repo, batch, ctx, options) => {
     const id = embedder.id();
     if (id === undefined) throw kbError('embedder_unavailable', { embedder: settings.rerank.embedder });
     let after = '';
@@ -84,14 +84,22 @@ export function createFillIndex({ settings, worker, log }: FillDeps, embedder: B
     }
   };
 
+  /** One after the other, so that no content is embedded twice. */
+  let embedding: Promise<unknown> = Promise.resolve();
+  const buildVectors: FillIndex['buildVectors'] = (...args) => {
+    const built = embedding.then(() => embed(...args));
+    embedding = built.catch(() => undefined);
+    return built;
+  };
+
   const refresh: FillIndex['refresh'] = async (repo, request, ctx, options) => {
     const report = await readFiles(repo, request, ctx);
     const id = embedder.id();
     const isWanted =
       settings.rerank.enabled || (id !== undefined && (await worker.call('stats', [[], id])).embeddings.total > 0);
     if (!isWanted || id === undefined) return report;
-    const embeddings = await buildVectors(repo.name, embedder.batch, ctx, options);
-    return { ...report, embeddings };
+    ctx.release(report);
+    return { ...report, embeddings: await buildVectors(repo.name, embedder.batch, ctx, options) };
   };
 
   return { readFiles, buildVectors, refresh };

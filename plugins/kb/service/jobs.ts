@@ -25,20 +25,24 @@ export interface Job {
 export interface JobContext {
   readonly signal: AbortSignal;
   progress(phase: string, done: number, total: number): void;
+  /** Lets the next job begin: what is left of this one changes no source. @param report of what is done */
+  release(report?: object): void;
 }
 
-/** The jobs of this process: one at a time, the last 100 are remembered. */
+/** The jobs of this process: one at a time until it is released, the last 100 are remembered. */
 export interface Jobs {
   start(kind: JobKind, repo: string | null, run: (ctx: JobContext) => Promise<object>): Job;
   list(): readonly Job[];
   /** @throws MortiseError `job_not_found` */
   get(id: string): Job;
-  /** The job that runs or waits for a repo. */
+  /** The job that changes the sources of a repo, or waits for its turn. */
   active(repo: string): Job | undefined;
   /** @throws MortiseError `job_not_found` @returns false when it has ended already */
   cancel(id: string): boolean;
   /** Resolves when the job has ended, or after a time. */
   wait(id: string, ms?: number): Promise<Job>;
+  /** Resolves when the job has ended or lets the next one begin. @throws MortiseError `job_not_found` */
+  released(id: string): Promise<Job>;
   /** Calls `run` with every change of a job until it has ended or the signal is aborted. */
   follow(id: string, signal: AbortSignal): AsyncGenerator<Job>;
   close(): Promise<void>;
@@ -50,6 +54,9 @@ interface Entry {
   job: Job;
   readonly controller: AbortController;
   readonly ended: Promise<void>;
+  /** Resolves when the next job may begin. */
+  readonly released: Promise<void>;
+  isReleased: boolean;
   readonly listeners: Set<() => void>;
 }
 
@@ -68,7 +75,11 @@ export function createJobs(): Jobs {
   };
   const isOver = ({ state }: Job): boolean => state === 'done' || state === 'failed' || state === 'cancelled';
 
-  const run = async (entry: Entry, work: (ctx: JobContext) => Promise<object>): Promise<void> => {
+  const run = async (
+    entry: Entry,
+    work: (ctx: JobContext) => Promise<object>,
+    letNextBegin: () => void,
+  ): Promise<void> => {
     const { signal } = entry.controller;
     let phaseSince = Date.now();
     try {
@@ -82,6 +93,11 @@ export function createJobs(): Jobs {
           const rate = done > 0 && seconds > 0 ? done / seconds : null;
           const eta = rate !== null && total > 0 ? Math.max(0, (total - done) / rate) : null;
           change(entry, { phase, done, total, rate, eta_seconds: eta });
+        },
+        release: (report) => {
+          entry.isReleased = true;
+          if (report !== undefined) change(entry, { report });
+          letNextBegin();
         },
       });
       change(entry, { state: 'done', report, ended_at: new Date().toISOString() });
@@ -110,8 +126,10 @@ export function createJobs(): Jobs {
       };
       const begun = tail;
       const controller = new AbortController();
-      const entry: Entry = { job, controller, listeners: new Set(), ended: begun.then(() => run(entry, work)) };
-      tail = entry.ended;
+      const { promise: released, resolve } = Promise.withResolvers<void>();
+      const ended = begun.then(() => run(entry, work, resolve)).finally(resolve);
+      const entry: Entry = { job, controller, listeners: new Set(), ended, released, isReleased: false };
+      tail = released;
       entries.set(id, entry);
       for (const [old, { job: one }] of entries) {
         if (entries.size <= maxRemembered) break;
@@ -121,7 +139,8 @@ export function createJobs(): Jobs {
     },
     list: () => [...entries.values()].map(({ job }) => job).reverse(),
     get: (id) => find(id).job,
-    active: (repo) => [...entries.values()].find(({ job }) => job.repo === repo && !isOver(job))?.job,
+    active: (repo) =>
+      [...entries.values()].find(({ job, isReleased }) => job.repo === repo && !isOver(job) && !isReleased)?.job,
     cancel: (id) => {
       const entry = find(id);
       if (isOver(entry.job)) return false;
@@ -136,6 +155,11 @@ export function createJobs(): Jobs {
         await Promise.race([entry.ended, new Promise((resolve) => (timer = setTimeout(resolve, ms)))]);
         clearTimeout(timer);
       }
+      return entry.job;
+    },
+    released: async (id) => {
+      const entry = find(id);
+      await entry.released;
       return entry.job;
     },
     follow: async function* (id, signal) {
@@ -162,7 +186,7 @@ export function createJobs(): Jobs {
     },
     close: async () => {
       for (const { controller, job } of entries.values()) if (!isOver(job)) controller.abort();
-      await tail;
+      await Promise.all([...entries.values()].map(({ ended }) => ended));
     },
   };
 }

@@ -267,6 +267,7 @@ export function createKnowledgeBase(deps: KbDeps): KbService {
     embed: (kind, choice, batch, options = {}) => {
       const repo = choice === undefined ? undefined : repoOf(choice).name;
       return jobs.start(kind, repo ?? null, async (ctx) => {
+        ctx.release();
         const report = await fill.buildVectors(repo, batch ?? embedder.batch, ctx, options);
         const id = embedder.id();
         const removed =

@@ -41,13 +41,15 @@ export function createWatch(kb: KbService, repo: Repo, log: Pick<Logger, 'warn'>
     first = 0;
     try {
       const active = kb.jobs.active(repo.name);
-      if (active !== undefined) await kb.jobs.wait(active.id);
+      if (active !== undefined) await kb.jobs.released(active.id);
       if (isClosed) return;
       const { id } = kb.refresh(
         {},
         { ...(kb.settings.repos.includes(repo) ? { repo: repo.name } : { root: repo.root }) },
       );
-      const report = (await kb.reportOf(id)) as RefreshReport;
+      const { report: read } = await kb.jobs.released(id);
+      // Embedding may take long, and the files can be searched already.
+      const report = (read ?? (await kb.reportOf(id))) as RefreshReport;
       if (report.changed_files + report.deleted_files + report.touched_files > 0) reports.push(report);
       wake();
       // A file may have changed in a new folder before the folder was watched.

@@ -5,17 +5,17 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
 import { expect } from 'chai';
-import { seededRandom } from 'mortise/sdk/testing';
+import { rounds, seededRandom } from 'mortise/sdk/testing';
 
 const process_ = fileURLToPath(new URL('./refresh-process.js', import.meta.url));
-const rounds = 8;
-const files = 400;
+const kills = rounds(8, 100);
+const files = rounds(400, 2_000);
 
 const text = (index: number, revision: number): string =>
   `# Document ${index}\n\nRevision ${revision} of document ${index} has words such as word${index % 37}.\n\n## More\n\n${'filler '.repeat(60)}\n`;
 
 describe('a refresh that is killed', function () {
-  this.timeout(120_000);
+  this.timeout(rounds(120_000, 1_800_000));
 
   it('leaves every file old or new, and the next one completes it', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'mortise-kb-kill-'));
@@ -28,9 +28,9 @@ describe('a refresh that is killed', function () {
       };
       const random = seededRandom(7);
       const index = join(folder, 'kb.db');
-      for (let round = 1; round <= rounds; round += 1) {
+      for (let round = 1; round <= kills; round += 1) {
         await write(round);
-        await refresh(root, index, Math.floor(random() * 12) * 20);
+        await refresh(root, index, Math.floor(random() * 12) * rounds(20, 100));
         expect(inspect(index), `round ${round}`).to.deep.equal({ integrity: 'ok', mixed: 0, orphans: 0 });
       }
       await refresh(root, index);

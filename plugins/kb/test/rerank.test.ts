@@ -155,6 +155,37 @@ describe('a search with vectors', () => {
     expect((await kb.search('query')).mode).to.equal('hybrid');
   });
 
+  it('finds what is saved while texts are embedded', async () => {
+    const { promise: mayEmbed, resolve: letEmbed } = Promise.withResolvers<void>();
+    behaviour = async ({ texts, kind }) => {
+      if (kind === 'document') await mayEmbed;
+      return texts.map(vector);
+    };
+    const jobOf = async (started: Awaited<ReturnType<KbHost['ask']>>) =>
+      (await kb.ask('GET', `/kb/jobs/${started.body.job.id}`)).body;
+    const refresh = async (name: string) => {
+      await kb.write(`${name}.md`, `# ${name}\n\nThe ${name} is new.\n`);
+      const started = await kb.ask('POST', '/kb/refresh', {});
+      expect(started.status, JSON.stringify(started.body)).to.equal(202);
+      return started;
+    };
+    const first = await refresh('eta');
+    await until('the first refresh embeds', async () => (await jobOf(first)).phase === 'embed');
+    const second = await refresh('theta');
+    await until('the second file is found', async () => {
+      const { results } = await kb.search('theta', { rerank: false });
+      return results[0]?.path === 'theta.md';
+    });
+    expect([(await jobOf(first)).state, (await jobOf(second)).state]).to.deep.equal(['running', 'running']);
+    letEmbed();
+    await until('both have ended', async () => (await jobOf(second)).ended_at !== null);
+    const built = await Promise.all(
+      [first, second].map(async (started) => (await jobOf(started)).report.embeddings.built),
+    );
+    expect(built[0] + built[1]).to.equal(2);
+    expect((await kb.ask('GET', '/kb/stats')).body.embeddings.coverage).to.equal(1);
+  });
+
   describe('that is evaluated', () => {
     const evaluate = async (path: string, options: Readonly<Record<string, unknown>> = {}) => {
       const asked = (resume?: string) =>

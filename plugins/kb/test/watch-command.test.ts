@@ -14,7 +14,7 @@ describe('the watch of a command line', () => {
     const kb = {
       repoOf: () => ({ name: 'default', root }),
       settings: { repos: [] },
-      jobs: { active: () => undefined },
+      jobs: { active: () => undefined, released: async () => ({}) },
       refresh: () => ({ id: 'job-1' }),
       reportOf: async () => ({ changed_files: 1, deleted_files: 0, touched_files: 0 }),
       foldersOf: async () => {
