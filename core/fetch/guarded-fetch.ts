@@ -106,9 +106,12 @@ export function createFetchGuard({
   return {
     forHosts(patterns) {
       const guarded = async (url: string | URL, options: GuardedFetchOptions = {}): Promise<Response> => {
-        const { untrusted: named = false, linkLocal, ...init } = options;
+        const { untrusted: named = false, linkLocal, headMs, idleMs, ...init } = options;
         const rule = ruleOf({ untrusted: named, linkLocal });
-        const dispatcher = rule === publicOnly ? untrusted : rule === notLinkLocal ? chosen : trusted;
+        const dispatcher = withLimits(rule === publicOnly ? untrusted : rule === notLinkLocal ? chosen : trusted, {
+          headMs,
+          idleMs,
+        });
         let step = { url: new URL(url), init: await withPortableBody(init) };
         for (let redirects = 0; ; redirects += 1) {
           requireAllowed(step.url, patterns, rule);
@@ -163,16 +166,27 @@ function requireAllowed(
   if (rule && isIP(literal) !== 0 && !rule.allows(literal)) throw networkDenied(hostname, rule.why);
 }
 
+/** The dispatcher with other time limits than its own. */
+function withLimits(
+  dispatcher: Dispatcher,
+  { headMs, idleMs }: Pick<GuardedFetchOptions, 'headMs' | 'idleMs'>,
+): Dispatcher {
+  if (headMs === undefined && idleMs === undefined) return dispatcher;
+  const limits = {
+    ...(headMs === undefined ? {} : { headersTimeout: headMs }),
+    ...(idleMs === undefined ? {} : { bodyTimeout: idleMs }),
+  };
+  return dispatcher.compose((dispatch) => (options, handler) => dispatch({ ...options, ...limits }, handler));
+}
+
 async function sendBytes(url: URL, exchange: ByteExchange, dispatcher: Dispatcher): Promise<ByteResponse> {
   const { method, headers, body, signal, headMs, idleMs } = exchange;
   const response = await request(url, {
     method: method as Dispatcher.HttpMethod,
     headers,
     signal,
-    dispatcher,
+    dispatcher: withLimits(dispatcher, { headMs, idleMs }),
     ...(body === undefined || body.length === 0 ? {} : { body }),
-    ...(headMs === undefined ? {} : { headersTimeout: headMs }),
-    ...(idleMs === undefined ? {} : { bodyTimeout: idleMs }),
   });
   return { status: response.statusCode, headers: response.headers, body: response.body };
 }

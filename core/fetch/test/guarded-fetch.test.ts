@@ -31,6 +31,8 @@ describe('guarded fetch', () => {
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://x');
     if (pathname === '/redirect') {
       response.writeHead(Number(searchParams.get('status') ?? 302), { location: searchParams.get('to') ?? '' }).end();
+    } else if (pathname === '/silent') {
+      if (searchParams.has('head')) response.write('a piece');
     } else if (pathname === '/loop') {
       response.writeHead(302, { location: '/loop' }).end();
     } else {
@@ -58,6 +60,16 @@ describe('guarded fetch', () => {
     seen = [];
   });
   afterEach(() => Promise.all(guards.splice(0).map((one) => one.close())));
+
+  it('ends a response that does not begin, or pauses, after the limits of the request', async () => {
+    const fetch = guard(['127.0.0.1']);
+    const codeOf = (error: { cause?: { code?: string } }) => error.cause?.code;
+    expect(await fetch(`http://127.0.0.1:${port}/silent`, { headMs: 1 }).catch(codeOf)).to.equal(
+      'UND_ERR_HEADERS_TIMEOUT',
+    );
+    const begun = await fetch(`http://127.0.0.1:${port}/silent?head`, { headMs: 0, idleMs: 1 });
+    expect(await begun.text().catch(codeOf)).to.equal('UND_ERR_BODY_TIMEOUT');
+  });
   after((done) => {
     server.close(done);
     server.closeAllConnections();

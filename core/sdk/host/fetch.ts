@@ -6,6 +6,9 @@ export interface GuardedFetchOptions extends RequestInit {
    * and the metadata services of clouds are refused, whatever the settings. Private and loopback addresses are allowed.
    */
   readonly linkLocal?: 'refused';
+  /** Milliseconds to the head of the response, and between two pieces of its body; 300,000 when absent, 0 = no limit. */
+  readonly headMs?: number;
+  readonly idleMs?: number;
 }
 
 /** A request that is passed on for a client, to an address that an administrator chose. */

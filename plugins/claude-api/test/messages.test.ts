@@ -170,7 +170,7 @@ describe('POST /v1/messages, translated', () => {
       [401, 502, 'api_error', 'provider rejected the credentials'],
       [403, 502, 'api_error', 'provider rejected the credentials'],
       [429, 429, 'rate_limit_error', 'provider returned status 429'],
-      [503, 502, 'api_error', 'provider returned status 503'],
+      [503, 502, 'api_error', 'provider returned status 503: said'],
       [400, 400, 'invalid_request_error', 'said'],
     ];
     for (const [from, to, type, message] of rows) {

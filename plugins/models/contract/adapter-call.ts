@@ -3,6 +3,7 @@ import {
   type GenerateEvent,
   type GenerateRequest,
   type GuardedFetch,
+  type GuardedFetchOptions,
   type ProviderSettings,
   startDeadline,
 } from 'mortise/sdk';
@@ -119,9 +120,13 @@ export async function withinTimeLimit<T>(
   }
 }
 
-/** The `fetch` of an SDK's client: redirects are not followed, and of a refusal only the beginning is read. */
+/**
+ * The `fetch` of an SDK's client: redirects are not followed, and of a refusal only the beginning is read. Adapters have
+ * time limits of their own, which may be longer than those of the connection.
+ */
 export function sdkFetch(fetch: GuardedFetch): typeof globalThis.fetch {
-  return async (url, init) => shortBody(await fetch(String(url), { ...init, redirect: 'manual' } as RequestInit));
+  const options = { redirect: 'manual', headMs: 0, idleMs: 0 } as const;
+  return async (url, init) => shortBody(await fetch(String(url), { ...init, ...options } as GuardedFetchOptions));
 }
 
 /** Bytes of an error response that are read. */

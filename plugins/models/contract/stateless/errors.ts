@@ -48,7 +48,8 @@ const refusals: ReadonlySet<unknown> = new Set([400, 404, 413, 422]);
 
 /**
  * What the client of a translated request is answered when its provider fails: a refused key is the platform's problem, not
- * the client's; a rate limit and a refused request are passed on; everything else is a bad gateway.
+ * the client's; a rate limit and a refused request are passed on; everything else is a bad gateway, with the words of the
+ * provider.
  */
 export function clientFailure(error: unknown, signal: AbortSignal): unknown {
   signal.throwIfAborted();
@@ -71,7 +72,9 @@ export function clientFailure(error: unknown, signal: AbortSignal): unknown {
       ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
     });
   }
-  if (!refusals.has(status)) return error;
-  const message = typeof said === 'string' && said !== '' ? said : error.message;
-  return statelessError('provider_request_failed', { message, status: 400, details });
+  const text = typeof said === 'string' && said !== '' ? said : undefined;
+  if (refusals.has(status))
+    return statelessError('provider_request_failed', { message: text ?? error.message, status: 400, details });
+  if (text === undefined) return error;
+  return statelessError('provider_request_failed', { message: `${error.message}: ${text}`, details });
 }
