@@ -32,6 +32,14 @@ export function boundUser({ id, actor, spaces, admin }: Principal): string | und
   return actor ?? (spaces === undefined || admin ? undefined : id);
 }
 
+/**
+ * Whether a principal may see and change what is configured for all users: not one that is bound to a user, unless it has
+ * the admin right.
+ */
+export function mayConfigure(principal: Principal): boolean {
+  return principal.admin || boundUser(principal) === undefined;
+}
+
 /** The platform itself, for work that it starts on its own: without the admin right and without a user. */
 export const platformPrincipal: Principal = Object.freeze({
   id: 'system',

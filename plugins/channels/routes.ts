@@ -1,9 +1,9 @@
 import { mayReveal } from 'mortise/contracts/envs';
 import {
-  boundUser,
   type CallContext,
   type HttpService,
   type JsonObject,
+  mayConfigure,
   type Principal,
   type Refusal,
   type Route,
@@ -95,5 +95,5 @@ function configsBy(channels: ChannelStore, read: (name: string) => JsonObject | 
 
 /** Channels serve all users: a key that is bound to one of them may not see or change their settings. @throws forbidden */
 export function mayUse(principal: Principal): void {
-  if (boundUser(principal) !== undefined) throw channelError('forbidden');
+  if (!mayConfigure(principal)) throw channelError('forbidden');
 }

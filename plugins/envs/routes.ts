@@ -1,5 +1,12 @@
 import { mayReveal } from 'mortise/contracts/envs';
-import { boundUser, type CallContext, type HttpService, type Principal, type Refusal, type Route } from 'mortise/sdk';
+import {
+  type CallContext,
+  type HttpService,
+  mayConfigure,
+  type Principal,
+  type Refusal,
+  type Route,
+} from 'mortise/sdk';
 import type { EnvStore } from './env-store.js';
 import { envError } from './errors.js';
 
@@ -49,7 +56,7 @@ export function deleteRoute(envs: EnvStore): Route {
 
 /** The variables belong to all users: a key that is bound to one of them has no part in them. @throws forbidden */
 export function mayUse(principal: Principal): void {
-  if (boundUser(principal) !== undefined) throw envError('forbidden');
+  if (!mayConfigure(principal)) throw envError('forbidden');
 }
 
 function refusalOf({ principal, correlationId }: CallContext, target: string): Refusal {

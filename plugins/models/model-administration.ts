@@ -1,5 +1,5 @@
 import type { ModelSlot } from 'mortise/contracts/models';
-import { boundUser, type CallContext, isJsonObject, type Refusal } from 'mortise/sdk';
+import { type CallContext, isJsonObject, mayConfigure, type Refusal } from 'mortise/sdk';
 import { modelError } from './errors.js';
 import type { ModelCache } from './model-cache.js';
 import { optional } from './model-info.js';
@@ -83,7 +83,7 @@ export class ModelAdministration {
 
   /** Providers belong to all users: a key that is bound to one user may not change them. @throws forbidden */
   checkRight({ principal, correlationId }: CallContext, target: string): void {
-    if (principal.admin || boundUser(principal) === undefined) return;
+    if (mayConfigure(principal)) return;
     this.#deps.refused({ reason: 'forbidden', subject: principal.id, target, correlationId });
     throw modelError('forbidden');
   }

@@ -1,5 +1,5 @@
 import { type Skill, type SkillsService, skillSpec } from 'mortise/contracts/skills';
-import { boundUser, type Principal, type Route } from 'mortise/sdk';
+import { mayConfigure, type Principal, type Route } from 'mortise/sdk';
 import { skillError } from './errors.js';
 import { skillFiles } from './skill-folders.js';
 import { findSkill } from './skill-store.js';
@@ -61,5 +61,5 @@ export function fileRoute(skills: SkillsService): Route {
 
 /** Skills speak to the agents of all users: a key that is bound to one user may not change them. @throws forbidden */
 export function mayChange(principal: Principal): void {
-  if (boundUser(principal) !== undefined) throw skillError('forbidden');
+  if (!mayConfigure(principal)) throw skillError('forbidden');
 }

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { boundUser, type JsonObject, type LeasesService, type NamedLease, type Route } from 'mortise/sdk';
+import { type JsonObject, type LeasesService, mayConfigure, type NamedLease, type Route } from 'mortise/sdk';
 import { qqError } from '../errors.js';
 import { type QqAccount, readAccount, readInbound } from '../qq-config.js';
 import { defaultIntents, runWorker, type WorkerDeps, type WorkerState } from './worker.js';
@@ -138,7 +138,7 @@ export class GatewaySupervisor {
 export function stateRoute(supervisor: GatewaySupervisor): Route {
   return {
     handle(_, { principal }) {
-      if (boundUser(principal) !== undefined) throw qqError('forbidden');
+      if (!mayConfigure(principal)) throw qqError('forbidden');
       return { body: supervisor.state() };
     },
   };
