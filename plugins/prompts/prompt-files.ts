@@ -1,5 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
+import { largestPromptBytes } from 'mortise/contracts/prompts';
 import { type FilesService, isCodedError, MortiseError } from 'mortise/sdk';
 
 /** A prompt text and the path under which it is shown. */
@@ -18,8 +19,6 @@ interface CachedFile {
 export function unusable(source: string, why: string): MortiseError {
   return new MortiseError('prompt_text_unusable', `the prompt file ${source} ${why}`);
 }
-
-const largestFile = 1_048_576;
 
 /** Prompt texts of the workspace, and the shipped ones. A file is read again when its time or size has changed. */
 export class PromptFiles {
@@ -67,8 +66,8 @@ export class PromptFiles {
   async #text(path: string, source: string): Promise<string | undefined> {
     try {
       const { mtimeMs, size } = await stat(path);
-      if (size > largestFile) {
-        throw unusable(source, `has ${size} bytes, more than ${largestFile}`);
+      if (size > largestPromptBytes) {
+        throw unusable(source, `has ${size} bytes, more than ${largestPromptBytes}`);
       }
       const cached = this.#cache.get(path);
       if (cached?.mtimeMs === mtimeMs && cached.size === size) return cached.text;

@@ -68,7 +68,7 @@ export function openWorkspaceFiles({ paths, files, fileRoots }: Confinement): Wo
       last = result.catch(() => undefined);
       return result;
     },
-    commit: (changes) => commitAll(changes, files),
+    commit: (changes, signal) => commitAll(changes, files, signal),
   };
 }
 
@@ -117,13 +117,21 @@ type Undo = () => Promise<unknown>;
 async function commitAll(
   changes: readonly FileChange[],
   files: Pick<FilesService, 'confine' | 'writeAtomic'>,
-): Promise<void> {
+  signal: AbortSignal | undefined,
+): Promise<() => Promise<void>> {
   const undo: Undo[] = [];
-  try {
-    for (const change of changes) undo.push(await commitOne(change, files));
-  } catch (error) {
-    // The first error is the one to report; a file that cannot be restored has its new content, whole.
+  const undoAll = async (): Promise<void> => {
+    // The error that led here is the one to report; a file that cannot be restored has its new content, whole.
     for (const restore of undo.toReversed()) await restore().catch(() => undefined);
+  };
+  try {
+    for (const change of changes) {
+      signal?.throwIfAborted();
+      undo.push(await commitOne(change, files));
+    }
+    return undoAll;
+  } catch (error) {
+    await undoAll();
     throw error;
   }
 }

@@ -47,7 +47,7 @@ export default function workspacePlugin(): PluginDefinition<Config> {
         refused: (refusal) => host.emit('refusal', refusal),
       });
       const uploads = new Uploads(join(settings.dataDir, 'uploads'));
-      const deps = { workspace, uploads, parts, texts, database: host.use('database') };
+      const deps = { workspace, uploads, parts, texts, database: host.use('database'), log: host.log };
       host.provide('workspace', { import: (body, ctx) => importWorkspace(deps, body, ctx) });
       for (const [name, route] of Object.entries(workspaceRoutes(deps))) host.contribute('route', name, route);
       const commands = workspaceCommands(deps, (key) => host.facts('command', key));

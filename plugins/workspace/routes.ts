@@ -1,10 +1,10 @@
-import type { Database, Route } from 'mortise/sdk';
+import type { Database, Logger, Route } from 'mortise/sdk';
 import { workspaceError } from './errors.js';
 import type { Parts } from './parts.js';
 import type { TextFiles } from './text-files.js';
 import { exportWorkspace, importWorkspace } from './transfer.js';
 import { mostUploadBytes, readUpload, type Uploads } from './uploads.js';
-import type { Workspace } from './workspace.js';
+import { checkRight, type Workspace } from './workspace.js';
 
 export interface RouteDeps {
   readonly workspace: Workspace;
@@ -12,6 +12,7 @@ export interface RouteDeps {
   readonly parts: Parts;
   readonly texts: TextFiles;
   readonly database: Database;
+  readonly log: Logger;
 }
 
 /** The routes by their names in the manifest. */
@@ -44,6 +45,7 @@ export function workspaceRoutes(deps: RouteDeps): Readonly<Record<string, Route>
     },
     'export-workspace': {
       async handle({ query }, ctx) {
+        checkRight(ctx);
         const isRevealed = query.get('reveal') === 'true';
         if (isRevealed) await workspace.checkReveal('export', ctx);
         return { body: await exportWorkspace(deps, isRevealed, ctx) };

@@ -1,12 +1,14 @@
 import { readdir, stat } from 'node:fs/promises';
 import { isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { promptProblem } from 'mortise/contracts/prompts';
 import type { FileChange, WorkspaceFiles } from 'mortise/contracts/tool-files';
-import { isCodedError, isUnstorableText } from 'mortise/sdk';
+import { isCodedError } from 'mortise/sdk';
 import { workspaceError } from './errors.js';
 
 const folders = ['prompts', 'prompt', 'docs/AI'];
 const singleFiles = ['docs/ai-tools.md'];
-const mostListed = 5_000;
+/** What an interrupted write may leave beside a file. */
+const unfinished = /(?:^|\/)\.[^/]+\.[0-9a-f]{12}\.tmp$/;
 /** What the file system answers when a path cannot name a file, or names a folder. */
 const wrongPathCodes = ['EEXIST', 'EISDIR', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP'];
 
@@ -39,7 +41,7 @@ export class TextFiles {
 
   async list(): Promise<readonly { readonly path: string; readonly size: number }[]> {
     const found = await Promise.all(folders.map((folder) => this.#filesBelow(folder)));
-    const paths = [...new Set([...this.#single, ...found.flat()])].slice(0, mostListed);
+    const paths = [...new Set([...this.#single, ...found.flat()])].filter((path) => !unfinished.test(path));
     const listed = await Promise.all(paths.map((path) => this.#sizeOf(path)));
     return listed.filter((one) => one !== undefined);
   }
@@ -60,18 +62,22 @@ export class TextFiles {
 
   /** Content that a file may have. @throws invalid_ai_tools_guide */
   parse(content: unknown): string {
-    if (typeof content !== 'string' || content.trim() === '' || isUnstorableText(content)) {
-      throw workspaceError('invalid_ai_tools_guide');
-    }
-    return content;
+    const problem = typeof content === 'string' ? promptProblem(content) : 'is missing';
+    if (typeof content === 'string' && problem === undefined) return content;
+    const isMissing = typeof content !== 'string' || content.trim() === '';
+    throw workspaceError('invalid_ai_tools_guide', isMissing ? {} : { message: `the text ${problem}` });
   }
 
   /**
    * Writes all files or none. Creates folders as needed.
    * @param contents by path
-   * @throws invalid_path, file_error
+   * @param then runs when they are written; when it fails they get their old content back
+   * @throws invalid_path, file_error, what `then` throws, the reason of an abort while the files are written
    */
-  async write(contents: ReadonlyMap<string, string>): Promise<void> {
+  async write(
+    contents: ReadonlyMap<string, string>,
+    { then, signal }: { readonly then?: () => Promise<unknown>; readonly signal?: AbortSignal } = {},
+  ): Promise<void> {
     await this.#files.exclusive(async () => {
       const changes: FileChange[] = [];
       for (const [path, content] of contents) {
@@ -81,14 +87,24 @@ export class TextFiles {
         }
         changes.push({ real, content });
       }
+      const undo = await this.#commit(changes, signal);
       try {
-        await this.#files.commit(changes);
+        await then?.();
       } catch (error) {
-        const isWrongPath =
-          isCodedError(error) || wrongPathCodes.includes(String((error as NodeJS.ErrnoException).code));
-        throw workspaceError(isWrongPath ? 'invalid_path' : 'file_error', { cause: error });
+        await undo();
+        throw error;
       }
     });
+  }
+
+  async #commit(changes: readonly FileChange[], signal: AbortSignal | undefined): Promise<() => Promise<void>> {
+    try {
+      return await this.#files.commit(changes, signal);
+    } catch (error) {
+      signal?.throwIfAborted();
+      const isWrongPath = isCodedError(error) || wrongPathCodes.includes(String((error as NodeJS.ErrnoException).code));
+      throw workspaceError(isWrongPath ? 'invalid_path' : 'file_error', { cause: error });
+    }
   }
 
   /** The real path, which a link must not lead out of the workspace. @throws invalid_path */

@@ -6,6 +6,7 @@ import {
   isCodedError,
   isJsonObject,
   type JsonObject,
+  type Logger,
   MortiseError,
   type Transaction,
 } from 'mortise/sdk';
@@ -26,7 +27,7 @@ export interface WorkspaceExport {
   readonly cron?: { readonly jobs: readonly ExportedCronJob[] };
   /** Texts of the workspace folder by path. */
   readonly files: Readonly<Record<string, string>>;
-  /** Paths of files that are blank, too large or not text; absent when there are none. */
+  /** Paths of files that are blank, too large or not text, or did not fit; absent when there are none. */
   readonly omitted_files?: readonly string[];
 }
 
@@ -34,6 +35,9 @@ interface TransferDeps {
   readonly parts: Parts;
   readonly texts: TextFiles;
 }
+
+/** UTF-8 bytes of texts, as JSON, that an export has: an import takes 32 MiB, and needs room for the settings. */
+const mostTextBytes = 28 * 1_048_576;
 
 export async function exportWorkspace(
   { parts, texts }: TransferDeps,
@@ -66,9 +70,16 @@ export async function exportWorkspace(
 async function exportFiles(texts: TextFiles): Promise<Pick<WorkspaceExport, 'files' | 'omitted_files'>> {
   const files: Record<string, string> = {};
   const omitted: string[] = [];
+  let bytes = 0;
   for (const { path } of await texts.list()) {
     try {
-      files[path] = texts.parse(await texts.read(path));
+      const content = texts.parse(await texts.read(path));
+      const size = Buffer.byteLength(JSON.stringify(content)) + Buffer.byteLength(path);
+      if (bytes + size > mostTextBytes) omitted.push(path);
+      else {
+        files[path] = content;
+        bytes += size;
+      }
     } catch (error) {
       if (!isCodedError(error)) throw error;
       omitted.push(path);
@@ -80,14 +91,15 @@ async function exportFiles(texts: TextFiles): Promise<Pick<WorkspaceExport, 'fil
 type Write = (options: { readonly trx: Transaction }) => Promise<void>;
 
 /**
- * Replaces the sections that a payload has, all of them or none: everything is checked before anything is written, and
- * written in one transaction. Files are written last in it; those that the payload does not name stay.
+ * Replaces the sections that a payload has, all of them or none: everything is checked before anything is written. Files
+ * are written first, since they take long and a transaction keeps others waiting; when the settings cannot be stored they
+ * get their old content back. Files that the payload does not name stay.
  *
  * @throws invalid_import_mode, invalid_import_version, invalid_json, invalid_path, and what the owner of a section refuses;
  *   the message begins with the place in the body
  */
 export async function importWorkspace(
-  { parts, texts, database }: TransferDeps & { readonly database: Database },
+  { parts, texts, database, log }: TransferDeps & { readonly database: Database; readonly log: Logger },
   body: unknown,
   ctx: CallContext,
 ): Promise<void> {
@@ -141,16 +153,20 @@ export async function importWorkspace(
     const read = await cron.parse(jobs, ctx);
     return (options) => cron.replaceAll(read, ctx, options);
   });
-  await section('payload.files', document.files, () => {
-    const files = new Map(
-      Object.entries(objectAt(document.files, 'it')).map(([path, content]) => [path, readFile(path, content, texts)]),
-    );
-    return () => texts.write(files);
-  });
-  await database.transaction(async (trx) => {
-    for (const write of writes) await write({ trx });
-  });
-  await Promise.all(refreshes.map((refresh) => refresh()));
+  const files = await within('payload.files', () => readFiles(document.files ?? {}, texts));
+  const store = (): Promise<void> =>
+    database.transaction(async (trx) => {
+      for (const write of writes) await write({ trx });
+    });
+  await texts.write(files, { then: store, signal: ctx.signal });
+  // Stored is stored: what fails here is read again with the next change.
+  for (const { reason } of (await Promise.allSettled(refreshes.map((refresh) => refresh()))).filter(isRejected)) {
+    log.warn({ err: reason }, 'Imported settings could not be read again.');
+  }
+}
+
+function isRejected(result: PromiseSettledResult<unknown>): result is PromiseRejectedResult {
+  return result.status === 'rejected';
 }
 
 const sectionNames = ['skills', 'config', 'cron', 'files'];
@@ -186,6 +202,12 @@ function readSkill(name: string, given: unknown, parse: NonNullable<Parts['skill
   return { ...skill, enabled: !isJsonObject(given) || given.enabled !== false };
 }
 
+function readFiles(given: unknown, texts: TextFiles): ReadonlyMap<string, string> {
+  return new Map(
+    Object.entries(objectAt(given, 'it')).map(([path, content]) => [path, readFile(path, content, texts)]),
+  );
+}
+
 function readFile(path: string, content: unknown, texts: TextFiles): string {
   if (!isPlainPath(path) || !texts.isOne(path)) {
     throw workspaceError('invalid_path', {
@@ -196,7 +218,11 @@ function readFile(path: string, content: unknown, texts: TextFiles): string {
   try {
     return texts.parse(content);
   } catch (error) {
-    throw workspaceError('invalid_ai_tools_guide', { message: `the content of ${path} is required`, cause: error });
+    const isMissing = typeof content !== 'string' || content.trim() === '';
+    throw workspaceError('invalid_ai_tools_guide', {
+      message: isMissing ? `the content of ${path} is required` : `${path}: ${(error as Error).message}`,
+      cause: error,
+    });
   }
 }
 

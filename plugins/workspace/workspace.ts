@@ -1,7 +1,7 @@
 import { mayReveal } from 'mortise/contracts/envs';
 import type { AuditService } from 'mortise/contracts/logbook';
 import { type SkillsService, skillSpec } from 'mortise/contracts/skills';
-import { boundUser, type CallContext, type HttpService, isJsonObject, type Refusal } from 'mortise/sdk';
+import { type CallContext, type HttpService, isJsonObject, mayConfigure, type Refusal } from 'mortise/sdk';
 import { type ConfigDocument, configDocuments } from './documents.js';
 import { workspaceError } from './errors.js';
 import { need, type Parts } from './parts.js';
@@ -142,7 +142,7 @@ export class Workspace {
 
 /** What is configured here counts for all users: a key that is bound to one of them has no part in it. @throws forbidden */
 export function checkRight({ principal }: CallContext): void {
-  if (boundUser(principal) !== undefined) throw workspaceError('forbidden');
+  if (!mayConfigure(principal)) throw workspaceError('forbidden');
 }
 
 function sizeOf(document: unknown): number {

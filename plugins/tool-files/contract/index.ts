@@ -41,9 +41,11 @@ export interface WorkspaceFiles {
   exclusive<T>(run: () => Promise<T>): Promise<T>;
   /**
    * Writes all files or none, each as a whole; folders are made as needed. Call it within {@link exclusive}.
-   * @throws what the file system answered, after the files that were already written got their old content back.
+   * @returns what gives all of them their old content back
+   * @throws what the file system answered, or the reason of the abort, after the files that were already written got their
+   * old content back.
    */
-  commit(changes: readonly FileChange[]): Promise<void>;
+  commit(changes: readonly FileChange[], signal?: AbortSignal): Promise<() => Promise<void>>;
 }
 
 declare module 'mortise/sdk' {

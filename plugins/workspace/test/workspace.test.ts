@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, stat, symlink, utimes, writeFile } from 'node
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { JsonObject } from 'mortise/sdk';
-import { createTestHost, eachDatabase, type TestHost, temporaryFolder } from 'mortise/sdk/testing';
+import { createTestHost, databaseProbe, eachDatabase, type TestHost, temporaryFolder } from 'mortise/sdk/testing';
 
 const plugins = [
   'admin',
@@ -16,9 +16,13 @@ const plugins = [
   'skills',
   'cron',
   'cron-nodes',
+  'self-ops',
 ];
 const adminKey = 'admin-key-of-the-test';
-const userKeys = JSON.stringify([{ id: 'anna', key: 'key-of-anna-0123456789', actor: 'anna' }]);
+const userKeys = JSON.stringify([
+  { id: 'anna', key: 'key-of-anna-0123456789', actor: 'anna' },
+  { id: 'lead', key: 'key-of-lead-0123456789', actor: 'lena', admin: true },
+]);
 
 interface Answer {
   readonly status: number;
@@ -30,6 +34,7 @@ interface Answer {
 
 describe('workspace files', () => {
   eachDatabase((engine) => {
+    const probe = databaseProbe(['agent']);
     let host: TestHost;
     let folder: string;
 
@@ -43,6 +48,7 @@ describe('workspace files', () => {
     const open = (workspaceDir: string, env: Readonly<Record<string, string>> = {}): Promise<TestHost> =>
       createTestHost({
         plugins,
+        extra: [probe.plugin],
         database: engine.env,
         env: { MORTISE_WORKSPACE_DIR: workspaceDir, GOVERNANCE_ADMIN_KEY: adminKey, ...env },
       });
@@ -84,15 +90,25 @@ describe('workspace files', () => {
       });
 
       it('are not blank, not deleted and not missing', async () => {
-        for (const body of [{}, { content: ' \n' }, { content: 3 }, { content: 'a\u0000' }]) {
+        for (const body of [{}, { content: ' \n' }, { content: 3 }]) {
           expect(await put('prompts/a.md', body)).to.deep.include({
             status: 400,
             code: 'invalid_ai_tools_guide',
             message: 'content is required',
           });
         }
+        expect((await put('prompts/a.md', { content: 'a\u0000' })).message).to.contain('has a NUL character');
         expect(await call('DELETE', 'files/prompts/a.md')).to.deep.include({ status: 405, code: 'method_not_allowed' });
         expect(await get('prompts/none.md')).to.deep.include({ status: 404, message: 'workspace file not found' });
+      });
+
+      it('are no larger than a prompt may be', async () => {
+        const refused = await put('prompts/large.md', { content: 'x'.repeat(1_048_577) });
+        expect([refused.code, refused.message]).to.deep.equal([
+          'invalid_ai_tools_guide',
+          'the text is larger than 1 MiB, which is the most that a prompt may be',
+        ]);
+        expect((await put('prompts/large.md', { content: 'x'.repeat(1_048_576) })).status).to.equal(200);
       });
 
       it('include the configured tool guide', async () => {
@@ -263,6 +279,18 @@ describe('workspace files', () => {
         ] as const) {
           const body = method === 'GET' ? undefined : { content: 'x' };
           expect((await call(method, path, body, key)).code, path).to.equal('forbidden');
+        }
+      });
+
+      it('are for a key that is bound to a user and has the admin right, as are the settings behind them', async () => {
+        await host.stop();
+        host = await open(folder, { MORTISE_API_KEYS: userKeys });
+        const headers = { 'x-api-key': 'key-of-lead-0123456789' };
+        await call('PUT', 'files/config/envs.json', { A_TOKEN: 'abcdefgh' }, headers);
+        const shown = await call('GET', 'export?reveal=true', undefined, headers);
+        expect(shown.body).to.have.nested.property('config.envs.A_TOKEN', 'abcdefgh');
+        for (const path of ['/envs?reveal=true', '/config/channels', '/skills']) {
+          expect((await host.fetch(path, { headers })).status, path).to.equal(200);
         }
       });
     });
@@ -470,6 +498,43 @@ describe('workspace files', () => {
         expect(await jobs()).to.include('old');
       });
 
+      it('give texts their old content back when the settings cannot be stored', async () => {
+        await importing({ version: 'v1', files: { 'prompts/old.md': 'Old.' } });
+        await probe.database.statement(
+          probe.database.dialect === 'sqlite'
+            ? `create trigger refuse before insert on {agent.envs} when new.key = 'REFUSED'
+               begin select raise(abort, 'refused'); end`
+            : `alter table {agent.envs} add constraint refuse check (key <> 'REFUSED')`,
+        );
+        const refused = await importing({
+          version: 'v1',
+          config: { envs: { REFUSED: '1' } },
+          files: { 'prompts/old.md': 'New.', 'prompts/new/deep.md': 'New.' },
+        });
+        expect(refused.status).to.be.at.least(500);
+        expect((await exported()).files).to.deep.equal({ 'prompts/old.md': 'Old.' });
+        expect(await readdir(join(folder, 'prompts'))).to.deep.equal(['old.md']);
+      });
+
+      it('keep no one from the database while they write texts, nor wait for changes of the assistant', async () => {
+        const preview = async (index: number) => {
+          const operations = [{ kind: 'replace', path: `prompts/own-${index}.md`, value: `Own ${index}.` }];
+          const body = { target: 'workspace_file', operations };
+          const answer = await host.post('/agent/self/config-mutations/preview', body);
+          const { mutation_id, confirm_hash } = (await answer.json()) as JsonObject;
+          return { mutation_id, confirm_hash };
+        };
+        const texts = Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`prompts/${at}.md`, `Text ${at}.`]));
+        const previews = await Promise.all([1, 2, 3, 4].map(preview));
+        const answers = await Promise.all(
+          previews.flatMap((body, index) => [
+            importing({ version: 'v1', config: { envs: { A: String(index) } }, files: texts }),
+            host.post('/agent/self/config-mutations/apply', body),
+          ]),
+        );
+        expect(answers.map(({ status }) => status)).to.deep.equal(Array(8).fill(200));
+      }).timeout(20_000);
+
       it('keep what only looks like a mask outside of secrets', async () => {
         const webhook = { bot_prefix: '***', secret: 'abc***def', headers: { authorization: 'Bea***xyz' } };
         expect((await importing({ version: 'v1', config: { channels: { webhook } } })).status).to.equal(200);
@@ -544,5 +609,26 @@ describe('workspace files', () => {
         expect('OTHER' in envs).to.equal(!channels.webhook.enabled);
       });
     });
+  });
+});
+
+describe('a large workspace', () => {
+  it('is exported with all its texts, but for those that an import has no room for, which are named', async function large() {
+    this.timeout(40_000);
+    const folder = temporaryFolder('workspace');
+    const host = await createTestHost({ plugins: ['workspace'], env: { MORTISE_WORKSPACE_DIR: folder } });
+    try {
+      await mkdir(join(folder, 'prompts'));
+      const write = (name: string, size: number) => writeFile(join(folder, 'prompts', name), 'x'.repeat(size));
+      for (let at = 0; at < 5_010; at += 1) await write(`small-${at}.md`, 10);
+      for (let at = 0; at < 29; at += 1) await write(`large-${at}.md`, 1_048_576);
+      const text = await (await host.fetch('/workspace/export')).text();
+      expect(text.length).to.be.below(32 * 1_048_576);
+      const { files, omitted_files: omitted } = JSON.parse(text) as { files: JsonObject; omitted_files: string[] };
+      expect(omitted.every((path) => path.startsWith('prompts/large-'))).to.equal(true);
+      expect(Object.keys(files)).to.have.length(5_010 + 29 - omitted.length);
+    } finally {
+      await host.stop();
+    }
   });
 });
