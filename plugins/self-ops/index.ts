@@ -1,4 +1,4 @@
-import { boundUser, type PluginDefinition } from 'mortise/sdk';
+import { mayConfigure, type PluginDefinition } from 'mortise/sdk';
 import { selfOpsAudit } from './audit.js';
 import { applyCommand, bootstrapCommand, modelCommand, previewCommand } from './commands.js';
 import { selfOpsError } from './errors.js';
@@ -31,7 +31,7 @@ export default function selfOpsPlugin(): PluginDefinition {
         audit: selfOpsAudit(host.use('audit')),
         checkRight({ principal, correlationId }, target) {
           // Prompts and model settings concern all users.
-          if (principal.admin || boundUser(principal) === undefined) return;
+          if (mayConfigure(principal)) return;
           host.emit('refusal', { reason: 'forbidden', subject: principal.id, target, correlationId });
           throw selfOpsError('forbidden');
         },

@@ -14,7 +14,8 @@ const refused = /[\\\u0000-\u001f\u007f]|^\/|^[A-Za-z]:|\/$/;
 /** The document behind a path of a caller, percent-decoded once; undefined for a path that may not be changed. */
 export function allowedPath(given: string): AllowedPath | undefined {
   const decoded = decode(given.trim());
-  if (decoded === undefined || refused.test(decoded) || decoded.split('/').includes('..')) return undefined;
+  if (decoded === undefined || !decoded.isWellFormed() || refused.test(decoded) || decoded.split('/').includes('..'))
+    return undefined;
   const path = posix.normalize(decoded);
   const kind = Object.hasOwn(documents, path) ? documents[path] : undefined;
   if (kind) return { path, kind };

@@ -1,3 +1,4 @@
+import { largestPromptBytes } from 'mortise/contracts/prompts';
 import { isJsonObject, type JsonObject } from 'mortise/sdk';
 import { applyPatch, type Operation as PatchOperation } from 'rfc6902';
 import { invalidRequest } from '../errors.js';
@@ -26,17 +27,28 @@ export function applyOperation(
   return patchJson(content, [{ op: 'replace', path, value }], () => 'operation');
 }
 
+/** UTF-16 units of a text after one operation: what is larger is no prompt, and is not even made. */
+const largestText = largestPromptBytes;
+
 function changeText(content: string | undefined, operation: Operation): string {
   if (operation.kind === 'json_patch') throw invalidRequest('json_patch is not supported for text workspace files');
   if (operation.kind === 'replace') {
     if (typeof operation.value !== 'string') throw invalidRequest('operation.value must be a text');
+    if (operation.value.length > largestText)
+      throw invalidRequest('the text would be larger than 1 MiB', { path: operation.path });
     return operation.value;
   }
   if (content === undefined) throw invalidRequest('workspace file not found');
-  return content.replaceAll(operation.search, () => operation.replace);
+  const { search, replace } = operation;
+  const found = content.split(search).length - 1;
+  if (content.length + found * (replace.length - search.length) > largestText)
+    throw invalidRequest('the text would be larger than 1 MiB', { path: operation.path });
+  return content.replaceAll(search, () => replace);
 }
 
 const supported = ['add', 'replace', 'remove', 'test'];
+/** Parts of a JSON pointer. Settings are a few levels deep. */
+const deepestPointer = 100;
 const unsafe = ['__proto__', 'constructor', 'prototype'];
 
 /**
@@ -75,6 +87,7 @@ function readPatchOperation(given: unknown, where: string) {
   if (typeof path !== 'string' || !/^(?:\/(?:[^~/]|~[01])*)*$/.test(path)) {
     throw invalidRequest(`${where}.path must be a JSON pointer`);
   }
+  if (tokens(path).length > deepestPointer) throw invalidRequest(`${where}.path has more than ${deepestPointer} parts`);
   if (tokens(path).some((token) => unsafe.includes(token))) throw invalidRequest(`${where}.path is not allowed`);
   if (op === 'remove') {
     if (path === '') throw invalidRequest(`${where} cannot remove the whole document`);

@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { relative, sep } from 'node:path';
 import type { ModelSettings, ModelSettingsService } from 'mortise/contracts/models';
+import { promptProblem } from 'mortise/contracts/prompts';
 import type { WorkspaceFiles } from 'mortise/contracts/tool-files';
 import { type CallContext, isCodedError, isJsonObject, type TransactionOption } from 'mortise/sdk';
 import { invalidRequest, selfOpsError } from '../errors.js';
@@ -105,8 +106,13 @@ function settingsOf(written: readonly Written[]): { readonly providers?: unknown
   };
 }
 
-/** Whether a text would leave a prompt without content, or a value is no document at all. */
+/** Why a text would not be a prompt, or a value no document at all. */
 export function structureProblem({ kind, after, path }: Draft): string | undefined {
-  if (kind === 'text') return String(after ?? '').trim() === '' ? `${path} would be blank` : undefined;
+  if (kind === 'text') {
+    const text = String(after ?? '');
+    if (text.trim() === '') return `${path} would be blank`;
+    const problem = promptProblem(text);
+    return problem && `${path} would not be a prompt: the text ${problem}`;
+  }
   return isJsonObject(after) ? undefined : `${path} must be an object`;
 }

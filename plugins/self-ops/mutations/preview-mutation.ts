@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { wireTime } from 'mortise/contracts/sessions';
 import { type CallContext, canonicalJson, type Database, isCodedError, newId, type ScheduleService } from 'mortise/sdk';
 import type { SelfOpsAudit } from '../audit.js';
-import { storing } from '../errors.js';
+import { invalidRequest, storing } from '../errors.js';
 import { type AllowedPath, allowedPath } from './allowed-path.js';
 import { applyOperation } from './apply-operation.js';
 import { type Documents, structureProblem } from './documents.js';
@@ -31,6 +31,8 @@ export interface MutationDeps {
 }
 
 const lifetimeMs = 5 * 60_000;
+/** Of all documents before and after: they are compared, stored and shown. */
+const mostBytes = 8 * 1_048_576;
 
 interface Plan {
   readonly drafts: readonly Draft[];
@@ -96,7 +98,15 @@ async function planChange(
       drafts.set(draft.path, { ...draft, after });
     }
   }
+  const size = [...drafts.values()].reduce((sum, { before, after }) => sum + sizeOf(before) + sizeOf(after), 0);
+  if (size > mostBytes)
+    throw invalidRequest('the documents before and after the change are larger than 8 MiB together');
   return { drafts: [...drafts.values()], denied: [...denied], structureError: undefined };
+}
+
+/** UTF-16 units, nearly. */
+function sizeOf(document: unknown): number {
+  return document === undefined ? 0 : typeof document === 'string' ? document.length : JSON.stringify(document).length;
 }
 
 function placeOf(target: MutationTarget, { path }: Operation): AllowedPath | undefined {

@@ -293,6 +293,40 @@ describe('a change of the configuration', () => {
         }
       });
 
+      it('that would make a text no prompt is shown with the reason, and never made', async () => {
+        for (const [value, problem] of [
+          ['a\0b', 'NUL character'],
+          ['a\ud800', 'half of a surrogate pair'],
+          ['ä'.repeat(600_000), 'larger than 1 MiB'],
+        ] as const) {
+          const shown = await preview(create('prompts/AGENTS.md', value));
+          expect(shown.checks.structure_error, problem).to.contain(problem);
+          expect(refusal(await confirm(shown)).slice(0, 2)).to.deep.equal([400, 'invalid_request']);
+        }
+        expect(await text('prompts/AGENTS.md')).to.equal('Be brief.\nBe kind.\n');
+      });
+
+      it('that would grow a text without bounds is refused before it is made', async () => {
+        const { operations } = rewrite('prompts/AGENTS.md', 'e', 'e'.repeat(1_000));
+        const grown = await preview({ target: 'workspace_file', operations: Array(100).fill(operations[0]) });
+        expect(grown.error).to.include({ code: 'invalid_request', message: 'the text would be larger than 1 MiB' });
+        const pointer = await preview(patchProviders({ op: 'add', path: '/a'.repeat(200_000), value: 1 }));
+        expect(pointer.error?.message).to.contain('more than 100 parts');
+        const large = Array.from({ length: 9 }, (_, index) => [
+          { kind: 'replace', path: `prompts/large-${index}.md`, value: 'x'.repeat(5_000) },
+          { kind: 'text_rewrite', path: `prompts/large-${index}.md`, search: 'x', replace: `${'line '.repeat(40)}\n` },
+        ]);
+        const many = await preview({ target: 'workspace_file', operations: large.flat() });
+        expect(many.error?.message).to.contain('larger than 8 MiB together');
+        const shown = await preview({ target: 'workspace_file', operations: large.slice(0, 4).flat() });
+        expect(shown.checks.structure_valid).to.equal(true);
+      }).timeout(20_000);
+
+      it('of a path with half of a surrogate pair is one that may not be changed', async () => {
+        const shown = await preview(create('prompts/\ud800x', 'Text.'));
+        expect(shown.checks.path_whitelist_passed).to.equal(false);
+      });
+
       it('names what is wrong with a request', async () => {
         const message = async (body: object) => (await preview(body)).error?.message;
         const on = (target: string, operation: object) => ({ target, operations: [operation] });
