@@ -1,14 +1,21 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import Database from 'better-sqlite3';
+import { SqliteFileMark } from './sqlite-file-mark.js';
 
 const { file } = workerData as { readonly file: string };
 const database = new Database(file, { fileMustExist: true, timeout: 0 });
 database.pragma('synchronous = FULL');
+const mark = new SqliteFileMark(file);
 
 parentPort?.on('message', (order: 'copy' | 'close') => {
   if (order === 'close') {
     database.close();
     parentPort?.close();
+    return;
+  }
+  // The log belongs to the former content: copied into another one it would destroy it.
+  if (mark.isOverwritten()) {
+    parentPort?.postMessage('overwritten');
     return;
   }
   try {
@@ -17,4 +24,5 @@ parentPort?.on('message', (order: 'copy' | 'close') => {
   } catch {
     // What stays in the log is as safe there: it is copied another time.
   }
+  mark.set();
 });

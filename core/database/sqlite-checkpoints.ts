@@ -21,9 +21,15 @@ export class SqliteCheckpoints {
   #thread: Worker | undefined;
   #commits = 0;
   #over = false;
+  #foundOverwritten = false;
 
   constructor(file: string) {
     this.#file = file;
+  }
+
+  /** The thread has found a file that something else has written, and copies no more. */
+  get foundOverwritten(): boolean {
+    return this.#foundOverwritten;
   }
 
   /** Something was committed. */
@@ -38,6 +44,7 @@ export class SqliteCheckpoints {
   async restart(): Promise<void> {
     await this.#end();
     this.#over = false;
+    this.#foundOverwritten = false;
     this.#commits = 0;
   }
 
@@ -64,6 +71,9 @@ export class SqliteCheckpoints {
     });
     // Without it commits copy the log, as they would if there had never been a thread.
     thread.on('error', () => undefined);
+    thread.on('message', () => {
+      this.#foundOverwritten = true;
+    });
     thread.on('exit', () => {
       this.#over = true;
       this.#thread = undefined;

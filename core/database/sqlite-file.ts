@@ -4,6 +4,7 @@ import type { DatabaseFile } from './engine.js';
 import type { SingleConnection } from './single-connection.js';
 import type { SqliteCheckpoints } from './sqlite-checkpoints.js';
 import type { SqliteConnection } from './sqlite-connection.js';
+import { SqliteFileMark } from './sqlite-file-mark.js';
 import type { StorageState } from './storage-watch.js';
 
 /** The same wherever a file is moved on its disk. */
@@ -21,6 +22,8 @@ export class SqliteFile implements DatabaseFile {
   readonly #logPath: string;
   readonly #connections: SingleConnection<SqliteConnection>;
   readonly #checkpoints: SqliteCheckpoints;
+  readonly #mark: SqliteFileMark;
+  #overwritten = false;
   #database: FileIdentity | undefined;
   #connection: SqliteConnection | undefined;
   /** At the last look: the bytes of the file, and what other processes have written. */
@@ -33,6 +36,7 @@ export class SqliteFile implements DatabaseFile {
     this.#logPath = `${path}-wal`;
     this.#connections = connections;
     this.#checkpoints = checkpoints;
+    this.#mark = new SqliteFileMark(path);
   }
 
   /** A connection was opened. */
@@ -43,6 +47,8 @@ export class SqliteFile implements DatabaseFile {
     this.#connection = connection;
     this.#seen = { size: sizeOf(this.#path), version: this.#versionOfOthers() };
     this.#log = fileAt(this.#logPath);
+    this.#mark.set();
+    this.#overwritten = false;
   }
 
   async look(): Promise<StorageState> {
@@ -50,14 +56,19 @@ export class SqliteFile implements DatabaseFile {
     const now = fileAt(this.#path);
     if (now === undefined) return 'missing';
     if (!isSame(now, this.#database)) return 'replaced';
-    if (this.#isCut()) return 'overwritten';
+    this.#overwritten ||= this.#checkpoints.foundOverwritten || this.#isCut() || this.#mark.isOverwritten();
+    if (this.#overwritten) return 'overwritten';
     await this.#keepLog();
     return 'intact';
   }
 
   /** The log keeps its name when the file is moved: a database that is put in the place would be opened with it. */
   async preserve(): Promise<void> {
-    if (isSame(fileAt(this.#path), this.#database)) return this.#dropLog();
+    if (isSame(fileAt(this.#path), this.#database)) {
+      this.#dropLog();
+      // Connections share what they know of the log, with a new one too.
+      return this.#closeAll();
+    }
     if (!(await this.#copyLog()) || !isSame(fileAt(this.#logPath), this.#log)) return;
     for (const suffix of ['-wal', '-shm']) rmSync(`${this.#path}${suffix}`, { force: true });
   }
@@ -78,8 +89,7 @@ export class SqliteFile implements DatabaseFile {
   }
 
   async reopen(): Promise<void> {
-    this.#connections.discard();
-    await this.#checkpoints.restart();
+    await this.#closeAll();
     this.#database = undefined;
   }
 
@@ -107,6 +117,11 @@ export class SqliteFile implements DatabaseFile {
     } catch {
       return undefined;
     }
+  }
+
+  async #closeAll(): Promise<void> {
+    this.#connections.discard();
+    await this.#checkpoints.restart();
   }
 
   /** Of a file that was overwritten in place: the log of the former content would be copied into the new one. */

@@ -217,16 +217,31 @@ function authenticate({ authenticator, authFailures, limiter, hosts, now }: Admi
   };
 }
 
-/** Routes of administration change nothing for a page of another origin, whatever right its request has. */
-function refuseForeignPages({ hosts }: AdmissionDeps): Stage {
+/**
+ * Any program of this machine may serve a page. Routes of administration change nothing for a page of another origin,
+ * whatever right its request has. Without a key, neither do other routes where a browser asks nobody before it sends: a
+ * socket, and a request that needs no preflight.
+ */
+function refuseForeignPages({ hosts, authenticator }: AdmissionDeps): Stage {
   return ({ exchange }, next) => {
-    const { request } = exchange;
-    const { auth } = servedMatch(exchange).route.mounted.declaration;
-    if (auth !== 'admin' || safeMethods.has(request.method ?? '') || isFromOwnPage(hosts, request)) return next();
+    const { request, mount, principal } = exchange;
+    const { auth, kind } = servedMatch(exchange).route.mounted.declaration;
+    const isSafe = kind === 'upgrade' ? authenticator.keyed : safeMethods.has(request.method ?? '');
+    if (isSafe || isFromOwnPage(hosts, request)) return next();
+    const isUnasked = kind === 'upgrade' || (!needsPreflight(request) && mount.cors?.origins !== 'any');
+    if (auth !== 'admin' && (principal?.authenticated || !isUnasked)) return next();
     throw new RefusedRequest('origin_not_allowed', {
-      hint: 'Add the origin to MORTISE_ALLOWED_ORIGINS when its pages may administer this server.',
+      hint: 'Add the origin to MORTISE_ALLOWED_ORIGINS when its pages may change something on this server.',
     });
   };
+}
+
+const simpleTypes = /^(?:text\/plain|application\/x-www-form-urlencoded|multipart\/form-data)\b/i;
+
+/** Whether a browser asks before it sends the request: its body is of a type that no form has. */
+function needsPreflight({ headers, method = '' }: Exchange['request']): boolean {
+  const type = headers['content-type'];
+  return method !== 'POST' || (type !== undefined && !simpleTypes.test(type));
 }
 
 const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);

@@ -1,4 +1,4 @@
-import { copyFileSync, readFileSync, renameSync, rmSync, statSync, truncateSync } from 'node:fs';
+import { copyFileSync, readFileSync, renameSync, rmSync, statSync, truncateSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { MemoryHost } from 'mortise/contracts/memory-gateway/testing';
@@ -136,6 +136,42 @@ describe('a SQLite file that is taken from the running server', function () {
     copyFileSync(backup, file);
     await until(async () => (await ready(memory)) === '503 database database_file_overwritten');
     await works(memory, 'apple before');
+  });
+
+  it('gives way to a larger one, which keeps what it has', async () => {
+    const backup = join(memory.host.dataDir, 'backup.db');
+    await elsewhere(`vacuum into '${backup}'`);
+    const other = await openDatabase({ dialect: 'sqlite', file: backup }, silentLog);
+    for (const statement of ['create table extra (text)', 'insert into extra select hex(randomblob(3000000))'])
+      await other.forPlugin('probe', []).statement(statement);
+    await other.close();
+    for (const text of ['apple later', 'apple after that']) expect(await store(memory, text)).to.equal('allow');
+    copyFileSync(backup, file);
+    expect(await ready(memory)).to.equal('503 database database_file_overwritten');
+    await works(memory, 'apple before');
+    const { rows } = await memory.database.statement<{ integrity_check: string }>('pragma integrity_check');
+    expect(rows).to.deep.equal([{ integrity_check: 'ok' }]);
+  });
+
+  it('gives way to an older one of the same size', async () => {
+    const backup = join(memory.host.dataDir, 'backup.db');
+    await elsewhere('pragma wal_checkpoint(truncate)');
+    copyFileSync(file, backup);
+    expect(await store(memory, 'apple later')).to.equal('allow');
+    await elsewhere('pragma wal_checkpoint(truncate)');
+    expect(await ready(memory)).to.equal('200');
+    copyFileSync(backup, file);
+    expect(await ready(memory)).to.equal('503 database database_file_overwritten');
+    await works(memory, 'apple before');
+  });
+
+  it('may be touched, and copied into by every process that has it open', async () => {
+    for (let round = 0; round < 20; round += 1) {
+      expect(await store(memory, `apple ${round} ${'more '.repeat(500)}`)).to.equal('allow');
+      if (round % 3 === 0) await elsewhere('pragma wal_checkpoint(passive)');
+      if (round % 5 === 0) utimesSync(file, new Date(), new Date());
+      expect(await ready(memory)).to.equal('200');
+    }
   });
 
   it('may be vacuumed by another process', async () => {

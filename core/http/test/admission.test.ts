@@ -253,6 +253,21 @@ describe('the admin right', () => {
     expect([refused.status, refused.json.error.code]).to.deep.equal([403, 'origin_not_allowed']);
   });
 
+  it('of other routes lets such pages change only what their browser asks for, or what they have a key for', async () => {
+    const served = await serve(guarded());
+    const keyed = await serve(guarded(), { apiKey: 'k' });
+    const origin = 'http://localhost:9';
+    const status = async (headers: Record<string, string>, method = 'POST', at = served) =>
+      (await ask(at, '/chats', { method, headers: { origin, ...headers } })).status;
+    expect(await status({})).to.equal(403);
+    expect(await status({ 'content-type': 'text/plain' })).to.equal(403);
+    expect(await status({ 'content-type': 'multipart/form-data; boundary=x' })).to.equal(403);
+    expect(await status({ origin: served.origin })).to.equal(200);
+    expect(await status({ 'content-type': 'application/json' })).to.be.oneOf([200, 400]);
+    expect(await status({}, 'GET')).to.equal(200);
+    expect(await status({ 'x-api-key': 'k' }, 'POST', keyed)).to.equal(200);
+  });
+
   it('is granted to no caller when there is a key and no admin key, with a hint at the variable to set', async () => {
     const refused = await admin({ apiKey: 'k' }, { 'x-api-key': 'k' });
     expect(refused).to.include({ status: 403, code: 'admin_required' });

@@ -169,6 +169,21 @@ describe('WebSockets', () => {
     expect(seen.sockets).to.have.length(0);
   });
 
+  it('refuses pages of another origin on this machine, unless they are listed or must show a key', async () => {
+    const served = await serve([upgradeRoute()], { allowedOrigins: ['http://localhost:5173'] });
+    for (const origin of ['http://127.0.0.1:9', 'http://localhost:3000']) {
+      const answer = await refused(served, { origin });
+      expect([answer.status, answer.error.code], origin).to.deep.equal([403, 'origin_not_allowed']);
+    }
+    const keyed = await serve([upgradeRoute()], { apiKey: 'k' });
+    const welcome = [
+      connect(served, { origin: served.origin }),
+      connect(served, { origin: 'http://localhost:5173' }),
+      connect(keyed, { origin: 'http://localhost:3000' }),
+    ];
+    await until('all are open', () => welcome.every(({ readyState }) => readyState === WebSocket.OPEN));
+  });
+
   it('requires the key before the upgrade where the manifest says so', async () => {
     const served = await serve([upgradeRoute({}, 'key')], { apiKey: 'k' });
     expect((await refused(served)).status).to.equal(401);

@@ -1,0 +1,112 @@
+import { closeSync, openSync, readSync, statSync } from 'node:fs';
+
+/** The state of the write-ahead log, from the shared memory of the processes that have the database open. */
+interface LogState {
+  /** Changes before SQLite begins to copy from the log into the database file. */
+  readonly copies: string;
+  readonly isCopying: boolean;
+  /** Bytes that the database file has at most once everything is copied. */
+  readonly size: number;
+}
+
+interface Mark {
+  /** Nanoseconds. */
+  readonly modifiedAt: bigint;
+  readonly size: number;
+  readonly log: LogState | undefined;
+  /** Some pages of the file. */
+  readonly pages: Buffer | undefined;
+}
+
+const sampledPages = 16;
+const pageBytes = 4_096;
+
+/**
+ * Tells a file that was written over the database from what SQLite itself writes. With a write-ahead log SQLite changes
+ * the file only when it copies from the log, which it announces in shared memory before the first byte. The offsets are
+ * those of the WAL-index (https://sqlite.org/walformat.html).
+ */
+export class SqliteFileMark {
+  readonly #path: string;
+  #mark: Mark | undefined;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** Takes what the file is now for the database. */
+  set(): void {
+    this.#mark = this.#read();
+  }
+
+  /**
+   * Whether something else has written since the last look. Not found: a copy of the same size whose sampled pages are
+   * equal, and one that is no larger and is followed by a copy from the log before the next look.
+   */
+  isOverwritten(): boolean {
+    const before = this.#mark;
+    if (before === undefined || modifiedAt(this.#path) === before.modifiedAt) return false;
+    const now = this.#read();
+    if (now === undefined) return false;
+    const isAnnounced = before.log === undefined || before.log.isCopying || before.log.copies !== now.log?.copies;
+    const isOther = before.pages === undefined || now.pages?.equals(before.pages) !== true;
+    const largest = Math.max(before.size, now.log?.size ?? Number.POSITIVE_INFINITY);
+    if ((!isAnnounced && isOther) || now.size > largest) return true;
+    this.#mark = now;
+    return false;
+  }
+
+  #read(): Mark | undefined {
+    const first = this.#logState();
+    const found = statSync(this.#path, { bigint: true, throwIfNoEntry: false });
+    if (found === undefined) return undefined;
+    const size = Number(found.size);
+    const pages = readPart(this.#path, (read) => {
+      const step = Math.max(1, Math.floor(size / pageBytes / sampledPages));
+      const starts = Array.from({ length: sampledPages }, (_, index) => index * step * pageBytes);
+      return Buffer.concat(starts.map((start) => read(start, pageBytes)));
+    });
+    const last = this.#logState();
+    // The file was changed while it was read.
+    const isUnsure = first?.copies !== last?.copies || modifiedAt(this.#path) !== found.mtimeNs;
+    return { modifiedAt: found.mtimeNs, size, log: last && { ...last, isCopying: last.isCopying || isUnsure }, pages };
+  }
+
+  #logState(): LogState | undefined {
+    const bytes = readPart(`${this.#path}-shm`, (read) => read(0, 136));
+    if (bytes === undefined || bytes.length < 136) return undefined;
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    const number = (offset: number): number => view.getUint32(offset, isLittleEndian);
+    const [copied, attempted] = [number(96), number(128)];
+    const salts = bytes.subarray(32, 40).toString('hex');
+    const pageSize = view.getUint16(14, isLittleEndian);
+    return {
+      copies: `${salts} ${attempted}`,
+      isCopying: copied !== attempted,
+      size: number(20) * (pageSize === 1 ? 65_536 : pageSize),
+    };
+  }
+}
+
+const isLittleEndian = new Uint8Array(new Uint32Array([1]).buffer)[0] === 1;
+
+function modifiedAt(path: string): bigint | undefined {
+  return statSync(path, { bigint: true, throwIfNoEntry: false })?.mtimeNs;
+}
+
+/** Undefined when the file cannot be read. */
+function readPart<R>(path: string, run: (read: (start: number, length: number) => Buffer) => R): R | undefined {
+  let file: number | undefined;
+  try {
+    file = openSync(path, 'r');
+    const opened = file;
+    return run((start, length) => {
+      const bytes = Buffer.alloc(length);
+      return bytes.subarray(0, readSync(opened, bytes, 0, length, start));
+    });
+  } catch {
+    return undefined;
+  } finally {
+    if (file !== undefined) closeSync(file);
+  }
+}
