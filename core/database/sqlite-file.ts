@@ -3,7 +3,7 @@ import Database from 'better-sqlite3';
 import type { DatabaseFile } from './engine.js';
 import type { SingleConnection } from './single-connection.js';
 import type { SqliteCheckpoints } from './sqlite-checkpoints.js';
-import type { SqliteConnection } from './sqlite-connection.js';
+import { execute, type SqliteConnection } from './sqlite-connection.js';
 import type { StorageState } from './storage-watch.js';
 
 /** The same wherever a file is moved on its disk. */
@@ -53,6 +53,12 @@ export class SqliteFile implements DatabaseFile {
     if (this.#isCut()) return 'overwritten';
     await this.#keepLog();
     return 'intact';
+  }
+
+  read(sql: string): readonly object[] | undefined {
+    const connection = this.#connection;
+    if (this.#database === undefined || connection === undefined || connection.inTransaction) return undefined;
+    return execute(connection, sql, []).rows;
   }
 
   /** The log keeps its name when the file is moved: a database that is put in the place would be opened with it. */
