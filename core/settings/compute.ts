@@ -265,7 +265,9 @@ export function secretReference(value: unknown): string | undefined {
   return typeof value.$secret === 'string' ? value.$secret : undefined;
 }
 
+/** Without names of secrets that were not found: the message that says so must show them. */
 function textsIn(value: unknown): readonly string[] {
+  if (secretReference(value) !== undefined) return [];
   if (typeof value === 'string') return [value];
   if (typeof value !== 'object' || value === null) return [];
   return Object.values(value).flatMap(textsIn);
