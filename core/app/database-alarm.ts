@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { DatabaseHost, StorageLoss } from '../database/index.js';
 import type { Alert } from '../sdk/events.js';
 import type { Finding } from '../sdk/host/plugin-control.js';
@@ -78,7 +80,9 @@ export function lossFindings({ target, storage, dialect }: LostDatabase): readon
   const finding = losses[storage.loss](target);
   const lostFile = storage.lostFile();
   const copy =
-    lostFile === undefined ? '' : ` Until the server stops, its content can be copied: cp ${lostFile} ${target}`;
+    lostFile === undefined
+      ? ''
+      : ` Until the server stops, its content can be copied: ${copyCommand(lostFile, target)}`;
   return [
     {
       severity: 'error',
@@ -87,6 +91,17 @@ export function lossFindings({ target, storage, dialect }: LostDatabase): readon
       fix: `${finding.fix}${copy}`,
     },
   ];
+}
+
+/** The folder may be gone with the file. */
+function copyCommand(lostFile: string, target: string): string {
+  const folder = dirname(target);
+  return `${existsSync(folder) ? '' : `mkdir -p ${quoted(folder)} && `}cp ${lostFile} ${quoted(target)}`;
+}
+
+/** As one word of a shell. */
+function quoted(path: string): string {
+  return /^[\w/.@%+:,-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
 }
 
 /** Names in a message; the rest is counted. */

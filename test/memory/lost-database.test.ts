@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { copyFileSync, readFileSync, renameSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -97,6 +98,17 @@ describe('a SQLite file that is taken from the running server', function () {
     const fix = (await findings(memory))[0]?.fix ?? '';
     const [, from = ''] = /cp (\S+) /.exec(fix) ?? [];
     copyFileSync(from, file);
+    await works(memory, 'apple before');
+  });
+
+  it('can be copied from the process when its folder was deleted too', async function folder() {
+    if (process.platform !== 'linux') return this.skip();
+    const folder = join(memory.host.dataDir, 'data');
+    expect(file.startsWith(`${folder}/`)).to.equal(true);
+    rmSync(folder, { recursive: true });
+    await noticed(memory, 'database_file_missing', /mkdir -p \S+ && cp \/proc/);
+    const fix = (await findings(memory))[0]?.fix ?? '';
+    execFileSync('sh', ['-c', fix.slice(fix.indexOf('mkdir -p'))]);
     await works(memory, 'apple before');
   });
 
