@@ -142,7 +142,7 @@ export class OwnedFile implements OwnedConfig {
       await this.writeSecrets((stored) => ({ ...stored, ...separated.secrets }));
     }
     // Numbers and the like are not separated: they cannot be referred to.
-    const holdsSecret = facts.properties.some((property) => property.secret);
+    const holdsSecret = facts.properties.some((property) => property.secret || property.mayHoldSecret);
     const before = await readFile(this.file, 'utf8').catch(() => undefined);
     await sayUnwritten(this.options.fileName, async () => {
       makeFolders(dirname(this.file));
